@@ -81,15 +81,9 @@ def test_each_of_the_two_commands_is_one_line(root: Path, ending: str) -> None:
 
 
 def test_the_excerpt_is_the_headline_of_a_run_now(root: Path, headline_run: Run) -> None:
-    """After a change of the model: `.ci/renew_headline`."""
-    from importlib.machinery import SourceFileLoader
-    from importlib.util import module_from_spec, spec_from_loader
+    """After a change of the model: `.ci/renew headline`."""
+    from renewal import headline
 
-    loader = SourceFileLoader("renew_headline", str(root / ".ci" / "renew_headline"))
-    spec = spec_from_loader("renew_headline", loader)
-    assert spec is not None
-    script = module_from_spec(spec)
-    loader.exec_module(script)
     text = (root / "docs" / "report.md").read_text(encoding="utf-8")
-    quoted = text.partition(script.BEGIN)[2].partition(script.END)[0]
-    assert quoted.strip() == script.excerpt(headline_run).strip()
+    quoted = text.partition(headline.BEGIN)[2].partition(headline.END)[0]
+    assert quoted.strip() == headline.excerpt(headline_run).strip()

@@ -1,5 +1,4 @@
-"""What `trnbench` exports, for type checkers and editors: the core's own names, and those that plugins give
-by entry points of group `trnbench.api`."""
+"""What `trnbench` exports, for type checkers and editors: .ci/stubs writes this file."""
 
 from trnbench import nki as nki
 from trnbench.backend import Backend as Backend
@@ -13,11 +12,13 @@ from trnbench.cli.context import session as session
 from trnbench.compare.api import compare_runs as compare_runs
 from trnbench.compare.api import gate as gate
 from trnbench.compare.change import Change as Change
+from trnbench.compare.change import Comparison as RunComparison
 from trnbench.compare.change import Side as Side
 from trnbench.compare.change import Verdict as Verdict
 from trnbench.compare.gate.finding import Finding as Finding
 from trnbench.compare.gate.finding import Gated as Gated
 from trnbench.compare.gate.finding import Outcome as Outcome
+from trnbench.compare.gate.rule import Direction as RuleDirection
 from trnbench.compare.gate.rule import Rule as Rule
 from trnbench.compare.words import change_text as change_text
 from trnbench.errors import BadInput as BadInput
@@ -33,6 +34,11 @@ from trnbench.errors import TrnbenchError as TrnbenchError
 from trnbench.errors import UnitError as UnitError
 from trnbench.errors import UnknownName as UnknownName
 from trnbench.errors import UsageError as UsageError
+from trnbench.expectation import Expectations as Expectations
+from trnbench.extension import Check as Check
+from trnbench.extension import ExecutorEntry as ExecutorEntry
+from trnbench.extension import Expectation as Expectation
+from trnbench.extension import Trace as Trace
 from trnbench.facts.assembly import Assembly as Assembly
 from trnbench.facts.book import FactBook as FactBook
 from trnbench.facts.check import Findings as Findings
@@ -69,6 +75,8 @@ from trnbench.kernels.published import PublishedAs as PublishedAs
 from trnbench.kernels.spread import Spread as Spread
 from trnbench.kernels.statement import Statement as Statement
 from trnbench.kernels.sweep import per_core as per_core
+from trnbench.kernels.template import Subject as Subject
+from trnbench.kernels.template import Template as Template
 from trnbench.kernels.variant import Variant as Variant
 from trnbench.kernels.work import Work as Work
 from trnbench.lazy import resolve as resolve
@@ -79,6 +87,7 @@ from trnbench.measure.quiet import disturbed as disturbed
 from trnbench.measure.session import Timing as Timing
 from trnbench.registry import load_registry as load_registry
 from trnbench.results.digest import shortened as shortened
+from trnbench.results.error_text import signed_text as signed_error
 from trnbench.results.evidence import Evidence as Evidence
 from trnbench.results.evidence import Grade as Grade
 from trnbench.results.expectation import expected as expected
@@ -95,6 +104,8 @@ from trnbench.results.imported import ImportedCase as ImportedCase
 from trnbench.results.imported import ImportedRun as ImportedRun
 from trnbench.results.json import dumps as dumps
 from trnbench.results.json import loads as loads
+from trnbench.results.json import write as write_json
+from trnbench.results.junit import write as write_junit
 from trnbench.results.measurement import CaseKey as CaseKey
 from trnbench.results.measurement import Judgement as Judgement
 from trnbench.results.measurement import Measurement as Measurement
@@ -102,7 +113,10 @@ from trnbench.results.measurement import Metric as Metric
 from trnbench.results.measurement import Part as Part
 from trnbench.results.measurement import Reason as Reason
 from trnbench.results.measurement import Status as Status
+from trnbench.results.metric_row import COLUMNS as METRIC_COLUMNS
 from trnbench.results.metric_row import metric_rows as metric_rows
+from trnbench.results.nccl_table import operation as nccl_operation
+from trnbench.results.nccl_table import table as nccl_table
 from trnbench.results.nearness import Band as Band
 from trnbench.results.nearness import BestPublished as BestPublished
 from trnbench.results.nearness import Nearest as Nearest
@@ -112,6 +126,8 @@ from trnbench.results.proof import Proof as Proof
 from trnbench.results.run import PluginRecord as PluginRecord
 from trnbench.results.run import Run as Run
 from trnbench.results.run import SystemRecord as SystemRecord
+from trnbench.results.waterfall import from_peak as waterfall_from_peak
+from trnbench.results.waterfall import stored as stored_waterfall
 from trnbench.run.api import bench as bench
 from trnbench.run.api import load_run as load_run
 from trnbench.run.api import open_store as open_store
@@ -119,6 +135,9 @@ from trnbench.run.api import render as render
 from trnbench.run.drawing import Drawing as Drawing
 from trnbench.run.drawing import SectionFailed as SectionFailed
 from trnbench.run.headline.axes import axis_text as axis_text
+from trnbench.run.headline.cards import Card as HeadlineCard
+from trnbench.run.headline.cards import Row as HeadlineRow
+from trnbench.run.headline.line import Line as HeadlineLine
 from trnbench.run.headline.lines import Headline as Headline
 from trnbench.run.headline.lines import headline as headline
 from trnbench.run.headline.promised import superseding as superseding
@@ -135,10 +154,14 @@ from trnbench.topology.graph import LinkKind as LinkKind
 from trnbench.topology.graph import Node as Node
 from trnbench.topology.graph import NodeKind as NodeKind
 from trnbench.topology.graph import Topology as Topology
+from trnbench.trace import TraceFile as TraceFile
 from trnbench.workload import ModelFile as ModelFile
 from trnbench.workload import StepKernel as StepKernel
 from trnbench_emulator.kernel_run.api import emulate_kernel as emulate_kernel
 from trnbench_emulator.kernel_run.result import KernelRun as KernelRun
+from trnbench_fidelity.told import Table as FidelityTable
+from trnbench_fidelity.told import Told as FidelityTold
+from trnbench_fidelity.told import told as fidelity_told
 from trnbench_kernels.nki.references import unscaled as unscaled
 from trnbench_steps.division import Division as Division
 from trnbench_steps.division import divide as divide
@@ -154,6 +177,7 @@ from trnbench_steps.model import Model as Model
 from trnbench_steps.plan.pareto import Pareto as Pareto
 from trnbench_steps.plan.pareto import ParetoOption as ParetoOption
 from trnbench_steps.shipped import load_model as load_model
+from trnbench_steps.shipped import shipped_names as shipped_models
 from trnbench_steps.step import StepModel as StepModel
 from trnbench_steps.step import step as step
 from trnbench_steps.step_constants import StepConstants as StepConstants
@@ -161,4 +185,207 @@ from trnbench_steps.step_parts import StepParts as StepParts
 from trnbench_steps.step_parts import StepTime as StepTime
 from trnbench_torch.cpu import CpuDevice as CpuDevice
 from trnbench_torch.cuda import CudaCarrier as CudaCarrier
+from trnbench_torch.cuda import set_precision as set_cuda_precision
 from trnbench_torch.cuda_queue import CudaDevice as CudaDevice
+from trnbench_torch.library import missing as torch_missing
+from trnbench_torch.library import version as torch_version
+from trnbench_torch.observing import observe_case as observe_torch_case
+from trnbench_torch.observing import observe_collective as observe_torch_collective
+from trnbench_torch.observing import refused as torch_refuses
+from trnbench.version import VERSION as __version__
+
+__all__ = [
+    "Assembly",
+    "Assumption",
+    "Axis",
+    "Backend",
+    "BadInput",
+    "Band",
+    "BestPublished",
+    "Calibration",
+    "Case",
+    "CaseHistory",
+    "CaseKey",
+    "Change",
+    "Check",
+    "Comparison",
+    "CpuDevice",
+    "CudaCarrier",
+    "CudaDevice",
+    "Detection",
+    "Direction",
+    "Disagreement",
+    "Dispute",
+    "Division",
+    "Drawing",
+    "Evidence",
+    "ExecutorEntry",
+    "ExitCode",
+    "Expectation",
+    "Expectations",
+    "Extent",
+    "Fact",
+    "FactBook",
+    "FactError",
+    "FamilyFidelity",
+    "Fidelity",
+    "FidelityTable",
+    "FidelityTold",
+    "Figure",
+    "Finding",
+    "Findings",
+    "Fit",
+    "Format",
+    "Gated",
+    "Generation",
+    "Grade",
+    "Growth",
+    "Headline",
+    "HeadlineCard",
+    "HeadlineLine",
+    "HeadlineRow",
+    "HistoryPoint",
+    "HistoryStep",
+    "ImportedCase",
+    "ImportedRun",
+    "Importer",
+    "Instance",
+    "Job",
+    "Judgement",
+    "Kernel",
+    "KernelError",
+    "KernelRun",
+    "Layout",
+    "Link",
+    "LinkClass",
+    "LinkKind",
+    "METRICS",
+    "METRIC_COLUMNS",
+    "Measurement",
+    "Measures",
+    "Metric",
+    "MissingFile",
+    "Model",
+    "ModelFile",
+    "Nearest",
+    "Nearness",
+    "Node",
+    "NodeKind",
+    "NotJson",
+    "NothingSelected",
+    "Observation",
+    "Outcome",
+    "Page",
+    "Pareto",
+    "ParetoOption",
+    "Part",
+    "Peak",
+    "PeakChoice",
+    "PeakPolicy",
+    "PluginError",
+    "PluginRecord",
+    "Point",
+    "PrimaryMetric",
+    "Program",
+    "Proof",
+    "Provenance",
+    "PublishedAs",
+    "Reason",
+    "Recompute",
+    "Rule",
+    "RuleDirection",
+    "Run",
+    "RunComparison",
+    "Scope",
+    "Section",
+    "SectionFailed",
+    "Session",
+    "Side",
+    "Source",
+    "Spread",
+    "Statement",
+    "Status",
+    "StepConstants",
+    "StepKernel",
+    "StepModel",
+    "StepParts",
+    "StepTime",
+    "Store",
+    "StoreError",
+    "Subject",
+    "System",
+    "SystemRecord",
+    "Task",
+    "Template",
+    "Timing",
+    "Topology",
+    "TopologyError",
+    "Trace",
+    "TraceFile",
+    "TrnbenchError",
+    "UnitError",
+    "UnknownName",
+    "UsageError",
+    "Variant",
+    "Verdict",
+    "Watch",
+    "Witness",
+    "Work",
+    "axis_text",
+    "bench",
+    "change_text",
+    "check_facts",
+    "compare_runs",
+    "disturbed",
+    "divide",
+    "dumps",
+    "emulate_kernel",
+    "expected",
+    "expected_time",
+    "fidelity_told",
+    "fit",
+    "gate",
+    "grey",
+    "headline",
+    "hookimpl",
+    "host_flush",
+    "item_bytes",
+    "load_model",
+    "load_registry",
+    "load_run",
+    "loads",
+    "measures",
+    "metric_rows",
+    "nccl_operation",
+    "nccl_table",
+    "nearness_of",
+    "needs",
+    "nki",
+    "observe",
+    "observe_torch_case",
+    "observe_torch_collective",
+    "open_store",
+    "parse_json",
+    "per_core",
+    "percent",
+    "render",
+    "resolve",
+    "session",
+    "set_cuda_precision",
+    "shipped_models",
+    "shortened",
+    "show",
+    "signed_error",
+    "step",
+    "stored_waterfall",
+    "superseding",
+    "topology_svg",
+    "torch_missing",
+    "torch_refuses",
+    "torch_version",
+    "unscaled",
+    "waterfall_from_peak",
+    "write_json",
+    "write_junit",
+    "__version__",
+]

@@ -1,8 +1,7 @@
 """Names and submodules that plugins give under `trnbench.`: entry points of group `trnbench.api`.
 
-``step = "trnbench_steps.step:step"`` makes `trnbench.step`, ``nki = "trnbench_emulator.nki"`` makes the submodule
-`trnbench.nki`. Reading the group imports nothing; the core's own names come first.
-"""
+``step = "trnbench_steps.step:step"`` makes `trnbench.step`, ``nki = "trnbench_emulator.nki"`` makes the
+submodule `trnbench.nki`. Reading the group imports nothing; the core's own names come first."""
 
 from __future__ import annotations
 
@@ -41,8 +40,8 @@ def api() -> dict[str, EntryPoint]:
 def exported(name: str) -> Any:
     """The object or module behind `trnbench.<name>`.
 
-    Raises `AttributeError` for a name that nobody gives, `ImportError` where the package that gives it is missing.
-    """
+    Raises `AttributeError` for a name that nobody gives, `ImportError` where the package that gives it is
+    missing."""
     entry = api().get(name)
     if entry is None:
         raise AttributeError(f"module 'trnbench' has no attribute {name!r}")
@@ -82,7 +81,8 @@ class _Loader:
 
 
 class Submodules:
-    """Finds `trnbench.<name>` where a plugin gives it. It stands last: the core's own modules cost nothing."""
+    """Finds `trnbench.<name>` where a plugin gives it. It stands last: the core's own modules cost
+    nothing."""
 
     @staticmethod
     def find_spec(name: str, _path: Sequence[str] | None = None, _target: object = None) -> ModuleSpec | None:

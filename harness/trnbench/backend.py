@@ -88,6 +88,13 @@ class Backend(Protocol):
 
 
 @runtime_checkable
+class Configurable(Protocol):
+    """A backend that reads environment variables which begin with TRNBENCH_ names them."""
+
+    variables: tuple[str, ...]
+
+
+@runtime_checkable
 class Calibrating(Protocol):
     """A backend that measures peaks of its machine which no document gives. Asked once for each system,
     before the first case of a run; a resumed run keeps what it was told then."""

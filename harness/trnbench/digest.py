@@ -1,5 +1,5 @@
-"""Digests that what was read or worked out is found again by. They stay beside the store: what is shown or
-shipped has SHA-256.
+"""Digests that what was read or worked out is found again by. What is shown has
+SHA-256.
 """
 
 from __future__ import annotations
@@ -12,8 +12,10 @@ try:  # where hashlib takes it from, after it has loaded all of OpenSSL: half a 
 except ImportError:
     from hashlib import blake2b
 
-__all__ = ["blake2b", "digest_of", "tell"]
+__all__ = ["DIGITS", "blake2b", "digest_of", "short_digest", "tell"]
 
+DIGITS = 16
+"""Hexadecimal digits of a digest that is shipped: against a mistake, not against an adversary."""
 _BYTES = 32
 
 
@@ -28,6 +30,11 @@ def digest_of(*parts: bytes | str) -> bytes:
     told = blake2b(digest_size=_BYTES)
     tell(told, parts)
     return told.digest()
+
+
+def short_digest(*parts: bytes | str) -> str:
+    """As answers that are shipped say what they follow from."""
+    return digest_of(*parts).hex()[:DIGITS]
 
 
 def tell(told: Telling, parts: Iterable[bytes | str]) -> None:

@@ -41,7 +41,35 @@ class Instance(msgspec.Struct, frozen=True, kw_only=True):
     stack: tuple[str, ...] = ("nki", "torch", "collective", "model")  # kinds of implementation it can run
 
 
-class Generation(msgspec.Struct, frozen=True, kw_only=True):
+class FormerPaths(msgspec.Struct, frozen=True, kw_only=True):
+    """Paths that a generation of contract 1 to 3 gives by names of their own.
+
+    `published_steps` and `untouched` are still read. The others held answers, which are in `answers` now.
+    """
+
+    published_steps: Path | None = None
+    untouched: Path | None = None
+    steps: Path | None = None
+    public_kernels: Path | None = None
+    bands: Path | None = None
+    comparisons: Path | None = None
+    graphs: Path | None = None
+    products: Path | None = None
+
+    @property
+    def former(self) -> dict[str, str]:
+        """Name of each that is given → what to give instead."""
+        files = {"published_steps": "steps.toml", "untouched": "untouched.toml"}
+        return {
+            name: f'published=HERE / "published", with {files[name]} in it'
+            if name in files
+            else 'answers=HERE / "answers.json"'
+            for name in FormerPaths.__struct_fields__
+            if getattr(self, name) is not None
+        }
+
+
+class Generation(FormerPaths, frozen=True, kw_only=True):
     """One hardware generation. Paths are read and references resolved only when used.
 
     `base` names a generation whose costs are inherited (v4 from v3). `identify` references a function
@@ -53,24 +81,37 @@ class Generation(msgspec.Struct, frozen=True, kw_only=True):
     order: int  # position in reports and comparisons
     facts: tuple[Path, ...]
     costs: Path | None = None
-    published: Path | None = None
-    published_steps: Path | None = None  # of whole models
-    steps: Path | None = None  # what composed steps gave of them, and bands, when both were last compared
-    public_kernels: Path | None = None  # what public kernels gave when they were last run
-    bands: Path | None = None  # of the model's error by nearness, made when both were last compared
-    comparisons: Path | None = None  # the model's answers to them, made when both were last compared
-    graphs: Path | None = (
-        None  # what graphs of its systems come to, by the code and facts they were built from
-    )
-    products: Path | None = None  # our own beside published ones, timed when both were last compared
-    untouched: Path | None = (
-        None  # points the model had not seen before its rules changed, with errors of then
-    )
+    published: Path | None = None  # a folder with points, steps and untouched points, or a file of points
     workloads: Path | None = None  # constants of a model's step, see docs/workloads.md
+    answers: Path | None = None  # the model's, which a run would work out otherwise: docs/plugins.md
     base: str = ""
     instances: tuple[Instance, ...] = ()
     contract: int = 1  # version of the plugin contract it was written for
     identify: Ref = ""
+
+    @property
+    def points_file(self) -> Path | None:
+        """Published measurements of kernels."""
+        if self.published is None or not self.published.is_dir():
+            return self.published
+        return self._published("points.toml")
+
+    @property
+    def steps_file(self) -> Path | None:
+        """Published steps of whole models."""
+        return self.published_steps or self._published("steps.toml")
+
+    @property
+    def untouched_file(self) -> Path | None:
+        """Points that the model had not seen before its rules changed, with errors of then."""
+        return self.untouched or self._published("untouched.toml")
+
+    def _published(self, name: str) -> Path | None:
+        """A file of the folder, where it is there."""
+        if self.published is None:
+            return None
+        path = self.published / name
+        return path if path.is_file() else None
 
 
 class System(msgspec.Struct, frozen=True, kw_only=True, dict=True):

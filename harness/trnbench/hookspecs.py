@@ -17,8 +17,10 @@ import pluggy
 
 if TYPE_CHECKING:
     from trnbench.backend import Backend
+    from trnbench.extension import Check, ExecutorEntry, Expectation, Trace
     from trnbench.generation import Generation, Systems
     from trnbench.kernels.kernel import Kernel
+    from trnbench.kernels.template import Template
     from trnbench.kernels.variant import Variant
     from trnbench.section import Format, Importer, Page, Section
     from trnbench.workload import ModelFile, StepKernel
@@ -50,10 +52,11 @@ def trnbench_generations() -> Iterable[Generation]:
 
 
 @hookspec
-def trnbench_kernels() -> Iterable[Kernel | Variant]:
+def trnbench_kernels() -> Iterable[Kernel | Variant | Template]:
     """Micro-benchmarks. One name, one kernel: a generation adds its own, never ``gemm`` again.
 
-    What only its language or its data types can say of a kernel that there is, it adds as a `Variant`.
+    What only its language or its data types can say of a kernel that there is, it adds as a `Variant`. A
+    `Template` makes kernels of what a person asks for, such as a model's step.
 
     Example::
 
@@ -61,7 +64,8 @@ def trnbench_kernels() -> Iterable[Kernel | Variant]:
         def trnbench_kernels():
             yield Kernel(name="my_stencil", family="stencil", ...)
 
-    Returns: an iterable of `trnbench.Kernel` and, since contract 2, `trnbench.Variant`.
+    Returns: an iterable of `trnbench.Kernel`, since contract 2 of `trnbench.Variant`, since contract 4 of
+    `trnbench.Template`.
 
     Since: contract 1.
     """
@@ -138,5 +142,74 @@ def trnbench_workloads() -> Iterable[ModelFile | StepKernel]:
     itself keeps its name.
 
     Since: contract 3.
+    """
+    raise AssertionError("specification only")
+
+
+@hookspec
+def trnbench_expectations() -> Iterable[Expectation]:
+    """Published evidence beside emulated numbers: how near it is, the band to expect, the best published.
+
+    Example::
+
+        @trnbench.hookimpl
+        def trnbench_expectations():
+            yield Expectation(name="acme", beside="acme_trn.evidence:beside")
+
+    Returns: an iterable of `trnbench.Expectation`. Where several know a number, the first with a band counts.
+
+    Since: contract 4.
+    """
+    raise AssertionError("specification only")
+
+
+@hookspec
+def trnbench_executors() -> Iterable[ExecutorEntry]:
+    """Who carries cases out elsewhere than in processes of this machine: ``trnbench run --executor ray``.
+
+    Example::
+
+        @trnbench.hookimpl
+        def trnbench_executors():
+            yield ExecutorEntry(name="slurm", title="nodes of a Slurm job", open="acme_trn.slurm:executor")
+
+    Returns: an iterable of `trnbench.ExecutorEntry`.
+
+    Since: contract 4.
+    """
+    raise AssertionError("specification only")
+
+
+@hookspec
+def trnbench_traces() -> Iterable[Trace]:
+    """Timelines and ends of assumptions of stored cases: ``trnbench runs trace``, ``trnbench runs
+    assumptions``.
+
+    Example::
+
+        @trnbench.hookimpl
+        def trnbench_traces():
+            yield Trace(name="emulated", timeline="acme_trn.timeline:draw")
+
+    Returns: an iterable of `trnbench.Trace`, one for a backend.
+
+    Since: contract 4.
+    """
+    raise AssertionError("specification only")
+
+
+@hookspec
+def trnbench_checks() -> Iterable[Check]:
+    """Checks that ``trnbench plugin check`` makes of every plugin, beside those of the core.
+
+    Example::
+
+        @trnbench.hookimpl
+        def trnbench_checks():
+            yield Check(name="power", check="acme_trn.checks:power", order=95)
+
+    Returns: an iterable of `trnbench.Check`.
+
+    Since: contract 4.
     """
     raise AssertionError("specification only")

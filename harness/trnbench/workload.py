@@ -8,6 +8,9 @@ import msgspec
 
 from trnbench.lazy import Ref
 
+FAMILY = "workload"
+"""Of kernels that are steps of models."""
+
 
 class ModelFile(msgspec.Struct, frozen=True, kw_only=True):
     """A model by data: a TOML file as docs/workloads.md shows, or a Hugging Face config.json. No file is read

@@ -60,10 +60,10 @@ class EmulatedBackend:
         }
 
     def worked_out_with(self) -> tuple[str, ...]:
-        """Of the core what stands below a backend: all of it may have a say in a time."""
-        below = ("emulator", "nki", "peaks", "kernels.extent", "kernels.work", "kernels.kernel", "topology")
-        more = ("facts", "results", "backend", "compiler", "generation")
-        return tuple(f"trnbench.{name}" for name in (*below, *more))
+        """The emulator itself, and of the core what stands below a backend: all of it may have a say in a
+        time."""
+        core = ("peaks", "kernels.extent", "kernels.work", "kernels.kernel", "topology", "facts", "results")
+        return ("trnbench_emulator", *(f"trnbench.{name}" for name in (*core, "backend", "generation")))
 
     def unsupported(self, case: Case, system: System) -> str:
         kinds = case.kernel.implementations

@@ -1,22 +1,39 @@
-"""The emulator as a plugin: one backend."""
+"""The emulator as a plugin: a backend, its traces, and what it checks of kernels."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-import pluggy
+import trnbench
+from trnbench import Check, Trace
 
 if TYPE_CHECKING:
-    from trnbench.backend import Backend
-
-# The same marker as trnbench.hookimpl; backends lie below the hooks and import nothing from there.
-hookimpl = pluggy.HookimplMarker("trnbench")
+    from trnbench import Backend
 
 
-@hookimpl
+@trnbench.hookimpl
 def trnbench_backends() -> Iterator[Backend]:
     """Emulates every system that a plugin describes."""
     from trnbench_emulator.backend import EmulatedBackend
 
     yield EmulatedBackend()
+
+
+@trnbench.hookimpl
+def trnbench_traces() -> Iterator[Trace]:
+    """Of its own cases."""
+    yield Trace(
+        name="emulated",
+        timeline="trnbench_emulator.stored.case_trace:case_trace",
+        assumptions="trnbench_emulator.stored.assumption_ends:assumption_ends",
+    )
+
+
+@trnbench.hookimpl
+def trnbench_checks() -> Iterator[Check]:
+    """NKI sources load and compute what they should; what is emulated is believable."""
+    yield Check(name="sources", check="trnbench_emulator.checks.sources:sources", order=35)
+    yield Check(name="values", check="trnbench_emulator.checks.values:values", order=70)
+    yield Check(name="pieces", check="trnbench_emulator.checks.pieces:pieces", order=80)
+    yield Check(name="emulation", check="trnbench_emulator.checks.emulation:emulation", order=100)

@@ -57,7 +57,7 @@ def lineage(registry: Registry, generation: str) -> list[Generation]:
 
 
 def _more(each: Generation) -> tuple[Path | None, ...]:
-    return each.published_steps, each.workloads, each.public_kernels, each.untouched, each.comparisons
+    return each.points_file, each.steps_file, each.untouched_file, each.workloads, each.answers
 
 
 def _files(registry: Registry, generations: Collection[str]) -> list[Path]:
@@ -66,7 +66,7 @@ def _files(registry: Registry, generations: Collection[str]) -> list[Path]:
             path
             for name in generations
             for each in lineage(registry, name)
-            for path in (*each.facts, each.costs, each.published, *_more(each))
+            for path in (*each.facts, each.costs, *_more(each))
             if path is not None
         }
     )

@@ -6,14 +6,12 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from trnbench.errors import FactError
 from trnbench.registry.files import Files
 from trnbench.results.fidelity import Comparison, Honesty, Use
-from trnbench_fidelity.bench import fits_of
 from trnbench_fidelity.load import load_published
 from trnbench_fidelity.point import PublishedPoint
+from trnbench_fidelity.statistics import time_error
 from trnbench_fidelity.vote import vote
 
 if TYPE_CHECKING:
@@ -37,7 +35,7 @@ def published_points(
     points: dict[str, tuple[PublishedPoint, ...]] = {}
     owners: dict[str, Path] = {}
     for name, generation in registry.generations.items():
-        path = generation.published
+        path = generation.points_file
         if path is None or (generations and name not in generations):
             continue
         points[name] = _read(registry, path, name)
@@ -62,21 +60,38 @@ def _read(registry: Registry, path: Path, generation: str) -> tuple[PublishedPoi
     )
 
 
+def compared(
+    point: PublishedPoint, use: Use, emulated: float | None = None, *, how: str = "", fitted: bool = False
+) -> Comparison:
+    """The point beside the model's answer, in the unit of its quantity; without `e_cross`."""
+    return Comparison(
+        id=point.id,
+        family=point.family,
+        generation=point.generation,
+        use=use,
+        vote=vote(point),
+        honesty=str(honesty(point, fitted=fitted)),
+        quantity=str(point.quantity),
+        unit=point.quantity.unit,
+        published=point.value,
+        emulated=emulated,
+        e=error_of(point, emulated),
+        how=how,
+        source=point.source,
+        confidence=point.confidence,
+    )
+
+
+def error_of(point: PublishedPoint, emulated: float | None) -> float | None:
+    """ln(model time / published time); None where there is no answer or nothing to compare it with."""
+    if emulated is None or point.value is None:
+        return None
+    return time_error(emulated, point.value, lower_is_better=point.quantity.lower_is_better)
+
+
 def honesty(point: PublishedPoint, *, fitted: bool) -> Honesty:
     """What the model has seen of the point; of two, the worse."""
     return Honesty.FITTED if fitted else Honesty.SHAPED if point.shaped else Honesty.UNTOUCHED
-
-
-def seen_as(row: Comparison, points: Mapping[str, PublishedPoint], registry: Registry) -> Comparison:
-    """The row with vote, honesty and span as the published points and cost files say today.
-
-    Raises `KeyError` for a row whose point is not among `points` (by id).
-    """
-    point = points[row.id]
-    fitted = bool(fits_of(registry.costs(point.generation), point))
-    span = span_of(point, points) if row.use is Use.CONTRADICTED else None
-    seen = str(honesty(point, fitted=fitted))
-    return msgspec.structs.replace(row, vote=vote(point), honesty=seen, span=span)
 
 
 def span_of(point: PublishedPoint, points: Mapping[str, PublishedPoint]) -> tuple[float, float]:

@@ -33,7 +33,7 @@ def remembered(
 
     Raises what `validate` raises.
     """
-    brought = [name for name, each in registry.generations.items() if each.published is not None]
+    brought = [name for name, each in registry.generations.items() if each.points_file is not None]
     key = b""
     if cache is not None:
         asked = (sorted(families), list(generations), sorted(systems), with_same, shipped)
@@ -42,7 +42,7 @@ def remembered(
         if content is not None:
             with suppress(msgspec.MsgspecError, UnicodeDecodeError):  # else it is made anew
                 return msgspec.msgpack.decode(content, type=Fidelity)
-    from trnbench_fidelity.comparison_snapshot import shipped as shipped_rows
+    from trnbench_fidelity.answers import shipped_comparisons
     from trnbench_fidelity.validate import validate
 
     fidelity = validate(
@@ -51,7 +51,7 @@ def remembered(
         generations=generations,
         systems=systems,
         with_same=with_same,
-        known=shipped_rows(registry, generations or brought) if shipped else {},
+        known=shipped_comparisons(registry, generations or brought) if shipped else {},
     )
     if cache is not None:
         cache.put(key, msgspec.msgpack.encode(fidelity))

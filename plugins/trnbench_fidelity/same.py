@@ -7,6 +7,7 @@ model at all.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from trnbench.facts.scope import Scope
@@ -64,11 +65,18 @@ def products(registry: Registry, generation: str) -> tuple[OwnProduct, ...]:
     return _KNOWN[generation][1]
 
 
+def products_with(registry: Registry, generation: str, rates: Mapping[str, float]) -> tuple[OwnProduct, ...]:
+    """`products` of the points among `rates`, which have the model's FLOP/s by point: nothing is timed."""
+    return _products(registry, generation, rates)
+
+
 _KNOWN: dict[str, tuple[object, tuple[OwnProduct, ...]]] = {}
 """The last answer of each generation, with what was asked."""
 
 
-def _products(registry: Registry, generation: str) -> tuple[OwnProduct, ...]:
+def _products(
+    registry: Registry, generation: str, rates: Mapping[str, float] | None = None
+) -> tuple[OwnProduct, ...]:
     bench = Bench(registry)
     shapes: dict[tuple[int, int, int, str, int], list[tuple[float, PublishedPoint]]] = {}
     for point in published_points(registry, (generation,)).get(generation, ()):
@@ -79,11 +87,16 @@ def _products(registry: Registry, generation: str) -> tuple[OwnProduct, ...]:
     products = []
     for (m, n, k, dtype, cores), rows in shapes.items():
         (rate, best), *slower = sorted(rows, key=lambda row: (-row[0], row[1].id))
-        try:
-            time_s = _timed_product(bench, best.system, (m // cores, n, k), dtype, cores)
-        except NotEmulated:  # it has no e, and the point none of a program of ours
-            continue
-        model = 2 * m * n * k / time_s
+        if rates is not None:
+            if best.id not in rates:
+                continue
+            model = rates[best.id]
+        else:
+            try:
+                time_s = _timed_product(bench, best.system, (m // cores, n, k), dtype, cores)
+            except NotEmulated:  # it has no e, and the point none of a program of ours
+                continue
+            model = 2 * m * n * k / time_s
         products.append(
             OwnProduct(
                 id=best.id, generation=generation, m=m, n=n, k=k, dtype=dtype, cores=cores,

@@ -24,6 +24,9 @@ from trnbench_fidelity.remembered import remembered
 if TYPE_CHECKING:
     from trnbench.registry import Registry
 
+_TIME_THEM = "Type: trnbench validate --same --generation"
+"""Times our own products anew; `.ci/renew answers` of a checkout ships them anew."""
+
 LINKED = ("collective", "collective-network", "point-to-point")
 """Families whose points are about links; emulating them takes most of the time."""
 
@@ -46,7 +49,7 @@ def fidelity_of(
 
     A file of points that cannot be read costs the run its fidelity, nothing else: `notes` say so.
     """
-    brought = [name for name in generations if registry.generations[name].published is not None]
+    brought = [name for name in generations if registry.generations[name].points_file is not None]
     if backend != EMULATOR or not brought:
         return None
     try:
@@ -62,11 +65,16 @@ def fidelity_of(
         fidelity = _KNOWN[key]
         if not multiplied:
             return fidelity
-        from trnbench_fidelity.own_snapshot import shipped
+        from trnbench_fidelity.answers import shipped_products
 
-        own = [shipped(registry, name) for name in brought]
-        notes.extend(why for _, why in own if why)
-        return msgspec.structs.replace(fidelity, products=tuple(each for rows, _ in own for each in rows))
+        own = {name: shipped_products(registry, name) for name in brought}
+        outdated = {name: f"{why}. {_TIME_THEM} {name}" for name, (_, why) in own.items() if why}
+        notes.extend(
+            f"our own products are not set beside published ones of {name}: out of date. {why}"
+            for name, why in outdated.items()
+        )
+        products = tuple(each for rows, _ in own.values() for each in rows)
+        return msgspec.structs.replace(fidelity, products=products, outdated=outdated)
     except (TrnbenchError, OSError) as error:
         why = error.what if isinstance(error, TrnbenchError) else str(error)
         notes.append(f"the model was not held against published points: {why}")

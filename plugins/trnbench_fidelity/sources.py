@@ -3,23 +3,30 @@ generation, since those sources are not part of this repository and whoever repe
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from trnbench.bounded.file import TABLE, read_file
 from trnbench.errors import BadInput
 from trnbench.facts.table import Place, read_toml
 from trnbench.results.fidelity import Comparison, Fidelity, PublicKernels, Use
+from trnbench.store.answers import answers_of
+from trnbench_fidelity.answers import Row, comparison_of, kept_row
+from trnbench_fidelity.bench import fits_of
 from trnbench_fidelity.coverage import coverage
-from trnbench_fidelity.published import published_points, seen_as
+from trnbench_fidelity.point import Usable
+from trnbench_fidelity.published import compared, published_points
 from trnbench_fidelity.statistics import row_of, uses_of
 from trnbench_fidelity.tables import HEADS, cells, folded, grid
 
 if TYPE_CHECKING:
+    from trnbench.generation import Generation
     from trnbench.registry import Registry
+
+SECTION = "public_kernels"
+"""Of a generation's answers: what public kernels gave when they were last run."""
 
 CHECKOUTS = "sources.toml"
 """In the folder of --kernels: which repositories were fetched, at which commit, of which day."""
@@ -36,6 +43,17 @@ class Checkout(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     commit: str
     day: str
     note: str = ""
+
+
+class PublicRows(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """The section of a generation's answers: `Sources` by point, without points that have no kernel."""
+
+    day: str
+    by: str
+    version: str
+    checkouts: tuple[Checkout, ...]
+    points: dict[str, Row]
+    assumptions: str = ""
 
 
 class Sources(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -82,20 +100,8 @@ def of_fidelity(fidelity: Fidelity, fetched: Iterable[Checkout], day: str, assum
     )
 
 
-def read(path: Path) -> Sources:
-    """Raises `BadInput` for what is no such file."""
-    try:
-        return msgspec.json.decode(read_file(path, most=TABLE), type=Sources)
-    except (msgspec.MsgspecError, RecursionError, BadInput) as error:
-        raise BadInput(
-            f"{path} does not hold a comparison with public kernels: {error.args[0]}",
-            cause="it was not made by trnbench validate, or by another version of it",
-            try_=f"trnbench validate --sources --kernels FOLDER --format json > {path}",
-        ) from None
-
-
 def as_json(found: Sources) -> str:
-    """What `read` reads, for people to compare line by line."""
+    """What `.ci/renew public` takes the section of each generation's answers from."""
     return msgspec.json.format(msgspec.json.encode(found), indent=1).decode() + "\n"
 
 
@@ -109,6 +115,24 @@ def by_generation(found: Sources) -> dict[str, Sources]:
     }
 
 
+def section_of(sources: Sources) -> PublicRows:
+    """What one generation keeps of its `Sources`."""
+    return PublicRows(
+        day=sources.day,
+        by=sources.by,
+        version=sources.version,
+        checkouts=sources.checkouts,
+        assumptions=sources.assumptions,
+        points={each.id: kept_row(each) for each in sources.points if each.use is not Use.NO_KERNEL},
+    )
+
+
+def public_rows(generation: Generation) -> PublicRows | None:
+    """What the generation keeps. Raises `BadInput` for answers that hold something else."""
+    answers = answers_of(generation)
+    return answers.section(SECTION, PublicRows) if answers is not None else None
+
+
 def kept(registry: Registry, generations: Collection[str] = ()) -> Sources | None:
     """What the installed generations keep, all of them unless some are named; None where none keeps any.
 
@@ -118,35 +142,48 @@ def kept(registry: Registry, generations: Collection[str] = ()) -> Sources | Non
     """
     sources: Sources | None = None
     for name, generation in registry.generations.items():
-        path = generation.public_kernels
-        if path is None or (generations and name not in generations):
+        if generations and name not in generations:
             continue
-        one = read(path)
-        if one.assumptions:
+        rows = public_rows(generation)
+        if rows is None:
+            continue
+        if rows.assumptions:
             raise BadInput(
-                f"{path} was made under the assumptions {one.assumptions}",
+                f"public kernels of {name} were run under the assumptions {rows.assumptions}",
                 cause="what is kept beside a generation is of the shipped model",
                 try_="run the public kernels again without --assume: docs/fidelity.md",
             )
-        if sources is not None and (one.by, one.version) != (sources.by, sources.version):
+        if sources is not None and (rows.by, rows.version) != (sources.by, sources.version):
             raise BadInput(
-                f"{path} is of {one.by} {one.version}, "
-                f"another generation's of {sources.by} {sources.version}",
+                f"public kernels of {name} were run by {rows.by} {rows.version}, "
+                f"another generation's by {sources.by} {sources.version}",
                 cause="only one of them was made anew",
                 try_="run the public kernels of all generations again: docs/fidelity.md",
             )
-        if sources is None:
-            sources = one
-        else:
-            fetched = dict.fromkeys((*sources.checkouts, *one.checkouts))
-            points = (*sources.points, *one.points)
-            sources = msgspec.structs.replace(sources, checkouts=tuple(fetched), points=points)
-    return sources and msgspec.structs.replace(sources, points=_as_published(registry, sources.points))
+        fetched = dict.fromkeys((*(sources.checkouts if sources else ()), *rows.checkouts))
+        points = (*(sources.points if sources else ()), *_comparisons(registry, name, rows.points))
+        sources = Sources(
+            day=sources.day if sources else rows.day,
+            by=rows.by,
+            version=rows.version,
+            checkouts=tuple(fetched),
+            points=points,
+        )
+    return sources
 
 
-def _as_published(registry: Registry, kept: Iterable[Comparison]) -> tuple[Comparison, ...]:
-    known = {each.id: each for points in published_points(registry).values() for each in points}
-    return tuple(seen_as(each, known, registry) if each.id in known else each for each in kept)
+def _comparisons(registry: Registry, generation: str, rows: Mapping[str, Row]) -> Iterator[Comparison]:
+    """Of every point that was measured with a public kernel, in the order of the points."""
+    costs = registry.costs(generation)
+    points = {each.id: each for each in published_points(registry, (generation,)).get(generation, ())}
+    for id, point in points.items():
+        if point.usable is not Usable.SOURCE or point.value is None:
+            continue
+        fitted = bool(fits_of(costs, point))
+        if id in rows:
+            yield comparison_of(rows[id], point, points, fitted=fitted)
+        elif point.no_kernel:
+            yield compared(point, Use.NO_KERNEL, how=point.no_kernel, fitted=fitted)
 
 
 def summaries(found: Sources) -> tuple[PublicKernels, ...]:

@@ -16,7 +16,7 @@ END = "<!-- fidelity: end -->"
 """Between these two lines docs/fidelity.md has what `told.markdown` returns; a test compares them."""
 
 
-TRUST_BEGIN = "<!-- trust: begin (.ci/renew_tables) -->"
+TRUST_BEGIN = "<!-- trust: begin (.ci/renew answers) -->"
 TRUST_END = "<!-- trust: end -->"
 """Between these two lines README has what `brief` returns."""
 BRIEF = 8

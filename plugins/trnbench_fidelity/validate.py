@@ -19,11 +19,10 @@ from trnbench_fidelity.bench import Bench, can_refit, fits_of
 from trnbench_fidelity.family import FAMILIES
 from trnbench_fidelity.point import Kind, PublishedPoint, Usable
 from trnbench_fidelity.prediction import NotEmulated, Prediction
-from trnbench_fidelity.published import Published, honesty, published_points, span_of
+from trnbench_fidelity.published import Published, compared, error_of, published_points, span_of
 from trnbench_fidelity.sequence import load_sequences, steps
-from trnbench_fidelity.statistics import rows_of, time_error
+from trnbench_fidelity.statistics import rows_of
 from trnbench_fidelity.untouched import load_untouched, moved
-from trnbench_fidelity.vote import vote
 
 if TYPE_CHECKING:
     from trnbench.registry import Registry
@@ -96,7 +95,7 @@ def _steps(registry: Registry, published: Published, rows: Iterable[Comparison])
     by_id = _by_id(rows)
     found: list[Step] = []
     for name, points in published.items():
-        path = registry.generations[name].published
+        path = registry.generations[name].points_file
         assert path is not None
         for sequence in load_sequences(path, points):
             found += steps(sequence, by_id)
@@ -107,7 +106,7 @@ def _moved(registry: Registry, published: Published, rows: Iterable[Comparison])
     by_id = _by_id(rows)
     found: list[Moved] = []
     for name, points in published.items():
-        if path := registry.generations[name].untouched:
+        if path := registry.generations[name].untouched_file:
             found += moved(load_untouched(path, (point.id for point in points)), by_id)
     return tuple(found)
 
@@ -157,7 +156,7 @@ def _compared(point: PublishedPoint, bench: Bench) -> Comparison:
     if point.shaped or not can_refit(costs, point):
         return row
     crossed = _without(point, bench, predict)
-    return msgspec.structs.replace(row, e_cross=_error(point, crossed))
+    return msgspec.structs.replace(row, e_cross=error_of(point, crossed))
 
 
 def _without(point: PublishedPoint, bench: Bench, predict: Adapter) -> float | None:
@@ -168,33 +167,15 @@ def _without(point: PublishedPoint, bench: Bench, predict: Adapter) -> float | N
         return None
 
 
-def _error(point: PublishedPoint, answer: float | None) -> float | None:
-    if answer is None or point.value is None:
-        return None
-    return time_error(answer, point.value, lower_is_better=point.quantity.lower_is_better)
-
-
 def _row(
     point: PublishedPoint,
     use: Use,
-    found: Prediction | None = None,
+    prediction: Prediction | None = None,
     *,
     how: str = "",
     fitted: bool = False,
 ) -> Comparison:
-    return Comparison(
-        id=point.id,
-        family=point.family,
-        generation=point.generation,
-        use=use,
-        vote=vote(point),
-        honesty=str(honesty(point, fitted=fitted)),
-        quantity=str(point.quantity),
-        unit=point.quantity.unit,
-        published=point.value,
-        emulated=found.value if found else None,
-        e=_error(point, found.value if found else None),
-        how="; ".join(filter(None, (found.how if found else "", how))),
-        source=point.source,
-        confidence=point.confidence,
-    )
+    if prediction is None:
+        return compared(point, use, how=how, fitted=fitted)
+    words = "; ".join(filter(None, (prediction.how, how)))
+    return compared(point, use, prediction.value, how=words, fitted=fitted)

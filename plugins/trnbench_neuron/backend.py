@@ -13,7 +13,7 @@ from trnbench.errors import TrnbenchError
 from trnbench.facts.scope import Scope
 from trnbench.generation import System, Systems
 from trnbench.kernels.case import Case
-from trnbench_neuron.settings import Settings
+from trnbench_neuron.settings import VARIABLES, Settings
 from trnbench_neuron.unverified import UNVERIFIED
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ class NeuronBackend:
 
     name = "neuron"
     resource = "neuron_cores"  # by which Ray counts them
+    variables = VARIABLES
 
     def __init__(
         self,

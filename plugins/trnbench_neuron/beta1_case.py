@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from trnbench_neuron import operands, verification
+from trnbench_emulator.nki import operands
+from trnbench_emulator.nki.problem import Source
+from trnbench_neuron import verification
 from trnbench_neuron.conversation import Conversation
 from trnbench_neuron.failure import NoEvidence, WrongResult
-from trnbench_neuron.problem import Source
 from trnbench_neuron.settings import child_environment
 
 if TYPE_CHECKING:

@@ -14,7 +14,8 @@ from trnbench.facts.scope import Scope
 from trnbench.generation import System
 from trnbench.kernels.case import Case
 from trnbench.kernels.spread import Spread
-from trnbench_neuron import beta1_case, devices, nccom, problem
+from trnbench_emulator.nki import problem
+from trnbench_neuron import beta1_case, devices, nccom
 from trnbench_neuron import sysfs as sysfs_counters
 from trnbench_neuron.devices import Listing
 from trnbench_neuron.identify import Known, Match, identify

@@ -10,13 +10,14 @@ from trnbench.backend import Observation
 from trnbench.errors import TrnbenchError
 from trnbench.results.proof import Growth, Proof
 from trnbench.results.statistics import median
-from trnbench_neuron import beta1_case, explorer, nki_case, nki_timing, problem
+from trnbench_emulator.nki import problem
+from trnbench_neuron import beta1_case, explorer, nki_case, nki_timing
 from trnbench_neuron.failure import NoEvidence
 from trnbench_neuron.observing import Observing
 from trnbench_neuron.settings import child_environment
 
 if TYPE_CHECKING:
-    from trnbench_neuron.problem import Source
+    from trnbench_emulator.nki.problem import Source
 
 
 class KernelObserving(Observing):

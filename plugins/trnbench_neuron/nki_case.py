@@ -11,11 +11,12 @@ import msgspec
 from trnbench.errors import TrnbenchError
 from trnbench.measure.stopping import Rule
 from trnbench.results.statistics import median
-from trnbench_neuron import operands, problem, verification
+from trnbench_emulator.nki import operands, problem
+from trnbench_emulator.nki.problem import Source
+from trnbench_neuron import verification
 from trnbench_neuron.failure import NoEvidence, WrongResult
 from trnbench_neuron.nki_compiler import Compiled, compile_kernel, target_of
 from trnbench_neuron.nki_timing import FEW, RULES, Timed, slower_by_host, time_neff
-from trnbench_neuron.problem import Source
 
 if TYPE_CHECKING:
     from trnbench.generation import System

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import msgspec
 
+from trnbench_emulator.nki.operands import Array
+from trnbench_emulator.nki.problem import Source
 from trnbench_neuron.conversation import Conversation
 from trnbench_neuron.failure import NoEvidence
-from trnbench_neuron.operands import Array
-from trnbench_neuron.problem import Source
 from trnbench_neuron.settings import child_environment
 
 COMPILE_S = 1200.0

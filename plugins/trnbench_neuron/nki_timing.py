@@ -15,9 +15,9 @@ import msgspec
 
 from trnbench.measure.stopping import PrecisionReached, Rule, SampleLimit, TimeLimit, first_reason
 from trnbench.results.statistics import median
+from trnbench_emulator.nki.operands import Array
 from trnbench_neuron.conversation import Conversation
 from trnbench_neuron.failure import NoEvidence
-from trnbench_neuron.operands import Array
 from trnbench_neuron.settings import child_environment
 
 LOAD_S = 180.0

@@ -15,7 +15,8 @@ from trnbench.measure.stopping import Rule, TimeLimit
 from trnbench.results.evidence import Evidence, Grade
 from trnbench.results.proof import Proof
 from trnbench.results.statistics import median
-from trnbench_neuron import problem, sysfs
+from trnbench_emulator.nki import problem
+from trnbench_neuron import sysfs
 from trnbench_neuron.failure import NoEvidence
 from trnbench_neuron.monitor import Monitor
 from trnbench_neuron.monitor_report import Watch

@@ -5,19 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-import pluggy
-
-from trnbench.section import Importer
+import trnbench
+from trnbench import Importer
 
 if TYPE_CHECKING:
-    from trnbench.backend import Backend
+    from trnbench import Backend
     from trnbench.generation import Systems
 
-# The same marker as trnbench.hookimpl; backends lie below the hooks and import nothing from there.
-hookimpl = pluggy.HookimplMarker("trnbench")
 
-
-@hookimpl
+@trnbench.hookimpl
 def trnbench_backends(systems: Systems) -> Iterator[Backend]:
     """Trainium and Inferentia2, where this machine has them."""
     from trnbench_neuron.backend import NeuronBackend
@@ -25,7 +21,7 @@ def trnbench_backends(systems: Systems) -> Iterator[Backend]:
     yield NeuronBackend(systems)
 
 
-@hookimpl
+@trnbench.hookimpl
 def trnbench_importers() -> Iterator[Importer]:
     """Collectives that were measured without us."""
     yield Importer(

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from trnbench.kernels.case import Case
 from trnbench.lazy import resolve
+from trnbench_emulator.nki.problem import Source, beside
 from trnbench_neuron import sample
 from trnbench_neuron.agreement import UNIT, disagreement
-from trnbench_neuron.problem import Source, beside
 
 if TYPE_CHECKING:
     from trnbench.generation import System

@@ -19,6 +19,8 @@ class RayExecutor:
     """Places backends on the machines of a cluster, and hands cases out to them."""
 
     name = "ray"
+    elsewhere = True
+    by_case = False
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster

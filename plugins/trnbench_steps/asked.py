@@ -105,6 +105,10 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
             tuple((name, source) for name, source in self.operators if point.get(name) == source)
         )
 
+    def code(self) -> tuple[str, ...]:
+        """Every NKI source too: which of them a step takes follows from its shapes."""
+        return ("trnbench_kernels.nki", "trnbench_steps")
+
     def files(self) -> tuple[Path, ...]:
         """That kernels of a user's are in."""
         return tuple(Path(source.partition("::")[0]) for _, source in self.operators if "::" in source)
@@ -150,3 +154,8 @@ def _value(job: Job, layout: Layout, name: str) -> Value:
         return job.activations
     found: Any = getattr(job if name in JOB_AXES else layout, name)
     return int(found) if isinstance(found, bool) else str(found) if isinstance(found, Recompute) else found
+
+
+def stored(plain: Any) -> Asked:
+    """As a run keeps it. Raises `msgspec.ValidationError` for what is none."""
+    return msgspec.convert(plain, Asked)

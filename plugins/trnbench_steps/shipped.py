@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trnbench.bounded.file import TABLE, read_file
 from trnbench.bounded.json import NotJson, parse_json
@@ -13,6 +13,9 @@ from trnbench.bounded.toml import parse_toml
 from trnbench.errors import BadInput, UnknownName
 from trnbench_steps.model import Model, ModelSource, PublishedCount
 from trnbench_steps.reading import read_model
+
+if TYPE_CHECKING:
+    from trnbench.registry import Registry
 
 FOLDER = Path(__file__).with_name("models")
 
@@ -44,6 +47,18 @@ def load_model(name: str | Path, *, also: Iterable[str] = ()) -> Model:
             try_="trnbench workload list, or a config.json",
         )
     return load_model_file(path / "config.json" if path.is_dir() else path)
+
+
+def model_of(registry: Registry, name: str) -> Model:
+    """The model of a name: one that trnbench describes, one of a plugin, or what a file says.
+
+    Raises what `load_model` raises; an unknown name is told with those of plugins.
+    """
+    import msgspec
+
+    if name in registry.models and name not in shipped_names():
+        return msgspec.structs.replace(load_model_file(registry.models[name].path), name=name)
+    return load_model(name, also=registry.models)
 
 
 @cache

@@ -10,12 +10,12 @@ from trnbench.kernels.extent import Extent
 from trnbench.kernels.kernel import Kernel, Point, PrimaryMetric
 from trnbench.kernels.spread import Spread
 from trnbench.kernels.work import Work
+from trnbench.workload import FAMILY
 from trnbench_steps.asked import Asked
 from trnbench_steps.floor import read_bytes
 from trnbench_steps.job import Task
 from trnbench_steps.measures import model_flops
 
-FAMILY = "workload"
 _TITLES = {
     Task.TRAIN: "A training step of {}",
     Task.PREFILL: "The forward pass of {} over a prompt",

@@ -21,16 +21,9 @@ def trnbench_generations() -> Iterator[Generation]:
         order=20,
         facts=tuple(HERE / "facts" / f"{name}.toml" for name in FACTS),
         costs=HERE / "costs.toml",
-        published=HERE / "published.toml",
-        published_steps=HERE / "published_steps.toml",
-        steps=HERE / "steps.json",
-        public_kernels=HERE / "public_kernels.json",
-        bands=HERE / "bands.json",
-        comparisons=HERE / "comparisons.json",
-        graphs=HERE / "graphs.json",
-        products=HERE / "products.json",
+        published=HERE / "published",
         workloads=HERE / "workloads.toml",
-        untouched=HERE / "untouched.toml",
+        answers=HERE / "answers.json",
         instances=(
             Instance(
                 name="trn2-16.48xlarge",

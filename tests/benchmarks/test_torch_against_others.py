@@ -23,8 +23,8 @@ import pytest
 from trnbench.lazy import resolve
 from trnbench.measure.timing import time_batch
 from trnbench_cuda.backend import CudaBackend
-from trnbench_kernels.torch_sources import SOURCES
 from trnbench_torch import library
+from trnbench_torch.plugin import SOURCES
 
 POINTS: dict[str, tuple[str, dict[str, Any]]] = {
     "gemm fp32 512": ("gemm", {"dtype": "fp32", "size": 512}),

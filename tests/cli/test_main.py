@@ -252,7 +252,7 @@ def test_version_and_module_form() -> None:
         [sys.executable, "-m", "trnbench", "--version"], capture_output=True, text=True, check=True
     )
     assert told.stdout.startswith("trnbench 0.1.0 (Python 3.")
-    assert told.stdout.endswith(", plugin contract 3)\n")
+    assert told.stdout.endswith(", plugin contract 4)\n")
 
 
 def test_closed_pipe_is_quiet() -> None:

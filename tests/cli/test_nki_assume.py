@@ -182,9 +182,7 @@ def test_python_says_the_same(old: str) -> None:
 
 
 def test_what_cannot_be_timed_the_other_way_says_why() -> None:
-    found, left_out = alternatives.alternatives(
-        1.0, 10, AS_SHIPPED, ["hoisting"], _refused
-    )
+    found, left_out = alternatives.alternatives(1.0, 10, AS_SHIPPED, ["hoisting"], _refused)
     assert (found, left_out) == ((Alternative(name="no-hoisting", problem="it does not fit"),), "")
     assert not found[0].matters
 

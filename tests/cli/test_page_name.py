@@ -14,6 +14,7 @@ from trnbench import Run
 from trnbench.cli.context import Session
 from trnbench.cli.main import cli
 from trnbench.cli.page_name import page_name, page_name_of
+from trnbench.registry import Registry
 from trnbench.run.selection import Selection
 from trnbench.store.store import Store
 
@@ -112,14 +113,16 @@ def test_a_stored_run_has_the_name_it_was_written_under(tmp_path: Path) -> None:
     invoke("run", "--no-report", "--label", "whole")
     with Store(tmp_path / "results.db") as store:
         of_act, whole = (store.load(each.id) for each in store.list())
-    assert page_name_of([of_act]) == Path(OWN)
-    assert page_name_of([whole]) == Path("trnbench-report.html")
-    assert page_name_of([of_act, whole]) == Path(f"trnbench-report-{of_act.id}-{whole.id}.html")
-    assert page_name_of([of_act] * 9).name.startswith("trnbench-report-9-runs-")
+    assert page_name_of([of_act], Registry.of()) == Path(OWN)
+    assert page_name_of([whole], Registry.of()) == Path("trnbench-report.html")
+    assert page_name_of([of_act, whole], Registry.of()) == Path(
+        f"trnbench-report-{of_act.id}-{whole.id}.html"
+    )
+    assert page_name_of([of_act] * 9, Registry.of()).name.startswith("trnbench-report-9-runs-")
     imported = msgspec.structs.replace(of_act, settings={})
-    assert page_name_of([imported]) == Path(f"trnbench-report-{of_act.id}.html")
+    assert page_name_of([imported], Registry.of()) == Path(f"trnbench-report-{of_act.id}.html")
     strange = msgspec.structs.replace(of_act, settings={"selection": {"planets": 9}})
-    assert page_name_of([strange]) == Path(f"trnbench-report-{of_act.id}.html")
+    assert page_name_of([strange], Registry.of()) == Path(f"trnbench-report-{of_act.id}.html")
 
 
 def test_a_resumed_run_keeps_the_name_of_its_selection(tmp_path: Path) -> None:

@@ -64,8 +64,8 @@ def test_golden_words(tmp_path: Path) -> None:
     done = invoke("run")
     assert done.stdout.partition("\n\n")[2].splitlines() == [
         "- tiny.2, one core, bf16 act: model 195 GFLOPS of 190 promised (tiny-page 2026: 102.6 %, the figure",
-        "  is low: the clocks allow more) at low, best of mode half, low from 95. No interval: nothing of",
-        "  this family is published.",
+        "  is low: the clocks allow more) at low, best of mode half, low from 95. No interval: no plugin",
+        "  that is installed knows published measurements.",
         "- Emulated: computed by a model (actor 1), not run on the device.",
     ]
 

@@ -32,16 +32,14 @@ HEAVY = {
 }
 """Each costs more than most of what these commands do. Files of facts and costs were read before."""
 
-WATCHED = tuple(f"trnbench.{name}." for name in ("emulator", "fidelity", "measure", "nki", "run", "store"))
+PARTS = ("emulator", "fidelity", "neuron", "ray", "steps", "torch")
+WATCHED = (
+    *(f"trnbench.{name}." for name in ("measure", "run", "store")),
+    *(f"trnbench_{name}." for name in PARTS),
+)
 """Packages that carry runs out: what of them is imported is listed."""
 
-PLUGINS = {
-    "trnbench_emulator.plugin",
-    "trnbench_neuron",
-    "trnbench_neuron.plugin",
-    "trnbench_torch",
-    "trnbench_torch.plugin",
-}
+PLUGINS = {f"trnbench_{name}.plugin" for name in PARTS}
 """Loaded for their hooks, whatever is asked."""
 
 PLAN = {

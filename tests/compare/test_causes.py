@@ -185,7 +185,7 @@ def real() -> Run:
 def test_a_run_carries_what_it_was_made_from(real: Run, root: Path) -> None:
     (name,) = {each.implementation for each in real.measurements}
     module = name.partition(": ")[2].partition(":")[0].replace(".", "/")
-    assert real.inputs[f"{module}.py"] == (root / "harness" / f"{module}.py").read_text(encoding="utf-8")
+    assert real.inputs[f"{module}.py"] == (root / "plugins" / f"{module}.py").read_text(encoding="utf-8")
     costs = [name for name in real.inputs if name.startswith("costs/")]
     assert costs == ["costs/trn3/trnbench_trn2/costs.toml", "costs/trn3/trnbench_trn3/costs.toml"]
     assert all(not name.startswith("/") and ".." not in name for name in real.inputs)

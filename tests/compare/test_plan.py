@@ -114,6 +114,14 @@ class TestLayouts:
         assert {each.ranks for each in found} == {128}
         assert all(each.zero == 1 for each in found)
 
+    def test_the_sequence_is_shared_where_tensors_are(self) -> None:
+        options = layouts(SMALL.model, Task.TRAIN, registry().system("trn1.2xlarge"))
+        assert [(each.tp, each.pp, each.dp, each.sequence_parallel) for each in options] == [
+            (1, 1, 2, False),
+            (1, 2, 1, False),
+            (2, 1, 1, True),
+        ]
+
     def test_experts_lie_on_the_tensor_ranks_too(self) -> None:
         found = list(layouts(load_model("mixtral-8x7b"), Task.DECODE, registry().system("trn1.32xlarge")))
         assert [each.ep for each in found if each.ep > 1] == [2, 4, 8]

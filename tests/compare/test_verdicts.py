@@ -304,21 +304,26 @@ def test_terms_that_cannot_be_read(terms: str, said: str) -> None:
     assert str(caught.value) == said
 
 
-def test_what_differs_of_the_machine_is_told() -> None:
-    def of(id: str, version: str, pressure: float, clock: float) -> Run:
-        conditions = Conditions(wall_s=1.0, pressure=pressure, clock_hz=(clock, clock))
-        processes = tuple(
-            ProcessSamples(samples=(each,), time_s=each, conditions=conditions) for each in STEADY
-        )
-        environment = {"package_numpy": version, "load_average": pressure, "cpu_model": "x"}
-        return run_of(measured(case(), STEADY, processes=processes), id=id, environment=environment)
+def on_a_machine(id: str, version: str, pressure: float, clock_hz: float) -> Run:
+    """A measured run whose processes met this pressure and this clock."""
+    conditions = Conditions(wall_s=1.0, pressure=pressure, clock_hz=(clock_hz, clock_hz))
+    processes = tuple(ProcessSamples(samples=(each,), time_s=each, conditions=conditions) for each in STEADY)
+    environment = {"package_numpy": version, "load_average": pressure, "cpu_model": "x"}
+    return run_of(measured(case(), STEADY, processes=processes), id=id, environment=environment)
 
-    found = compared(of("a", "1.26", 0.01, 3e9), of("b", "2.0", 0.4, 2e9))
-    assert found.differs == (
+
+def test_what_differs_of_the_machine_is_told() -> None:
+    runs = on_a_machine("a", "1.26", 0.01, 3e9), on_a_machine("b", "2.0", 0.4, 2e9)
+    assert compared(*runs).differs == (
         "environment package_numpy was 1.26, is 2.0",
         "clock of the processor was 3 GHz, is 2 GHz",
         "share of time waiting for a processor was 1.0 %, is 40.0 %",
     )
+
+
+def test_a_machine_as_busy_as_before_is_no_difference() -> None:
+    runs = on_a_machine("a", "2.0", 0.38, 3e9), on_a_machine("b", "2.0", 0.4, 3.03e9)
+    assert compared(*runs).differs == ()
 
 
 def test_what_was_asked_for_is_no_difference_of_the_machine() -> None:

@@ -124,7 +124,7 @@ def test_too_many_calls_are_no_reason_for_a_formula(make_case: Any, monkeypatch:
     with pytest.raises(KernelError) as caught:
         model.estimate(case, system)
     assert re.fullmatch(
-        r"trnbench\.kernels\.nki\.gemm_best:gemm_best \(gemm_best\.py:\d+\) cannot be recorded: "
+        r"trnbench_kernels\.nki\.gemm_best:gemm_best \(gemm_best\.py:\d+\) cannot be recorded: "
         r"kernel 'gemm_best' issued more than 50 instructions \(gemm_best\.py:\d+\)",
         caught.value.what,
     )

@@ -47,8 +47,8 @@ def test_every_file_is_there() -> None:
     named = set(re.findall(r"`([\w/-]+\.(?:py|toml))`", PAGE))
     assert len(named) > 20
     for name in named:
-        beside = ROOT / "harness" / "trnbench" / "emulator" / "core" / name
-        places = (ROOT / name, ROOT / "harness" / "trnbench" / name, beside)
+        beside = ROOT / "plugins" / "trnbench_emulator" / "core" / name
+        places = (ROOT / name, ROOT / "harness" / "trnbench" / name, ROOT / "plugins" / name, beside)
         assert any(each.is_file() for each in places), name
 
 

@@ -11,6 +11,7 @@ from campaigns import sweep
 from msgspec.structs import astuple, replace
 
 from trnbench.errors import FactError
+from trnbench.kernels.busbw import busbw_factor
 from trnbench.registry import Registry, load_registry
 from trnbench_emulator.fabric.algorithms.algorithm import NAMES, NotPossible
 from trnbench_emulator.fabric.answer import Answer
@@ -19,7 +20,7 @@ from trnbench_emulator.fabric.question import Question
 from trnbench_emulator.fabric.rule import rules_of
 from trnbench_emulator.fabric.systems import Fabric, Options, fabric_of
 from trnbench_fidelity.load import load_published
-from trnbench_kernels.families.collective import PATTERNS, busbw_factor
+from trnbench_kernels.families.collective import PATTERNS
 
 SYSTEMS = (
     "trn1.2xlarge",
@@ -132,7 +133,7 @@ def test_every_rule_stands_on_points_of_its_own_question(registry: Registry) -> 
     """Published points exist for each: of this generation, this collective, so many ranks and instances."""
     for name in ("trn1.32xlarge", "trn2-16.48xlarge"):
         generation = registry.system(name).generation
-        points = load_published(generation.published, generation.name)
+        points = load_published(generation.points_file, generation.name)
         for rule in rules_of(registry.system(name).costs["fabric"]["rules"]):
             stood_on = [p for p in points if any(fnmatch(p.id, each) for each in rule.points)]
             assert rule.generation == generation.name

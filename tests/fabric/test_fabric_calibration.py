@@ -35,7 +35,7 @@ def registry() -> Registry:
 
 def published(generation: str) -> dict[str, Published]:
     """Collectives that say what ran, with sizes the sources leave open filled in as stated above."""
-    file = ROOT / "plugins" / f"trnbench_{generation}" / "published.toml"
+    file = ROOT / "plugins" / f"trnbench_{generation}" / "published" / "points.toml"
     found = {}
     for group in tomllib.loads(file.read_text())["group"]:
         for row in group["points"]:

@@ -7,12 +7,13 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from altered_answers import altered
 from click.testing import CliRunner, Result
 
 from trnbench.cli.main import cli
 from trnbench.errors import BadInput
 from trnbench.registry import load_registry
-from trnbench_fidelity.sources import Sources, as_json, kept, markdown
+from trnbench_fidelity.sources import SECTION, Sources, as_json, kept, markdown, section_of
 
 SHIPPED = Sources(day="2026-11-21", by="trnbench", version="1", checkouts=(), points=())
 
@@ -27,13 +28,10 @@ def test_what_was_made_under_other_assumptions_is_never_kept(tmp_path: Path) -> 
     assert '"assumptions": "no-hoisting"' in as_json(under)
     assert "assumptions" not in as_json(SHIPPED)
     registry = load_registry()
-    file = tmp_path / "trn1.json"
-    file.write_text(as_json(under))
-    trn1 = registry.generations["trn1"]
-    registry.generations["trn1"] = msgspec.structs.replace(trn1, public_kernels=file)
+    altered(registry, "trn1", tmp_path, {SECTION: section_of(under)})
     with pytest.raises(BadInput) as caught:
         kept(registry, ("trn1",))
-    assert caught.value.what == f"{file} was made under the assumptions no-hoisting"
+    assert caught.value.what == "public kernels of trn1 were run under the assumptions no-hoisting"
     assert caught.value.cause == "what is kept beside a generation is of the shipped model"
     assert caught.value.try_ == "run the public kernels again without --assume: docs/fidelity.md"
 

@@ -21,13 +21,15 @@ from trnbench_fidelity.nearness.bands import (
     ENOUGH,
     EVERYTHING,
     GENERATIONS,
-    as_json,
+    Groups,
     bands,
+    bands_of,
     conformal_quantile,
     errors,
+    groups_of,
     landing,
     own,
-    read,
+    shipped_bands,
     weighted_quantile,
     widened,
 )
@@ -227,32 +229,22 @@ class TestErrors:
         )
 
 
-def test_a_file_of_bands_comes_back(tmp_path: object) -> None:
-    from pathlib import Path
-
+def test_what_is_kept_of_bands_comes_back() -> None:
     made = bands(Evidence([point("p", subject(M=1))]), {"p": 0.25}, "m", "1")["trn2"]
-    path = Path(str(tmp_path)) / "bands.json"
-    path.write_text(as_json(made))
-    assert read(path) == made
-    path.write_text("{}")
-    with pytest.raises(BadInput, match="does not hold bands"):
-        read(path)
-    path.unlink()
-    with pytest.raises(BadInput) as caught:
-        read(path)
-    assert caught.value.what == f"{path} does not hold bands: there is no file {path}"
+    content = msgspec.json.encode(groups_of(made))
+    assert bands_of("trn2", "m", "1", msgspec.json.decode(content, type=Groups)) == made
 
 
 def test_shipped_bands_are_those_of_the_model() -> None:
-    """Whoever changes the model makes them anew: .ci/renew_tables FOLDER."""
+    """Whoever changes the model makes them anew: .ci/renew answers."""
     from trnbench.registry import load_registry
     from trnbench_emulator.backend import MODEL_VERSION
     from trnbench_fidelity.nearness.nearby import made
     from trnbench_fidelity.validate import validate
 
     registry = load_registry()
-    paths = {name: each.bands for name, each in registry.generations.items() if each.bands is not None}
-    shipped = {name: read(path) for name, path in paths.items()}
+    every = {name: shipped_bands(each) for name, each in registry.generations.items()}
+    shipped = {name: each for name, each in every.items() if each is not None}
     assert {each.version for each in shipped.values()} == {MODEL_VERSION}
     found = made(registry, validate(registry, with_same=False))
     assert found.keys() == shipped.keys()

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
+from renewal import refit
 from trnbench.registry import Registry, load_registry
 from trnbench_emulator.calibrate.core import GRIDS, Fitted, fit
-from trnbench_fidelity import refit
 from trnbench_fidelity.bench import Bench, with_values
 
 GENERATIONS = ("trn1", "trn2", "trn3")

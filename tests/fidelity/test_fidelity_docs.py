@@ -32,5 +32,5 @@ def test_every_use_and_family_is_there(page: str) -> None:
 
 
 def test_the_command_on_the_page_is_there(page: str, root: Path) -> None:
-    (command,) = re.findall(r"^python (\.ci/\w+) PATH", page, re.MULTILINE)
+    (command,) = re.findall(r"^python (\.ci/\w+) public PATH", page, re.MULTILINE)
     assert (root / command).is_file()  # tests/fidelity/test_sources.py runs it

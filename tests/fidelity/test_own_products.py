@@ -5,21 +5,21 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
+from typing import Any
 
-import msgspec
 import pytest
+from altered_answers import altered, answers, replaced
 from click.testing import CliRunner, Result
 
+import trnbench
 from trnbench.cli.main import cli
-from trnbench.errors import BadInput
 from trnbench.facts.scope import Scope
 from trnbench.kernels.extent import Extent
 from trnbench.registry import Registry, load_registry
+from trnbench_fidelity.answers import PRODUCTS, product_rows, shipped_products
 from trnbench_fidelity.bench import Bench
-from trnbench_fidelity.own_snapshot import made, read, shipped
 from trnbench_fidelity.published import published_points
 from trnbench_fidelity.same import products
-from trnbench_fidelity.shipped import as_json
 
 
 def run(*args: str) -> Result:
@@ -75,8 +75,7 @@ def test_rows_come_by_work_and_only_of_generations_with_points(registry: Registr
     assert products(registry, "trn3") is found  # kept
     assert products(registry, "trn9") == ()
     other = load_registry()
-    other.generations["trn3"] = msgspec.structs.replace(other.generations["trn3"], published=None)
-    assert products(other, "trn3") == ()
+    assert products(replaced(other, "trn3", published=None), "trn3") == ()
 
 
 def test_the_command_prints_one_row_for_each_shape() -> None:
@@ -97,51 +96,71 @@ def test_what_does_not_go_with_it_is_told() -> None:
 
 @pytest.mark.parametrize("name", ["trn1", "trn2", "trn3"])
 def test_shipped_rows_are_those_of_the_model(registry: Registry, name: str) -> None:
-    """Whoever changes the model, facts, costs or points makes them anew: .ci/renew_tables."""
-    path = registry.generations[name].products
-    assert path is not None
-    assert read(path) == made(registry, name)
-    assert path.read_text() == as_json(read(path))
-    assert shipped(registry, name) == (products(registry, name), "")
+    """Whoever changes the model, facts, costs or points makes them anew: .ci/renew answers."""
+    rates = answers(registry, name).section(PRODUCTS, dict[str, float])
+    assert rates == product_rows(products(registry, name))
+    assert shipped_products(registry, name) == (products(registry, name), "")
 
 
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        ({"version": "6"}, "they were timed by trnbench schedule + flows 6, this run is by "),
-        ({"files": "0"}, "facts, costs or points have changed since they were timed"),
+        ({"version": "6"}, "Its answers are of trnbench schedule + flows 6, this run is of "),
+        (
+            {"files": {}},
+            "trn1/sources.toml, trn1/instances.toml, trn1/inferentia2.toml and 7 more have changed ",
+        ),
     ],
 )
 def test_rows_of_another_model_or_other_files_are_left_out(
-    tmp_path: Path, change: dict[str, str], why: str
+    tmp_path: Path, change: dict[str, Any], why: str
 ) -> None:
-    registry = load_registry()
-    trn1 = registry.generations["trn1"]
-    assert trn1.products is not None
-    path = tmp_path / "products.json"
-    path.write_text(as_json(msgspec.structs.replace(read(trn1.products), **change)))
-    registry.generations["trn1"] = msgspec.structs.replace(trn1, products=path)
-    rows, said = shipped(registry, "trn1")
+    rows, said = shipped_products(altered(load_registry(), "trn1", tmp_path, **change), "trn1")
     assert rows == ()
-    assert said.startswith(f"our own products are not set beside published ones of trn1: {why}")
+    assert said.startswith(why)
+
+
+def with_costs(tmp_path: Path, more: str) -> Registry:
+    """trn1 with more in its cost file."""
+    registry = load_registry()
+    costs = registry.generations["trn1"].costs
+    assert costs is not None
+    path = tmp_path / "costs.toml"
+    path.write_text(f"{costs.read_text()}\n{more}\n")
+    return replaced(registry, "trn1", costs=path)
 
 
 def test_a_changed_cost_file_is_another_question(tmp_path: Path) -> None:
-    registry = load_registry()
-    trn1 = registry.generations["trn1"]
-    assert trn1.costs is not None
-    path = tmp_path / "costs.toml"
-    path.write_text(trn1.costs.read_text() + "\n# mine\n")
-    registry.generations["trn1"] = msgspec.structs.replace(trn1, costs=path)
-    assert shipped(registry, "trn1")[1].endswith("facts, costs or points have changed since they were timed")
+    assert shipped_products(with_costs(tmp_path, "# mine"), "trn1")[1] == ""
+    why = "trn1/costs.toml has changed since it was timed"
+    assert shipped_products(with_costs(tmp_path, "[mine]"), "trn1") == ((), why)
+
+
+def test_a_sentence_of_the_headline_says_that_it_is_out_of_date(tmp_path: Path) -> None:
+    """Where it would have stood, in the notes, and with what to type."""
+    said = (
+        "out of date. trn1/costs.toml has changed since it was timed. "
+        "Type: trnbench validate --same --generation trn1"
+    )
+    backend = with_costs(tmp_path, "[mine]")
+    run = trnbench.bench(("gemm",), instances=("trn1.2xlarge",), axes=("dtype=bf16",), registry=backend)
+    sentences = [words.text for _, words in trnbench.headline(run).said]
+    assert any(f"Our product against published: {said}" in text for text in sentences), sentences
+    assert f"our own products are not set beside published ones of trn1: {said}" in run.notes
+    notes = {case.evidence.nearest.note for case in run.measurements if case.evidence.nearest is not None}
+    assert notes == {"band of the shipped model"}
+    same = trnbench.bench(
+        ("gemm",), instances=("trn1.2xlarge",), axes=("dtype=bf16",), registry=with_costs(tmp_path, "# mine")
+    )
+    usual = trnbench.bench(("gemm",), instances=("trn1.2xlarge",), axes=("dtype=bf16",))
+    assert trnbench.headline(same).said == trnbench.headline(usual).said
 
 
 def test_a_file_without_rows_is_named(tmp_path: Path) -> None:
-    path = tmp_path / "products.json"
-    path.write_text("{}")
-    with pytest.raises(BadInput, match="does not hold products"):
-        read(path)
-    path.unlink()
-    with pytest.raises(BadInput) as caught:
-        read(path)
-    assert caught.value.what == f"{path} does not hold products: there is no file {path}"
+    registry = altered(load_registry(), "trn1", tmp_path, {PRODUCTS: [1]})
+    rows, why = shipped_products(registry, "trn1")
+    assert rows == ()
+    assert why.startswith("the answers of trn1 have no products in them: Expected `object`, got `array`")
+    path = tmp_path / "none.json"
+    rows, why = shipped_products(replaced(registry, "trn1", answers=path), "trn1")
+    assert why.startswith(f"{path} holds no answers of a generation: there is no file {path}")

@@ -9,9 +9,9 @@ import pytest
 
 from trnbench import Generation, Instance, Scope, hookimpl
 from trnbench.registry import Registry
-from trnbench.testing.checks import facts
 from trnbench.testing.finding import Finding
 from trnbench.testing.subject import Subject
+from trnbench_fidelity import checks
 
 FACTS = """schema = 1
 [sources.mine]
@@ -44,7 +44,7 @@ POINT = """{ id = "a", family = "hbm", kind = "measured", hardware = "x", op = "
 class Plugin:
     def __init__(self, folder: Path, points: str) -> None:
         self.folder = folder
-        self.public_kernels: Path | None = None
+        self.answers: Path | None = None
         self.untouched: Path | None = None
         self.published_steps: Path | None = None
         (folder / "facts.toml").write_text(FACTS)
@@ -60,7 +60,7 @@ class Plugin:
             facts=(self.folder / "facts.toml",),
             costs=self.folder / "costs.toml",
             published=self.folder / "published.toml",
-            public_kernels=self.public_kernels,
+            answers=self.answers,
             untouched=self.untouched,
             published_steps=self.published_steps,
             instances=(
@@ -81,7 +81,7 @@ def findings(registry: Registry) -> list[str]:
     subject = Subject(registry, loaded, ())
     return [
         f"{each.about}: {each.problem}"
-        for each in facts._published(subject, registry.generations["mine"])
+        for each in checks._points(subject, registry.generations["mine"])
         if isinstance(each, Finding)
     ]
 
@@ -108,20 +108,17 @@ def test_systems_and_fits_are_looked_up(tmp_path: Path, points: str, expected: l
 
 def test_what_public_kernels_gave_is_of_published_points(tmp_path: Path) -> None:
     plugin = Plugin(tmp_path, POINT.replace('"a"', '"b"').replace("mine.9", "mine.1"))
-    plugin.public_kernels = tmp_path / "public_kernels.json"
+    plugin.answers = tmp_path / "answers.json"
     assert findings(Registry.of(mine=plugin)) == [
-        f"generation mine: {plugin.public_kernels} does not hold a comparison with public kernels: "
-        f"there is no file {plugin.public_kernels}: "
-        "it was not made by trnbench validate, or by another version of it"
+        f"generation mine: {plugin.answers} holds no answers of a generation: there is no file "
+        f"{plugin.answers}: it is missing, or was made by another version of trnbench"
     ]
-    plugin.public_kernels.write_text(
-        '{"day": "2030-01-01", "by": "a model", "version": "1", "checkouts": [], "points": '
-        '[{"id": "gone", "generation": "mine", "use": "emulated", "published": 1.0, "family": "hbm", '
-        '"vote": "", '
-        '"honesty": "", "quantity": "latency_s", "unit": "s"}]}'
+    plugin.answers.write_text(
+        '{"generation": "mine", "sections": {"public_kernels": {"day": "2030-01-01", "by": "a model", '
+        '"version": "1", "checkouts": [], "points": {"gone": {"emulated": 1.0}}}}}'
     )
     assert findings(Registry.of(mine=plugin)) == [
-        "point gone: public_kernels.json has a time of its kernel, but no such point is published"
+        "point gone: answers.json has a time of its kernel, but no such point is published"
     ]
 
 
@@ -190,6 +187,6 @@ def test_a_published_step_is_one_of_a_system(tmp_path: Path, steps: str, problem
     plugin.published_steps.write_text(steps)
     registry = Registry.of(mine=plugin)
     (loaded,) = registry.loaded
-    found = facts._published_steps(Subject(registry, loaded, ()), registry.generations["mine"])
+    found = checks._published_steps(Subject(registry, loaded, ()), registry.generations["mine"])
     (finding,) = (each for each in found if isinstance(each, Finding))
     assert finding.problem.replace(str(plugin.published_steps), "FILE").startswith(problem)

@@ -8,19 +8,20 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
+from altered_answers import altered, answers, replaced
 
 from trnbench.errors import BadInput
 from trnbench.registry import Registry, load_registry
 from trnbench.results.fidelity import Use
+from trnbench.store.answers import answers_of, changed, files_of, stamps
 from trnbench_emulator.backend import MODEL_VERSION
 from trnbench_fidelity import snapshot
 from trnbench_fidelity import validate as validation
-from trnbench_fidelity.comparison_snapshot import ASKED, made, read, shipped
+from trnbench_fidelity.answers import ASKED, COMPARISONS, Row, comparison_rows, shipped_comparisons
+from trnbench_fidelity.inputs import lineage
 from trnbench_fidelity.point import PublishedPoint, Usable
 from trnbench_fidelity.published import published_points
-from trnbench_fidelity.shipped import as_json, digest
 from trnbench_fidelity.snapshot import fidelity_of
 from trnbench_fidelity.validate import validate
 
@@ -32,16 +33,10 @@ def registry() -> Registry:
     return load_registry()
 
 
-def path_of(registry: Registry, name: str) -> Path:
-    path = registry.generations[name].comparisons
-    assert path is not None
-    return path
-
-
-def changed(registry: Registry, name: str, **paths: Any) -> Registry:
-    """The registry with other files of one generation."""
-    registry.generations[name] = msgspec.structs.replace(registry.generations[name], **paths)
-    return registry
+def rows_of(registry: Registry, name: str) -> dict[str, Row]:
+    rows = answers(registry, name).section(COMPARISONS, dict[str, Row])
+    assert rows is not None
+    return rows
 
 
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[PublishedPoint]:
@@ -65,77 +60,83 @@ def test_a_run_asks_the_model_for_no_point(registry: Registry, monkeypatch: pyte
     assert points == []
     assert fidelity is not None
     assert fidelity.version == MODEL_VERSION
-    held = shipped(registry, NAMES)
-    numbered = {id: row for id, row in held.items() if row.emulated is not None}
+    shipped = shipped_comparisons(registry, NAMES)
+    numbered = {id: row for id, row in shipped.items() if row.emulated is not None}
     assert numbered.items() <= {each.id: each for each in fidelity.points}.items()
 
 
 def test_what_is_shipped_is_what_the_model_was_asked(registry: Registry) -> None:
     for name, points in published_points(registry).items():
-        found = read(path_of(registry, name))
+        rows = rows_of(registry, name)
         known = {point.id: point for point in points}
-        assert found.generation == name
-        assert [row.id for row in found.rows] == [id for id in known if id in {row.id for row in found.rows}]
-        assert {row.use for row in found.rows} <= ASKED
-        assert all(known[row.id].usable is not Usable.SOURCE for row in found.rows)
+        assert list(rows) == [id for id in known if id in rows]
+        assert {row.use for row in rows.values()} <= ASKED
+        assert all(known[id].usable is not Usable.SOURCE for id in rows)
 
 
 def test_a_validation_never_reads_them(registry: Registry, tmp_path: Path) -> None:
     """Who works on the model asks what it says now; a run believes the file."""
-    found = read(path_of(registry, "trn3"))
-    (row,) = found.rows
+    ((id, row),) = rows_of(registry, "trn3").items()
     assert row.emulated is not None
-    wrong = msgspec.structs.replace(row, emulated=2 * row.emulated)
-    path = tmp_path / "comparisons.json"
-    path.write_text(as_json(msgspec.structs.replace(found, rows=(wrong,))))
-    changed(registry, "trn3", comparisons=path)
-    told = fidelity_of(registry, "emulated", ["trn3"], [])
+    (right,) = shipped_comparisons(registry, ["trn3"]).values()
+    altered(registry, "trn3", tmp_path, {COMPARISONS: {id: Row(emulated=2 * row.emulated, how=row.how)}})
+    (wrong,) = shipped_comparisons(registry, ["trn3"]).values()
+    fidelity = fidelity_of(registry, "emulated", ["trn3"], [])
     now = validate(registry, generations=["trn3"], with_same=False)
-    assert told is not None
-    assert wrong in told.points
-    assert row in now.points
-    assert made(registry, now)["trn3"] == found
+    assert fidelity is not None
+    assert wrong in fidelity.points
+    assert right in now.points
+    assert comparison_rows(registry, now)["trn3"] == {id: row}
 
 
-def test_a_run_without_them_says_the_same(registry: Registry, monkeypatch: pytest.MonkeyPatch) -> None:
-    told = fidelity_of(registry, "emulated", ["trn3"], [])
-    points = asked(monkeypatch)
-    changed(registry, "trn3", comparisons=None)
-    assert fidelity_of(registry, "emulated", ["trn3"], []) == told
-    assert [each.id for each in points] == [row.id for row in read(path_of(load_registry(), "trn3")).rows]
-
-
-@pytest.mark.parametrize("change", [{"version": "8"}, {"by": "another model"}, {"files": "0"}])
-def test_rows_of_another_model_or_other_files_do_not_hold(
-    registry: Registry, tmp_path: Path, change: dict[str, str]
+def test_a_run_without_them_says_the_same(
+    registry: Registry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = tmp_path / "comparisons.json"
-    path.write_text(as_json(msgspec.structs.replace(read(path_of(registry, "trn3")), **change)))
-    assert shipped(registry, ["trn3"]) != {}
-    assert shipped(changed(registry, "trn3", comparisons=path), ["trn3"]) == {}
+    before = fidelity_of(registry, "emulated", ["trn3"], [])
+    points = asked(monkeypatch)
+    altered(registry, "trn3", tmp_path, {COMPARISONS: None})
+    assert fidelity_of(registry, "emulated", ["trn3"], []) == before
+    assert [each.id for each in points] == list(rows_of(load_registry(), "trn3"))
+
+
+@pytest.mark.parametrize(
+    "change", [{"version": "8"}, {"by": "another model"}, {"files": {}}, {"files": {"trn3/core.toml": "0 0"}}]
+)
+def test_rows_of_another_model_or_other_files_do_not_hold(
+    registry: Registry, tmp_path: Path, change: dict[str, Any]
+) -> None:
+    assert shipped_comparisons(registry, ["trn3"]) != {}
+    assert shipped_comparisons(altered(registry, "trn3", tmp_path, **change), ["trn3"]) == {}
 
 
 @pytest.mark.parametrize("content", ["{}", "", "[1]"])
-def test_what_is_no_file_of_rows_is_passed_over(registry: Registry, tmp_path: Path, content: str) -> None:
-    path = tmp_path / "comparisons.json"
+def test_what_is_no_file_of_answers_is_passed_over(registry: Registry, tmp_path: Path, content: str) -> None:
+    path = tmp_path / "answers.json"
     path.write_text(content)
-    with pytest.raises(BadInput, match="does not hold a comparison: "):
-        read(path)
-    assert shipped(changed(registry, "trn3", comparisons=path), ["trn3"]) == {}
+    replaced(registry, "trn3", answers=path)
+    with pytest.raises(BadInput, match="holds no answers of a generation: ") as caught:
+        answers_of(registry.generations["trn3"])
+    assert caught.value.try_ == "in a checkout of trnbench: .ci/renew answers"
+    assert shipped_comparisons(registry, ["trn3"]) == {}
+    altered(load_registry(), "trn3", tmp_path, {COMPARISONS: [1]})
+    assert shipped_comparisons(registry, ["trn3"]) == {}
 
 
 def test_rows_follow_from_the_costs_of_every_base(registry: Registry, tmp_path: Path) -> None:
     """Costs are inherited over any number of generations."""
     trn3, trn2 = registry.generations["trn3"], registry.generations["trn2"]
-    registry.generations["trn4"] = msgspec.structs.replace(trn3, name="trn4", base="trn3")
-    before = digest(registry, "trn4")
+    registry.generations["trn4"] = trn3
+    replaced(registry, "trn4", name="trn4", base="trn3")
+    before = stamps(files_of(lineage(registry, "trn4")))
     assert trn2.costs is not None
     costs = tmp_path / "costs.toml"
     costs.write_text(trn2.costs.read_text() + "\n# mine\n")
-    changed(registry, "trn2", costs=costs)
-    assert digest(registry, "trn4") != before
-    changed(registry, "trn2", base="trn4")  # a circle, which reading the costs refuses
-    assert digest(registry, "trn4") != before
+    replaced(registry, "trn2", costs=costs)
+    assert changed(before, files_of(lineage(registry, "trn4"))) == ()
+    costs.write_text(trn2.costs.read_text() + "\n[mine]\n")
+    assert changed(before, files_of(lineage(registry, "trn4"))) == ("trn2/costs.toml",)
+    replaced(registry, "trn2", base="trn4")  # a circle, which reading the costs refuses
+    assert changed(before, files_of(lineage(registry, "trn4"))) == ("trn2/costs.toml",)
 
 
 def test_a_row_is_told_apart_from_what_was_never_asked() -> None:

@@ -7,33 +7,35 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+from altered_answers import altered, replaced
 from click.testing import CliRunner
 from comparison import comparison
 
-from trnbench import Generation, hookimpl
 from trnbench.cli.main import cli
 from trnbench.errors import BadInput, FactError
 from trnbench.registry.registry import Registry, load_registry
 from trnbench.results.fidelity import Bounds, Comparison, Use
+from trnbench_emulator.backend import MODEL_VERSION
 from trnbench_fidelity import tables
+from trnbench_fidelity.answers import Row
 from trnbench_fidelity.point import Usable
 from trnbench_fidelity.sources import (
     BEGIN,
     END,
+    SECTION,
     Checkout,
     Sources,
-    as_json,
     by_generation,
     checkouts,
     kept,
     markdown,
-    read,
+    public_rows,
+    section_of,
     summaries,
 )
 from trnbench_fidelity.tables import inserted
@@ -124,45 +126,49 @@ def test_checkouts_are_read_from_the_folder(tmp_path: Path) -> None:
 
 
 def test_what_is_no_comparison(tmp_path: Path) -> None:
-    file = tmp_path / "x.json"
-    file.write_text("[]")
     with pytest.raises(BadInput) as caught:
-        read(file)
-    assert caught.value.what.startswith(f"{file} does not hold a comparison with public kernels: ")
-    assert caught.value.cause == "it was not made by trnbench validate, or by another version of it"
-    assert caught.value.try_ == f"trnbench validate --sources --kernels FOLDER --format json > {file}"
+        kept(altered(load_registry(), "trn3", tmp_path, {SECTION: []}))
+    assert caught.value.what.startswith("the answers of trn3 have no public_kernels in them: ")
+    assert caught.value.cause == "they were made by another version of trnbench"
+    assert caught.value.try_ == "in a checkout of trnbench: .ci/renew answers"
 
 
-class Keeping:
-    """A plugin whose generations keep `MADE`, each by a version of its own."""
-
-    def __init__(self, folder: Path, **versions: str) -> None:
-        self.files = {name: folder / f"{name}.json" for name in versions}
-        for name, version in versions.items():
-            self.files[name].write_text(as_json(msgspec.structs.replace(MADE, version=version)))
-
-    @hookimpl
-    def trnbench_generations(self) -> Iterator[Generation]:
-        for order, (name, file) in enumerate(self.files.items()):
-            yield Generation(name=name, title=name, order=order, facts=(file,), public_kernels=file)
-
-
-def test_what_generations_keep_is_one_comparison(tmp_path: Path) -> None:
-    found = kept(Registry.of(mine=Keeping(tmp_path, trn1="1", trn2="1")))
-    assert found is not None
-    assert found.checkouts == MADE.checkouts
-    assert found.points == (*MADE.points, *MADE.points)
+def test_what_generations_keep_is_one_comparison() -> None:
+    registry = load_registry()
+    every, *apart = (kept(registry, names) for names in ((), ["trn1"], ["trn2"], ["trn3"]))
+    assert every is not None
+    assert every.points == tuple(row for one in apart if one is not None for row in one.points)
+    assert every.checkouts == (apart[0] and apart[0].checkouts)
     assert kept(load_registry(), ["host"]) is None
 
 
 def test_comparisons_of_two_models_are_not_mixed(tmp_path: Path) -> None:
     with pytest.raises(BadInput) as caught:
-        kept(Registry.of(mine=Keeping(tmp_path, trn1="1", trn2="2")))
+        kept(renewed(tmp_path, "0"))
+    ours = f"trnbench schedule + flows {MODEL_VERSION}"
     assert (
-        caught.value.what == f"{tmp_path / 'trn2.json'} is of trnbench 2, another generation's of trnbench 1"
+        caught.value.what == f"public kernels of trn3 were run by trnbench schedule + flows 0, "
+        f"another generation's by {ours}"
     )
     assert caught.value.cause == "only one of them was made anew"
     assert caught.value.try_ == "run the public kernels of all generations again: docs/fidelity.md"
+
+
+def test_what_is_kept_comes_back() -> None:
+    """A row keeps what the model said; the rest is as the points say."""
+    rows = section_of(MADE)
+    assert list(rows.points) == [each.id for each in MADE.points]
+    assert rows.points["three"] == Row(use=Use.NOT_EMULATED, how="more than fits (kernel.py:3)")
+    assert (rows.day, rows.by, rows.version, rows.checkouts) == (
+        MADE.day,
+        MADE.by,
+        MADE.version,
+        MADE.checkouts,
+    )
+    public = kept(load_registry(), ["trn3"])
+    shipped = public_rows(load_registry().generations["trn3"])
+    assert public is not None
+    assert section_of(public) == shipped
 
 
 def test_each_generation_has_its_points(tmp_path: Path) -> None:
@@ -196,12 +202,9 @@ def test_a_run_carries_what_public_kernels_gave() -> None:
 def renewed(tmp_path: Path, version: str) -> Registry:
     """Installed plugins, trn3's public kernels as if run by another version of the model."""
     registry = load_registry()
-    path = registry.generations["trn3"].public_kernels
-    assert path is not None
-    file = tmp_path / "public_kernels.json"
-    file.write_text(as_json(msgspec.structs.replace(read(path), version=version)))
-    registry.generations["trn3"] = msgspec.structs.replace(registry.generations["trn3"], public_kernels=file)
-    return registry
+    rows = public_rows(registry.generations["trn3"])
+    assert rows is not None
+    return altered(registry, "trn3", tmp_path, {SECTION: msgspec.structs.replace(rows, version=version)})
 
 
 def test_validate_says_when_public_kernels_were_run() -> None:
@@ -232,16 +235,17 @@ def test_times_of_another_model_are_told(tmp_path: Path, capsys: pytest.CaptureF
 
 
 def test_what_points_say_today_counts(tmp_path: Path) -> None:
-    """Who votes and what the model has seen is not read from the file."""
+    """Who votes and what was measured is not read from the answers."""
     registry = load_registry()
-    path = registry.generations["trn2"].public_kernels
-    assert path is not None
-    today = read(path)
-    blank = tuple(msgspec.structs.replace(each, vote="", honesty="fitted") for each in today.points)
-    file = tmp_path / "public_kernels.json"
-    file.write_text(as_json(msgspec.structs.replace(today, points=blank)))
-    registry.generations["trn2"] = msgspec.structs.replace(registry.generations["trn2"], public_kernels=file)
-    assert kept(registry, ["trn2"]) == kept(load_registry(), ["trn2"])
+    points = registry.generations["trn2"].points_file
+    assert points is not None
+    other = tmp_path / "points.toml"
+    other.write_text(points.read_text().replace('confidence = "high"', 'confidence = "low"'))
+    before, now = kept(registry, ["trn2"]), kept(replaced(registry, "trn2", published=other), ["trn2"])
+    assert before is not None
+    assert now is not None
+    assert [each.emulated for each in now.points] == [each.emulated for each in before.points]
+    assert {each.confidence for each in before.points} - {each.confidence for each in now.points} == {"high"}
 
 
 def test_the_command_needs_a_folder() -> None:
@@ -262,29 +266,29 @@ def test_the_command_prints_both_forms(tmp_path: Path) -> None:
     assert re.search("t3-topk-b8-after +nki-library d2ad3a57, 2026-04-13, does not have this kernel", table)
 
 
-def test_one_command_makes_the_tables(tmp_path: Path) -> None:
-    names = (".ci/renew_tables", "README.md", "docs/fidelity.md")
+def test_one_command_makes_answers_and_tables(tmp_path: Path) -> None:
+    names = ("README.md", "docs/fidelity.md")
+    shutil.copytree(ROOT / ".ci", tmp_path / ".ci")
     for name in names:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
-    readme, page = (tmp_path / name for name in names[1:])
+    readme, page = (tmp_path / name for name in names)
     emptied = inserted(page.read_text(), "nothing\n", BEGIN, END)
     page.write_text(emptied.replace("| family | generation | kernels", "| gone |"))
     readme.write_text(inserted(readme.read_text(), "nothing\n", tables.TRUST_BEGIN, tables.TRUST_END))
-    generations = load_registry().generations.values()
-    paths = [path for each in generations for path in (each.bands, each.comparisons, each.products) if path]
+    paths = [each.answers for each in load_registry().generations.values() if each.answers is not None]
     shipped = {path: path.read_text() for path in paths}
     try:
-        subprocess.run([sys.executable, tmp_path / ".ci" / "renew_tables"], check=True)
+        subprocess.run([sys.executable, tmp_path / ".ci" / "renew", "answers"], check=True)
         renewed = {path: path.read_text() for path in paths}
     finally:
         for path, text in shipped.items():
             if path.read_text() != text:  # whoever runs the tests decides what is shipped
                 path.write_text(text)
-    for name in names[1:]:
-        assert (tmp_path / name).read_text() == (ROOT / name).read_text(), "run: .ci/renew_tables"
-    assert len(shipped) == 9
-    assert [path for path in paths if renewed[path] != shipped[path]] == [], "run: .ci/renew_tables"
+    for name in names:
+        assert (tmp_path / name).read_text() == (ROOT / name).read_text(), "run: .ci/renew answers"
+    assert len(shipped) == 3
+    assert [path for path in paths if renewed[path] != shipped[path]] == [], "run: .ci/renew answers"
 
 
 def test_the_short_table_is_short() -> None:

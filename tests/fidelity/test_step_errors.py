@@ -9,18 +9,18 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from renewal.steps import banded, fitted_constants
 from trnbench.registry import Registry, load_registry
 from trnbench.results.fidelity import Errors
 from trnbench.results.nearness import Nearness
 from trnbench_fidelity.steps.answer import answers
-from trnbench_fidelity.steps.constants import fitted_constants
 from trnbench_fidelity.steps.errors import EVERYWHERE, StepFidelity
 from trnbench_fidelity.steps.fitting import fit
 from trnbench_fidelity.steps.kept import KeptSteps, kept_steps
 from trnbench_fidelity.steps.nearness import nearby_steps, nearest_step
 from trnbench_fidelity.steps.published import published_steps
 from trnbench_fidelity.steps.tables import BEGIN, END, markdown
-from trnbench_fidelity.steps.validate import banded, compared, named_constants
+from trnbench_fidelity.steps.validate import compared, named_constants
 from trnbench_fidelity.tables import inserted
 from trnbench_steps.division import divide
 from trnbench_steps.job import Job, Task
@@ -65,7 +65,7 @@ def test_kept_answers_are_those_of_the_model_now() -> None:
         then = {each.id: each for each in kept()[name].answers}
         for now in answers(registry(), chosen):
             for row_now, row_then in zip(now.rows, then[now.id].rows, strict=True):
-                assert row_now == pytest.approx(row_then, rel=1e-9), ".ci/renew_steps makes them anew"
+                assert row_now == pytest.approx(row_then, rel=1e-9), ".ci/renew steps makes them anew"
             assert (now.family, now.vote, now.why) == (then[now.id].family, then[now.id].vote, "")
 
 
@@ -114,7 +114,7 @@ def test_coverage_is_found_anew_where_an_answer_is_another() -> None:
 
 def test_the_page_shows_them() -> None:
     page = PAGE.read_text()
-    assert page == inserted(page, markdown(fidelity()), BEGIN, END), ".ci/renew_steps makes it anew"
+    assert page == inserted(page, markdown(fidelity()), BEGIN, END), ".ci/renew steps makes it anew"
 
 
 def test_no_step_is_faster_than_documents_allow() -> None:

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from trnbench_fidelity.steps.constants import as_toml, constants, fitted_constants
+from renewal.steps import as_toml, fitted_constants
+from trnbench_fidelity.steps.constants import constants
 from trnbench_fidelity.steps.fitting import fit, most_of_collectives
 from trnbench_fidelity.steps.step_answer import NAMES, StepAnswer
 from trnbench_steps.step_constants import StepConstants, read_constants

@@ -57,7 +57,7 @@ def test_an_error_that_is_no_number_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("generation", "count"), [("trn1", 85), ("trn2", 67), ("trn3", 35)])
 def test_no_point_leaves_the_list(generation: str, count: int) -> None:
     registry = load_registry()
-    path = registry.generations[generation].untouched
+    path = registry.generations[generation].untouched_file
     assert path is not None
     points = published_points(registry, [generation])[generation]
     found = load_untouched(path, (point.id for point in points))

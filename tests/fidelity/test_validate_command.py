@@ -316,9 +316,9 @@ def test_two_files_with_one_id(tmp_path: Path) -> None:
     import msgspec
 
     registry = load_registry()
-    same = registry.generations["trn1"].published
+    same = registry.generations["trn1"].points_file
     registry.generations["trn2"] = msgspec.structs.replace(registry.generations["trn2"], published=same)
-    with pytest.raises(FactError, match=r"published\.toml: id 't1-hbm-read-1c-8GiB' is used twice"):
+    with pytest.raises(FactError, match=r"points\.toml: id 't1-hbm-read-1c-8GiB' is used twice"):
         published_points(registry)
 
 

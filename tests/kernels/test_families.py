@@ -9,10 +9,8 @@ from kernel_extents import KERNELS as EVERY
 
 from trnbench.facts.metric import METRICS
 from trnbench.facts.scope import Scope
-from trnbench.hookspecs import hookimpl
 from trnbench.kernels.kernel import Kernel
 from trnbench.kernels.spread import Spread
-from trnbench_kernels import plugin
 
 KERNELS = list(EVERY.values())
 
@@ -20,14 +18,6 @@ KERNELS = list(EVERY.values())
 def test_names_are_unique():
     names = [kernel.name for kernel in KERNELS]
     assert len(set(names)) == len(names)
-
-
-def test_the_plugin_marks_its_hook_as_every_plugin_does():
-    def probe() -> None:
-        pass
-
-    assert type(plugin.hookimpl) is type(hookimpl)
-    assert plugin.trnbench_kernels.trnbench_impl == hookimpl(probe).trnbench_impl
 
 
 def test_the_families_of_the_design_are_there():

@@ -12,9 +12,10 @@ from kernel_extents import CORE, KERNELS, MIB, ranks
 
 from trnbench.errors import UnknownName, UsageError
 from trnbench.facts.scope import Scope
+from trnbench.kernels.busbw import busbw_factor
 from trnbench.kernels.dtype import FLOATS, item_bytes, result_dtype
 from trnbench.kernels.extent import Extent
-from trnbench_kernels.families.collective import PATTERNS, busbw_factor
+from trnbench_kernels.families.collective import PATTERNS
 from trnbench_kernels.families.gemm import density
 
 SIDES = st.integers(1, 1 << 20)

@@ -11,7 +11,7 @@ import pytest
 from pytest_apart import run
 
 from trnbench import UnknownName, UsageError
-from trnbench.pytest_plugin.assertions import assert_faster, assert_share_of_peak
+from trnbench_emulator.kernel_run.assertions import assert_faster, assert_share_of_peak
 from trnbench_emulator.nki import TensorSpec
 
 ROWS = "trnbench_kernels.nki.rows:softmax"

@@ -123,7 +123,7 @@ def test_the_variables_are_read_and_known_to_doctor(monkeypatch: pytest.MonkeyPa
 
     for name in VARIABLES:
         monkeypatch.setenv(name, "0")
-    assert unknown_variables() == {}
+    assert unknown_variables(load_registry()) == {}
     read = Settings.read()
     assert not read.profile
     assert read.instance == "0"

@@ -16,8 +16,8 @@ from trnbench.registry import Registry, load_registry
 from trnbench.results.measurement import Reason
 from trnbench.run.plan import plan
 from trnbench.run.selection import Selection
-from trnbench_emulator.nki import Machine, load_kernel, provide, record
-from trnbench_neuron import operands, problem, sample, verification
+from trnbench_emulator.nki import Machine, load_kernel, operands, problem, provide, record
+from trnbench_neuron import sample, verification
 from trnbench_neuron.agreement import disagreement
 from trnbench_neuron.backend import NeuronBackend
 

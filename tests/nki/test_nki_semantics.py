@@ -112,6 +112,16 @@ nl.store(out, u)
     np.testing.assert_allclose(_run(snippets, body, x), np.tanh(inner * np.float32(0.5)), rtol=1e-6)
 
 
+def test_random_bits_take_every_value_of_their_type(snippets: Any) -> None:
+    body = """
+t = nl.ndarray((128, 64), dtype=nl.uint8)
+nisa.rng(t)
+nl.store(out, t)
+"""
+    bits = _run(snippets, body, ONES, "(128, 64)", "nl.uint8")
+    assert set(bits.ravel().tolist()) == set(range(256))
+
+
 def test_reverse_swaps_operands_and_columns_broadcast(snippets: Any) -> None:
     x = np.arange(32, dtype=np.float32).reshape(4, 8)
     body = """

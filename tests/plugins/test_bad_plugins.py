@@ -57,7 +57,7 @@ BAD = {
     "wrong-type": (
         KERNEL.replace("BODY", 'yield "gemm"'),
         "plugin 'bad' of bad 1.0 yields from trnbench_kernels what it should not: 'gemm'",
-        "trnbench_kernels takes a Kernel or Variant, not str",
+        "trnbench_kernels takes a Kernel or Variant or Template, not str",
     ),
     "raises-half-way": (
         KERNEL.replace("BODY", "yield kernel('half'); 1 / 0"),
@@ -77,7 +77,7 @@ BAD = {
     ),
     "newer-contract": (
         "trnbench_contract = 99",
-        "plugin 'bad' of bad 1.0 is written for plugin contract 99; this trnbench speaks 3",
+        "plugin 'bad' of bad 1.0 is written for plugin contract 99; this trnbench speaks 4",
         "the plugin is newer than trnbench",
     ),
     "duplicate-name": (
@@ -192,7 +192,7 @@ def test_every_hook_call_can_be_traced(install: Install, trnbench: Trnbench) -> 
 def test_unknown_plugin_to_leave_out_is_a_usage_error(trnbench: Trnbench) -> None:
     told = trnbench("--no-plugin", "reprots", "list", "kernels")
     assert told.returncode == 2
-    assert told.stderr.startswith("error: unknown plugin 'reprots'\n  cause: did you mean reports?")
+    assert told.stderr.startswith("error: unknown plugin 'reprots'\n  cause: did you mean reports, steps?")
 
 
 def test_command_that_breaks_costs_only_itself(install: Install, trnbench: Trnbench) -> None:

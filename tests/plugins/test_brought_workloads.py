@@ -19,6 +19,7 @@ from trnbench.registry import Registry
 from trnbench.testing.finding import Finding
 from trnbench.testing.subject import Subject
 from trnbench_steps.checks.workloads import workloads
+from trnbench_steps.shipped import model_of
 
 MODEL = """[source]
 document = "notes"
@@ -53,17 +54,17 @@ def model(tmp_path: Path) -> ModelFile:
 
 def test_a_model_of_a_plugin_is_found_by_its_name(model: ModelFile) -> None:
     registry = Registry.of(acme=Plugin(model))
-    found = registry.model("acme-small")
+    found = model_of(registry, "acme-small")
     assert (found.name, found.layers, found.hidden) == ("acme-small", 4, 512)
-    assert registry.model("gpt2").layers == 12
+    assert model_of(registry, "gpt2").layers == 12
     with pytest.raises(UnknownName) as error:
-        registry.model("acme-smal")
+        model_of(registry, "acme-smal")
     assert "acme-small" in error.value.known
 
 
 def test_a_model_that_is_described_here_keeps_its_name(tmp_path: Path, model: ModelFile) -> None:
     registry = Registry.of(acme=Plugin(ModelFile(name="gpt2", path=model.path)))
-    assert registry.model("gpt2").layers == 12
+    assert model_of(registry, "gpt2").layers == 12
 
 
 def test_what_is_no_workload_is_refused(model: ModelFile) -> None:

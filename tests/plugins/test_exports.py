@@ -10,28 +10,79 @@ from pathlib import Path
 
 import pytest
 
+import trnbench
+from trnbench.api import api
+
 PACKAGES = ("trnbench", "trnbench.topology")
 
 
 def checked_imports(package: str) -> dict[str, str]:
     """Name → where a type checker finds it: `from module import attribute as name`."""
-    tree = ast.parse(Path(str(import_module(package).__file__)).read_text(encoding="utf-8"))
-    (block,) = (each for each in tree.body if isinstance(each, ast.If))
+    source = Path(str(import_module(package).__file__))
+    stub = source.with_suffix(".pyi")
+    tree = ast.parse((stub if stub.exists() else source).read_text(encoding="utf-8"))
+    blocks = [tree.body] if stub.exists() else [each.body for each in tree.body if isinstance(each, ast.If)]
     return {
         alias.asname or alias.name: f"{statement.module}:{alias.name}"
-        for statement in block.body
+        for block in blocks
+        for statement in block
         if isinstance(statement, ast.ImportFrom)
         for alias in statement.names
     }
 
 
-@pytest.mark.parametrize("package", PACKAGES)
-def test_every_name_is_there_and_is_what_type_checkers_see(package: str) -> None:
-    module, seen = import_module(package), checked_imports(package)
+def test_every_name_of_the_topology_is_there_and_is_what_type_checkers_see() -> None:
+    module, seen = import_module("trnbench.topology"), checked_imports("trnbench.topology")
     assert set(module.__all__) == set(seen)
     for name, place in seen.items():
         home, _, attribute = place.partition(":")
         assert getattr(module, name) is getattr(import_module(home), attribute), name
+
+
+def test_the_stub_has_every_name_of_the_core_and_of_plugins() -> None:
+    seen = checked_imports("trnbench")
+    own = {entry.name for entry in api().values() if entry.distribution == "trnbench"}
+    assert set(seen) == {*trnbench.__all__, *own, "__version__"}
+    for name, place in seen.items():
+        home, _, attribute = place.partition(":")
+        wanted = import_module("trnbench.nki") if name == "nki" else getattr(import_module(home), attribute)
+        assert getattr(trnbench, name) is wanted, name
+
+
+def test_the_stub_is_what_its_command_writes(root: Path) -> None:
+    done = subprocess.run([sys.executable, root / ".ci" / "stubs", "--check"], timeout=60)
+    assert done.returncode == 0, "run .ci/stubs"
+
+
+def test_a_submodule_of_a_plugin_exists_once_under_both_names() -> None:
+    from trnbench.nki import language, record
+    from trnbench_emulator import nki
+
+    assert import_module("trnbench.nki") is nki
+    assert (
+        import_module("trnbench.nki.language") is language is import_module("trnbench_emulator.nki.language")
+    )
+    assert record is nki.record
+    assert nki.__name__ == "trnbench_emulator.nki"
+    assert nki.__spec__ is not None
+    assert nki.__spec__.name == "trnbench_emulator.nki"
+
+
+def test_a_submodule_that_nobody_gives_is_not_there() -> None:
+    with pytest.raises(ModuleNotFoundError, match=r"No module named 'trnbench\.nothing_of_it'"):
+        import_module("trnbench.nothing_of_it")
+
+
+def test_a_name_whose_package_is_missing_says_which_package_gives_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    from trnbench.registry.entry_points import EntryPoint
+
+    lost = EntryPoint("trnbench.api", "lost", "acme_lost.parts:lost", "acme-lost", "2.1")
+    module = EntryPoint("trnbench.api", "lost_parts", "acme_lost.parts", "acme-lost", "2.1")
+    monkeypatch.setattr("trnbench.api.api", lambda: {"lost": lost, "lost_parts": module})
+    with pytest.raises(ImportError, match=r"trnbench\.lost comes with acme_lost \(acme-lost 2\.1\)"):
+        _ = trnbench.lost
+    with pytest.raises(ImportError, match=r"trnbench\.lost_parts comes with acme_lost \(acme-lost 2\.1\)"):
+        import_module("trnbench.lost_parts")
 
 
 @pytest.mark.parametrize("package", PACKAGES)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -50,8 +51,8 @@ def test_hook_that_ends_the_process_does_not() -> None:
         (
             "trnbench_kernels",
             7,
-            "trnbench_kernels takes a Kernel or Variant, not int",
-            "yield trnbench.Kernel(...) or trnbench.Variant(...)",
+            "trnbench_kernels takes a Kernel or Variant or Template, not int",
+            "yield trnbench.Kernel(...) or trnbench.Variant(...) or trnbench.Template(...)",
         ),
         ("trnbench_kernels", trnbench.Kernel, "it is the class itself", "yield Kernel(...)"),
         (
@@ -209,7 +210,8 @@ def test_hook_without_the_mark_is_found_out() -> None:
         "  try:   write @trnbench.hookimpl above it",
         "plugin 'empty' of empty 0 implements no hook\n"
         "  cause: empty has none of trnbench_generations, trnbench_kernels, trnbench_backends, "
-        "trnbench_reports, trnbench_importers, trnbench_workloads\n"
+        "trnbench_reports, trnbench_importers, trnbench_workloads, "
+        "trnbench_expectations, trnbench_executors, trnbench_traces, trnbench_checks\n"
         "  try:   name the module that has them in the pyproject.toml of empty",
     ]
 
@@ -220,11 +222,37 @@ def test_newer_contract_is_refused_by_its_number() -> None:
     one = plugin(trnbench_generations=lambda: [generation("g", contract=9), generation("h")])
     registry = Registry.of(whole=whole, one=one)
     assert texts(registry) == [
-        "plugin 'whole' of whole 0 is written for plugin contract 9; this trnbench speaks 3\n"
+        "plugin 'whole' of whole 0 is written for plugin contract 9; this trnbench speaks 4\n"
         "  cause: the plugin is newer than trnbench\n"
         "  try:   pip install --upgrade trnbench, or an older whole",
-        "plugin 'one' of one 0 yields generation 'g', written for plugin contract 9; this trnbench speaks 3\n"
+        "plugin 'one' of one 0 yields generation 'g', written for plugin contract 9; this trnbench speaks 4\n"
         "  cause: the plugin is newer than trnbench\n"
         "  try:   pip install --upgrade trnbench, or an older one",
     ]
     assert list(registry.generations) == ["h"]
+
+
+def test_paths_of_former_contracts_are_taken_and_named(tmp_path: Path) -> None:
+    """Points and steps are read from where they are; what to give instead is told."""
+    steps, points = tmp_path / "of_models.toml", tmp_path / "points.toml"
+    given = {"published": points, "published_steps": steps, "bands": tmp_path / "b", "graphs": tmp_path / "g"}
+    registry = Registry.of(old=plugin(trnbench_generations=lambda: [generation("g", **given)]))
+    assert registry.generations["g"].steps_file == steps
+    assert registry.generations["g"].points_file == points
+    assert texts(registry) == [
+        "plugin 'old' of old 0 brings generation 'g' with published_steps=, bands=, graphs=, "
+        "as contracts 1 to 3 had it\n"
+        "  cause: published= is a folder now and answers= one file; old answers are not read\n"
+        '  try:   give instead published=HERE / "published", with steps.toml in it; '
+        'answers=HERE / "answers.json" (docs/plugins.md)'
+    ]
+
+
+def test_published_is_a_folder_or_a_file_of_points(tmp_path: Path) -> None:
+    (tmp_path / "points.toml").write_text("")
+    (tmp_path / "untouched.toml").write_text("")
+    one, other = generation("g", published=tmp_path), generation("h", published=tmp_path / "points.toml")
+    assert one.points_file == other.points_file == tmp_path / "points.toml"
+    assert (one.steps_file, one.untouched_file) == (None, tmp_path / "untouched.toml")
+    assert (other.steps_file, other.untouched_file) == (None, None)
+    assert generation("i").points_file is None

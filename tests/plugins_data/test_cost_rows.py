@@ -31,14 +31,14 @@ def tables(registry: Registry) -> dict[str, CostTable]:
 
 @EACH_ROW
 def test_a_row_gives_the_cycles_that_are_kept_of_it(row: cost_rows.Row, tables: dict[str, CostTable]) -> None:
-    assert row.name in KEPT, "a new row: .ci/renew_cost_rows, and read what it gives"
+    assert row.name in KEPT, "a new row: .ci/renew costs, and read what it gives"
     table = tables[row.generation]
     for engine in row.engines:
         found = [
             table.cycles(row.instruction, engine, {**sizes, **row.conditions})
             for sizes in cost_rows.POINTS.values()
         ]
-        assert found == KEPT[row.name], f"on the {engine} engine; where it is meant: .ci/renew_cost_rows"
+        assert found == KEPT[row.name], f"on the {engine} engine; where it is meant: .ci/renew costs"
 
 
 def test_every_row_is_kept_once_and_no_row_that_went() -> None:

@@ -17,6 +17,7 @@ import tiny_machine as tiny
 
 from trnbench import Reason, Run, Status
 from trnbench.errors import UsageError
+from trnbench.registry import load_registry
 from trnbench.run.api import choose_backend
 from trnbench.run.cut import RunCutShort
 from trnbench.run.execute import execute
@@ -45,7 +46,7 @@ def _ray_is_there() -> None:
 def alone(_ray_is_there: None) -> Iterator[Executor]:
     """A cluster of this machine alone, as --executor ray starts it where RAY_ADDRESS names none."""
     assert "RAY_ADDRESS" not in os.environ
-    with executor("ray", jobs=2) as found:
+    with executor(load_registry(), "ray", jobs=2) as found:
         assert found is not None
         yield found
 
@@ -174,7 +175,7 @@ def test_a_run_that_no_machine_can_begin_is_kept_and_told(alone: Executor) -> No
 
 def test_without_ray_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(UsageError) as caught, executor("ray"):
+    with pytest.raises(UsageError) as caught, executor(load_registry(), "ray"):
         pass
     assert str(caught.value) == (
         "--executor ray needs Ray, which is not installed here\n"

@@ -90,6 +90,6 @@ def as_toml(found: Mapping[str, list[float]]) -> str:
     lines = "\n".join(f'"{name}" = [{", ".join(map(repr, each))}]' for name, each in found.items())
     return (
         "# Cycles that every instruction's row of the plugins' costs.toml gives at these points, in order.\n"
-        "# After a change that is meant: .ci/renew_cost_rows, and read the difference.\n\n"
+        "# After a change that is meant: .ci/renew costs, and read the difference.\n\n"
         f"[points]\n{points}\n\n[cycles]\n{lines}\n"
     )

@@ -35,6 +35,7 @@ def lose_one(made: Any, nodes: list[Any], folder: Path) -> dict[str, Any]:
     """Five measured cases: one on each machine at once, then one that lasts until its machine is killed."""
     import measured_machine as machine
 
+    from trnbench.registry import load_registry
     from trnbench.run.api import choose_backend
     from trnbench.run.execute import execute
     from trnbench.run.executor import executor
@@ -48,7 +49,7 @@ def lose_one(made: Any, nodes: list[Any], folder: Path) -> dict[str, Any]:
             (dying,) = (node for node in nodes if _raylet(node) == raylet)
             made.remove_node(dying, allow_graceful=False)
 
-    with executor("ray") as by:
+    with executor(load_registry(), "ray") as by:
         assert by is not None
         registry = machine.registry("together", "together", "held", "well", "well", folder=folder)
         registry.backends["stand-in"] = machine.Neuron(folder)

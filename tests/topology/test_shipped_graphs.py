@@ -6,13 +6,15 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from altered_answers import answers
 
 from trnbench.generation import System
 from trnbench.registry import Registry, load_registry
 from trnbench.run.remembering import graph
+from trnbench.store.answers import RENEW, as_json, same_code
 from trnbench.topology.summary import summarise
 
-SHIPPED = tuple(name for name, each in load_registry().generations.items() if each.graphs is not None)
+SHIPPED = tuple(name for name, each in load_registry().generations.items() if each.answers is not None)
 
 
 @pytest.fixture
@@ -35,8 +37,10 @@ def worked_out(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return names
 
 
-def with_graphs(system: System, path: Path) -> System:
-    return msgspec.structs.replace(system, generation=msgspec.structs.replace(system.generation, graphs=path))
+def with_answers(system: System, path: Path) -> System:
+    return msgspec.structs.replace(
+        system, generation=msgspec.structs.replace(system.generation, answers=path)
+    )
 
 
 def test_trainium_ships_them() -> None:
@@ -46,9 +50,10 @@ def test_trainium_ships_them() -> None:
 @pytest.mark.parametrize("name", SHIPPED)
 def test_every_row_is_what_the_code_gives(name: str, registry: Registry) -> None:
     generation = registry.generations[name]
-    assert generation.graphs is not None
-    fresh = graph.shipped(registry.systems(each.name for each in generation.instances))
-    assert generation.graphs.read_text() == fresh, "run .ci/renew_tables"
+    systems = registry.systems(each.name for each in generation.instances)
+    shipped = answers(registry, name)
+    assert shipped.section(graph.SECTION, dict[str, graph.Shipped]) == graph.shipped(systems), RENEW
+    assert same_code(shipped.code, graph.builders(systems)), RENEW
 
 
 def test_a_shipped_summary_is_taken_without_the_graph(torus: System, worked_out: list[str]) -> None:
@@ -67,18 +72,45 @@ def test_another_figure_makes_it_anew(torus: System, worked_out: list[str]) -> N
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"{", b"[]", b'{"trn1.32xlarge": {"summary": {}}}', b'{"trn1.32xlarge": 3}', b"\xff" * 9]
+    "content",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b'{"generation": "trn1", "sections": {"graphs": {"trn1.32xlarge": {"summary": {}}}}}',
+        b'{"generation": "trn1", "sections": {"graphs": {"trn1.32xlarge": 3}}}',
+        b"\xff" * 9,
+    ],
 )
 def test_a_file_that_holds_none_is_as_good_as_none(
     content: bytes, torus: System, tmp_path: Path, worked_out: list[str]
 ) -> None:
-    path = tmp_path / "graphs.json"
+    path = tmp_path / "answers.json"
     path.write_bytes(content)
     notes: list[str] = []
-    _, summary = graph.described(with_graphs(torus, path), notes, None, drawn=False)
+    _, summary = graph.described(with_answers(torus, path), notes, None, drawn=False)
     assert (worked_out, notes, summary["servers"]) == (["trn1.32xlarge"], [], 1)
 
 
 def test_a_missing_file_is_as_good_as_none(torus: System, tmp_path: Path, worked_out: list[str]) -> None:
-    graph.described(with_graphs(torus, tmp_path / "none"), [], None, drawn=False)
+    graph.described(with_answers(torus, tmp_path / "none"), [], None, drawn=False)
+    assert worked_out == ["trn1.32xlarge"]
+
+
+def test_small_graphs_are_not_shipped(registry: Registry, worked_out: list[str]) -> None:
+    """They are summarised in a millisecond."""
+    shipped = answers(registry, "trn1").section(graph.SECTION, dict[str, graph.Shipped])
+    assert shipped is not None
+    assert "trn1.2xlarge" not in shipped
+    graph.described(registry.system("trn1.2xlarge"), [], None, drawn=False)
+    assert worked_out == ["trn1.2xlarge"]
+
+
+def test_other_code_makes_it_anew(
+    torus: System, tmp_path: Path, registry: Registry, worked_out: list[str]
+) -> None:
+    code = dict.fromkeys(answers(registry, "trn1").code, f"0 {0:016x}")
+    path = tmp_path / "answers.json"
+    path.write_text(as_json(msgspec.structs.replace(answers(registry, "trn1"), code=code)))
+    graph.described(with_answers(torus, path), [], None, drawn=False)
     assert worked_out == ["trn1.32xlarge"]

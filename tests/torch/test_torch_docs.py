@@ -13,9 +13,9 @@ from trnbench.cli.doctor import _backend
 from trnbench.cli.main import cli
 from trnbench.registry import Registry
 from trnbench_cuda.unverified import UNVERIFIED as ON_CUDA
-from trnbench_kernels.torch_sources import DISTRIBUTED, SOURCES
 from trnbench_torch import library
 from trnbench_torch.neuron import UNVERIFIED as ON_NEURON
+from trnbench_torch.plugin import DISTRIBUTED, SOURCES
 
 
 @pytest.fixture(scope="module")

@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from trnbench import load_registry, resolve
-from trnbench_kernels.torch_sources import SOURCES
 from trnbench_torch.launch import Launches
+from trnbench_torch.plugin import SOURCES
 
 pytestmark = pytest.mark.torch
 

@@ -22,9 +22,12 @@ def assumptions(shared: Session, /, *, run: str, case: str, format: str) -> None
     only one has it.
     """
     from trnbench.facts.format import show
-    from trnbench_emulator.stored.assumption_ends import assumption_ends
+    from trnbench.lazy import resolve
+    from trnbench.trace import check_drawn
 
-    _, measurement = stored_case(shared, run, case)
+    stored, measurement = stored_case(shared, run, case)
+    trace = shared.registry.traces.get(stored.backend)
+    assumption_ends = resolve(check_drawn(trace, "assumptions", stored.backend, measurement.id))
     usual, ends = assumption_ends(measurement, shared.registry)
     rows: list[dict[str, object]] = [
         {

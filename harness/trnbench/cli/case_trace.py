@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,6 +13,9 @@ from trnbench.cli.store_names import complete_cases, complete_runs
 from trnbench.cli.stored_case import stored_case
 from trnbench.cli.target import force_option
 from trnbench.cli.trace_limit import trace_limit_option
+
+if TYPE_CHECKING:
+    from trnbench.trace import TraceFile
 
 _APART = 1e-9  # of a time that is the same
 
@@ -36,22 +40,19 @@ def trace(shared: Session, /, *, run: str, case: str, output: Path, trace_limit:
 
     It is emulated again from its key. CASE is an id, or the case without its system where only one has it.
     """
+    from trnbench.lazy import resolve
     from trnbench.run.writing import check_writable, write_whole
-    from trnbench_emulator.stored.case_trace import case_trace
-    from trnbench_emulator.trace import write_trace
+    from trnbench.trace import check_drawn
 
     check_writable(output, force=force, example="trace.json")
     stored, found = stored_case(shared, run, case)
-    traced = case_trace(found, shared.registry)
-    if found.time_s is not None and abs(traced.time_s / found.time_s - 1.0) > _APART:
-        say(f"warning: the run had {found.time_s:.6g} s, the model now gives {traced.time_s:.6g} s")
-    evidence = f"{found.evidence.grade} by {found.evidence.by} {found.evidence.version}".strip()
+    draw = check_drawn(shared.registry.traces.get(stored.backend), "timeline", stored.backend, found.id)
     about = {"tool": f"trnbench {stored.tool_version}", "run": stored.id, "case": found.id}
-    file = write_trace(
-        traced.timeline, evidence=evidence, about={**about, "latency_s": traced.time_s}, cap=trace_limit
-    )
+    file: TraceFile = resolve(draw)(found, shared.registry, about, trace_limit)
+    if found.time_s is not None and abs(file.time_s / found.time_s - 1.0) > _APART:
+        say(f"warning: the run had {found.time_s:.6g} s, the model now gives {file.time_s:.6g} s")
     write_whole(output, file.data)
     click.echo(str(output))
-    say(f"{file.kept:,} slices, {len(file.data):,} bytes; open it at ui.perfetto.dev", level=0)
-    if file.said:
-        say(f"note: {file.said}")
+    say(f"{file.slices:,} slices, {len(file.data):,} bytes; open it at ui.perfetto.dev", level=0)
+    if file.note:
+        say(f"note: {file.note}")

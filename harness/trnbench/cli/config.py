@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from trnbench.cli import settings as known
+from trnbench.cli.context import Session, session
 from trnbench.cli.output import Column, emit, format_option, plain_format_option, say
 
 
@@ -16,10 +17,11 @@ def config() -> None:
 @config.command()
 @click.option("--preset", default="", metavar="NAME", help="As it is with this preset.")
 @format_option
-def show(*, preset: str, format: str) -> None:
+@session
+def show(shared: Session, /, *, preset: str, format: str) -> None:
     """Every setting: its value, where it comes from, what it is for."""
     settings = known.load_settings(preset)
-    for name, near in known.unknown_variables().items():
+    for name, near in known.unknown_variables(shared.registry).items():
         say(f"warning: nothing reads the variable {name}" + (f"; did you mean {near}?" if near else ""))
     rows: list[dict[str, object]] = []
     for key, setting in known.SETTINGS.items():

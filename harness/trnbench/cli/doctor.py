@@ -36,8 +36,10 @@ def doctor(shared: Session, *, format: str) -> int:
     Exit code 0 unless something is broken, then 1.
     """
     shared.hush()
-    rows = [*_python(), *_settings(shared), *_store(shared), *_plugins(shared), *_backends(shared)]
-    rows += [*_executors(), *_noise()]
+    first = [*_python(), *_settings(shared)]
+    stored, plugins = [*_store(shared)], [*_plugins(shared)]
+    rows = [*first, *_variables(shared), *stored, *plugins, *_backends(shared)]
+    rows += [*_executors(shared), *_noise()]
     if format == "table":
         write("\n".join(_lines(rows, width())) + "\n")
     else:
@@ -132,7 +134,7 @@ def _satisfies(version: str, wanted: str) -> bool:
 
 
 def _settings(shared: Session) -> Iterator[Row]:
-    from trnbench.cli.settings import project_file, unknown_variables, user_file
+    from trnbench.cli.settings import project_file, user_file
 
     try:
         _ = shared.settings
@@ -141,7 +143,13 @@ def _settings(shared: Session) -> Iterator[Row]:
     else:
         files = [str(path) for path in (user_file(), project_file()) if path.is_file()]
         yield _row("settings", "settings", OK, ", ".join(files) or "defaults")
-    for name, near in unknown_variables().items():
+
+
+def _variables(shared: Session) -> Iterator[Row]:
+    """Asked when plugins have been tried: backends name the variables that they read."""
+    from trnbench.cli.settings import unknown_variables
+
+    for name, near in unknown_variables(shared.registry).items():
         found = "nothing reads this variable" + (f"; did you mean {near}?" if near else "")
         yield _row("settings", name, UNVERIFIED, found, f"unset {name}")
 
@@ -221,20 +229,18 @@ def _backend(backend: Backend) -> Iterator[Row]:
         yield _row("backend", backend.name, UNVERIFIED, each)
 
 
-def _executors() -> Iterator[Row]:
-    """Whether Ray is there: neither imported nor asked for a cluster, both take seconds."""
-    import os
-    from importlib import metadata
+def _executors(shared: Session) -> Iterator[Row]:
+    """Who carries cases out: processes of this machine, and what plugins bring."""
+    from trnbench.lazy import resolve
+    from trnbench.run.executor import PROCESS
 
-    yield _row("executor", "process", OK, "processes of this machine")
-    try:
-        version = metadata.version("ray")
-    except metadata.PackageNotFoundError:
-        yield _row("executor", "ray", MISSING, "Ray is not installed", "pip install 'trnbench[ray]'")
-        return
-    address = os.environ.get("RAY_ADDRESS", "")
-    where = f"the cluster at {address} (RAY_ADDRESS)" if address else "this machine alone: no RAY_ADDRESS"
-    yield _row("executor", "ray", OK, f"Ray {version}; {where}")
+    yield _row("executor", PROCESS, OK, "processes of this machine")
+    for name, entry in shared.registry.executors.items():
+        if not entry.detect:
+            yield _row("executor", name, UNVERIFIED, entry.title)
+            continue
+        found = resolve(entry.detect)()
+        yield _row("executor", name, OK if found.available else MISSING, found.why, found.try_)
 
 
 def _noise() -> Iterator[Row]:

@@ -104,7 +104,7 @@ def _chosen(registry: Registry, selection: Selection) -> Iterable[Kernel]:
     from trnbench.run.points import Points
     from trnbench.run.selection import choose_instances, choose_kernels, choose_scopes
 
-    kernels = choose_kernels(registry.kernels, selection)
+    kernels = choose_kernels(registry, selection)
     choose_instances(registry, selection)  # a name nobody has is a mistake here too
     points = Points.of(selection, kernels)
     scopes = choose_scopes(selection)

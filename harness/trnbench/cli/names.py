@@ -12,13 +12,11 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
-
     from trnbench.kernels.kernel import Kernel
     from trnbench.registry import Registry
 
 
-def _offer(
+def offer(
     names: Callable[[Registry, click.Context, str], Iterable[str]],
 ) -> Callable[[click.Context, click.Parameter, str], list[str]]:
     def complete(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
@@ -73,54 +71,28 @@ def _axis_names(registry: Registry, ctx: click.Context, incomplete: str) -> Iter
 
 
 def _of_kernels(words: Callable[[Kernel], Iterable[object]]) -> Callable[..., list[str]]:
-    return _offer(
+    return offer(
         lambda registry, ctx, _: sorted(
             {str(word) for kernel in _kernels(registry, ctx) for word in words(kernel)}
         )
     )
 
 
-complete_instances = _offer(lambda registry, *_: registry.instance_names())
-complete_kernels = _offer(lambda registry, *_: registry.kernels)
-complete_backends = _offer(lambda registry, *_: registry.backends)
-complete_formats = _offer(lambda registry, *_: registry.formats)
-complete_generations = _offer(lambda registry, *_: registry.generations)
-complete_systems = _offer(lambda registry, *_: registry.instance_names(aliases=True))
-complete_subjects = _offer(lambda registry, *_: (*registry.kernels, *registry.instance_names(aliases=True)))
-complete_axes = _offer(_axes)
-complete_axis_names = _offer(_axis_names)
+complete_instances = offer(lambda registry, *_: registry.instance_names())
+complete_kernels = offer(lambda registry, *_: registry.kernels)
+complete_backends = offer(lambda registry, *_: registry.backends)
+complete_executors = offer(lambda registry, *_: ("process", *registry.executors))
+complete_formats = offer(lambda registry, *_: registry.formats)
+complete_generations = offer(lambda registry, *_: registry.generations)
+complete_systems = offer(lambda registry, *_: registry.instance_names(aliases=True))
+complete_subjects = offer(lambda registry, *_: (*registry.kernels, *registry.instance_names(aliases=True)))
+complete_axes = offer(_axes)
+complete_axis_names = offer(_axis_names)
 complete_families = _of_kernels(lambda kernel: (kernel.family,))
 complete_tags = _of_kernels(lambda kernel: kernel.tags)
 complete_dtypes = _of_kernels(
     lambda kernel: (value for axis in kernel.axes if axis.name == "dtype" for value in axis.values)
 )
-
-
-_sources = _offer(
-    lambda registry, *_: (
-        name
-        for name, kernel in registry.kernels.items()
-        if any(kind.startswith("nki") for kind in kernel.implementations)
-    )
-)
-
-
-def complete_sources(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Benchmarks that have an NKI kernel, and files."""
-    from click.shell_completion import CompletionItem
-
-    found = [] if "/" in incomplete else _sources(ctx, param, incomplete)
-    return [CompletionItem(name) for name in found] or [CompletionItem(incomplete, type="file")]
-
-
-def complete_models(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Models that are shipped, and files; no plugin brings one."""
-    from click.shell_completion import CompletionItem
-
-    from trnbench_steps.shipped import shipped_names
-
-    found = [CompletionItem(name) for name in shipped_names() if name.startswith(incomplete)]
-    return found or [CompletionItem(incomplete, type="file")]
 
 
 def complete_scopes(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:

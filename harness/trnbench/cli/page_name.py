@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from trnbench.registry import Registry
     from trnbench.results.run import Run
     from trnbench.run.selection import Selection
 
@@ -40,17 +41,18 @@ def page_name(backend: str, selection: Selection) -> Path:
     return Path(f"{STEM}-{name}.html")
 
 
-def page_name_of(runs: Sequence[Run]) -> Path:
+def page_name_of(runs: Sequence[Run], registry: Registry) -> Path:
     """Of stored runs: one has the name that it was written under, others have one by their ids."""
     import msgspec
 
+    from trnbench.errors import NothingSelected
     from trnbench.run.selection import Selection
 
     ids = [run.id for run in runs]
     if len(runs) == 1:
         try:
-            return page_name(runs[0].backend, Selection.told(runs[0].settings["selection"]))
-        except (KeyError, msgspec.ValidationError):  # imported, or of another version
+            return page_name(runs[0].backend, Selection.stored(runs[0].settings["selection"], registry))
+        except (KeyError, msgspec.ValidationError, NothingSelected):  # imported, or of another version
             pass
     name = "-".join(ids)
     if len(name) > LONGEST or not _plain(name):

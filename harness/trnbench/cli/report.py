@@ -71,6 +71,6 @@ def report(
             if note.startswith(SAMPLE):
                 say(f"run {each.id}: {note}", level=0)
     if output is None:
-        output = page_name_of(runs)
+        output = page_name_of(runs, shared.registry)
         check_writable(output, force=force)
     put(shared, runs, format, output)

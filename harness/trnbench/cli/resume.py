@@ -64,7 +64,7 @@ def resume(
     import msgspec
 
     from trnbench.run.api import choose_backend
-    from trnbench.run.executor import executor as carried_out_by
+    from trnbench.run.executor import executor as opened_executor
     from trnbench.run.resumption import Earlier, unfinished
     from trnbench.store.store import Store
 
@@ -77,9 +77,11 @@ def resume(
         earlier = stack.enter_context(Earlier(store, unfinished(store, run)))
         _check_hosts(earlier)
         if target is None and not no_report:
-            target = own_target(earlier.run.backend, earlier.selection, force=force)
+            target = own_target(earlier.run.backend, earlier.selection(shared.registry), force=force)
         settings = earlier.settings
-        by = stack.enter_context(carried_out_by(settings.executor, settings.jobs if jobs is None else jobs))
+        by = stack.enter_context(
+            opened_executor(shared.registry, settings.executor, settings.jobs if jobs is None else jobs)
+        )
         chosen = choose_backend(
             shared.registry, earlier.run.backend, by, keep_identity=settings.keep_identity
         )

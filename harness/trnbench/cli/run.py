@@ -13,7 +13,7 @@ import click
 from trnbench.bounded import kinds
 from trnbench.cli.context import Session, no_cache_option, quiet_option, session
 from trnbench.cli.facts import facts_of, facts_option
-from trnbench.cli.names import complete_backends
+from trnbench.cli.names import complete_backends, complete_executors
 from trnbench.cli.number import NumberType
 from trnbench.cli.output import emit, format_option, say
 from trnbench.cli.planned import CASE_COLUMNS, EXACT, case_rows
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from trnbench.run.ranks.rank import Rank
     from trnbench.run.settings import RunSettings
 
-EXECUTORS = ("process", "ray")  # trnbench.run.executor's; named here to import nothing
+PROCESS = "process"  # trnbench.run.executor's; named here to import nothing
 PROCESSES = 3  # trnbench.run.settings's
 POLICIES = ("seed", "device", "engine", "latest")
 
@@ -89,9 +89,10 @@ POLICIES = ("seed", "device", "engine", "latest")
 )
 @click.option(
     "--executor",
-    type=click.Choice(EXECUTORS),
-    default=EXECUTORS[0],
-    help="Processes of this machine, or the machines of a Ray cluster (RAY_ADDRESS).  [default: process]",
+    default=PROCESS,
+    metavar="NAME",
+    shell_complete=complete_executors,
+    help="Who carries cases out: processes of this machine, or a plugin's executor.  [default: process]",
 )
 @click.option("--preset", default="", metavar="NAME", help="A preset of the configuration.")
 @click.option(
@@ -148,7 +149,7 @@ def run(
 
     from trnbench.facts.peak import as_policy
     from trnbench.run.api import choose_backend, here
-    from trnbench.run.executor import executor as carried_out_by
+    from trnbench.run.executor import executor as opened_executor
     from trnbench.run.plan import plan
     from trnbench.run.ranks.rank import find_rank
     from trnbench.run.returned import detected
@@ -172,7 +173,7 @@ def run(
         argv=tuple(sys.argv),
         facts=tuple(str(each.absolute()) for each in facts_of(shared, facts)),
     ).checked()
-    rank = find_rank() if executor == EXECUTORS[0] and not dry_run else None
+    rank = find_rank() if executor == PROCESS and not dry_run else None
     target = None
     reported = not (no_report or dry_run or (rank is not None and rank.rank > 0))
     if reported:
@@ -180,7 +181,7 @@ def run(
         check_html(shared)
     # Whoever carries out the cases is gone before anything goes to stdout.
     with ExitStack() as stack:
-        by = stack.enter_context(carried_out_by(executor, settings.jobs))
+        by = stack.enter_context(opened_executor(shared.registry, executor, settings.jobs))
         chosen = choose_backend(
             shared.registry, backend or configured.backend, by, keep_identity=keep_identity
         )

@@ -10,10 +10,13 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from trnbench.cli.setting import PREFIX, SELECTION, SETTINGS, from_text, typed
 from trnbench.errors import BadInput, MissingFile, UnknownName
+
+if TYPE_CHECKING:
+    from trnbench.registry import Registry
 
 __all__ = [
     "SELECTION",
@@ -146,13 +149,15 @@ def load_settings(preset: str = "") -> Settings:
     return Settings(values, presets)
 
 
-def unknown_variables() -> dict[str, str]:
+def unknown_variables(registry: Registry) -> dict[str, str]:
     """TRNBENCH_* variables that nothing reads, each with the nearest name that something does."""
     from difflib import get_close_matches
 
-    from trnbench_neuron.settings import VARIABLES
+    from trnbench.backend import Configurable
 
-    known = [*SWITCHES, *VARIABLES, *(PREFIX + key.upper() for key in SETTINGS)]
+    ours = [each for each in registry.backends.values() if isinstance(each, Configurable)]
+    variables = [name for each in ours for name in each.variables]
+    known = [*SWITCHES, *variables, *(PREFIX + key.upper() for key in SETTINGS)]
     return {
         name: next(iter(get_close_matches(name, known, n=1)), "")
         for name in sorted(os.environ)

@@ -52,7 +52,7 @@ def wait_for_quiet(shared: Session, chosen: Backend, by: Executor | None, wanted
     """Before a measured run on this machine: says that it is busy, or waits. Raises `BusyMachine`."""
     from trnbench.run.returned import detected
 
-    if not detected(chosen).instance or (by is not None and by.name == "ray"):
+    if not detected(chosen).instance or (by is not None and by.elsewhere):
         return
     from trnbench.measure.quiet import quiet_within
 

@@ -13,6 +13,7 @@ from trnbench.kernels.extent import Extent
 from trnbench.kernels.published import PublishedAs
 from trnbench.kernels.spread import Spread
 from trnbench.kernels.statement import Statement
+from trnbench.kernels.template import Subject
 from trnbench.kernels.work import Work
 from trnbench.lazy import Ref
 from trnbench.results.measurement import Value
@@ -116,7 +117,7 @@ class Kernel(msgspec.Struct, frozen=True, kw_only=True):
     implementations: Mapping[str, Ref] = {}
     published: PublishedAs | None = None
     groups: Ref = ""
-    subject: object = None
+    subject: Subject | None = None
     tests: tuple[Statement, ...] = ()
 
     def axis(self, name: str) -> Axis | None:

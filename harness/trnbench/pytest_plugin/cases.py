@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -11,6 +11,7 @@ from trnbench.kernels.case import Case
 from trnbench.measure.timing import replay
 from trnbench.results.evidence import Grade
 from trnbench.results.measurement import Measurement, Status
+from trnbench.run.api import choose_backend
 from trnbench.run.attempt import Attempts
 from trnbench.run.calibration import calibrated
 from trnbench.run.plan import Plan, plan
@@ -19,6 +20,9 @@ from trnbench.run.returned import detected
 from trnbench.run.rounds import carried_out
 from trnbench.run.selection import Selection
 from trnbench.run.settings import PROCESSES, RunSettings
+
+if TYPE_CHECKING:
+    from trnbench.registry import Registry
 
 REPLAYED = 2000
 """Samples handed to pytest-benchmark at most; its statistics are made of all of them."""
@@ -75,11 +79,10 @@ def told(measurement: Measurement) -> dict[str, Any]:
 def cases_of(instance: str, kernels: tuple[str, ...], backend: str) -> Cases:
     """Raises what `trnbench run -i instance kernels --backend backend` would."""
     from trnbench.registry import load_registry
-    from trnbench.run.api import choose_backend
 
     registry = load_registry()
     _, named = registry.instance(instance)
-    chosen = choose_backend(registry, backend) if backend else _fitting(registry.backends, named.name)
+    chosen = choose_backend(registry, backend) if backend else _fitting(registry, named.name)
     found = detected(chosen)
     planned = plan(registry, Selection(instances=(instance,), kernels=kernels, kinds=found.kinds))
     planned = calibrated(planned, chosen)
@@ -87,14 +90,10 @@ def cases_of(instance: str, kernels: tuple[str, ...], backend: str) -> Cases:
     return Cases(plan=planned, attempts=attempts, apart=attempts.unseen.grade is Grade.MEASURED)
 
 
-def _fitting(backends: dict[str, Backend], instance: str) -> Backend:
-    """What measures this system here, else the emulator."""
-    from trnbench.run.api import EMULATOR
-
-    for each in backends.values():
-        if each.name == EMULATOR:
-            continue
+def _fitting(registry: Registry, instance: str) -> Backend:
+    """What measures this system here, else the usual one. Raises `UsageError` where there is none."""
+    for each in registry.backends.values():
         seen = detected(each)
         if seen.available and instance in (seen.instance, *seen.also):
             return each
-    return backends[EMULATOR]
+    return choose_backend(registry)

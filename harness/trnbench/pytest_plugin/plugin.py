@@ -5,7 +5,6 @@ All else is imported when an option or the fixture is used.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import pytest  # noqa: TID253 (this module is only ever loaded by pytest)
@@ -36,7 +35,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--trnbench-backend",
         metavar="NAME",
         default="",
-        help="Measure or emulate with this backend; default: what measures NAME here, else the emulator.",
+        help="Measure or emulate with this backend; default: what measures NAME here, else the usual one.",
     )
 
 
@@ -58,19 +57,3 @@ def trnbench_benchmark(request: pytest.FixtureRequest) -> TrnbenchBenchmark:
 
     benchmark: Any = request.getfixturevalue("benchmark")
     return TrnbenchBenchmark(benchmark)
-
-
-@pytest.fixture
-def assert_faster() -> Callable[..., None]:
-    """`assert_faster(kernel, than, args, instance=…, by="5%")`: emulated, one kernel takes less time."""
-    from trnbench.pytest_plugin.assertions import assert_faster
-
-    return assert_faster
-
-
-@pytest.fixture
-def assert_share_of_peak() -> Callable[..., None]:
-    """`assert_share_of_peak(kernel, args, instance=…, at_least="60%")`: emulated, a kernel reaches it."""
-    from trnbench.pytest_plugin.assertions import assert_share_of_peak
-
-    return assert_share_of_peak

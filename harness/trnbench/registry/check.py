@@ -10,11 +10,13 @@ from typing import Any
 
 import msgspec
 
+from trnbench.extension import Check, ExecutorEntry, Expectation, Trace
 from trnbench.facts.scope import Scope
 from trnbench.generation import Generation
 from trnbench.kernels.axis import MAX_POINTS, Axis
 from trnbench.kernels.kernel import NKI_KINDS, Kernel, PrimaryMetric
 from trnbench.kernels.statement import Statement
+from trnbench.kernels.template import Template
 from trnbench.kernels.variant import Variant
 from trnbench.section import Format, Importer, Page, Section
 from trnbench.workload import ModelFile, StepKernel
@@ -86,11 +88,11 @@ def _generation(value: Generation) -> Generation:
     return generation
 
 
-def _kernel(kernel: Kernel | Variant) -> Kernel | Variant:
+def _kernel(kernel: Kernel | Variant | Template) -> Kernel | Variant | Template:
     """By hand: functions and references are nothing msgspec could check."""
-    if isinstance(kernel, Variant):
-        variant: Variant = _convert(kernel)
-        return variant
+    if not isinstance(kernel, Kernel):
+        record: Variant | Template = _convert(kernel)
+        return record
 
     def need(true: bool, what: str, try_: str) -> None:
         if not true:
@@ -173,9 +175,13 @@ def _backend(value: Any) -> Any:
 
 _EXPECTED: dict[str, tuple[tuple[type, ...], Callable[[Any], Any]]] = {
     "trnbench_generations": ((Generation,), _generation),
-    "trnbench_kernels": ((Kernel, Variant), _kernel),
+    "trnbench_kernels": ((Kernel, Variant, Template), _kernel),
     "trnbench_backends": ((), _backend),
     "trnbench_reports": ((Section, Format, Page), _convert),
     "trnbench_importers": ((Importer,), _convert),
     "trnbench_workloads": ((ModelFile, StepKernel), _convert),
+    "trnbench_expectations": ((Expectation,), _convert),
+    "trnbench_executors": ((ExecutorEntry,), _convert),
+    "trnbench_traces": ((Trace,), _convert),
+    "trnbench_checks": ((Check,), _convert),
 }

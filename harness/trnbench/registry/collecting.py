@@ -11,7 +11,7 @@ import msgspec
 from trnbench.errors import PluginError
 from trnbench.registry.check import Refused, checked
 from trnbench.registry.discovery import Discovered, Origin
-from trnbench.registry.loader import HOOKS, Loaded, Loader, newer_contract
+from trnbench.registry.loader import HOOKS, Loaded, Loader, former_paths, newer_contract
 from trnbench.version import CONTRACT_VERSION
 
 if TYPE_CHECKING:
@@ -138,6 +138,7 @@ class Collecting:
             elif self._claim(hook, kind, value.name, loaded.origin, owners):
                 if kind == "generation":
                     value = self._own_instances(value, loaded.origin, owners)
+                    self._problems += former_paths(loaded.origin, value)
                 yield Brought(kind, value.name, value, loaded.origin)
 
     def _arguments(self, hook: str) -> dict[str, Any]:
@@ -235,7 +236,7 @@ _KINDS: Mapping[str, str] = {
 }
 
 
-_OF_TYPES: Mapping[str, str] = {"ModelFile": "model", "StepKernel": "operator"}
+_OF_TYPES: Mapping[str, str] = {"ModelFile": "model", "StepKernel": "operator", "ExecutorEntry": "executor"}
 
 
 def _kind(hook: str, value: Any) -> str:

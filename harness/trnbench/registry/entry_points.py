@@ -42,6 +42,13 @@ class EntryPoint(NamedTuple):
         return target
 
 
+def own_packages() -> frozenset[str]:
+    """The packages that are released with trnbench: the core, and those of its own plugins."""
+    entries = entry_points(("trnbench",))
+    own = (each.value for each in entries if normalised(each.distribution) == OWN)
+    return frozenset({OWN, *(value.partition(":")[0].partition(".")[0] for value in own)})
+
+
 def enabled(variable: str) -> bool:
     """Whether an on/off environment variable is on."""
     return os.environ.get(variable, "").strip().lower() not in ("", "0", "no", "false", "off")

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from types import FunctionType, MethodType, ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pluggy
 
@@ -19,6 +19,9 @@ from trnbench.isolation.output import aside
 from trnbench.registry.discovery import Discovered, Origin
 from trnbench.registry.entry_points import enabled
 from trnbench.version import CONTRACT_VERSION
+
+if TYPE_CHECKING:
+    from trnbench.generation import Generation
 
 HOOKS = tuple(name for name in vars(hookspecs) if name.startswith("trnbench_"))
 TRACE = "TRNBENCH_PLUGIN_TRACE"
@@ -266,6 +269,23 @@ def newer_contract(origin: Origin, contract: object, object_: str = "") -> Plugi
         cause="the plugin is newer than trnbench",
         try_=f"pip install --upgrade trnbench, or an older {origin.distribution}",
         object_=object_,
+    )
+
+
+def former_paths(origin: Origin, generation: Generation) -> tuple[PluginError, ...]:
+    """One for a generation that gives paths as contracts 1 to 3 had them; it is used all the same."""
+    if not generation.former:
+        return ()
+    given = ", ".join(f"{name}=" for name in generation.former)
+    instead = "; ".join(dict.fromkeys(generation.former.values()))
+    return (
+        origin.blame(
+            f"brings generation {generation.name!r} with {given}, as contracts 1 to 3 had it",
+            cause="published= is a folder now and answers= one file; old answers are not read",
+            try_=f"give instead {instead} (docs/plugins.md)",
+            hook="trnbench_generations",
+            object_=f"generation {generation.name!r}",
+        ),
     )
 
 

@@ -21,13 +21,14 @@ from trnbench.registry.reading import Anew, Once, Reading
 
 if TYPE_CHECKING:
     from trnbench.backend import Backend
+    from trnbench.extension import Check, ExecutorEntry, Expectation, Trace
     from trnbench.facts.book import FactBook
     from trnbench.generation import Generation, Instance, System
     from trnbench.kernels.kernel import Kernel
+    from trnbench.kernels.template import Template
     from trnbench.kernels.variant import Variant
     from trnbench.section import Format, Importer, Page, Section
     from trnbench.workload import ModelFile, StepKernel
-    from trnbench_steps.model import Model
 
 
 class Registry(Collecting):
@@ -121,16 +122,30 @@ class Registry(Collecting):
         """Kernels for operators of a step that plugins bring, by name."""
         return self._named("trnbench_workloads", "operator")
 
-    def model(self, name: str) -> Model:
-        """The model of a name: one that trnbench describes, one of a plugin, or what a file says.
+    @cached_property
+    def templates(self) -> dict[str, Template]:
+        """Makers of kernels, by the field of a selection that holds what one is made of."""
+        return self._named("trnbench_kernels", "template")
 
-        Raises what `load_model` raises; an unknown name is told with those of plugins.
-        """
-        from trnbench_steps.shipped import load_model, load_model_file, shipped_names
+    @cached_property
+    def expectations(self) -> dict[str, Expectation]:
+        """Sources of published evidence."""
+        return self._named("trnbench_expectations", "expectation")
 
-        if name in self.models and name not in shipped_names():
-            return msgspec.structs.replace(load_model_file(self.models[name].path), name=name)
-        return load_model(name, also=self.models)
+    @cached_property
+    def executors(self) -> dict[str, ExecutorEntry]:
+        """Who carries cases out elsewhere, by what --executor calls them."""
+        return self._named("trnbench_executors", "executor")
+
+    @cached_property
+    def traces(self) -> dict[str, Trace]:
+        """What draws stored cases again, by the backend that made them."""
+        return self._named("trnbench_traces", "trace")
+
+    @cached_property
+    def checks(self) -> dict[str, Check]:
+        """Checks of plugins that plugins bring."""
+        return self._named("trnbench_checks", "check")
 
     # ---- systems
 

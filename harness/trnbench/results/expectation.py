@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 from trnbench.results.evidence import Evidence, Grade
-from trnbench.results.measurement import Measurement
+from trnbench.results.measurement import Measurement, Metric
+from trnbench.results.nearness import BestPublished, Nearness
 
 NOT_RECORDED = "nearness not recorded"
 """Of an emulated number that was stored before its nearest evidence was."""
+
+
+SHIPPED = "band of the shipped model"
+"""Beside a band where facts, costs, points or assumptions are not those that it was measured with."""
+
+MORE = 0.10
+"""By so much an emulated number may lie above the best published of class same or kernel, unremarked."""
 
 
 def nearness_of(measurement: Measurement) -> str:
@@ -52,3 +60,19 @@ def expected(measurement: Measurement) -> tuple[float, float] | None:
         most = min(most, max(metric.value / judged.of_engine_bound, metric.value))
         least = min(least, most)
     return least, most
+
+
+def above(value: float, metric: Metric, best: BestPublished | None) -> str:
+    """A sentence where an emulated value lies more than 10 % above the best published of class same or
+    kernel, else "". By how much is said where that point's size bounds the value; elsewhere the size is.
+    """
+    if best is None or best.kind not in (Nearness.SAME, Nearness.KERNEL) or best.value <= 0.0 or value <= 0.0:
+        return ""
+    more = (value / best.value if metric.better == "higher" else best.value / value) - 1.0
+    if more <= MORE * (1.0 + 1e-9):
+        return ""
+    much = f"{more * 100:.0f} % above" if more < 1.0 else f"{more + 1.0:,.1f} times"
+    at = best.at or ("" if best.kind is Nearness.SAME else "another size")
+    if not best.reaches:
+        return f"the best published is at {at} only ({best.id})"
+    return f"{much} the best published{at and f' at {at}'} ({best.id})"

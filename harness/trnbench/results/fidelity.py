@@ -203,6 +203,7 @@ class Fidelity(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     points: tuple[Comparison, ...] = ()
     public: tuple[PublicKernels, ...] = ()
     products: tuple[OwnProduct, ...] = ()  # of runs with a product of ours
+    outdated: dict[str, str] = {}  # generation → why `products` has none of it, and what to type
     steps: tuple[Step, ...] = ()
     moved: tuple[Moved, ...] = ()
     notes: tuple[str, ...] = ()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from trnbench.backend import Backend
 from trnbench.errors import UnknownName, UsageError
 from trnbench.facts.peak import PeakPolicy, as_policy
+from trnbench.results.evidence import Grade
 from trnbench.run.returned import detected
 from trnbench.run.settings import PROCESSES, RunSettings
 from trnbench.store.tag import LATEST
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
     from trnbench.run.progress import Step
     from trnbench.run.selection import Selection
     from trnbench.store.store import Store
-
-EMULATOR = "emulated"
-"""The backend that is taken when none is named: the only one that needs no machine."""
 
 
 def bench(
@@ -74,7 +72,8 @@ def bench(
     """
     from trnbench.registry import load_registry
     from trnbench.run.execute import execute
-    from trnbench.run.executor import executor as carried_out_by
+    from trnbench.run.executor import PROCESS
+    from trnbench.run.executor import executor as opened_executor
     from trnbench.run.plan import plan
     from trnbench.run.selection import Selection
     from trnbench.store.cache import Cache
@@ -106,12 +105,12 @@ def bench(
         sample_s=sample_s,
         processes=processes,
         keep_identity=keep_identity,
-        executor=executor or "process",
+        executor=executor or PROCESS,
         isolate=isolate,
         facts=tuple(str(Path(each).absolute()) for each in facts),
     ).checked()
     with ExitStack() as stack:
-        by = stack.enter_context(carried_out_by(executor, jobs))
+        by = stack.enter_context(opened_executor(registry, executor, jobs))
         chosen = choose_backend(registry, backend, by, keep_identity=keep_identity)
         planned = plan(registry, here(selection, chosen), extra_facts=tuple(Path(each) for each in facts))
         kept = store if store is None or isinstance(store, Store) else stack.enter_context(Store(store))
@@ -167,12 +166,11 @@ def render(
 def choose_backend(
     registry: Registry, name: str = "", executor: Executor | None = None, *, keep_identity: bool = False
 ) -> Backend:
-    """The backend called `name`, the emulator for ""; on the machines of `executor` where there is one.
+    """The backend called `name`, the usual one for ""; on the machines of `executor` where there is one.
 
     Raises `UnknownName`, and `UsageError` for one that cannot run there.
     """
-    name = name or EMULATOR
-    backend = registry.backend(name)
+    backend = registry.backend(name) if name else usual_backend(registry)
     if backend is None:
         raise UnknownName("backend", name, registry.backends, try_="trnbench list backends")
     if executor is not None:
@@ -181,11 +179,24 @@ def choose_backend(
     if not detection.available:
         where = "here" if executor is None else f"on any machine of --executor {executor.name}"
         raise UsageError(
-            f"backend {name!r} cannot run {where}",
+            f"backend {backend.name!r} cannot run {where}",
             cause=detection.why or "it does not say what is missing",
             try_=detection.try_ or "trnbench doctor",
         )
     return backend
+
+
+def usual_backend(registry: Registry) -> Backend | None:
+    """The emulator: the backend that is called as its grade, "emulated". Without one the first that needs no
+    machine of its own, else the first that finds one here, else the first; None where no plugin brings
+    any."""
+    emulator = registry.backend(Grade.EMULATED)
+    if emulator is not None:
+        return emulator
+    backends = [(each, detected(each)) for each in registry.backends.values()]
+    anywhere = (each for each, found in backends if found.available and not found.instance)
+    here = (each for each, found in backends if found.available)
+    return next(anywhere, None) or next(here, None) or next((each for each, _ in backends), None)
 
 
 def here(selection: Selection, backend: Backend) -> Selection:

@@ -6,12 +6,12 @@ import sys
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Protocol
 
 import msgspec
 
 from trnbench.backend import Backend
 from trnbench.errors import BadInput, TrnbenchError, debugging
+from trnbench.expectation import Expectations
 from trnbench.generation import System
 from trnbench.isolation.interrupt import from_outside
 from trnbench.isolation.limit import CaseTimeout, limited
@@ -29,14 +29,8 @@ NEXT = "; try: "
 """In the text of a failed case: what comes behind it is what to type next."""
 
 
-class Beside(Protocol):
-    """Puts the nearest published evidence beside what is emulated."""
-
-    def measurement(self, measurement: Measurement, case: Case, system: System) -> Measurement: ...
-
-
 class Attempts:
-    """Tries cases with one backend, and judges them by one policy; `nearby` puts the nearest published
+    """Tries cases with one backend, and judges them by one policy; `expected` puts the nearest published
     evidence beside what is emulated."""
 
     def __init__(
@@ -49,11 +43,11 @@ class Attempts:
         timeout_s: float = 0.0,
         seed: int = 0,
         keep_identity: bool = False,
-        nearby: Beside | None = None,
+        expected: Expectations | None = None,
     ) -> None:
         self.backend, self.systems, self.judge = backend, systems, judge
         self.timeout_s, self.seed, self.keep_identity = timeout_s, seed, keep_identity
-        self._nearby = nearby
+        self._expected = expected
         # A real machine speaks: tools, drivers and log lines name it.
         self._named = grade is Grade.MEASURED
         self.unseen = Evidence(grade=grade, by=backend.name, note="nothing was seen: the case did not end")
@@ -83,8 +77,8 @@ class Attempts:
         system = self.systems[case.key.instance]
         with identity(kept=self.keep_identity):
             measurement = judged(case, system)
-            if self._nearby is not None:
-                measurement = self._nearby.measurement(measurement, case, system)
+            if self._expected is not None:
+                measurement = self._expected.measurement(measurement, case, system)
             try:
                 return self._kept(measurement)
             except BadInput as error:

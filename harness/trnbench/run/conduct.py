@@ -76,7 +76,7 @@ class Conduct:
         rounds = settings.processes if apart else 1
         # Several ranks know their tasks beforehand (for_ranks); their run cannot be resumed, so what is lost
         # of it must be little.
-        self._by_case = executor is not None and executor.name == "ranks"
+        self._by_case = executor is not None and executor.by_case
         self._rounds = Rounds(attempts, rounds, begun, most=1 if self._by_case else MOST * rounds)
         self._tasks: tuple[Task, ...] = ()
         self._cases: tuple[Case, ...] = ()

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Collection, Generator, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Protocol
 
 from trnbench.errors import TrnbenchError, UnknownName
+from trnbench.lazy import resolve
 
 if TYPE_CHECKING:
     from trnbench.backend import Backend
     from trnbench.kernels.case import Case
+    from trnbench.registry import Registry
     from trnbench.run.attempt import Attempts
     from trnbench.run.outcome import Outcome
 
-EXECUTORS = ("process", "ray")
-"""The first one is the usual one."""
+PROCESS = "process"
+"""The usual one: processes of this machine."""
 
 
 class CasePool(Protocol):
@@ -32,9 +34,14 @@ class CasePool(Protocol):
 
 
 class Executor(Protocol):
-    """Whoever carries out cases elsewhere; `name` is what --executor calls it."""
+    """Whoever carries out cases elsewhere; `name` is what --executor calls it.
+
+    `elsewhere`: its machines are others than this one, whose noise says nothing of theirs. `by_case`: it has
+    to know beforehand which case comes next."""
 
     name: str
+    elsewhere: bool
+    by_case: bool
 
     def placed(self, backend: Backend, *, keep_identity: bool = False) -> Backend:
         """`backend`, as whoever carries out its cases sees it."""
@@ -48,18 +55,16 @@ class Executor(Protocol):
         """How the run came out, for whoever has to be told."""
 
 
-@contextlib.contextmanager
-def executor(name: str = "", jobs: int = 0) -> Iterator[Executor | None]:
+def executor(registry: Registry, name: str = "", jobs: int = 0) -> AbstractContextManager[Executor | None]:
     """The executor of this name; None stands for processes of this machine.
 
     Raises `UnknownName`, and `UsageError` for one that cannot be had here.
     """
-    if name in ("", EXECUTORS[0]):
-        yield None
-    elif name == "ray":
-        from trnbench_ray.executor import ray_executor
-
-        with ray_executor(jobs) as found:
-            yield found
-    else:
-        raise UnknownName("executor", name, EXECUTORS, try_="--executor ray")
+    if name in ("", PROCESS):
+        return contextlib.nullcontext()
+    entry = registry.executors.get(name)
+    if entry is None:
+        known = (PROCESS, *registry.executors)
+        raise UnknownName("executor", name, known, try_=f"--executor {known[-1]}")
+    opened: AbstractContextManager[Executor] = resolve(entry.open)(jobs)
+    return opened

@@ -272,7 +272,7 @@ def _ranks(each: ImportedCase, kernel: Kernel, extent: Extent, told: int) -> int
         return each.ranks or told
     if each.rate_factor is None or kernel.family != "collective":
         return extent.ranks
-    from trnbench_kernels.families.collective import busbw_factor
+    from trnbench.kernels.busbw import busbw_factor
 
     expected = float(busbw_factor(kernel.name, extent.ranks))
     if abs(each.rate_factor / expected - 1.0) <= _FACTOR_WITHIN:

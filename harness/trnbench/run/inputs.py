@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING
 from trnbench.bounded.file import MIB, read_file
 from trnbench.errors import TrnbenchError
 from trnbench.generation import Generation
-from trnbench.hookspecs import GROUP
-from trnbench.installed import normalised
-from trnbench.registry.entry_points import OWN, entry_points
+from trnbench.registry.entry_points import own_packages
 from trnbench.run.identity import scrub, scrub_private
 from trnbench.run.written import sources
 
@@ -37,11 +35,7 @@ def inputs_of(plan: Plan, generations: Mapping[str, Generation], *, costs: bool)
 
 
 def _texts(files: Mapping[str, bytes]) -> Iterator[tuple[str, str]]:
-    own = {
-        each.value.partition(".")[0]
-        for each in entry_points((GROUP,))
-        if normalised(each.distribution) == OWN
-    }
+    own = own_packages()
     for name, content in files.items():
         if len(content) <= MIB:
             with suppress(UnicodeDecodeError):

@@ -81,7 +81,7 @@ def plan(
     """
     selection = selection or Selection()
     shard = parse_shard(selection.shard) if selection.shard else None
-    kernels = choose_kernels(registry.kernels, selection)
+    kernels = choose_kernels(registry, selection)
     scopes = choose_scopes(selection)
     keyword = parse_keyword(selection.keyword) if selection.keyword else None
     points = Points.of(selection, kernels)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from trnbench.backend import Backend
+from trnbench.expectation import expectations
 from trnbench.results.evidence import Grade
-from trnbench.run.attempt import Attempts, Beside
+from trnbench.run.attempt import Attempts
 from trnbench.run.judge import Judge
 from trnbench.run.remembering.backend import remembering
 from trnbench.run.returned import detected
@@ -38,15 +39,5 @@ def prepared(
         timeout_s=settings.timeout_s or (MEASURED_LIMIT_S if grade is Grade.MEASURED else 0.0),
         seed=settings.seed,
         keep_identity=settings.keep_identity,
-        nearby=_beside(plan, registry, cache) if grade is Grade.EMULATED else None,
+        expected=expectations(registry, plan.systems, plan.cases, cache) if grade is Grade.EMULATED else None,
     )
-
-
-def _beside(plan: Plan, registry: Registry, cache: Cache | None) -> Beside:
-    if plan.selection.workload is not None:
-        from trnbench_fidelity.steps.nearby_steps import NearbySteps
-
-        return NearbySteps.of(registry, cache)
-    from trnbench_fidelity.nearness.nearby import nearby
-
-    return nearby(registry, plan.systems)

@@ -108,11 +108,10 @@ class Earlier:
         except msgspec.ValidationError as error:
             raise self._strange(f"settings: {error}") from error
 
-    @property
-    def selection(self) -> Selection:
+    def selection(self, registry: Registry) -> Selection:
         """What was asked for. Raises `UsageError` for that of another version."""
         try:
-            return Selection.told(self.run.settings.get("selection", {}))
+            return Selection.stored(self.run.settings.get("selection", {}), registry)
         except msgspec.ValidationError as error:
             raise self._strange(f"selection: {error}") from error
 
@@ -128,7 +127,7 @@ class Earlier:
                 try_=f"trnbench resume {self.run.id} "
                 + " ".join(f"--facts …/{Path(each).name}" for each in lost),
             )
-        made = plan(registry, self.selection, extra_facts=tuple(facts) or self.facts)
+        made = plan(registry, self.selection(registry), extra_facts=tuple(facts) or self.facts)
         return recalled(made, self._reopened.found._replace(cases={}).whole())
 
     def taken_up(self, planned: Plan, backend: Backend, registry: Registry, *, anyway: bool) -> Resumption:

@@ -11,15 +11,19 @@ import msgspec
 from trnbench.errors import NothingSelected, UnknownName
 from trnbench.facts.scope import Scope
 from trnbench.kernels.kernel import Kernel
+from trnbench.lazy import resolve
 
 if TYPE_CHECKING:
     from trnbench.generation import Instance
+    from trnbench.kernels.template import Subject, Template
     from trnbench.registry import Registry
-    from trnbench_steps.asked import Asked
 else:
-    Asked = Any  # nine modules that kernels have no use for; `Selection.told` reads one
+    Subject = Any  # a protocol is nothing that a stored selection could be held to
 
 T = TypeVar("T")
+
+WORKLOAD = "workload"
+"""The template of kernels that a selection's field of this name is made into."""
 
 SCOPES = ("core", "logical-core", "device", "instance", "ultraserver", "cluster", "system")
 """What `--scope` takes; "system" is the whole of each system, whatever it is."""
@@ -42,25 +46,25 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     excludes: tuple[str, ...] = ()  # --exclude
     shard: str = ""  # --shard: which part of the cases, and of how many
     kinds: tuple[str, ...] = ()  # of implementation that the backend carries out; empty: all
-    workload: Asked | None = None  # a model's step, in place of kernels by name
+    workload: Subject | None = None  # what a template makes a kernel of, in place of kernels by name
 
     @classmethod
     def of(
-        cls, *, keyword: str = "", shard: str = "", workload: Asked | None = None, **chosen: Iterable[str]
+        cls, *, keyword: str = "", shard: str = "", workload: Subject | None = None, **chosen: Iterable[str]
     ) -> Selection:
         """These fields, in whatever they come. Raises `TypeError` for a name that is no field."""
         listed = {name: tuple(values) for name, values in chosen.items()}
         return cls(keyword=keyword, shard=shard, workload=workload, **listed)
 
     @classmethod
-    def told(cls, plain: Any) -> Selection:
-        """As a run keeps it. Raises `msgspec.ValidationError` for that of another version."""
+    def stored(cls, plain: Any, registry: Registry) -> Selection:
+        """As a run keeps it. Raises `msgspec.ValidationError` for that of another version, `NothingSelected`
+        where the plugin that made its kernel is missing."""
         selection = msgspec.convert(plain, cls)
         if selection.workload is None:
             return selection
-        from trnbench_steps.asked import Asked
-
-        return msgspec.structs.replace(selection, workload=msgspec.convert(selection.workload, Asked))
+        subject = resolve(_template(registry).subject)(selection.workload)
+        return msgspec.structs.replace(selection, workload=subject)
 
     def asked(self) -> str:
         """The options that would ask for this, one line; "" for a default run."""
@@ -82,15 +86,15 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         return " ".join(parts)
 
 
-def choose_kernels(kernels: Mapping[str, Kernel], selection: Selection) -> tuple[Kernel, ...]:
+def choose_kernels(registry: Registry, selection: Selection) -> tuple[Kernel, ...]:
     """The kernels of the selection by name, tag and family, in the registry's order.
 
     Raises `UnknownName` for a plain name nobody has, `NothingSelected` when none is left.
     """
     if selection.workload is not None:
-        from trnbench_steps.step_kernel import step_kernel
-
-        return (step_kernel(selection.workload),)
+        made: Kernel = resolve(_template(registry).kernel)(selection.workload)
+        return (made,)
+    kernels = registry.kernels
     chosen = list(kernels.values())
     chosen = _narrow(chosen, "kernel", selection.kernels, lambda kernel: (kernel.name,))
     chosen = _narrow(chosen, "tag", selection.tags, lambda kernel: kernel.tags, list(kernels.values()))
@@ -104,6 +108,17 @@ def choose_kernels(kernels: Mapping[str, Kernel], selection: Selection) -> tuple
             try_="trnbench list kernels",
         )
     return tuple(chosen)
+
+
+def _template(registry: Registry) -> Template:
+    template = registry.templates.get(WORKLOAD)
+    if template is None:
+        raise NothingSelected(
+            "the kernel that was asked for cannot be made",
+            cause=f"no plugin that is installed brings the template {WORKLOAD!r}",
+            try_="trnbench plugin list",
+        )
+    return template
 
 
 def choose_instances(registry: Registry, selection: Selection) -> tuple[str, ...]:

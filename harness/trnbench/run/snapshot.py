@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from trnbench.backend import Backend
+from trnbench.expectation import fidelity_of
 from trnbench.facts.book import FactBook
 from trnbench.generation import System
 from trnbench.isolation.interrupt import from_outside
@@ -24,7 +25,6 @@ from trnbench.run.remembering.graph import described
 from trnbench.run.settings import RunSettings
 from trnbench.topology.graph import Topology
 from trnbench.version import VERSION
-from trnbench_fidelity.snapshot import fidelity_of
 
 if TYPE_CHECKING:
     from trnbench.registry import Registry

@@ -17,13 +17,14 @@ def packages_digest(names: Iterable[str]) -> bytes:
 
     One that cannot be found counts as missing. Each is read once in a process.
     """
-    return digest_of(*(part for name in sorted(set(names)) for part in (name, _package_digest(name))))
+    return digest_of(*(part for name in sorted(set(names)) for part in (name, package_digest(name))))
 
 
 @cache
-def _package_digest(name: str) -> bytes:
+def package_digest(name: str) -> bytes:
+    """Over the bytes of every Python file of one package or module."""
     told = blake2b()
-    for place, path in _sources(name):
+    for place, path in sources(name):
         told.update(place.encode() + b"\0")
         with open(path, "rb", buffering=0) as stream:
             content = stream.read()
@@ -32,7 +33,7 @@ def _package_digest(name: str) -> bytes:
     return told.digest()
 
 
-def _sources(name: str) -> Iterator[tuple[str, str]]:
+def sources(name: str) -> Iterator[tuple[str, str]]:
     """Each file by its place in the package, and where it is."""
     origin = getattr(sys.modules.get(name), "__file__", None)
     if origin is None:

@@ -6,8 +6,20 @@ In a plugin's own tests: `pytest_plugins = ["trnbench.testing.fixtures"]` in con
 
 from __future__ import annotations
 
-from trnbench.testing.conformance import CHECKS, check_plugin
+from typing import TYPE_CHECKING
+
+from trnbench.testing.conformance import check_names, check_plugin
 from trnbench.testing.finding import Finding, Report
 from trnbench.testing.subject import Subject
 
+if TYPE_CHECKING:
+    CHECKS: tuple[str, ...]
+
 __all__ = ["CHECKS", "Finding", "Report", "Subject", "check_plugin"]
+
+
+def __getattr__(name: str) -> tuple[str, ...]:
+    # Names of checks are known when the installed plugins are.
+    if name == "CHECKS":
+        return check_names()
+    raise AttributeError(f"module 'trnbench.testing' has no attribute {name!r}")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from typing import TYPE_CHECKING
 
 from trnbench.errors import TrnbenchError, UnknownName
+from trnbench.lazy import resolve
 from trnbench.registry.loader import described
 from trnbench.testing.checks.backends import backends
-from trnbench.testing.checks.emulation import emulation
 from trnbench.testing.checks.facts import facts
 from trnbench.testing.checks.importers import importers
 from trnbench.testing.checks.imports import imports
@@ -18,28 +20,49 @@ from trnbench.testing.checks.reports import reports
 from trnbench.testing.checks.topologies import topologies
 from trnbench.testing.finding import Finding, Report
 from trnbench.testing.subject import Subject, subjects
-from trnbench_emulator.checks.pieces import pieces
-from trnbench_emulator.checks.values import values
-from trnbench_steps.checks.workloads import workloads
+
+if TYPE_CHECKING:
+    from trnbench.registry import Registry
 
 Check = Callable[[Subject], Iterator[Finding | str]]
 """Yields the name of each thing it looks at, and a `Finding` for each that is wrong."""
 
-CHECKS: Mapping[str, Check] = {
-    "loading": loading,
-    "imports": imports,
-    "references": references,
-    "facts": facts,
-    "topologies": topologies,
-    "kernels": kernels,
-    "values": values,
-    "pieces": pieces,
-    "backends": backends,
-    "emulation": emulation,
-    "reports": reports,
-    "importers": importers,
-    "workloads": workloads,
+CORE: Mapping[str, tuple[int, Check]] = {
+    "loading": (10, loading),
+    "imports": (20, imports),
+    "references": (30, references),
+    "facts": (40, facts),
+    "topologies": (50, topologies),
+    "kernels": (60, kernels),
+    "backends": (90, backends),
+    "reports": (110, reports),
+    "importers": (120, importers),
 }
+"""Those of the core, each with its place among all."""
+
+
+def checks_of(registry: Registry) -> dict[str, Callable[[], Check]]:
+    """All checks by name, in their order; one of a plugin is imported when it is called for."""
+    own: list[tuple[int, str, Callable[[], Check]]] = [
+        (order, name, partial(_same, check)) for name, (order, check) in CORE.items()
+    ]
+    own += [
+        (each.order, each.name, partial(resolve, each.check))
+        for each in registry.checks.values()
+        if each.name not in CORE
+    ]
+    return {name: check for _, name, check in sorted(own, key=lambda each: each[:2])}
+
+
+def check_names() -> tuple[str, ...]:
+    """All that the installed plugins check, in order: `trnbench.testing.CHECKS`."""
+    from trnbench.registry import load_registry
+
+    return tuple(checks_of(load_registry()))
+
+
+def _same(check: Check) -> Check:
+    return check
 
 
 def check_plugin(
@@ -54,18 +77,19 @@ def check_plugin(
     Raises `UnknownName` for a plugin or check that is not there, `MissingFile` and `BadInput` for a
     path that is no plugin. Whatever a plugin does wrong is a finding, not an error.
     """
-    wanted = tuple(checks) or tuple(CHECKS)
-    for name in wanted:
-        if name not in CHECKS:
-            raise UnknownName("check", name, CHECKS)
     findings: list[Finding] = []
-    counted = dict.fromkeys(wanted, 0)
     with subjects(what, block) as chosen:
+        known = checks_of(chosen[0].registry)
+        wanted = tuple(checks) or tuple(known)
+        for name in wanted:
+            if name not in known:
+                raise UnknownName("check", name, known)
+        counted = dict.fromkeys(wanted, 0)
         for subject in chosen:
             for name in wanted:
                 if on_check:
                     on_check(f"{name} of {subject}")
-                for seen in _made(CHECKS[name], subject):
+                for seen in _made(known[name], subject):
                     if isinstance(seen, Finding):
                         findings.append(seen._replace(check=name))
                     else:
@@ -73,10 +97,10 @@ def check_plugin(
         return Report(tuple(map(str, chosen)), tuple(findings), counted)
 
 
-def _made(check: Check, subject: Subject) -> Iterator[Finding | str]:
+def _made(check: Callable[[], Check], subject: Subject) -> Iterator[Finding | str]:
     """A check that fails for a reason of the plugin's ends with a finding of its own."""
     try:
-        yield from check(subject)
+        yield from check()(subject)
     except TrnbenchError as error:
         problem = f"{error.what}: {error.cause}" if error.cause else error.what
         yield Finding(str(subject), problem, error.try_ or "correct that, then check again")

@@ -14,10 +14,10 @@ from math import log
 import msgspec
 
 from trnbench.generation import System
+from trnbench.kernels.busbw import busbw_factor
 from trnbench_emulator.fabric.ask import ask
 from trnbench_emulator.fabric.published import published_question
 from trnbench_emulator.fabric.question import Question
-from trnbench_kernels.families.collective import busbw_factor
 
 ROUNDS = 6
 STARTS = ("gather_start_us", "reduce_start_us")

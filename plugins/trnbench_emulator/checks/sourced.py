@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from trnbench.errors import NothingSelected
 from trnbench.kernels.case import Case
+from trnbench.kernels.kernel import NKI_KINDS
 from trnbench.run.plan import plan
 from trnbench.run.selection import Selection
 from trnbench.testing.subject import Subject
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
 def sourced(subject: Subject) -> Iterator[tuple[Case, System]]:
     """On every system whose instructions have costs; none where no kernel has a source."""
     names = tuple(kernel.name for kernel in subject.kernels if kernel.nki_sources)
-    names += tuple(name for name in subject.varied if name in subject.registry.kernels)
+    added = {each.kernel for each in subject.of_kind("variant") if each.kind in NKI_KINDS}
+    names += tuple(name for name in subject.varied if name in added & subject.registry.kernels.keys())
     if not names:
         return
     try:

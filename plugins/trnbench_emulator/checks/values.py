@@ -79,7 +79,7 @@ def _samples(subject: Subject) -> Iterator[_Sample]:
 
 
 def _smaller(case: Case) -> Case:
-    from trnbench_neuron.problem import smaller
+    from trnbench_emulator.nki.problem import smaller
 
     while _size(case) > ENOUGH and (point := smaller(case.kernel, case.key.point)) is not None:
         if case.kernel.requires(point) != case.kernel.requires(case.key.point):
@@ -152,9 +152,9 @@ def _outcome(case: Case, system: System, source: Source, reference: Any) -> Sequ
 
 def _arguments(case: Case, source: Source) -> list[Any]:
     """Random tensors as a device would be given them, other values as they are."""
-    from trnbench_neuron.operands import fill
-    from trnbench_neuron.problem import Source as Problem
-    from trnbench_neuron.problem import seed_of
+    from trnbench_emulator.nki.operands import fill
+    from trnbench_emulator.nki.problem import Source as Problem
+    from trnbench_emulator.nki.problem import seed_of
 
     tensors = tuple(each for each in source.inputs if isinstance(each, tuple))
     problem = Problem(ref=source.ref, module="", file="", function=source.name, inputs=tensors)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any
 
+from trnbench.kernels.busbw import busbw_factor
 from trnbench_emulator.clock import TICKS_PER_SECOND, ticks
 from trnbench_emulator.fabric.bound import Bound
 from trnbench_emulator.fabric.explanation import LinkLoad, Waterfall, inexact, loads, waterfall
@@ -12,7 +13,6 @@ from trnbench_emulator.fabric.planner import Planner
 from trnbench_emulator.fabric.question import EVEN_OF, PATTERNS, Question
 from trnbench_emulator.fabric.solution import Carried, Solution
 from trnbench_emulator.fabric.solve import solve_beside
-from trnbench_kernels.families.collective import busbw_factor
 
 HOTTEST = 3
 

@@ -36,26 +36,26 @@ def emulate_kernel(
     """Emulate an NKI kernel and say what it reaches of each peak, and what limits it.
 
     `kernel` is a function (decorated with `nki.jit` or not), "FILE.py::name" or "package.module:name".
-    `args` by name: NumPy arrays and `trnbench_emulator.nki.TensorSpec`s, of which only the shapes count, and
+    `args` by name: NumPy arrays and `trnbench.nki.TensorSpec`s, of which only the shapes count, and
     plain values. `instance` is a name or a `System`. `cores` is "core", "logical-core", "device" or
     "instance": all cores of it at once, each with the whole problem. `grid` launches it as several programs
     that share the problem, each on a core: 2, or as many as a device has; of Beta 1 the sizes of its grid.
     `cores` is then full of such launches, "core" one alone. `nki` says what `import nki` means in a file:
     "auto" is the real package where it is installed, which cannot be emulated; "trnbench" is ours.
-    `fold=False` executes and schedules every round of every loop, also those that repeat the rounds
-    before; the result is the same, later. `assume`: what the compiler is not taken to do, "no-hoisting" or
-    several such names (`trnbench_emulator.compiler.SWITCHES`). With `compare`, each of its decisions that the kernel
+    `fold=False` executes and schedules every round of every loop, also those that repeat the rounds before;
+    the result is the same, later. `assume`: what the compiler is not taken to do, "no-hoisting" or several
+    such names (`trnbench_emulator.compiler.SWITCHES`). With `compare`, each of its decisions that the kernel
     meets is timed the other way as well, where that is a matter of seconds.
 
     Raises `KernelError` for what the kernel does wrong, with its file and line; `UsageError` and
     `UnknownName` for arguments that name nothing.
     """
+    from trnbench.expectation import expectations
     from trnbench.facts.peak import as_policy
     from trnbench.registry import load_registry
     from trnbench_emulator.kernel_run.emulation import emulate, loaded
     from trnbench_emulator.kernel_run.evidence import beside_kernel
     from trnbench_emulator.kernel_run.grid import launched
-    from trnbench_fidelity.nearness.nearby import nearby
 
     if cores not in CORES:
         raise UsageError(f"cores={cores!r} is unknown", cause=f"it is one of {', '.join(CORES)}")
@@ -76,4 +76,5 @@ def emulate_kernel(
         assumptions=assumptions(assume),
         compare=compare,
     )
-    return beside_kernel(run, nearby(registry, {system.name: system}), registry, kernel, args)
+    expected = expectations(registry, {system.name: system})
+    return beside_kernel(run, expected, registry, kernel, args, system)

@@ -9,22 +9,21 @@ import msgspec
 
 from trnbench.kernels.case import Case
 from trnbench.results.evidence import Grade
+from trnbench.results.expectation import SHIPPED, above
 from trnbench.results.measurement import CaseKey, Metric, Value
 from trnbench_emulator.kernel_run.shares import extent_of
-from trnbench_fidelity.nearness.best import above
-from trnbench_fidelity.nearness.nearby import SHIPPED, Nearby
-from trnbench_fidelity.nearness.question import of_case, of_kernel
+from trnbench_emulator.question import KernelQuestion
 
 if TYPE_CHECKING:
+    from trnbench.expectation import Expectations
     from trnbench.generation import System
     from trnbench.kernels.kernel import Kernel
     from trnbench.registry import Registry
     from trnbench_emulator.kernel_run.result import KernelRun
-    from trnbench_fidelity.nearness.subject import Subject
 
 
 def beside_benchmark(
-    run: KernelRun, nearby: Nearby, kernel: Kernel, point: Mapping[str, Value], system: System
+    run: KernelRun, expected: Expectations, kernel: Kernel, point: Mapping[str, Value], system: System
 ) -> KernelRun:
     """Of an installed kernel at a point of its axes: what a case of it says."""
     extent = extent_of(system, "core", 1)
@@ -49,15 +48,16 @@ def beside_benchmark(
         better=primary.better,
         scope=primary.scope or run.scope,
     )
-    return _with(run, nearby, of_case(case, system), metric, case)
+    return _with(run, expected, case, system, metric)
 
 
 def beside_kernel(
     run: KernelRun,
-    nearby: Nearby,
+    expected: Expectations,
     registry: Registry,
     kernel: Any,
     args: Mapping[str, Any],
+    system: System,
 ) -> KernelRun:
     """Of somebody's kernel, given as a reference or a function: the published one where file and function are
     one's; where an installed kernel is written by it, that one's operation; else its family alone."""
@@ -67,9 +67,7 @@ def beside_kernel(
     for each in registry.kernels.values():
         if plain in each.nki_sources and each.published is not None and each.published.group == "core":
             operation = each.published.operation({})
-    subject = of_kernel(
-        run.generation, source, _dtype(args), nearby.evidence.of_group(run.generation, "core"), operation
-    )
+    question = KernelQuestion(source=source, dtype=_dtype(args), operation=operation)
     metric = None
     if run.flops:
         metric = Metric(
@@ -79,16 +77,22 @@ def beside_kernel(
             better="higher",
             scope=run.scope,
         )
-    return _with(run, nearby, subject, metric)
+    return _with(run, expected, question, system, metric)
 
 
 def _with(
-    run: KernelRun, nearby: Nearby, subject: Subject, metric: Metric | None, case: Case | None = None
+    run: KernelRun,
+    expected: Expectations,
+    question: Case | KernelQuestion,
+    system: System,
+    metric: Metric | None,
 ) -> KernelRun:
     evidence = run.evidence
     if evidence.grade is not Grade.EMULATED:
         return run
-    nearest = nearby.of(subject, version=evidence.version, system=run.system, metric=metric, case=case)
+    nearest = expected.nearest(question, system, version=evidence.version, metric=metric)
+    if nearest is None:
+        return run
     if nearest.band is not None and not all(each.on for each in run.assumed):
         nearest = msgspec.structs.replace(nearest, note=SHIPPED)  # measured with every switch on
     remark = above(metric.value, metric, nearest.best) if metric is not None else ""

@@ -29,7 +29,7 @@ class Kernel:
             raise KernelError(
                 f"kernel {self.function.__name__!r} was called outside a run ({site.here()})",
                 cause="which machine it should be emulated on is not known",
-                try_="trnbench_emulator.nki.record(kernel, args, machine=…)",
+                try_="trnbench.nki.record(kernel, args, machine=…)",
             )
         return self.function(*args, **kwargs)
 

@@ -98,7 +98,7 @@ def _installed(*, beta1: bool) -> Iterator[None]:
 @cache
 def _facades() -> dict[str, ModuleType]:
     """Modules with exactly the provided names: what is public to a kernel, and nothing of how it is made."""
-    from trnbench import nki
+    from trnbench_emulator import nki
     from trnbench_emulator.nki import beta1, dtype, isa, language, tensor, typing
     from trnbench_emulator.nki.beta1 import compiler, package
     from trnbench_emulator.nki.beta1 import isa as beta1_isa

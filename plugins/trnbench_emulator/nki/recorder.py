@@ -219,7 +219,7 @@ def current() -> Recorder:
         raise KernelError(
             f"an NKI call was made outside a kernel ({site.here()})",
             cause="nki.language and nki.isa calls only mean something while a kernel runs",
-            try_="run the kernel with trnbench_emulator.nki.record(kernel, args, machine=…)",
+            try_="run the kernel with trnbench.nki.record(kernel, args, machine=…)",
         )
     return recorder
 

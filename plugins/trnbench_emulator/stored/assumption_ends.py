@@ -9,8 +9,8 @@ import msgspec
 
 from trnbench.errors import UsageError
 from trnbench.results.measurement import Measurement
+from trnbench.workload import FAMILY
 from trnbench_emulator.stored.case import case_again, check_emulated
-from trnbench_steps.step_kernel import FAMILY
 
 if TYPE_CHECKING:
     from trnbench.registry import Registry

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from trnbench.results.measurement import Measurement
 from trnbench.results.waterfall import stored
+from trnbench.trace import TraceFile
+from trnbench.workload import FAMILY
 from trnbench_emulator.stored.case import case_again, check_emulated
-from trnbench_steps.step_kernel import FAMILY
 
 if TYPE_CHECKING:
     from trnbench.registry import Registry
@@ -24,7 +26,22 @@ class CaseTrace(NamedTuple):
     time_s: float
 
 
-def case_trace(found: Measurement, registry: Registry) -> CaseTrace:
+def case_trace(found: Measurement, registry: Registry, about: Mapping[str, object], limit: int) -> TraceFile:
+    """The timeline of a case for Perfetto, at most `limit` bytes, with the words `about` it in its head.
+
+    Raises what `timeline` raises.
+    """
+    from trnbench_emulator.trace import write_trace
+
+    traced = timeline(found, registry)
+    evidence = f"{found.evidence.grade} by {found.evidence.by} {found.evidence.version}".strip()
+    file = write_trace(
+        traced.timeline, evidence=evidence, about={**about, "latency_s": traced.time_s}, cap=limit
+    )
+    return TraceFile(data=file.data, slices=file.kept, time_s=traced.time_s, note=file.said)
+
+
+def timeline(found: Measurement, registry: Registry) -> CaseTrace:
     """Of a case on cores its instructions, engine by engine; of one on links the terms of its time.
 
     Raises `UsageError` for a case that was not emulated, `UnknownName` for a kernel or system that is not
@@ -47,8 +64,8 @@ def case_trace(found: Measurement, registry: Registry) -> CaseTrace:
 
     timing = model.time(case, source, system)
     where = f"{system.name} {system.instance.core} core"
-    timeline = timeline_of(timing.scheduled, where, cores=case.extent.cores, launch=timing.launch)
-    return CaseTrace(timeline, timing.latency_s)
+    drawn = timeline_of(timing.scheduled, where, cores=case.extent.cores, launch=timing.launch)
+    return CaseTrace(drawn, timing.latency_s)
 
 
 def _of_links(found: Measurement, missing: str = TERMS) -> CaseTrace:
@@ -62,7 +79,7 @@ def _of_links(found: Measurement, missing: str = TERMS) -> CaseTrace:
         duration = ticks_up(max(seconds, 0.0))
         slices.append(Slice(0, "time", name, start, duration, {"seconds": seconds}))
         start += duration
-    timeline = Timeline(
+    drawn = Timeline(
         processes={0: f"{found.case.instance} {found.case.scope}"}, slices=slices, missing=missing
     )
-    return CaseTrace(timeline, found.time_s or 0.0)
+    return CaseTrace(drawn, found.time_s or 0.0)

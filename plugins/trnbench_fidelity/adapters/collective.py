@@ -17,9 +17,9 @@ def predict(point: PublishedPoint, bench: Bench) -> Prediction:
 
     Raises `NotEmulated` where ranks or size are not stated or do not fit the system.
     """
+    from trnbench.kernels.busbw import busbw_factor
     from trnbench_emulator.fabric.ask import ask
     from trnbench_emulator.fabric.published import published_question
-    from trnbench_kernels.families.collective import busbw_factor
 
     ranks, size = point.number("ranks"), point.number("bytes")
     if ranks is None or size is None:

@@ -125,8 +125,8 @@ def validate(
     of model, with each model left out of the fit of the constants; its limits are of decode, prefill and
     train.
     """
-    from trnbench.cli import fidelity_gates, fidelity_tables
     from trnbench_emulator.compiler import assumptions
+    from trnbench_fidelity.commands import fidelity_gates, fidelity_tables
     from trnbench_fidelity.remembered import remembered
     from trnbench_fidelity.validate import validate as hold
 
@@ -152,7 +152,7 @@ def validate(
     # An alias becomes the name; a size stays, and without one every size is meant.
     systems = {"".join((registry.instance(each)[1].name, *each.partition(":")[1:])) for each in instances}
     if steps:
-        from trnbench.cli import validate_steps
+        from trnbench_fidelity.commands import validate_steps
 
         given = {"--kernels": kernels, "--sources": sources, "--assume": assume, "--max-broken": most_broken}
         given |= {f"--{table}": table not in (None, "points"), "another --family": len(set(families)) > 1}

@@ -42,7 +42,7 @@ def validate_steps(
     format: str,
 ) -> ExitCode:
     """Compose what is published, from the cache where nothing has changed, and print how far it is off."""
-    from trnbench.cli import fidelity_gates
+    from trnbench_fidelity.commands import fidelity_gates
     from trnbench_fidelity.steps import validate
 
     registry = state.registry

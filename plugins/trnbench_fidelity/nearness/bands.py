@@ -5,18 +5,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import msgspec
 
-from trnbench.bounded.file import TABLE, read_file
 from trnbench.errors import BadInput
 from trnbench.results.fidelity import Fidelity, Use
 from trnbench.results.nearness import Band, Nearness
+from trnbench.store.answers import answers_of
 from trnbench_fidelity.nearness.evidence import Evidence, same_size
 from trnbench_fidelity.nearness.subject import Known
 from trnbench_fidelity.statistics import counted_error
+
+if TYPE_CHECKING:
+    from trnbench.generation import Generation
+
+SECTION = "bands"
+"""Of a generation's answers."""
 
 ENOUGH = 8
 """Votes from which a band stands on its own."""
@@ -41,21 +46,51 @@ class Bands(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     groups: dict[str, dict[Nearness, Band]]
 
 
-def read(path: Path) -> Bands:
-    """Raises `BadInput` for what holds no bands."""
-    try:
-        return msgspec.json.decode(read_file(path, most=TABLE), type=Bands)
-    except (msgspec.MsgspecError, RecursionError, BadInput) as error:
-        raise BadInput(
-            f"{path} does not hold bands: {error.args[0]}",
-            cause="it was not made from a comparison with published points, or by another trnbench",
-            try_="make it anew: docs/fidelity.md, Nearness and bands",
-        ) from None
+class _Row(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+    """A band as a list: low, high, votes, points, widened."""
+
+    low: float
+    high: float
+    votes: int
+    points: int
+    widened: str
 
 
-def as_json(bands: Bands) -> str:
-    """What `read` reads, for people to compare line by line."""
-    return msgspec.json.format(msgspec.json.encode(bands), indent=1).decode() + "\n"
+Groups: TypeAlias = dict[str, dict[Nearness, _Row]]
+"""The section of a generation's answers: group → class → band."""
+
+
+def groups_of(bands: Bands) -> Groups:
+    """What is kept of them."""
+    return {
+        group: {
+            kind: _Row(band.low, band.high, band.votes, band.points, band.widened)
+            for kind, band in classes.items()
+        }
+        for group, classes in bands.groups.items()
+    }
+
+
+def bands_of(generation: str, by: str, version: str, groups: Groups) -> Bands:
+    """The bands that `groups` were kept of."""
+    return Bands(
+        generation=generation,
+        by=by,
+        version=version,
+        groups={
+            group: {kind: Band(**msgspec.structs.asdict(row)) for kind, row in classes.items()}
+            for group, classes in groups.items()
+        },
+    )
+
+
+def shipped_bands(generation: Generation) -> Bands | None:
+    """What the generation ships of points; None where it ships none. Raises `BadInput`."""
+    answers = answers_of(generation)
+    groups = answers.section(SECTION, Groups) if answers is not None else None
+    if answers is None or groups is None:
+        return None
+    return bands_of(generation.name, answers.by, answers.version, groups)
 
 
 def errors(fidelity: Fidelity) -> dict[str, float]:

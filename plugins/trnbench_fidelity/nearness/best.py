@@ -18,10 +18,6 @@ if TYPE_CHECKING:
 COMPARED = (Nearness.SAME, Nearness.KERNEL, Nearness.OPERATION)
 """Classes whose points do the same: one of the same family alone does something else, at another rate."""
 
-MORE = 0.10
-"""By so much an emulated number may lie above the best published of class same or kernel, unremarked."""
-
-
 RANKS = ("ranks", "nodes", "cores", "devices")
 """Axes of a size that say who takes part, not how much work there is."""
 
@@ -96,22 +92,6 @@ def value_of(point: Known, metric: Metric, case: Case | None = None) -> float | 
     return None
 
 
-def above(value: float, metric: Metric, best: BestPublished | None) -> str:
-    """A sentence where an emulated value lies more than 10 % above the best published of class same or
-    kernel, else "". By how much is said where that point's size bounds the value; elsewhere the size is.
-    """
-    if best is None or best.kind not in (Nearness.SAME, Nearness.KERNEL) or best.value <= 0.0 or value <= 0.0:
-        return ""
-    more = (value / best.value if metric.better == "higher" else best.value / value) - 1.0
-    if more <= MORE * (1.0 + 1e-9):
-        return ""
-    much = f"{more * 100:.0f} % above" if more < 1.0 else f"{more + 1.0:,.1f} times"
-    at = best.at or ("" if best.kind is Nearness.SAME else "another size")
-    if not best.reaches:
-        return f"the best published is at {at} only ({best.id})"
-    return f"{much} the best published{at and f' at {at}'} ({best.id})"
-
-
 def _alike(point: Known, subject: Subject, metric: Metric) -> bool:
     """Same operation, type and scope; of a rate any size, of a time the very same one."""
     if point.subject.group in LINKS:
@@ -124,8 +104,8 @@ def _alike(point: Known, subject: Subject, metric: Metric) -> bool:
 
 def _rate(point: Known, metric: Metric, case: Case | None) -> float | None:
     """Work over time, of the published shape."""
+    from trnbench.kernels.busbw import busbw_factor
     from trnbench.kernels.extent import Extent
-    from trnbench_kernels.families.collective import busbw_factor
 
     if point.subject.group in LINKS:
         if metric.name != "busbw_bytes_per_s":

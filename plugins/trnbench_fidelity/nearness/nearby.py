@@ -9,9 +9,12 @@ import msgspec
 
 from trnbench.errors import BadInput, TrnbenchError
 from trnbench.results.evidence import Grade
+from trnbench.results.expectation import SHIPPED, above
 from trnbench.results.nearness import Band, Nearest, Nearness
-from trnbench_fidelity.nearness.bands import Bands, bands, errors, read
-from trnbench_fidelity.nearness.best import above, best_of
+from trnbench.store.answers import RENEW, answers_of, files_of
+from trnbench.store.answers import changed as changed_files
+from trnbench_fidelity.nearness.bands import Bands, bands, errors, shipped_bands
+from trnbench_fidelity.nearness.best import best_of
 from trnbench_fidelity.nearness.evidence import NAMED, Evidence
 from trnbench_fidelity.nearness.question import ULTRASERVER, of_case
 from trnbench_fidelity.nearness.subject import Known, Subject, known
@@ -22,9 +25,6 @@ if TYPE_CHECKING:
     from trnbench.registry import Registry
     from trnbench.results.fidelity import Fidelity
     from trnbench.results.measurement import Measurement, Metric
-
-SHIPPED = "band of the shipped model"
-"""Beside a band where facts or costs are not those that it was measured with."""
 
 
 class Nearby:
@@ -109,7 +109,7 @@ class Nearby:
         if bands is None or isinstance(bands, str):
             return None, bands or f"no bands are shipped for {generation}"
         if bands.version != version:
-            return None, f"bands are of model {bands.version}, this number is of {version}"
+            return None, f"bands are of model {bands.version}, this number is of {version} ({RENEW})"
         found = bands.groups.get(group, {}).get(kind)
         if found is None:
             return None, "no published point of this family could be emulated"
@@ -118,7 +118,12 @@ class Nearby:
 
 def nearby(registry: Registry, systems: Mapping[str, System] | None = None) -> Nearby:
     """What `registry` has of points and bands. A file that cannot be read costs bands, never a run."""
-    changed = [name for name, system in (systems or {}).items() if not _shipped(registry, system)]
+    own = {name for name, system in (systems or {}).items() if not _shipped(registry, system)}
+    generations = {system.generation.name for system in (systems or {}).values()}
+    edited = {name for name in generations if _edited(registry, name)}
+    changed = [
+        name for name, system in (systems or {}).items() if name in own or system.generation.name in edited
+    ]
     try:
         evidence = evidence_of(registry)
     except (TrnbenchError, OSError) as error:
@@ -126,18 +131,20 @@ def nearby(registry: Registry, systems: Mapping[str, System] | None = None) -> N
         return Nearby(Evidence(()), {}, unread=f"published points could not be read: {why}")
     shipped: dict[str, Bands | str] = {}
     for name, generation in registry.generations.items():
-        if generation.bands is not None:
-            try:
-                shipped[name] = read(generation.bands)
-            except BadInput as error:
-                shipped[name] = error.what
+        try:
+            found = shipped_bands(generation)
+        except BadInput as error:
+            shipped[name] = f"{error.what}. {error.cause}"
+        else:
+            if found is not None:
+                shipped[name] = found
     return Nearby(evidence, shipped, changed)
 
 
 def evidence_of(registry: Registry) -> Evidence:
     """All points of the installed generations that are evidence of a time. Raises what `published_points`
     does."""
-    paths = [each.published for each in registry.generations.values() if each.published is not None]
+    paths = [path for each in registry.generations.values() if (path := each.points_file) is not None]
     key = tuple((str(path), path.stat().st_mtime_ns) for path in paths)
     if key not in _READ:
         from trnbench_fidelity.published import published_points
@@ -161,6 +168,17 @@ def made(registry: Registry, fidelity: Fidelity) -> dict[str, Bands]:
     Raises `BadInput` where public kernels were run by another model.
     """
     return bands(evidence_of(registry), errors(fidelity), fidelity.by, fidelity.version)
+
+
+def _edited(registry: Registry, generation: str) -> bool:
+    """Whether its files of facts, costs or points say something else than when its answers were made."""
+    from trnbench_fidelity.inputs import lineage
+
+    try:
+        answers = answers_of(registry.generations[generation]) if generation in registry.generations else None
+    except BadInput:
+        return False
+    return answers is not None and bool(changed_files(answers.files, files_of(lineage(registry, generation))))
 
 
 def _shipped(registry: Registry, system: System) -> bool:

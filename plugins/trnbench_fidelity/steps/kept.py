@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from trnbench.bounded.file import TABLE, read_file
-from trnbench.errors import BadInput
 from trnbench.results.nearness import Band, Nearness
+from trnbench.store.answers import answers_of
+from trnbench_fidelity.nearness.bands import Bands, Groups, bands_of, groups_of
+from trnbench_fidelity.prediction import NotEmulated
+from trnbench_fidelity.steps.compose import composed, contradicted
+from trnbench_fidelity.steps.point import PublishedStep
+from trnbench_fidelity.steps.published import published_steps
 from trnbench_fidelity.steps.step_answer import StepAnswer
 
 if TYPE_CHECKING:
+    from trnbench.generation import Generation
     from trnbench.registry import Registry
+
+SECTION = "steps"
+"""Of a generation's answers."""
 
 
 class KeptSteps(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -31,24 +39,99 @@ class KeptSteps(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     inside: dict[str, bool] = {}
 
 
-def read_kept(path: Path) -> KeptSteps:
-    """Raises `BadInput` for what is no such file."""
-    try:
-        return msgspec.json.decode(read_file(path, most=TABLE), type=KeptSteps)
-    except (msgspec.MsgspecError, RecursionError, BadInput) as error:
-        raise BadInput(
-            f"{path} does not hold answers to published steps: {error.args[0]}",
-            cause="it was not made by .ci/renew_steps, or by another version of it",
-            try_="make it anew: docs/fidelity.md, Steps of whole models",
-        ) from None
+class StepRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What is kept of an answer to a usable point, by the names of `StepAnswer` and `KeptSteps`."""
+
+    rows: tuple[tuple[float, ...], ...] = ()
+    floor_s: float = 0.0
+    naive_s: float = 0.0
+    links_s: float = 0.0
+    collectives: float = 0.0
+    roofline_share: float = 0.0
+    inside: bool | None = None
+    why: str = ""
+
+
+class StepRows(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The section of a generation's answers, by version `version` of the model `by`."""
+
+    by: str
+    version: str
+    answers: dict[str, StepRow]
+    bands: Groups
+
+
+def section_of(registry: Registry, kept: KeptSteps) -> StepRows:
+    """What is kept: what published steps and models say themselves is read from there."""
+    rows = {}
+    points = published_steps(registry, (kept.generation,))[kept.generation].points
+    usable = {point.id for point in points if point.usable}
+    for each in kept.answers:
+        if each.id not in usable:
+            continue
+        same = {name: getattr(each, name) for name in StepRow.__struct_fields__ if hasattr(each, name)}
+        rows[each.id] = StepRow(inside=kept.inside.get(each.id), **same)
+    bands = Bands(generation=kept.generation, by=kept.by, version=kept.version, groups=kept.groups)
+    return StepRows(by=kept.by, version=kept.version, answers=rows, bands=groups_of(bands))
+
+
+def shipped_steps(generation: Generation) -> StepRows | None:
+    """None where it ships none. Raises `BadInput` for answers that hold something else."""
+    answers = answers_of(generation)
+    return answers.section(SECTION, StepRows) if answers is not None else None
+
+
+def shipped_step_bands(generation: Generation) -> Bands | None:
+    """Bands of the steps that it ships. Raises `BadInput`."""
+    rows = shipped_steps(generation)
+    return bands_of(generation.name, rows.by, rows.version, rows.bands) if rows is not None else None
 
 
 def kept_steps(registry: Registry) -> dict[str, KeptSteps]:
-    """Generation → what it keeps, for those that keep any. Raises `BadInput`."""
-    paths = {name: each.steps for name, each in registry.generations.items()}
-    return {name: read_kept(path) for name, path in paths.items() if path is not None}
+    """Generation → what it keeps, for those that keep any. Raises `BadInput` and what `published_steps` does.
+
+    Every published step that has an answer is composed, which takes tenths of a second.
+    """
+    kept: dict[str, KeptSteps] = {}
+    for name, steps in published_steps(registry).items():
+        rows, bands = (
+            shipped_steps(registry.generations[name]),
+            shipped_step_bands(registry.generations[name]),
+        )
+        if rows is None or bands is None:
+            continue
+        spans = contradicted(registry, steps.points)
+        kept[name] = KeptSteps(
+            generation=name,
+            by=rows.by,
+            version=rows.version,
+            answers=tuple(
+                _answer(point, rows.answers.get(point.id, StepRow()), registry, spans)
+                for point in steps.points
+                if point.id in rows.answers or not point.usable
+            ),
+            groups=bands.groups,
+            inside={id: row.inside for id, row in rows.answers.items() if row.inside is not None},
+        )
+    return kept
 
 
-def as_json(kept: KeptSteps) -> str:
-    """What `read_kept` reads, a line for each answer."""
-    return msgspec.json.format(msgspec.json.encode(kept), indent=1).decode() + "\n"
+def _answer(
+    point: PublishedStep, row: StepRow, registry: Registry, spans: Mapping[str, tuple[float, float]]
+) -> StepAnswer:
+    try:
+        step = composed(point, registry)
+    except NotEmulated as no:
+        return StepAnswer(id=point.id, generation=point.generation, why=no.why)
+    if row.why:
+        return StepAnswer(id=point.id, generation=point.generation, why=row.why)
+    same = {name: getattr(row, name) for name in StepRow.__struct_fields__ if name != "inside"}
+    return StepAnswer(
+        id=point.id,
+        generation=point.generation,
+        family=step.family,
+        vote=step.vote,
+        published_s=point.time_s,
+        span_s=spans.get(point.id),
+        **same,
+    )

@@ -38,7 +38,7 @@ def _key(registry: Registry) -> bytes:
     files = [
         path
         for each in registry.generations.values()
-        for path in (each.published_steps, each.steps, *each.facts)
+        for path in (each.steps_file, each.answers, *each.facts)
         if path is not None and path.is_file()
     ]
     code = packages_digest(("trnbench_fidelity", "trnbench_steps"))

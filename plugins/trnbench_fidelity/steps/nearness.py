@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trnbench.errors import BadInput, TrnbenchError
@@ -91,6 +90,8 @@ def step_bands(
 
 def nearby_steps(registry: Registry) -> Nearby:
     """What `registry` has of published steps and their bands. A file that cannot be read costs bands."""
+    from trnbench_fidelity.steps.kept import shipped_step_bands
+
     try:
         evidence = Evidence(known_steps(registry))
     except (TrnbenchError, OSError) as error:
@@ -98,19 +99,14 @@ def nearby_steps(registry: Registry) -> Nearby:
         return Nearby(Evidence(()), {}, unread=f"published steps could not be read: {why}")
     shipped: dict[str, Bands | str] = {}
     for name, generation in registry.generations.items():
-        if generation.steps is not None:
-            shipped[name] = _bands(generation.steps)
+        try:
+            found = shipped_step_bands(generation)
+        except BadInput as error:
+            shipped[name] = f"{error.what}. {error.cause}"
+        else:
+            if found is not None:
+                shipped[name] = found
     return Nearby(evidence, shipped)
-
-
-def _bands(path: Path) -> Bands | str:
-    from trnbench_fidelity.steps.kept import read_kept
-
-    try:
-        kept = read_kept(path)
-    except BadInput as error:
-        return error.what
-    return Bands(generation=kept.generation, by=kept.by, version=kept.version, groups=kept.groups)
 
 
 def nearest_step(division: Division, system: System, nearby: Nearby, version: str) -> Nearest:

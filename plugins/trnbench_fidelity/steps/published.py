@@ -21,7 +21,7 @@ def published_steps(registry: Registry, generations: Collection[str] = ()) -> di
     by_generation: dict[str, PublishedSteps] = {}
     owners: dict[str, str] = {}
     for name, generation in registry.generations.items():
-        path = generation.published_steps
+        path = generation.steps_file
         if path is None or (generations and name not in generations):
             continue
         by_generation[name] = load_steps(path, name)

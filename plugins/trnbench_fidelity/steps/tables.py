@@ -21,7 +21,7 @@ MEANS = (
     "Inside the band: published steps that lie in the band they would be given, had nothing of their "
     "model been published."
 )
-BEGIN = "<!-- steps: begin (.ci/renew_steps) -->"
+BEGIN = "<!-- steps: begin (.ci/renew steps) -->"
 END = "<!-- steps: end -->"
 
 

@@ -16,7 +16,7 @@ from trnbench_fidelity.steps.answer import answers
 from trnbench_fidelity.steps.coverage import inside
 from trnbench_fidelity.steps.errors import StepError, StepFidelity, rows, step_errors
 from trnbench_fidelity.steps.kept import KeptSteps, kept_steps
-from trnbench_fidelity.steps.nearness import known_steps, step_bands
+from trnbench_fidelity.steps.nearness import known_steps
 from trnbench_fidelity.steps.published import published_steps
 from trnbench_steps.step_constants import Constant, read_constants
 
@@ -59,7 +59,7 @@ def compared(registry: Registry, kept: dict[str, KeptSteps], systems: Set[str] =
     `systems`: only points of these, a name without a size meaning every size. Coverage of the bands is that
     of all points, whatever is selected.
     """
-    points = _errors(registry, kept)
+    points = errors_of(registry, kept)
     lies = _lying_inside(registry, kept, points)
     points = [msgspec.structs.replace(each, inside=lies.get(each.id)) for each in points]
     if systems:
@@ -87,26 +87,8 @@ def _lying_inside(registry: Registry, kept: dict[str, KeptSteps], points: list[S
     return inside(known_steps(registry), points, kept)
 
 
-def banded(registry: Registry, kept: dict[str, KeptSteps]) -> dict[str, KeptSteps]:
-    """`kept` with the bands that its answers make, each point with constants fitted without its model, and
-    with the points that lie in the bands made without theirs."""
-    points = _errors(registry, kept)
-    known = known_steps(registry)
-    errors = {each.id: each.e_cross for each in points if each.e_cross is not None}
-    first = next(iter(kept.values()))
-    bands = step_bands(known, errors, first.by, first.version)
-    lies = inside(known, points, kept)
-    return {
-        name: msgspec.structs.replace(
-            each,
-            groups=bands[name].groups if name in bands else {},
-            inside={answer.id: lies[answer.id] for answer in each.answers if answer.id in lies},
-        )
-        for name, each in kept.items()
-    }
-
-
-def _errors(registry: Registry, kept: dict[str, KeptSteps]) -> list[StepError]:
+def errors_of(registry: Registry, kept: dict[str, KeptSteps]) -> list[StepError]:
+    """Of every answer, with the constants of its generation's file."""
     return [
         point for name, each in kept.items() for point in step_errors(each, named_constants(registry, name))
     ]

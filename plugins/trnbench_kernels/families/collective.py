@@ -13,6 +13,7 @@ import msgspec
 
 from trnbench.facts.scope import Direction, Scope
 from trnbench.kernels.axis import Axis
+from trnbench.kernels.busbw import all_but_own, once, ratio, twice
 from trnbench.kernels.dtype import item_bytes
 from trnbench.kernels.extent import Extent
 from trnbench.kernels.kernel import Kernel, Point, PrimaryMetric
@@ -69,30 +70,12 @@ class Pattern(msgspec.Struct, frozen=True):
     rank: str = "device"
 
 
-def _all_but_own(ranks: int) -> Fraction:
-    return _ratio(ranks - 1, ranks)
-
-
-def _twice(ranks: int) -> Fraction:
-    return 2 * _all_but_own(ranks)
-
-
-def _once(_: int) -> Fraction:
-    return _ratio(1)
-
-
-def _ratio(above: int, below: int = 1) -> Fraction:
-    from fractions import Fraction  # brings decimal along, and lists of cases ask for no factor
-
-    return Fraction(above, below)
-
-
 # Factors of nccl-tests' performance notes; nccom-test documents the same for those it runs.
 PATTERNS = {
     "all_reduce": Pattern(
         "All-reduce",
         "Every rank ends with the sum: gradients in data-parallel training.",
-        _twice,
+        twice,
         "2·(n−1)/n",
         "the tensor that is summed, the same size on each rank",
         False,
@@ -102,7 +85,7 @@ PATTERNS = {
     "all_gather": Pattern(
         "All-gather",
         "Every rank ends with all shards: weights in fully sharded training.",
-        _all_but_own,
+        all_but_own,
         "(n−1)/n",
         "the gathered tensor; a rank brings 1/n of it",
         True,
@@ -112,7 +95,7 @@ PATTERNS = {
     "reduce_scatter": Pattern(
         "Reduce-scatter",
         "Every rank ends with its shard of the sum: gradients in fully sharded training.",
-        _all_but_own,
+        all_but_own,
         "(n−1)/n",
         "the tensor that is summed; a rank keeps 1/n of it",
         True,
@@ -122,7 +105,7 @@ PATTERNS = {
     "all_to_all": Pattern(
         "All-to-all",
         "Every rank sends another piece to each: the hardest pattern for a torus.",
-        _all_but_own,
+        all_but_own,
         "(n−1)/n",
         "the send buffer of one rank, 1/n of it for each",
         True,
@@ -132,7 +115,7 @@ PATTERNS = {
     "broadcast": Pattern(
         "Broadcast",
         "One rank's tensor on all: start-up and parameter servers.",
-        _once,
+        once,
         "1",
         "the tensor that is sent",
         False,
@@ -141,7 +124,7 @@ PATTERNS = {
     "permute": Pattern(
         "Permute",
         "Every rank sends to its successor and receives from its predecessor: pipelines and rings.",
-        _once,
+        once,
         "1",
         "what one rank sends",
         False,
@@ -162,12 +145,6 @@ def alone(extent: Extent) -> str:
     return "a cluster of one host has no network to cross"
 
 
-def busbw_factor(collective: str, ranks: int) -> Fraction:
-    """busbw / algbw of nccl-tests and nccom-test; exact. 1 for those that are no benchmark: a reduce."""
-    pattern = PATTERNS.get(collective)
-    return pattern.factor(ranks) if pattern else _ratio(1)
-
-
 def peak_factor(collective: str, ranks: int, devices: int) -> Fraction | None:
     """What busbw of `ranks` ranks can be of the rate of one device's links; exact, None where nothing must
     leave a device.
@@ -180,12 +157,12 @@ def peak_factor(collective: str, ranks: int, devices: int) -> Fraction | None:
     if devices < 2 or (collective == "permute" and each > 1):
         return None
     if pattern is None:
-        return _ratio(1)
+        return ratio(1)
     return pattern.factor(ranks) / (pattern.factor(devices) * (each if pattern.own else 1))
 
 
 def _peak_factor(name: str) -> Callable[[Extent], Fraction]:
-    return lambda extent: peak_factor(name, extent.ranks, extent.devices) or _ratio(1)
+    return lambda extent: peak_factor(name, extent.ranks, extent.devices) or ratio(1)
 
 
 def _work(pattern: Pattern) -> Callable[[Point, Extent], Work]:

@@ -1,7 +1,7 @@
 """Matrix products in NKI: C[M, N] = lhsT[K, M]ᵀ · rhs[K, N].
 
 The left operand comes transposed, because the tensor engine contracts over partitions. The same
-source compiles for a device and runs under `trnbench_emulator.nki`.
+source compiles for a device and runs under `trnbench.nki`.
 
 Beside each kernel stand plain functions for whoever runs it: `…_inputs(point)`, the shapes and
 data types of its arguments for a case (None where it cannot take the case), and where the problem falls into

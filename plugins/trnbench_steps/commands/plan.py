@@ -11,11 +11,12 @@ import click
 from trnbench.bounded import kinds
 from trnbench.cli.context import Session, session
 from trnbench.cli.facts import facts_of, facts_option
-from trnbench.cli.names import complete_instances, complete_models
+from trnbench.cli.names import complete_instances
 from trnbench.cli.number import NumberType
 from trnbench.cli.output import format_option, say
 from trnbench.cli.target import force_option
 from trnbench.errors import ExitCode, NothingSelected
+from trnbench_steps.commands.workload.options import complete_models
 
 if TYPE_CHECKING:
     from trnbench.generation import System
@@ -183,6 +184,7 @@ def _wanted(state: Session, model: str, priced: bool, options: dict[str, Any]) -
     from trnbench.errors import UsageError
     from trnbench_steps.job import Task, check_dtype
     from trnbench_steps.plan.wanted import BATCHES, By, Wanted
+    from trnbench_steps.shipped import model_of
 
     task = Task(options["task"])
     check_dtype(options["weights"], "--weights")
@@ -202,7 +204,7 @@ def _wanted(state: Session, model: str, priced: bool, options: dict[str, Any]) -
         kinds.SEQUENCES.counted(each, "--batch") for each in options["batches"].split(",") if each
     )
     return Wanted(
-        model=state.registry.model(model),
+        model=model_of(state.registry, model),
         task=task,
         batches=batches or (BATCHES if task is Task.DECODE else (1024,)),
         kv=options["kv"],

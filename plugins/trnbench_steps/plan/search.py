@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from trnbench.errors import TrnbenchError, UsageError
+from trnbench.expectation import expectations
 from trnbench.facts.format import show
-from trnbench_fidelity.bench import Bench
-from trnbench_fidelity.steps.nearness import nearby_steps, nearest_step
+from trnbench_emulator.backend import MODEL_VERSION
 from trnbench_steps.division import Division, divide
 from trnbench_steps.floor import floor
 from trnbench_steps.hbm import Fit, fit
@@ -86,8 +86,7 @@ def _place(option: Option, by: By) -> tuple[object, ...]:
 class _Search:
     def __init__(self, registry: Registry, wanted: Wanted, prices: tuple[Price, ...]) -> None:
         self.registry, self.wanted, self.prices = registry, wanted, prices
-        self.model, self.near = StepModel(), nearby_steps(registry)
-        self.version = Bench(registry).model()[1]
+        self.model, self.expected = StepModel(), expectations(registry, {})
         self.options: list[Option] = []
         self.refused: dict[tuple[str, str, str], Refused] = {}
         self.priced: dict[str, Price | None] = {}
@@ -168,7 +167,7 @@ class _Search:
         parts = self.model.parts(division, system)
         step = parts.time(constants)
         time_s = step.time_s
-        nearest = nearest_step(division, system, self.near, self.version)
+        nearest = self.expected.nearest(division, system, version=MODEL_VERSION)
         low, high = nearest.band.times(time_s) if nearest.band is not None else (0.0, 0.0)
         limit = max(step.parts, key=lambda name: step.parts[name])
         training = self.wanted.task is Task.TRAIN

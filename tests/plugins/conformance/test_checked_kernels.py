@@ -12,7 +12,7 @@ import msgspec
 import pytest
 from checked_project import change, found
 
-from trnbench.testing.checks import emulation
+from trnbench_emulator.checks import emulation
 
 Trnbench = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -126,7 +126,7 @@ def test_references_that_lead_nowhere_are_found(
     for word, value in words.items():
         new = new.replace(f"{{{word}}}", value)
     change(project, file, old, new)
-    (finding,) = found(project, "references")
+    (finding,) = (*found(project, "references"), *found(project, "sources"))
     assert finding.about == f"{about.format(**words)} of {words['name']} 0.1.0"
     assert finding.problem.startswith(problem.format(**words))
     assert finding.try_ == f"correct it in {package}.plugin, or install what it needs"

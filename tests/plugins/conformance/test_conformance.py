@@ -12,7 +12,7 @@ from checked_project import change
 from trnbench.errors import BadInput, MissingFile, UnknownName
 from trnbench.store.store import Store
 from trnbench.testing import CHECKS, Finding, Report, check_plugin
-from trnbench.testing.checks.emulation import believable
+from trnbench_emulator.checks.emulation import believable
 
 Trnbench = Callable[..., "subprocess.CompletedProcess[str]"]
 

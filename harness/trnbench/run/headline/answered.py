@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from trnbench.facts.scope import Scope
 from trnbench.results.evidence import Grade
-from trnbench.results.expectation import NOT_RECORDED, expected
+from trnbench.results.expectation import NOT_RECORDED, above, expected
 from trnbench.results.measurement import Measurement, Metric
 from trnbench.results.nearness import Nearness
 from trnbench.results.own_product import OwnProduct
@@ -14,7 +14,6 @@ from trnbench.run.headline.line import Line, PerCore, Sweep
 from trnbench.run.headline.promised import others, promised, superseding
 from trnbench.run.headline.question import PRODUCTS, Answer, primary
 from trnbench.run.headline.rest import rest
-from trnbench_fidelity.nearness.best import above
 
 REASONS = {
     Nearness.ELSEWHERE: "published on another generation only",
@@ -71,6 +70,7 @@ def line(run: Run, answer: Answer) -> Line:
         bound=best.bound,
         rest=rest(best),
         own=_own(run, answer, best),
+        own_outdated=_own_outdated(run, answer, best),
         muted=bool(reason),
         reason=reason,
     )
@@ -140,6 +140,16 @@ def _ranks(run: Run, case: Measurement, metric: Metric) -> str:
 
 def _own(run: Run, answer: Answer, best: Measurement) -> tuple[OwnProduct, ...]:
     """Of the model alone: a measured product needs none of its errors."""
-    if run.fidelity is None or answer.question.kernels != PRODUCTS or best.evidence.grade is Grade.MEASURED:
+    if run.fidelity is None or not _by_model(answer, best):
         return ()
     return tuple(each for each in run.fidelity.products if each.generation == best.case.generation)
+
+
+def _own_outdated(run: Run, answer: Answer, best: Measurement) -> str:
+    if run.fidelity is None or not _by_model(answer, best):
+        return ""
+    return run.fidelity.outdated.get(best.case.generation, "")
+
+
+def _by_model(answer: Answer, best: Measurement) -> bool:
+    return answer.question.kernels == PRODUCTS and best.evidence.grade is not Grade.MEASURED

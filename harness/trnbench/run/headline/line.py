@@ -72,7 +72,8 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     - `published`: the best of the nearest class that has one; `above` says where the model is far above it.
     - `of_core`: where nobody published the scope, the best published of one core, beside the promise of one.
     - `bound` and `rest`: what the best case waits for most, as its model names it, and what takes its time.
-    - `own`: our product at the shapes that others published, where the line is about a product.
+    - `own`: our product at the shapes that others published, where the line is about a product;
+      `own_outdated` says why there is none, where what is shipped of it does not hold, and what to type.
     - `muted`: nothing published stands near enough for an interval, and `reason` says why. Such a line comes
       last and is never bold.
     """
@@ -103,5 +104,6 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     bound: str = ""
     rest: tuple[Cause, ...] = ()
     own: tuple[OwnProduct, ...] = ()
+    own_outdated: str = ""
     muted: bool = False
     reason: str = ""

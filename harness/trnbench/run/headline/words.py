@@ -197,9 +197,12 @@ def _rest(line: Line) -> str:
 
 
 def own_products(line: Line) -> str:
-    """How far they spread; of the time, so that − is too fast. `trnbench validate --same` lists them."""
+    """How far they spread; of the time, so that − is too fast. `trnbench validate --same` lists them.
+
+    Where what is shipped of them does not hold, that, its reason and what to type.
+    """
     if not line.own:
-        return ""
+        return f"Our product against published: out of date. {line.own_outdated}" if line.own_outdated else ""
     errors = [each.e for each in line.own]
     least, most = (signed_text(each) for each in (min(errors), max(errors)))
     spread = least if len(errors) == 1 else f"{least} … {most}"

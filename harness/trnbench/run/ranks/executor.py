@@ -34,6 +34,8 @@ class RankExecutor:
     """`ended` tells the others how the run came out, so that every process of the job says the same."""
 
     name = "ranks"
+    elsewhere = False
+    by_case = True
 
     def __init__(self, rank: Rank) -> None:
         self._rank = rank

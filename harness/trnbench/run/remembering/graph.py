@@ -4,16 +4,14 @@ for others. Those of a generation's own systems are shipped with it."""
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cache as kept
-from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from trnbench.bounded.file import TABLE, read_file
-from trnbench.digest import digest_of
+from trnbench.digest import digest_of, short_digest
 from trnbench.errors import BadInput, TrnbenchError
 from trnbench.generation import System
+from trnbench.store.answers import answers_of, same_code
 from trnbench.store.cache import Cache
 from trnbench.store.source_digest import package_of, packages_digest
 from trnbench.topology.graph import Topology
@@ -24,8 +22,14 @@ _MOST = 256
 """Of them: a program may ask for clusters of every size."""
 
 
+SECTION = "graphs"
+"""Of a generation's answers."""
+FEWEST = 16
+"""Devices of a system whose summary is shipped: one of a smaller graph takes a millisecond."""
+
+
 class Shipped(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`made_from`: `_key` of the system when `summary` was made, in hexadecimal digits."""
+    """`made_from`: digest of the figures that `summary` was made from."""
 
     made_from: str
     summary: dict[str, Any]
@@ -36,8 +40,9 @@ def described(
 ) -> tuple[Topology | None, dict[str, Any]]:
     """The graph, where it is `drawn` or had to be built, and its summary. A system without a graph still has
     its core cases; why it has none is noted."""
-    key = _key(system)
-    content = _shipped(system, key) or (cache.get(key) if cache is not None else None)
+    figures = _figures(system)
+    key = digest_of("summary of a graph", packages_digest(_packages(system)), figures)
+    content = _shipped(system, figures) or (cache.get(key) if cache is not None else None)
     if content is None and key in _MADE:
         content = _MADE[key]
         if cache is not None:
@@ -58,31 +63,38 @@ def described(
     return graph, summary
 
 
-def shipped(systems: Iterable[System]) -> str:
-    """The file of a generation's systems, made anew, for people to compare line by line.
+def shipped(systems: Iterable[System]) -> dict[str, Shipped]:
+    """The section of a generation's answers, made anew.
 
     Raises `TrnbenchError` for a system without a graph.
     """
     from trnbench.topology.summary import summarise
 
-    rows = {each.name: Shipped(_key(each).hex(), summarise(each.topology())) for each in systems}
-    return msgspec.json.format(msgspec.json.encode(rows), indent=1).decode() + "\n"
+    return {
+        each.name: Shipped(short_digest(_figures(each)), summarise(each.topology()))
+        for each in systems
+        if each.devices >= FEWEST
+    }
 
 
-def _shipped(system: System, key: bytes) -> bytes | None:
+def builders(systems: Iterable[System]) -> set[str]:
+    """Packages that build and summarise the graphs of these systems."""
+    return {package for each in systems for package in _packages(each)}
+
+
+def _shipped(system: System, figures: bytes) -> bytes | None:
     """None where nothing is shipped that was made from what the system is now."""
-    path = system.generation.graphs
-    row = _rows(path).get(system.name) if path is not None else None
-    return msgspec.json.encode(row.summary) if row is not None and row.made_from == key.hex() else None
-
-
-@kept
-def _rows(path: Path) -> dict[str, Shipped]:
-    """None of a file that holds no summaries: they are made anew."""
+    if system.devices < FEWEST:
+        return None
     try:
-        return msgspec.json.decode(read_file(path, most=TABLE), type=dict[str, Shipped])
-    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError, BadInput):
-        return {}
+        answers = answers_of(system.generation)
+        rows = answers.section(SECTION, dict[str, Shipped]) if answers is not None else None
+        row = rows.get(system.name) if rows else None
+        if answers is None or row is None or row.made_from != short_digest(figures):
+            return None
+        return msgspec.json.encode(row.summary) if same_code(answers.code, _packages(system)) else None
+    except (BadInput, SyntaxError):  # made anew
+        return None
 
 
 def _graph(system: System, notes: list[str]) -> Topology | None:
@@ -104,18 +116,13 @@ def _known(content: bytes | None) -> dict[str, Any] | None:
         return None
 
 
-def _key(system: System) -> bytes:
-    """Facts, costs and code that a graph is built from."""
-    told = (system.generation.name, system.instance, system.size, system.book, system.costs)
-    return digest_of(
-        "summary of a graph",
-        packages_digest(
-            (
-                "trnbench.topology",
-                "trnbench.facts",
-                "trnbench.generation",
-                package_of(system.instance.topology),
-            )
-        ),
-        msgspec.json.encode(told, order="deterministic", enc_hook=str),
-    )
+def _packages(system: System) -> tuple[str, ...]:
+    """Code that a graph is built with."""
+    builder = package_of(system.instance.topology)
+    return ("trnbench.topology", "trnbench.facts", "trnbench.generation", builder)
+
+
+def _figures(system: System) -> bytes:
+    """Figures that a graph is built from: facts and costs as they were read."""
+    built_from = (system.generation.name, system.instance, system.size, system.book, system.costs)
+    return msgspec.json.encode(built_from, order="deterministic", enc_hook=str)

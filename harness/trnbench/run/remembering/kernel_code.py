@@ -7,13 +7,9 @@ import msgspec
 from trnbench.bounded.file import MIB, read_file
 from trnbench.digest import digest_of
 from trnbench.kernels.kernel import NKI_KINDS, Kernel
+from trnbench.registry.entry_points import own_packages
 from trnbench.run.written import code_of
 from trnbench.store.source_digest import packages_digest
-from trnbench_steps.asked import Asked
-
-_OWN = "trnbench"
-"""Its kernels are told apart by the files that they use; of a plugin's package every file counts, since what
-its kernels share need not lie beside them."""
 
 _EMULATED = (*NKI_KINDS, "collective", "model")
 
@@ -21,7 +17,9 @@ _EMULATED = (*NKI_KINDS, "collective", "model")
 def kernel_digest(kernel: Kernel) -> bytes:
     """Formulas and implementations, and which implementation has which name."""
     code = code_of(kernel, _EMULATED)
-    others = {name for name in code.modules if name.partition(".")[0] != _OWN}
+    # Ours are told apart by the files that they use; of another's package every file counts, since what its
+    # kernels share need not lie beside them.
+    others = {name for name in code.modules if name.partition(".")[0] not in own_packages()}
     named = {kind: str(ref) for kind, ref in kernel.implementations.items() if isinstance(ref, str)}
     return digest_of(
         kernel.name,
@@ -33,12 +31,12 @@ def kernel_digest(kernel: Kernel) -> bytes:
 
 
 def _of_subject(kernel: Kernel) -> bytes:
-    """What it is about, and every NKI source: which of them a model's step takes follows from its shapes."""
-    if kernel.subject is None:
+    """What it is about, and the code and files that its time depends on besides."""
+    subject = kernel.subject
+    if subject is None:
         return b""
-    files = kernel.subject.files() if isinstance(kernel.subject, Asked) else ()
     return digest_of(
-        msgspec.json.encode(kernel.subject, order="deterministic"),
-        packages_digest(("trnbench_kernels.nki", "trnbench_steps")),
-        *(read_file(each, most=MIB) for each in files if each.is_file()),
+        msgspec.json.encode(subject, order="deterministic"),
+        packages_digest(subject.code()),
+        *(read_file(each, most=MIB) for each in subject.files() if each.is_file()),
     )

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import fnmatch
-from collections.abc import Collection, Iterator
-from pathlib import Path
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from trnbench.errors import TrnbenchError
 from trnbench.facts.assembly import Assembly
@@ -15,9 +12,6 @@ from trnbench.facts.scope import Scope
 from trnbench.generation import Generation
 from trnbench.testing.finding import Finding
 from trnbench.testing.subject import Subject
-
-if TYPE_CHECKING:
-    from trnbench_fidelity.point import PublishedPoint
 
 
 def facts(subject: Subject) -> Iterator[Finding | str]:
@@ -34,8 +28,6 @@ def facts(subject: Subject) -> Iterator[Finding | str]:
         yield from _sources(book)
         yield from _disagreements(book, generation)
         yield from _counts(subject, generation, book)
-        yield from _published(subject, generation)
-        yield from _published_steps(subject, generation)
 
 
 def _sources(book: FactBook) -> Iterator[Finding]:
@@ -84,102 +76,4 @@ def _counts(subject: Subject, generation: Generation, book: FactBook) -> Iterato
                     instance.name,
                     f"no fact gives {metric} of {owner}",
                     f'add {{ metric = "{metric}", … }} for subject "{owner}"',
-                )
-
-
-def _public_kernels(generation: Generation, published: Collection[str]) -> Iterator[Finding | str]:
-    """What public kernels gave is of points that are published."""
-    if generation.public_kernels is None:
-        return
-    from trnbench_fidelity.sources import read
-
-    where = f"generation {generation.name}"
-    try:
-        found = read(generation.public_kernels)
-    except TrnbenchError as error:
-        yield Finding(where, f"{error.what}: {error.cause}", error.try_)
-        return
-    yield generation.public_kernels.name
-    for each in found.points:
-        if each.id not in published:
-            yield Finding(
-                f"point {each.id}",
-                f"{generation.public_kernels.name} has a time of its kernel, but no such point is published",
-                "run the public kernels again: docs/fidelity.md",
-            )
-
-
-def _lists_of_points(
-    generation: Generation, published: Path, points: Collection[PublishedPoint]
-) -> Iterator[Finding | str]:
-    """Sequences and the frozen list of untouched points name points that are there."""
-    from trnbench_fidelity.sequence import load_sequences
-    from trnbench_fidelity.untouched import load_untouched
-
-    try:
-        for sequence in load_sequences(published, points):
-            yield sequence.name
-        if generation.untouched is not None:
-            yield from load_untouched(generation.untouched, (point.id for point in points)).errors
-    except TrnbenchError as error:
-        yield Finding(f"generation {generation.name}", f"{error.what}: {error.cause}", error.try_)
-
-
-def _published_steps(subject: Subject, generation: Generation) -> Iterator[Finding | str]:
-    """Steps of models that others measured: the file loads, and each usable one is a step of a system."""
-    if generation.published_steps is None:
-        return
-    from trnbench_fidelity.prediction import NotEmulated
-    from trnbench_fidelity.steps.compose import composed
-    from trnbench_fidelity.steps.load import load_steps
-
-    try:
-        points = load_steps(generation.published_steps, generation.name).points
-    except TrnbenchError as error:
-        yield Finding(f"generation {generation.name}", f"{error.what}: {error.cause}", error.try_)
-        return
-    for point in points:
-        yield point.id
-        if not point.usable:
-            continue
-        try:
-            composed(point, subject.registry)
-        except NotEmulated as no:
-            yield Finding(
-                f"point {point.id}", f"cannot be composed: {no.why}", 'use = "none" and a note that says why'
-            )
-
-
-def _published(subject: Subject, generation: Generation) -> Iterator[Finding | str]:
-    """Measurements of others: the file loads, its systems exist, constants name points that are there."""
-    if generation.published is None:
-        return
-    from trnbench_fidelity.bench import constants
-    from trnbench_fidelity.load import load_published
-
-    where = f"generation {generation.name}"
-    try:
-        points = load_published(generation.published, generation.name)
-    except TrnbenchError as error:
-        yield Finding(where, f"{error.what}: {error.cause}", error.try_)
-        return
-    for point in points:
-        yield point.id
-        try:
-            if point.system:
-                subject.registry.instance(point.system)
-        except TrnbenchError as error:
-            yield Finding(f"point {point.id}", f"{error.what}: {error.cause}", error.try_)
-    yield from _public_kernels(generation, {point.id for point in points})
-    yield from _lists_of_points(generation, generation.published, points)
-    if generation.base:
-        return  # constants of a base are fitted on points of the base's own plugin
-    ids = [point.id for point in points]
-    for name, fit in constants(subject.registry.costs(generation.name)):
-        for wanted in fit["points"]:
-            if not fnmatch.filter(ids, wanted):
-                yield Finding(
-                    f"constant {name}",
-                    f"is fitted on {wanted!r}, which is no published point of {generation.name}",
-                    f"name a point of {generation.published.name}",
                 )

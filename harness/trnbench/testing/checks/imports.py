@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from trnbench.api import api, submodules
 from trnbench.testing.finding import Finding
 from trnbench.testing.subject import Subject
 
@@ -33,7 +34,7 @@ class Deep(NamedTuple):
     def instead(self) -> str:
         """What to write in its place."""
         for package in EXPORTING:
-            if self.names and set(self.names) <= set(importlib.import_module(package).__all__):
+            if self.names and set(self.names) <= _exported(package):
                 return f"from {package} import {', '.join(self.names)}"
         return "what a plugin needs is exported from trnbench and trnbench.topology: docs/plugins.md"
 
@@ -41,8 +42,8 @@ class Deep(NamedTuple):
 def imports(subject: Subject) -> Iterator[Finding | str]:
     """Each file of its package, read and not imported. A warning alone: it works as long as it works."""
     root = subject.loaded.origin.target.partition(":")[0].partition(".")[0]
-    if root in ("", CORE):
-        return  # the core's own plugins are made of its modules
+    if root in ("", CORE) or not subject.loaded.origin.external:
+        return  # what is released with the core is held to its imports by contracts of its own
     for path in _files(root):
         yield str(path)
         for each in deep_imports(path.read_bytes()):
@@ -70,15 +71,22 @@ def deep_imports(source: bytes) -> Iterator[Deep]:
             if _deep(node.module):
                 yield Deep(node.lineno, node.module, names)
             elif node.module in EXPORTING:
-                known = importlib.import_module(node.module).__all__
+                known = _exported(node.module)
                 for name in names:
                     if name not in known and importlib.util.find_spec(f"{node.module}.{name}") is not None:
                         yield Deep(node.lineno, f"{node.module}.{name}")
 
 
+def _exported(package: str) -> set[str]:
+    """Its public names; of the core those too that plugins give it."""
+    own = set(importlib.import_module(package).__all__)
+    return own | set(api()) if package == CORE else own
+
+
 def _deep(module: str) -> bool:
-    fixtures = module.startswith(f"{PUBLIC[-1]}.")
-    return module.startswith(f"{CORE}.") and module not in PUBLIC and not fixtures
+    public = (PUBLIC[-1], *(f"{CORE}.{name}" for name in submodules()))
+    within = any(f"{module}.".startswith(f"{name}.") for name in public)
+    return module.startswith(f"{CORE}.") and module not in PUBLIC and not within
 
 
 def _files(root: str) -> list[Path]:

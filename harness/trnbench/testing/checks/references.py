@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from trnbench.errors import PluginError, TrnbenchError
@@ -13,16 +13,15 @@ from trnbench.testing.finding import Finding
 from trnbench.testing.subject import Subject
 
 SOURCES = (*NKI_KINDS, BETA1_KIND)
-"""Kinds whose module imports an `nki`, which has to be provided."""
+"""Kinds whose module imports an `nki`, which its plugin has to provide."""
 
-NAMES = {"collective": "a collective of the emulator", "model": "a model of the emulator"}
-"""Kinds that name something of the core, and what."""
+NAMES = ("collective", "model")
+"""Kinds that name something of whoever carries them out."""
 
-MODELS = ("roofline",)
 CODE = ("torch", "torch-distributed", "numpy", "c")
 
 
-class _Named(NamedTuple):
+class Named(NamedTuple):
     """A reference, and who gives it: "Kernel 'gemm'", in which field, from which hook."""
 
     hook: str
@@ -36,76 +35,62 @@ def references(subject: Subject) -> Iterator[Finding | str]:
     for each in (*_of_generations(subject), *_of_reports(subject), *_of_kernels(subject)):
         yield f"{each.object} {each.field}"
         if problem := _unresolved(each.ref):
-            yield _finding(subject, each, problem)
+            yield finding(subject, each, problem)
     for kernel in subject.kernels:
         yield from _implementations(subject, kernel)
     yield from _variants(subject)
 
 
-def _of_generations(subject: Subject) -> Iterator[_Named]:
+def _of_generations(subject: Subject) -> Iterator[Named]:
     hook = "trnbench_generations"
     for generation in subject.generations:
         if generation.identify:
-            yield _Named(hook, f"Generation {generation.name!r}", "identify", generation.identify)
+            yield Named(hook, f"Generation {generation.name!r}", "identify", generation.identify)
         for instance in generation.instances:
-            yield _Named(hook, f"Instance {instance.name!r}", "topology", instance.topology)
+            yield Named(hook, f"Instance {instance.name!r}", "topology", instance.topology)
 
 
-def _of_reports(subject: Subject) -> Iterator[_Named]:
+def _of_reports(subject: Subject) -> Iterator[Named]:
     for kind, hook, field in (
         ("section", "trnbench_reports", "render"),
         ("format", "trnbench_reports", "write"),
         ("importer", "trnbench_importers", "read"),
     ):
         for each in subject.of_kind(kind):
-            yield _Named(hook, f"{type(each).__name__} {each.name!r}", field, getattr(each, field))
+            yield Named(hook, f"{type(each).__name__} {each.name!r}", field, getattr(each, field))
 
 
-def _of_kernels(subject: Subject) -> Iterator[_Named]:
+def _of_kernels(subject: Subject) -> Iterator[Named]:
     for kernel in subject.kernels:
         for kind, ref in kernel.implementations.items():
             if kind not in SOURCES and kind not in NAMES:
-                yield _implementation(kernel, kind, ref)
+                yield implementation(kernel, kind, ref)
         if kernel.groups:
-            yield _Named("trnbench_kernels", f"Kernel {kernel.name!r}", "groups", kernel.groups)
+            yield Named("trnbench_kernels", f"Kernel {kernel.name!r}", "groups", kernel.groups)
 
 
-def _implementation(kernel: Kernel, kind: str, ref: Any) -> _Named:
-    return _Named("trnbench_kernels", f"Kernel {kernel.name!r}", f"implementations[{kind!r}]", ref)
+def implementation(kernel: Kernel, kind: str, ref: Any) -> Named:
+    return Named("trnbench_kernels", f"Kernel {kernel.name!r}", f"implementations[{kind!r}]", ref)
 
 
 def _implementations(subject: Subject, kernel: Kernel) -> Iterator[Finding | str]:
-    """Kinds that are known, sources that load under our nki, names that the emulator has."""
-    from trnbench_emulator.fabric.cases import KNOWN
-
-    names: Mapping[str, tuple[str, ...]] = {"collective": KNOWN, "model": MODELS}
+    """Kinds that somebody carries out; what those of simulators name is for their plugins to check."""
     for kind, ref in kernel.implementations.items():
-        named = _implementation(kernel, kind, ref)
-        if kind in SOURCES:
-            yield f"{named.object} {named.field}"
-            if problem := _unloaded(ref):
-                yield _finding(subject, named, problem)
-        elif kind in NAMES:
-            yield f"{named.object} {named.field}"
-            if ref not in names[kind]:
-                known = ", ".join(names[kind])
-                yield _finding(subject, named, f"it is not {NAMES[kind]}: {known}")
-        elif kind not in (*CODE, *_carried_out(subject)):
-            yield _finding(subject, named, f"nothing carries out kind {kind!r}")
+        if kind not in (*SOURCES, *NAMES, *CODE, *_carried_out(subject)):
+            yield finding(subject, implementation(kernel, kind, ref), f"nothing carries out kind {kind!r}")
 
 
 def _variants(subject: Subject) -> Iterator[Finding | str]:
     """Each names a kernel that there is, and is an implementation that can be used."""
     for variant in subject.of_kind("variant"):
         object_ = f"Variant {variant.name!r}"
-        named = _Named("trnbench_kernels", object_, "source", variant.source)
+        named = Named("trnbench_kernels", object_, "source", variant.source)
         yield f"{object_} source"
-        problem = _unloaded(variant.source) if variant.kind in SOURCES else _unresolved(variant.source)
-        if problem:
-            yield _finding(subject, named, problem)
+        if variant.kind not in SOURCES and (problem := _unresolved(variant.source)):
+            yield finding(subject, named, problem)
         if variant.kernel not in subject.registry.kernels:
-            named = _Named("trnbench_kernels", object_, "kernel", variant.kernel)
-            yield _finding(subject, named, "no installed plugin brings a kernel of that name")
+            named = Named("trnbench_kernels", object_, "kernel", variant.kernel)
+            yield finding(subject, named, "no installed plugin brings a kernel of that name")
 
 
 def _carried_out(subject: Subject) -> set[str]:
@@ -136,17 +121,7 @@ def _unresolved(ref: Any) -> str:
     return "" if callable(resolved) else f"it is {type(resolved).__name__}, no function"
 
 
-def _unloaded(ref: Any) -> str:
-    from trnbench_emulator.nki import load_kernel
-
-    try:
-        load_kernel(str(ref).replace("::", ":", 1), nki="trnbench")
-    except TrnbenchError as error:
-        return f"{error.what}: {error.cause}".rstrip(": ")
-    return ""
-
-
-def _finding(subject: Subject, named: _Named, problem: str) -> Finding:
+def finding(subject: Subject, named: Named, problem: str) -> Finding:
     origin = subject.loaded.origin
     return Finding(
         f"{named.object} of {origin.source}",

@@ -11,6 +11,7 @@ from trnbench.errors import NothingSelected, UsageError
 from trnbench.lazy import resolve
 from trnbench.registry.loader import described
 from trnbench.results.run import Run
+from trnbench.run.api import usual_backend
 from trnbench.run.execute import execute
 from trnbench.run.plan import plan
 from trnbench.run.selection import Selection
@@ -41,7 +42,7 @@ def reports(subject: Subject) -> Iterator[Finding | str]:
 
 
 def _small_run(subject: Subject) -> Run | None:
-    backend = subject.registry.backends.get("emulated")
+    backend = usual_backend(subject.registry)
     names = [system.name for system in subject.systems] or subject.registry.instance_names()
     if backend is None or not names or "gemm" not in subject.registry.kernels:
         return None

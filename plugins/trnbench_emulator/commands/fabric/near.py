@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from trnbench.cli.output import Column
+from trnbench.results.expectation import above
 from trnbench.results.nearness import Nearest, Nearness
+from trnbench_emulator.question import CollectiveQuestion
 
 if TYPE_CHECKING:
     from trnbench.cli.context import Session
@@ -22,28 +24,25 @@ class Near:
     """Asked once for each answer on one system. `alone`: one collective, on links as they are."""
 
     def __init__(self, state: Session, fabric: Fabric, *, alone: bool = True) -> None:
+        from trnbench.expectation import expectations
         from trnbench_emulator.backend import MODEL_VERSION
-        from trnbench_fidelity.nearness.nearby import nearby
 
         options = fabric.options
         self._version, self._fabric = MODEL_VERSION, fabric
         self._alone = alone and not (
             options.degraded or options.straggler or options.late or options.oversubscription != 1
         )
-        self._nearby = nearby(state.registry, {fabric.system.name: fabric.system})
+        self._expected = expectations(state.registry, {fabric.system.name: fabric.system})
 
     def of(self, collective: str, size: float, ranks: int, *, hosts: int = 0, busbw: float = 0.0) -> Nearest:
         """Of `ranks` on `hosts` (0: as many as those ranks fill); with `busbw` the best published."""
-        from trnbench_fidelity.nearness.question import of_collective
-
         fabric = self._fabric
         system = fabric.system
         if not self._alone:
             return Nearest(kind=Nearness.NONE, note=UNASKED)
         per_host = max(fabric.size // system.hosts, 1)
-        subject = of_collective(
-            system,
-            collective,
+        question = CollectiveQuestion(
+            collective=collective,
             size=size,
             ranks=ranks,
             cores_per_rank=system.cores_per_device // fabric.ranks_per_device,
@@ -52,7 +51,7 @@ class Near:
             point_to_point=collective in MESSAGES,
         )
         metric = _busbw(busbw) if busbw else None
-        return self._nearby.of(subject, version=self._version, system=system.name, metric=metric)
+        return self._expected.nearest(question, system, version=self._version, metric=metric)
 
 
 def cells(nearest: Nearest, time_s: float) -> dict[str, Any]:
@@ -84,8 +83,6 @@ def columns() -> list[Column]:
 
 def notes(found: list[Nearest], busbw: list[float]) -> list[str]:
     """What the classes of a sweep mean: each reason for having no band, and what lies above all published."""
-    from trnbench_fidelity.nearness.best import above
-
     said = [f"{each.kind}: {each.note}" for each in found if each.note]
     said += [
         text

@@ -8,13 +8,32 @@ import click
 
 from trnbench.bounded import kinds
 from trnbench.cli.bundle import F, bundle
-from trnbench.cli.names import complete_sources, complete_systems
+from trnbench.cli.names import complete_systems, offer
 from trnbench.cli.number import NumberType
 from trnbench.errors import FactError, UsageError
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from trnbench.generation import System
     from trnbench.registry import Registry
+
+
+_sources = offer(
+    lambda registry, *_: (
+        name
+        for name, kernel in registry.kernels.items()
+        if any(kind.startswith("nki") for kind in kernel.implementations)
+    )
+)
+
+
+def complete_sources(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Benchmarks that have an NKI kernel, and files."""
+    from click.shell_completion import CompletionItem
+
+    found = [] if "/" in incomplete else _sources(ctx, param, incomplete)
+    return [CompletionItem(name) for name in found] or [CompletionItem(incomplete, type="file")]
 
 
 def instance_option(command: F, *, many: bool = False) -> F:

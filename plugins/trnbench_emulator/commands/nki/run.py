@@ -190,10 +190,10 @@ def _emulated(
     timeline: bool,
 ) -> tuple[KernelRun, Any]:
     """The run with the nearest published evidence beside it, and its timeline."""
+    from trnbench.expectation import expectations
     from trnbench.facts.peak import as_policy
     from trnbench_emulator.kernel_run.emulation import emulate
     from trnbench_emulator.kernel_run.evidence import beside_benchmark, beside_kernel
-    from trnbench_fidelity.nearness.nearby import nearby
 
     emulated, drawn = emulate(
         loaded.kernel,
@@ -207,10 +207,10 @@ def _emulated(
         timeline=timeline,
         assumptions=options["assumptions"],
     )
-    near = nearby(registry, {system.name: system})
+    near = expectations(registry, {system.name: system})
     if loaded.benchmark is not None:
         return beside_benchmark(emulated, near, loaded.benchmark, loaded.point, system), drawn
-    return beside_kernel(emulated, near, registry, loaded.ref, given.specs(asked)), drawn
+    return beside_kernel(emulated, near, registry, loaded.ref, given.specs(asked), system), drawn
 
 
 def _side_by_side(

@@ -45,8 +45,9 @@ def info(
     it fits on.
     """
     from trnbench_steps.job import check_dtype
+    from trnbench_steps.shipped import model_of
 
-    described = state.registry.model(model)
+    described = model_of(state.registry, model)
     check_dtype(options["cache"], "--cache")
     tables = [
         shape_table(described),

@@ -18,12 +18,12 @@ def list_(state: Session, format: str) -> None:
     A config.json of Hugging Face takes the place of a name wherever a model is asked for.
     """
     from trnbench_steps.parameters import parameters
-    from trnbench_steps.shipped import shipped_names
+    from trnbench_steps.shipped import model_of, shipped_names
 
     rows: list[dict[str, object]] = []
     registry = state.registry
     for name in dict.fromkeys((*shipped_names(), *registry.models)):
-        model = registry.model(name)
+        model = model_of(registry, name)
         counted = parameters(model)
         rows.append(
             {

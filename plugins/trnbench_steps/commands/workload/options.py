@@ -9,12 +9,25 @@ import click
 
 from trnbench.bounded import kinds
 from trnbench.cli.bundle import F, bundle
-from trnbench.cli.names import complete_instances, complete_models
+from trnbench.cli.names import complete_instances
 from trnbench.cli.number import NumberType
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from trnbench_steps.job import Job
     from trnbench_steps.layout import Layout
+
+
+def complete_models(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Models that are shipped, and files; no plugin is asked."""
+    from click.shell_completion import CompletionItem
+
+    from trnbench_steps.shipped import shipped_names
+
+    found = [CompletionItem(name) for name in shipped_names() if name.startswith(incomplete)]
+    return found or [CompletionItem(incomplete, type="file")]
+
 
 TASKS = ("train", "prefill", "decode")
 RECOMPUTE = ("none", "selective", "full")

@@ -125,7 +125,7 @@ def _selection(state: Session, model: str, options: dict[str, Any]) -> Selection
     from trnbench_steps.asked import AXES, Asked
     from trnbench_steps.division import divide
     from trnbench_steps.own_kernels import OwnKernels, check_own
-    from trnbench_steps.shipped import shipped_names
+    from trnbench_steps.shipped import model_of, shipped_names
 
     if not options["task"]:
         raise UsageError(
@@ -137,7 +137,7 @@ def _selection(state: Session, model: str, options: dict[str, Any]) -> Selection
     for name in swept:
         if name not in AXES:
             raise UnknownName("axis", name, AXES, try_="-a batch=1,4,16")
-    described = state.registry.model(model)
+    described = model_of(state.registry, model)
     job, layout = job_from(options), layout_from(options)
     own = OwnKernels(tuple(_operator(state, each) for each in options["operators"]))
     if not swept:

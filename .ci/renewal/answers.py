@@ -1,0 +1,97 @@
+"""What generations ship of the model's answers, and the tables of the documents that follow from the same."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from renewal import FIDELITY, README, write
+from trnbench.run.remembering import graph
+from trnbench.store.answers import Answers, as_json, code_stamps, files_of, read_answers, stamps
+from trnbench_fidelity import answers as shipped
+from trnbench_fidelity import sources, tables, told
+from trnbench_fidelity.bench import Bench
+from trnbench_fidelity.inputs import lineage
+from trnbench_fidelity.nearness import bands, nearby
+from trnbench_fidelity.same import products
+from trnbench_fidelity.steps import kept
+from trnbench_fidelity.validate import validate
+
+if TYPE_CHECKING:
+    from trnbench.generation import Generation
+    from trnbench.registry import Registry
+
+SECTIONS = (
+    graph.SECTION,
+    shipped.COMPARISONS,
+    shipped.PRODUCTS,
+    bands.SECTION,
+    sources.SECTION,
+    kept.SECTION,
+)
+"""In the order of the file."""
+
+
+def renew(registry: Registry) -> None:
+    """Graphs, comparisons, products and bands of every generation with a file of answers, and the tables.
+
+    Raises what `validate` raises.
+    """
+    fidelity = validate(registry)
+    rows, banded = shipped.comparison_rows(registry, fidelity), nearby.made(registry, fidelity)
+    for name, generation in registry.generations.items():
+        if generation.answers is None:
+            continue
+        systems = registry.systems(each.name for each in generation.instances)
+        sections: dict[str, object] = {graph.SECTION: graph.shipped(systems)}
+        if name in rows:
+            sections[shipped.COMPARISONS] = rows[name]
+            sections[shipped.PRODUCTS] = shipped.product_rows(products(registry, name))
+        if name in banded:
+            sections[bands.SECTION] = bands.groups_of(banded[name])
+        by, version = Bench(registry).model()
+        write_answers(
+            generation,
+            sections,
+            by=by,
+            version=version,
+            files=stamps(files_of(lineage(registry, name))),
+            code=code_stamps(graph.builders(systems)),
+        )
+    page = tables.inserted(FIDELITY.read_text(encoding="utf-8"), told.markdown(fidelity))
+    public = sources.kept(registry)
+    assert public is not None, "no installed generation keeps what public kernels gave"
+    write(FIDELITY, tables.inserted(page, sources.markdown(public), sources.BEGIN, sources.END))
+    brief = tables.brief(fidelity.families)
+    page = README.read_text(encoding="utf-8")
+    write(README, tables.inserted(page, brief, tables.TRUST_BEGIN, tables.TRUST_END))
+
+
+def renew_public_kernels(registry: Registry, folder: Path) -> None:
+    """The section of public kernels, which are run from their sources in `folder`: some minutes.
+
+    Raises `CalledProcessError` where that fails.
+    """
+    options = ("--no-cache", "--sources", "--kernels", str(folder), "--format", "json")
+    command = [sys.executable, "-m", "trnbench", "validate", *options]
+    printed = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+    of_all = msgspec.json.decode(printed, type=sources.Sources)
+    for name, each in sources.by_generation(of_all).items():
+        write_answers(registry.generations[name], {sources.SECTION: sources.section_of(each)})
+
+
+def write_answers(generation: Generation, sections: Mapping[str, object], **stamped: Any) -> None:
+    """The file with these sections in place of those it has. Raises `BadInput` for a file that is none."""
+    path = generation.answers
+    if path is None:
+        return
+    before = read_answers(path) if path.is_file() else Answers(generation=generation.name)
+    raw = {name: msgspec.Raw(msgspec.json.encode(each)) for name, each in sections.items()}
+    every = {**before.sections, **raw}
+    ordered = {name: every[name] for name in SECTIONS if name in every}
+    write(path, as_json(msgspec.structs.replace(before, sections=ordered, **stamped)))

@@ -1,0 +1,120 @@
+"""What is checked of published points: their files load, and name systems, kernels and points that there
+are."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+from trnbench.errors import TrnbenchError
+from trnbench.generation import Generation
+from trnbench.testing.finding import Finding
+from trnbench.testing.subject import Subject
+from trnbench_fidelity.bench import constants
+from trnbench_fidelity.load import load_published
+from trnbench_fidelity.point import PublishedPoint
+from trnbench_fidelity.prediction import NotEmulated
+from trnbench_fidelity.sequence import load_sequences
+from trnbench_fidelity.sources import public_rows
+from trnbench_fidelity.steps.compose import composed
+from trnbench_fidelity.steps.load import load_steps
+from trnbench_fidelity.untouched import load_untouched
+
+
+def published(subject: Subject) -> Iterator[Finding | str]:
+    """Points, public kernels, sequences and steps of each generation whose facts and costs can be read."""
+    for generation in subject.generations:
+        try:
+            subject.registry.book(generation.name)
+            subject.registry.costs(generation.name)
+        except TrnbenchError:
+            continue  # which `facts` says
+        yield from _points(subject, generation)
+        yield from _published_steps(subject, generation)
+
+
+def _public_kernels(generation: Generation, published: Collection[str]) -> Iterator[Finding | str]:
+    """What public kernels gave is of points that are published."""
+    where = f"generation {generation.name}"
+    try:
+        rows = public_rows(generation)
+    except TrnbenchError as error:
+        yield Finding(where, f"{error.what}: {error.cause}", error.try_)
+        return
+    if rows is None or generation.answers is None:
+        return
+    yield generation.answers.name
+    for id in rows.points:
+        if id not in published:
+            yield Finding(
+                f"point {id}",
+                f"{generation.answers.name} has a time of its kernel, but no such point is published",
+                "run the public kernels again: docs/fidelity.md",
+            )
+
+
+def _lists_of_points(
+    generation: Generation, published: Path, points: Collection[PublishedPoint]
+) -> Iterator[Finding | str]:
+    """Sequences and the frozen list of untouched points name points that are there."""
+    try:
+        for sequence in load_sequences(published, points):
+            yield sequence.name
+        if generation.untouched_file is not None:
+            yield from load_untouched(generation.untouched_file, (point.id for point in points)).errors
+    except TrnbenchError as error:
+        yield Finding(f"generation {generation.name}", f"{error.what}: {error.cause}", error.try_)
+
+
+def _published_steps(subject: Subject, generation: Generation) -> Iterator[Finding | str]:
+    """Steps of models that others measured: the file loads, and each usable one is a step of a system."""
+    if generation.steps_file is None:
+        return
+    try:
+        points = load_steps(generation.steps_file, generation.name).points
+    except TrnbenchError as error:
+        yield Finding(f"generation {generation.name}", f"{error.what}: {error.cause}", error.try_)
+        return
+    for point in points:
+        yield point.id
+        if not point.usable:
+            continue
+        try:
+            composed(point, subject.registry)
+        except NotEmulated as no:
+            yield Finding(
+                f"point {point.id}", f"cannot be composed: {no.why}", 'use = "none" and a note that says why'
+            )
+
+
+def _points(subject: Subject, generation: Generation) -> Iterator[Finding | str]:
+    """Measurements of others: the file loads, its systems exist, constants name points that are there."""
+    if generation.points_file is None:
+        return
+    where = f"generation {generation.name}"
+    try:
+        points = load_published(generation.points_file, generation.name)
+    except TrnbenchError as error:
+        yield Finding(where, f"{error.what}: {error.cause}", error.try_)
+        return
+    for point in points:
+        yield point.id
+        try:
+            if point.system:
+                subject.registry.instance(point.system)
+        except TrnbenchError as error:
+            yield Finding(f"point {point.id}", f"{error.what}: {error.cause}", error.try_)
+    yield from _public_kernels(generation, {point.id for point in points})
+    yield from _lists_of_points(generation, generation.points_file, points)
+    if generation.base:
+        return  # constants of a base are fitted on points of the base's own plugin
+    ids = [point.id for point in points]
+    for name, fit in constants(subject.registry.costs(generation.name)):
+        for wanted in fit["points"]:
+            if not fnmatch.filter(ids, wanted):
+                yield Finding(
+                    f"constant {name}",
+                    f"is fitted on {wanted!r}, which is no published point of {generation.name}",
+                    f"name a point of {generation.points_file.name}",
+                )

@@ -1,0 +1,24 @@
+"""Steps of models as a plugin: kernels made of a model, a job and a layout."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import trnbench
+from trnbench import Check, Template
+
+
+@trnbench.hookimpl
+def trnbench_kernels() -> Iterator[Template]:
+    """A step that somebody asks for."""
+    yield Template(
+        name="workload",
+        subject="trnbench_steps.asked:stored",
+        kernel="trnbench_steps.step_kernel:step_kernel",
+    )
+
+
+@trnbench.hookimpl
+def trnbench_checks() -> Iterator[Check]:
+    """Models are read, kernels of operators can be resolved."""
+    yield Check(name="workloads", check="trnbench_steps.checks.workloads:workloads", order=130)
