@@ -16,6 +16,7 @@ from trnbench.cli.context import Session
 from trnbench.cli.main import cli
 from trnbench.registry import Registry
 from trnbench.store.path import default_path
+from trnbench_ray import plugin as ray_plugin
 
 
 class Machine:
@@ -46,7 +47,7 @@ def ask(*machines: Machine) -> tuple[int, dict[tuple[str, str], dict[str, str]]]
             return list(machines)
 
     shared = Session()
-    vars(shared)["registry"] = Registry.of(machines=Plugin())
+    vars(shared)["registry"] = Registry.of(machines=Plugin(), ray=ray_plugin)
     result = CliRunner().invoke(cli, ["doctor", "--format", "json"], obj=shared)
     rows = json.loads(result.stdout)
     return result.exit_code, {(row["part"], row["name"]): row for row in rows}

@@ -261,6 +261,8 @@ class Elsewhere:
     """Carries out cases as a cluster does: in any order, each under its number among those it was sent."""
 
     name = "ray"
+    elsewhere = True
+    by_case = False
 
     def __init__(self) -> None:
         self.sent: list[str] = []

@@ -80,6 +80,9 @@ class Found(NamedTuple):
         try:
             command = entry.load()
         except (Exception, SystemExit) as error:
+            package = self.target.partition(":")[0].partition(".")[0]
+            if isinstance(error, ModuleNotFoundError) and error.name == package:
+                raise self._missing(package) from error
             from trnbench.registry.loader import described
 
             raise self._blame("cannot be imported", described(error)) from error
@@ -88,6 +91,17 @@ class Found(NamedTuple):
                 "is no click command", f"{self.target} is {type(command).__name__}; it needs @click.command"
             )
         return command
+
+    def _missing(self, package: str) -> PluginError:
+        return PluginError(
+            f"command {self.name!r} is not installed here",
+            cause=f"it comes with the package {package} of {self.distribution} {self.version}",
+            try_=f"pip install --force-reinstall --no-deps {self.distribution}",
+            plugin=self.name,
+            distribution=self.distribution,
+            version=self.version,
+            object_=self.target,
+        )
 
     def _blame(self, what: str, cause: str) -> PluginError:
         return PluginError(
