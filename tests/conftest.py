@@ -8,11 +8,13 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 from typing import Any
 
+import campaigns
 import pytest
 from forks import Forks
 from hypothesis import HealthCheck, settings
@@ -26,7 +28,10 @@ import trnbench
 __all__ = ["_copying", "_quick_workers", "messages_are_whole"]
 
 # How long an example takes is the machine's, and what else runs there: no test fails of it.
-settings.register_profile("trnbench", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "trnbench", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=25
+)
+settings.register_profile("campaign", settings.get_profile("trnbench"), max_examples=400)
 settings.load_profile("trnbench")
 
 # Products of small matrices on one thread: on more, threads that wait for each other take twice the time.
@@ -45,8 +50,20 @@ FOLDERS = ("CONFIG", "DATA", "CACHE", "STATE")
 _NUMBER = count()
 
 
+_LEFT_OUT = pytest.StashKey[Counter[str]]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--campaign-sample",
+        metavar="SEED",
+        help="beside the other tests a few of each campaign, drawn by SEED",
+    )
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Workers that take a module at a time take them in our order, not those with most tests first."""
+    config.stash[_LEFT_OUT] = Counter()
     if hasattr(config.option, "loadscopereorder"):
         config.option.loadscopereorder = False
 
@@ -63,11 +80,32 @@ def pytest_collection() -> Iterator[None]:
         gc.enable()
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest first, so that none of them is left to one worker at the end."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """No campaign that nobody asked for; the longest first, so that none is left to one worker at the end."""
+    if unasked := campaigns.left_out(config, items):
+        config.stash[_LEFT_OUT] = Counter(map(campaigns.kind_of, unasked))
+        config.hook.pytest_deselected(items=unasked)
+        names = {item.nodeid for item in unasked}
+        items[:] = (item for item in items if item.nodeid not in names)
     here = Path(__file__).parent
     places = {here / name: place for place, name in enumerate(LONGEST)}
     items.sort(key=lambda item: places.get(item.path, len(LONGEST)))
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """A worker of a parallel run tells what it left out; all of them left out the same."""
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["campaigns"] = dict(session.config.stash[_LEFT_OUT])
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    node.config.stash[_LEFT_OUT] |= Counter(getattr(node, "workeroutput", {}).get("campaigns", {}))
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    if counts := config.stash[_LEFT_OUT]:
+        terminalreporter.write_line(campaigns.summary(counts))
 
 
 @pytest.fixture(scope="session")
@@ -95,17 +133,28 @@ def _own_world(_worlds: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="session")
 def default_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder in which `trnbench --store results.db run -q` was typed: every documented system, emulated,
-    kept and reported. What it printed is in `stdout`."""
+    kept and reported. What it printed is in `stdout`. Tests that ask for it are campaigns."""
+    return _run_made_once(tmp_path_factory, "default")
 
+
+@pytest.fixture(
+    scope="session", params=["one system", pytest.param("default", marks=pytest.mark.campaign("default run"))]
+)
+def emulated_run(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Path:
+    """A folder like that of `default_run`: of trn2-16.48xlarge alone, and in a campaign of all systems."""
+    words = {"one system": ("-i", "trn2-16.48xlarge")}.get(request.param, ())
+    return _run_made_once(tmp_path_factory, request.param, *words)
+
+
+def _run_made_once(factory: pytest.TempPathFactory, name: str, *words: str) -> Path:
     def make(folder: Path) -> None:
-        words = ("--store", "results.db", "run", "-q")
-        command = [sys.executable, "-m", "trnbench", *words]
+        command = [sys.executable, "-m", "trnbench", "--store", "results.db", "run", "-q", *words]
         clean = {name: value for name, value in os.environ.items() if not name.startswith("TRNBENCH_")}
         world = {f"XDG_{name}_HOME": str(folder / "world" / name.lower()) for name in FOLDERS}
         done = subprocess.run(command, cwd=folder, env={**clean, **world}, check=True, stdout=subprocess.PIPE)
         (folder / "stdout").write_bytes(done.stdout)
 
-    return made_once(tmp_path_factory, "default", make)
+    return made_once(factory, name, make)
 
 
 @pytest.fixture(scope="session")

@@ -10,7 +10,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 from stored_run import make_run
 
 from trnbench.cli.main import cli
@@ -31,23 +31,22 @@ def test_bash_accepts_the_script() -> None:
     subprocess.run(["bash", "-n"], input=script, text=True, check=True)
 
 
-def complete(words: str, **env: str) -> subprocess.CompletedProcess[str]:
-    variables = {
+def variables(words: str) -> dict[str, str]:
+    """What the script of a shell sets before it calls the program back."""
+    return {
         "_TRNBENCH_COMPLETE": "bash_complete",
         "COMP_WORDS": words,
         "COMP_CWORD": str(len(words.split(" ")) - 1),
     }
-    return subprocess.run(
-        [sys.executable, "-m", "trnbench"],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, **variables, **env},
-    )
+
+
+def complete(words: str, **env: str) -> Result:
+    return CliRunner().invoke(cli, env={**variables(words), **env}, prog_name="trnbench")
 
 
 def test_commands_complete() -> None:
-    told = complete("trnbench ru")
+    env = {**os.environ, **variables("trnbench ru")}
+    told = subprocess.run([sys.executable, "-m", "trnbench"], capture_output=True, text=True, env=env)
     assert (told.stdout.split(), told.stderr) == (["plain,run", "plain,runs"], "")
     assert complete("trnbench completion f").stdout.split() == ["plain,fish"]
 
@@ -127,17 +126,17 @@ def test_a_shell_that_shows_it_is_told_of_each_run(store: str) -> None:
 
 @pytest.mark.parametrize("how", ["locked", "no database", "settings"])
 def test_a_store_that_cannot_be_asked_offers_nothing(how: str, store: str, tmp_path: Path) -> None:
-    variables = {}
+    env = {}
     if how == "no database":
         Path(store).write_text("precious")
     if how == "settings":
         (tmp_path / "config.toml").write_text("store = [")
-        variables = {"TRNBENCH_CONFIG": str(tmp_path / "config.toml"), "TRNBENCH_STORE": "/dev/null"}
+        env = {"TRNBENCH_CONFIG": str(tmp_path / "config.toml"), "TRNBENCH_STORE": "/dev/null"}
     with closing(sqlite3.connect(store, isolation_level=None)) as other:
         if how == "locked":
             other.execute("PRAGMA locking_mode = EXCLUSIVE")
             other.execute("BEGIN EXCLUSIVE")
-        told = complete("trnbench runs show 2", **variables)
+        told = complete("trnbench runs show 2", **env)
     assert (told.stdout.strip(), told.stderr) == ("", "")
 
 

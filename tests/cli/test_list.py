@@ -22,12 +22,6 @@ def rows(*args: str) -> list[dict]:
     return json.loads(result.stdout)
 
 
-def error(*args: str) -> tuple[int, str]:
-    result = invoke("list", *args)
-    assert result.stdout == ""
-    return result.exit_code, result.stderr.strip()
-
-
 def test_kernels_are_listed_unless_something_else_is_asked_for():
     assert invoke("list").stdout == invoke("list", "kernels").stdout
     found = {row["kernel"]: row for row in rows()}
@@ -123,45 +117,3 @@ def test_csv_and_markdown():
     table = list(csv.DictReader(io.StringIO(invoke("list", "tags", "--format", "csv").stdout)))
     assert {row["tag"] for row in table} == {row["tag"] for row in rows("tags")}
     assert invoke("list", "families", "--format", "md").stdout.startswith("| family | kernels | names |\n")
-
-
-ERRORS = [
-    (
-        ("gem",),
-        2,
-        "error: unknown list 'gem'\n"
-        "  cause: known: backends, cases, families, formats, importers, instances, kernels, sections, tags\n"
-        "  try:   trnbench list cases gem, for the cases of a kernel of that name",
-    ),
-    (
-        ("cases", "gem"),
-        2,
-        "error: unknown kernel 'gem'\n  cause: did you mean gemm, gemm_int8?\n  try:   trnbench list kernels",
-    ),
-    (
-        ("cases", "zzz*"),
-        5,
-        "error: no kernel fits 'zzz*'\n"
-        "  cause: nearest: activation_sweep, all_gather, all_gather_across\n"
-        "  try:   trnbench list kernels",
-    ),
-    (
-        ("kernels", "-i", "trn4.48xlarge"),
-        2,
-        "error: unknown instance 'trn4.48xlarge'\n"
-        "  cause: did you mean trn2.48xlarge, trn2u.48xlarge, trn2-16.48xlarge?\n"
-        "  try:   trnbench list instances",
-    ),
-    (
-        ("cases", "gemm", "-a", "size[range]=1:2:0"),
-        2,
-        "error: 'size[range]=1:2:0' has step 0\n"
-        "  cause: a range counts up, so its step is positive\n"
-        "  try:   a step of 1 or more, from 1 to 2",
-    ),
-]
-
-
-@pytest.mark.parametrize(("args", "code", "message"), ERRORS, ids=[" ".join(args) for args, *_ in ERRORS])
-def test_mistakes_are_told_on_stderr(args, code, message):
-    assert error(*args) == (code, message)

@@ -73,68 +73,6 @@ def test_side_by_side_on_the_systems_that_are_named() -> None:
     assert {each["generation"] for each in json.loads(everywhere.stdout)} == {"trn1", "trn2", "trn3"}
 
 
-MISTAKES: list[tuple[tuple[str, ...], str]] = [
-    (
-        ("gemn", *TRN2),
-        "error: unknown benchmark 'gemn'\n"
-        "  cause: did you mean gemm, gemm_naive, gemm_skinny?\n"
-        "  try:   a benchmark's name, or FILE.py::FUNCTION\n",
-    ),
-    (
-        ("all_gather", *TRN2),
-        "error: benchmark all_gather has no NKI source\n"
-        "  cause: it is carried out in another way: collective, torch-distributed\n"
-        "  try:   trnbench run all_gather\n",
-    ),
-    (
-        ("softmax", *TRN2, "--arg", "row=3"),
-        "error: unknown axis of softmax 'row'\n  cause: did you mean rows?\n  try:   --arg AXIS=VALUE\n",
-    ),
-    (
-        ("softmax", *TRN2, "--arg", "rows=128,256"),
-        "error: --arg rows=128,256 gives 2 values\n"
-        "  cause: one point is run at a time\n"
-        "  try:   --arg rows=128   (trnbench run sweeps)\n",
-    ),
-    (
-        ("softmax", *TRN2, "--arg", "rows=1", "--arg", "rows=2"),
-        "error: --arg rows is given twice\n  try:   keep one of them\n",
-    ),
-    (
-        ("gemm", *TRN2, "--arg", "dtype=mxfp8", "--arg", "size=192"),
-        "error: the NKI source of gemm does not take dtype=mxfp8, size=192\n"
-        "  cause: which points are taken is said by gemm_best_inputs of trnbench_kernels.nki.gemm_best and "
-        "gemm_mx_best_inputs of trnbench_trn3.nki.gemm_mx_best\n"
-        "  try:   trnbench run gemm   estimates it from its FLOP and bytes\n",
-    ),
-    (
-        ("dma_sweep", *TRN2, "--arg", "partitions=129"),
-        "error: dma_sweep has no such point: bytes_per_partition=64, partitions=129, transfers=64\n"
-        "  cause: SBUF has 128 partitions\n",
-    ),
-    (
-        ("softmax",),
-        "error: no --instance is given\n"
-        "  cause: limits and times are those of one machine\n"
-        "  try:   --instance trn1.2xlarge   (trnbench list instances)\n",
-    ),
-    (
-        ("softmax", *TRN2, "-i", "trn1.32xlarge", "--trace", "x.json"),
-        "error: --trace and several systems do not go together\n"
-        "  cause: a trace file holds the timeline of one system\n"
-        "  try:   --instance NAME --trace FILE.json, once for each\n",
-    ),
-]
-
-
-@pytest.mark.parametrize(("words", "message"), MISTAKES, ids=[" ".join(words) for words, _ in MISTAKES])
-def test_mistakes_are_said_in_one_message(words: tuple[str, ...], message: str) -> None:
-    result = call("run", *words)
-    assert result.exit_code == 2
-    assert result.stderr == message
-    assert result.stdout == ""
-
-
 def test_a_case_names_the_command_of_its_timeline(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     run = trnbench.bench(

@@ -133,52 +133,6 @@ def test_show_knows_aliases_and_sizes() -> None:
     assert next(row for row in peaks if row["metric"] == "peak_flops[bf16]")["value"] == 4 * 3.36e15
 
 
-@pytest.mark.parametrize(
-    ("args", "code", "message"),
-    [
-        (
-            ("show", "trainum2"),
-            2,
-            "error: unknown instance, device or core 'trainum2'\n"
-            "  cause: did you mean trainium2, trainium3, trainium1?\n  try:   trnbench spec list\n",
-        ),
-        (
-            ("show", "trn1.2xlarge", "--peak", "lates"),
-            2,
-            "error: unknown peak policy 'lates'\n  cause: did you mean latest?\n  try:   --peak seed\n",
-        ),
-        (
-            ("show", "trn1.2xlarge", "--scope", "chip"),
-            2,
-            "error: unknown scope 'chip'\n  cause: known: cluster, core, device, engine, instance, "
-            "logical-core, ultraserver\n  try:   --scope device\n",
-        ),
-        (
-            ("check", "trn4"),
-            2,
-            "error: unknown generation 'trn4'\n  cause: did you mean trn3, trn2, trn1?\n"
-            "  try:   trnbench spec list\n",
-        ),
-        (
-            ("check", "--rule", "values"),
-            2,
-            "error: unknown rule 'values'\n  cause: did you mean value?\n"
-            "  try:   trnbench spec check --help\n",
-        ),
-        (
-            ("diff", "trn1.2xlarge", "trn1.32xlarge", "--scope", "cluster"),
-            5,
-            "error: trn1.2xlarge and trn1.32xlarge have no figure of scope cluster\n"
-            "  cause: neither is made of parts of that scope\n  try:   another --scope, or none\n",
-        ),
-    ],
-)
-def test_errors(args: tuple[str, ...], code: int, message: str) -> None:
-    result = spec(*args)
-    assert (result.exit_code, result.stderr) == (code, message)
-    assert result.stdout == ""
-
-
 def test_list_has_every_system_with_sourced_figures() -> None:
     listed = {row["instance"]: row for row in rows("list")}
     assert set(INSTANCES) <= set(listed)

@@ -169,48 +169,6 @@ def test_what_is_asked_for_goes_before_the_suffix(tmp_path: Path) -> None:
     assert target.read_text().startswith("digraph ")
 
 
-@pytest.mark.parametrize(
-    ("args", "message"),
-    [
-        (
-            ("show", "trn1.33xlarge"),
-            "error: unknown instance 'trn1.33xlarge'\n"
-            "  cause: did you mean trn1.32xlarge, trn1n.32xlarge, trn1.2xlarge?\n"
-            "  try:   trnbench list instances\n",
-        ),
-        (
-            ("check", "trn1.32xlarge", "trn1-ultracluster:0"),
-            "error: '0' is no size of trn1-ultracluster\n"
-            "  cause: a size is a whole number of trn1.32xlarge, 1 to 2,048\n"
-            "  try:   trn1-ultracluster:1875\n",
-        ),
-        (
-            ("export", "trn1-ultracluster:x"),
-            "error: 'x' is no size of trn1-ultracluster\n"
-            "  cause: a size is a whole number of trn1.32xlarge, 1 to 2,048\n"
-            "  try:   trn1-ultracluster:1875\n",
-        ),
-        (
-            ("show", "trn2-16.48xlarge:2"),
-            "error: instance 'trn2-16.48xlarge' cannot be given a size\n"
-            "  cause: 'trn2-16.48xlarge:2' asks for size '2'; it is one machine, not a number of them\n"
-            "  try:   trn2-16.48xlarge\n",
-        ),
-        (
-            ("show", "trn1.32xlarge", "--trn3-links", "table"),
-            "error: the graph of trn1.32xlarge takes no --trn3-links\n"
-            "  cause: it takes --neuronlink-direction, --cores\n"
-            "  try:   trnbench topology show trn1.32xlarge\n",
-        ),
-    ],
-)
-def test_wrong_calls(args: tuple[str, ...], message: str) -> None:
-    result = invoke(*args)
-    assert result.exit_code == 2
-    assert result.stdout == ""
-    assert result.stderr == message
-
-
 def test_an_option_of_one_builder_is_left_out_for_the_others() -> None:
     left_out = [word for name in ("trn1", "cuda") for word in ("--no-plugin", name)]
     words = ["topology", "check", "--trn3-links", "table", "--failures"]

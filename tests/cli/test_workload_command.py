@@ -8,7 +8,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
 from click.testing import CliRunner, Result
 
 from trnbench.cli.main import cli
@@ -124,32 +123,3 @@ def test_other_formats_hold_the_same() -> None:
     assert invoke("info", "gpt2", "--format", "md").stdout.startswith(
         "# gpt2: dense, 12 layers of 768 features"
     )
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (("info", "llama-3-8c"), "unknown model 'llama-3-8c'"),
-        (("info", "llama-3-8b", "--tp", "8"), "--tp says nothing without --task"),
-        (("info", "llama-3-8b", "-i", "trn1.2xlarge"), "--instance says nothing without --task"),
-        (("info", "llama-3-8b", "--task", "decode"), "--kv is not given"),
-        (("info", "llama-3-8b", "--task", "decode", "--kv", "1e99"), "--kv '1e99' is no length"),
-        (("info", "llama-3-8b", "--task", "decode", "--kv", "8", "--tp", "0"), "--tp '0' is no degree"),
-        (("info", "llama-3-8b", "--task", "decode", "--kv", "8", "--cache", "x"), "unknown dtype 'x'"),
-        (
-            ("info", "llama-3-8b", "--task", "decode", "--kv", "8", "--placement", "0,a"),
-            "--placement 'a' is no rank",
-        ),
-        (
-            ("info", "llama-3-8b", "--task", "decode", "--kv", "8", "--tp", "64", "-i", "trn1.2xlarge"),
-            "64 ranks do not lie on trn1.2xlarge",
-        ),
-        (("info", "llama-3-8b", "--task", "decode", "--kv", "8", "-i", "trn9"), "unknown instance 'trn9'"),
-    ],
-)
-def test_a_wrong_call_is_told_what_to_type(words: tuple[str, ...], said: str) -> None:
-    done = CliRunner().invoke(cli, ["workload", *words], prog_name="trnbench")
-    assert done.exit_code == 2
-    first, *rest = done.stderr.splitlines()
-    assert first == f"error: {said}"
-    assert rest[-1].startswith("  try:   ")

@@ -50,8 +50,8 @@ def test_each_system_and_point_is_a_case(run: dict[str, Any]) -> None:
 
 def test_a_step_says_where_its_time_goes_and_what_it_means(run: dict[str, Any]) -> None:
     for each in run["steps"]:
-        assert sum(each["parts"].values()) == each["time_s"]
-        assert each["tokens_per_s"] == each["batch"] / each["time_s"]
+        assert sum(each["parts"].values()) == pytest.approx(each["time_s"])
+        assert each["tokens_per_s"] == pytest.approx(each["batch"] / each["time_s"])
         assert 0 < each["mfu"] < each["mbu"] < 1
         assert each["memory"]["device"] < each["memory"]["capacity"]
         assert [part for part, _ in each["if_fixed"]] == sorted(
@@ -133,35 +133,6 @@ def test_a_layer_and_a_step_are_written_for_viewers(store: Path, tmp_path: Path)
     assert sum(each["dur"] for each in whole) == pytest.approx(step["time_s"] * 1e6, rel=1e-6)
     names = [each["name"] for each in events if each["pid"] == 1]
     assert {"query", "attention", "mlp gate", "reduce: all_reduce"} <= set(names)
-
-
-WRONG = [
-    (
-        ("llama-3.2-1b", "--kv", "512"),
-        "error: --task is not given\n"
-        "  cause: what a step takes depends on what is done\n"
-        "  try:   --task decode --kv 4096, --task prefill --sequence 2048, or --task train --sequence 4096\n",
-    ),
-    (
-        ("llama-3.2-1b", "--task", "decode", "--tp", "3", "--kv", "512"),
-        "error: a network of 8192 features is not divided by --tp 3\n"
-        "  cause: each rank has as many of them as the others\n"
-        "  try:   --tp 2\n",
-    ),
-    (
-        (*STEP, "-a", "sizes=1"),
-        "error: unknown axis 'sizes'\n"
-        "  cause: known: batch, cache, chunks, cp, dp, dtype, ep, expert_tp, kv, lnc, micro_batch, pp, … "
-        "(18 in all)\n"
-        "  try:   -a batch=1,4,16\n",
-    ),
-]
-
-
-@pytest.mark.parametrize(("words", "text"), WRONG)
-def test_a_wrong_call_says_what_to_type(words: tuple[str, ...], text: str, store: Path) -> None:
-    done = invoke(store, "workload", "run", *words, "-i", "trn1.32xlarge")
-    assert (done.exit_code, done.stdout, done.stderr) == (2, "", text)
 
 
 def test_what_does_not_fit_is_refused_with_the_reason(store: Path) -> None:

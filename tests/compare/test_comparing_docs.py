@@ -49,6 +49,7 @@ def masked(text: str) -> list[str]:
     return re.sub(r"\d{4}-\d\d-\d\dT[\d:]+\+00:00", "DATE", text).splitlines()
 
 
+@pytest.mark.campaign("documents")
 def test_the_example(tmp_path: Path) -> None:
     environment = {
         **os.environ,

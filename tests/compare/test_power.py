@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from campaigns import sweep
 from power import SETTINGS, Setting, shares
 
 PAGE = (Path(__file__).parents[2] / "docs" / "comparing.md").read_text(encoding="utf-8")
@@ -19,7 +20,9 @@ def told(setting: Setting) -> tuple[str, str]:
     return row[2], row[3]
 
 
-@pytest.mark.parametrize("setting", SETTINGS, ids=lambda each: f"{each.shown}, {each.cases}")
+@pytest.mark.parametrize(
+    "setting", sweep(SETTINGS, SETTINGS[0].__eq__), ids=lambda each: f"{each.shown}, {each.cases}"
+)
 def test_the_page_has_these_figures(setting: Setting) -> None:
     wrong, found = shares(setting)
     assert wrong <= 0.05

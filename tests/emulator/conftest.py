@@ -1,4 +1,4 @@
-"""Every default case, as the default run saw it, for all tests of this folder."""
+"""Every default case of a run, for all tests of this folder."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from trnbench.results.measurement import CaseKey, Value
 from trnbench.run.plan import Plan, plan
 from trnbench.run.remembering.backend import Remembering
 from trnbench.store.cache import Cache
+from trnbench.store.store import Store
 from trnbench_emulator.backend import EmulatedBackend
 
 
@@ -37,12 +38,16 @@ def backend() -> EmulatedBackend:
 
 @pytest.fixture(scope="session")
 def observed(
-    whole_plan: Plan, backend: EmulatedBackend, default_run: Path
+    whole_plan: Plan, backend: EmulatedBackend, emulated_run: Path
 ) -> list[tuple[Case, System, Observation]]:
-    """As the default run saw and kept it."""
-    kept = Remembering(backend, Cache(default_run / "results.db"), seed=0)
+    """Each default case of the systems of a run, as it saw and kept it."""
+    kept = Remembering(backend, Cache(emulated_run / "results.db"), seed=0)
+    with Store(emulated_run / "results.db") as store:
+        instances = store.load().systems
     found = []
     for case in whole_plan.runnable:
+        if case.key.instance not in instances:
+            continue
         system = whole_plan.systems[case.key.instance]
         assert backend.unsupported(case, system) == ""
         seen = kept.known(case, system)

@@ -30,7 +30,7 @@ def test_it_is_a_backend_that_is_always_there(backend: EmulatedBackend) -> None:
 
 
 def test_every_default_case_has_a_time_and_its_evidence(observed: Any) -> None:
-    assert len(observed) > 1000
+    assert len(observed) > 250
     for case, _, seen in observed:
         assert seen.reason is Reason.NONE, case.id
         assert seen.evidence.grade is Grade.EMULATED
@@ -75,7 +75,7 @@ def test_never_above_what_the_clocks_allow(observed: Any) -> None:
             if work.get(count) and bound is not None:
                 held += 1
                 assert work[count] / seen.time_s <= bound.value, case.id
-    assert held > 500
+    assert held > 150
 
 
 def test_what_no_document_gives_is_named(observed: Any) -> None:
@@ -89,7 +89,7 @@ def test_what_no_document_gives_is_named(observed: Any) -> None:
 
 def test_deterministic(observed: Any) -> None:
     fresh = EmulatedBackend()
-    for case, system, seen in observed[::59]:
+    for case, system, seen in observed[::29]:
         again = fresh.observe(case, system)
         assert msgspec.json.encode(again) == msgspec.json.encode(seen), case.id
 

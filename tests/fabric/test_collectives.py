@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 import pytest
+from campaigns import sweep
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -50,7 +51,9 @@ def close(found: float, expected: float, steps: int) -> bool:
     return abs(found - expected) <= TICK * (steps + 2) + 1e-12 * expected
 
 
-@pytest.mark.parametrize(("name", "collective", "shape"), ON_TORI, ids=str)
+@pytest.mark.parametrize(
+    ("name", "collective", "shape"), sweep(ON_TORI, lambda *each: each[2] in SHAPES[1:3]), ids=str
+)
 def test_a_plan_on_a_torus(
     name: str, collective: str, shape: tuple[int, ...], torus: Make, delivers: Check
 ) -> None:
@@ -90,7 +93,9 @@ def test_one_flow_stands_for_its_images_where_memory_binds(name: str, collective
     assert busy_ticks(network, schedule) <= once.total_ticks
 
 
-@pytest.mark.parametrize(("name", "collective", "count"), ON_SWITCHES, ids=str)
+@pytest.mark.parametrize(
+    ("name", "collective", "count"), sweep(ON_SWITCHES, lambda *each: each[2] == 8), ids=str
+)
 def test_data_arrives_through_a_switch(
     name: str, collective: str, count: int, switch: Make, delivers: Check
 ) -> None:

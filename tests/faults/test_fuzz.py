@@ -61,6 +61,7 @@ def test_the_rule(code: int, said: str, how: str) -> None:
     assert broken(code, said, {0, 1, 2, 5}) == how
 
 
+@pytest.mark.campaign("faults")
 def test_each_surface_keeps_the_rule_and_nothing_is_lost(root: Path, tmp_path: Path) -> None:
     """The campaign in small: every surface with many inputs, one in a thousand through the command."""
     done = campaign(root, "--kills", "2", "--writers", "2", "--inputs", "1000", "--seed", "7")
@@ -71,6 +72,7 @@ def test_each_surface_keeps_the_rule_and_nothing_is_lost(root: Path, tmp_path: P
     assert told["problems"] == []
 
 
+@pytest.mark.campaign("faults")
 def test_interrupted_it_says_how_far_it_came_and_goes_on_from_there(root: Path, tmp_path: Path) -> None:
     state = tmp_path / "state.json"
     words = ("--kills", "0", "--writers", "0", "--inputs", "100000000")

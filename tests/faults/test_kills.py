@@ -18,7 +18,13 @@ def killing(forks: Forks, tmp_path_factory: pytest.TempPathFactory) -> Killing:
     return Killing(forks, tmp_path_factory.mktemp("kills"))
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS, ids=[each.name for each in SCENARIOS])
+@pytest.mark.parametrize(
+    "scenario",
+    [
+        pytest.param(each, id=each.name, marks=() if each.name == "run" else pytest.mark.campaign("faults"))
+        for each in SCENARIOS
+    ],
+)
 def test_at_its_steps_and_at_a_moment(killing: Killing, scenario: Scenario) -> None:
     steps = killing.steps(scenario)
     kills = [killing.at_step(scenario, step) for step in steps[:: max(1, -(-len(steps) // MOST))]]

@@ -79,6 +79,7 @@ def test_what_is_no_share(given: float | str, said: str) -> None:
     assert str(caught.value) == said
 
 
+@pytest.mark.campaign("documents")
 def test_the_example_of_the_page(tmp_path: Path) -> None:
     (text,) = re.findall(r"```python\n(from trnbench\.nki.*?)```", PAGE, re.S)
     (tmp_path / "test_lab.py").write_text(text)

@@ -8,6 +8,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from campaigns import sweep
 from kernel_extents import KERNELS
 from numpy.typing import NDArray
 
@@ -116,9 +117,8 @@ def _quantised(rng: np.random.Generator, k: int, columns: int, dtype: str) -> tu
 
 @pytest.mark.parametrize("name", LADDER)
 @pytest.mark.parametrize("dtype", TYPES)
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
-def test_products_match_numpy(name: str, dtype: str, shape: tuple[int, int, int], v4: Machine) -> None:
-    m, n, k = shape
+@pytest.mark.parametrize(("m", "n", "k"), sweep(SHAPES, lambda m, *_: m < 1000 and m != 130))
+def test_products_match_numpy(name: str, dtype: str, m: int, n: int, k: int, v4: Machine) -> None:
     rng = np.random.default_rng(13)
     left, left_scale, a = _quantised(rng, k, m, dtype)
     right, right_scale, b = _quantised(rng, k, n, dtype)
@@ -156,9 +156,11 @@ def test_counted_work_is_the_formula(name: str, dtype: str, v4: Machine) -> None
 
 @pytest.mark.parametrize("name", LADDER)
 @pytest.mark.parametrize("dtype", TYPES)
-@pytest.mark.parametrize("shape", [(2048, 4096, 1024), (3000, 2500, 1152), (2, 5000, 384)], ids=str)
-def test_pieces_add_up_to_the_whole(name: str, dtype: str, shape: tuple[int, int, int], v4: Machine) -> None:
-    m, n, k = shape
+@pytest.mark.parametrize(
+    ("m", "n", "k"),
+    sweep([(2048, 4096, 1024), (3000, 2500, 1152), (2, 5000, 384)], lambda *each: each[0] == 3000),
+)
+def test_pieces_add_up_to_the_whole(name: str, dtype: str, m: int, n: int, k: int, v4: Machine) -> None:
     kernel, module = _load(name)
     inputs = getattr(module, f"{name}_inputs")({"m": m, "n": n, "k": k, "dtype": dtype})
 

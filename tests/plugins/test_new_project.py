@@ -29,7 +29,7 @@ def pip_install(project: Path, target: Path) -> None:
     )
 
 
-@pytest.mark.slow
+@pytest.mark.campaign("environments")
 def test_new_project_installs_and_passes_its_own_tests(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trnbench: Trnbench
 ) -> None:

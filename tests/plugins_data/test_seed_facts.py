@@ -2,26 +2,43 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 from trnbench import Fact, FactBook, Scope
 
-# The list of figures is data of this folder; tests are imported without packages.
-_SPEC = importlib.util.spec_from_file_location("seed_figures", Path(__file__).with_name("seed_figures.py"))
-assert _SPEC is not None
-assert _SPEC.loader is not None
-seed_figures = importlib.util.module_from_spec(_SPEC)
-sys.modules.setdefault("seed_figures", seed_figures)
-_SPEC.loader.exec_module(seed_figures)
 
-FIGURES = seed_figures.SEED_FIGURES
+class Figure(NamedTuple):
+    generation: str
+    source: str
+    subject: str
+    metric: str
+    printed: str
+    unit: str = ""
+    marks: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.subject} {self.metric} {self.printed} {self.unit} {' '.join(self.marks)}".strip()
 
 
-def _fits(fact: Fact, figure: seed_figures.Figure) -> bool:
+def _figures() -> list[Figure]:
+    found, heading = [], ("", "", "")
+    for line in Path(__file__).with_name("seed_figures.txt").read_text(encoding="utf-8").splitlines():
+        if line.startswith("["):
+            generation, source, subject = line.strip("[]").split()
+            heading = (generation, source, subject)
+        elif line and not line.startswith("#"):
+            metric, printed, unit, marks = [*(cell.strip() for cell in line.split("|")), "", ""][:4]
+            found.append(Figure(*heading, metric, printed, unit, tuple(marks.split())))
+    return found
+
+
+FIGURES = _figures()
+
+
+def _fits(fact: Fact, figure: Figure) -> bool:
     marks = list(figure.marks)
     limit = next((mark[6:] for mark in marks if mark.startswith("limit:")), "")
     qualifier = next((mark[2:].replace("_", " ") for mark in marks if mark.startswith("q:")), "")
@@ -40,9 +57,7 @@ def _fits(fact: Fact, figure: seed_figures.Figure) -> bool:
 
 
 @pytest.mark.parametrize("figure", FIGURES, ids=str)
-def test_a_figure_of_a_seed_document_is_one_fact(
-    figure: seed_figures.Figure, books: dict[str, FactBook]
-) -> None:
+def test_a_figure_of_a_seed_document_is_one_fact(figure: Figure, books: dict[str, FactBook]) -> None:
     found = [fact for fact in books[figure.generation].facts if _fits(fact, figure)]
     assert found, f"no fact for {figure} of {figure.source}"
     assert all(fact.locator for fact in found)

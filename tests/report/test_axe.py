@@ -19,7 +19,7 @@ from trnbench_reports.address import figure_of
 pytestmark = pytest.mark.browser
 
 BUILT_IN = tuple(each for each in plugin.trnbench_reports() if isinstance(each, Section))
-ENDS = ((1440, "light"), (390, "dark"))
+ENDS = [(1440, "light"), pytest.param(390, "dark", marks=pytest.mark.campaign("axe"))]
 TOLD = """([where, options]) => axe.run(where, { resultTypes: ['violations'], ...options }).then((found) =>
   found.violations.map((each) => [each.id, each.nodes.slice(0, 3).map((node) => node.html.slice(0, 200))]))"""
 
@@ -64,8 +64,22 @@ def file(small: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1440, 768, 390])
+@pytest.mark.parametrize(
+    ("width", "scheme"),
+    [
+        (390, "light"),
+        *(
+            pytest.param(width, scheme, marks=pytest.mark.campaign("axe"))
+            for width, scheme in (
+                (768, "light"),
+                (1440, "light"),
+                (390, "dark"),
+                (768, "dark"),
+                (1440, "dark"),
+            )
+        ),
+    ],
+)
 def test_no_rule_is_broken(browser: Any, file: Path, small: Run, axe: str, width: int, scheme: str) -> None:
     opened = Visit(browser, file, viewport={"width": width, "height": 900}, color_scheme=scheme)
     tab = opened.page
@@ -86,7 +100,8 @@ def test_no_rule_is_broken(browser: Any, file: Path, small: Run, axe: str, width
     opened.close()
 
 
-def test_the_history_breaks_none(browser: Any, axe: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("width", "scheme"), ENDS)
+def test_the_history_breaks_none(browser: Any, axe: str, tmp_path: Path, width: int, scheme: str) -> None:
     from run_history import measurement, run
 
     from trnbench.store.history import histories
@@ -98,14 +113,16 @@ def test_the_history_breaks_none(browser: Any, axe: str, tmp_path: Path) -> None
         found = histories(store, ())
     path = tmp_path / "history.html"
     path.write_bytes(history.render(found))
-    for width, scheme in ENDS:
-        opened = Visit(browser, path, viewport={"width": width, "height": 900}, color_scheme=scheme)
-        opened.page.evaluate(axe)
-        assert opened.page.evaluate(TOLD, ["html", {}]) == []
-        opened.close()
+    opened = Visit(browser, path, viewport={"width": width, "height": 900}, color_scheme=scheme)
+    opened.page.evaluate(axe)
+    assert opened.page.evaluate(TOLD, ["html", {}]) == []
+    opened.close()
 
 
-def test_the_comparison_breaks_none(browser: Any, axe: str, small: Run, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("width", "scheme"), ENDS)
+def test_the_comparison_breaks_none(
+    browser: Any, axe: str, small: Run, tmp_path: Path, width: int, scheme: str
+) -> None:
     slower = tuple(
         msgspec.structs.replace(each, time_s=each.time_s * 1.2) if each.time_s else each
         for each in small.measurements
@@ -113,11 +130,10 @@ def test_the_comparison_breaks_none(browser: Any, axe: str, small: Run, tmp_path
     path = tmp_path / "comparison.html"
     later = msgspec.structs.replace(small, id="later", digest="", measurements=slower)
     path.write_bytes(page.render([small, later], BUILT_IN))
-    for width, scheme in ENDS:
-        opened = Visit(browser, path, viewport={"width": width, "height": 900}, color_scheme=scheme)
-        opened.page.evaluate(axe)
-        assert opened.page.locator("#comparison").count() == 1
-        assert opened.page.evaluate(TOLD, ["html", SHAPE]) == []
-        assert opened.page.evaluate(ALIKE_EMPTIED) > 100
-        assert opened.page.evaluate(TOLD, ["html", COLOURS]) == []
-        opened.close()
+    opened = Visit(browser, path, viewport={"width": width, "height": 900}, color_scheme=scheme)
+    opened.page.evaluate(axe)
+    assert opened.page.locator("#comparison").count() == 1
+    assert opened.page.evaluate(TOLD, ["html", SHAPE]) == []
+    assert opened.page.evaluate(ALIKE_EMPTIED) > 100
+    assert opened.page.evaluate(TOLD, ["html", COLOURS]) == []
+    opened.close()

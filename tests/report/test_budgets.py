@@ -17,6 +17,7 @@ SCREEN = 900
 VIEWS = ("scoreboard", "losses", "links", "generations")
 
 
+@pytest.mark.campaign("default run")
 def test_the_page_of_the_default_run_is_within_its_budgets(browser: Any, default_run: Path) -> None:
     path = default_run / "trnbench-report.html"
     assert path.stat().st_size <= BYTES

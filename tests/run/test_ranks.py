@@ -98,7 +98,9 @@ def test_all_measure_the_first_records_and_the_straggler_is_named(tmp_path: Path
     told = lags.detail["ranks"]
     assert (told["count"], told["slowest"]) == (3, 2)
     assert set(told["time_s"]) == {"0", "1", "2"}
-    assert lags.time_s == told["time_s"]["2"] >= 0.033
+    # The middle of two processes' times, and the time of one of them: equal but for the last digits.
+    assert lags.time_s == pytest.approx(told["time_s"]["2"])
+    assert lags.time_s == pytest.approx(0.033, rel=1e-3)
     assert lags.notes[0].startswith("rank 2 is a straggler: ")
     assert lags.notes[0].endswith(" times the median of 3 ranks")
     assert lags.notes[-1] == "ranks 0, 1, 2 ran at once on one machine and shared it"

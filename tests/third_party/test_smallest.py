@@ -17,7 +17,7 @@ pytest.importorskip("hatchling", reason="building the plugin needs hatchling, as
 SMALLEST = Path(__file__).parent / "trnbench_smallest"
 Trnbench = Callable[..., "subprocess.CompletedProcess[str]"]
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.campaign("environments")
 
 
 @pytest.fixture(scope="module")
