@@ -10,11 +10,12 @@ from trnbench.facts.scope import Scope
 from trnbench.generation import Generation
 from trnbench.registry import Registry, load_registry
 from trnbench.run.plan import plan
-from trnbench_kernels import plugin as core_kernels
 
 
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory) -> Registry:
+    from trnbench_kernels import plugin as core_kernels
+
     folder = tmp_path_factory.mktemp("lab")
     (folder / "facts.toml").write_text(FACTS)
     (folder / "costs.toml").write_text(COSTS)
