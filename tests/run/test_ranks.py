@@ -112,7 +112,7 @@ def test_all_measure_the_first_records_and_the_straggler_is_named(tmp_path: Path
 
 
 def test_a_rank_with_a_wrong_result_fails_the_case_and_is_named(tmp_path: Path) -> None:
-    done = ranks(tmp_path, 3, "wrong-there", "--no-report", "-q", "--processes", "1")
+    done = ranks(tmp_path, 3, "wrong-there", "--no-report", "-q", *TWICE)
     assert [each.returncode for each in done] == [1, 1, 1]
     (found,) = stored(tmp_path).measurements
     assert (found.status, found.reason) == (Status.FAILED, Reason.WRONG_RESULT)
