@@ -23,6 +23,7 @@ def tour(text: str) -> list[str]:
     return block[1].splitlines()
 
 
+@pytest.mark.campaign("documents")
 def test_the_tour_runs_as_printed(root: Path, tmp_path: Path) -> None:
     """In one shell, in a copy of what a clone has, with nothing but an environment in `.venv`."""
     lines = tour((root / "README.md").read_text(encoding="utf-8"))

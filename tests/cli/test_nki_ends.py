@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from campaigns import sweep
 
 KERNELS = """
 import ctypes, os, signal, subprocess, sys, time
@@ -87,7 +88,7 @@ def nki(tmp_path: Path) -> Callable[..., Told]:
     return call
 
 
-COMMANDS = pytest.mark.parametrize("command", ["run", "check"])
+COMMANDS = pytest.mark.parametrize("command", sweep(["run", "check"], "run".__eq__))
 
 
 @COMMANDS

@@ -9,6 +9,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from campaigns import sweep
 from page_visit import Visit
 from synthetic_run import make_run, with_verdicts
 
@@ -290,26 +291,26 @@ def test_print_leaves_the_controls_out(browser: Any, file: Path) -> None:
     opened.close()
 
 
-def test_hostile_results_are_words(browser: Any, hostile: Run, tmp_path: Path) -> None:
+@pytest.mark.parametrize("width", sweep([1400, 390], (390).__eq__))
+def test_hostile_results_are_words(browser: Any, hostile: Run, tmp_path: Path, width: int) -> None:
     path = tmp_path / "hostile.html"
     path.write_bytes(page.render([hostile], BUILT_IN))
-    for width in (1400, 390):
-        opened = Visit(browser, path, viewport={"width": width, "height": 800})
-        tab = opened.page
-        tab.evaluate("document.querySelectorAll('.open-deep').forEach((button) => button.click())")
-        tab.wait_for_selector("#all-cases tbody tr")
-        tab.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
-        # Names of kernels, then of ranks, algorithms, causes, engines and commands.
-        for case in (*hostile.measurements[:7], *hostile.measurements[60::9]):
-            opened.follow(figure_of(0, case))
-            opened.explained()
-            assert tab.evaluate("document.documentElement.scrollWidth") <= width
-            assert tab.evaluate("document.querySelector('#drawer-body').scrollWidth") <= width
-            tab.click("#drawer-close")
-        assert opened.complaints == []
-        assert opened.requests == [opened.url]
-        assert tab.title() == "trnbench <script>document.title='owned'</script>"
-        tab.fill("#cases-q", "</script>")
-        told = f"of {len(hostile.measurements)} in all"
-        opened.until(f"document.querySelector('#all-cases .note').textContent.includes('{told}')")
-        opened.close()
+    opened = Visit(browser, path, viewport={"width": width, "height": 800})
+    tab = opened.page
+    tab.evaluate("document.querySelectorAll('.open-deep').forEach((button) => button.click())")
+    tab.wait_for_selector("#all-cases tbody tr")
+    tab.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
+    # Names of kernels, then of ranks, algorithms, causes, engines and commands.
+    for case in (*hostile.measurements[:7], *hostile.measurements[60::9]):
+        opened.follow(figure_of(0, case))
+        opened.explained()
+        assert tab.evaluate("document.documentElement.scrollWidth") <= width
+        assert tab.evaluate("document.querySelector('#drawer-body').scrollWidth") <= width
+        tab.click("#drawer-close")
+    assert opened.complaints == []
+    assert opened.requests == [opened.url]
+    assert tab.title() == "trnbench <script>document.title='owned'</script>"
+    tab.fill("#cases-q", "</script>")
+    told = f"of {len(hostile.measurements)} in all"
+    opened.until(f"document.querySelector('#all-cases .note').textContent.includes('{told}')")
+    opened.close()

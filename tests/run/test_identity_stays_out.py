@@ -13,6 +13,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from campaigns import sweep
 
 from trnbench.errors import UsageError
 from trnbench.registry import Registry
@@ -103,7 +104,7 @@ CASES = {
 }
 
 
-@pytest.fixture(scope="module", params=CASES)
+@pytest.fixture(scope="module", params=sweep(CASES, "measured".__eq__))
 def kept(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """Where a run, its report, its exports and a backup are."""
     folder = tmp_path_factory.mktemp("marked")
@@ -152,7 +153,7 @@ def test_no_mark_in_any_byte(kept: tuple[Path, str]) -> None:
         assert run.environment["driver_path"] == "~/…/lib.so"
 
 
-@pytest.mark.parametrize("kind", CASES)
+@pytest.mark.parametrize("kind", sweep(CASES, "measured".__eq__))
 def test_what_is_to_be_kept_is_there(tmp_path: Path, kind: str) -> None:
     folder = tmp_path
     carried_out(folder, kind, "--keep-identity")

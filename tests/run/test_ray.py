@@ -66,6 +66,7 @@ def test_emulated_cases_come_out_as_they_do_in_one_process(alone: Executor) -> N
     assert (there.notes, there.settings["executor"]) == (here.notes, "ray")
 
 
+@pytest.mark.campaign("faults")
 def test_a_process_that_dies_or_hangs_costs_one_case(
     alone: Executor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -87,6 +88,7 @@ def test_a_process_that_dies_or_hangs_costs_one_case(
     )
 
 
+@pytest.mark.campaign("faults")
 def test_a_measured_case_has_a_process_of_its_own_and_fails_in_four_ways(
     alone: Executor, tmp_path: Path
 ) -> None:

@@ -38,7 +38,7 @@ def hurried(tmp_path: Path) -> Iterator[Store]:
         yield store
 
 
-@pytest.mark.parametrize("row", sweep(range(6), (0, 3).__contains__))
+@pytest.mark.parametrize("row", sweep(range(6), (3).__eq__))
 def test_a_lock_from_any_row_on_costs_nothing(
     hurried: Store, run: Run, row: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -22,6 +22,7 @@ def page(root: Path) -> str:
     return (root / "docs" / "workloads.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.campaign("documents")
 def test_the_commands_run(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```console\n(.*?)```", page, re.DOTALL)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from campaigns import sweep
 from folded import CAUSES, TRN1, TRN2, TRN3, same_program, same_schedule
 
 from trnbench.errors import KernelError
@@ -25,7 +26,7 @@ def points(kernel: Any) -> list[dict[str, Any]]:
     return [first, *({**first, axis.name: axis.values[-1]} for axis in kernel.axes if len(axis.values) > 1)]
 
 
-@pytest.mark.parametrize("where", [TRN1, TRN3])
+@pytest.mark.parametrize("where", sweep([TRN1, TRN3], TRN3.__eq__))
 def test_every_kernel_of_the_package(registry: Any, where: str) -> None:
     system = registry.system(where)
     machine, pace = Machine.of(system), Pace(CostTable(system))
@@ -60,7 +61,7 @@ def test_every_kernel_of_the_package(registry: Any, where: str) -> None:
     assert len(compared) >= 10
 
 
-@pytest.mark.parametrize("where", [TRN1, TRN2])
+@pytest.mark.parametrize("where", sweep([TRN1, TRN2], TRN2.__eq__))
 @pytest.mark.parametrize(("m", "n", "k"), [(1024, 1024, 2048), (640, 2048, 4096), (3000, 1100, 1025)])
 @pytest.mark.parametrize("name", ["gemm_naive", "gemm_blocked"])
 def test_products(registry: Any, where: str, name: str, m: int, n: int, k: int) -> None:
