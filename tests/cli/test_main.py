@@ -205,11 +205,15 @@ def test_command_that_cannot_be_imported_says_so() -> None:
     with pytest.raises(PluginError) as error:
         Found("frob", "no_such_module:frob", "acme", "1.2").load()
     assert str(error.value) == (
-        "command 'frob' of acme 1.2 cannot be imported\n"
-        "  cause: ModuleNotFoundError: No module named 'no_such_module'\n"
-        "  try:   reinstall or remove acme; the other commands work: trnbench --help"
+        "command 'frob' is not installed here\n"
+        "  cause: it comes with the package no_such_module of acme 1.2\n"
+        "  try:   pip install --force-reinstall --no-deps acme"
     )
     assert error.value.exit_code == ExitCode.CRASH
+    with pytest.raises(PluginError) as error:
+        Found("frob", "json:nothing", "acme", "1.2").load()
+    assert error.value.what == "command 'frob' of acme 1.2 cannot be imported"
+    assert error.value.try_ == "reinstall or remove acme; the other commands work: trnbench --help"
     with pytest.raises(PluginError) as error:
         Found("frob", "json:dumps", "acme", "1.2").load()
     assert error.value.cause == "json:dumps is function; it needs @click.command"

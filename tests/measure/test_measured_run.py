@@ -12,7 +12,8 @@ import msgspec
 import pytest
 
 from trnbench import Reason, Run, Status
-from trnbench.run import memory, pool
+from trnbench.run import pool
+from trnbench.run import worker_process as memory
 from trnbench.run.execute import execute
 from trnbench.run.plan import plan
 from trnbench.run.settings import RunSettings
