@@ -73,7 +73,9 @@ def test_without_evidence_a_number_says_that_nobody_knows(system: trnbench.Syste
 def test_evidence_stands_beside_what_is_emulated_in_a_run() -> None:
     registry = tiny.registry()
     run = trnbench.bench(["act"], axes=["mode=half"], registry=registry)
-    assert all(each.evidence.nearest.note == UNKNOWN for each in run.measurements if each.evidence.nearest)
+    (case,) = run.measurements
+    assert case.evidence.nearest is not None
+    assert (case.evidence.nearest.kind, case.evidence.nearest.note) == (Nearness.NONE, UNKNOWN)
 
 
 def test_the_error_is_told_by_whoever_knows_the_model() -> None:

@@ -36,10 +36,8 @@ def doctor(shared: Session, *, format: str) -> int:
     Exit code 0 unless something is broken, then 1.
     """
     shared.hush()
-    first = [*_python(), *_settings(shared)]
-    stored, plugins = [*_store(shared)], [*_plugins(shared)]
-    rows = [*first, *_variables(shared), *stored, *plugins, *_backends(shared)]
-    rows += [*_executors(shared), *_noise()]
+    rows = [*_python(), *_settings(shared), *_store(shared), *_plugins(shared), *_variables(shared)]
+    rows += [*_backends(shared), *_executors(shared), *_noise()]
     if format == "table":
         write("\n".join(_lines(rows, width())) + "\n")
     else:

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from trnbench.cli.output import Column, emit, emit_json, say
 from trnbench.cli.reporting import replacing
 from trnbench.errors import TrnbenchError
+from trnbench.workload import FAMILY
 
 if TYPE_CHECKING:
     from trnbench.cli.context import Session
     from trnbench.results.run import Run
     from trnbench.run.plan import Plan
 
-
-FAMILY = "workload"  # trnbench_steps.step_kernel's
 
 REASONS = 5
 """Different ones that are told of a run that skipped every case, the commonest first."""

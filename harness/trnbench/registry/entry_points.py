@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Collection, Iterator
+from functools import cache
 from typing import Any, NamedTuple
 
 from trnbench.installed import folders, identity, normalised
@@ -42,8 +43,10 @@ class EntryPoint(NamedTuple):
         return target
 
 
+@cache
 def own_packages() -> frozenset[str]:
-    """The packages that are released with trnbench: the core, and those of its own plugins."""
+    """The packages that are released with trnbench: the core, and those of its own plugins. Read once: every
+    kernel of a run asks."""
     entries = entry_points(("trnbench",))
     own = (each.value for each in entries if normalised(each.distribution) == OWN)
     return frozenset({OWN, *(value.partition(":")[0].partition(".")[0] for value in own)})
