@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import re
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
-from trnbench.backend import Detection
-from trnbench.errors import PluginError, TrnbenchError, UnknownName
-from trnbench.isolation.interrupt import from_outside
-from trnbench.isolation.output import aside
+from trnbench.errors import TrnbenchError, UnknownName
 from trnbench.lazy import resolve
 from trnbench.registry.loader import described
-from trnbench.run.importing import read_runs
+from trnbench.testing.checks.backends import backends
 from trnbench.testing.checks.facts import facts
+from trnbench.testing.checks.importers import importers
 from trnbench.testing.checks.imports import imports
 from trnbench.testing.checks.kernels import kernels
+from trnbench.testing.checks.loading import loading
 from trnbench.testing.checks.references import references
 from trnbench.testing.checks.reports import reports
 from trnbench.testing.checks.topologies import topologies
@@ -26,126 +23,6 @@ from trnbench.testing.subject import Subject, subjects
 
 if TYPE_CHECKING:
     from trnbench.registry import Registry
-
-
-def loading(subject: Subject) -> Iterator[Finding | str]:
-    """Problems the registry met, slow imports, names that change, commands that do not import."""
-    yield str(subject)
-    brought = subject.brought
-    for problem in subject.registry.problems_of(subject.loaded.origin):
-        yield Finding(problem.object or str(subject), f"{problem.what}: {problem.cause}", problem.try_)
-    if subject.loaded.slow:
-        yield Finding(str(subject), subject.loaded.slow, 'name code by reference: "package.module:function"')
-    names = [(each.kind, each.name) for each in brought]
-    repeated = [
-        (each.kind, each.name)
-        for each in subject.registry.fresh().collect()
-        if (each.origin.name, each.origin.distribution)
-        == (subject.loaded.origin.name, subject.loaded.origin.distribution)
-    ]
-    if names != repeated:
-        differing = sorted(set(names) ^ set(repeated)) or names
-        yield Finding(
-            str(subject),
-            f"yields other things the second time: {', '.join(f'{kind} {name}' for kind, name in differing)}",
-            "yield the same values in the same order whenever a hook is called",
-        )
-    yield from _commands(subject)
-
-
-def _commands(subject: Subject) -> Iterator[Finding | str]:
-    import click
-
-    for entry in subject.commands:
-        yield f"command {entry.name}"
-        try:
-            command = entry.load()
-        except (Exception, SystemExit) as error:
-            yield Finding(
-                f"command {entry.name}",
-                f"cannot be imported: {type(error).__name__}: {error}",
-                f"python -c 'import {entry.value.partition(':')[0]}'",
-            )
-            continue
-        if not isinstance(command, click.Command):
-            yield Finding(
-                f"command {entry.name}",
-                f"{entry.value} is {type(command).__name__}, no click command",
-                "decorate it with @click.command()",
-            )
-        elif not command.help:
-            yield Finding(f"command {entry.name}", "has no help", "give the function a docstring")
-
-
-_NO_RESULTS = {
-    "an empty file": b"",
-    "bytes that are no text": b"\x00\xff\xfe\x80" * 64,
-    "a line of prose": b"this is no result file\n",
-    "an empty JSON object": b"{}\n",
-}
-
-
-def importers(subject: Subject) -> Iterator[Finding | str]:
-    """What is no result file of that kind may be refused with a `TrnbenchError`, and with nothing else."""
-    for importer in subject.of_kind("importer"):
-        yield f"importer {importer.name}"
-        for words, data in _NO_RESULTS.items():
-            try:
-                read_runs(importer, data, words)
-            except PluginError as error:
-                yield Finding(
-                    f"importer {importer.name}",
-                    error.what,
-                    "raise trnbench.TrnbenchError for what cannot be read; return a Run for what can",
-                )
-                break
-            except TrnbenchError:
-                continue
-            else:
-                yield Finding(
-                    f"importer {importer.name}",
-                    f"makes a run of {words}",
-                    "raise trnbench.TrnbenchError for it",
-                )
-
-
-SOON_S = 1.0
-_KEY = re.compile(r"[a-z][a-z0-9_]*")
-
-
-def backends(subject: Subject) -> Iterator[Finding | str]:
-    """Each backend on this machine, whatever it is."""
-    for backend in subject.of_kind("backend"):
-        about = f"backend {backend.name}"
-        yield about
-        started = time.perf_counter()
-        try:
-            with aside():
-                seen = backend.detect()
-        except BaseException as error:
-            if from_outside(error):
-                raise
-            yield Finding(
-                about, f"detect() raises {described(error)}", "return Detection(available=False, why=…)"
-            )
-            continue
-        took = time.perf_counter() - started
-        if took > SOON_S:
-            yield Finding(
-                about, f"detect() took {took:.1f} s", "look for files and commands, import nothing big"
-            )
-        if not isinstance(seen, Detection):
-            yield Finding(about, f"detect() returns {type(seen).__name__}", "return a trnbench.Detection")
-        elif not seen.available and not (seen.why and seen.try_):
-            yield Finding(about, "is not available and does not say why", "fill in Detection.why and try_")
-        for key, value in backend.environment().items():
-            if not _KEY.fullmatch(key):
-                yield Finding(about, f"environment has {key!r}", "use lower_snake names")
-            if not isinstance(value, str | int | float | bool | None):
-                yield Finding(
-                    about, f"environment {key} is {type(value).__name__}", "keep it flat: no lists, no tables"
-                )
-
 
 Check = Callable[[Subject], Iterator[Finding | str]]
 """Yields the name of each thing it looks at, and a `Finding` for each that is wrong."""
