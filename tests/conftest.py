@@ -20,6 +20,7 @@ from forks import Forks
 from hypothesis import HealthCheck, settings
 from longest import LONGEST
 from made_once import made_once
+from parts import skip_without_parts
 from quick_workers import _copying, _quick_workers
 from spoken import messages_are_whole
 
@@ -90,6 +91,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     here = Path(__file__).parent
     places = {here / name: place for place, name in enumerate(LONGEST)}
     items.sort(key=lambda item: places.get(item.path, len(LONGEST)))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    skip_without_parts(item)
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

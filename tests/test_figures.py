@@ -124,3 +124,15 @@ def test_a_changed_file_is_put_back_whatever_happens(mutate: dict[str, Any], tmp
         interrupted()
     assert path.read_text() == "same = 1\n"
     assert path.stat().st_mtime_ns == before
+
+
+def test_of_a_command_the_tests_are_tried_that_type_it(mutate: dict[str, Any], tmp_path: Path) -> None:
+    for name, content in (("cli/test_main.py", "pass"), ("report/test_page.py", 'invoke("compare")')):
+        (tmp_path / "tests" / name).parent.mkdir(parents=True)
+        (tmp_path / "tests" / name).write_text(content)
+    commands = Path("harness/trnbench/cli")
+    found = {name: mutate["Concerned"]()._mirrored(commands / name) for name in ("compare.py", "width.py")}
+    assert found == {
+        "compare.py": [Path("tests/report/test_page.py")],
+        "width.py": [Path("tests/cli/test_main.py")],  # where none does, those of all commands
+    }

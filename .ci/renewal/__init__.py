@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-README, FIDELITY, REPORT = ROOT / "README.md", ROOT / "docs" / "fidelity.md", ROOT / "docs" / "report.md"
+README, ERRORS, REPORT = ROOT / "README.md", ROOT / "docs" / "errors.md", ROOT / "docs" / "report.md"
 
 
 def write(path: Path, text: str) -> None:

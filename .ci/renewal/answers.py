@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from renewal import FIDELITY, README, write
-from trnbench.run.remembering import graph
+from renewal import ERRORS, README, write
+from trnbench.run import snapshot
 from trnbench.store.answers import Answers, as_json, code_stamps, files_of, read_answers, stamps
 from trnbench_fidelity import answers as shipped
-from trnbench_fidelity import sources, tables, told
+from trnbench_fidelity import band_verdicts, sources, summary, tables
 from trnbench_fidelity.bench import Bench
 from trnbench_fidelity.inputs import lineage
-from trnbench_fidelity.nearness import bands, nearby
-from trnbench_fidelity.same import products
-from trnbench_fidelity.steps import kept
+from trnbench_fidelity.nearness import bands, coverage, coverage_tables, nearby, ranges
+from trnbench_fidelity.own_products import products
+from trnbench_fidelity.steps import archive
 from trnbench_fidelity.validate import validate
 
 if TYPE_CHECKING:
@@ -27,12 +27,13 @@ if TYPE_CHECKING:
     from trnbench.registry import Registry
 
 SECTIONS = (
-    graph.SECTION,
+    snapshot.SECTION,
     shipped.COMPARISONS,
     shipped.PRODUCTS,
     bands.SECTION,
+    ranges.SECTION,
     sources.SECTION,
-    kept.SECTION,
+    archive.SECTION,
 )
 """In the order of the file."""
 
@@ -48,12 +49,13 @@ def renew(registry: Registry) -> None:
         if generation.answers is None:
             continue
         systems = registry.systems(each.name for each in generation.instances)
-        sections: dict[str, object] = {graph.SECTION: graph.shipped(systems)}
+        sections: dict[str, object] = {snapshot.SECTION: snapshot.shipped(systems)}
         if name in rows:
             sections[shipped.COMPARISONS] = rows[name]
             sections[shipped.PRODUCTS] = shipped.product_rows(products(registry, name))
         if name in banded:
             sections[bands.SECTION] = bands.groups_of(banded[name])
+        sections[ranges.SECTION] = ranges.ranges(registry, name)
         by, version = Bench(registry).model()
         write_answers(
             generation,
@@ -61,12 +63,16 @@ def renew(registry: Registry) -> None:
             by=by,
             version=version,
             files=stamps(files_of(lineage(registry, name))),
-            code=code_stamps(graph.builders(systems)),
+            code=code_stamps(snapshot.builders(systems)),
         )
-    page = tables.inserted(FIDELITY.read_text(encoding="utf-8"), told.markdown(fidelity))
+    page = tables.inserted(ERRORS.read_text(encoding="utf-8"), summary.markdown(fidelity))
     public = sources.kept(registry)
     assert public is not None, "no installed generation keeps what public kernels gave"
-    write(FIDELITY, tables.inserted(page, sources.markdown(public), sources.BEGIN, sources.END))
+    write(ERRORS, tables.inserted(page, sources.markdown(public), sources.BEGIN, sources.END))
+    judged = band_verdicts.judged_of(registry, fidelity, archive.step_archives(registry))
+    bands_hold = coverage_tables.markdown(coverage.coverage_rows(judged))
+    page = ERRORS.read_text(encoding="utf-8")
+    write(ERRORS, tables.inserted(page, bands_hold, coverage_tables.BEGIN, coverage_tables.END))
     brief = tables.brief(fidelity.families)
     page = README.read_text(encoding="utf-8")
     write(README, tables.inserted(page, brief, tables.TRUST_BEGIN, tables.TRUST_END))

@@ -6,7 +6,7 @@ from functools import lru_cache
 from math import log
 from typing import TYPE_CHECKING
 
-from trnbench.lazy import resolve
+from trnbench.reference import resolve
 from trnbench_emulator.calibrate.core import Fitted, fit
 from trnbench_emulator.core.recording import Recorder
 from trnbench_fidelity.bench import Bench

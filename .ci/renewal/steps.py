@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from renewal import FIDELITY, write
+from renewal import ERRORS, write
 from renewal.answers import write_answers
-from trnbench_fidelity.steps import kept as shipped
-from trnbench_fidelity.steps import tables, validate
-from trnbench_fidelity.steps.fitting import LIMITS, FittedStep, fit
-from trnbench_fidelity.steps.kept import KeptSteps
+from trnbench_fidelity.steps import archive, tables, validate
+from trnbench_fidelity.steps.archive import StepArchive
+from trnbench_fidelity.steps.fitting import LIMITS, STEPS, FittedStep, fit
 from trnbench_fidelity.steps.nearness import known_steps, step_bands
 from trnbench_fidelity.steps.step_answer import NAMES, StepAnswer
-from trnbench_fidelity.steps.validate import errors_of, inside
+from trnbench_fidelity.steps.validate import errors_of, inside, named_constants, step_ends
 from trnbench_fidelity.tables import inserted
 from trnbench_steps.step_constants import UNITS, Constant
 
@@ -24,30 +23,31 @@ if TYPE_CHECKING:
 
 METHOD = (
     "least mean |ln(model / published)| over these points, every model and task weighing the same; low and "
-    "high are the ends of what it is with a model left out (.ci/renew steps)"
+    "high are the ends of what it is with a model left out, and half a step of the search beyond "
+    "(.ci/renew steps)"
 )
 DIGITS = 4
 
 
 def renew(registry: Registry, *, kept: bool) -> None:
-    """Each generation's workloads.toml, its section of steps, and the table of docs/fidelity.md.
+    """Each generation's workloads.toml, its section of steps, and the table of docs/errors.md.
 
     Composes every published step, which takes minutes; where `kept`, the plugins' answers are taken. Raises
     what `answered` raises.
     """
-    answered = shipped.kept_steps(registry) if kept else validate.answered(registry)
+    answered = archive.step_archives(registry) if kept else validate.answered(registry)
     for name, each in answered.items():
         generation = registry.generations[name]
         if generation.workloads is not None:
             fitted = fitted_constants(fit(each.answers), each.answers)
             write(generation.workloads, as_toml(generation.title, fitted))
     for name, each in banded(registry, answered).items():
-        write_answers(registry.generations[name], {shipped.SECTION: shipped.section_of(registry, each)})
+        write_answers(registry.generations[name], {archive.SECTION: archive.section_of(registry, each)})
     page = tables.markdown(validate.compared(registry, answered))
-    write(FIDELITY, inserted(FIDELITY.read_text(encoding="utf-8"), page, tables.BEGIN, tables.END))
+    write(ERRORS, inserted(ERRORS.read_text(encoding="utf-8"), page, tables.BEGIN, tables.END))
 
 
-def banded(registry: Registry, kept: dict[str, KeptSteps]) -> dict[str, KeptSteps]:
+def banded(registry: Registry, kept: dict[str, StepArchive]) -> dict[str, StepArchive]:
     """`kept` with the bands that its answers make, each point with constants fitted without its model, and
     with the points that lie in the bands made without theirs."""
     points = errors_of(registry, kept)
@@ -55,14 +55,18 @@ def banded(registry: Registry, kept: dict[str, KeptSteps]) -> dict[str, KeptStep
     errors = {each.id: each.e_cross for each in points if each.e_cross is not None}
     first = next(iter(kept.values()))
     bands = step_bands(known, errors, first.by, first.version)
-    lies = inside(known, points, kept)
+    ended = {
+        name: msgspec.structs.replace(each, ends=step_ends(each, named_constants(registry, name)))
+        for name, each in kept.items()
+    }
+    lies = inside(known, points, ended)
     return {
         name: msgspec.structs.replace(
             each,
             groups=bands[name].groups if name in bands else {},
             inside={answer.id: lies[answer.id] for answer in each.answers if answer.id in lies},
         )
-        for name, each in kept.items()
+        for name, each in ended.items()
     }
 
 
@@ -78,10 +82,11 @@ def fitted_constants(fitted: FittedStep, found: Sequence[StepAnswer]) -> dict[st
         ends = (value, *held_out.values())
         if not any(ends):
             continue
+        half = LIMITS[name] / scale * STEPS[-1] / 2
         constants[name] = Constant(
             value=value,
-            low=min(ends),
-            high=max(ends),
+            low=_rounded(max(0.0, min(ends) - half)),
+            high=_rounded(max(ends) + half),
             unit=unit,
             method=METHOD,
             points=points,
@@ -96,7 +101,8 @@ def as_toml(title: str, made: Mapping[str, Constant]) -> str:
         f"# Constants of a model's step on {title}: what no document prints. docs/workloads.md says what",
         "# each is charged for; .ci/renew steps makes this file.",
         "#",
-        "# value, low, high   in `unit`; low and high: the ends of what it is with a model left out",
+        "# value, low, high   in `unit`; low and high: the ends of what it is with a model left out,",
+        "#                    half a step of the search further",
         "# held_out           by model: the value when all its points are left out of the fit",
         "",
     ]

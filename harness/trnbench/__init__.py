@@ -13,79 +13,62 @@ from importlib import import_module
 from typing import Any
 
 _HOMES = {
-    "backend": "Backend Calibration Detection Observation",
+    "backend": "Backend Calibration Detection Observation Program Witness",
     "bounded.json": "NotJson parse_json",
     "cli.context": "Session session",
     "compare.api": "compare_runs gate",
-    "compare.change": "Change Side Verdict RunComparison=Comparison",
-    "compare.gate.finding": "Finding Gated Outcome",
-    "compare.gate.rule": "RuleDirection=Direction Rule",
-    "compare.words": "change_text",
+    "compare.change": "Change change_text RunComparison=Comparison Side Verdict",
+    "compare.gate.findings": "Finding Gated Outcome",
+    "compare.gate.rule": "Rule RuleDirection=Direction",
     "errors": (
-        "BadInput ExitCode FactError KernelError MissingFile NothingSelected PluginError "
-        "StoreError TopologyError TrnbenchError UnitError UnknownName UsageError"
+        "BadInput ExitCode FactError KernelError MissingFile NothingSelected PluginError StoreError "
+        "TopologyError TrnbenchError UnitError UnknownName UsageError"
     ),
-    "expectation": "Expectations",
-    "extension": "Check ExecutorEntry Expectation Trace",
-    "facts.assembly": "Assembly",
-    "facts.book": "FactBook",
-    "facts.check": "Findings check_facts",
+    "run.expectation": "Expectations",
+    "extension": (
+        "Check ExecutorEntry Expectation Format Importer ModelFile Page Section StepKernel Trace TraceFile"
+    ),
+    "facts.check": "check_facts Findings",
     "facts.disagreement": "Disagreement",
-    "facts.fact": "Assumption Dispute Fact Provenance Source",
-    "facts.format": "percent show",
+    "facts.fact": (
+        "Assembly Assumption Direction Dispute Fact FactBook Peak PeakChoice PeakPolicy Provenance Scope "
+        "Source"
+    ),
     "facts.metric": "METRICS",
-    "facts.peak": "Peak PeakChoice PeakPolicy",
-    "facts.scope": "Direction Scope",
+    "facts.units": "percent show",
     "generation": "Generation Instance System",
-    "hookspecs": "hookimpl",
-    "kernels.axis": "Axis",
-    "kernels.case": "Case",
-    "kernels.dtype": "item_bytes needs",
-    "kernels.extent": "Extent",
-    "kernels.kernel": "Kernel Point PrimaryMetric",
-    "kernels.program": "Program Witness",
-    "kernels.published": "PublishedAs",
-    "kernels.spread": "Spread",
-    "kernels.statement": "Statement",
-    "kernels.sweep": "per_core",
-    "kernels.template": "Subject Template",
-    "kernels.variant": "Variant",
-    "kernels.work": "Work",
-    "lazy": "resolve",
-    "measure.conditions": "Watch",
-    "measure.flush": "host_flush",
+    "registry.hookspecs": "hookimpl",
+    "kernels.kernel": (
+        "asks Axis Case Kernel Point PrimaryMetric PublishedAs Statement Subject Template Variant word_axis"
+    ),
+    "kernels.work": "Extent item_bytes needs per_core Spread Work",
+    "measure.conditions": "disturbed Watch",
     "measure.observe": "observe",
-    "measure.quiet": "disturbed",
-    "measure.session": "Timing",
+    "measure.session": "host_flush Timing",
+    "reference": "resolve",
     "registry": "load_registry",
     "results.digest": "shortened",
-    "results.error_text": "signed_error=signed_text",
-    "results.evidence": "Evidence Grade",
-    "results.expectation": "expected expected_time grey nearness_of",
+    "results.expectation": "expected expected_time grey least_time nearness_of signed_error=signed_text",
     "results.fidelity": "Comparison FamilyFidelity Fidelity",
     "results.history": "CaseHistory HistoryPoint HistoryStep",
-    "results.imported": "ImportedCase ImportedRun",
     "results.json": "dumps loads write_json=write",
     "results.junit": "write_junit=write",
-    "results.measurement": "CaseKey Judgement Measurement Metric Part Reason Status",
-    "results.metric_row": "METRIC_COLUMNS=COLUMNS metric_rows",
+    "results.measurement": (
+        "CaseKey Evidence Grade Judgement Measurement Metric Part Reason Status stored_waterfall "
+        "waterfall_from_peak"
+    ),
+    "results.metric_table": "METRIC_COLUMNS=COLUMNS metric_rows",
     "results.nccl_table": "nccl_operation=operation nccl_table=table",
     "results.nearness": "Band BestPublished Nearest Nearness",
     "results.proof": "Growth Proof",
-    "results.run": "PluginRecord Run SystemRecord",
-    "results.waterfall": "waterfall_from_peak=from_peak stored_waterfall=stored",
+    "results.run": "ImportedCase ImportedRun PluginRecord Run SystemRecord",
     "run.api": "bench load_run open_store render",
-    "run.drawing": "Drawing SectionFailed",
-    "run.headline.answered": "axis_text",
-    "run.headline.cards": "HeadlineCard=Card HeadlineRow=Row",
-    "run.headline.line": "HeadlineLine=Line",
-    "run.headline.lines": "Headline headline",
-    "run.headline.promised": "superseding",
-    "section": "Format Importer Page Section",
+    "run.headline.answer": "axis_text Headline headline",
+    "run.headline.line": "HeadlineLine=Line superseding",
+    "run.headline.words": "HeadlineCard=Card HeadlineRow=Row",
+    "run.render": "Drawing SectionFailed",
     "store.store": "Store",
-    "workload": "ModelFile StepKernel",
-    "trace": "TraceFile",
-    "topology.draw": "topology_svg",
+    "topology.draw": "topology_svg=svg",
     "topology.graph": "Figure Link LinkClass LinkKind Node NodeKind Topology",
 }
 """Module of trnbench → its public names; `name=attribute` where the module calls it otherwise."""
@@ -105,13 +88,14 @@ __all__ = [
     "Run", "RunComparison", "Scope", "Section", "SectionFailed", "Session", "Side", "Source", "Spread",
     "Statement", "Status", "StepKernel", "Store", "StoreError", "Subject", "System", "SystemRecord",
     "Template", "Timing", "Topology", "TopologyError", "Trace", "TraceFile", "TrnbenchError", "UnitError",
-    "UnknownName", "UsageError", "Variant", "Verdict", "Watch", "Witness", "Work", "axis_text", "bench",
-    "change_text", "check_facts", "compare_runs", "disturbed", "dumps", "expected", "expected_time",
-    "gate", "grey", "headline", "hookimpl", "host_flush", "item_bytes", "load_registry", "load_run",
-    "loads", "metric_rows", "nccl_operation", "nccl_table", "nearness_of", "needs", "observe",
+    "UnknownName", "UsageError", "Variant", "Verdict", "Watch", "Witness", "Work", "asks", "axis_text",
+    "bench", "change_text", "check_facts", "compare_runs", "disturbed", "dumps", "expected",
+    "expected_time", "gate", "grey", "headline", "hookimpl", "host_flush", "item_bytes", "least_time",
+    "load_registry", "load_run", "loads", "metric_rows", "nccl_operation", "nccl_table", "nearness_of",
+    "needs", "observe",
     "open_store", "parse_json", "per_core", "percent", "render", "resolve", "session", "shortened",
     "show", "signed_error", "stored_waterfall", "superseding", "topology_svg", "waterfall_from_peak",
-    "write_json", "write_junit",
+    "word_axis", "write_json", "write_junit",
 ]  # fmt: skip
 
 
@@ -127,14 +111,14 @@ def __getattr__(name: str) -> Any:
         from trnbench.version import VERSION
 
         return VERSION
-    place = _places().get(name)
-    if place is None:
+    home = _places().get(name)
+    if home is None:
         if name.startswith("_"):  # asked of every module by those who inspect it
             raise AttributeError(f"module 'trnbench' has no attribute {name!r}")
         from trnbench.api import exported
 
         return exported(name)
-    module, attribute = place
+    module, attribute = home
     return getattr(import_module(f"trnbench.{module}"), attribute)
 
 

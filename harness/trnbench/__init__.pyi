@@ -5,6 +5,8 @@ from trnbench.backend import Backend as Backend
 from trnbench.backend import Calibration as Calibration
 from trnbench.backend import Detection as Detection
 from trnbench.backend import Observation as Observation
+from trnbench.backend import Program as Program
+from trnbench.backend import Witness as Witness
 from trnbench.bounded.json import NotJson as NotJson
 from trnbench.bounded.json import parse_json as parse_json
 from trnbench.cli.context import Session as Session
@@ -15,12 +17,12 @@ from trnbench.compare.change import Change as Change
 from trnbench.compare.change import Comparison as RunComparison
 from trnbench.compare.change import Side as Side
 from trnbench.compare.change import Verdict as Verdict
-from trnbench.compare.gate.finding import Finding as Finding
-from trnbench.compare.gate.finding import Gated as Gated
-from trnbench.compare.gate.finding import Outcome as Outcome
+from trnbench.compare.change import change_text as change_text
+from trnbench.compare.gate.findings import Finding as Finding
+from trnbench.compare.gate.findings import Gated as Gated
+from trnbench.compare.gate.findings import Outcome as Outcome
 from trnbench.compare.gate.rule import Direction as RuleDirection
 from trnbench.compare.gate.rule import Rule as Rule
-from trnbench.compare.words import change_text as change_text
 from trnbench.errors import BadInput as BadInput
 from trnbench.errors import ExitCode as ExitCode
 from trnbench.errors import FactError as FactError
@@ -34,87 +36,94 @@ from trnbench.errors import TrnbenchError as TrnbenchError
 from trnbench.errors import UnitError as UnitError
 from trnbench.errors import UnknownName as UnknownName
 from trnbench.errors import UsageError as UsageError
-from trnbench.expectation import Expectations as Expectations
 from trnbench.extension import Check as Check
 from trnbench.extension import ExecutorEntry as ExecutorEntry
 from trnbench.extension import Expectation as Expectation
+from trnbench.extension import Format as Format
+from trnbench.extension import Importer as Importer
+from trnbench.extension import ModelFile as ModelFile
+from trnbench.extension import Page as Page
+from trnbench.extension import Section as Section
+from trnbench.extension import StepKernel as StepKernel
 from trnbench.extension import Trace as Trace
-from trnbench.facts.assembly import Assembly as Assembly
-from trnbench.facts.book import FactBook as FactBook
+from trnbench.extension import TraceFile as TraceFile
 from trnbench.facts.check import Findings as Findings
 from trnbench.facts.check import check_facts as check_facts
 from trnbench.facts.disagreement import Disagreement as Disagreement
+from trnbench.facts.fact import Assembly as Assembly
 from trnbench.facts.fact import Assumption as Assumption
+from trnbench.facts.fact import Direction as Direction
 from trnbench.facts.fact import Dispute as Dispute
 from trnbench.facts.fact import Fact as Fact
+from trnbench.facts.fact import FactBook as FactBook
+from trnbench.facts.fact import Peak as Peak
+from trnbench.facts.fact import PeakChoice as PeakChoice
+from trnbench.facts.fact import PeakPolicy as PeakPolicy
 from trnbench.facts.fact import Provenance as Provenance
+from trnbench.facts.fact import Scope as Scope
 from trnbench.facts.fact import Source as Source
-from trnbench.facts.format import percent as percent
-from trnbench.facts.format import show as show
 from trnbench.facts.metric import METRICS as METRICS
-from trnbench.facts.peak import Peak as Peak
-from trnbench.facts.peak import PeakChoice as PeakChoice
-from trnbench.facts.peak import PeakPolicy as PeakPolicy
-from trnbench.facts.scope import Direction as Direction
-from trnbench.facts.scope import Scope as Scope
+from trnbench.facts.units import percent as percent
+from trnbench.facts.units import show as show
 from trnbench.generation import Generation as Generation
 from trnbench.generation import Instance as Instance
 from trnbench.generation import System as System
-from trnbench.hookspecs import hookimpl as hookimpl
-from trnbench.kernels.axis import Axis as Axis
-from trnbench.kernels.case import Case as Case
-from trnbench.kernels.dtype import item_bytes as item_bytes
-from trnbench.kernels.dtype import needs as needs
-from trnbench.kernels.extent import Extent as Extent
+from trnbench.kernels.kernel import Axis as Axis
+from trnbench.kernels.kernel import Case as Case
 from trnbench.kernels.kernel import Kernel as Kernel
 from trnbench.kernels.kernel import Point as Point
 from trnbench.kernels.kernel import PrimaryMetric as PrimaryMetric
-from trnbench.kernels.program import Program as Program
-from trnbench.kernels.program import Witness as Witness
-from trnbench.kernels.published import PublishedAs as PublishedAs
-from trnbench.kernels.spread import Spread as Spread
-from trnbench.kernels.statement import Statement as Statement
-from trnbench.kernels.sweep import per_core as per_core
-from trnbench.kernels.template import Subject as Subject
-from trnbench.kernels.template import Template as Template
-from trnbench.kernels.variant import Variant as Variant
+from trnbench.kernels.kernel import PublishedAs as PublishedAs
+from trnbench.kernels.kernel import Statement as Statement
+from trnbench.kernels.kernel import Subject as Subject
+from trnbench.kernels.kernel import Template as Template
+from trnbench.kernels.kernel import Variant as Variant
+from trnbench.kernels.kernel import asks as asks
+from trnbench.kernels.kernel import word_axis as word_axis
+from trnbench.kernels.work import Extent as Extent
+from trnbench.kernels.work import Spread as Spread
 from trnbench.kernels.work import Work as Work
-from trnbench.lazy import resolve as resolve
+from trnbench.kernels.work import item_bytes as item_bytes
+from trnbench.kernels.work import needs as needs
+from trnbench.kernels.work import per_core as per_core
 from trnbench.measure.conditions import Watch as Watch
-from trnbench.measure.flush import host_flush as host_flush
+from trnbench.measure.conditions import disturbed as disturbed
 from trnbench.measure.observe import observe as observe
-from trnbench.measure.quiet import disturbed as disturbed
 from trnbench.measure.session import Timing as Timing
+from trnbench.measure.session import host_flush as host_flush
+from trnbench.reference import resolve as resolve
 from trnbench.registry import load_registry as load_registry
+from trnbench.registry.hookspecs import hookimpl as hookimpl
 from trnbench.results.digest import shortened as shortened
-from trnbench.results.error_text import signed_text as signed_error
-from trnbench.results.evidence import Evidence as Evidence
-from trnbench.results.evidence import Grade as Grade
 from trnbench.results.expectation import expected as expected
 from trnbench.results.expectation import expected_time as expected_time
 from trnbench.results.expectation import grey as grey
+from trnbench.results.expectation import least_time as least_time
 from trnbench.results.expectation import nearness_of as nearness_of
+from trnbench.results.expectation import signed_text as signed_error
 from trnbench.results.fidelity import Comparison as Comparison
 from trnbench.results.fidelity import FamilyFidelity as FamilyFidelity
 from trnbench.results.fidelity import Fidelity as Fidelity
 from trnbench.results.history import CaseHistory as CaseHistory
 from trnbench.results.history import HistoryPoint as HistoryPoint
 from trnbench.results.history import HistoryStep as HistoryStep
-from trnbench.results.imported import ImportedCase as ImportedCase
-from trnbench.results.imported import ImportedRun as ImportedRun
 from trnbench.results.json import dumps as dumps
 from trnbench.results.json import loads as loads
 from trnbench.results.json import write as write_json
 from trnbench.results.junit import write as write_junit
 from trnbench.results.measurement import CaseKey as CaseKey
+from trnbench.results.measurement import Evidence as Evidence
+from trnbench.results.measurement import Grade as Grade
 from trnbench.results.measurement import Judgement as Judgement
 from trnbench.results.measurement import Measurement as Measurement
 from trnbench.results.measurement import Metric as Metric
 from trnbench.results.measurement import Part as Part
 from trnbench.results.measurement import Reason as Reason
 from trnbench.results.measurement import Status as Status
-from trnbench.results.metric_row import COLUMNS as METRIC_COLUMNS
-from trnbench.results.metric_row import metric_rows as metric_rows
+from trnbench.results.measurement import stored_waterfall as stored_waterfall
+from trnbench.results.measurement import waterfall_from_peak as waterfall_from_peak
+from trnbench.results.metric_table import COLUMNS as METRIC_COLUMNS
+from trnbench.results.metric_table import metric_rows as metric_rows
 from trnbench.results.nccl_table import operation as nccl_operation
 from trnbench.results.nccl_table import table as nccl_table
 from trnbench.results.nearness import Band as Band
@@ -123,30 +132,27 @@ from trnbench.results.nearness import Nearest as Nearest
 from trnbench.results.nearness import Nearness as Nearness
 from trnbench.results.proof import Growth as Growth
 from trnbench.results.proof import Proof as Proof
+from trnbench.results.run import ImportedCase as ImportedCase
+from trnbench.results.run import ImportedRun as ImportedRun
 from trnbench.results.run import PluginRecord as PluginRecord
 from trnbench.results.run import Run as Run
 from trnbench.results.run import SystemRecord as SystemRecord
-from trnbench.results.waterfall import from_peak as waterfall_from_peak
-from trnbench.results.waterfall import stored as stored_waterfall
 from trnbench.run.api import bench as bench
 from trnbench.run.api import load_run as load_run
 from trnbench.run.api import open_store as open_store
 from trnbench.run.api import render as render
-from trnbench.run.drawing import Drawing as Drawing
-from trnbench.run.drawing import SectionFailed as SectionFailed
-from trnbench.run.headline.answered import axis_text as axis_text
-from trnbench.run.headline.cards import Card as HeadlineCard
-from trnbench.run.headline.cards import Row as HeadlineRow
+from trnbench.run.expectation import Expectations as Expectations
+from trnbench.run.headline.answer import Headline as Headline
+from trnbench.run.headline.answer import axis_text as axis_text
+from trnbench.run.headline.answer import headline as headline
 from trnbench.run.headline.line import Line as HeadlineLine
-from trnbench.run.headline.lines import Headline as Headline
-from trnbench.run.headline.lines import headline as headline
-from trnbench.run.headline.promised import superseding as superseding
-from trnbench.section import Format as Format
-from trnbench.section import Importer as Importer
-from trnbench.section import Page as Page
-from trnbench.section import Section as Section
+from trnbench.run.headline.line import superseding as superseding
+from trnbench.run.headline.words import Card as HeadlineCard
+from trnbench.run.headline.words import Row as HeadlineRow
+from trnbench.run.render import Drawing as Drawing
+from trnbench.run.render import SectionFailed as SectionFailed
 from trnbench.store.store import Store as Store
-from trnbench.topology.draw import topology_svg as topology_svg
+from trnbench.topology.draw import svg as topology_svg
 from trnbench.topology.graph import Figure as Figure
 from trnbench.topology.graph import Link as Link
 from trnbench.topology.graph import LinkClass as LinkClass
@@ -154,14 +160,11 @@ from trnbench.topology.graph import LinkKind as LinkKind
 from trnbench.topology.graph import Node as Node
 from trnbench.topology.graph import NodeKind as NodeKind
 from trnbench.topology.graph import Topology as Topology
-from trnbench.trace import TraceFile as TraceFile
-from trnbench.workload import ModelFile as ModelFile
-from trnbench.workload import StepKernel as StepKernel
 from trnbench_emulator.kernel_run.api import emulate_kernel as emulate_kernel
 from trnbench_emulator.kernel_run.result import KernelRun as KernelRun
-from trnbench_fidelity.told import Table as FidelityTable
-from trnbench_fidelity.told import Told as FidelityTold
-from trnbench_fidelity.told import told as fidelity_told
+from trnbench_fidelity.summary import Table as FidelityTable
+from trnbench_fidelity.summary import Told as FidelityTold
+from trnbench_fidelity.summary import told as fidelity_told
 from trnbench_kernels.nki.references import unscaled as unscaled
 from trnbench_steps.division import Division as Division
 from trnbench_steps.division import divide as divide
@@ -185,13 +188,13 @@ from trnbench_steps.step_parts import StepParts as StepParts
 from trnbench_steps.step_parts import StepTime as StepTime
 from trnbench_torch.cpu import CpuDevice as CpuDevice
 from trnbench_torch.cuda import CudaCarrier as CudaCarrier
+from trnbench_torch.cuda import CudaDevice as CudaDevice
 from trnbench_torch.cuda import set_precision as set_cuda_precision
-from trnbench_torch.cuda_queue import CudaDevice as CudaDevice
 from trnbench_torch.library import missing as torch_missing
 from trnbench_torch.library import version as torch_version
-from trnbench_torch.observing import observe_case as observe_torch_case
-from trnbench_torch.observing import observe_collective as observe_torch_collective
-from trnbench_torch.observing import refused as torch_refuses
+from trnbench_torch.observation import observe_case as observe_torch_case
+from trnbench_torch.observation import observe_collective as observe_torch_collective
+from trnbench_torch.observation import refused as torch_refuses
 from trnbench.version import VERSION as __version__
 
 __all__ = [
@@ -331,6 +334,7 @@ __all__ = [
     "Watch",
     "Witness",
     "Work",
+    "asks",
     "axis_text",
     "bench",
     "change_text",
@@ -350,6 +354,7 @@ __all__ = [
     "hookimpl",
     "host_flush",
     "item_bytes",
+    "least_time",
     "load_model",
     "load_registry",
     "load_run",
@@ -385,6 +390,7 @@ __all__ = [
     "torch_version",
     "unscaled",
     "waterfall_from_peak",
+    "word_axis",
     "write_json",
     "write_junit",
     "__version__",

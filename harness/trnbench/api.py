@@ -24,7 +24,7 @@ _CORE = "trnbench"
 @cache
 def api() -> dict[str, EntryPoint]:
     """Public name → the entry point that gives it: trnbench's own first, then by distribution."""
-    from trnbench.installed import normalised
+    from trnbench.distribution import normalised
     from trnbench.registry.entry_points import NO_EXTERNAL, OWN, enabled, entry_points
 
     entries = [(normalised(entry.distribution), entry) for entry in entry_points((GROUP,))]

@@ -1,6 +1,4 @@
-"""Digests that what was read or worked out is found again by. What is shown has
-SHA-256.
-"""
+"""Digests that name what was read or worked out, so that it is found again; what is shown has SHA-256."""
 
 from __future__ import annotations
 
@@ -12,34 +10,34 @@ try:  # where hashlib takes it from, after it has loaded all of OpenSSL: half a 
 except ImportError:
     from hashlib import blake2b
 
-__all__ = ["DIGITS", "blake2b", "digest_of", "short_digest", "tell"]
+__all__ = ["DIGITS", "blake2b", "digest_of", "feed", "short_digest"]
 
 DIGITS = 16
 """Hexadecimal digits of a digest that is shipped: against a mistake, not against an adversary."""
 _BYTES = 32
 
 
-class Telling(Protocol):
-    """A digest that is told more and more."""
+class Hash(Protocol):
+    """A digest under way, of hashlib."""
 
     def update(self, data: bytes, /) -> None: ...
 
 
 def digest_of(*parts: bytes | str) -> bytes:
     """A key: BLAKE2b over the parts, each with its length."""
-    told = blake2b(digest_size=_BYTES)
-    tell(told, parts)
-    return told.digest()
+    digest = blake2b(digest_size=_BYTES)
+    feed(digest, parts)
+    return digest.digest()
 
 
 def short_digest(*parts: bytes | str) -> str:
-    """As answers that are shipped say what they follow from."""
+    """The key of shipped answers, in hexadecimal digits."""
     return digest_of(*parts).hex()[:DIGITS]
 
 
-def tell(told: Telling, parts: Iterable[bytes | str]) -> None:
-    """`told` is told the parts, each with its length."""
+def feed(digest: Hash, parts: Iterable[bytes | str]) -> None:
+    """Adds the parts to `digest`, each with its length before it."""
     for part in parts:
         content = part.encode("utf-8", "backslashreplace") if isinstance(part, str) else part
-        told.update(len(content).to_bytes(8, "little"))
-        told.update(content)
+        digest.update(len(content).to_bytes(8, "little"))
+        digest.update(content)

@@ -20,7 +20,51 @@ import os
 from collections.abc import Iterable
 from enum import IntEnum
 
-from trnbench.quoting import cut
+MOST = 60
+
+
+def cut(text: str, most: int = MOST) -> str:
+    """`text`, its middle left out where it has more than `most` characters; how many it has is said."""
+    if len(text) <= most:
+        return text
+    return f"{text[: most * 2 // 3]}…{text[-most // 6 :]} ({len(text):,} characters)"
+
+
+def visible(text: str) -> str:
+    """`text` with what cannot be printed, or would turn its neighbours round, written as escapes."""
+    return "".join(
+        char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in text
+    )
+
+
+def quoted(text: str, most: int = MOST) -> str:
+    """`cut`, in quotes, with what cannot be printed escaped."""
+    if len(text) <= most:
+        return repr(text)
+    return f"{text[: most * 2 // 3] + '…' + text[-most // 6 :]!r} ({len(text):,} characters)"
+
+
+QUOTED_LENGTH = 200
+"""Characters, whatever a record is called."""
+
+
+def brief(record: object, text: str) -> str:
+    """`<Run 20260101-120000-abcd: 88 cases>`."""
+    shown = visible(text)
+    short = shown if len(shown) <= QUOTED_LENGTH else f"{shown[: QUOTED_LENGTH - 1]}…"
+    return f"<{type(record).__name__} {short}>"
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 case`, `1,904 cases`."""
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
+def listed(names: Iterable[str], noun: str, most: int = 3) -> str:
+    """The names, or how many there are where they are more than `most`."""
+    names = list(names)
+    return ", ".join(names) if len(names) <= most else counted(len(names), noun)
+
 
 DEBUG = "TRNBENCH_DEBUG"
 LONGEST = 1000
@@ -98,21 +142,23 @@ class UsageError(TrnbenchError):
 
 
 class UnknownName(UsageError):
-    """`name` is no known `kind` ("instance", "kernel", …)."""
+    """`name` is no known `kind` ("instance", "kernel", …); `cause` says why where nearness is no reason."""
 
-    def __init__(self, kind: str, name: str, known: Iterable[str], *, try_: str = "") -> None:
+    def __init__(
+        self, kind: str, name: str, known: Iterable[str], *, try_: str = "", cause: str = ""
+    ) -> None:
         from difflib import get_close_matches
 
         known = sorted(known)
         near = get_close_matches(name, known, n=3, cutoff=0.5)
         listed = near or known[:12]
-        cause = f"did you mean {', '.join(near)}?" if near else f"known: {', '.join(listed)}"
+        nearest = f"did you mean {', '.join(near)}?" if near else f"known: {', '.join(listed)}"
         if not near and len(known) > len(listed):
-            cause += f", … ({len(known)} in all)"
+            nearest += f", … ({len(known)} in all)"
         if not known:
-            cause = f"no {kind} is installed"
+            nearest = f"no {kind} is installed"
         self.kind, self.name, self.known = kind, name, known
-        super().__init__(f"unknown {kind} {name!r}", cause=cause, try_=try_)
+        super().__init__(f"unknown {kind} {name!r}", cause=cause or nearest, try_=try_)
 
 
 class BadInput(UsageError):

@@ -1,10 +1,14 @@
-"""Records by which a plugin extends the core: evidence, executors and traces of runs, checks of plugins."""
+"""Records by which a plugin extends the core: sections, formats, importers, evidence, executors, models."""
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Literal, NamedTuple, Protocol, TypeAlias
+
 import msgspec
 
-from trnbench.lazy import Ref
+from trnbench.errors import UsageError
+from trnbench.reference import Ref
 
 
 class ExecutorEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,3 +60,123 @@ class Trace(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     timeline: Ref = ""
     assumptions: Ref = ""
+
+
+class TraceFile(NamedTuple):
+    """A file for trace viewers. `time_s` is what the case takes now, `note` what was left out, or ""."""
+
+    data: bytes
+    slices: int
+    time_s: float
+    note: str = ""
+
+
+class AssumptionEnd(Protocol):
+    """An assumption at one end of its range: figures in base units of `unit`, the time in seconds."""
+
+    name: str
+    taken: float
+    value: float
+    unit: str
+    time_s: float
+    ratio: float
+    reason: str
+
+
+def check_drawn(trace: Trace | None, part: str, backend: str, case: str) -> Ref:
+    """The reference of `part`, "timeline" or "assumptions". Raises `UsageError` where nobody gives it."""
+    reference: Ref = getattr(trace, part) if trace is not None else ""
+    if not reference:
+        raise UsageError(
+            f"{case} has no {part}",
+            cause=f"it was made by the backend {backend!r}, and no plugin that is installed draws its cases",
+            try_="trnbench plugin list",
+        )
+    return reference
+
+
+WORKLOAD_FAMILY = "workload"
+"""Of kernels that are steps of models."""
+
+
+class ModelFile(msgspec.Struct, frozen=True, kw_only=True):
+    """A model by data: a TOML file as docs/workloads.md shows, or a Hugging Face config.json. No file is read
+    until somebody asks for the model by `name`."""
+
+    name: str
+    path: Path
+
+
+class StepKernel(msgspec.Struct, frozen=True, kw_only=True):
+    """An NKI kernel for an operator of a step, by the name that `--operator` takes.
+
+    `operator` says what it does ("attention", "norm", or an operator's name: "mlp up"), `kernel` references
+    the function "package.module:function"; beside it stands its `…_inputs`.
+    """
+
+    name: str
+    operator: str
+    kernel: Ref
+
+
+Depth: TypeAlias = Literal[1, 2, 3]
+
+
+class Section(msgspec.Struct, frozen=True, kw_only=True):
+    """A section of the HTML report.
+
+    `render` references `(runs: Sequence[Run]) -> str`: a safe HTML fragment (markupsafe.Markup),
+    or "" when the section has nothing to show. `order` places it: the built-in ones use 10, 20, ….
+
+    `depth` is how far down the page a reader meets it: 1 the first screen, 2 what holds a machine back, 3 the
+    rest, opened on demand. `needs` says what data it is made of and `fill` what would bring them: with both,
+    a section that has nothing to show says so in the place of being left out.
+    """
+
+    name: str  # also the fragment in the URL: "scoreboard"
+    title: str
+    order: int
+    render: Ref
+    depth: Depth = 3
+    needs: str = ""  # "watts of each case"
+    fill: str = ""  # "trnbench run --backend neuron, as root"
+
+
+class Format(msgspec.Struct, frozen=True, kw_only=True):
+    """An output format. `write` references `(runs: Sequence[Run]) -> bytes`.
+
+    A `page` is made of sections and is given them: `(runs, sections: Sequence[Section]) -> bytes`; one that
+    has a parameter `before` is given the run before, where the store has one. A format with a `part` writes
+    that part of the page alone, for `trnbench report --part`.
+    """
+
+    name: str  # "html", "json", "csv", "markdown"
+    title: str
+    suffix: str  # ".html"
+    write: Ref
+    binary: bool = False
+    page: bool = False
+    part: str = ""  # "headline", "scoreboard", …
+
+
+class Page(msgspec.Struct, frozen=True, kw_only=True):
+    """The file of a command that shows something else than runs. `write` references a function of what
+    the command found that returns bytes: for "history" the HTML page of a sequence of `trnbench.CaseHistory`,
+    for "plan" the SVG drawing of one `trnbench.Pareto`.
+    """
+
+    name: str  # of the command: "history"
+    title: str
+    write: Ref
+
+
+class Importer(msgspec.Struct, frozen=True, kw_only=True):
+    """A reader of another tool's results, for `trnbench import FILE --from NAME`.
+
+    `read` references `(data: bytes) -> ImportedRun`, or a `Run`, or a sequence of runs. What it cannot read
+    it says by raising a `trnbench.TrnbenchError`.
+    """
+
+    name: str
+    title: str
+    read: Ref

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
-from trnbench.brief import brief, counted
-from trnbench.facts.book import FactBook
-from trnbench.facts.scope import Scope
-from trnbench.lazy import Ref, resolve
+from trnbench.errors import brief, counted
+from trnbench.facts.fact import FactBook, Scope
+from trnbench.reference import Ref, resolve
 
 if TYPE_CHECKING:
     from trnbench.topology.graph import Topology
@@ -148,8 +147,8 @@ class System(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def devices(self) -> int:
         if self.instance.sizable:
-            each = self.book.value(self.instance.parent, "device_count")
-            return int(each or 1) * self.size
+            per_parent = self.book.value(self.instance.parent, "device_count")
+            return int(per_parent or 1) * self.size
         return int(self.book.value(self.instance.name, "device_count") or 1)
 
     @cached_property
@@ -185,16 +184,16 @@ class System(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         `[cannot]` of the cost file gives the sentence for what the generation lacks; counts
         are compared with the system.
         """
-        kind, _, what = requirement.partition(":")
+        kind, _, feature = requirement.partition(":")
         if kind in ("devices", "hosts", "cores"):
             have = {
                 "devices": self.devices,
                 "hosts": self.hosts,
                 "cores": self.devices * self.cores_per_device,
             }
-            if have[kind] >= int(what):
+            if have[kind] >= int(feature):
                 return ""
-            return f"needs {what} {kind}, {self.name} has {have[kind]}"
+            return f"needs {feature} {kind}, {self.name} has {have[kind]}"
         return str(self.costs.get("cannot", {}).get(requirement, ""))
 
     def lacks_logical_cores(self) -> str:

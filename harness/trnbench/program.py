@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import signal
 import sys
@@ -11,8 +10,7 @@ from contextlib import suppress
 from types import FrameType
 from typing import NoReturn
 
-from trnbench.isolation import ending
-from trnbench.isolation.garbage import RARELY
+from trnbench.isolation.exit import end
 from trnbench.isolation.interrupt import Interrupted
 from trnbench.isolation.output import data_apart
 
@@ -21,8 +19,22 @@ INTERRUPTED = 130
 
 def main() -> NoReturn:
     """The `trnbench` command."""
-    gc.set_threshold(*RARELY)
+    _fill_closed_streams()
     guarded(_command)
+
+
+def _fill_closed_streams() -> None:
+    """Takes the descriptors 0 to 2 that the caller closed (`>&-`), so that no file of ours becomes one.
+
+    What is written to such a stdout fails with EBADF, as it would without this.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDONLY)  # the lowest that is free
+            if number == 1:
+                sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115  for the whole process
 
 
 def guarded(command: Callable[[], object]) -> NoReturn:
@@ -35,22 +47,21 @@ def guarded(command: Callable[[], object]) -> NoReturn:
     if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
         numbers.append(signal.SIGHUP)
     code = INTERRUPTED
-    ending.commanded()
     try:
         for number in numbers:
             signal.signal(number, _interrupt)
         data_apart()
         command()
         code = 0
-    except SystemExit as end:
-        code = end.code if isinstance(end.code, int) else INTERRUPTED
+    except SystemExit as asked:
+        code = asked.code if isinstance(asked.code, int) else INTERRUPTED
     except KeyboardInterrupt:  # before there was anybody to say so, or while somebody did
         with suppress(OSError):
             os.write(2, b"\ninterrupted\n")
     # From here on the outcome stands: a signal may hasten the end, no more.
     for number in numbers:
         signal.signal(number, _hasten)
-    ending.end(code)
+    end(code)
 
 
 def _command() -> None:

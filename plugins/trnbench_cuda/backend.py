@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from trnbench import (
     Case,
@@ -16,10 +21,87 @@ from trnbench import (
     torch_version,
 )
 from trnbench_cuda import smi
-from trnbench_cuda.identify import Match, identify
+from trnbench_cuda.smi import Gpu
 
 if TYPE_CHECKING:
     from trnbench import Timing
+
+
+TABLE = Path(__file__).with_name("names.toml")
+UNKNOWN = "cuda-device"
+BOARD_SIZE = 8
+
+
+class Known(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One row of names.toml."""
+
+    name: str
+    single: str
+    multiprocessors: int
+    board: str = ""
+
+
+class Match(msgspec.Struct, frozen=True, kw_only=True):
+    """`gpus` take part, in the order in which programs count them; `why` where there is none."""
+
+    instance: str = ""
+    gpus: tuple[Gpu, ...] = ()
+    known: Known | None = None
+    notes: tuple[str, ...] = ()
+    why: str = ""
+    try_: str = ""
+
+
+@cache
+def table() -> dict[str, Known]:
+    import tomllib
+
+    read = tomllib.loads(TABLE.read_text())
+    rows = (msgspec.convert(row, Known) for row in read["gpu"])
+    return {row.name: row for row in rows}
+
+
+def identify(found: Sequence[Gpu], variables: Mapping[str, str]) -> Match:
+    """`found` is every GPU of the machine, `variables` may hide some: CUDA_VISIBLE_DEVICES."""
+    gpus = visible(found, variables.get("CUDA_VISIBLE_DEVICES"))
+    if not gpus:
+        hidden = len(found) > 0
+        return Match(
+            why="CUDA_VISIBLE_DEVICES hides every GPU" if hidden else "the driver lists no GPU",
+            try_="unset CUDA_VISIBLE_DEVICES" if hidden else "nvidia-smi",
+        )
+    first = gpus[0]
+    row = table().get(first.name)
+    if row is None:
+        note = f"unknown GPU {first.name!r}: measured, no peak"
+        return Match(instance=UNKNOWN, gpus=gpus[:1], notes=(note,))
+    if first.sliced:
+        note = f"{first.name} with MIG on: a slice of it is no documented system: measured, no peak"
+        return Match(instance=UNKNOWN, gpus=gpus[:1], notes=(note,))
+    alike = all(gpu.name == first.name and not gpu.sliced for gpu in gpus)
+    if alike and len(gpus) == BOARD_SIZE and row.board:
+        return Match(instance=row.board, gpus=tuple(gpus), known=row)
+    notes: tuple[str, ...] = ()
+    if len(gpus) > 1:
+        notes = (f"{len(gpus)} GPUs here make no documented system: the first one is measured",)
+    return Match(instance=row.single, gpus=gpus[:1], known=row, notes=notes)
+
+
+def visible(found: Sequence[Gpu], asked: str | None) -> tuple[Gpu, ...]:
+    """As CUDA reads the variable: indices or beginnings of UUIDs, in that order, up to the first unknown."""
+    if asked is None:
+        return tuple(found)
+    chosen: list[Gpu] = []
+    for word in (each.strip() for each in asked.split(",")):
+        match = next((gpu for gpu in found if _named(gpu, word)), None)
+        if match is None:
+            break
+        chosen.append(match)
+    return tuple(chosen)
+
+
+def _named(gpu: Gpu, word: str) -> bool:
+    return word == str(gpu.index) or (word.startswith("GPU-") and gpu.uuid.startswith(word))
 
 
 WITH_CUDA = "a build of torch with CUDA: https://pytorch.org/get-started/locally  (several GB)"
@@ -68,9 +150,9 @@ class CudaBackend:
     def unsupported(self, case: Case, system: System) -> str:
         from trnbench import torch_refuses
 
-        found = self._found()
-        if system.instance.name != found.instance:
-            here = found.instance or "no GPU"
+        match = self._found()
+        if system.instance.name != match.instance:
+            here = match.instance or "no GPU"
             return f"this machine is {here}; a measured run is of the machine in front of you"
         if why := torch_refuses(case):
             return why
@@ -103,7 +185,7 @@ class CudaBackend:
         precision = set_cuda_precision(torch, case.key.dtype, dict(os.environ))
         count = 1 if case.key.scope.rank <= Scope.DEVICE.rank else len(match.gpus)
         devices = [CudaDevice(index) for index in range(count)]
-        sampler = smi.Sampler([each.index for each in match.gpus[:count]])
+        sampler = smi.Sampler([gpu.index for gpu in match.gpus[:count]])
         try:
             carrier = CudaCarrier(
                 devices,
@@ -174,7 +256,7 @@ def _torch() -> Any:
 
 
 def _witness(sampler: smi.Sampler) -> Any:
-    from trnbench_cuda.witness import witness
+    from trnbench_cuda.smi import witness
 
     return witness(sampler.stop())
 

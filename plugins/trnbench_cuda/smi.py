@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import IO, TYPE_CHECKING
 
 import msgspec
 
-from trnbench import TrnbenchError
+from trnbench import TrnbenchError, Witness, show
 
 if TYPE_CHECKING:
     import subprocess
@@ -159,9 +159,9 @@ class Sampler:
         if self._out.closed:
             return ()
         self._out.seek(0)
-        found = read_samples(self._out.read())
+        samples = read_samples(self._out.read())
         self._out.close()
-        return found
+        return samples
 
 
 def reasons_column() -> str:
@@ -193,10 +193,10 @@ def _run(arguments: list[str]) -> list[str]:
             try_="dmesg | grep -i -e xid -e nvrm",
         ) from None
     if done.returncode:
-        said = (done.stdout + done.stderr).strip().splitlines()
+        lines = (done.stdout + done.stderr).strip().splitlines()
         raise TrnbenchError(
             f"{NAME} ended with exit code {done.returncode}",
-            cause=said[0] if said else "it says nothing",
+            cause=lines[0] if lines else "it says nothing",
             try_=NAME,
         )
     return [line for line in done.stdout.splitlines() if line.strip()]
@@ -222,3 +222,66 @@ def _unreadable(line: str) -> TrnbenchError:
         cause="another version, or a message between the lines",
         try_=f"{NAME} --query-gpu={','.join(LISTED)} {FORMAT}",
     )
+
+
+CAPPED_SHARE = 0.05
+"""Of the samples under load from which on a cap of the power is worth a word."""
+
+
+def witness(samples: Iterable[Sample]) -> Witness:
+    """Slowed down by heat or by its supply: suspect. Held down by power or by a setting: said."""
+    sampled = tuple(samples)
+    busy = [sample for sample in sampled if sample.reasons is None or not sample.reasons & IDLE]
+    if not busy:
+        return Witness(
+            notes=("clocks and power were not seen: nvidia-smi gave no sample while the GPU was at work",)
+        )
+    counters = _counters(busy)
+    reasons = [sample.reasons for sample in busy if sample.reasons is not None]
+    doubts = tuple(
+        f"{_share(reasons, bit)} while it was measured: {words} (nvidia-smi, clocks event reasons)"
+        for bit, words in SLOWED.items()
+        if any(mask & bit for mask in reasons)
+    )
+    notes = []
+    if reasons and sum(bool(mask & POWER_CAP) for mask in reasons) > CAPPED_SHARE * len(reasons):
+        clock = counters.get("sm_clock_hz")
+        at = f", at a clock of {show(clock, 'Hz')}" if clock else ""
+        notes.append(f"held down by its power limit in {_share(reasons, POWER_CAP)}{at}")
+    if any(mask & SETTING for mask in reasons):
+        notes.append("its clock is limited by a setting (nvidia-smi -q -d CLOCK)")
+    limits = {
+        (sample.limit_w, sample.usual_limit_w) for sample in busy if sample.limit_w and sample.usual_limit_w
+    }
+    notes += [
+        f"its power limit is {limit:g} W, {usual:g} W as it was delivered"
+        for limit, usual in sorted(limits)
+        if limit is not None and usual is not None and limit < usual
+    ]
+    return Witness(
+        counters=counters,
+        notes=tuple(notes),
+        doubts=doubts,
+        detail={"gpu_samples": len(sampled), "gpu_samples_under_load": len(busy)},
+    )
+
+
+def _counters(busy: list[Sample]) -> dict[str, float]:
+    from statistics import median  # brings fractions and random, for a GPU that measured
+
+    columns = {
+        "sm_clock_hz": [sample.clock_hz for sample in busy],
+        "temperature_c": [sample.temperature_c for sample in busy],
+        "power_w": [sample.power_w for sample in busy],
+        "power_limit_w": [sample.limit_w for sample in busy],
+    }
+    return {
+        name: median(values)
+        for name, cells in columns.items()
+        if (values := [sample for sample in cells if sample is not None])
+    }
+
+
+def _share(masks: list[int], bit: int) -> str:
+    count = sum(bool(mask & bit) for mask in masks)
+    return f"{count} of {len(masks)} samples"

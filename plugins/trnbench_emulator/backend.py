@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+import shlex
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
 from trnbench.backend import Detection, Observation
+from trnbench.distribution import versions
 from trnbench.errors import KernelError
-from trnbench.facts.scope import Scope
+from trnbench.facts.fact import Scope
 from trnbench.generation import System
-from trnbench.installed import versions
-from trnbench.kernels.case import Case
-from trnbench.kernels.spread import Spread
-from trnbench.lazy import resolve
-from trnbench.results.evidence import Evidence, Grade
-from trnbench.results.measurement import Part
+from trnbench.kernels.kernel import Case
+from trnbench.kernels.work import Spread
+from trnbench.reference import resolve
+from trnbench.results.measurement import Evidence, Grade, Part
 from trnbench_emulator.clock import TICKS_PER_SECOND, seconds, ticks_up
 
 if TYPE_CHECKING:
@@ -24,12 +24,13 @@ if TYPE_CHECKING:
     from trnbench_emulator.fabric.cases import FabricModel
 
 MODEL = "trnbench schedule + flows"
-MODEL_VERSION = "9"
+MODEL_VERSION = "10"
 # History: 1 engine sums and closed forms; 2 collectives as flows on links; 3 kernels scheduled; 4 transfers
 # by engine, path and descriptor, one fixed time of instructions, loads and stores apart; 5 banks of PSUM;
 # 6 triggers in the queues of engines, semaphores; 7 zeros in PSUM overwritten, boxes of device memory in
 # every dimension, latency of transfers and not of descriptors, Beta 1's copies by hardware, launches;
-# 8 tiles of Beta 1 wait for a place in SBUF and PSUM; 9 Vector and Scalar read products of Beta 1 in PSUM.
+# 8 tiles of Beta 1 wait for a place in SBUF and PSUM; 9 Vector and Scalar read products of Beta 1 in PSUM;
+# 10 GpSimd starts transfers whose address is known at run time alone, and writes a gather's descriptors.
 
 SCHEDULED = "instruction by instruction: queues, operands, buffers, DMA engines; costs as documented"
 LINKS = "flows on the documented links, max-min fair; starts and efficiencies fitted to published points"
@@ -68,8 +69,8 @@ class EmulatedBackend:
     def unsupported(self, case: Case, system: System) -> str:
         kinds = case.kernel.implementations
         if not system.costs:
-            what = "a transfer" if case.kernel.spread.linked else "a core"
-            return f"{system.generation.name} has no cost table, so no time follows for {what}"
+            subject = "a transfer" if case.kernel.spread.linked else "a core"
+            return f"{system.generation.name} has no cost table, so no time follows for {subject}"
         if (model := _model(case)) is not None:
             return model.unsupported(case, system)
         if "collective" in kinds or case.kernel.spread.linked:
@@ -103,9 +104,10 @@ class EmulatedBackend:
             ) from error
         if timed.formula:
             return _derived(timed)
-        made = _observation(timed, SCHEDULED)
+        observation = _observation(timed, SCHEDULED)
         return msgspec.structs.replace(
-            made, detail={**made.detail, "command": f"{_command(case)} --trace {case.key.kernel}.json"}
+            observation,
+            detail={**observation.detail, "command": f"{_command(case)} --trace {case.key.kernel}.json"},
         )
 
     def __getstate__(self) -> dict[str, Any]:
@@ -127,8 +129,6 @@ class EmulatedBackend:
 
 def _command(case: Case) -> str:
     """What runs the same kernel alone at the same point."""
-    import shlex
-
     words = ["trnbench", "nki", "run", case.key.kernel, "-i", case.key.instance]
     for name, value in case.key.point.items():
         words += ["--arg", f"{name}={value}"]
@@ -173,7 +173,7 @@ def _observation(seen: Any, reach: str) -> Observation:
         samples=(time_s,),
         clock="model",
         stop_reason="deterministic model",
-        parts=tuple(Part(name=each.name, seconds=seconds(ticks_up(each.seconds))) for each in seen.parts),
+        parts=tuple(Part(name=part.name, seconds=seconds(ticks_up(part.seconds))) for part in seen.parts),
         bound=seen.bound,
         implementation=seen.implementation,
         counters=dict(seen.counters),

@@ -43,8 +43,8 @@ class Switch(msgspec.Struct, frozen=True, kw_only=True):
 
 
 SWITCHES: dict[str, Switch] = {
-    each.name: each
-    for each in (
+    switch.name: switch
+    for switch in (
         Switch(
             name="residence",
             assumed="what was loaded and is still in SBUF is not loaded again, unless the kernel wrote to it",
@@ -129,11 +129,11 @@ class Assumptions(msgspec.Struct, frozen=True):
 
     def toggled(self, name: str) -> Assumptions:
         """With this one the other way round."""
-        return Assumptions(tuple(each for each in SWITCHES if (each in self.off) != (each == name)))
+        return Assumptions(tuple(switch for switch in SWITCHES if (switch in self.off) != (switch == name)))
 
     def __str__(self) -> str:
         """ "no-hoisting, no-residence", "" where nothing is switched off."""
-        return ", ".join(SWITCHES[each].negation for each in self.off)
+        return ", ".join(SWITCHES[switch].negation for switch in self.off)
 
 
 AS_SHIPPED = Assumptions()
@@ -145,45 +145,45 @@ def assumptions(words: str | Iterable[str]) -> Assumptions:
 
     Raises `UnknownName` that lists the names there are, and `UsageError` for one both ways.
     """
-    given = [words] if isinstance(words, str) else list(words)
-    said: dict[str, bool] = {}
-    for word in (each.strip() for text in given for each in text.split(",")):
+    texts = [words] if isinstance(words, str) else list(words)
+    answers: dict[str, bool] = {}
+    for word in (switch.strip() for text in texts for switch in text.split(",")):
         name = word.removeprefix(NEGATION)
         if name not in SWITCHES:
-            known = ", ".join(each.negation for each in SWITCHES.values())
-            raise UnknownName("assumption", word, _both_ways(), try_=f"one of {known}")
+            switch_names = ", ".join(switch.negation for switch in SWITCHES.values())
+            raise UnknownName("assumption", word, _both_ways(), try_=f"one of {switch_names}")
         on = name == word
-        if said.setdefault(name, on) is not on:
+        if answers.setdefault(name, on) is not on:
             raise UsageError(
                 f"{name} is assumed and not assumed",
                 cause=f"both {name} and {NEGATION}{name} are given",
                 try_="keep one of them",
             )
-    return Assumptions(tuple(name for name in SWITCHES if not said.get(name, True)))
+    return Assumptions(tuple(name for name in SWITCHES if not answers.get(name, True)))
 
 
 def _both_ways() -> list[str]:
-    return [name for each in SWITCHES.values() for name in (each.name, each.negation)]
+    return [name for switch in SWITCHES.values() for name in (switch.name, switch.negation)]
 
 
 def meaningful(beta1: bool) -> tuple[str, ...]:
     """Names that mean something for a kernel of Beta 1, or of today's interface."""
-    return tuple(name for name, each in SWITCHES.items() if beta1 or each.interface is Interface.EVERY)
+    return tuple(name for name, switch in SWITCHES.items() if beta1 or switch.interface is Interface.EVERY)
 
 
 def negations(assumed: Assumptions, *, beta1: bool) -> tuple[str, ...]:
     """ "no-hoisting" for each that is switched off and means something for such a kernel."""
-    known = meaningful(beta1)
-    return tuple(SWITCHES[name].negation for name in assumed.off if name in known)
+    names = meaningful(beta1)
+    return tuple(SWITCHES[name].negation for name in assumed.off if name in names)
 
 
 def check_meaningful(assumed: Assumptions, kernel: str, *, beta1: bool) -> None:
     """Raises `UsageError` where something is switched off that is never done to such a kernel."""
-    known = meaningful(beta1)
-    idle = [SWITCHES[name].negation for name in assumed.off if name not in known]
+    names = meaningful(beta1)
+    idle = [SWITCHES[name].negation for name in assumed.off if name not in names]
     if idle:
         raise UsageError(
             f"{', '.join(idle)} has no meaning for {kernel}",
             cause="it is about kernels of Beta 1 (neuronxcc.nki), and this one is of today's NKI",
-            try_="leave it out, or one of " + ", ".join(SWITCHES[name].negation for name in known),
+            try_="leave it out, or one of " + ", ".join(SWITCHES[name].negation for name in names),
         )

@@ -25,8 +25,8 @@ def trnbench_traces() -> Iterator[Trace]:
     """Of its own cases."""
     yield Trace(
         name="emulated",
-        timeline="trnbench_emulator.stored.case_trace:case_trace",
-        assumptions="trnbench_emulator.stored.assumption_ends:assumption_ends",
+        timeline="trnbench_emulator.stored_case:case_trace",
+        assumptions="trnbench_emulator.stored_case:assumption_ends",
     )
 
 

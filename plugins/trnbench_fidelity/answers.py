@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from trnbench.errors import BadInput
-from trnbench.results.fidelity import Comparison, Fidelity, Use
-from trnbench.results.own_product import OwnProduct
+from trnbench.results.fidelity import Comparison, Fidelity, OwnProduct, Use
 from trnbench.store.answers import Answers, answers_of, changed, files_of
 from trnbench_fidelity.bench import Bench, fits_of
 from trnbench_fidelity.inputs import lineage
@@ -40,12 +39,13 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True,
     emulated: float | None = None
     e_cross: float | msgspec.UnsetType | None = msgspec.UNSET
     how: str = ""
+    active: dict[str, float] = {}
 
 
 def kept_row(each: Comparison) -> Row:
     """What is kept of a comparison."""
     crossed = msgspec.UNSET if each.e_cross == each.e else each.e_cross
-    return Row(use=each.use, emulated=each.emulated, e_cross=crossed, how=each.how)
+    return Row(use=each.use, emulated=each.emulated, e_cross=crossed, how=each.how, active=each.active)
 
 
 def comparison_of(
@@ -55,6 +55,7 @@ def comparison_of(
     whole = compared(point, row.use, row.emulated, how=row.how, fitted=fitted)
     return msgspec.structs.replace(
         whole,
+        active=row.active,
         e_cross=whole.e if row.e_cross is msgspec.UNSET else row.e_cross,
         span=span_of(point, points) if row.use is Use.CONTRADICTED else None,
     )
@@ -116,7 +117,7 @@ def shipped_products(registry: Registry, generation: str) -> tuple[tuple[OwnProd
     why = outdated(registry, answers)
     if why:
         return (), why
-    from trnbench_fidelity.same import products_with
+    from trnbench_fidelity.own_products import products_with
 
     return products_with(registry, generation, rates), ""
 

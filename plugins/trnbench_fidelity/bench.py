@@ -16,13 +16,13 @@ from trnbench_fidelity.prediction import NotEmulated
 
 if TYPE_CHECKING:
     from trnbench.backend import Backend, Observation
-    from trnbench.facts.scope import Scope
+    from trnbench.facts.fact import Scope
     from trnbench.generation import System
-    from trnbench.kernels.extent import Extent
+    from trnbench.kernels.work import Extent
     from trnbench.registry import Registry
     from trnbench_emulator.core.costs import CostTable
-    from trnbench_emulator.core.model import KernelModel
     from trnbench_emulator.core.recording import Recorder
+    from trnbench_emulator.core.timing import KernelModel
     from trnbench_fidelity.point import PublishedPoint
 
 EMULATOR = "emulated"
@@ -32,7 +32,8 @@ class Bench:
     """`kernels` is a folder of public sources, or None. `without` names a point whose own share in
     the fitted constants is taken out, where the cost file says what they are without it. `values`
     take the place of constants of [[fits]] by name. `assumptions`: what the compiler is taken to do to
-    public kernels. `recorder` keeps what kernels do, which depends on no cost: benches share one."""
+    public kernels. `assumption`: another value, in base units, of one that the facts name.
+    `recorder` keeps what kernels do, which depends on no cost: benches share one."""
 
     def __init__(
         self,
@@ -42,9 +43,10 @@ class Bench:
         without: str = "",
         values: Mapping[str, float] = MappingProxyType({}),
         assumptions: Assumptions = AS_SHIPPED,
+        assumption: tuple[str, float] | None = None,
         recorder: Recorder | None = None,
     ) -> None:
-        self.assumptions = assumptions
+        self.assumptions, self.assumption = assumptions, assumption
         self._recorder = recorder
         self.registry, self.kernels, self.without, self.values = registry, kernels, without, values
         self._refits: dict[object, Bench] = {}
@@ -52,7 +54,7 @@ class Bench:
 
     @cached_property
     def kernel_model(self) -> KernelModel:
-        from trnbench_emulator.core.model import KernelModel
+        from trnbench_emulator.core.timing import KernelModel
 
         return KernelModel(self._recorder)
 
@@ -86,6 +88,10 @@ class Bench:
                 system = msgspec.structs.replace(system, costs=refitted(system.costs, self.without))
             if self.values:
                 system = msgspec.structs.replace(system, costs=with_values(system.costs, self.values))
+            if self.assumption:
+                from trnbench_emulator.assumptions import assuming
+
+                system = assuming(system, *self.assumption)
             self._systems[name] = system
         return self._systems[name]
 
@@ -123,9 +129,8 @@ class Bench:
         Raises `NotEmulated` for a kernel that is not installed and a case the emulator refuses.
         """
         from trnbench.errors import TrnbenchError
-        from trnbench.kernels.case import Case
-        from trnbench.results.evidence import Grade
-        from trnbench.results.measurement import CaseKey
+        from trnbench.kernels.kernel import Case
+        from trnbench.results.measurement import CaseKey, Grade
 
         machine = self.system(system)
         described = self.registry.kernels.get(kernel)

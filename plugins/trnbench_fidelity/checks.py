@@ -5,21 +5,22 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Collection, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from trnbench.errors import TrnbenchError
 from trnbench.generation import Generation
-from trnbench.testing.finding import Finding
-from trnbench.testing.subject import Subject
+from trnbench.testing import Finding, Subject
+from trnbench_fidelity.baseline import load_untouched
 from trnbench_fidelity.bench import constants
 from trnbench_fidelity.load import load_published
 from trnbench_fidelity.point import PublishedPoint
 from trnbench_fidelity.prediction import NotEmulated
+from trnbench_fidelity.published import published_points
 from trnbench_fidelity.sequence import load_sequences
 from trnbench_fidelity.sources import public_rows
 from trnbench_fidelity.steps.compose import composed
 from trnbench_fidelity.steps.load import load_steps
-from trnbench_fidelity.untouched import load_untouched
 
 
 def published(subject: Subject) -> Iterator[Finding | str]:
@@ -62,7 +63,8 @@ def _lists_of_points(
         for sequence in load_sequences(published, points):
             yield sequence.name
         if generation.untouched_file is not None:
-            yield from load_untouched(generation.untouched_file, (point.id for point in points)).errors
+            for frozen in load_untouched(generation.untouched_file, (point.id for point in points)):
+                yield from frozen.errors
     except TrnbenchError as error:
         yield Finding(f"generation {generation.name}", f"{error.what}: {error.cause}", error.try_)
 
@@ -110,11 +112,14 @@ def _points(subject: Subject, generation: Generation) -> Iterator[Finding | str]
     if generation.base:
         return  # constants of a base are fitted on points of the base's own plugin
     ids = [point.id for point in points]
+    with suppress(TrnbenchError):  # another generation's file, which that one's check names
+        # A constant that every generation has may rest on a point of another one.
+        ids += [point.id for others in published_points(subject.registry).values() for point in others]
     for name, fit in constants(subject.registry.costs(generation.name)):
         for wanted in fit["points"]:
             if not fnmatch.filter(ids, wanted):
                 yield Finding(
                     f"constant {name}",
-                    f"is fitted on {wanted!r}, which is no published point of {generation.name}",
+                    f"is fitted on {wanted!r}, which is no published point",
                     f"name a point of {generation.points_file.name}",
                 )

@@ -11,7 +11,7 @@ from trnbench_fidelity.nearness.question import of_case, of_collective, of_kerne
 
 if TYPE_CHECKING:
     from trnbench.generation import System
-    from trnbench.kernels.case import Case
+    from trnbench.kernels.kernel import Case
     from trnbench.registry import Registry
     from trnbench.results.measurement import Measurement, Metric
     from trnbench.results.nearness import Nearest
@@ -21,8 +21,11 @@ if TYPE_CHECKING:
 
 
 class Published:
-    """As `trnbench.expectation.Expectations`. Points or steps are read with the first question about them;
-    those of a run's `cases` at once, so that other processes need no registry."""
+    """As `trnbench.run.expectation.Expectations`.
+
+    Points or steps are read with the first question about them; those of a run's `cases` at once, so that
+    other processes need no registry.
+    """
 
     def __init__(
         self,
@@ -71,7 +74,7 @@ class Published:
         self, question: object, system: System, *, version: str, metric: Metric | None = None
     ) -> Nearest | None:
         """Of a case, a `KernelQuestion`, a `CollectiveQuestion`, or the `Division` of a step."""
-        from trnbench.kernels.case import Case
+        from trnbench.kernels.kernel import Case
 
         case = question if isinstance(question, Case) else None
         if isinstance(question, Case | KernelQuestion | CollectiveQuestion):

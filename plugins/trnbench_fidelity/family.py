@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from trnbench.lazy import Ref
+from trnbench.reference import Ref
 
 
 class Family(msgspec.Struct, frozen=True, kw_only=True):
@@ -21,15 +21,20 @@ def _of(name: str, title: str, adapter: str = "") -> tuple[str, Family]:
     return name, Family(name=name, title=title, adapter=ref)
 
 
+LINKED = ("collective", "collective-graph", "collective-network", "point-to-point")
+"""Families whose points are about links between ranks."""
+
 FAMILIES: dict[str, Family] = dict(
     (
         _of("hbm", "HBM streams", "hbm"),
         _of("dma", "DMA transfers", "dma"),
         _of("instruction", "Instruction times", "instruction"),
-        _of("gemm", "Matrix products", "source"),
+        _of("gemm", "Matrix products", "product"),
         _of("kernel", "Other NKI kernels", "source"),
+        _of("engine", "Parts of a profile"),
         _of("collective", "Collectives inside an instance", "collective"),
         _of("collective-network", "Collectives across the network", "collective"),
+        _of("collective-graph", "Collectives in a compiled graph", "collective"),
         _of("point-to-point", "One rank to another", "collective"),
         _of("host-copy", "Copies between host and device", "host_copy"),
         _of("host", "Host, launch and limiter"),

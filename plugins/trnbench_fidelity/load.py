@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from trnbench.errors import FactError, UnitError
-from trnbench.facts.table import Place, near, read_content
+from trnbench.facts.table import Place, near, parse_toml, read_content
 from trnbench.facts.units import normalise
 from trnbench_fidelity.family import FAMILIES
-from trnbench_fidelity.grouped import opened, rows
 from trnbench_fidelity.kernel_source import kernel_source
-from trnbench_fidelity.point import Kind, PublishedPoint, Quantity, Usable
+from trnbench_fidelity.point import ENGINES, Clock, Kind, PublishedPoint, Quantity, Usable
 
 _TABLES = ("schema", "group", "sequence")  # the last is read by trnbench_fidelity.sequence
 
 _TEXTS = (
     *("id", "family", "kind", "hardware", "system", "operation", "op", "shapes", "dtype", "dtype_printed"),
     *("cores", "metric", "quantity", "printed", "unit", "unit_printed", "value_note", "source"),
-    *("how_measured", "confidence", "notes", "usable", "usable_note", "no_kernel"),
+    *("how_measured", "clock", "confidence", "notes", "usable", "usable_note", "no_kernel", "of", "engine"),
 )
 _KEYS: dict[str, type] = {
     **dict.fromkeys(_TEXTS, str),
@@ -30,7 +29,9 @@ _KEYS: dict[str, type] = {
     **dict.fromkeys(("shape", "kernel", "extra"), dict),
     **dict.fromkeys(("contradicts", "fitted", "shaped"), list),
 }
-_REQUIRED = ("id", "family", "kind", "hardware", "op", "metric", "quantity", "unit", "source", "usable")
+_REQUIRED = (
+    *("id", "family", "kind", "hardware", "op", "metric", "quantity", "unit", "source", "clock", "usable"),
+)
 _ID = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9_.-]*")
 
 
@@ -57,6 +58,7 @@ def _points(path: Path, generation: str, content: bytes) -> tuple[PublishedPoint
     if not points:
         raise place.error("no point in this file", try_="[[group]] with points = [ {id = …}, … ]")
     _check_contradictions(place, points)
+    _check_parts(place, points)
     return tuple(points.values())
 
 
@@ -66,6 +68,7 @@ def _point(where: Place, row: dict[str, Any], generation: str) -> PublishedPoint
     where.word(row, "kind", Kind)
     where.word(row, "quantity", Quantity)
     where.word(row, "usable", Usable)
+    where.word(row, "clock", Clock)
     where.word(row, "family", FAMILIES)
     if not _ID.fullmatch(row["id"]):
         raise where.error(f"{row['id']!r} is no id", try_="letters, digits, dots, dashes and underscores")
@@ -80,7 +83,7 @@ def _point(where: Place, row: dict[str, Any], generation: str) -> PublishedPoint
     where.numbers(row.get("shape", {}), "shape")
     fields = dict(row)
     fields |= {"kind": Kind(row["kind"]), "quantity": Quantity(row["quantity"])}
-    fields |= {"usable": Usable(row["usable"]), "generation": generation}
+    fields |= {"usable": Usable(row["usable"]), "clock": Clock(row["clock"]), "generation": generation}
     fields |= {key: tuple(row[key]) for key in ("contradicts", "fitted", "shaped") if key in row}
     if "kernel" in row:
         fields["kernel"] = kernel_source(where.at("kernel"), row["kernel"])
@@ -134,6 +137,8 @@ _DIMENSIONS = {
     "flops": (Quantity.FLOPS,),
     "ratio": (Quantity.SHARE,),
     "hertz": (Quantity.CLOCK,),
+    "bytes": (Quantity.BYTES,),
+    "count": (Quantity.COUNT,),
 }
 
 
@@ -168,7 +173,71 @@ def _check_contradictions(place: Place, points: Mapping[str, PublishedPoint]) ->
                 )
 
 
+def _check_parts(place: Place, points: Mapping[str, PublishedPoint]) -> None:
+    """An engine's busy time is a part of the profile of a point that is a time."""
+    for point in points.values():
+        if point.engine and not point.of:
+            raise place.error(f"point {point.id} is of an engine, but not of which profile", try_='of = "…"')
+        if point.engine and point.engine not in ENGINES:
+            raise place.error(f"point {point.id}: engine {point.engine!r}", cause=near(point.engine, ENGINES))
+        if not point.of:
+            continue
+        if point.of not in points:
+            raise place.error(
+                f"point {point.id} is of {point.of!r}, which is no point", cause=near(point.of, points)
+            )
+        if points[point.of].quantity is not Quantity.LATENCY:
+            raise place.error(f"point {point.id} is of {point.of!r}, which is no time")
+
+
 def _unanswered(place: Place, id: str, other: str, cause: str) -> FactError:
     return place.error(
         f"point {id} contradicts {other!r}", cause=cause, try_="name each of the two in the other's list"
     )
+
+
+SCHEMA = 1
+
+
+@lru_cache(maxsize=8)
+def tables_of(path: Path, content: bytes) -> Mapping[str, Any]:
+    """The tables in the content of `path`, only to be looked at: all who ask in a process get the same ones.
+
+    Raises `BadInput` for what is no TOML.
+    """
+    return parse_toml(path, content)
+
+
+def opened(path: Path, content: bytes, tables: Sequence[str]) -> tuple[Place, Mapping[str, Any]]:
+    """The tables in a file's content, none but `tables`. Raises `BadInput` and `FactError` with its place."""
+    document = tables_of(path, content)
+    place = Place(path)
+    for key in document:
+        if key not in tables:
+            raise place.error(f"unknown key {key!r}", cause=near(key, tables))
+    if document.get("schema") != SCHEMA:
+        raise place.error(
+            f"schema is {document.get('schema')!r}", cause="this trnbench reads schema 1", try_="schema = 1"
+        )
+    return place, document
+
+
+def rows(
+    place: Place, document: Mapping[str, Any], *, together: Sequence[str] = ()
+) -> Iterator[tuple[Place, dict[str, Any]]]:
+    """Each point with what its group shares; of the tables named in `together` the keys are put together."""
+    for where, group in place.tables(document, "group"):
+        shared = {key: value for key, value in group.items() if key != "points"}
+        points = group.get("points")
+        if not isinstance(points, list) or not points:
+            raise where.error("a group without a list of points", try_="points = [ {id = …, …}, … ]")
+        for number, row in enumerate(points, 1):
+            entry = where.at(f"point {number}")
+            table = entry.table(row)
+            if isinstance(table.get("id"), str) and table["id"]:
+                entry = where.at(f"point {table['id']}")
+            both = {**shared, **table}
+            for key in together:
+                if isinstance(shared.get(key), dict) and isinstance(table.get(key), dict):
+                    both[key] = {**shared[key], **table[key]}
+            yield entry, both

@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 import msgspec
 
+from trnbench_fidelity.family import LINKED
 from trnbench_fidelity.kernel_source import KernelSource
 
 ShapeValue: TypeAlias = int | float | str | list[int]
@@ -31,6 +32,26 @@ class Usable(str, Enum):
         return self.value
 
 
+class Clock(str, Enum):
+    """Between which two moments a published time lies."""
+
+    PROFILE = "profile"  # from the first event of a device's profile to the last, its start inside
+    TRACE = "trace"  # of single instructions, transfers or engines inside such a profile
+    DEVICE = "device"  # from the start of a launched program to its end, by the device
+    HOST = "host"  # a call of the host, its launch inside
+    QUEUED = "queued"  # the host's, over calls that queue: launches pass while the device works
+    TOOL = "tool"  # a benchmark of collectives has one of its own
+    NONE = "none"  # nothing is timed: a document, a counter, bytes
+    UNSTATED = "unstated"  # the source does not say
+
+    def __str__(self) -> str:
+        return self.value
+
+
+ENGINES = ("tensor", "vector", "scalar", "gpsimd", "dma")
+"""Whose busy times profiles print."""
+
+
 class Quantity(str, Enum):
     """What is measured; the base unit follows from it."""
 
@@ -41,6 +62,8 @@ class Quantity(str, Enum):
     SHARE = "share"
     RATE = "rate_per_s"
     CLOCK = "clock_hz"
+    BYTES = "bytes"
+    COUNT = "count"
 
     def __str__(self) -> str:
         return self.value
@@ -62,6 +85,8 @@ _UNITS = {
     Quantity.SHARE: "1",
     Quantity.RATE: "1/s",
     Quantity.CLOCK: "Hz",
+    Quantity.BYTES: "B",
+    Quantity.COUNT: "1",
 }
 
 
@@ -72,7 +97,8 @@ class PublishedPoint(msgspec.Struct, frozen=True, kw_only=True):
     `dtype`, `quantity` are the same things read ("" and {} where that is impossible). `low` and
     `high` are the range a source prints beside the value. `fitted` names constants outside [[fits]]
     that were read from this point, `shaped` rules of the model that were chosen by looking at it.
-    `extra` are further figures of the same measurement.
+    `extra` are further figures of the same measurement. `of`: the point whose profile this one is a part of;
+    `engine`: whose busy time it then is.
     """
 
     id: str
@@ -100,6 +126,9 @@ class PublishedPoint(msgspec.Struct, frozen=True, kw_only=True):
     high: float | None = None
     value_note: str = ""
     how_measured: str = ""
+    clock: Clock = Clock.UNSTATED
+    of: str = ""
+    engine: str = ""
     confidence: str = ""
     notes: str = ""
     usable_note: str = ""
@@ -114,3 +143,29 @@ class PublishedPoint(msgspec.Struct, frozen=True, kw_only=True):
         """An entry of the shape as a whole number, None where it is not stated."""
         found = self.shape.get(name)
         return found if isinstance(found, int) else None
+
+
+def vote(point: PublishedPoint) -> str:
+    """The kernel, instruction, stream or collective that a point is about; points of one share a vote.
+
+    A kernel is the function of a file, whatever its arguments; an instruction is an instruction and the
+    memory of its operand; a stream its direction and its cores; a collective its ranks, its instances and
+    its source.
+    """
+    number = point.number
+    if point.usable is Usable.SOURCE and point.kernel is not None:
+        parts = [point.kernel.file, point.kernel.function]
+    elif point.family == "instruction":
+        parts = [point.operation.removesuffix(" interval")]
+    elif point.family == "hbm":
+        parts = [point.operation, f"{number('cores') or 1} cores"]
+    elif point.family in LINKED:
+        parts = [
+            point.operation,
+            f"{number('ranks') or 2} ranks",
+            f"{number('nodes') or 1} instances",
+            point.source,
+        ]
+    else:
+        parts = [point.operation or point.op]
+    return " / ".join([point.generation, point.family, *parts])

@@ -6,10 +6,14 @@ import msgspec
 
 
 class Prediction(msgspec.Struct, frozen=True, kw_only=True):
-    """`value` in the base unit of the point's quantity; `how` says what was emulated, for people."""
+    """`value` in the base unit of the point's quantity; `how` says what was emulated, for people.
+
+    `active`: of a profile, seconds in which each engine has an instruction under way.
+    """
 
     value: float
     how: str
+    active: dict[str, float] = {}
 
 
 class NotEmulated(Exception):

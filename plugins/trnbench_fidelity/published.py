@@ -10,16 +10,13 @@ from trnbench.errors import FactError
 from trnbench.registry.files import Files
 from trnbench.results.fidelity import Comparison, Honesty, Use
 from trnbench_fidelity.load import load_published
-from trnbench_fidelity.point import PublishedPoint
+from trnbench_fidelity.point import PublishedPoint, vote
 from trnbench_fidelity.statistics import time_error
-from trnbench_fidelity.vote import vote
 
 if TYPE_CHECKING:
     from trnbench.registry import Registry
 
-_READERS = tuple(
-    f"trnbench_fidelity.{name}" for name in ("load", "grouped", "point", "kernel_source", "family")
-)
+_READERS = tuple(f"trnbench_fidelity.{name}" for name in ("load", "point", "kernel_source", "family"))
 
 Published = Mapping[str, tuple[PublishedPoint, ...]]
 """Generation → its points."""

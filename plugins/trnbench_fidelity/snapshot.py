@@ -17,18 +17,15 @@ from trnbench.errors import TrnbenchError
 from trnbench.results.fidelity import Fidelity
 from trnbench.store.cache import Cache
 from trnbench_fidelity.bench import EMULATOR
-from trnbench_fidelity.family import FAMILIES
+from trnbench_fidelity.family import FAMILIES, LINKED
 from trnbench_fidelity.inputs import inputs_of
-from trnbench_fidelity.remembered import remembered
+from trnbench_fidelity.validation_cache import cached_validation
 
 if TYPE_CHECKING:
     from trnbench.registry import Registry
 
 _TIME_THEM = "Type: trnbench validate --same --generation"
 """Times our own products anew; `.ci/renew answers` of a checkout ships them anew."""
-
-LINKED = ("collective", "collective-network", "point-to-point")
-"""Families whose points are about links; emulating them takes most of the time."""
 
 
 def fidelity_of(
@@ -58,7 +55,7 @@ def fidelity_of(
         if key not in _KNOWN:
             _KNOWN.clear()
             _KNOWN[key] = _kept(
-                remembered(
+                cached_validation(
                     registry, cache, generations=brought, families=families, with_same=False, shipped=True
                 )
             )

@@ -15,10 +15,10 @@ from trnbench.results.fidelity import Comparison, Fidelity, PublicKernels, Use
 from trnbench.store.answers import answers_of
 from trnbench_fidelity.answers import Row, comparison_of, kept_row
 from trnbench_fidelity.bench import fits_of
-from trnbench_fidelity.coverage import coverage
 from trnbench_fidelity.point import Usable
 from trnbench_fidelity.published import compared, published_points
 from trnbench_fidelity.statistics import row_of, uses_of
+from trnbench_fidelity.summary import coverage
 from trnbench_fidelity.tables import HEADS, cells, folded, grid
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ CHECKOUTS = "sources.toml"
 
 BEGIN = "<!-- sources: begin (trnbench validate --sources --kernels FOLDER --format md) -->"
 END = "<!-- sources: end -->"
-"""Between these two lines docs/fidelity.md has what `markdown` makes of `kept`."""
+"""Between these two lines docs/errors.md has what `markdown` makes of `kept`."""
 
 
 class Checkout(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -42,10 +42,12 @@ def counted_error(point: Comparison) -> float | None:
     return min(ends, key=abs)
 
 
-def of_votes(found: Iterable[tuple[str, str, float]], *, spans: bool = True) -> Errors | None:
+def of_votes(
+    found: Iterable[tuple[str, str, float]], *, spans: bool = True, raw: Mapping[str, float] | None = None
+) -> Errors | None:
     """Of (vote, id, e): None where there is none. A row that is there twice counts once; p90 as in
     `results.statistics.quantile`; intervals by bootstrap, the same for the same votes; none without
-    `spans`."""
+    `spans`. `raw`: id → e against what the point itself prints, where that is another."""
     rows = sorted(set(found))
     if not rows:
         return None
@@ -55,6 +57,8 @@ def of_votes(found: Iterable[tuple[str, str, float]], *, spans: bool = True) -> 
     sizes = [sum(map(abs, each)) / len(each) for each in votes.values()]
     _, worst_id, worst = max(rows, key=lambda row: (abs(row[2]), row[1]))
     few = len(sizes) < FEWEST
+    printed = {id: (raw or {}).get(id, e) for _, id, e in rows}
+    worst_raw_id = max(printed, key=lambda id: (abs(printed[id]), id))
     return Errors(
         votes=len(sizes),
         points=len(rows),
@@ -65,6 +69,9 @@ def of_votes(found: Iterable[tuple[str, str, float]], *, spans: bool = True) -> 
         median_span=_span(sizes, 0.5) if spans and not few else None,
         p90=None if few else quantile(sizes, 0.9),
         p90_span=_span(sizes, 0.9) if spans and not few else None,
+        p90_rows=quantile([abs(e) for _, _, e in rows], 0.9) if len(rows) >= FEWEST else None,
+        worst_raw=abs(printed[worst_raw_id]),
+        worst_raw_id=worst_raw_id,
         listed={id: e for _, id, e in sorted(rows, key=lambda row: row[1])} if few else {},
     )
 
@@ -81,12 +88,13 @@ def _span(sizes: Sequence[float], q: float) -> Span:
 
 def errors_of(points: Iterable[Comparison], honesty: Honesty | None = None) -> Errors | None:
     """Of the counted points, of one honesty unless None."""
-    rows = []
+    rows, raw = [], {}
     for each in points:
         e = counted_error(each)
-        if each.counted and e is not None and honesty in (None, each.honesty):
+        if each.counted and e is not None and each.e is not None and honesty in (None, each.honesty):
             rows.append((each.vote, each.id, e))
-    return of_votes(rows)
+            raw[each.id] = each.e
+    return of_votes(rows, raw=raw)
 
 
 def crossed(points: Iterable[Comparison]) -> Errors | None:

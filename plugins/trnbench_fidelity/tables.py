@@ -1,4 +1,4 @@
-"""The fidelity tables as rows, and as the Markdown that docs/fidelity.md and README show."""
+"""The fidelity tables as rows, and as the Markdown that docs/errors.md and README show."""
 
 from __future__ import annotations
 
@@ -6,21 +6,19 @@ from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
 from trnbench.errors import BadInput
-from trnbench.results.error_text import NOTHING, factor_text, signed_text, size_text
+from trnbench.results.expectation import NOTHING, factor_text, signed_text, size_text
 from trnbench.results.fidelity import Bounds, Errors, FamilyFidelity, Span, Use
 
 Row: TypeAlias = dict[str, Any]
 
 BEGIN = "<!-- fidelity: begin (trnbench validate --format md) -->"
 END = "<!-- fidelity: end -->"
-"""Between these two lines docs/fidelity.md has what `told.markdown` returns; a test compares them."""
+"""Between these two lines docs/errors.md has what `told.markdown` returns; a test compares them."""
 
 
 TRUST_BEGIN = "<!-- trust: begin (.ci/renew answers) -->"
 TRUST_END = "<!-- trust: end -->"
 """Between these two lines README has what `brief` returns."""
-BRIEF = 8
-"""Rows of it, those with most votes."""
 
 
 def family_row(family: FamilyFidelity) -> Row:
@@ -50,8 +48,11 @@ def _errors(found: Errors | None, prefix: str) -> Row:
         row[f"{prefix}{name}"] = getattr(found, name) if found else None
         row[f"{prefix}{name}_low"] = span.low if span else None
         row[f"{prefix}{name}_high"] = span.high if span else None
+    row[f"{prefix}p90_rows"] = found.p90_rows if found else None
     row[f"{prefix}worst"] = found.worst if found else None
     row[f"{prefix}worst_point"] = found.worst_id if found else ""
+    row[f"{prefix}worst_raw"] = found.worst_raw if found else None
+    row[f"{prefix}worst_raw_point"] = found.worst_raw_id if found else ""
     row[f"{prefix}bias"] = found.bias if found else None
     return row
 
@@ -90,26 +91,29 @@ def bounds_text(bounds: Bounds | None) -> str:
 
 
 HEADS = (
-    *("family", "generation", "kernels, points", "median", "p90", "bias"),
-    *("fitted", "cross-validated", "shaped", "untouched", "bounds", "worst"),
+    *("family", "generation", "kernels, points", "median", "p90", "p90 by rows", "bias"),
+    *("fitted", "cross-validated", "shaped", "untouched", "bounds", "worst", "worst, raw"),
 )
 
 
 def cells(family: FamilyFidelity) -> tuple[str, ...]:
     """One row under `HEADS`, as people read it."""
     errors = family.errors
-    middle, worst = ("0", NOTHING, NOTHING, NOTHING), NOTHING
+    middle, worst, raw = ("0", *[NOTHING] * 4), NOTHING, NOTHING
     if errors:
         middle = (
             count_text(errors),
             with_span(errors.median, errors.median_span),
             with_span(errors.p90, errors.p90_span),
+            NOTHING if errors.p90_rows is None else size_text(errors.p90_rows),
             signed_text(errors.bias),
         )
         worst = f"{size_text(errors.worst)} ({errors.worst_id})"
+        if errors.worst_raw is not None and errors.worst_raw > errors.worst:
+            raw = f"{size_text(errors.worst_raw)} ({errors.worst_raw_id})"
     parts = (family.fitted, family.cross_validated, family.shaped, family.untouched)
     bounds = bounds_text(family.bounds)
-    return (family.title, family.generation, *middle, *map(short, parts), bounds, worst)
+    return (family.title, family.generation, *middle, *map(short, parts), bounds, worst, raw)
 
 
 def shown(families: Iterable[FamilyFidelity]) -> list[FamilyFidelity]:
@@ -118,40 +122,54 @@ def shown(families: Iterable[FamilyFidelity]) -> list[FamilyFidelity]:
 
 
 def brief(families: Iterable[FamilyFidelity]) -> str:
-    """A row a family, a column a generation: the median error and how many vote, p90 where enough do.
+    """A row a family, a column a generation: the median error, p90 by votes and by rows where enough are
+    there, votes and rows, the worst row against what it prints; bounds alone where nothing else is published.
 
-    The families with most votes, at most `BRIEF`, as a Markdown table that ends with a line end.
+    The last row counts published points. A Markdown table that ends with a line end.
     """
     by_title: dict[str, dict[str, FamilyFidelity]] = {}
+    points: dict[str, int] = {}
     for each in families:
-        if each.errors:
+        points[each.generation] = points.get(each.generation, 0) + sum(each.uses.values())
+        if each.errors or each.bounds:
             by_title.setdefault(each.title, {})[each.generation] = each
-    generations = sorted({name for row in by_title.values() for name in row})
+    generations = sorted(points)
 
     def votes(title: str) -> int:
         return sum(each.errors.votes for each in by_title[title].values() if each.errors)
 
     def cell(each: FamilyFidelity | None) -> str:
-        if each is None or each.errors is None:
+        if each is None:
             return NOTHING
-        errors = each.errors
-        p90 = f", p90 {size_text(errors.p90)}" if errors.p90 is not None else ""
-        return f"{size_text(errors.median)}{p90} ({errors.votes})"
+        errors, bounds = each.errors, each.bounds
+        if errors is None:
+            return f"{bounds.count - bounds.broken} of {bounds.count} bounds hold" if bounds else NOTHING
+        p90s = [NOTHING if e is None else _bare(e) for e in (errors.p90, errors.p90_rows)]
+        p90 = f"{'/'.join(p90s)}; " if errors.p90_rows is not None else ""
+        worst = size_text(max(errors.worst, errors.worst_raw or 0.0))
+        return f"{_bare(errors.median)}; {p90}{worst} ({errors.votes}/{errors.points})"
 
     rows = [
         (title, *(cell(by_title[title].get(name)) for name in generations))
-        for title in sorted(by_title, key=lambda title: (-votes(title), title))[:BRIEF]
+        for title in sorted(by_title, key=lambda title: (-votes(title), title))
     ]
+    rows.append(("published points", *(str(points[name]) for name in generations)))
     return "\n".join(grid(("error of the time", *generations), rows, left=1)) + "\n"
+
+
+def _bare(e: float) -> str:
+    """Per cent without its sign."""
+    return size_text(e).removesuffix(" %")
 
 
 MEANS = (
     "Errors are of the time, e = ln(model / published): 15 % is a factor of 1.15 either way. Each kernel, "
     "instruction, stream or collective has one vote, |e| averaged over its points; median and p90 are of "
-    "votes, in brackets 95 % by bootstrap, bias is the median signed error, + when the model is slower than "
-    "the machine. Fitted: a constant came from the point, cross-validated: those again, constants refitted "
-    "without the point; shaped: a rule of the model was chosen by looking at it; untouched: neither "
-    "(kernels, points: median, p90)."
+    "votes, in brackets 95 % by bootstrap, p90 by rows of points, each alike; bias is the median signed "
+    "error, + when the model is slower than the machine. A point that sources contradict counts by its "
+    "distance from what they span; worst, raw: by what it prints itself. Fitted: a constant came from the "
+    "point, cross-validated: those again, constants refitted without the point; shaped: a rule of the model "
+    "was chosen by looking at it; untouched: neither (kernels, points: median, p90)."
 )
 
 

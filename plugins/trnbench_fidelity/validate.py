@@ -10,19 +10,21 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from trnbench.errors import TrnbenchError
-from trnbench.lazy import resolve
+from trnbench.reference import resolve
 from trnbench.results.fidelity import Comparison, Fidelity, Honesty, Moved, Step, Use
 from trnbench_emulator.compiler import AS_SHIPPED, Assumptions
-from trnbench_fidelity import same
+from trnbench_fidelity import own_products
 from trnbench_fidelity import sources as sources_of
+from trnbench_fidelity.baseline import load_untouched, moved
 from trnbench_fidelity.bench import Bench, can_refit, fits_of
+from trnbench_fidelity.engines import engine_times
 from trnbench_fidelity.family import FAMILIES
+from trnbench_fidelity.order import pairs
 from trnbench_fidelity.point import Kind, PublishedPoint, Usable
 from trnbench_fidelity.prediction import NotEmulated, Prediction
 from trnbench_fidelity.published import Published, compared, error_of, published_points, span_of
-from trnbench_fidelity.sequence import load_sequences, steps
+from trnbench_fidelity.sequence import load_sequences
 from trnbench_fidelity.statistics import rows_of
-from trnbench_fidelity.untouched import load_untouched, moved
 
 if TYPE_CHECKING:
     from trnbench.registry import Registry
@@ -82,6 +84,7 @@ def validate(
         points=tuple(comparisons),
         public=sources_of.summaries(msgspec.structs.replace(answered, points=mine)),
         steps=_steps(registry, published, comparisons),
+        engines=engine_times(published, _by_id(comparisons)),
         moved=_moved(registry, published, comparisons),
         notes=(f"public kernels under the assumptions {assumptions}",) if assumptions.off else (),
     )
@@ -98,7 +101,7 @@ def _steps(registry: Registry, published: Published, rows: Iterable[Comparison])
         path = registry.generations[name].points_file
         assert path is not None
         for sequence in load_sequences(path, points):
-            found += steps(sequence, by_id)
+            found += pairs(sequence, by_id)
     return tuple(found)
 
 
@@ -107,7 +110,8 @@ def _moved(registry: Registry, published: Published, rows: Iterable[Comparison])
     found: list[Moved] = []
     for name, points in published.items():
         if path := registry.generations[name].untouched_file:
-            found += moved(load_untouched(path, (point.id for point in points)), by_id)
+            for frozen in load_untouched(path, (point.id for point in points)):
+                found += moved(frozen, by_id)
     return tuple(found)
 
 
@@ -116,7 +120,7 @@ def compare(point: PublishedPoint, bench: Bench, *, with_same: bool = True) -> l
     rows = [_compared(point, bench)]
     if with_same and point.usable is Usable.SOURCE and point.value is not None:
         try:
-            found = same.predict(point, bench)
+            found = own_products.predict(point, bench)
         except Exception:  # no kernel of ours for it, or one that fails: the row is an extra
             return rows
         rows.append(_row(point, Use.SAME_OPERATION, found))
@@ -178,4 +182,5 @@ def _row(
     if prediction is None:
         return compared(point, use, how=how, fitted=fitted)
     words = "; ".join(filter(None, (prediction.how, how)))
-    return compared(point, use, prediction.value, how=words, fitted=fitted)
+    row = compared(point, use, prediction.value, how=words, fitted=fitted)
+    return msgspec.structs.replace(row, active=prediction.active)

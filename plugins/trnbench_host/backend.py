@@ -11,8 +11,7 @@ import msgspec
 
 from trnbench import Calibration, Case, Detection, Observation, Scope, System, Timing, resolve
 from trnbench_host.book import HOST, measured, unknowns
-from trnbench_host.cpu import read_cpu
-from trnbench_host.memory import read_memory
+from trnbench_host.cpu import read_cpu, read_memory
 
 COLD_UP_TO = 0.25
 """Cold samples are taken of cases that fill at most this share of the last cache: others are cold anyway."""
@@ -41,7 +40,7 @@ class HostBackend:
 
     def environment(self) -> dict[str, Any]:
         """What results depend on; the BLAS and its threads are recorded with each case."""
-        from trnbench_host.compiled import compiler
+        from trnbench_host.compiler import compiler
 
         cpu = read_cpu()
         described: dict[str, Any] = {
@@ -76,7 +75,7 @@ class HostBackend:
         kinds = case.kernel.implementations
         if "numpy" not in kinds and "c" not in kinds:
             return f"{case.kernel.name} has no implementation for a processor (numpy or c)"
-        from trnbench_host.compiled import lacking
+        from trnbench_host.compiler import lacking
 
         return lacking() if "numpy" not in kinds else ""
 
@@ -85,8 +84,7 @@ class HostBackend:
         from random import getrandbits
 
         from trnbench import host_flush, observe
-        from trnbench_host.crewed import Place
-        from trnbench_host.threads import limit_blas, pinned, processors_for
+        from trnbench_host.threads import Place, limit_blas, pinned, processors_for
         from trnbench_host.throttle import Throttle
 
         cpu = read_cpu()

@@ -6,9 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from trnbench import Assumption, Calibration, Fact, FactBook, Provenance, Scope, Source, show
-from trnbench_host.cpu import Cpu, read_cpu
-from trnbench_host.memory import Memory, read_memory
-from trnbench_host.vector import Units, sources, units_of
+from trnbench_host.cpu import Cpu, Memory, Units, read_cpu, read_memory, sources, units_of
 
 HOST, CPU, CORE = "host", "host-cpu", "host-core"
 RANKS, RANK = "host-ranks", "host-rank"
@@ -46,12 +44,12 @@ def book(cpu: Cpu, memory: Memory | None = None) -> FactBook:
         document="how this plugin arranges ranks: plugins/trnbench_host/book.py",
         version="the one that made the run",
     )
-    known = sources()
+    documents = sources()
     used = {fact.source for fact in facts} - {MACHINE, ARRANGED}
     return FactBook(
-        sources={MACHINE: machine, ARRANGED: arranged, **{name: known[name] for name in used}},
+        sources={MACHINE: machine, ARRANGED: arranged, **{name: documents[name] for name in used}},
         facts=facts,
-        assumptions={each.id: each for each in _between_ranks()},
+        assumptions={rank.id: rank for rank in _between_ranks()},
     )
 
 
@@ -79,7 +77,7 @@ def unknowns(cpu: Cpu, memory: Memory | None = None) -> tuple[str, ...]:
 
 def measured(system_book: FactBook, cpu: Cpu) -> Calibration:
     """Peaks that `system_book` lacks, measured now."""
-    from trnbench_host.reached import reached
+    from trnbench_host.probe import reached
 
     have = {fact.metric for fact in system_book.facts if fact.value}
     return reached(cpu, flops="peak_flops" not in have, memory="host_memory_bandwidth" not in have)
@@ -133,8 +131,8 @@ def _ranks(cpu: Cpu) -> Iterator[Fact]:
     yield _fact(RANK, "core_count", share, "", Scope.DEVICE, f"usable cores / {RANK_COUNT} ranks", **row)
     if cpu.memory_bytes:
         words = f"{cpu.memory_bytes / 2**30:.4g}"
-        place = "/proc/meminfo, MemTotal"
-        yield _fact(RANKS, "host_memory", cpu.memory_bytes, "GiB", Scope.INSTANCE, place, printed=words)
+        locator = "/proc/meminfo, MemTotal"
+        yield _fact(RANKS, "host_memory", cpu.memory_bytes, "GiB", Scope.INSTANCE, locator, printed=words)
 
 
 def _between_ranks() -> Iterator[Assumption]:
@@ -193,9 +191,9 @@ def _caches(cpu: Cpu) -> Iterator[Fact]:
 
 
 def _core(cpu: Cpu, units: Units | None) -> Iterator[Fact]:
-    clock, told = _clock(cpu)
+    clock, cpu_words = _clock(cpu)
     if clock:
-        yield _fact(CORE, "clock", clock, "GHz", Scope.CORE, told, printed=f"{clock / 1e9:g}")
+        yield _fact(CORE, "clock", clock, "GHz", Scope.CORE, cpu_words, printed=f"{clock / 1e9:g}")
     if units is None:
         return
     how = Provenance.INFERRED if units.inferred else Provenance.DOCUMENTED
@@ -213,7 +211,7 @@ def _core(cpu: Cpu, units: Units | None) -> Iterator[Fact]:
             value,
             words[2],
             Scope.CORE,
-            f"{units.name}; clock of {told}",
+            f"{units.name}; clock of {cpu_words}",
             dtypes=(dtype,),
             printed=words[0],
             source=units.source,

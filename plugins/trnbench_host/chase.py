@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from trnbench import Point, Program
-from trnbench_host.compiled import FLAGS, compiler, library
-from trnbench_host.crewed import Place
+from trnbench_host.compiler import FLAGS, compiler, library
+from trnbench_host.threads import Place
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -18,8 +20,6 @@ LOADS = 200_000
 
 def prepare(point: Point, place: Place, rng: Generator) -> Program:
     """One cycle that visits every line once, in random order: no prefetcher follows it."""
-    import numpy as np
-
     lines = max(2, int(point["size"]) // LINE)
     order = rng.permutation(lines)
     step = LINE // WORD

@@ -1,13 +1,17 @@
-"""What the processor says of itself: /proc/cpuinfo and /sys, nothing guessed."""
+"""What the processor and the memory say of themselves: /proc, /sys and the firmware, nothing guessed."""
 
 from __future__ import annotations
 
 import os
 import re
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import msgspec
+
+from trnbench import Source
 
 PROC, SYS = Path("/proc"), Path("/sys/devices/system/cpu")
 
@@ -43,9 +47,11 @@ def read_cpu(proc: Path = PROC, sys: Path = SYS, usable: frozenset[int] | None =
     blocks = _blocks(proc / "cpuinfo")
     first = blocks[0] if blocks else {}
     usable = usable if usable is not None else frozenset(os.sched_getaffinity(0))
-    mine = [each for each in blocks if _int(each.get("processor", "-1")) in usable] or blocks
-    packages = {each.get("physical id", "0") for each in mine}
-    cores = {(each.get("physical id", "0"), each.get("core id", each.get("processor", "0"))) for each in mine}
+    mine = [block for block in blocks if _int(block.get("processor", "-1")) in usable] or blocks
+    packages = {block.get("physical id", "0") for block in mine}
+    cores = {
+        (block.get("physical id", "0"), block.get("core id", block.get("processor", "0"))) for block in mine
+    }
     flags = frozenset((first.get("flags") or first.get("Features") or "").split())
     nominal, highest, told = _clocks(sys, first, flags)
     return Cpu(
@@ -104,8 +110,8 @@ def _caches(folder: Path) -> dict[str, int]:
 
 
 def _memory(path: Path) -> int:
-    found = re.search(r"^MemTotal:\s+(\d+) kB", _text(path), re.MULTILINE)
-    return int(found[1]) * 1024 if found else 0
+    match = re.search(r"^MemTotal:\s+(\d+) kB", _text(path), re.MULTILINE)
+    return int(match[1]) * 1024 if match else 0
 
 
 def _text(path: Path) -> str:
@@ -120,3 +126,110 @@ def _int(text: str) -> int:
         return int(text, 0)
     except ValueError:
         return 0
+
+
+EDAC, DMI = Path("/sys/devices/system/edac/mc"), Path("/sys/firmware/dmi/entries")
+
+# Offsets of the SMBIOS specification (DSP0134), 7.18 Memory Device.
+_DATA_WIDTH, _SIZE, _SPEED, _CONFIGURED = 0x0A, 0x0C, 0x15, 0x20
+
+
+class Memory(msgspec.Struct, frozen=True, kw_only=True):
+    """0 where the machine does not tell."""
+
+    channels: int = 0
+    bits: int = 0  # of data, of one channel
+    transfers_per_s: float = 0.0
+
+    @property
+    def bytes_per_s(self) -> float:
+        return self.channels * self.bits / 8 * self.transfers_per_s
+
+
+def read_memory(edac: Path = EDAC, dmi: Path = DMI) -> Memory:
+    """Modules of several widths or rates are no answer: then nothing is told."""
+    rates, widths = set(), set()
+    for path in sorted(dmi.glob("17-*/raw")):
+        raw = _bytes(path)
+        if len(raw) < _SPEED + 2 or not _word(raw, _SIZE):
+            continue  # an empty slot
+        rates.add(_word(raw, _CONFIGURED) or _word(raw, _SPEED))
+        widths.add(_word(raw, _DATA_WIDTH))
+    if len(rates) != 1 or len(widths) != 1 or {0, 0xFFFF} & (rates | widths):
+        return Memory(channels=_channels(edac))
+    return Memory(channels=_channels(edac), bits=widths.pop(), transfers_per_s=rates.pop() * 1e6)
+
+
+def _channels(edac: Path) -> int:
+    """Those that hold a module."""
+    channels = set()
+    for path in edac.glob("mc*/dimm*"):
+        size, place = _bytes(path / "size").decode().strip(), _bytes(path / "dimm_location").decode()
+        channel = re.search(r"channel (\d+)", place)
+        if size.isdigit() and int(size) and channel:
+            channels.add((path.parent.name, channel[1]))
+    return len(channels)
+
+
+def _word(raw: bytes, at: int) -> int:
+    # Older firmware writes shorter records; `raw[1]` is the length of the formatted part.
+    return int.from_bytes(raw[at : at + 2], "little") if len(raw) >= at + 2 and raw[1] >= at + 2 else 0
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
+
+
+TABLE = Path(__file__).with_name("cores.toml")
+
+
+class Units(msgspec.Struct, frozen=True, kw_only=True):
+    """`units` of `bits` each; `inferred` says why the row was taken when the model does not tell."""
+
+    name: str
+    units: int
+    bits: int
+    source: str
+    locator: str
+    vendor: str = ""
+    family: int = 0
+    models: tuple[int, ...] = ()
+    has: tuple[str, ...] = ()
+    lacks: tuple[str, ...] = ()
+    cpu: str = ""
+    inferred: str = ""
+
+    def fits(self, cpu: Cpu) -> bool:
+        return (
+            (not self.vendor or cpu.vendor == self.vendor)
+            and (not self.family or cpu.family == self.family)
+            and (not self.models or cpu.model in self.models)
+            and cpu.flags.issuperset(self.has)
+            and cpu.flags.isdisjoint(self.lacks)
+            and (not self.cpu or re.search(self.cpu, cpu.name) is not None)
+        )
+
+    def per_cycle(self, item_bits: int) -> int:
+        """Multiply-adds of one core in one cycle, each two operations."""
+        return self.units * (self.bits // item_bits)
+
+
+@cache
+def _table() -> tuple[tuple[Units, ...], dict[str, Source]]:
+    import tomllib
+
+    read: dict[str, Any] = tomllib.loads(TABLE.read_text())
+    rows = tuple(msgspec.convert(row, Units) for row in read["core"])
+    return rows, {name: Source(id=name, **row) for name, row in read["sources"].items()}
+
+
+def units_of(cpu: Cpu) -> Units | None:
+    """The first row that fits, None where none does."""
+    return next((row for row in _table()[0] if row.fits(cpu)), None)
+
+
+def sources() -> dict[str, Source]:
+    return _table()[1]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from trnbench import Point, Program
-from trnbench_host.crewed import Place
+from trnbench_host.threads import Place
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -16,16 +18,14 @@ ROWS = 8
 
 def prepare(point: Point, place: Place, rng: Generator) -> Program:
     """Random matrices of values between -1 and 1."""
-    import numpy as np
-
     n, dtype = int(point["size"]), str(point["dtype"]).replace("fp", "float")
     a = rng.uniform(-1.0, 1.0, (n, n)).astype(dtype)
     b = rng.uniform(-1.0, 1.0, (n, n)).astype(dtype)
     out = np.empty_like(a)
     rows = np.linspace(0, n - 1, min(ROWS, n)).astype(int)
     reference = np.einsum("ik,kj->ij", a[rows].astype(float), b.astype(float))
-    one = np.ones((1, 1), dtype=dtype)
-    into = np.empty_like(one)
+    unit = np.ones((1, 1), dtype=dtype)
+    into = np.empty_like(unit)
 
     def run() -> Any:
         return np.matmul(a, b, out=out)
@@ -48,6 +48,6 @@ def prepare(point: Point, place: Place, rng: Generator) -> Program:
         checked=f"{len(rows)} rows computed in double precision without the BLAS",
         amount=2.0 * n**3,
         smaller=smaller,
-        idle=lambda: np.matmul(one, one, out=into),
+        idle=lambda: np.matmul(unit, unit, out=into),
         settings=place.describe(),
     )

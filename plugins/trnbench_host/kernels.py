@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from trnbench import Axis, Extent, Kernel, Point, PrimaryMetric, Scope, Work
+from trnbench import Axis, Extent, Kernel, Point, PrimaryMetric, Scope, Work, word_axis
 
 KIB, MIB = 1 << 10, 1 << 20
 BOTH = (Scope.CORE, Scope.INSTANCE)
@@ -12,7 +12,7 @@ ITEM = {"fp16": 2, "fp32": 4, "fp64": 8}
 LINE = 64  # bytes of a cache line
 
 _BYTES = PrimaryMetric(name="host_bytes_per_s", unit="B/s", count="host_bytes", peak="host_memory_bandwidth")
-_DTYPE = Axis(name="dtype", kind="str", values=("fp32", "fp64"), choices=tuple(ITEM), about="of every array")
+_DTYPE = word_axis("dtype", "of every array", "fp32", "fp64", choices=tuple(ITEM))
 
 
 def _each(formula: str, extent: Extent) -> str:
@@ -117,7 +117,7 @@ def _transcendental() -> Kernel:
         title="Functions of arrays that stay in a cache",
         about="What exp, log, sin and tanh cost against a square root.",
         axes=(
-            Axis(name="op", kind="str", values=operations, choices=operations, about="function"),
+            word_axis("op", "function", *operations),
             _DTYPE,
             Axis(name="elements", values=(16384,), about="of the array"),
         ),

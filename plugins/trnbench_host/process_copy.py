@@ -9,8 +9,10 @@ import sys
 import tempfile
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from trnbench import Point, Program, TrnbenchError
-from trnbench_host.crewed import Place
+from trnbench_host.threads import Place
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -27,8 +29,6 @@ def prepare(point: Point, place: Place, rng: Generator) -> Program:
 
 class _Handover:
     def __init__(self, size: int, point: Point, place: Place, rng: Generator) -> None:
-        import numpy as np
-
         self.size, self.point, self.place, self.rng = size, point, place, rng
         self.source = rng.integers(0, 256, size, dtype=np.uint8)
         folder = SHARED if os.access(SHARED, os.W_OK) else tempfile.gettempdir()
@@ -60,8 +60,6 @@ class _Handover:
         self._ask(TAKE)
 
     def check(self, _: Any) -> str:
-        import numpy as np
-
         self.shared[:] = 0
         self._ask(SHOW)
         if np.array_equal(self.shared, self.source):
@@ -101,8 +99,6 @@ class _Handover:
 
 def serve() -> None:
     """The other process: takes what is in the shared memory, shows it on demand, ends when told."""
-    import numpy as np
-
     number, size, processor = (int(word) for word in sys.argv[1:4])
     os.sched_setaffinity(0, (processor,))
     shared = np.frombuffer(mmap.mmap(number, size), dtype=np.uint8)

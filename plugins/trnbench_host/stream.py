@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from trnbench import Point, Program
-from trnbench_host.crewed import Place
+from trnbench_host.threads import Place
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -25,7 +27,6 @@ class Arrays(NamedTuple):
 
 def copy(point: Point, place: Place, rng: Generator) -> Program:
     """c = a"""
-    import numpy as np
 
     def loop(x: Arrays) -> Callable[[], Any]:
         return lambda: np.copyto(x.c, x.a)
@@ -35,7 +36,6 @@ def copy(point: Point, place: Place, rng: Generator) -> Program:
 
 def scale(point: Point, place: Place, rng: Generator) -> Program:
     """b = s·c"""
-    import numpy as np
 
     def loop(x: Arrays) -> Callable[[], Any]:
         return lambda: np.multiply(x.c, SCALAR, out=x.b)
@@ -45,7 +45,6 @@ def scale(point: Point, place: Place, rng: Generator) -> Program:
 
 def add(point: Point, place: Place, rng: Generator) -> Program:
     """c = a + b"""
-    import numpy as np
 
     def loop(x: Arrays) -> Callable[[], Any]:
         return lambda: np.add(x.a, x.b, out=x.c)
@@ -55,7 +54,6 @@ def add(point: Point, place: Place, rng: Generator) -> Program:
 
 def triad(point: Point, place: Place, rng: Generator) -> Program:
     """a = b + s·c"""
-    import numpy as np
 
     def loop(x: Arrays) -> Callable[[], Any]:
         def call() -> Any:
@@ -78,19 +76,17 @@ def _program(
     expected: Callable[[Arrays], tuple[Any, Any]],
     notes: tuple[str, ...] = (),
 ) -> Program:
-    import numpy as np
-
     count = max(1, int(point["size"]) // 8)
     sets = [Arrays(*(_filled(count, rng) for _ in range(3))) for _ in place.processors]
-    run, idle, close = place.at_once([loop(each) for each in sets])
+    run, idle, close = place.at_once([loop(arrays_) for arrays_ in sets])
     # Places that are looked at: the whole of a long array would be a second benchmark.
     places = np.unique(np.linspace(0, count - 1, min(count, 4096)).astype(int))
 
     def check(_: Any) -> str:
-        for number, each in enumerate(sets):
-            found, wanted = expected(Arrays(*(array[places] for array in each)))
-            if not np.array_equal(found, wanted):
-                at = int(places[np.flatnonzero(found != wanted)[0]])
+        for number, arrays_ in enumerate(sets):
+            outputs, wanted = expected(Arrays(*(array[places] for array in arrays_)))
+            if not np.array_equal(outputs, wanted):
+                at = int(places[np.flatnonzero(outputs != wanted)[0]])
                 return f"element {at} of core {number} is not what the formula gives"
         return ""
 
@@ -112,7 +108,5 @@ def _program(
 
 
 def _filled(count: int, rng: Generator) -> Any:
-    import numpy as np
-
     block = rng.uniform(1.0, 2.0, min(count, _BLOCK))
     return np.resize(block, count)

@@ -84,8 +84,8 @@ def processors_for(cores: int) -> tuple[int, ...]:
     """One logical processor of each of `cores` cores, the last ones first: the system prefers the first."""
     usable = sorted(os.sched_getaffinity(0), reverse=True)
     taken: dict[str, int] = {}
-    for each in usable:
-        taken.setdefault(_siblings(each), each)
+    for processor in usable:
+        taken.setdefault(_siblings(processor), processor)
     chosen = list(taken.values())[:cores]
     return tuple(sorted(chosen)) or tuple(usable[:1])
 
@@ -105,9 +105,9 @@ class Crew:
         self._done: SimpleQueue[BaseException | None] = SimpleQueue()
         self._orders: list[SimpleQueue[Callable[[], Any] | None]] = []
         self._threads: list[threading.Thread] = []
-        for each in processors:
+        for processor in processors:
             orders: SimpleQueue[Callable[[], Any] | None] = SimpleQueue()
-            thread = threading.Thread(target=self._work, args=(each, orders), daemon=True)
+            thread = threading.Thread(target=self._work, args=(processor, orders), daemon=True)
             self._orders.append(orders)
             self._threads.append(thread)
             thread.start()
@@ -136,3 +136,45 @@ class Crew:
             queue.put(None)
         for thread in self._threads:
             thread.join()
+
+
+class Place(msgspec.Struct, frozen=True, kw_only=True):
+    """The processors a case is kept on, and what the BLAS was told."""
+
+    processors: tuple[int, ...]
+    blas: Blas
+
+    @property
+    def threads(self) -> int:
+        return len(self.processors)
+
+    def describe(self) -> dict[str, str | int | float | bool]:
+        return {
+            "processors": ",".join(map(str, self.processors)),
+            "threads": self.threads,
+            "blas": self.blas.library,
+            "blas_threads_asked": self.blas.asked,
+            "blas_threads": self.blas.threads,
+            "blas_pinned": self.blas.pinned,
+        }
+
+    def at_once(
+        self, calls: Sequence[Callable[[], Any]]
+    ) -> tuple[Callable[[], None], Callable[[], None], Callable[[], None] | None]:
+        """`at_once` on these processors."""
+        return at_once(self.processors, calls)
+
+
+def at_once(
+    processors: Sequence[int], calls: Sequence[Callable[[], Any]]
+) -> tuple[Callable[[], None], Callable[[], None], Callable[[], None] | None]:
+    """(all calls at once, as many empty ones, what ends the threads); one call needs no thread."""
+    if len(calls) == 1:
+        return calls[0], _nothing, None
+    crew = Crew(processors)
+    orders, none = tuple(calls), (_nothing,) * len(calls)
+    return (lambda: crew.run(orders)), (lambda: crew.run(none)), crew.close
+
+
+def _nothing() -> None:
+    return None

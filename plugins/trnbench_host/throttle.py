@@ -54,8 +54,8 @@ class Throttle:
         for name in _THERMAL:
             readings = [
                 int(text)
-                for each in self._processors
-                if (text := _text(self._sys / f"cpu{each}" / "thermal_throttle" / name)).isdigit()
+                for processor in self._processors
+                if (text := _text(self._sys / f"cpu{processor}" / "thermal_throttle" / name)).isdigit()
             ]
             # A package counts once, whichever of its processors is asked.
             if readings:
@@ -84,7 +84,7 @@ class Throttle:
     def _stolen(self) -> Iterator[tuple[str, float]]:
         words = [line.split() for line in _text(self._proc / "stat").splitlines() if line]
         lines = {first: rest for first, *rest in words}
-        rows = [lines[f"cpu{each}"] for each in self._processors if f"cpu{each}" in lines]
+        rows = [lines[f"cpu{processor}"] for processor in self._processors if f"cpu{processor}" in lines]
         if rows and all(len(row) >= 8 for row in rows):
             yield "stolen_ticks", float(sum(int(row[7]) for row in rows))
             yield "processor_ticks", float(sum(sum(map(int, row[:8])) for row in rows))

@@ -35,9 +35,7 @@ def ranks(system: System) -> Topology:
     return Topology(
         name=system.name,
         nodes=tuple(Node(rank, f"rank{rank}", NodeKind.DEVICE) for rank in range(count)),
-        links=tuple(
-            Link(one, other, "memory") for one in range(count) for other in range(count) if one != other
-        ),
+        links=tuple(Link(src, dst, "memory") for src in range(count) for dst in range(count) if src != dst),
         classes={
             "memory": LinkClass(name="memory", kind=LinkKind.ON_CHIP, bandwidth=bandwidth, latency=latency)
         },

@@ -75,8 +75,7 @@ class TorchBackend:
     def observe(self, case: Case, system: System) -> Observation:
         """In a process of the case's own; processors are picked for it and recorded."""
         from trnbench import CpuDevice, host_flush, observe_torch_case, observe_torch_collective
-        from trnbench_host.crewed import at_once
-        from trnbench_host.threads import pinned, processors_for
+        from trnbench_host.threads import at_once, pinned, processors_for
 
         cpu = read_cpu()
         named: dict[str, Any] = {
@@ -121,10 +120,10 @@ def lacks(cpu: Cpu, case: Case) -> str:
 def too_much(case: Case, free_bytes: float) -> str:
     """Empty, or why one call would take minutes, or more memory than there is."""
     work = case.kernel.work(case.key.point, case.extent)
-    each = work.flops / max(case.extent.cores, 1)
-    if each > MOST_FLOPS:
+    per_core_flops = work.flops / max(case.extent.cores, 1)
+    if per_core_flops > MOST_FLOPS:
         return (
-            f"{each / 1e9:,.0f} GFLOP a call are more than a core does in some seconds "
+            f"{per_core_flops / 1e9:,.0f} GFLOP a call are more than a core does in some seconds "
             f"({MOST_FLOPS / 1e9:,.0f} GFLOP): choose smaller ones with -a"
         )
     parts = case.extent.ranks if case.kernel.spread.linked else case.extent.cores
@@ -140,8 +139,8 @@ def available(proc: Path = Path("/proc")) -> float:
         lines = (proc / "meminfo").read_text().splitlines()
     except OSError:
         return 0.0
-    found = next((line.split() for line in lines if line.startswith("MemAvailable:")), [])
-    return float(found[1]) * 1024 if len(found) > 1 else 0.0
+    fields = next((line.split() for line in lines if line.startswith("MemAvailable:")), [])
+    return float(fields[1]) * 1024 if len(fields) > 1 else 0.0
 
 
 def shared(processors: tuple[int, ...], ranks: int) -> tuple[tuple[int, ...], ...]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from trnbench import Point, Program
-from trnbench_host.crewed import Place
+from trnbench_host.threads import Place
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -17,20 +19,18 @@ ULPS = 16
 
 def prepare(point: Point, place: Place, rng: Generator) -> Program:
     """Random arguments between 0.1 and 3: no special values, no denormal results."""
-    import numpy as np
-
     name, count = str(point["op"]), int(point["elements"])
     dtype = str(point["dtype"]).replace("fp", "float")
     function, reference = getattr(np, name), getattr(math, name)
-    given = [rng.uniform(0.1, 3.0, count).astype(dtype) for _ in place.processors]
-    taken = [np.empty_like(each) for each in given]
-    calls = [(lambda x=x, y=y: function(x, out=y)) for x, y in zip(given, taken, strict=True)]
+    operands = [rng.uniform(0.1, 3.0, count).astype(dtype) for _ in place.processors]
+    results = [np.empty_like(operand) for operand in operands]
+    calls = [(lambda x=x, y=y: function(x, out=y)) for x, y in zip(operands, results, strict=True)]
     run, idle, close = place.at_once(calls)
     looked = np.unique(np.linspace(0, count - 1, min(count, 256)).astype(int))
     eps = float(np.finfo(dtype).eps)
 
     def check(_: Any) -> str:
-        for x, y in zip(given, taken, strict=True):
+        for x, y in zip(operands, results, strict=True):
             for place in looked:
                 wanted = reference(float(x[place]))
                 if abs(float(y[place]) - wanted) > ULPS * eps * max(abs(wanted), eps):

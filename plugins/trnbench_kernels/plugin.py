@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from importlib import import_module
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import trnbench
@@ -11,27 +10,26 @@ import trnbench
 if TYPE_CHECKING:
     from trnbench import Kernel
 
-FAMILIES = (
-    "gemm",
-    "hbm",
-    "dma",
-    "tensor",
-    "engine",
-    "normalisation",
-    "attention",
-    "scan",
-    "transpose",
-    "host_copy",
-    "collective",
-    "moe",
-    "pair",
-)
-"""Modules of `trnbench_kernels.families`, in the order in which reports show their kernels."""
-
 
 @trnbench.hookimpl
 def trnbench_kernels() -> Iterator[Kernel]:
-    """Every family."""
-    for family in FAMILIES:
-        found: Iterable[Kernel] = import_module(f"trnbench_kernels.families.{family}").kernels()
-        yield from found
+    """Every family, in the order in which reports show their kernels."""
+    from trnbench_kernels import engine, fabric, matrix, memory, operator
+
+    for family in (
+        matrix.products,
+        memory.streams,
+        memory.transfers,
+        engine.tensor_products,
+        engine.instructions,
+        operator.normalisations,
+        operator.attention,
+        operator.scans,
+        matrix.transposes,
+        memory.host_copies,
+        fabric.collectives,
+        fabric.dispatches,
+        operator.experts,
+        fabric.pair_transfers,
+    ):
+        yield from family()

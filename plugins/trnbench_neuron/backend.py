@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from trnbench.backend import Detection, Observation
 from trnbench.errors import TrnbenchError
-from trnbench.facts.scope import Scope
+from trnbench.facts.fact import Scope
 from trnbench.generation import System, Systems
-from trnbench.kernels.case import Case
-from trnbench_neuron.settings import VARIABLES, Settings
-from trnbench_neuron.unverified import UNVERIFIED
+from trnbench.kernels.kernel import Case
+from trnbench_neuron.settings import UNVERIFIED, VARIABLES, Settings
 
 if TYPE_CHECKING:
     from trnbench_neuron.host import Host
@@ -53,9 +52,9 @@ class NeuronBackend:
 
     def tuned(self, sample_s: float) -> NeuronBackend:
         """The same backend that samples each case for `sample_s` at most."""
-        found = copy(self)
-        found._sample_s = sample_s
-        return found
+        tuned = copy(self)
+        tuned._sample_s = sample_s
+        return tuned
 
     def detect(self) -> Detection:
         """Without `neuron-ls` this costs a look into PATH."""
@@ -85,10 +84,10 @@ class NeuronBackend:
     def observe(self, case: Case, system: System) -> Observation:
         from tempfile import TemporaryDirectory
 
-        from trnbench_neuron.collective_observing import CollectiveObserving
+        from trnbench_neuron.collective_case import CollectiveObserving
         from trnbench_neuron.failure import failed
-        from trnbench_neuron.kernel_observing import KernelObserving
-        from trnbench_neuron.lock import alone
+        from trnbench_neuron.nki_case import KernelObserving
+        from trnbench_neuron.observation import alone
 
         host = self._found()
         together = "collective" in case.kernel.implementations

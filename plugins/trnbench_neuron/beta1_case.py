@@ -12,16 +12,15 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from trnbench_emulator.nki import operands
+from trnbench_emulator.nki import problem
 from trnbench_emulator.nki.problem import Source
-from trnbench_neuron import verification
 from trnbench_neuron.conversation import Conversation
 from trnbench_neuron.failure import NoEvidence, WrongResult
 from trnbench_neuron.settings import child_environment
 
 if TYPE_CHECKING:
     from trnbench.generation import System
-    from trnbench.kernels.case import Case
+    from trnbench.kernels.kernel import Case
 
 KIND = "nki-beta1"
 CALL_S = 1200.0
@@ -55,8 +54,8 @@ def run_case(
 ) -> Result:
     """Executed, checked and timed. Raises `ToolError`, `WrongResult`, `NoEvidence`."""
     folder.mkdir(exist_ok=True)
-    values = operands.fill(source, seed)
-    arrays = [msgspec.to_builtins(each) for each in operands.write(source, values, folder)]
+    values = problem.fill(source, seed)
+    arrays = [msgspec.to_builtins(each) for each in problem.write(source, values, folder)]
     env = child_environment(NEURON_PROCESS_TAG=tag, NEURON_RT_VISIBLE_CORES=str(core))
     samples: list[float] = []
     percentiles: dict[str, float] = {}
@@ -99,9 +98,11 @@ def _checked(
     case: Case, system: System, source: Source, values: Sequence[object], outputs: Sequence[dict[str, object]]
 ) -> str:
     try:
-        arrays = [operands.read(each, str(each["dtype"])) for each in outputs]
+        arrays = [problem.read(output, str(output["dtype"])) for output in outputs]
     except ValueError as error:
         raise WrongResult(f"the device's result cannot be read: {error}") from None
+    from trnbench_neuron import verification
+
     wrong, how = verification.wrong(source, case, system, values, arrays, KIND)
     if wrong:
         raise WrongResult(f"the device computed something else: {wrong}")

@@ -9,22 +9,26 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from trnbench import Growth, Proof
+from trnbench.backend import Observation
 from trnbench.bounded.file import ANSWER, read_file
-from trnbench.measure.stopping import Rule, SampleLimit, first_reason
+from trnbench.measure.sampling import Rule, SampleLimit, TimeLimit, first_reason
 from trnbench.results.statistics import median
 from trnbench_neuron import nccom
 from trnbench_neuron.devices import Listing
 from trnbench_neuron.failure import NoEvidence, WrongResult
+from trnbench_neuron.observation import Observing
 from trnbench_neuron.settings import child_environment
 from trnbench_neuron.tool import Output, Toolbox, ToolError, Trouble
 
 if TYPE_CHECKING:
-    from trnbench.kernels.case import Case
+    from trnbench.kernels.kernel import Case
 
 CALL_S = 600.0
 FACTOR_TOLERANCE = 0.03
@@ -59,7 +63,7 @@ def leaders(seen: Listing) -> list[int]:
 
 def workers(seen: Listing) -> int:
     """All logical cores: ranks are counted over them, and a group says which take part."""
-    return sum(each.logical_cores for each in seen.devices)
+    return sum(device.logical_cores for device in seen.devices)
 
 
 def run_case(
@@ -76,9 +80,7 @@ def run_case(
     size = int(case.key.point["size"])
     members = leaders(seen) if case.extent.ranks == len(seen.devices) else list(range(workers(seen)))
     operation = str(case.kernel.implementations["collective"])
-    groups, pairs = folder / "groups.json", folder / "pairs.json"
-    groups.write_text(json.dumps(nccom.replica_groups(members)))
-    pairs.write_text(json.dumps(nccom.ring_pairs(members)))
+    groups, pairs = _rank_files(folder, members)
     permute = operation == "permute"
     env = child_environment(NEURON_PROCESS_TAG=tag, NEURON_LOGICAL_NC_CONFIG=str(seen.lnc))
     began = time.monotonic()
@@ -86,24 +88,21 @@ def run_case(
     sweeps: dict[int, list[float]] = {}
     notes: dict[str, None] = {}
     old = False
+    command = partial(
+        nccom.command,
+        operation,
+        workers=workers(seen),
+        size=size,
+        least=least_size(size),
+        dtype=str(case.key.point["dtype"]),
+        seed=seed % 2**31,
+        groups="" if permute else str(groups),
+        pairs=str(pairs) if permute else "",
+    )
     while True:
         report = folder / f"report_{len(samples)}.json"
-
-        def args(report: str) -> list[str]:
-            return nccom.command(
-                operation,
-                workers=workers(seen),
-                size=size,
-                least=least_size(size),
-                dtype=str(case.key.point["dtype"]),
-                report=report,
-                seed=seed % 2**31,
-                groups="" if permute else str(groups),
-                pairs=str(pairs) if permute else "",
-            )
-
         try:
-            output = _call(tools, args("" if old else str(report)), env, folder)
+            output = _call(tools, command(report="" if old else str(report)), env, folder)
         except ToolError as error:
             if error.trouble is not Trouble.VERSION or old:
                 raise
@@ -116,20 +115,34 @@ def run_case(
         for each in rows.values():
             sweeps.setdefault(each.size, []).append(_seconds(each))
         samples.append(_seconds(row))
-        if row.unit == "GiB":
-            notes["it prints GiB under the heading GB (C28); our rates follow from size and time"] = None
-        elif not row.unit and row.algbw:
-            notes["its printed rate fits neither GB nor GiB of its own size and time"] = None
-        why = first_reason(rules, samples, time.monotonic() - began)
-        if why:
+        if note := _unit_note(row):
+            notes[note] = None
+        if why := first_reason(rules, samples, time.monotonic() - began):
             return Result(
                 samples=tuple(samples),
-                sweep={each: median(found) for each, found in sorted(sweeps.items())},
+                sweep={each: median(sweep) for each, sweep in sorted(sweeps.items())},
                 stop_reason=f"{why}; each sample is the tool's average of 20",
                 unit=row.unit,
                 algorithm=row.algorithm,
                 notes=tuple(notes),
             )
+
+
+def _rank_files(folder: Path, members: list[int]) -> tuple[Path, Path]:
+    """Files of the groups that take part, and of the pairs of a ring."""
+    groups, pairs = folder / "groups.json", folder / "pairs.json"
+    groups.write_text(json.dumps(nccom.replica_groups(members)))
+    pairs.write_text(json.dumps(nccom.ring_pairs(members)))
+    return groups, pairs
+
+
+def _unit_note(row: nccom.Row) -> str:
+    """What to say of the unit of a printed rate; "" for GB."""
+    if row.unit == "GiB":
+        return "it prints GiB under the heading GB (C28); our rates follow from size and time"
+    if not row.unit and row.algbw:
+        return "its printed rate fits neither GB nor GiB of its own size and time"
+    return ""
 
 
 def _call(tools: Toolbox, args: list[str], env: dict[str, str], folder: Path) -> Output:
@@ -201,3 +214,63 @@ def least_size(size: int) -> int:
 def seconds(result: Result) -> float:
     """The median of its calls."""
     return median(result.samples)
+
+
+class CollectiveObserving(Observing):
+    """One case over all devices of this host."""
+
+    def observe(self) -> Observation:
+        listing = self.host.listing
+        assert listing is not None  # a case without devices is not supported
+        self.implementation = f"collective: {nccom.NAME} {self.case.kernel.implementations['collective']}"
+
+        rules = (
+            (TimeLimit(seconds=self.sample_s), SampleLimit(samples=MOST_CALLS))
+            if self.sample_s > 0.0
+            else ONCE
+        )
+        seen, counters, notes = self._watched(
+            lambda: run_case(
+                self.case, listing, self.host.tools, self.folder, tag=self.tag, seed=self._seed, rules=rules
+            )
+        )
+        notes += seen.notes
+        if seen.algorithm:
+            self.implementation += f", {seen.algorithm}"
+        growth = _growth(seen, int(self.case.key.point["size"]))
+        if growth is None:
+            notes.append("whether the time grows with the size was not seen: it is too small to be swept")
+        return self._observation(
+            seen.samples,
+            clock="device",
+            stop_reason=seen.stop_reason,
+            version=nccom.NAME,
+            proof=Proof(
+                device=self._named,
+                completion=f"{nccom.NAME} times operations on the device and reads their results back",
+                output=f"{nccom.NAME} --check random: a golden result computed on the host",
+                growth=growth,
+            ),
+            counters=counters,
+            notes=notes,
+            detail={
+                "printed_unit": seen.unit,
+                "algorithm": seen.algorithm,
+                "seed": self._seed,
+                "rank_kind": self.case.extent.rank_kind,
+                "sweep_s": {str(size): time_s for size, time_s in seen.sweep.items()},
+            },
+        )
+
+
+def _growth(seen: Result, size: int) -> Growth | None:
+    """The case's size against a quarter of it, and the smallest of the sweep for what starting takes."""
+    less = size // nccom.STEP
+    if less not in seen.sweep:
+        return None
+    return Growth(
+        work_ratio=float(nccom.STEP),
+        time_s=seconds(seen),
+        less_s=seen.sweep[less],
+        floor_s=seen.sweep[min(seen.sweep)] if min(seen.sweep) < less else 0.0,
+    )

@@ -8,17 +8,23 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import select
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from trnbench.bounded.json import NotJson, parse_json
+import msgspec
+
+from trnbench import NotJson, parse_json
+from trnbench_neuron.settings import PREFIX, Settings, child_environment
 from trnbench_neuron.tool import Output, ToolError, Trouble, end, failed, last_words
 
 STAGES = Path(__file__).parent / "stages"
@@ -111,8 +117,8 @@ class Conversation:
     def _line(self, limit_s: float) -> bytes:
         deadline = time.monotonic() + limit_s
         while b"\n" not in self._rest:
-            left = deadline - time.monotonic()
-            if left <= 0.0 or not select.select([self._answers], [], [], left)[0]:
+            remaining_s = deadline - time.monotonic()
+            if remaining_s <= 0.0 or not select.select([self._answers], [], [], remaining_s)[0]:
                 raise ToolError(
                     Trouble.TIMEOUT,
                     f"{self.name} gave no answer within {limit_s:g} s and was ended",
@@ -137,8 +143,8 @@ class Conversation:
         if code == 0:
             return ToolError(Trouble.KILLED, f"{self.name} ended without an answer", cause=self._last_words())
         if code > 0:
-            what = f"{self.name} ended itself with exit code {code}"
-            return ToolError(Trouble.KILLED, what, cause=self._last_words())
+            ending = f"{self.name} ended itself with exit code {code}"
+            return ToolError(Trouble.KILLED, ending, cause=self._last_words())
         return failed(self.name, code, Output(self._tail(), "", 0.0))
 
     def _tail(self) -> str:
@@ -148,3 +154,85 @@ class Conversation:
 
     def _last_words(self) -> str:
         return last_words(Output(self._tail(), "", 0.0))
+
+
+LIMIT_S = 15.0
+LEAST_NKI = (0, 3)
+"""Before it, calls returned tiles or lacked what our kernels use (NKI 0.3.0, SDK 2.29)."""
+
+_DISTRIBUTIONS = ["nki", "nrtpy", "neuronx-cc"]
+
+
+class Interpreter(msgspec.Struct, frozen=True, kw_only=True):
+    """`path` is "" when there is none; `why` and `try_` then say so."""
+
+    path: str = ""
+    version: str = ""  # of the package it is here for
+    why: str = ""
+    try_: str = ""
+
+
+class Interpreters(msgspec.Struct, frozen=True, kw_only=True):
+    """One for each package: their wheels cannot share an environment."""
+
+    nki: Interpreter
+    nrtpy: Interpreter
+    beta1: Interpreter
+
+    def versions(self) -> dict[str, str]:
+        """For the environment of a run."""
+        interpreters = {"nki": self.nki, "nrtpy": self.nrtpy, "neuronx_cc": self.beta1}
+        return {
+            f"{name}_version": interpreter.version
+            for name, interpreter in interpreters.items()
+            if interpreter.path
+        }
+
+
+def find(settings: Settings) -> Interpreters:
+    """Asks each interpreter that is named, or our own, what is installed beside it."""
+    answers: dict[str, dict[str, str] | ToolError] = {}
+
+    def look(variable: str, given: str, distribution: str) -> Interpreter:
+        path = given or sys.executable
+        if path not in answers:
+            try:
+                answers[path] = installed(path)
+            except ToolError as error:
+                answers[path] = error
+        there = answers[path]
+        set_ = f"{PREFIX}{variable}=/path/to/environment/bin/python"
+        if isinstance(there, ToolError):
+            return Interpreter(why=f"{variable}: {there.what}", try_=set_)
+        if distribution not in there:
+            origin = "the interpreter named" if given else "this environment"
+            return Interpreter(why=f"{distribution} is not installed in {origin}", try_=set_)
+        if distribution == "nki" and release(there["nki"]) < LEAST_NKI:
+            least = ".".join(map(str, LEAST_NKI))
+            return Interpreter(why=f"nki {there['nki']} is older than {least}", try_="install a newer nki")
+        if distribution in ("nki", "nrtpy") and {"nki", "nrtpy"} <= set(there):
+            return Interpreter(
+                why="nki and nrtpy are installed in one environment, which their makers rule out",
+                try_=f"an environment for each, {PREFIX}NKI_PYTHON and {PREFIX}NRTPY_PYTHON",
+            )
+        return Interpreter(path=path, version=there[distribution])
+
+    return Interpreters(
+        nki=look("NKI_PYTHON", settings.nki_python, "nki"),
+        nrtpy=look("NRTPY_PYTHON", settings.nrtpy_python, "nrtpy"),
+        beta1=look("BETA1_PYTHON", settings.beta1_python, "neuronx-cc"),
+    )
+
+
+@cache
+def installed(path: str) -> dict[str, str]:
+    """Versions of the stack's packages in that interpreter's environment. Raises `ToolError`."""
+    with Conversation(path, "probe", env=child_environment(), name=path.rpartition("/")[2]) as asked:
+        answer = asked.ask(LIMIT_S, do="versions", names=_DISTRIBUTIONS)
+    return {str(name): str(version) for name, version in answer.get("versions", {}).items()}
+
+
+def release(version: str) -> tuple[int, ...]:
+    """The leading numbers of a version."""
+    match = re.match(r"\d+(\.\d+)*", version)
+    return tuple(int(digits) for digits in match[0].split(".")) if match else ()

@@ -10,9 +10,7 @@ from typing import Any
 
 import msgspec
 
-from trnbench_neuron.mixed import json_of
-from trnbench_neuron.number import whole
-from trnbench_neuron.tool import Toolbox, ToolError, Trouble
+from trnbench_neuron.tool import Toolbox, ToolError, Trouble, json_of, whole
 
 NAME = "neuron-ls"
 LIMIT_S = 8.0
@@ -53,7 +51,7 @@ class Listing(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def busy(self) -> tuple[int, ...]:
         """Devices that a process holds."""
-        return tuple(each.index for each in self.devices if each.processes)
+        return tuple(device.index for device in self.devices if device.processes)
 
 
 def list_devices(tools: Toolbox) -> Listing:
@@ -111,8 +109,8 @@ def _device(position: int, entry: Any) -> Device:
             try_="update the package aws-neuronx-tools",
         )
     lnc = whole(entry.get("logical_neuroncore_config"))
-    processes = [each for each in _listed(entry.get("neuron_processes")) if isinstance(each, dict)]
-    versions = {str(each.get("neuron_runtime_version", "")) for each in processes}
+    processes = [process for process in _listed(entry.get("neuron_processes")) if isinstance(process, dict)]
+    versions = {str(process.get("neuron_runtime_version", "")) for process in processes}
     return Device(
         index=index,
         logical_cores=logical,
@@ -121,7 +119,7 @@ def _device(position: int, entry: Any) -> Device:
         neighbours=_whole_numbers(entry.get("connected_to")),
         core_ids=_whole_numbers(entry.get("neuroncore_ids")),
         processes=len(processes),
-        runtime_versions=tuple(sorted(each for each in versions if re.fullmatch(r"[\d.]+", each))),
+        runtime_versions=tuple(sorted(process for process in versions if re.fullmatch(r"[\d.]+", process))),
     )
 
 
@@ -130,5 +128,5 @@ def _listed(value: Any) -> list[Any]:
 
 
 def _whole_numbers(value: Any) -> tuple[int, ...]:
-    found = (whole(each) for each in _listed(value))
-    return tuple(each for each in found if each is not None)
+    numbers = (whole(element) for element in _listed(value))
+    return tuple(element for element in numbers if element is not None)

@@ -10,9 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from trnbench_neuron.mixed import json_of
-from trnbench_neuron.number import number
-from trnbench_neuron.tool import Toolbox
+from trnbench_neuron.tool import Toolbox, json_of, number
 
 NAME = "neuron-explorer"
 LIMIT_S = 120.0
@@ -78,12 +76,12 @@ def engines(counters: Mapping[str, float]) -> dict[str, float]:
     one is taken for per cent.
     """
     total = counters.get("profile_total_time", 0.0)
-    found = {}
+    shares = {}
     for engine in ENGINES:
-        told = counters.get(f"profile_{engine}_engine_active_time_percent")
-        if told is not None and total > 0.0:
-            found[engine] = total * (told / 100.0 if told > 1.0 else told)
-    return found
+        active = counters.get(f"profile_{engine}_engine_active_time_percent")
+        if active is not None and total > 0.0:
+            shares[engine] = total * (active / 100.0 if active > 1.0 else active)
+    return shares
 
 
 def _innermost(document: Any, depth: int = 4) -> Mapping[str, Any]:
@@ -97,7 +95,7 @@ def _innermost(document: Any, depth: int = 4) -> Mapping[str, Any]:
     else:
         return {}
     if depth:
-        for each in inside:
-            if found := _innermost(each, depth - 1):
+        for inner in inside:
+            if found := _innermost(inner, depth - 1):
                 return found
     return {}

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from trnbench.backend import Observation
 from trnbench.errors import TrnbenchError
-from trnbench.results.evidence import Evidence
-from trnbench.results.measurement import Reason
+from trnbench.results.measurement import Evidence, Reason
 from trnbench_neuron.tool import ToolError, Trouble
 
 _MEMORY = ("out of memory", "NRT_RESOURCE", "Allocation failed", "failed to allocate", "MemoryError")

@@ -10,21 +10,20 @@ from typing import Any
 import msgspec
 
 from trnbench.backend import Detection
-from trnbench.facts.scope import Scope
+from trnbench.facts.fact import Scope
 from trnbench.generation import System
-from trnbench.kernels.case import Case
-from trnbench.kernels.spread import Spread
+from trnbench.kernels.kernel import Case
+from trnbench.kernels.work import Spread
 from trnbench_emulator.nki import problem
 from trnbench_neuron import beta1_case, devices, nccom
 from trnbench_neuron import sysfs as sysfs_counters
+from trnbench_neuron.conversation import Interpreters, find
 from trnbench_neuron.devices import Listing
 from trnbench_neuron.identify import Known, Match, identify
-from trnbench_neuron.interpreters import Interpreters, find
-from trnbench_neuron.nki_compiler import target_of
-from trnbench_neuron.settings import Settings
+from trnbench_neuron.neff import target_of
+from trnbench_neuron.settings import UNVERIFIED, Settings
 from trnbench_neuron.sysfs import Name
 from trnbench_neuron.tool import Toolbox, ToolError
-from trnbench_neuron.unverified import UNVERIFIED
 
 NOT_IN_NUMPY = ("tfloat32",)
 """Types an argument cannot have: NumPy has none, so the kernel would see another and be timed with it."""
@@ -60,7 +59,9 @@ class Host(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         described: dict[str, Any] = dict(self.interpreters.versions())
         if self.listing is not None:
             first = self.listing.devices[0]
-            versions = sorted({each for device in self.listing.devices for each in device.runtime_versions})
+            versions = sorted(
+                {version for device in self.listing.devices for version in device.runtime_versions}
+            )
             described |= {
                 "neuron_device_count": len(self.listing.devices),
                 "neuron_cores_per_device": first.cores,
@@ -88,9 +89,9 @@ class Host(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             return self._cannot_beta1(case)
         if "nki" not in kinds:
             return f"kernel {case.kernel.name} has no NKI source, and its time is modelled only"
-        for each in (self.interpreters.nki, self.interpreters.nrtpy):
-            if not each.path:
-                return f"{each.why}; {each.try_}"
+        for interpreter in (self.interpreters.nki, self.interpreters.nrtpy):
+            if not interpreter.path:
+                return f"{interpreter.why}; {interpreter.try_}"
         if case.kernel.spread is Spread.SHARED:
             return "its programs share one problem, and each core would be given the whole of it here"
         if case.key.scope is Scope.LOGICAL_CORE:
@@ -131,7 +132,7 @@ class Host(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             return f"{nccom.NAME} is not installed; install the package aws-neuronx-tools"
         if self.listing is not None:
             here = len(self.listing.devices)
-            cores = sum(each.logical_cores for each in self.listing.devices)
+            cores = sum(device.logical_cores for device in self.listing.devices)
             if case.extent.ranks not in (here, cores):
                 return f"{case.extent.ranks} ranks, this host has {here} devices with {cores} logical cores"
         return ""

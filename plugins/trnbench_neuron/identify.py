@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from trnbench.errors import TrnbenchError
-from trnbench.facts.scope import Scope
-from trnbench.topology.isomorphism import device_adjacency
+from trnbench.facts.fact import Scope
+from trnbench.topology import device_adjacency
 from trnbench_neuron.devices import Listing
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ class Documented(msgspec.Struct, frozen=True, kw_only=True):
     aliases: tuple[str, ...] = ()
     hosts: int = 1
     devices: int  # of one host
+    device: str = ""
     cores: int  # physical, of one device
     memory_bytes: float = 0.0  # of one device, 0: no document says
     neighbours: tuple[frozenset[int], ...] = ()  # empty: devices are joined by switches, or not described
@@ -54,6 +55,7 @@ def document(system: System) -> Documented | None:
         aliases=system.instance.aliases,
         hosts=system.hosts,
         devices=count,
+        device=system.instance.device,
         cores=system.cores_per_device,
         memory_bytes=system.fact(Scope.DEVICE, "hbm_capacity") or 0.0,
         neighbours=_neighbours(system, count),
@@ -90,8 +92,8 @@ def identify(
     `asked` is the user's own word and wins over `instance_type`, the machine's; either is held
     against the devices found. Without them, the only documented system that fits is taken.
     """
-    known = tuple(candidates)
-    by_name = {name: each for each in known for name in (each.name, *each.aliases)}
+    documented_ = tuple(candidates)
+    by_name = {name: candidate for candidate in documented_ for name in (candidate.name, *candidate.aliases)}
     if asked and asked not in by_name:
         return Match(why=f"{asked!r} is no documented system", try_="trnbench list instances")
     named = by_name.get(asked or instance_type)
@@ -107,19 +109,28 @@ def identify(
             )
         return Match(instance=named.name, hosts=named.hosts, notes=_notes(seen, named))
     notes = (f"calls itself {instance_type}, which no plugin describes",) if instance_type else ()
-    fitting = [each for each in known if not misfit(seen, each)]
+    fitting = [candidate for candidate in documented_ if not misfit(seen, candidate)]
+    if len({candidate.device for candidate in fitting}) == 1:
+        # Several sizes of one device differ in their network: without a name it is the documented one.
+        fitting = [candidate for candidate in fitting if candidate.default] or fitting
     # One whole instance is the plainer answer than one host of something larger.
-    whole = [each for each in fitting if each.hosts == 1] or fitting
-    if len(whole) == 1:
-        return Match(instance=whole[0].name, hosts=whole[0].hosts, notes=(*notes, *_notes(seen, whole[0])))
-    if whole:
-        names = ", ".join(each.name for each in whole)
+    single_host = [candidate for candidate in fitting if candidate.hosts == 1] or fitting
+    if len(single_host) == 1:
+        return Match(
+            instance=single_host[0].name,
+            hosts=single_host[0].hosts,
+            notes=(*notes, *_notes(seen, single_host[0])),
+        )
+    if single_host:
+        names = ", ".join(candidate.name for candidate in single_host)
         return Match(
             why=f"its devices fit several systems: {names}",
-            try_=f"TRNBENCH_NEURON_INSTANCE={whole[0].name}, or another of them",
+            try_=f"TRNBENCH_NEURON_INSTANCE={single_host[0].name}, or another of them",
             notes=notes,
         )
-    return Match(why=_nothing_fits(seen, known), try_="trnbench plugin new, to describe it", notes=notes)
+    return Match(
+        why=_nothing_fits(seen, documented_), try_="trnbench plugin new, to describe it", notes=notes
+    )
 
 
 def misfit(seen: Listing, against: Documented) -> tuple[str, ...]:
@@ -160,8 +171,8 @@ def _distances(graph: Mapping[int, frozenset[int]], start: int) -> tuple[int, ..
 
 def _links(seen: Listing) -> dict[int, frozenset[int]]:
     """Neighbours within this host; empty when the tool names none."""
-    here = {each.index for each in seen.devices}
-    links = {each.index: frozenset(each.neighbours) & here for each in seen.devices}
+    here = {device.index for device in seen.devices}
+    links = {device.index: frozenset(device.neighbours) & here for device in seen.devices}
     return links if any(links.values()) else {}
 
 
@@ -171,7 +182,7 @@ def _neighbours(system: System, count: int) -> tuple[frozenset[int], ...]:
     except TrnbenchError:
         return ()
     first = frozenset(range(count))
-    found: Sequence[frozenset[int]] = [each & first for each in adjacency[:count]]
+    found: Sequence[frozenset[int]] = [neighbours & first for neighbours in adjacency[:count]]
     return tuple(found) if any(found) else ()
 
 

@@ -14,9 +14,86 @@ from typing import Any
 
 import msgspec
 
-from trnbench.bounded.json import NotJson, parse_json
-from trnbench_neuron.monitor_report import NAME, Watch, summarise
-from trnbench_neuron.tool import Toolbox, ToolError, end, start
+from trnbench import NotJson, parse_json
+from trnbench_neuron.tool import Toolbox, ToolError, at, end, number, start
+
+NAME = "neuron-monitor"
+
+_BAD = ("completed_with_err", "completed_with_num_err", "timed_out", "incorrect_input", "failed_to_queue")
+_ECC = ("mem_ecc_uncorrected", "sram_ecc_uncorrected")
+
+
+class Watch(msgspec.Struct, frozen=True, kw_only=True):
+    """What the reports add up to. `counters` holds only what was reported."""
+
+    counters: dict[str, float] = {}
+    device: str = ""  # "trainium2", as the tool names it
+    core_version: str = ""
+    notes: tuple[str, ...] = ()
+
+
+def summarise(reports: list[dict[str, Any]]) -> Watch:
+    """Sums, maxima and last values over `reports`; identity (names, ids, processes) is not read."""
+    sums: dict[str, float] = {}
+    tops: dict[str, float] = {}
+    ecc: list[float] = []
+    errors: dict[str, None] = {}
+
+    def add(key: str, value: float | None) -> None:
+        if value is not None:
+            sums[key] = sums.get(key, 0.0) + value
+
+    def top(key: str, value: float | None) -> None:
+        if value is not None:
+            tops[key] = max(tops.get(key, value), value)
+
+    for report in reports:
+        counted = _ecc(report)
+        if counted is not None:
+            ecc.append(counted)
+        for runtime in _list(report.get("neuron_runtime_data")):
+            if text := str(at(runtime, "error") or ""):
+                errors[text] = None
+            groups = at(runtime, "report")
+            stats = at(groups, "execution_stats")
+            add("executions_completed", number(at(stats, "execution_summary", "completed")))
+            for word in _BAD:
+                add("executions_failed", number(at(stats, "execution_summary", word)))
+            top("device_latency_p50_s", number(at(stats, "latency_stats", "device_latency", "p50")))
+            period = number(at(groups, "neuroncore_counters", "period"))
+            for core in _dict(at(groups, "neuroncore_counters", "neuroncores_in_use")).values():
+                top("utilisation_percent", number(at(core, "neuroncore_utilization")))
+                flops = number(at(core, "flops"))
+                if flops is not None and period is not None:
+                    add("monitor_flops", flops * period)
+            used = at(groups, "memory_used", "neuron_runtime_used_bytes", "neuron_device")
+            top("device_memory_bytes", number(used))
+    counters = {**sums, **tops}
+    if len(ecc) > 1 and ecc[-1] >= ecc[0]:
+        counters["ecc_uncorrected"] = ecc[-1] - ecc[0]
+    last = reports[-1] if reports else {}
+    hardware = _dict(last.get("neuron_hardware_info"))
+    return Watch(
+        counters=counters,
+        device=str(hardware.get("neuron_device_type") or ""),
+        core_version=str(hardware.get("neuroncore_version") or ""),
+        notes=tuple(f"{NAME} could not read a process: {text[:200]}" for text in errors),
+    )
+
+
+def _ecc(report: dict[str, Any]) -> float | None:
+    devices = _list(at(report, "system_data", "neuron_hw_counters", "neuron_devices"))
+    values = [value for device in devices for word in _ECC if (value := number(at(device, word))) is not None]
+    return sum(values) if values else None
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _dict(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
 
 PERIOD_S = 1.0
 MAX_PENDING = 4 * 2**20
@@ -31,7 +108,7 @@ def configuration(tag: str) -> dict[str, Any]:
     return {
         "period": f"{PERIOD_S:g}s",
         "neuron_runtimes": [
-            {"tag_filter": f"^{tag}$", "metrics": [{"type": each} for each in RUNTIME_GROUPS]}
+            {"tag_filter": f"^{tag}$", "metrics": [{"type": group} for group in RUNTIME_GROUPS]}
         ],
         "system_metrics": [{"type": "neuron_hw_counters"}],
     }
@@ -82,9 +159,9 @@ class Monitor:
                     time.sleep(0.02)
             code = process.poll()
             if code is not None:
-                said = self._said.decode("utf-8", "replace").strip().splitlines()
+                lines = self._said.decode("utf-8", "replace").strip().splitlines()
                 self._problem = f"{NAME} ended with exit code {code}" + (
-                    f": {said[-1][:200]}" if said else ""
+                    f": {lines[-1][:200]}" if lines else ""
                 )
             # Only the group is killed here: closing a pipe under a thread that reads it blocks.
             _kill(process)

@@ -14,9 +14,9 @@ from typing import Any
 
 import msgspec
 
-from trnbench.bounded.json import NotJson, parse_json
-from trnbench_neuron.number import number, whole
-from trnbench_neuron.tool import ToolError, Trouble
+from trnbench import ImportedCase, ImportedRun, NotJson, parse_json
+from trnbench.errors import BadInput
+from trnbench_neuron.tool import ToolError, Trouble, number, whole
 
 NAME = "nccom-test"
 
@@ -106,8 +106,8 @@ def ring_pairs(members: list[int]) -> dict[str, Any]:
 def complaint(text: str) -> tuple[bool, str]:
     """Whether the result was wrong, and the line that says the test failed; "" when none does."""
     lines = [line.strip() for line in text.splitlines()]
-    found = next((line for line in lines if _FAILURES.search(line)), "")
-    return bool(found) and any(_WRONG.search(line) for line in lines), found
+    failure = next((line for line in lines if _FAILURES.search(line)), "")
+    return bool(failure) and any(_WRONG.search(line) for line in lines), failure
 
 
 def read_report(text: str) -> tuple[Row, ...]:
@@ -184,4 +184,41 @@ def _unreadable(why: str) -> ToolError:
         f"{NAME}: {why}",
         cause="another version of the tool writes another format",
         try_=f"run {NAME} by hand",
+    )
+
+
+_STATISTICS = ("p50", "avg")
+"""The first of these that is there is the time of a row: a median says more than a mean."""
+_UNITS = {"GB": "rates were printed in GB/s", "GiB": "rates were printed in GiB/s, called GB/s"}
+
+
+def read(data: bytes) -> ImportedRun:
+    """A report (`--report-to-json-file`) or the printed table. Raises `BadInput` for anything else."""
+    text = data.decode("utf-8", "replace")
+    try:
+        rows = read_report(text) if text.lstrip().startswith("{") else read_table(text)
+    except ToolError as error:
+        raise BadInput(
+            f"this is no result of {NAME}: {error.what.removeprefix(f'{NAME}: ')}",
+            cause="it is another tool's, or the tool ended before its first result",
+            try_=f"{NAME} … --report-to-json-file FILE, and import that",
+        ) from error
+    factors = [row.factor for row in rows if row.factor is not None and row.algbw]
+    # The last rows have the most digits.
+    factor = factors[-1] if factors else None
+    return ImportedRun(by=NAME, cases=tuple(_case(row, factor) for row in rows))
+
+
+def _case(row: Row, factor: float | None) -> ImportedCase:
+    statistic = next((each for each in _STATISTICS if each in row.times_s), next(iter(row.times_s)))
+    notes = [f"time: {statistic} of {NAME}"]
+    if row.unit:
+        notes.append(_UNITS[row.unit])
+    if row.algorithm:
+        notes.append(f"algorithm: {row.algorithm}")
+    return ImportedCase(
+        point={"dtype": row.dtype, "size": row.size},
+        time_s=row.times_s[statistic],
+        rate_factor=factor,
+        notes=tuple(notes),
     )

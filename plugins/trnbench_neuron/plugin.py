@@ -24,6 +24,4 @@ def trnbench_backends(systems: Systems) -> Iterator[Backend]:
 @trnbench.hookimpl
 def trnbench_importers() -> Iterator[Importer]:
     """Collectives that were measured without us."""
-    yield Importer(
-        name="nccom-test", title="nccom-test, JSON or text", read="trnbench_neuron.nccom_file:read"
-    )
+    yield Importer(name="nccom-test", title="nccom-test, JSON or text", read="trnbench_neuron.nccom:read")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from trnbench_neuron.number import number
+from trnbench_neuron.tool import number
 
 ROOT = Path("/sys/devices/virtual/neuron_device")
 
@@ -76,14 +76,14 @@ def counters(devices: Iterable[int], root: Path = ROOT) -> Counters:
         core for index in devices for core in sorted((root / f"neuron{index}").glob("neuron_core[0-9]*"))
     ]
     places = [root / f"neuron{index}" for index in devices]
-    powers = [power for place in places if (power := _power(place / "stats" / "power" / "utilization"))]
+    powers = [power for path in places if (power := _power(path / "stats" / "power" / "utilization"))]
     return Counters(
         flops=_sum(core / "stats" / "other_info" / "flop_count" for core in cores),
         executions=_sum(core / "stats" / "status" / "success" for core in cores),
         errors=_sum(core / "stats" / "status" / word for core in cores for word in ERRORS),
         ecc_uncorrected=_sum(
-            place / "stats" / "hardware" / word
-            for place in places
+            path / "stats" / "hardware" / word
+            for path in places
             for word in ("mem_ecc_uncorrected", "sram_ecc_uncorrected")
         ),
         power_percent=max(powers, default=None),

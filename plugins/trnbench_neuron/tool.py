@@ -1,7 +1,8 @@
-"""External programs: found, run within limits, and every way to fail told apart."""
+"""External programs: found, run within limits, every way to fail told apart, and what they print read."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import selectors
@@ -9,13 +10,16 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from enum import Enum
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
+from trnbench.bounded.kinds import FOREIGN
+from trnbench.bounded.nesting import deepest
 from trnbench.errors import TrnbenchError
 
 VENDOR_FOLDER = Path("/opt/aws/neuron/bin")
@@ -72,20 +76,20 @@ class Toolbox(msgspec.Struct, frozen=True):
 
     def find(self, name: str) -> Path | None:
         if self.folder:
-            found = shutil.which(name, path=self.folder)
+            path = shutil.which(name, path=self.folder)
         else:
-            found = shutil.which(name) or shutil.which(name, path=str(VENDOR_FOLDER))
-        return Path(found) if found else None
+            path = shutil.which(name) or shutil.which(name, path=str(VENDOR_FOLDER))
+        return Path(path) if path else None
 
     def need(self, name: str) -> Path:
         """Raises `ToolError` (missing)."""
         path = self.find(name)
         if path is None:
-            where = self.folder or f"PATH and {VENDOR_FOLDER}"
+            searched = self.folder or f"PATH and {VENDOR_FOLDER}"
             raise ToolError(
                 Trouble.MISSING,
                 f"{name} is not installed",
-                cause=f"looked for in {where}",
+                cause=f"looked for in {searched}",
                 try_="install the package aws-neuronx-tools",
             )
         return path
@@ -121,14 +125,14 @@ def run(
     process = start(argv, env=env, folder=folder)
     try:
         streams = _read(process, name, began + limit_s, limit_s, max_bytes)
-        left = max(0.0, began + limit_s - time.monotonic())
+        remaining_s = max(0.0, began + limit_s - time.monotonic())
         try:
-            code = process.wait(left)
+            code = process.wait(remaining_s)
         except subprocess.TimeoutExpired:
             raise _timed_out(name, limit_s) from None
     finally:
         end(process)
-    stdout, stderr = (each.decode("utf-8", "backslashreplace") for each in streams)
+    stdout, stderr = (stream.decode("utf-8", "backslashreplace") for stream in streams)
     output = Output(stdout, stderr, time.monotonic() - began)
     if code:
         raise failed(name, code, output)
@@ -177,21 +181,21 @@ def end(process: subprocess.Popen[bytes]) -> None:
 
 def failed(name: str, code: int, output: Output) -> ToolError:
     """The error for a program that ended with `code` (negative: a signal)."""
-    said = last_words(output)
+    words = last_words(output)
     if code < 0:
         number = -code
         word = signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
         hint = "; most often that is the system's out-of-memory killer" if word == "SIGKILL" else ""
-        return ToolError(Trouble.KILLED, f"{name} was killed by {word}{hint}", cause=said, output=output)
+        return ToolError(Trouble.KILLED, f"{name} was killed by {word}{hint}", cause=words, output=output)
     if _UNKNOWN_OPTION.search(output.stderr + output.stdout):
         return ToolError(
             Trouble.VERSION,
             f"{name} does not know an option it is documented to have (exit code {code})",
-            cause=said,
+            cause=words,
             try_="update the package aws-neuronx-tools",
             output=output,
         )
-    return ToolError(Trouble.EXIT, f"{name} ended with exit code {code}", cause=said, output=output)
+    return ToolError(Trouble.EXIT, f"{name} ended with exit code {code}", cause=words, output=output)
 
 
 def last_words(output: Output) -> str:
@@ -218,10 +222,10 @@ def _read(
     """Both streams to their ends. Raises `ToolError` (timeout, too large)."""
     assert process.stdout is not None
     assert process.stderr is not None
-    kept = {process.stdout: bytearray(), process.stderr: bytearray()}
+    buffers = {process.stdout: bytearray(), process.stderr: bytearray()}
     ended = 0.0
     with selectors.DefaultSelector() as selector:
-        for stream in kept:
+        for stream in buffers:
             selector.register(stream, selectors.EVENT_READ)
         while selector.get_map():
             now = time.monotonic()
@@ -234,8 +238,8 @@ def _read(
                 if not chunk:
                     selector.unregister(key.fileobj)
                     continue
-                kept[key.fileobj] += chunk  # type: ignore[index]  # a selector's fileobj is what was registered
-                if sum(map(len, kept.values())) > max_bytes:
+                buffers[key.fileobj] += chunk  # type: ignore[index]  # a selector's fileobj is what was registered
+                if sum(map(len, buffers.values())) > max_bytes:
                     raise ToolError(
                         Trouble.TOO_LARGE,
                         f"{name} printed more than {max_bytes / 2**20:g} MiB and was ended",
@@ -243,4 +247,75 @@ def _read(
                     )
             if not ended and process.poll() is not None:
                 ended = time.monotonic()
-    return bytes(kept[process.stdout]), bytes(kept[process.stderr])
+    return bytes(buffers[process.stdout]), bytes(buffers[process.stderr])
+
+
+# Times, levels, and the names that components of the Neuron runtime put before a line.
+_LOG = re.compile(
+    r"^\s*(\d{4}[-/ ][\w: ./-]*\d|\[?\d{2}:\d{2}:\d{2}"
+    r"|[\[(<]?(TRACE|DEBUG|INFO|WARN(ING)?|ERROR|FATAL|CRITICAL)\b|(TDRV|NMGR|NRT|KMGR|KBL|ENC|NDL|HAL|CCOM)\b)"
+)
+_DECODER = json.JSONDecoder()
+
+
+def json_of(name: str, text: str, kind: type) -> Any:
+    """The largest JSON value of `kind` (list or dict) that begins a line of `text`.
+
+    Lines of a log are left out first: one inside the value would break it, and "[1]" is a list, too.
+    Raises `ToolError` (unreadable) when there is none.
+    """
+    for attempt in (without_log_lines(text), text):
+        longest = max(_values(attempt, kind), key=lambda pair: pair[0], default=None)
+        if longest is not None:
+            return longest[1]
+    first_line = next((line.strip()[:200] for line in text.splitlines() if line.strip()), "nothing")
+    raise ToolError(
+        Trouble.UNREADABLE,
+        f"{name} printed no JSON {'list' if kind is list else 'object'}",
+        cause=f"it begins with: {first_line!r}" if first_line != "nothing" else "it printed nothing",
+        try_=f"run {name} by hand; another version may print another format",
+    )
+
+
+def without_log_lines(text: str) -> str:
+    """`text` without the lines that look like a log's."""
+    return "\n".join(line for line in text.splitlines() if not _LOG.match(line))
+
+
+def _values(text: str, kind: type) -> Iterator[tuple[int, Any]]:
+    opening = re.compile(r"^[ \t]*" + (r"\[" if kind is list else r"\{"), re.MULTILINE)
+    at = 0
+    while match := opening.search(text, at):
+        begins = match.end() - 1
+        try:
+            value, at = _DECODER.raw_decode(text, begins)
+        except (ValueError, RecursionError):  # also a number of more than 4,300 digits
+            at = match.end()
+            continue
+        if not deepest(value):
+            yield at - begins, value
+
+
+def number(value: Any) -> float | None:
+    """A finite float of an int, a float or digits in a string; None for everything else."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        return None
+    if isinstance(value, str):
+        exact = FOREIGN.parsed(value)
+        return None if exact is None else float(exact)
+    return float(value) if FOREIGN.fits(value) else None
+
+
+def whole(value: Any) -> int | None:
+    """As `number`, for counts and ids."""
+    exact = number(value)
+    return int(exact) if exact is not None and exact == int(exact) else None
+
+
+def at(document: Any, *path: str) -> Any:
+    """`document[path[0]][path[1]]…`, None where a step is missing or no object."""
+    for step in path:
+        if not isinstance(document, dict):
+            return None
+        document = document.get(step)
+    return document

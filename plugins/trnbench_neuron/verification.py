@@ -1,18 +1,165 @@
-"""A second opinion on a kernel's result."""
+"""A second opinion on a result: its own check, mathematics, samples of it, or its source executed here."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from trnbench.kernels.case import Case
-from trnbench.lazy import resolve
+import numpy as np
+
+from trnbench.kernels.kernel import Case
+from trnbench.reference import resolve
 from trnbench_emulator.nki.problem import Source, beside
-from trnbench_neuron import sample
-from trnbench_neuron.agreement import UNIT, disagreement
 
 if TYPE_CHECKING:
     from trnbench.generation import System
+
+
+SAMPLE_ROWS = 48
+"""Rows, or elements, of a result that are computed."""
+
+Cut: TypeAlias = Callable[[Sequence[Any], Any], Iterable[tuple[tuple[Any, ...], Any]]]
+"""(arguments, result) → smaller problems of the same kernel: its arguments, and what it made of them."""
+
+
+def known(ref: str) -> bool:
+    """Whether `wrong` can tell of this kernel; only those of trnbench are known by their names."""
+    package, _, name = ref.replace("::", ":", 1).rpartition(":")
+    return package.startswith("trnbench_kernels.nki.") and (name in _CUTS or name in KERNELS)
+
+
+def sample_wrong(ref: str, arguments: Sequence[Any], outputs: Sequence[Any]) -> str | None:
+    """ "" or what is wrong; None where this kernel is not known here. Computed in double precision."""
+    if not known(ref) or len(outputs) != 1:
+        return None
+    name, (result,) = ref.rpartition(":")[2], outputs
+    if name in KERNELS:
+        rows = _at(result.shape[0], 8)
+        want = repeated(name, arguments[0][rows], *arguments[1:])
+        return disagreement(want, _double(result[rows]), result.dtype.name)
+    from trnbench_kernels.nki import references
+
+    compute = getattr(references, name)
+    parts = [
+        (_double(compute(*map(wide, operands))), _double(sampled))
+        for operands, sampled in _CUTS[name](arguments, result)
+    ]
+    wants, haves = zip(*parts, strict=True)
+    return disagreement(_together(wants), _together(haves), result.dtype.name)
+
+
+def _at(count: int, most: int = SAMPLE_ROWS) -> Any:
+    """Positions all over `count`, the ends among them; the same ones each time."""
+    if count <= most:
+        return np.arange(count)
+    drawn = np.random.default_rng(count).choice(count, size=most - 2, replace=False)
+    return np.unique(np.concatenate([drawn, [0, count - 1]]))
+
+
+def _double(value: Any) -> Any:
+    return value.astype(np.float64) if isinstance(value, np.ndarray) else value
+
+
+def wide(value: Any) -> Any:
+    """Floats in double precision; integers may be the words of packed floats."""
+    integral = isinstance(value, np.ndarray) and value.dtype.kind in "iub"
+    return value if integral else _double(value)
+
+
+def _together(parts: Sequence[Any]) -> Any:
+    return parts[0] if len(parts) == 1 else np.stack(parts)
+
+
+def _whole(arguments: Sequence[Any], result: Any) -> Iterable[tuple[tuple[Any, ...], Any]]:
+    yield tuple(arguments), result
+
+
+def _elementwise(arguments: Sequence[Any], result: Any) -> Iterable[tuple[tuple[Any, ...], Any]]:
+    rows = _at(result.shape[0])
+    yield tuple(each[rows] for each in arguments), result[rows]
+
+
+def _rows(arguments: Sequence[Any], result: Any) -> Iterable[tuple[tuple[Any, ...], Any]]:
+    """Each row of the first argument for itself; weights go with all of them."""
+    x, *weights = arguments
+    rows = _at(result.shape[0])
+    yield (x[rows], *weights), result[rows]
+
+
+def _columns(arguments: Sequence[Any], result: Any) -> Iterable[tuple[tuple[Any, ...], Any]]:
+    rows = _at(result.shape[0])
+    yield (arguments[0][:, rows],), result[rows]
+
+
+def _last_chunk(arguments: Sequence[Any], result: Any) -> Iterable[tuple[tuple[Any, ...], Any]]:
+    yield (arguments[0][-1:],), result
+
+
+def _tokens(arguments: Sequence[Any], result: Any) -> Iterable[tuple[tuple[Any, ...], Any]]:
+    """One query each. What a causal mask lets it see is all there is of its keys, so none is needed."""
+    q, k, v, causal = arguments
+    heads, _, tokens = q.shape
+    for head in _at(heads, 4):
+        for token in _at(tokens, 12):
+            one, at, seen = slice(head, head + 1), slice(token, token + 1), token + 1 if causal else tokens
+            yield (q[one, :, at], k[one, :, :seen], v[one, :seen], False), result[one, at]
+
+
+def _experts(arguments: Sequence[Any], result: Any) -> Iterable[tuple[tuple[Any, ...], Any]]:
+    tokens, weights = arguments
+    columns = _at(result.shape[2], 256)
+    for expert in _at(result.shape[0], 8):
+        for token in _at(result.shape[1], 6):
+            one, at = slice(expert, expert + 1), slice(token, token + 1)
+            yield (tokens[one, :, at], weights[one][:, :, columns]), result[one, at][:, :, columns]
+
+
+_CUTS: dict[str, Cut] = {
+    "hbm_copy": _elementwise,
+    "hbm_write": _elementwise,
+    "hbm_triad": _elementwise,
+    "hbm_read": _last_chunk,
+    "dma_sweep": _last_chunk,
+    "transpose": _columns,
+    "softmax": _rows,
+    "rms_norm": _rows,
+    "layer_norm": _rows,
+    "attention": _tokens,
+    "expert_gemm": _experts,
+    "tensor_burst": _whole,
+    "tensor_chain": _whole,
+}
+
+
+ROUNDINGS = 64
+"""Units of round-off, of the result's own size, that an element may be off: sums have another order."""
+
+# Unit round-off of what the result is stored in; for fp32 that of products of split operands.
+UNIT = {"bfloat16": 2.0**-8, "float16": 2.0**-10, "float32": 2.0**-12}
+
+
+def disagreement(want: Any, have: Any, dtype: str) -> str:
+    """ "" or what differs. What is no finite number has to be the same one on both sides.
+
+    Integers have no rounding: every one has to be the same.
+    """
+    if want.shape != have.shape:
+        return f"shape {have.shape}, not {want.shape}"
+    if dtype.startswith(("int", "uint")):
+        differ = int((want != have).sum())
+        return f"{differ:,} of {want.size:,} integers differ" if differ else ""
+    finite = np.isfinite(want)
+    if not (np.isfinite(have[finite]).all() and np.array_equal(want[~finite], have[~finite], equal_nan=True)):
+        return "it is no finite number where it should be one, or the other way round"
+    if not finite.any():
+        return ""
+    size = float(np.sqrt(np.mean(want[finite] ** 2))) or 1.0
+    off = float(np.abs(want[finite] - have[finite]).max()) / size
+    allowed = ROUNDINGS * UNIT.get(dtype, 2.0**-8)
+    if off <= allowed:
+        return ""
+    return f"an element is {off:.3g} of its size off; rounding explains {allowed:.3g}"
+
 
 EMULATED_LIMIT = 5e8
 """Operations up to which the result is recomputed by executing the kernel's source on this CPU."""
@@ -43,12 +190,12 @@ def wrong(
     if case.kernel.family == "gemm" and len(inputs) in (2, 4) and len(outputs) == 1:
         left, right = inputs if len(inputs) == 2 else _unscaled(*inputs)
         return product_wrong(left, right, outputs[0]), "a random vector and full rows in double precision"
-    found = sample.wrong(source.ref, (*inputs, *source.plain), outputs) if kind == "nki" else None
-    if found is not None:
-        return found, "elements drawn all over it, computed in double precision from the inputs"
-    found = _by_reference(source, inputs, outputs) if kind == "nki" else None
-    if found is not None:
-        return found, f"{source.function}_reference, beside the kernel, in double precision"
+    sampled = sample_wrong(source.ref, (*inputs, *source.plain), outputs) if kind == "nki" else None
+    if sampled is not None:
+        return sampled, "elements drawn all over it, computed in double precision from the inputs"
+    sampled = _by_reference(source, inputs, outputs) if kind == "nki" else None
+    if sampled is not None:
+        return sampled, f"{source.function}_reference, beside the kernel, in double precision"
     if kind == "nki" and operations(case) <= EMULATED_LIMIT:
         return _emulated_wrong(source, system, inputs, outputs), "its own source, executed on the host"
     return "", ""
@@ -56,15 +203,13 @@ def wrong(
 
 def _by_reference(source: Source, inputs: Sequence[Any], outputs: Sequence[Any]) -> str | None:
     """ "" or what is wrong; None where the kernel has no reference, or one that would take long."""
-    import numpy as np
-
-    if sum(each.size for each in (*inputs, *outputs)) > REFERENCE_LIMIT:
+    if sum(output.size for output in (*inputs, *outputs)) > REFERENCE_LIMIT:
         return None
     reference = resolve(getattr(beside(source.module, "nki"), f"{source.function}_reference", None))
     if reference is None:
         return None
-    made = reference(*map(sample.wide, inputs), *source.plain)
-    wanted = made if isinstance(made, tuple) else (made,)
+    computed = reference(*map(wide, inputs), *source.plain)
+    wanted = computed if isinstance(computed, tuple) else (computed,)
     if len(wanted) != len(outputs):
         return f"{len(outputs)} results, its reference returns {len(wanted)}"
     for index, (want, got) in enumerate(zip(wanted, outputs, strict=True)):
@@ -82,8 +227,6 @@ def _unscaled(left: Any, right: Any, left_scale: Any, right_scale: Any) -> tuple
 
 def product_wrong(left: Any, right: Any, result: Any) -> str:
     """Is `result` leftᵀ·right? By Freivalds' check (a random vector), and some rows in full."""
-    import numpy as np
-
     k, m = left.shape
     n = right.shape[1]
     if result.shape != (m, n):
@@ -107,8 +250,6 @@ def product_wrong(left: Any, right: Any, result: Any) -> str:
 
 
 def _emulated_wrong(source: Source, system: System, inputs: Sequence[Any], outputs: Sequence[Any]) -> str:
-    import numpy as np
-
     from trnbench_emulator.nki import Machine, load_kernel, provide, record
 
     kernel, _, _ = load_kernel(source.ref.replace("::", ":", 1), nki="trnbench")
@@ -127,3 +268,49 @@ def operations(case: Case) -> float:
     """FLOP, engine operations and bytes of a case together: how long its source would be executed here."""
     work = case.kernel.work(case.key.point, case.extent)
     return work.flops + sum(work.engine_flops.values()) + sum(work.bytes.values())
+
+
+_ENGINES = ("vector", "scalar", "gpsimd")
+_CHAINS = frozenset(f"{engine}_chain" for engine in _ENGINES)
+KERNELS = _CHAINS | {f"{engine}_burst" for engine in _ENGINES}
+"""The kernels of `trnbench_kernels.nki.engines` that apply one instruction by its name."""
+
+
+def repeated(kernel: str, tile: Any, op: str, count: int) -> Any:
+    """`tile` (rows, columns) after `count` times `op`, in double precision; (rows, 1) after a reduction."""
+    if op == "reduce":
+        return tile.astype(np.float64).sum(axis=1, keepdims=True)
+    apply, dtype = _formula(op), tile.dtype
+    with np.errstate(all="ignore"):
+        # In a burst every instruction reads what was there before, however many they are.
+        for _ in range(count if kernel in _CHAINS else 1):
+            before, tile = tile, apply(tile.astype(np.float32)).astype(dtype)
+            if np.array_equal(before, tile, equal_nan=True):
+                break
+    return tile.astype(np.float64)
+
+
+def burst(tile: Any, op: str, count: int) -> Any:
+    """What `vector_burst`, `scalar_burst` and `gpsimd_burst` leave."""
+    return repeated("vector_burst", tile, op, count)
+
+
+def chain(tile: Any, op: str, count: int) -> Any:
+    """What `vector_chain`, `scalar_chain` and `gpsimd_chain` leave."""
+    return repeated("vector_chain", tile, op, count)
+
+
+def _formula(op: str) -> Callable[[Any], Any]:
+    if op in ("copy", "tensor_tensor", "scan"):  # the larger of itself and itself, or of less and itself
+        return lambda x: x
+    if op == "scalar_tensor_tensor":
+        return lambda x: np.maximum(x * np.float32(0.5), x)
+    if op == "iota":
+        return lambda x: np.broadcast_to(np.arange(x.shape[1], dtype=np.float32), x.shape)
+    if op == "tensor_scalar":
+        return lambda x: x * np.float32(0.5) + np.float32(1.0)
+    if op == "reciprocal":
+        return lambda x: np.float32(1.0) / x
+    from trnbench_emulator.nki.functions import FUNCTIONS
+
+    return FUNCTIONS[op].apply

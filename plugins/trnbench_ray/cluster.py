@@ -53,7 +53,7 @@ class Cluster:
 
     def processors(self) -> int:
         """Of all machines that are there now."""
-        return int(sum(each["Resources"].get("CPU", 0.0) for each in self._nodes()))
+        return int(sum(node["Resources"].get("CPU", 0.0) for node in self._nodes()))
 
     def _nodes(self) -> list[dict[str, Any]]:
         return sorted((each for each in self.ray.nodes() if each["Alive"]), key=lambda each: each["NodeID"])
@@ -69,7 +69,7 @@ class Cluster:
 
         Raises `UsageError` where none offers it, where one does not answer, or has another trnbench.
         """
-        amounts = {each["NodeID"]: each["Resources"].get(resource, 0.0) for each in self._nodes()}
+        amounts = {node_["NodeID"]: node_["Resources"].get(resource, 0.0) for node_ in self._nodes()}
         nodes = {node: amount for node, amount in amounts.items() if amount > 0.0}
         if not nodes:
             raise UsageError(
@@ -96,14 +96,14 @@ class Cluster:
             ) from None
         return _same_version(
             [
-                Machine(number=number, node=node, amount=amount, seen=each)
-                for number, ((node, amount), each) in enumerate(zip(nodes.items(), seen, strict=True), 1)
+                Machine(number=number, node=node, amount=amount, seen=node_)
+                for number, ((node, amount), node_) in enumerate(zip(nodes.items(), seen, strict=True), 1)
             ]
         )
 
 
 def _same_version(machines: list[Machine]) -> list[Machine]:
-    others = [each for each in machines if each.seen.version != VERSION]
+    others = [machine for machine in machines if machine.seen.version != VERSION]
     if others:
         raise UsageError(
             f"machine {others[0].number} of the Ray cluster has trnbench {others[0].seen.version}, this one "
@@ -160,11 +160,11 @@ def connected(jobs: int = 0) -> Iterator[Cluster]:
 
 def _answers(address: str) -> None:
     """Raises `UsageError` where nobody listens: Ray itself tries for minutes."""
-    found = re.fullmatch(r"(?:ray://)?\[?([^\]/]+?)\]?:([0-9]{1,6})", address)
-    if found is None:  # "auto", "local", an anyscale:// address
+    match = re.fullmatch(r"(?:ray://)?\[?([^\]/]+?)\]?:([0-9]{1,6})", address)
+    if match is None:  # "auto", "local", an anyscale:// address
         return
     try:
-        socket.create_connection((found[1], int(found[2])), timeout=CONNECT_S).close()
+        socket.create_connection((match[1], int(match[2])), timeout=CONNECT_S).close()
     except (OSError, OverflowError) as error:
         raise _no_answer(address, str(getattr(error, "strerror", "") or error)) from None
 
@@ -193,11 +193,11 @@ def _ray() -> Any:
 def _alone(jobs: int) -> Iterator[dict[str, Any]]:
     """Arguments for a cluster of this machine: no dashboard, no statistics sent, no file left."""
     # Its processes find what this one finds: those of a pool do as well.
-    told = {"RAY_USAGE_STATS_ENABLED": "0", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    if not any(os.environ.get(f"RAY_AUTH_{each}") for each in ("MODE", "TOKEN", "TOKEN_PATH")):
-        told["RAY_AUTH_TOKEN"] = secrets.token_hex(32)  # else Ray keeps one in the home folder
-    before = {key: os.environ.get(key) for key in told}
-    os.environ.update(told)
+    variables = {"RAY_USAGE_STATS_ENABLED": "0", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    if not any(os.environ.get(f"RAY_AUTH_{word}") for word in ("MODE", "TOKEN", "TOKEN_PATH")):
+        variables["RAY_AUTH_TOKEN"] = secrets.token_hex(32)  # else Ray keeps one in the home folder
+    before = {key: os.environ.get(key) for key in variables}
+    os.environ.update(variables)
     # Sockets lie in it, and their paths may have 107 letters at most: not below a long TMPDIR.
     short = None if len(tempfile.gettempdir()) < 24 else "/tmp"
     try:

@@ -29,5 +29,5 @@ def detect() -> Detection:
     except metadata.PackageNotFoundError:
         return Detection(available=False, why="Ray is not installed", try_="pip install 'trnbench[ray]'")
     address = os.environ.get("RAY_ADDRESS", "")
-    where = f"the cluster at {address} (RAY_ADDRESS)" if address else "this machine alone: no RAY_ADDRESS"
-    return Detection(available=True, why=f"Ray {version}; {where}")
+    cluster = f"the cluster at {address} (RAY_ADDRESS)" if address else "this machine alone: no RAY_ADDRESS"
+    return Detection(available=True, why=f"Ray {version}; {cluster}")

@@ -8,14 +8,12 @@ from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import Any
 
-from trnbench.kernels.case import Case
+from trnbench.kernels.kernel import Case
 from trnbench.results.json import dumps_measurement
 from trnbench.results.measurement import Reason
-from trnbench.run.attempt import Attempts
-from trnbench.run.cut import CutShort
-from trnbench.run.outcome import Outcome
+from trnbench.run.attempt import Attempts, Outcome, Retries
+from trnbench.run.executor import CutShort
 from trnbench.run.pool import GRACE_S, pack
-from trnbench.run.retry import Retries
 from trnbench_ray.cluster import Cluster, Machine
 from trnbench_ray.server import Server, on_machine
 
@@ -93,7 +91,7 @@ class ClusterPool:
 
     def leave_out(self, positions: Collection[int]) -> None:
         """These need not be carried out any more, where they have not begun."""
-        self._left = deque(each for each in self._left if each not in positions)
+        self._left = deque(case_ for case_ in self._left if case_ not in positions)
 
     def _sit(self, machine: Machine | None) -> None:
         options: dict[str, Any] = {"max_restarts": 0, "max_task_retries": 0}

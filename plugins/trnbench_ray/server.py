@@ -10,13 +10,12 @@ import msgspec
 
 from trnbench.backend import Backend, Detection
 from trnbench.results.json import dumps_measurement
+from trnbench.run.attempt import Outcome
 from trnbench.run.environment import describe
-from trnbench.run.freight import loads
 from trnbench.run.identity import identity
-from trnbench.run.outcome import Outcome
 from trnbench.run.pool import Pool
-from trnbench.run.returned import detected
-from trnbench.run.worker import tried
+from trnbench.run.reply import detected
+from trnbench.run.worker import loads, tried
 from trnbench.version import VERSION
 
 
@@ -38,8 +37,8 @@ def look(backend: Backend, *, keep_identity: bool = False) -> Seen:
         except Exception as error:  # a plugin's, or a tool's of another version
             problem = f"{type(error).__name__}: {error}"
     with identity(kept=keep_identity):
-        found = describe(extra)
-    return Seen(version=VERSION, detection=detection, environment=found, problem=problem)
+        environment = describe(extra)
+    return Seen(version=VERSION, detection=detection, environment=environment, problem=problem)
 
 
 class Server:
@@ -69,5 +68,5 @@ class Server:
 def on_machine(outcome: Outcome, number: int) -> Outcome:
     """The outcome with the number of the machine in its detail."""
     position, measurement, _ = outcome
-    told = msgspec.structs.replace(measurement, detail={**measurement.detail, "machine": number})
-    return position, told, dumps_measurement(told)
+    measurement_ = msgspec.structs.replace(measurement, detail={**measurement.detail, "machine": number})
+    return position, measurement_, dumps_measurement(measurement_)

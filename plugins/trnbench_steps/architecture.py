@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from trnbench_steps.norm import Norm
+from trnbench_steps.layer import Norm
 
 FILE = Path(__file__).with_name("architectures.toml")
 

@@ -17,12 +17,14 @@ from __future__ import annotations
 
 from math import ceil
 
-from trnbench.facts.scope import Scope
+import msgspec
+
+from trnbench.facts.fact import Scope
 from trnbench.generation import System
 from trnbench_steps.division import Division
-from trnbench_steps.expert_share import experts_of
+from trnbench_steps.expert_share import ExpertShare, experts_of
 from trnbench_steps.feed_forward import FeedForward
-from trnbench_steps.job import Task
+from trnbench_steps.job import FUSED, KERNELS, NATIVE, UNFUSED, Task
 from trnbench_steps.kernel_times import Call
 from trnbench_steps.operators import (
     Convolution,
@@ -33,7 +35,7 @@ from trnbench_steps.operators import (
     Recurrence,
     WeightGradient,
 )
-from trnbench_steps.tiles import ROWS, tiles_of
+from trnbench_steps.unfused import ROWS, NamedCall, score_elements, unfused_calls
 
 SPAN = 2048
 """Keys of a cache that are attended to at once; the results of several spans are made one."""
@@ -50,7 +52,7 @@ NAMES = {
     "fp8": "float8_e4m3",
     "cfp8": "float8_e4m3",
 }
-FUSED = ("activation", "gate")
+ON_THE_WAY = ("activation", "gate")
 """How the names of those end that are applied as the sums of a matrix product leave PSUM."""
 
 
@@ -60,6 +62,7 @@ class Shapes:
     def __init__(self, division: Division, system: System, cores: int) -> None:
         self.division, self.system, self.cores = division, system, cores
         self.dtype = NAMES[division.job.activations]
+        self.capacity = system.fact(Scope.CORE, "sbuf_capacity") or 0.0
         self.stays = self._stay()
 
     def _stay(self) -> bool:
@@ -67,30 +70,67 @@ class Shapes:
         division = self.division
         if division.job.task is Task.TRAIN:
             return False
-        capacity = self.system.fact(Scope.CORE, "sbuf_capacity") or 0.0
         item = 4 if self.dtype == "float32" else 2
         model, tp = division.model, division.layout.tp
         inner = max(_inner(each.feed_forward) for each in model.kinds) // tp
-        return (model.hidden + inner) * division.tokens * item <= ROOM * capacity
+        return (model.hidden + inner) * division.tokens * item <= ROOM * self.capacity
 
     def fused(self, operator: Operator, before: Operator | None) -> bool:
         """Whether it takes nothing of its own."""
         return (
             isinstance(operator, Elementwise)
             and isinstance(before, Product)
-            and operator.name.endswith(FUSED)
+            and operator.name.endswith(ON_THE_WAY)
         )
 
-    def of(self, operator: Operator) -> Call | None:
-        """None where no kernel does it: a roofline takes its place."""
+    def of(self, operator: Operator) -> tuple[NamedCall, ...]:
+        """The kernels that it is, one after the other; none where a roofline takes its place."""
+        if isinstance(operator, Mixing):
+            return self._mixing(operator)
+        share = self._experts(operator) if isinstance(operator, Product) else None
+        if isinstance(operator, Product) and share is not None and share.chosen:
+            product = msgspec.structs.replace(self._product(operator), weights=False)
+            return ("gather", self._gather(operator, share)), ("", product)
+        call = self._single(operator)
+        return (("", call),) if call is not None else ()
+
+    def _experts(self, product: Product) -> ExpertShare | None:
+        """How experts take it; None of what is no product of theirs."""
+        if product.copies > 1 and product.name.startswith("experts"):
+            return experts_of(self.division, product)
+        return None
+
+    def _gather(self, product: Product, share: ExpertShare) -> Call:
+        """The matrices that a token or a block chose, brought together where activations are.
+
+        `weight[expert_indices, :, :]` of neuronx_distributed (modules/moe/moe_parallel_layers.py).
+        """
+        rows, parts = tiles_of(product.inputs)
+        shape = (ceil(share.matrices), rows, parts * ceil(product.outputs / self.cores))
+        return Call(
+            source="streams:hbm_read" if self.stays else "streams:hbm_copy",
+            inputs=((shape, self._stored()),),
+            times=share.matrices / shape[0],
+            operators=share.operators,
+        )
+
+    def _taken(self) -> str:
+        """The type that products take: that of fp8 weights, where activations are turned into it."""
+        native = self.division.job.widening == NATIVE and self._stored() == "float8_e4m3"
+        return self._stored() if native else self.dtype
+
+    def _stored(self) -> str:
+        """The type that weights have in HBM."""
+        stored = NAMES[self.division.job.weights]
+        return stored if stored in ("int8", "float8_e4m3") else self.dtype
+
+    def _single(self, operator: Operator) -> Call | None:
         if isinstance(operator, Product):
             return self._product(operator)
         if isinstance(operator, WeightGradient):
             return self._gradient(operator)
         if isinstance(operator, Elementwise):
             return self._elementwise(operator)
-        if isinstance(operator, Mixing):
-            return self._mixing(operator)
         if isinstance(operator, Convolution):
             return convolution_call(operator, self.dtype, self.cores, stays=self.stays)
         if isinstance(operator, Recurrence):
@@ -99,32 +139,37 @@ class Shapes:
 
     def _product(self, product: Product) -> Call:
         copies, tokens, operators = float(product.copies), max(product.tokens, 1.0), 1.0
-        if product.copies > 1 and product.name.startswith("experts"):
-            copies, tokens, operators = experts_of(self.division, product)
+        if (experts := self._experts(product)) is not None:
+            copies, tokens, operators = experts.matrices, experts.tokens, experts.operators
         if not self.stays and tokens > ROWS:
             share = ceil(tokens / self.cores)
             left, right = (product.inputs, share), (product.inputs, product.outputs)
             return Call(
                 source="gemm_best:gemm_best",
-                inputs=((left, self.dtype), (right, self.dtype)),
+                inputs=((left, self._taken()), (right, self._taken())),
                 times=copies,
                 operators=operators,
+                compiled=not self._kernels(product, experts),
             )
-        stored = NAMES[self.division.job.weights]
-        if stored not in ("int8", "float8_e4m3"):
-            stored = self.dtype
         rows, parts = tiles_of(product.inputs)
         columns, tiles = tiles_of(ceil(product.outputs / self.cores))
         whole = ceil(copies)
-        few = ((whole, rows, parts, ceil(tokens)), self.dtype)
-        weights = ((whole, rows, tiles, parts * columns), stored)
+        few = ((whole, rows, parts, ceil(tokens)), self._taken())
+        weights = ((whole, rows, tiles, parts * columns), self._stored())
         return Call(
-            source="few:linear_few",
+            source="decode:linear_few",
             inputs=(few, weights),
             times=copies / whole,
             stays=self.stays,
             operators=operators,
+            compiled=not self._kernels(product, experts),
         )
+
+    def _kernels(self, product: Product, experts: ExpertShare | None) -> bool:
+        """Whether the software has kernels for it: for blocks of experts, or for all in a layer."""
+        if experts is not None:
+            return experts.kernel
+        return self.division.job.products == KERNELS and product.name != "head"
 
     def _gradient(self, product: WeightGradient) -> Call:
         tokens, inputs = ceil(product.tokens), ceil(product.inputs / self.cores)
@@ -144,7 +189,7 @@ class Shapes:
             height, parts = tiles_of(operator.width)
             x = ((height, parts, ceil(operator.rows)), self.dtype)
             return Call(
-                source="few:norm_few", inputs=(x, ((height, parts), self.dtype)), stays=True, weights=False
+                source="decode:norm_few", inputs=(x, ((height, parts), self.dtype)), stays=True, weights=False
             )
         if normal and rows >= 1 and "gradient" not in operator.name:
             layer = self.division.model.norm.value == "layer"
@@ -158,6 +203,7 @@ class Shapes:
             inputs=((_whole(elements), self.dtype), operator.operands),
             stays=self.stays,
             weights=False,
+            operators=operator.parts,
         )
 
     def _update(self, operator: Elementwise) -> Call:
@@ -173,27 +219,30 @@ class Shapes:
             ),
         )
 
-    def _mixing(self, mixing: Mixing) -> Call:
+    def _mixing(self, mixing: Mixing) -> tuple[NamedCall, ...]:
         if _over_cache(mixing):
-            return self._cached(mixing)
-        return self._prompt(mixing)
+            return (("", self._cached(mixing)), *self._merged(mixing))
+        if self.division.job.attention_path == UNFUSED:
+            item = 4 if self.dtype == "float32" else 2
+            fits = score_elements(mixing, self.cores) * item <= ROOM * self.capacity
+            return unfused_calls(mixing, self.dtype, self.cores, stays=fits)
+        return (("", self._prompt(mixing)),)
 
-    def merged(self, operator: Operator) -> Call | None:
-        """What makes the spans of a long cache one, behind attention; None where there is one span."""
-        if not isinstance(operator, Mixing) or not _over_cache(operator):
-            return None
+    def _merged(self, operator: Mixing) -> tuple[NamedCall, ...]:
+        """What makes the spans of a long cache one, behind attention; none where there is one span."""
         caches, spans, _ = self._spans(operator)
         if spans == 1:
-            return None
+            return ()
         heads = caches * (operator.heads // operator.kv_heads)
         columns, wide = tiles_of(operator.value_dim)
-        return Call(
+        merged = Call(
             source="spans:spans_merged",
             inputs=(((spans, columns, wide, heads), self.dtype), ((spans, heads), "float32")),
             stays=self.stays,
             weights=False,
             operators=0.0,
         )
+        return (("spans", merged),)
 
     def _spans(self, mixing: Mixing) -> tuple[int, int, int]:
         """Caches of a core, spans of each, and keys of a span."""
@@ -215,7 +264,7 @@ class Shapes:
         )
         heads = mixing.heads // mixing.kv_heads
         return Call(
-            source="cached:attention_cached",
+            source="cache:attention_cached",
             inputs=(
                 ((caches, rows, parts, heads), self.dtype),
                 ((caches, rows, parts, spread * ROWS), stored),
@@ -238,6 +287,7 @@ class Shapes:
                 times=per_core / heads,
                 stays=self.stays,
                 weights=False,
+                compiled=self.division.job.attention_path != FUSED,
             )
         by_token = (heads, tokens, rows * parts)
         return Call(
@@ -251,6 +301,7 @@ class Shapes:
                 window,
             ),
             times=per_core / heads,
+            compiled=self.division.job.attention_path != FUSED,
         )
 
 
@@ -261,6 +312,12 @@ def _over_cache(mixing: Mixing) -> bool:
 def _inner(network: FeedForward) -> int:
     """Features of what a network works on between its matrices."""
     return (2 if network.gated else 1) * network.width
+
+
+def tiles_of(features: int) -> tuple[int, int]:
+    """Rows of the array and how often they are filled; the last may be filled in part."""
+    parts = ceil(features / ROWS)
+    return ceil(features / parts), parts
 
 
 def _whole(elements: int) -> tuple[int, int]:

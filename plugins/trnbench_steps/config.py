@@ -7,8 +7,7 @@ from typing import Any
 
 from trnbench.bounded import kinds
 from trnbench.bounded.number import Number
-from trnbench.errors import BadInput
-from trnbench.quoting import quoted
+from trnbench.errors import BadInput, quoted
 
 REQUIRED = object()
 

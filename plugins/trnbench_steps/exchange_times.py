@@ -6,37 +6,35 @@ from typing import TypeAlias
 
 import msgspec
 
-from trnbench.facts.scope import Scope
+from trnbench.facts.fact import Scope
 from trnbench.generation import System
-from trnbench_emulator.fabric.algorithms.algorithm import ALL_REDUCE, REDUCE_SCATTER
 from trnbench_emulator.fabric.ask import ask
 from trnbench_emulator.fabric.constants import GRAPH
 from trnbench_emulator.fabric.question import Question
 from trnbench_emulator.fabric.systems import fabric_of
 from trnbench_steps.layout import Layout
 from trnbench_steps.operators import Exchange
+from trnbench_steps.stretches import NO_TIME, ExchangeTime
 
 Groups: TypeAlias = tuple[tuple[int, ...], ...]
 
 
 class ExchangeTimes:
-    """Asked once for each size and groups."""
+    """StepRequest once for each size and groups."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[object, ...], float] = {}
+        self._known: dict[tuple[object, ...], ExchangeTime] = {}
         self._where: dict[tuple[object, ...], tuple[System, Groups, float]] = {}
 
-    def time(self, exchange: Exchange, layout: Layout, system: System) -> float:
-        """Seconds without the start inside a graph that `[fabric.graph]` assumes: a constant of the step
-        takes its place. 0 where a group is one rank. Raises what `ask` raises.
-        """
+    def time(self, exchange: Exchange, layout: Layout, system: System) -> ExchangeTime:
+        """Nothing where a group is one rank. Raises what `ask` raises."""
         level = _level(layout, system)
         place = (id(system.book), id(system.costs), system.name, level, layout, exchange.axis)
         if place not in self._where:
             self._where[place] = _smallest(system, level, layout.groups(exchange.axis))
         asked, groups, shared = self._where[place]
         if not groups or exchange.size < 1:
-            return 0.0
+            return NO_TIME
         question = Question(
             collective=exchange.collective,
             size=exchange.size,
@@ -48,18 +46,9 @@ class ExchangeTimes:
         )
         key = (*place[:4], asked.size, question.key, shared)
         if key not in self._known:
-            self._known[key] = _asked(question)
+            answer = ask(question)
+            self._known[key] = ExchangeTime(answer.start_s, answer.moving_s)
         return self._known[key]
-
-
-def _asked(question: Question) -> float:
-    fabric = fabric_of(question.system, question.options)
-    if question.groups == (tuple(range(fabric.size)),):
-        question = msgspec.structs.replace(question, groups=())
-    constants, collective = fabric.constants, question.collective
-    start = constants.reduce_start * (collective in (ALL_REDUCE, REDUCE_SCATTER))
-    start += constants.gather_start * (collective != REDUCE_SCATTER)
-    return max(ask(question).time_s - start, 0.0)
 
 
 def _level(layout: Layout, system: System) -> str:

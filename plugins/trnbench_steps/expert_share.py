@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from trnbench_steps.division import Division
 from trnbench_steps.feed_forward import FeedForward
-from trnbench_steps.job import Task
+from trnbench_steps.job import BLOCKS, CHOSEN, EVERY, OPERATORS, Task
 from trnbench_steps.layout import Layout
 from trnbench_steps.operators import Elementwise, Product
 
@@ -30,11 +30,14 @@ def dispatched(layout: Layout) -> bool:
 
 class ExpertShare(NamedTuple):
     """`matrices` that are read, the `tokens` that each is applied to, and in how many operators one after
-    the other; means all of them."""
+    the other; means all of them. `chosen`: matrices are picked by what the router says, and copied first;
+    `kernel`: one of the library's does all of it."""
 
     matrices: float
     tokens: float
     operators: float = 1.0
+    chosen: bool = False
+    kernel: bool = False
 
 
 def experts_of(division: Division, product: Product) -> ExpertShare:
@@ -47,19 +50,36 @@ def experts_of(division: Division, product: Product) -> ExpertShare:
     Experts that tokens travel to get those alone that chose them.
     """
     network = next(each.feed_forward for each in division.model.kinds if each.feed_forward.experts)
-    routed, copies = product.tokens * product.copies, product.copies
-    if division.job.task is Task.TRAIN:
-        return ExpertShare(copies, product.tokens)
+    routed, copies, path = product.tokens * product.copies, product.copies, path_of(division, network)
     tokens = product.tokens * network.experts / network.top_k
-    if tokens * network.top_k < network.experts:
+    if path == CHOSEN:
         met = copies * tokens * network.top_k / network.experts
-        return ExpertShare(met, routed / met, max(min(tokens, routed), 1.0))
-    if dispatched(division.layout):
-        return ExpertShare(copies, product.tokens)
-    blocks = blocks_of(division, network)
-    if not blocks:
+        return ExpertShare(met, routed / met, max(min(tokens, routed), 1.0), chosen=True)
+    if path == EVERY:
         return ExpertShare(copies, tokens)
-    return ExpertShare(blocks, BLOCK, blocks if unrolled(division, network) else 1.0)
+    if not path:
+        return ExpertShare(copies, product.tokens)
+    blocks, apart = blocks_of(division, network), path == OPERATORS
+    return ExpertShare(blocks, BLOCK, blocks if apart else 1.0, chosen=apart, kernel=not apart)
+
+
+def path_of(division: Division, network: FeedForward) -> str:
+    """The job's path of experts, or what the library takes at these shapes.
+
+    "" where each takes its own tokens: in training, where tokens spread evenly, and where they travel
+    to experts on other ranks.
+    """
+    job, layout = division.job, division.layout
+    few = division.tokens * network.top_k < network.experts
+    if job.task is Task.TRAIN or (dispatched(layout) and not few):
+        return ""
+    if job.experts in (CHOSEN, EVERY) or (job.experts and blocks_of(division, network)):
+        return job.experts
+    if few:
+        return CHOSEN
+    if not blocks_of(division, network):
+        return EVERY
+    return OPERATORS if network.expert_width // layout.expert_tensor % WIDTHS else BLOCKS
 
 
 def blocks_of(division: Division, network: FeedForward) -> int:
@@ -75,9 +95,8 @@ def blocks_of(division: Division, network: FeedForward) -> int:
 
 def unrolled(division: Division, network: FeedForward) -> bool:
     """Whether no kernel takes the blocks of a prompt: `torch_blockwise_matmul_inference` then gathers each,
-    multiplies it and adds it to the results by operators of the graph."""
-    width = network.expert_width // division.layout.expert_tensor
-    return bool(blocks_of(division, network) and width % WIDTHS)
+    and its matrices, multiplies it, also by its affinities, and adds it to the results it has read."""
+    return path_of(division, network) == OPERATORS
 
 
 def weighted_sum(division: Division, network: FeedForward) -> Elementwise:
@@ -85,7 +104,10 @@ def weighted_sum(division: Division, network: FeedForward) -> Elementwise:
     tokens, layout, width = division.tokens, division.layout, division.model.hidden
     rows, summed = tokens / (layout.tp if dispatched(layout) else 1), network.top_k
     if unrolled(division, network):
-        rows, summed = float(blocks_of(division, network) * BLOCK), 2
-    elif division.job.task is Task.DECODE and not dispatched(layout) and tokens * summed >= network.experts:
+        blocks = blocks_of(division, network)
+        return Elementwise(
+            name="weighted sum", rows=float(blocks * BLOCK), width=width, operands=2, parts=2 * blocks
+        )
+    if division.job.task is Task.DECODE and path_of(division, network) == EVERY:
         summed = network.experts // layout.ep
     return Elementwise(name="weighted sum", rows=rows, width=width, operands=summed)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
-from trnbench.facts.scope import Scope
+from trnbench.facts.fact import Scope
 from trnbench.generation import System
-from trnbench.kernels.dtype import item_bytes
-from trnbench.peaks.engine import engine_rate
+from trnbench.kernels.work import item_bytes
+from trnbench.peaks import engine_rate
 from trnbench_steps.division import Division
 from trnbench_steps.flops import step_flops
 from trnbench_steps.hbm import logical_cores
@@ -56,20 +56,25 @@ def read_bytes(division: Division) -> float:
     return each * sum(_read(division, stage) for stage in range(division.layout.pp))
 
 
+def routed_bytes(division: Division) -> float:
+    """What the rank of the fullest stage reads, of experts as many as all tokens may choose."""
+    return max(_read(division, stage, division.tokens) for stage in range(division.layout.pp))
+
+
 def _hbm(system: System) -> float:
     subject = system.subject(Scope.DEVICE)
     found = system.book.select(subject, "hbm_bandwidth", scope=Scope.DEVICE)
     return max((fact.value for fact in found if fact.value is not None), default=0.0)
 
 
-def _read(division: Division, stage: int) -> float:
-    """Bytes that a rank of `stage` reads once in a step of inference."""
+def _read(division: Division, stage: int, tokens: int = 1) -> float:
+    """Bytes that a rank of `stage` reads once in a step of inference, for experts of `tokens`."""
     model, job = division.model, division.job
     elements = 0.0
     for kind, count in division.stages[stage].items():
         times = 1 if model.shared_layers else count
         elements += times * sum(
-            _met(division, each, kind) for each in model.kinds[kind].weights(model.hidden)
+            _met(division, each, kind, tokens) for each in model.kinds[kind].weights(model.hidden)
         )
     if stage == division.layout.pp - 1 and model.head:
         elements += division.share(model.head_weight)
@@ -77,11 +82,13 @@ def _read(division: Division, stage: int) -> float:
     return elements * item_bytes(job.weights) + cached
 
 
-def _met(division: Division, weight: Weight, kind: int) -> float:
-    """Parameters of a rank that a token meets; with experts on other ranks it may meet none of a rank's."""
+def _met(division: Division, weight: Weight, kind: int, tokens: int) -> float:
+    """Parameters of a rank that `tokens` meet; with experts on other ranks one may meet none of a rank's."""
     if not weight.product:
         return 0.0
     share = float(division.share(weight, kind))
     if weight.part is not Part.EXPERTS:
         return share
-    return share * weight.used / weight.copies if division.layout.ep == 1 else 0.0
+    if division.layout.ep > 1 and tokens == 1:
+        return 0.0
+    return share * min(weight.used * tokens, weight.copies) / weight.copies

@@ -7,8 +7,8 @@ from collections import Counter
 import msgspec
 
 from trnbench.errors import UsageError
-from trnbench.facts.format import show
-from trnbench.facts.scope import Scope
+from trnbench.facts.fact import Scope
+from trnbench.facts.units import show
 from trnbench.generation import System
 from trnbench_steps.division import Division
 from trnbench_steps.memory import Memory, memory

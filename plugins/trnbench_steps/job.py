@@ -8,7 +8,7 @@ import msgspec
 
 from trnbench.bounded import kinds
 from trnbench.errors import UnknownName, UsageError
-from trnbench.kernels.dtype import item_bytes
+from trnbench.kernels.work import item_bytes
 
 
 class Task(str, Enum):
@@ -31,6 +31,19 @@ class Recompute(str, Enum):
         return self.value
 
 
+FUSED, UNFUSED = "fused", "unfused"
+COMPILED, KERNELS = "compiled", "kernels"
+WIDENED, NATIVE = "widened", "native"
+CHOSEN, EVERY, BLOCKS, OPERATORS = "chosen", "all", "blocks", "operators"
+PATHS = {
+    "attention_path": (FUSED, UNFUSED),
+    "products": (COMPILED, KERNELS),
+    "widening": (WIDENED, NATIVE),
+    "experts": (CHOSEN, EVERY, BLOCKS, OPERATORS),
+}
+"""Paths of the software, by the job's field; "" where it is not known (`software.paths_of`)."""
+
+
 class Job(msgspec.Struct, frozen=True, kw_only=True):
     """`batch` sequences in all; training takes them in micro-batches of `micro_batch` on each rank of `dp`.
 
@@ -50,6 +63,10 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     moments: str = "fp32"  # the two of Adam
     master: str = "fp32"  # the copy of the weights that the optimiser adds to; "" for none
     recompute: Recompute = Recompute.NONE
+    attention_path: str = ""  # these four: words of `PATHS`
+    products: str = ""
+    widening: str = ""
+    experts: str = ""
 
     @property
     def new_tokens(self) -> int:
@@ -85,11 +102,28 @@ def check_job(job: Job) -> None:
         kinds.TOKENS.checked(job.kv, "--kv")
     for option in ("weights", "activations", "cache", "gradients", "moments", "master"):
         check_dtype(getattr(job, option) or "fp32", f"--{option}")
+    for name, words in PATHS.items():
+        if (word := getattr(job, name)) and word not in words:
+            raise UnknownName("path", word, words, try_=f"--{name.replace('_', '-')} {words[0]}")
+    _check_experts(job)
     if job.recompute is not Recompute.NONE and job.task is not Task.TRAIN:
         raise UsageError(
             f"{job.task} recomputes nothing",
             cause="only a backward pass needs what the forward pass worked out",
             try_="--task train, or leave --recompute out",
+        )
+
+
+def _check_experts(job: Job) -> None:
+    """Raises `UsageError` for a path of experts that the task does not have."""
+    possible: tuple[str, ...] = ()
+    if job.task is not Task.TRAIN:
+        possible = (CHOSEN, EVERY) if job.task is Task.DECODE else (EVERY, BLOCKS, OPERATORS)
+    if job.experts and job.experts not in possible:
+        raise UsageError(
+            f"--experts {job.experts} is no path of {job.task}",
+            cause=f"it has {', '.join(possible) or 'none: tokens spread evenly'}",
+            try_=f"--experts {possible[0]}" if possible else "leave --experts out",
         )
 
 

@@ -10,10 +10,9 @@ import msgspec
 from trnbench.generation import System
 from trnbench.results.measurement import Value
 from trnbench_emulator.clock import seconds
-from trnbench_emulator.core.launch import Launch
-from trnbench_emulator.core.model import KernelModel
 from trnbench_emulator.core.pace import NOTHING_REMOVED, Without
-from trnbench_emulator.core.timing import Timing
+from trnbench_emulator.core.recording import Launch
+from trnbench_emulator.core.timing import KernelModel, Timing
 from trnbench_emulator.nki import TensorSpec
 from trnbench_emulator.nki.load import load_kernel
 from trnbench_emulator.nki.source import inputs_of
@@ -44,7 +43,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     `inputs`: ((size, …), dtype) for a tensor. `times`: how often it runs, one after the other, which may
     be a part (of experts that are met on average). `stays`: its activations are in SBUF, and what it makes
     of them remains there. `weights`: it also reads what lies in HBM. `own`: `source` is a user's kernel.
-    `operators`: how many of the graph's it is.
+    `operators`: how many of the graph's it is. `compiled`: the software has no kernel for it.
     """
 
     source: str
@@ -54,6 +53,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     weights: bool = True
     own: bool = False
     operators: float = 1.0
+    compiled: bool = True
 
 
 class KernelTimes:
@@ -70,7 +70,7 @@ class KernelTimes:
         What stays in SBUF is neither stored nor, where nothing else is read, loaded: these transfers take no
         time. `memory` is the difference to an emulation without any transfer.
         """
-        key = (call, cores, id(self.kernels.table(system)))
+        key = (msgspec.structs.replace(call, compiled=True), cores, id(self.kernels.table(system)))
         if key not in self._known:
             timing = self._timing(call, system, cores, _stays(call))
             bare = self._timing(call, system, cores, Without(queues=_TRANSFERS, hbm=True))

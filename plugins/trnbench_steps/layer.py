@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
+from enum import Enum
+
 import msgspec
 
 from trnbench_steps.attention import Attention
 from trnbench_steps.feed_forward import FeedForward
-from trnbench_steps.norm import Norm
-from trnbench_steps.weight import Weight
+from trnbench_steps.weight import Part, Weight, vector
+
+
+class Norm(str, Enum):
+    """Normalisation layers: what they keep for each feature."""
+
+    RMS = "rms"  # a scale
+    LAYER = "layer"  # a scale and a shift
+    BARE = "bare"  # neither
+
+    def __str__(self) -> str:
+        return self.value
+
+    def weights(self, name: str, width: int) -> list[Weight]:
+        """The vectors of one normalisation of `width` features."""
+        named = {Norm.RMS: ("",), Norm.LAYER: ("", " shift"), Norm.BARE: ()}[self]
+        return [vector(name + suffix, Part.NORMS, width) for suffix in named]
 
 
 class Layer(msgspec.Struct, frozen=True, kw_only=True):

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import msgspec
 
-from trnbench.facts.scope import Scope
+from trnbench.facts.fact import Scope
 from trnbench.generation import System
-from trnbench.kernels.dtype import item_bytes
-from trnbench.peaks.engine import engine_rate
+from trnbench.kernels.work import item_bytes
+from trnbench.peaks import engine_rate
 from trnbench_steps.cache import cache_bytes
 from trnbench_steps.division import Division
+from trnbench_steps.floor import routed_bytes
 from trnbench_steps.flops import Flops, forward, training
 from trnbench_steps.hbm import logical_cores
 from trnbench_steps.job import Job, Task
-from trnbench_steps.memory import memory
 from trnbench_steps.model import Model
 from trnbench_steps.step_parts import StepTime
 
@@ -21,8 +21,8 @@ FORMULAS = {
     "tokens_per_s": "new tokens of all sequences / time of the step",
     "mfu": "FLOP of the model, what causality hides counted and recomputation not (PaLM, appendix B) / (time "
     "· engine bound of all ranks in the type of the activations)",
-    "mbu": "bytes of weights and cache that the ranks of a device hold / (time · documented HBM rate of a "
-    "device)",
+    "mbu": "bytes of the matrices that the tokens meet, of experts those that they are routed to, and of the "
+    "cache, on the ranks of a device / (time · documented HBM rate of a device)",
     "compute_bound_batch": "sequences from which the FLOP of a token over the engine bound take longer than "
     "weights and cache over the HBM rate",
     "attention_length": "tokens from which attention takes more FLOP than the matrices of the layers",
@@ -55,14 +55,11 @@ def measures(division: Division, system: System, time: StepTime) -> Measures:
     """Of a step of `division` on `system` that takes `time`. Raises `UsageError` as `logical_cores` does."""
     job, seconds = division.job, time.time_s
     peak, rate = _peak(division, system), system.fact(Scope.DEVICE, "hbm_bandwidth")
-    held = max(
-        part.weights + part.cache for part in (memory(division, stage) for stage in range(division.layout.pp))
-    )
     return Measures(
         tokens_per_s=job.batch * job.new_tokens / seconds,
         sequences_per_s=job.batch / seconds,
         mfu=model_flops(division.model, job).all / (seconds * peak) if peak else None,
-        mbu=held * _per_device(division, system) / (seconds * rate)
+        mbu=routed_bytes(division) * _per_device(division, system) / (seconds * rate)
         if rate and job.task is not Task.TRAIN
         else None,
         losses=losses(time),

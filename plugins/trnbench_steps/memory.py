@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from trnbench.kernels.dtype import item_bytes
+from trnbench.kernels.work import item_bytes
 from trnbench_steps import activations
 from trnbench_steps.attention import AttentionKind
 from trnbench_steps.cache import STATE, cached_tokens, state_elements, token_elements

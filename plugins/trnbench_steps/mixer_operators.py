@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trnbench.kernels.dtype import item_bytes
+from trnbench.kernels.work import item_bytes
 from trnbench_steps.attention import Attention, AttentionKind
 from trnbench_steps.division import Division
 from trnbench_steps.job import Task

@@ -7,7 +7,7 @@ import msgspec
 from trnbench.bounded import kinds
 from trnbench_steps.attention import Attention, AttentionKind
 from trnbench_steps.config import REQUIRED
-from trnbench_steps.described import Described
+from trnbench_steps.description import Description
 
 LAYER_TYPES = {
     "full_attention": AttentionKind.FULL,
@@ -17,7 +17,7 @@ LAYER_TYPES = {
 }
 
 
-def mixers(described: Described) -> list[Attention]:
+def mixers(described: Description) -> list[Attention]:
     rules = described.rules
     if rules.latent:
         return [_latent(described)] * described.layers
@@ -43,7 +43,7 @@ def mixers(described: Described) -> list[Attention]:
     return [made[kind] for kind in kinds_of]
 
 
-def _kinds(described: Described) -> list[AttentionKind]:
+def _kinds(described: Description) -> list[AttentionKind]:
     """Which layers attend to everything, as layer_types says or every n-th, or from one on."""
     every = [AttentionKind.FULL] * described.layers
     if described.config.has("layer_types"):
@@ -70,18 +70,18 @@ def _kinds(described: Described) -> list[AttentionKind]:
     ]
 
 
-def _window_key(described: Described) -> str:
+def _window_key(described: Description) -> str:
     return described.rules.keys.get("window", "sliding_window")
 
 
-def _windowed(described: Described, full: Attention, kind: AttentionKind) -> Attention:
+def _windowed(described: Description, full: Attention, kind: AttentionKind) -> Attention:
     window = described.config.count(
         _window_key(described), described.rules.defaults.get(_window_key(described), REQUIRED)
     )
     return msgspec.structs.replace(full, kind=kind, window=window)
 
 
-def _linear(described: Described) -> Attention:
+def _linear(described: Description) -> Attention:
     keys, values = described.count("linear_num_key_heads"), described.count("linear_num_value_heads")
     if values % keys:
         raise described.config.error(
@@ -100,7 +100,7 @@ def _linear(described: Described) -> Attention:
     )
 
 
-def _latent(described: Described) -> Attention:
+def _latent(described: Description) -> Attention:
     return Attention(
         kind=AttentionKind.LATENT,
         heads=described.heads,
@@ -113,7 +113,7 @@ def _latent(described: Described) -> Attention:
     )
 
 
-def _kv_heads(described: Described) -> int:
+def _kv_heads(described: Description) -> int:
     if described.architecture == "falcon" and not described.flag("new_decoder_architecture", False):
         return 1 if described.flag("multi_query", True) else described.heads
     kv_heads = described.count("num_key_value_heads", described.heads)
@@ -126,7 +126,7 @@ def _kv_heads(described: Described) -> int:
     return kv_heads
 
 
-def _head_dim(described: Described) -> int:
+def _head_dim(described: Description) -> int:
     if described.config.has("head_dim") or "head_dim" in described.rules.defaults:
         return described.count("head_dim")
     if described.hidden % described.heads:

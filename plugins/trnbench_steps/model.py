@@ -7,8 +7,7 @@ from functools import cached_property
 
 import msgspec
 
-from trnbench_steps.layer import Layer
-from trnbench_steps.norm import Norm
+from trnbench_steps.layer import Layer, Norm
 from trnbench_steps.weight import Cut, Part, Weight, vector
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from trnbench.kernels.dtype import item_bytes
+import msgspec
+
+from trnbench.kernels.work import item_bytes
 from trnbench_steps.division import Division
 from trnbench_steps.expert_share import BLOCK, blocks_of, dispatched, unrolled, weighted_sum
 from trnbench_steps.layout import Axis
@@ -31,22 +33,28 @@ def network_operators(division: Division, kind: int) -> list[Operator]:
     routed = tokens * network.top_k * layout.expert_tensor / layout.tp
     wide = network.expert_width // layout.expert_tensor
     operators += _sent(division, network.top_k, "dispatch")
-    if unrolled(division, network):
-        operators.append(Elementwise(name="gather", rows=blocks_of(division, network) * BLOCK, width=hidden))
+    blocks = blocks_of(division, network) if unrolled(division, network) else 0
+    tokens_of_blocks = Elementwise(name="gather", rows=blocks * BLOCK, width=hidden, parts=blocks)
+    operators += [tokens_of_blocks] if blocks else []
     operators += _matrices(network.gated, routed / copies, hidden, wide, copies, Part.EXPERTS)
+    operators += [msgspec.structs.replace(tokens_of_blocks, name="affinities")] if blocks else []
     operators += _sent(division, network.top_k, "combine")
     operators.append(weighted_sum(division, network))
     return operators
 
 
 def _matrices(gated: bool, tokens: float, hidden: int, width: int, copies: int, part: Part) -> list[Operator]:
-    rising = ("gate", "up") if gated else ("up",)
+    """Gate and up of experts are one matrix: `gate_up_proj` (neuronx_distributed, modules/moe/experts.py)."""
+    rising = {"gate": width, "up": width} if gated else {"up": width}
+    if gated and part is Part.EXPERTS:
+        rising = {"gate up": 2 * width}
     products: list[Operator] = [
-        Product(name=f"{part} {name}", tokens=tokens, inputs=hidden, outputs=width, copies=copies)
-        for name in rising
+        Product(name=f"{part} {name}", tokens=tokens, inputs=hidden, outputs=outputs, copies=copies)
+        for name, outputs in rising.items()
     ]
+    operands = 2 if gated else 1
     products.append(
-        Elementwise(name=f"{part} activation", rows=tokens * copies, width=width, operands=len(rising))
+        Elementwise(name=f"{part} activation", rows=tokens * copies, width=width, operands=operands)
     )
     products.append(Product(name=f"{part} down", tokens=tokens, inputs=width, outputs=hidden, copies=copies))
     return products

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from trnbench.bounded import kinds
 from trnbench_steps.config import REQUIRED
-from trnbench_steps.described import Described
+from trnbench_steps.description import Description
 from trnbench_steps.feed_forward import FeedForward
 
 
-def networks(described: Described) -> list[FeedForward]:
+def networks(described: Description) -> list[FeedForward]:
     rules = described.rules
     dense = FeedForward(width=_width(described), gated=rules.gated, bias=_network_bias(described))
     if not rules.experts:
@@ -35,7 +35,7 @@ def networks(described: Described) -> list[FeedForward]:
     return [sparse if place in chosen else dense for place in range(described.layers)]
 
 
-def _width(described: Described) -> int:
+def _width(described: Description) -> int:
     """Of the dense network: 4 times the model's where GPT-2 and Falcon leave it out."""
     usual = 4 * described.hidden if described.architecture in ("gpt2", "falcon") else REQUIRED
     if described.rules.experts and "dense_width" in described.rules.keys:
@@ -43,13 +43,13 @@ def _width(described: Described) -> int:
     return described.count("intermediate_size", usual)
 
 
-def _network_bias(described: Described) -> bool:
+def _network_bias(described: Description) -> bool:
     if described.architecture == "falcon":
         return described.flag("bias", False)
     return described.flag("mlp_bias", described.rules.bias)
 
 
-def _shared_width(described: Described, width: int) -> int:
+def _shared_width(described: Description, width: int) -> int:
     if described.has("shared_width") or "shared_width" in described.rules.keys:
         return described.count("shared_width", kind=kinds.OPTIONAL)
     if "shared_experts" in described.rules.keys:
@@ -57,7 +57,7 @@ def _shared_width(described: Described, width: int) -> int:
     return 0
 
 
-def _expert_layers(described: Described) -> frozenset[int]:
+def _expert_layers(described: Description) -> frozenset[int]:
     """The layers that have experts, counted from 0."""
     if described.has("expert_layers"):
         return described.config.places(described.rules.key("expert_layers"), described.layers)

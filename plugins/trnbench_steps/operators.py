@@ -109,12 +109,16 @@ class Recurrence(msgspec.Struct, frozen=True, kw_only=True, tag="recurrence"):
 
 
 class Elementwise(msgspec.Struct, frozen=True, kw_only=True, tag="elementwise"):
-    """A normalisation, an activation or a sum: `rows` of `width` features; `operands` are read."""
+    """A normalisation, an activation or a sum: `rows` of `width` features; `operands` are read.
+
+    A graph has it in so many `parts`, one after the other.
+    """
 
     name: str
     rows: float
     width: int
     operands: int = 1
+    parts: float = 1.0
 
     @property
     def flops(self) -> float:

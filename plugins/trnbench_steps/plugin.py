@@ -13,7 +13,7 @@ def trnbench_kernels() -> Iterator[Template]:
     """A step that somebody asks for."""
     yield Template(
         name="workload",
-        subject="trnbench_steps.asked:stored",
+        subject="trnbench_steps.step_request:step_request",
         kernel="trnbench_steps.step_kernel:step_kernel",
     )
 

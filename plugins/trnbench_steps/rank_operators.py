@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trnbench.kernels.dtype import item_bytes
+from trnbench.kernels.work import item_bytes
 from trnbench_steps.division import Division
 from trnbench_steps.expert_share import dispatched
 from trnbench_steps.job import Task

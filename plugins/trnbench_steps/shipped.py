@@ -7,12 +7,12 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from trnbench import NotJson, parse_json
 from trnbench.bounded.file import TABLE, read_file
-from trnbench.bounded.json import NotJson, parse_json
 from trnbench.bounded.toml import parse_toml
 from trnbench.errors import BadInput, UnknownName
 from trnbench_steps.model import Model, ModelSource, PublishedCount
-from trnbench_steps.reading import read_model
+from trnbench_steps.model_config import read_model
 
 if TYPE_CHECKING:
     from trnbench.registry import Registry

@@ -9,10 +9,10 @@ from pathlib import Path
 import msgspec
 
 from trnbench.errors import FactError
-from trnbench.facts.scope import Scope
+from trnbench.facts.fact import Scope
 from trnbench.generation import System
-from trnbench.kernels.dtype import item_bytes
-from trnbench.peaks.engine import engine_rate
+from trnbench.kernels.work import item_bytes
+from trnbench.peaks import engine_rate
 from trnbench_steps.backward_operators import backward_operators
 from trnbench_steps.calls import Shapes
 from trnbench_steps.division import Division, divide
@@ -170,19 +170,17 @@ class Composition:
 
     def _ours(self, operator: Operator, made: Stretches, *, apart: bool) -> None:
         """`apart`: beside a user's kernel, which leaves nothing in SBUF and takes nothing from there."""
-        call = self.shapes.of(operator)
-        if call is None:
+        calls = self.shapes.of(operator)
+        if not calls:
             made.roofline(operator.name, _part(operator), *self._roofline(operator))
-            return
-        timing = self.model.kernels.time(call, self.system, self.busy)
-        made.kernel(operator.name, _part(operator), call, timing)
-        if merged := self.shapes.merged(operator):
-            spent = self.model.kernels.time(merged, self.system, self.busy)
-            made.kernel(f"{operator.name}: spans", _part(operator), merged, spent)
-        if apart and call.stays:
-            stored = msgspec.structs.replace(call, stays=False)
-            whole = self.model.kernels.time(stored, self.system, self.busy).all
-            made.round_trip(operator.name, max(whole - timing.all, 0.0))
+        for does, call in calls:
+            name = f"{operator.name}: {does}" if does else operator.name
+            timing = self.model.kernels.time(call, self.system, self.busy)
+            made.kernel(name, _part(operator), call, timing)
+            if apart and call.stays:
+                stored = msgspec.structs.replace(call, stays=False)
+                whole = self.model.kernels.time(stored, self.system, self.busy).all
+                made.round_trip(name, max(whole - timing.all, 0.0))
 
     def _roofline(self, operator: Operator) -> tuple[float, float]:
         """FLOP over the engine bound, and what its operands take beyond that over the core's share of HBM."""

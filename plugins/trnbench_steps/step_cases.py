@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
 
 from trnbench.backend import Observation
 from trnbench.errors import TrnbenchError
+from trnbench.facts.units import show
 from trnbench.generation import System
-from trnbench.kernels.case import Case
-from trnbench.results.evidence import Evidence, Grade
-from trnbench.results.measurement import Part
+from trnbench.kernels.kernel import Case
+from trnbench.results.measurement import Evidence, Grade, Part
 from trnbench_emulator.backend import MODEL, MODEL_VERSION
-from trnbench_steps.asked import Asked
-from trnbench_steps.division import Division
+from trnbench_steps.division import Division, divide
 from trnbench_steps.hbm import Fit, fit
 from trnbench_steps.measures import FORMULAS, measures
 from trnbench_steps.own_kernels import OwnKernels
+from trnbench_steps.software import SoftwarePath, paths_of
 from trnbench_steps.step import StepModel
 from trnbench_steps.step_constants import UNITS, constants_of, named_constants
 from trnbench_steps.step_parts import StepTime
+from trnbench_steps.step_request import StepRequest
 
 PUT_TOGETHER = (
     "kernels at the shapes of a rank and collectives in a graph, in series; constants fitted to steps"
@@ -49,6 +51,7 @@ class StepCases:
         own = asked.own(case.key.point)
         model = StepModel() if own.sources else self._model  # a user's kernel may be edited meanwhile
         time = model.time(division, system, constants_of(system), own)
+        paths = [(path, self._otherwise(division, system, path, own)) for path in paths_of(division)]
         fitted = fit(division, system)
         largest = max(time.parts, key=lambda name: time.parts[name])
         return Observation(
@@ -58,25 +61,45 @@ class StepCases:
             parts=tuple(Part(name=name, seconds=seconds) for name, seconds in time.parts.items()),
             bound=largest,
             implementation=_implementation(division, own),
-            notes=(*fitted.notes, *_said(time, system)),
+            notes=(*fitted.notes, *_paths_said(paths), *_said(time, system)),
             detail={
                 "waterfall": [list(each) for each in time.parts.items()],
-                "step": _detail(division, system, time, fitted),
+                "step": {
+                    **_detail(division, system, time, fitted),
+                    "paths": [{**msgspec.to_builtins(path), "other_s": other_s} for path, other_s in paths],
+                },
             },
         )
+
+    def _otherwise(
+        self, division: Division, system: System, path: SoftwarePath, own: OwnKernels
+    ) -> float | None:
+        """Seconds by the other path, where it is not known which is taken."""
+        if not path.other or any(path.name.startswith(name) for name, _ in own.sources):
+            return None
+        job = msgspec.structs.replace(division.job, **{path.name: path.other})
+        other = divide(division.model, division.layout, job)
+        return self._model.time(other, system, constants_of(system), own).time_s
 
 
 STEPS = StepCases()
 
 
-def _asked(case: Case) -> Asked:
-    assert isinstance(case.kernel.subject, Asked)
+def _asked(case: Case) -> StepRequest:
+    assert isinstance(case.kernel.subject, StepRequest)
     return case.kernel.subject
 
 
 def _implementation(division: Division, own: OwnKernels) -> str:
     told = f"step: {division.layout.ranks} ranks, layers of {len(division.model.kinds)} kinds"
     return ", ".join([told, *(f"{name} by {source}" for name, source in own.sources)])
+
+
+def _paths_said(paths: Sequence[tuple[SoftwarePath, float | None]]) -> Iterator[str]:
+    """Each path, and what the step takes by the other where that is not known."""
+    for path, other_s in paths:
+        otherwise = f"; {path.other}: {show(other_s, 's')} (which it is, is not known)" if other_s else ""
+        yield f"{path.name.replace('_', ' ')} {path.path}: {path.says}{otherwise}"
 
 
 def _said(time: StepTime, system: System) -> tuple[str, ...]:

@@ -35,29 +35,23 @@ class Constant(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class StepConstants(msgspec.Struct, frozen=True, kw_only=True):
-    """For all software families together, in seconds and shares; what each is called in a step is its part.
+    """Three for all software families together, in seconds and shares; each is a part of a step.
 
-    `host_s`: once a graph is called (a token, a prompt, a micro-batch's part is not one: the whole step of
-    training counts as one), the host's work, sampling and the runtime's launch in it. `collective_s`: the
-    start of a collective inside a graph, for each in series, in place of the one assumed in `[fabric.graph]`.
-    `operator_s`: between two operators of a graph, for each in series. `links_share`: of the time that links
-    take for collectives, added: in a graph they are slower than alone. `engine_share`: of the time that
-    kernels take beside weights and cache, added: what the compiler leaves on the table.
+    `operator_s`: between two operators of a graph, for each in series; the host's work is in it.
+    `collective_residue`: of what collectives take beside their start, added: no mechanism explains it, and
+    `fabric run --context graph` adds the same. `engine_share`: of the engines' time that the compiler is
+    responsible for, kernels of the software left out, added: what it leaves on the table.
     """
 
-    host_s: float = 0.0
-    collective_s: float = 0.0
     operator_s: float = 0.0
-    links_share: float = 0.0
+    collective_residue: float = 0.0
     engine_share: float = 0.0
 
 
 NONE = StepConstants()
 UNITS = {
-    "host_s": ("us", 1e-6),
-    "collective_s": ("us", 1e-6),
     "operator_s": ("us", 1e-6),
-    "links_share": ("1", 1.0),
+    "collective_residue": ("1", 1.0),
     "engine_share": ("1", 1.0),
 }
 """Of each constant, the unit that its table has, and what that is in seconds (or as a share)."""

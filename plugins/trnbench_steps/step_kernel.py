@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from trnbench.errors import TrnbenchError
-from trnbench.facts.scope import Scope
-from trnbench.kernels.extent import Extent
+from trnbench.extension import WORKLOAD_FAMILY
+from trnbench.facts.fact import Scope
 from trnbench.kernels.kernel import Kernel, Point, PrimaryMetric
-from trnbench.kernels.spread import Spread
-from trnbench.kernels.work import Work
-from trnbench.workload import FAMILY
-from trnbench_steps.asked import Asked
+from trnbench.kernels.work import Extent, Spread, Work
 from trnbench_steps.floor import read_bytes
 from trnbench_steps.job import Task
 from trnbench_steps.measures import model_flops
+from trnbench_steps.step_request import StepRequest
 
 _TITLES = {
     Task.TRAIN: "A training step of {}",
@@ -24,13 +22,13 @@ _TITLES = {
 _ABOUT = "what a step of the model takes on its layout, put together from kernels and collectives"
 
 
-def step_kernel(asked: Asked) -> Kernel:
+def step_kernel(asked: StepRequest) -> Kernel:
     """Judged by the HBM rate of the whole system where it decodes, by the tensor engines' otherwise."""
     formulas = _Formulas(asked)
     decoding = asked.job.task is Task.DECODE
     return Kernel(
         name=asked.name,
-        family=FAMILY,
+        family=WORKLOAD_FAMILY,
         title=_TITLES[asked.job.task].format(asked.model),
         about=_ABOUT,
         axes=asked.kernel_axes(),
@@ -55,7 +53,7 @@ def step_kernel(asked: Asked) -> Kernel:
 class _Formulas:
     """Of one asked step; functions of a module, so that a kernel can be sent to another process."""
 
-    def __init__(self, asked: Asked) -> None:
+    def __init__(self, asked: StepRequest) -> None:
         self.asked = asked
 
     def work(self, point: Point, _: Extent) -> Work:

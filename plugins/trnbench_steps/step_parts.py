@@ -15,14 +15,9 @@ MATRIX, ATTENTION, ELEMENTWISE, MEMORY, COLLECTIVES = (
 )
 OPTIMISER, BUBBLE = "optimiser", "pipeline bubble"
 KERNELS = (MATRIX, ATTENTION, ELEMENTWISE, OPTIMISER)
-BASE = (MATRIX, ATTENTION, ELEMENTWISE, MEMORY, COLLECTIVES, OPTIMISER)
-STARTS, LAUNCHES, IN_GRAPH, COMPILER, HOST = (
-    "collective starts",
-    "launches",
-    "collectives, in a graph",
-    "compiler",
-    "host",
-)
+STARTS = "collective starts"
+BASE = (MATRIX, ATTENTION, ELEMENTWISE, MEMORY, COLLECTIVES, STARTS, OPTIMISER)
+LAUNCHES, RESIDUE, COMPILER = "launches", "residue of collectives", "residue of engines"
 PARTS = (
     MATRIX,
     ATTENTION,
@@ -30,24 +25,25 @@ PARTS = (
     MEMORY,
     COLLECTIVES,
     STARTS,
+    RESIDUE,
     LAUNCHES,
-    IN_GRAPH,
     COMPILER,
     BUBBLE,
     OPTIMISER,
-    HOST,
 )
-"""In the order of a table. Those from collective starts to the compiler's, and the host, are constants."""
+"""In the order of a table. The residue of collectives and what follows are constants, bubble and optimiser
+aside."""
 
 
 class Series(msgspec.Struct, frozen=True, kw_only=True):
     """What a rank does one after the other: seconds of each part without any constant, and what there is of
-    what the constants are charged for. `by_roofline`: seconds of it that no kernel was timed for."""
+    what the constants are charged for. `by_roofline`: seconds of it that no kernel was timed for,
+    `by_kernels` those of engines in kernels of the software, where no compiler leaves anything."""
 
     seconds: dict[str, float]
     operators: float = 0.0
-    collectives: float = 0.0
     by_roofline: float = 0.0
+    by_kernels: float = 0.0
 
     @property
     def all(self) -> float:
@@ -56,11 +52,10 @@ class Series(msgspec.Struct, frozen=True, kw_only=True):
     def parts(self, constants: StepConstants, times: float = 1.0) -> dict[str, float]:
         """By part, `times` over, constants included."""
         own = self.seconds
-        engines = sum(own.get(name, 0.0) for name in KERNELS)
+        engines = sum(own.get(name, 0.0) for name in KERNELS) - self.by_kernels
         found = {name: spent * times for name, spent in own.items()}
-        found[STARTS] = self.collectives * constants.collective_s * times
         found[LAUNCHES] = self.operators * constants.operator_s * times
-        found[IN_GRAPH] = own.get(COLLECTIVES, 0.0) * constants.links_share * times
+        found[RESIDUE] = own.get(COLLECTIVES, 0.0) * constants.collective_residue * times
         found[COMPILER] = engines * constants.engine_share * times
         return found
 
@@ -72,8 +67,8 @@ class Series(msgspec.Struct, frozen=True, kw_only=True):
                 name: self.seconds.get(name, 0.0) + times * other.seconds.get(name, 0.0) for name in names
             },
             operators=self.operators + times * other.operators,
-            collectives=self.collectives + times * other.collectives,
             by_roofline=self.by_roofline + times * other.by_roofline,
+            by_kernels=self.by_kernels + times * other.by_kernels,
         )
 
 
@@ -99,7 +94,7 @@ class StepParts(msgspec.Struct, frozen=True, kw_only=True):
     of the step; the pipeline fills and drains in `bubble` times what the slowest does for a micro-batch.
 
     Fill and drain of 1F1B take pp - 1 micro-batches, interleaved pp - 1 parts of one that `chunks` make up
-    (Narayanan et al. 2021, section 2.2). `calls` of the graph by the host. `time` is cheap: constants are
+    (Narayanan et al. 2021, section 2.2). `time` is cheap: constants are
     fitted by calling it often.
     """
 
@@ -107,7 +102,6 @@ class StepParts(msgspec.Struct, frozen=True, kw_only=True):
     micro_batches: int = 1
     bubble: float = 0.0
     once: Series = NOTHING
-    calls: float = 1.0
 
     def time(self, constants: StepConstants) -> StepTime:
         """Of the stage that takes longest with these constants."""
@@ -117,7 +111,6 @@ class StepParts(msgspec.Struct, frozen=True, kw_only=True):
             parts[BUBBLE] = self.bubble * sum(found.values())
         for name, spent in self.once.parts(constants).items():
             parts[name] = parts.get(name, 0.0) + spent
-        parts[HOST] = self.calls * constants.host_s
         kernels = sum(parts.get(name, 0.0) for name in (*KERNELS, MEMORY))
         roofline = self.micro_batches * max(each.by_roofline for each in self.stages) + self.once.by_roofline
         return StepTime(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from trnbench_steps.kernel_times import Call, KernelTime
-from trnbench_steps.step_parts import COLLECTIVES, MEMORY, Series
+from trnbench_steps.step_parts import COLLECTIVES, MEMORY, STARTS, Series
 
 
 class Event(NamedTuple):
@@ -14,6 +14,16 @@ class Event(NamedTuple):
     name: str
     part: str
     seconds: float
+
+
+class ExchangeTime(NamedTuple):
+    """Seconds of a collective in a graph without its residue: the start, and what links and memory take."""
+
+    start_s: float
+    moving_s: float
+
+
+NO_TIME = ExchangeTime(0.0, 0.0)
 
 
 class Stretches:
@@ -29,7 +39,7 @@ class Stretches:
         self._part = part
         self.events: list[Event] = []
         self._seconds: dict[str, float] = {}
-        self._operators = self._collectives = self._by_roofline = 0.0
+        self._operators = self._by_roofline = self._by_kernels = 0.0
         self._begin()
 
     def _begin(self) -> None:
@@ -37,13 +47,14 @@ class Stretches:
 
     def _spend(self, part: str, seconds: float, name: str) -> None:
         if seconds:
-            into = part if part == COLLECTIVES else self._part or part
+            into = part if part in (COLLECTIVES, STARTS) else self._part or part
             self._seconds[into] = self._seconds.get(into, 0.0) + seconds
             self.events.append(Event(name, into, seconds))
 
     def kernel(self, name: str, part: str, call: Call, found: KernelTime) -> None:
         self._operators += call.operators
         self._spend(part, found.engines, name)
+        self._by_kernels += 0.0 if call.compiled else found.engines
         if not call.stays:
             self._spend(MEMORY, found.memory, f"{name}: transfers")
             return
@@ -58,6 +69,7 @@ class Stretches:
         self._end()
         self._operators += 1
         self._spend(part, found.engines, f"{name}, own kernel")
+        self._by_kernels += found.engines
         self._spend(MEMORY, found.memory, f"{name}, own kernel: transfers")
 
     def round_trip(self, name: str, seconds: float) -> None:
@@ -70,10 +82,10 @@ class Stretches:
         self._spend(MEMORY, memory, f"{name}: transfers")
         self._by_roofline += engines + memory
 
-    def exchange(self, name: str, seconds: float) -> None:
+    def exchange(self, name: str, found: ExchangeTime) -> None:
         self._end()
-        self._collectives += 1 if seconds else 0
-        self._spend(COLLECTIVES, seconds, name)
+        self._spend(STARTS, found.start_s, f"{name}: start")
+        self._spend(COLLECTIVES, found.moving_s, name)
 
     def _end(self) -> None:
         exposed = max(self._stream - self._engines, 0.0) + self._arrival
@@ -85,6 +97,6 @@ class Stretches:
         return Series(
             seconds=self._seconds,
             operators=self._operators,
-            collectives=self._collectives,
             by_roofline=self._by_roofline,
+            by_kernels=self._by_kernels,
         )

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from trnbench.kernels.dtype import item_bytes
+from trnbench.kernels.work import item_bytes
 
 BLOCK = 65_521
 """Values drawn for each rank; a prime, so that no two pieces of equal length are the same."""
@@ -77,9 +77,9 @@ class Share:
 
         if kernel in ("all_reduce", "reduce_scatter"):
             index = at + self.rank * self.shard if kernel == "reduce_scatter" else at
-            each = np.stack([of(rank, index) for rank in range(task.ranks)])
+            contributions = np.stack([of(rank, index) for rank in range(task.ranks)])
             # Added in the data type, in whatever order: one rounding for each rank.
-            return each.sum(axis=0), task.ranks * np.abs(each).sum(axis=0)
+            return contributions.sum(axis=0), task.ranks * np.abs(contributions).sum(axis=0)
         if kernel == "all_gather":
             source, index = at // self.shard, at % self.shard
         elif kernel == "all_to_all":

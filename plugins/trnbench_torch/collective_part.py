@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
+import torch
+from torch import distributed as dist
 from trnbench_torch import data
 from trnbench_torch.collective_data import BLOCK, Share, Task
-from trnbench_torch.dtype import ROUNDOFF, torch_dtype
+from trnbench_torch.data import ROUNDOFF, torch_dtype
 
 PLACES = 4096
 
@@ -16,8 +20,6 @@ class Part:
     """Buffers for one size; `call` starts the operation and waits until this rank has its result."""
 
     def __init__(self, task: Task, rank: int, size: int) -> None:
-        import torch
-
         self.task, self.rank, self.size = task, rank, size
         self.share = Share(task, rank, size)
         self.dtype = torch_dtype(task.dtype)
@@ -43,8 +45,6 @@ class Part:
 
     def check(self) -> str:
         """What it ended with, held against what all ranks brought."""
-        import numpy as np
-
         places = data.places(self.share.taken, PLACES)
         found = self.share.wanted(places, self._rounded)
         if found is None:
@@ -58,22 +58,18 @@ class Part:
         if not len(wrong):
             return ""
         first = wrong[0]
-        place = f"element {int(places[first])} of rank {self.rank}"
-        return f"{place} is {seen[first]:.6g}, it should be {wanted[first]:.6g}"
+        element = f"element {int(places[first])} of rank {self.rank}"
+        return f"{element} is {seen[first]:.6g}, it should be {wanted[first]:.6g}"
 
     def _rounded(self, block: Any) -> Any:
-        import torch
-
         return data.exact(torch.from_numpy(block).to(self.dtype))
 
     def _fill(self, tensor: Any) -> None:
         for start in range(0, tensor.numel(), BLOCK):
-            part = tensor[start : start + BLOCK]
-            part.copy_(self._block[: part.numel()])
+            block = tensor[start : start + BLOCK]
+            block.copy_(self._block[: block.numel()])
 
     def _wait(self) -> None:
-        import torch
-
         if self.task.device == "cuda":
             torch.cuda.synchronize(self.device)
 
@@ -85,31 +81,30 @@ class Part:
         return call
 
     def _operation(self) -> Callable[[], Any]:
-        from torch import distributed as dist
 
         # The names of torch 2.13, and those of before, which warn from then on.
         all_gather = getattr(dist, "all_gather_single", dist.all_gather_into_tensor)
         reduce_scatter = getattr(dist, "reduce_scatter_single", dist.reduce_scatter_tensor)
-        given, taken, ranks, rank = self.given, self.taken, self.task.ranks, self.rank
+        source, target, ranks, rank = self.given, self.taken, self.task.ranks, self.rank
 
         def permute() -> None:
-            sent = dist.P2POp(dist.isend, given, (rank + 1) % ranks)
-            received = dist.P2POp(dist.irecv, taken, (rank - 1) % ranks)
+            sent = dist.P2POp(dist.isend, source, (rank + 1) % ranks)
+            received = dist.P2POp(dist.irecv, target, (rank - 1) % ranks)
             for work in dist.batch_isend_irecv([sent, received]):
                 work.wait()
 
         def point_to_point() -> None:
             if rank == 0:
-                dist.send(given, 1)
+                dist.send(source, 1)
             elif rank == 1:
-                dist.recv(taken, 0)
+                dist.recv(target, 0)
 
         operations: dict[str, Callable[[], Any]] = {
-            "all_reduce": lambda: dist.all_reduce(given),
-            "all_gather": lambda: all_gather(taken, given),
-            "reduce_scatter": lambda: reduce_scatter(taken, given),
-            "all_to_all": lambda: dist.all_to_all_single(taken, given),
-            "broadcast": lambda: dist.broadcast(given, 0),
+            "all_reduce": lambda: dist.all_reduce(source),
+            "all_gather": lambda: all_gather(target, source),
+            "reduce_scatter": lambda: reduce_scatter(target, source),
+            "all_to_all": lambda: dist.all_to_all_single(target, source),
+            "broadcast": lambda: dist.broadcast(source, 0),
             "permute": permute,
             "point_to_point": point_to_point,
         }
@@ -120,9 +115,6 @@ def join(task: Task, rank: int) -> None:
     """Makes this process rank `rank` of the group that meets at the task's file."""
     import datetime
     import os
-
-    import torch
-    from torch import distributed as dist
 
     if task.processors:
         mine = task.processors[rank]

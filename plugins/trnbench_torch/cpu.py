@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from trnbench.kernels.program import Program
-from trnbench_torch.device import AtOnce
-from trnbench_torch.launch import Launches
+from trnbench.backend import Program
+from trnbench_torch.device import AtOnce, Launches
 
 AWAITED = "torch's operators on a processor return when the result is written"
 

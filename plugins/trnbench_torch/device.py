@@ -1,12 +1,68 @@
-"""What the torch stack needs to know of a device, whatever it is."""
+"""Devices as the torch stack needs them, and kernels made ready on one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-from trnbench.kernels.program import Program
-from trnbench_torch.launch import Launches
+import msgspec
+
+from trnbench.backend import Program
+
+
+class Launch(msgspec.Struct, frozen=True, kw_only=True):
+    """- `call()` starts the work and returns its output; it need not wait. It leaves its inputs as they are.
+    - `check(output)`: "" or what is wrong, by a way of computing that is not torch's; `checked` in words.
+    - `amount` of work, and the same launch with less of it.
+    - `idle()`: the same operator on next to nothing.
+    - `memory`: it is the memory that limits it, so that a cache must not hold its operands.
+    """
+
+    call: Callable[[], Any]
+    check: Callable[[Any], str]
+    checked: str
+    amount: float
+    smaller: Callable[[], Launch]
+    idle: Callable[[], Any]
+    memory: bool = False
+    settings: dict[str, str | int | float | bool] = {}
+    notes: tuple[str, ...] = ()
+
+
+class Launches:
+    """The same kernel once for each part of a machine; outputs are kept as a user would keep them."""
+
+    def __init__(self, launches: Sequence[Launch]) -> None:
+        self.each = tuple(launches)
+        self.outputs: list[Any] = [None] * len(self.each)
+
+    def calls(self) -> list[Callable[[], None]]:
+        """One call for each, which keeps its output."""
+        return [self._keeping(number, launch.call) for number, launch in enumerate(self.each)]
+
+    def _keeping(self, number: int, call: Callable[[], Any]) -> Callable[[], None]:
+        def kept() -> None:
+            self.outputs[number] = call()
+
+        return kept
+
+    def check(self, _: Any) -> str:
+        """The first part that is wrong, named where there are several."""
+        for number, (launch, output) in enumerate(zip(self.each, self.outputs, strict=True)):
+            if wrong := launch.check(output):
+                return f"{wrong} (part {number})" if len(self.each) > 1 else wrong
+        return ""
+
+    def smaller(self) -> Launches:
+        return Launches([launch.smaller() for launch in self.each])
+
+    @property
+    def amount(self) -> float:
+        return sum(launch.amount for launch in self.each)
+
+    @property
+    def first(self) -> Launch:
+        return self.each[0]
 
 
 class Device(Protocol):

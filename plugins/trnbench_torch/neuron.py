@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from trnbench.backend import Detection, Observation
 from trnbench.errors import TrnbenchError
-from trnbench.facts.scope import Scope
+from trnbench.facts.fact import Scope
 from trnbench.generation import System, Systems
-from trnbench.kernels.case import Case
+from trnbench.kernels.kernel import Case
 from trnbench_neuron.backend import NeuronBackend
 from trnbench_torch import library
 
 if TYPE_CHECKING:
-    from trnbench.measure.session import Timing
+    from trnbench import Timing
 
 UNVERIFIED = (
     "torch operators on NeuronCores: compilation, waiting and data types of torch_xla as documented",
@@ -39,11 +39,11 @@ class TorchNeuronBackend:
 
     def tuned(self, sample_s: float) -> TorchNeuronBackend:
         """The same backend that samples each case for `sample_s` at most."""
-        from trnbench.measure.session import Timing
+        from trnbench import Timing
 
-        found = copy(self)
-        found.timing = Timing(sample_s=sample_s)
-        return found
+        tuned = copy(self)
+        tuned.timing = Timing(sample_s=sample_s)
+        return tuned
 
     def detect(self) -> Detection:
         """Without torch_neuronx this costs a look for it."""
@@ -52,10 +52,10 @@ class TorchNeuronBackend:
         absent = [name for name in ("torch_neuronx", "torch_xla") if util.find_spec(name) is None]
         if absent:
             return _absent(f"{' and '.join(absent)} not installed", INSTALL)
-        found = self._neuron.detect()
-        if not found.instance:
-            return _absent(found.why or "no NeuronCore was found", found.try_ or "neuron-ls")
-        return Detection(available=True, instance=found.instance, kinds=("torch",), unverified=UNVERIFIED)
+        detection = self._neuron.detect()
+        if not detection.instance:
+            return _absent(detection.why or "no NeuronCore was found", detection.try_ or "neuron-ls")
+        return Detection(available=True, instance=detection.instance, kinds=("torch",), unverified=UNVERIFIED)
 
     def environment(self) -> dict[str, Any]:
         from importlib import metadata
@@ -73,7 +73,7 @@ class TorchNeuronBackend:
         }
 
     def unsupported(self, case: Case, system: System) -> str:
-        from trnbench_torch.observing import refused
+        from trnbench_torch.observation import refused
 
         instance = self._neuron.detect().instance
         if system.name != instance:
@@ -89,8 +89,8 @@ class TorchNeuronBackend:
         return ""
 
     def observe(self, case: Case, system: System) -> Observation:
-        from trnbench.measure.session import Timing
-        from trnbench_torch.observing import observe_case
+        from trnbench import Timing
+        from trnbench_torch.observation import observe_case
         from trnbench_torch.xla import XlaCarrier, XlaDevice
 
         # Before torch_xla starts its runtime: one core, of the kind that is asked for.

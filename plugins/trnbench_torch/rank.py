@@ -6,14 +6,70 @@
 from __future__ import annotations
 
 import os
+import struct
 import sys
 import time
+from enum import Enum
 from functools import cache
+from typing import IO
 
 import msgspec
 
 from trnbench_torch.collective_data import Task
-from trnbench_torch.orders import Answer, Order, read_order, send_answer
+
+ORDER = struct.Struct("<cQ")
+ANSWER = struct.Struct("<cdI")
+
+
+class Order(bytes, Enum):
+    """What the process that measures asks of a rank's process."""
+
+    RUN = b"r"  # so many calls
+    NEXT_TO_NOTHING = b"n"  # so many calls on as little as there can be
+    NOTHING = b"0"  # answer
+    READY = b"f"  # fill the buffers
+    CHECK = b"c"  # say what is wrong with the result
+    SIZE = b"s"  # take buffers of this size
+    END = b"q"
+
+
+class Answer(bytes, Enum):
+    """What a rank's process says of an order."""
+
+    DONE = b"k"
+    FAILED = b"e"
+
+
+def send_order(pipe: IO[bytes], order: Order, count: int = 1) -> None:
+    """`count` is how many calls, or the bytes of a SIZE."""
+    pipe.write(ORDER.pack(order.value, count))
+    pipe.flush()
+
+
+def read_order(pipe: IO[bytes]) -> tuple[Order, int]:
+    """END where the other side is gone."""
+    raw = pipe.read(ORDER.size)
+    if len(raw) < ORDER.size:
+        return Order.END, 0
+    word, count = ORDER.unpack(raw)
+    return Order(word), count
+
+
+def send_answer(pipe: IO[bytes], answer: Answer, seconds: float = 0.0, text: str = "") -> None:
+    """`seconds` the order took; `text` is what went wrong."""
+    body = text.encode()
+    pipe.write(ANSWER.pack(answer.value, seconds, len(body)) + body)
+    pipe.flush()
+
+
+def read_answer(pipe: IO[bytes]) -> tuple[Answer, float, str] | None:
+    """None where the other side is gone."""
+    raw = pipe.read(ANSWER.size)
+    if len(raw) < ANSWER.size:
+        return None
+    word, seconds, length = ANSWER.unpack(raw)
+    return Answer(word), seconds, pipe.read(length).decode(errors="replace")
+
 
 LEAST = 256
 """Bytes that count as next to nothing: every rank still has an element of its own."""
@@ -35,7 +91,7 @@ def main() -> None:
         if order is Order.END:
             answers.close()
             os._exit(0)  # torch takes its time to tidy up, and nothing of it is needed any more
-        begun, text = time.perf_counter(), ""
+        start, text = time.perf_counter(), ""
         try:
             if order is Order.SIZE:
                 current = part(count)
@@ -53,7 +109,7 @@ def main() -> None:
         except Exception as error:
             send_answer(answers, Answer.FAILED, 0.0, f"{type(error).__name__}: {error}")
             return
-        send_answer(answers, Answer.DONE, time.perf_counter() - begun, text)
+        send_answer(answers, Answer.DONE, time.perf_counter() - start, text)
 
 
 def _end_with_parent() -> None:

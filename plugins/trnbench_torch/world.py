@@ -16,13 +16,12 @@ from typing import IO, Any
 
 import msgspec
 
+from trnbench.backend import Program, Witness
 from trnbench.errors import TrnbenchError
-from trnbench.facts.format import show
-from trnbench.kernels.program import Program, Witness
+from trnbench.facts.units import show
 from trnbench.results.statistics import median
 from trnbench_torch.collective_data import Task
-from trnbench_torch.orders import Answer, Order, read_answer, send_order
-from trnbench_torch.rank import LEAST
+from trnbench_torch.rank import LEAST, Answer, Order, read_answer, send_order
 
 SURROUND = 100.0
 """A sample lasts this many times what orders and answers take."""
@@ -92,10 +91,10 @@ class World:
     def run(self, count: int) -> None:
         """`count` calls on every rank; returns when the last one is done with the last of them."""
         self._order(Order.RUN, count)
-        begun = time.perf_counter()
+        start = time.perf_counter()
         for _ in range(count):
             self._current.call()
-        self._spent[0].append((time.perf_counter() - begun) / count)
+        self._spent[0].append((time.perf_counter() - start) / count)
         for rank, seconds in enumerate(self._answers("ran"), 1):
             self._spent[rank].append(seconds / count)
 
@@ -110,7 +109,7 @@ class World:
         self.run(1)
         self._order(Order.CHECK)
         wrong = [self._current.check(), *self._texts("looked at its result")]
-        return next((each for each in wrong if each), "")
+        return next((complaint for complaint in wrong if complaint), "")
 
     def witness(self) -> Witness:
         """Which rank the others wait for."""
@@ -224,8 +223,8 @@ class World:
         """Seconds from an order to the last answer to it, with nothing to do."""
         times = []
         for _ in range(30):
-            begun = time.perf_counter()
+            start = time.perf_counter()
             self._order(Order.NOTHING)
             self._answers("answered")
-            times.append(time.perf_counter() - begun)
+            times.append(time.perf_counter() - start)
         return median(times)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from trnbench.kernels.program import Program
-from trnbench_torch.launch import Launches
+from trnbench.backend import Program
+from trnbench_torch.device import Launches
 
 AWAITED = "mark_step(wait=True), then wait_device_ops: the graph has run on the device"
 
@@ -45,10 +45,10 @@ class XlaCarrier:
         def awaited(call: Callable[[], Any]) -> Callable[[], Any]:
             def run() -> Any:
                 # Kept until the step is marked: what nobody holds is no part of the graph.
-                found = call()
+                output = call()
                 model.mark_step(wait=True)
                 model.wait_device_ops()
-                return found
+                return output
 
             return run
 

@@ -101,12 +101,12 @@ def chain_instance(system: System, *, neuronlink_direction: str = ONE_WAY, cores
 
 def _tori(system: System, instances: int, reading: str, cores: bool) -> Topology:
     figures = _figures(system)
-    whole = neuronlink_total(figures, reading)
+    links = neuronlink_total(figures, reading)
     adapter, efa = efa_classes(figures)
     adapters = figures.count("efa_adapter_count", "its EFA adapters")
     assembly = Assembly(system.name)
     devices = add_devices(assembly, instances, positions(SIDES))
-    assembly.declare(neuronlink_class(figures, whole, 4), host_class(figures), adapter, efa)
+    assembly.declare(neuronlink_class(figures, links, 4), host_class(figures), adapter, efa)
     for group in devices:
         connect_torus(assembly, group, SIDES, "neuronlink")
     server = Server(numa=NUMA, adapters=PAIRS if adapters == len(PAIRS) else SINGLES)
@@ -123,7 +123,7 @@ def _tori(system: System, instances: int, reading: str, cores: bool) -> Topology
         notes=notes,
         printed_neighbours={"rt-tips": PRINTED},
         budgets=[
-            neuronlink_budget(figures, "NeuronLink-v2 per device", ("neuronlink",), whole, reading),
+            neuronlink_budget(figures, "NeuronLink-v2 per device", ("neuronlink",), links, reading),
             efa_budget(
                 figures, adapters, subject=_instance(system), owner="server" if instances > 1 else "system"
             ),
@@ -140,18 +140,18 @@ def _line(
 ) -> Topology:
     """Two ports per device; the ends of a chain leave one of theirs unused."""
     figures = _figures(system)
-    whole = neuronlink_total(figures, reading)
+    links = neuronlink_total(figures, reading)
     count = system.devices
     assembly = Assembly(system.name)
     devices = add_devices(assembly, 1, [(i,) for i in range(count)])
-    assembly.declare(neuronlink_class(figures, whole, 2), host_class(figures))
+    assembly.declare(neuronlink_class(figures, links, 2), host_class(figures))
     connect(assembly, devices[0], "neuronlink")
     add_servers(assembly, devices, Server.plain(count, adapters=False), host_cls="host")
     _open(assembly, figures, cores)
     return assembly.finish(
         (shape, count),
         notes=[DIRECTION_REASON[reading], "which device hangs on which NUMA node is not documented"],
-        budgets=[neuronlink_budget(figures, "NeuronLink-v2 per device", ("neuronlink",), whole, reading)],
+        budgets=[neuronlink_budget(figures, "NeuronLink-v2 per device", ("neuronlink",), links, reading)],
     )
 
 

@@ -1,4 +1,4 @@
-"""Trainium2: the Trn2-16 instance and the Trn2 UltraServer of four of them."""
+"""Trainium2: the Trn2-16 instance, the Trn2 UltraServer of four of them, and the sizes beside them."""
 
 from __future__ import annotations
 
@@ -44,6 +44,8 @@ def trnbench_generations() -> Iterator[Generation]:
                 aliases=("trn2-ultraserver",),
                 parent="trn2-16.48xlarge",
             ),
+            _beside("trn2.3xlarge", "Trn2 3xlarge (1 device)", "single_device"),
+            _beside("trn2n.48xlarge", "Trn2n 48xlarge (16 devices)", "lone_instance"),
         ),
     )
 
@@ -54,3 +56,16 @@ def trnbench_kernels() -> Iterator[Kernel]:
     from trnbench_trn2.kernels import kernels
 
     yield from kernels()
+
+
+def _beside(name: str, title: str, builder: str) -> Instance:
+    """A size that the architecture page does not describe."""
+    return Instance(
+        name=name,
+        title=title,
+        scope=Scope.INSTANCE,
+        device="trainium2",
+        core="neuroncore-v3",
+        topology=f"trnbench_trn2.topology:{builder}",
+        default=False,
+    )

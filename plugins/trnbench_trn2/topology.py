@@ -1,4 +1,4 @@
-"""Graphs of the Trn2 instance and of the UltraServer made of four of them."""
+"""Graphs of the Trn2 instances and of the UltraServer made of four of them."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from trnbench.topology import (
     add_cores,
     add_devices,
     add_servers,
+    check_direction,
     connect_ring,
     connect_torus,
     core_class,
@@ -63,11 +64,32 @@ def ultraserver(system: System, *, neuronlink_direction: str = ONE_WAY, cores: b
     return _tori(system, system.hosts, neuronlink_direction, cores)
 
 
-def _tori(system: System, instances: int, reading: str, cores: bool) -> Topology:
-    about = system.instance
-    figures = Figures(system.book, (about.name, about.parent, about.device))
+def lone_instance(system: System, *, neuronlink_direction: str = ONE_WAY, cores: bool = False) -> Topology:
+    """trn2n.48xlarge: the same torus; no document gives its network, so it has no adapter here."""
+    return _tori(system, 1, neuronlink_direction, cores, networked=False)
+
+
+def single_device(system: System, *, neuronlink_direction: str = ONE_WAY, cores: bool = False) -> Topology:
+    """trn2.3xlarge: one device and its host; no document says how its network is attached."""
+    check_direction(neuronlink_direction)
+    figures = _figures(system)
+    assembly = Assembly(system.name)
+    devices = add_devices(assembly, 1, [(0,)])
+    assembly.declare(host_class(figures))
+    add_servers(assembly, devices, Server.plain(1, adapters=False), host_cls="host")
+    _open(assembly, figures, cores)
+    return assembly.finish(
+        ("single", 1),
+        notes=[
+            "a single device: nothing to link it to",
+            "no document gives the host's processors and memory, nor how its network is attached",
+        ],
+    )
+
+
+def _tori(system: System, instances: int, reading: str, cores: bool, *, networked: bool = True) -> Topology:
+    figures = _figures(system)
     inside = neuronlink_total(figures, reading, "intra-instance")
-    adapter, efa = efa_classes(figures)
     assembly = Assembly(system.name)
     devices = add_devices(assembly, instances, positions(SIDES))
     assembly.declare(neuronlink_class(figures, inside, 4))
@@ -101,14 +123,16 @@ def _tori(system: System, instances: int, reading: str, cores: bool) -> Topology
             ),
             neuronlink_budget(figures, "NeuronLink-v3 per device", both, total((inside, between)), reading),
         ]
-    assembly.declare(host_class(figures), adapter, efa)
-    add_servers(assembly, devices, SERVER, host_cls="host", adapter_cls="adapter", network_cls="efa")
-    if cores:
-        count = figures.count("core_count", "its NeuronCores")
-        assembly.declare(core_class(figures, count))
-        add_cores(assembly, count, "on-chip")
-    budgets.append(efa_budget(figures, instances * len(SERVER.adapters)))
-    notes.append("every device has an EFA adapter of its own, as the device maps over EFA list them")
+    assembly.declare(host_class(figures))
+    if networked:
+        assembly.declare(*efa_classes(figures))
+        add_servers(assembly, devices, SERVER, host_cls="host", adapter_cls="adapter", network_cls="efa")
+        budgets.append(efa_budget(figures, instances * len(SERVER.adapters)))
+        notes.append("every device has an EFA adapter of its own, as the device maps over EFA list them")
+    else:
+        add_servers(assembly, devices, Server(numa=NUMA), host_cls="host")
+        notes.append("no document gives the network: none is drawn")
+    _open(assembly, figures, cores)
     notes.append("no link joins the two NUMA nodes: no document gives one a figure")
     return assembly.finish(
         ("torus", *SIDES) if instances == 1 else ("torus", instances, *SIDES),
@@ -116,3 +140,15 @@ def _tori(system: System, instances: int, reading: str, cores: bool) -> Topology
         budgets=budgets,
         printed_neighbours={"neuron-ls": PRINTED},
     )
+
+
+def _figures(system: System) -> Figures:
+    instance = system.instance
+    return Figures(system.book, (instance.name, instance.parent, instance.device))
+
+
+def _open(assembly: Assembly, figures: Figures, cores: bool) -> None:
+    if cores:
+        count = figures.count("core_count", "its NeuronCores")
+        assembly.declare(core_class(figures, count))
+        add_cores(assembly, count, "on-chip")

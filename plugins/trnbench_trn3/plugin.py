@@ -1,4 +1,4 @@
-"""Trainium3: the two Trn3 UltraServers, Gen1 with 64 devices and Gen2 with 144."""
+"""Trainium3: the two Trn3 UltraServers, of 64 and 144 devices, and the instances beside them."""
 
 from __future__ import annotations
 
@@ -27,6 +27,10 @@ def trnbench_generations() -> Iterator[Generation]:
         instances=(
             _ultraserver("trn3-gen1-ultraserver", "Trn3 Gen1 UltraServer (64 devices)", "gen1"),
             _ultraserver("trn3-gen2-ultraserver", "Trn3 Gen2 UltraServer (144 devices)", "gen2"),
+            _instance("trn3.3xlarge", "Trn3 3xlarge (1 device)", "single_device"),
+            _instance("trn3pd98.3xlarge", "Trn3pd98 3xlarge (1 device)", "single_device"),
+            _instance("trn3.48xlarge", "Trn3 48xlarge (16 devices)", "networked_server"),
+            _instance("trn3pds98.48xlarge", "Trn3pds98 48xlarge (16 devices)", "lone_server"),
         ),
     )
 
@@ -47,4 +51,17 @@ def _ultraserver(name: str, title: str, builder: str) -> Instance:
         device="trainium3",
         core="neuroncore-v4",
         topology=f"trnbench_trn3.topology:{builder}",
+    )
+
+
+def _instance(name: str, title: str, builder: str) -> Instance:
+    """A size that the architecture page does not describe."""
+    return Instance(
+        name=name,
+        title=title,
+        scope=Scope.INSTANCE,
+        device="trainium3",
+        core="neuroncore-v4",
+        topology=f"trnbench_trn3.topology:{builder}",
+        default=False,
     )

@@ -1,4 +1,4 @@
-"""Graphs of the two Trn3 UltraServers: switches, and direct links between the halves."""
+"""Graphs of the Trn3 UltraServers: switches, and direct links between the halves; and of parts of them."""
 
 from __future__ import annotations
 
@@ -59,6 +59,9 @@ DIRECTION_NOTE = {
         " calls the levels bidirectional, of the other figures nothing is said"
     ),
 }
+
+OWN_ADAPTERS = "every device has an EFA adapter of its own, as the device maps over EFA list them"
+NO_HOST = "no document gives the host's processors and memory"
 
 QUALIFIERS = ("intra-server", "inter-server", "inter-rack")
 
@@ -137,20 +140,77 @@ def gen2(
     )
 
 
+def networked_server(
+    system: System, *, neuronlink_direction: str = ONE_WAY, trn3_links: str = LEVELS, cores: bool = False
+) -> Topology:
+    """trn3.48xlarge: 16 devices on a switch, each with an EFA adapter."""
+    return _server(system, (neuronlink_direction, trn3_links, cores), networked=True)
+
+
+def lone_server(
+    system: System, *, neuronlink_direction: str = ONE_WAY, trn3_links: str = LEVELS, cores: bool = False
+) -> Topology:
+    """trn3pds98.48xlarge: 16 devices on a switch; no document gives its network, so none is drawn."""
+    return _server(system, (neuronlink_direction, trn3_links, cores), networked=False)
+
+
+def single_device(
+    system: System, *, neuronlink_direction: str = ONE_WAY, trn3_links: str = LEVELS, cores: bool = False
+) -> Topology:
+    """trn3.3xlarge and trn3pd98.3xlarge: one device and its host."""
+    check_direction(neuronlink_direction)
+    _check_links(trn3_links)
+    figures = _figures(system)
+    assembly = Assembly(system.name)
+    devices = add_devices(assembly, 1, [(0,)])
+    assembly.declare(host_class(figures))
+    add_servers(assembly, devices, Server.plain(1, adapters=False), host_cls="host")
+    _open(assembly, figures, cores)
+    return assembly.finish(("single", 1), notes=["a single device: nothing to link it to", NO_HOST])
+
+
+def _server(system: System, options: tuple[str, str, bool], *, networked: bool) -> Topology:
+    """One server as Gen1 has four: its links to the server and to the rack end at one switch."""
+    reading, choice, cores = options
+    figures = _figures(system)
+    links = _links(figures, reading, choice)
+    shared = total((links.near, links.rack))
+    count = system.devices
+    assembly = Assembly(system.name)
+    devices = add_devices(assembly, 1, [(i,) for i in range(count)])
+    assembly.declare(switch_class(figures, shared, name="switch"), host_class(figures))
+    connect_switch(assembly, "sw", devices[0], "switch")
+    budgets = [Budget(name="NeuronLink-v4 to the switch", owner="device", classes=("switch",), figure=shared)]
+    notes = [
+        LINKS_REASON[choice],
+        DIRECTION_NOTE[reading],
+        "wired as one server of the Gen1 UltraServer, which has as many devices: no document says which"
+        " UltraServer this instance is of",
+        "switches are taken to block nothing: only the links to them limit traffic",
+    ]
+    server = Server.plain(count, adapters=networked)
+    if networked:
+        assembly.declare(*efa_classes(figures))
+        add_servers(assembly, devices, server, host_cls="host", adapter_cls="adapter", network_cls="efa")
+        budgets.append(efa_budget(figures, count))
+        notes.append(OWN_ADAPTERS)
+    else:
+        add_servers(assembly, devices, server, host_cls="host")
+        notes.append("no document gives the network: none is drawn")
+    notes.append(NO_HOST)
+    _open(assembly, figures, cores)
+    return assembly.finish(("switched", 1, count), notes=notes, budgets=budgets)
+
+
 def _join_halves(assembly: Assembly, devices: Sequence[Sequence[int]]) -> None:
     half = len(devices) // 2
-    for one, other in zip(devices[:half], devices[half:], strict=True):
-        for a, b in zip(one, other, strict=True):
+    for device, other in zip(devices[:half], devices[half:], strict=True):
+        for a, b in zip(device, other, strict=True):
             assembly.join(a, b, "direct")
 
 
 def _links(figures: Figures, reading: str, choice: str) -> Links:
-    if choice not in LINKS_REASON:
-        raise TopologyError(
-            f"trn3_links {choice!r} is none of the documented link figures",
-            cause=f"they are {LEVELS}, {TABLE} and {CHIP_PAGE}",
-            try_=f"--trn3-links {LEVELS}",
-        )
+    _check_links(choice)
     check_direction(reading)
     # The levels are printed once, on the page's Gen2 part; both UltraServers use the same device.
     levels_of = Figures(figures.book, (*figures.subjects, "trn3-gen2-ultraserver"))
@@ -158,9 +218,9 @@ def _links(figures: Figures, reading: str, choice: str) -> Links:
         per_direction(levels_of.require("neuronlink_bandwidth", f"its {q} links", qualifiers=(q,)), reading)
         for q in QUALIFIERS
     ]
-    whole = total(levels)
+    links = total(levels)
     instance, device = figures.subjects[0], figures.subjects[-1]
-    readings = {LEVELS: whole}
+    readings = {LEVELS: links}
     for name, subject in ((TABLE, instance), (CHIP_PAGE, device)):
         printed = Figures(figures.book, (subject,)).require(
             "neuronlink_bandwidth", "all its NeuronLink cables", scope=Scope.DEVICE
@@ -168,9 +228,18 @@ def _links(figures: Figures, reading: str, choice: str) -> Links:
         readings[name] = per_direction(printed, reading)
     if choice != LEVELS:
         chosen = readings[choice]
-        levels = [scaled(chosen, level.value / whole.value, f" × {_ratio(level, whole)}") for level in levels]
+        levels = [scaled(chosen, level.value / links.value, f" × {_ratio(level, links)}") for level in levels]
     near, rack, direct = levels
     return Links(near, rack, direct, readings)
+
+
+def _check_links(choice: str) -> None:
+    if choice not in LINKS_REASON:
+        raise TopologyError(
+            f"trn3_links {choice!r} is none of the documented link figures",
+            cause=f"they are {LEVELS}, {TABLE} and {CHIP_PAGE}",
+            try_=f"--trn3-links {LEVELS}",
+        )
 
 
 def _ratio(part: Figure, whole: Figure) -> str:
@@ -215,10 +284,7 @@ def _finish(
         adapter_cls="adapter",
         network_cls="efa",
     )
-    if cores:
-        count = figures.count("core_count", "its NeuronCores")
-        assembly.declare(core_class(figures, count))
-        add_cores(assembly, count, "on-chip")
+    _open(assembly, figures, cores)
     return assembly.finish(
         ("switched", servers, per_server),
         notes=[
@@ -226,7 +292,7 @@ def _finish(
             DIRECTION_NOTE[reading],
             *notes,
             "switches are taken to block nothing: only the links to them limit traffic",
-            "every device has an EFA adapter of its own, as the device maps over EFA list them",
+            OWN_ADAPTERS,
         ],
         budgets=[
             Budget(
@@ -239,3 +305,10 @@ def _finish(
             efa_budget(figures, servers * per_server),
         ],
     )
+
+
+def _open(assembly: Assembly, figures: Figures, cores: bool) -> None:
+    if cores:
+        count = figures.count("core_count", "its NeuronCores")
+        assembly.declare(core_class(figures, count))
+        add_cores(assembly, count, "on-chip")

@@ -30,8 +30,8 @@ class Variant(NamedTuple):
 
     @property
     def label(self) -> str:
-        one = f"one {self.reach.replace('-', ' ')}" if self.reach in _SCOPES[:3] else self.reach
-        return " · ".join(filter(None, (self.dtype, one, self.ranks, self.counted)))
+        scope = f"one {self.reach.replace('-', ' ')}" if self.reach in _SCOPES[:3] else self.reach
+        return " · ".join(filter(None, (self.dtype, scope, self.ranks, self.counted)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,13 +60,13 @@ class Cell:
         if best is None or metric is None:
             return None
         alike = [
-            each
-            for each in self.cases
-            if each.status in view.GOOD
-            and each.evidence.grade is best.evidence.grade
-            and (each.judgement is None) is (best.judgement is None)
-            and each.primary == best.primary
-            and view.primary(each) is not None
+            case
+            for case in self.cases
+            if case.status in view.GOOD
+            and case.evidence.grade is best.evidence.grade
+            and (case.judgement is None) is (best.judgement is None)
+            and case.primary == best.primary
+            and view.primary(case) is not None
         ]
         if len(alike) < 2:
             return None
@@ -89,9 +89,11 @@ class Row:
 
 def generations(run: Run) -> list[str]:
     """Those that have cases, in the order of the page."""
-    ran = {each.case.instance for each in run.measurements}
-    known = [record.generation for record in view.systems(run) if record.instance in ran]
-    return list(dict.fromkeys([*known, *(each.case.generation for each in run.measurements)]))
+    ran = {measurement.case.instance for measurement in run.measurements}
+    ran_generations = [record.generation for record in view.systems(run) if record.instance in ran]
+    return list(
+        dict.fromkeys([*ran_generations, *(measurement.case.generation for measurement in run.measurements)])
+    )
 
 
 def groups(run: Run) -> list[tuple[str, list[Row]]]:
@@ -117,7 +119,7 @@ def _by_variant(
     usual = Counter(each.primary for each in found if each.primary).most_common(1)
     table: dict[Variant, list[Measurement]] = defaultdict(list)
     for case in found:
-        other = case.primary if usual and case.primary not in ("", usual[0][0]) else ""
+        metric = case.primary if usual and case.primary not in ("", usual[0][0]) else ""
         record = own.get(case.case.instance)
         wide = (
             record is not None and case.case.scope is record.scope and record.scope.rank > Scope.DEVICE.rank
@@ -126,7 +128,7 @@ def _by_variant(
             Variant(
                 "whole system" if wide else str(case.case.scope),
                 case.case.dtype,
-                COUNTED.get(other, other.replace("_", " ")),
+                COUNTED.get(metric, metric.replace("_", " ")),
                 view.rank_kind(case),
             )
         ].append(case)
@@ -142,27 +144,27 @@ def _told_once(
     table: dict[Variant, list[Measurement]],
 ) -> tuple[dict[Variant, list[Measurement]], dict[Variant, list[str]]]:
     """Variants without those that repeat a narrower one, and by the narrower one the reaches that do."""
-    kept: dict[Variant, list[Measurement]] = {}
+    remaining: dict[Variant, list[Measurement]] = {}
     also: dict[Variant, list[str]] = {}
     for variant in sorted(table, key=_rank):
-        marks = {_mark(each) for each in table[variant] if each.judgement is not None}
-        whole = all(each.judgement is not None or each.status is Status.SKIPPED for each in table[variant])
+        marks = {_mark(case) for case in table[variant] if case.judgement is not None}
+        judged = all(case.judgement is not None or case.status is Status.SKIPPED for case in table[variant])
         twin = next(
             (
-                each
-                for each in kept
-                if each.dtype == variant.dtype
-                and each.reach in _SCOPES[:3]
+                case
+                for case in remaining
+                if case.dtype == variant.dtype
+                and case.reach in _SCOPES[:3]
                 and variant.reach not in _SCOPES[:3]
                 and not variant.ranks
             ),
             None,
         )
-        if twin is not None and marks and whole and marks <= {_mark(each) for each in table[twin]}:
+        if twin is not None and marks and judged and marks <= {_mark(case) for case in table[twin]}:
             also.setdefault(twin, []).append(variant.reach)
         else:
-            kept[variant] = table[variant]
-    return kept, also
+            remaining[variant] = table[variant]
+    return remaining, also
 
 
 def _mark(each: Measurement) -> object:
@@ -173,17 +175,19 @@ def _mark(each: Measurement) -> object:
 
 
 def _rank(variant: Variant) -> tuple[int, int]:
-    place = _SCOPES.index(variant.reach) if variant.reach in _SCOPES else len(_SCOPES)
-    return place, int(bool(variant.counted))
+    reach = _SCOPES.index(variant.reach) if variant.reach in _SCOPES else len(_SCOPES)
+    return reach, int(bool(variant.counted))
 
 
 def _main(table: dict[Variant, list[Measurement]]) -> Variant:
     """The reach that can be compared, in the type the documents lead with."""
-    ran = [each for each in table if any(case.status in view.GOOD for case in table[each])] or list(table)
-    reach = min(_rank(each) for each in ran)
-    here = [each for each in ran if _rank(each) == reach]
-    wanted = view.preferred_dtype([case for each in here for case in table[each]])
-    return next((each for each in here if each.dtype == wanted), here[0])
+    ran = [variant for variant in table if any(case.status in view.GOOD for case in table[variant])] or list(
+        table
+    )
+    reach = min(_rank(variant) for variant in ran)
+    here = [variant for variant in ran if _rank(variant) == reach]
+    wanted = view.preferred_dtype([case for variant in here for case in table[variant]])
+    return next((variant for variant in here if variant.dtype == wanted), here[0])
 
 
 def _rows(
@@ -197,8 +201,8 @@ def _rows(
     cells: list[list[Cell]] = []
     for generation in wanted:
         mine = [each for each in found if each.case.generation == generation]
-        rest = [each for each in everything if each.case.generation == generation] if everything else mine
-        cells.append(list(_cells(mine, rest)))
+        others = [each for each in everything if each.case.generation == generation] if everything else mine
+        cells.append(list(_cells(mine, others)))
     depth = max((len(each) for each in cells), default=0)
     rows = []
     for level in range(max(depth, 1)):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from markupsafe import escape
+
 from trnbench_reports import words
 from trnbench_reports.template import asset, environment
 
@@ -20,14 +22,12 @@ def document(title: str, body: str, width: int, height: int) -> bytes:
 
     `body` is markup of this package: escaped words and drawings.
     """
-    from markupsafe import escape
-
     shapes = environment().get_template("shapes.html.j2").render()
     defs = shapes[shapes.index("<defs>") : shapes.index("</defs>") + len("</defs>")]
-    said = escape(words.clean(title, 300))
+    label = escape(words.clean(title, 300))
     text = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}"'
-        f' height="{height}" role="img" aria-label="{said}"><title>{said}</title>'
+        f' height="{height}" role="img" aria-label="{label}"><title>{label}</title>'
         f"<style>{_style(defs + body)}</style>{defs}"
         f'<rect class="paper" width="{width}" height="{height}"/>{body}</svg>\n'
     )
@@ -43,28 +43,26 @@ def _style(body: str) -> str:
     plain = "".join(_DARK.sub("", sheet) for sheet in sheets)
     plain = re.sub(r"@media[^{]*\{(?:[^{}]*\{[^{}]*\})*[^{}]*\}", "", plain)
     light = _ROOTS.findall(plain)
-    kept = []
+    rules = []
     for selectors, rule in _RULE.findall(_ROOTS.sub("", plain)):
         wanted = [
-            each.strip()
-            for each in selectors.split(",")
-            if (names := set(_CLASS.findall(each))) and names <= used and ":" not in each
+            selector.strip()
+            for selector in selectors.split(",")
+            if (names := set(_CLASS.findall(selector))) and names <= used and ":" not in selector
         ]
         if wanted:
-            kept.append(f"{','.join(wanted)}{{{' '.join(rule.split())}}}")
+            rules.append(f"{','.join(wanted)}{{{' '.join(rule.split())}}}")
     own = (
         "svg{font:13px system-ui,'Segoe UI',Roboto,'Liberation Sans',sans-serif}text{fill:var(--fg)}"
         ".soft{fill:var(--soft);font-size:11px}.strong{font-weight:600}.large{font-size:17px;font-weight:650}"
         ".paper{fill:var(--bg)}"
     )
     both = f"{''.join(light)}@media(prefers-color-scheme:dark){{{''.join(dark)}}}"
-    return " ".join(both.split()) + own + "".join(kept)
+    return " ".join(both.split()) + own + "".join(rules)
 
 
 def words_at(x: float, y: float, text: str, kind: str = "", anchor: str = "start") -> str:
     """Escaped words; `kind` is a class, `anchor` as in SVG."""
-    from markupsafe import escape
-
     more = f' class="{kind}"' if kind else ""
     more += f' text-anchor="{anchor}"' if anchor != "start" else ""
     return f'<text x="{x:g}" y="{y:g}"{more}>{escape(words.clean(text, 160))}</text>'

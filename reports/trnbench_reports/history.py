@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
+from markupsafe import Markup
+
 from trnbench import CaseHistory, HistoryPoint, HistoryStep
 from trnbench_reports import numbers, words
-from trnbench_reports.charts import scale, sparkline
-from trnbench_reports.charts.plane import Plane
-from trnbench_reports.policy import policy
-from trnbench_reports.template import asset, fill
+from trnbench_reports.charts import sparkline
+from trnbench_reports.charts.plane import Plane, Scale, linear
+from trnbench_reports.template import asset, fill, policy
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -40,8 +41,6 @@ class Entry(NamedTuple):
 
 def render(found: Sequence[CaseHistory]) -> bytes:
     """One HTML file without a script, the same bytes for the same histories."""
-    from markupsafe import Markup
-
     style = asset("page.css") + asset("history.css")
     ranked = sorted(found, key=lambda each: -abs(each.steps[-1].change) if each.steps else 0.0)
     points = accumulate(len(each.points) for each in ranked)
@@ -62,7 +61,7 @@ def _entry(found: CaseHistory, *, opened: bool) -> Entry:
     last = found.steps[-1] if found.steps else None
     return Entry(
         found=found,
-        line=sparkline.draw(found),
+        line=sparkline.sparkline(found),
         latest=numbers.show(found.latest, found.unit) if found.latest is not None else "–",
         step=_change(last) if last else "",
         worse=last is not None and last.worse,
@@ -81,13 +80,13 @@ def _chart(found: CaseHistory) -> Markup | str:
         return ""
     last = len(found.points) - 1
     plane = Plane(
-        scale.linear(_run_title(found.points), -0.5, last + 0.5, _run_ticks(found.points)),
+        linear(_run_title(found.points), -0.5, last + 0.5, _run_ticks(found.points)),
         _value_scale(found, [value for _, value in values]),
         width=_WIDTH,
         height=_HEIGHT,
     )
-    place = {point.run: at for at, point in enumerate(found.points)}
-    starts = [0.0, *(place[step.first.run] - 0.5 for step in found.steps), last + 0.5]
+    position_of = {point.run: at for at, point in enumerate(found.points)}
+    starts = [0.0, *(position_of[step.first.run] - 0.5 for step in found.steps), last + 0.5]
     levels = [found.steps[0].before, *(step.after for step in found.steps)] if found.steps else []
     for start, end, level in zip(starts, starts[1:], levels, strict=False):
         plane.line([(start, level), (end, level)], dash="4 3", opacity=0.7)
@@ -119,14 +118,14 @@ def _day(points: Sequence[HistoryPoint]) -> str:
     return "" if others else first
 
 
-def _value_scale(found: CaseHistory, values: Sequence[float]) -> scale.Scale:
+def _value_scale(found: CaseHistory, values: Sequence[float]) -> Scale:
     """Room around the values, and at least two per cent of them in height."""
     low, high = min(values), max(values)
     margin = max((high - low) * 0.1, high * 0.01)
     low, high = max(low - margin, 0.0), high + margin
     ticks = [low + (high - low) * part for part in (0.1, 0.5, 0.9)]
     named = [(tick, numbers.show(tick, found.unit, 4).replace(numbers.NBSP, " ")) for tick in ticks]
-    return scale.linear("", low, high, named)
+    return linear("", low, high, named)
 
 
 def _steps(found: CaseHistory) -> list[tuple[str, ...]]:

@@ -1,17 +1,4 @@
-"""What a case says of its time: waterfall, busy engines, and how busy they were when.
-
-A backend stores them in `Measurement.detail`, small enough for a run of thousands:
-
-- "waterfall": `[[name, seconds], …]` from the time at the model's own limit on; adds up to `time_s`
-- "busy": `{engine or queue: seconds}`
-- "strip": `{engine or queue: "0359…"}`, one digit for each equal span of the time: its busy share, 9 is all
-- "lines": `[[place, text, seconds], …]`, source lines by the time of their engines, the longest first
-- "line_strip": `{engine or queue: "0-12…"}`, for each span of the strip the line it was at, "-" for another
-- "profiled": `{"engines_s": {engine: seconds}}` of an execution under the vendor's profiler
-- "command": what makes the timeline file
-
-Runs may come from anywhere, so whatever is not of this form counts as absent.
-"""
+"""Where the time of a case goes, and the steps from a naive kernel to the best."""
 
 from __future__ import annotations
 
@@ -19,7 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from trnbench import Measurement, stored_waterfall, waterfall_from_peak
+from trnbench import Measurement, Run, Scope, stored_waterfall, waterfall_from_peak
+from trnbench_reports import view
 
 LIMIT = "limit of "
 """Begins the step from a document's peak to the model's own limit of an engine or a memory."""
@@ -44,15 +32,15 @@ class Losses:
     @property
     def lines(self) -> tuple[tuple[str, str, float], ...]:
         """Place, text and seconds of the source lines that take longest; they overlap."""
-        found = self.case.detail.get("lines")
+        stored = self.case.detail.get("lines")
         return tuple(
-            (each[0], each[1], seconds)
-            for each in (found if isinstance(found, Sequence) and not isinstance(found, str) else ())
-            if isinstance(each, Sequence)
-            and len(each) == 3
-            and isinstance(each[0], str)
-            and isinstance(each[1], str)
-            and (seconds := _number(each[2])) is not None
+            (line[0], line[1], seconds)
+            for line in (stored if isinstance(stored, Sequence) and not isinstance(stored, str) else ())
+            if isinstance(line, Sequence)
+            and len(line) == 3
+            and isinstance(line[0], str)
+            and isinstance(line[1], str)
+            and (seconds := _number(line[2])) is not None
         )
 
     @property
@@ -95,16 +83,16 @@ ENGINES = ("tensor", "vector", "scalar", "gpsimd")
 
 def profiled(case: Measurement) -> dict[str, float]:
     """Engine → seconds it was active in an execution under a profiler; empty where none was made."""
-    told = case.detail.get("profiled")
-    if told is None:
+    stored = case.detail.get("profiled")
+    if stored is None:
         return {}
-    found = _seconds(told.get("engines_s")) if isinstance(told, Mapping) else ()
+    found = _seconds(stored.get("engines_s")) if isinstance(stored, Mapping) else ()
     return {name: seconds for name, seconds in found if name in ENGINES and seconds >= 0}
 
 
 def _rank(entry: tuple[str, float]) -> tuple[int, str]:
     name = entry[0]
-    first = next((i for i, each in enumerate(_OVERLAPPING) if name.startswith(each)), len(_OVERLAPPING))
+    first = next((i for i, engine in enumerate(_OVERLAPPING) if name.startswith(engine)), len(_OVERLAPPING))
     return first, name
 
 
@@ -127,5 +115,57 @@ def _strip(found: object) -> tuple[tuple[str, tuple[float, ...]], ...]:
     rows = []
     for name, digits in found.items():
         if isinstance(digits, str) and 2 <= len(digits) <= 400 and digits.isascii() and digits.isdigit():
-            rows.append((str(name), tuple(int(each) / 9 for each in digits)))
+            rows.append((str(name), tuple(int(digit) / 9 for digit in digits)))
     return tuple(rows)
+
+
+STEPS = ("naive", "blocked", "")
+NAMES = {"naive": "naive", "blocked": "blocked", "": "best"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rung:
+    """One point on one system: a case for each step that was run and is good, in the order of STEPS."""
+
+    kernel: str
+    cases: tuple[Measurement | None, ...]
+
+    @property
+    def first(self) -> Measurement:
+        return next(case for case in self.cases if case is not None)
+
+    @property
+    def gain(self) -> float | None:
+        """Time of the first step over that of the last; None unless both were run."""
+        begin, end = self.cases[0], self.cases[-1]
+        if begin is None or end is None or not begin.time_s or not end.time_s:
+            return None
+        return begin.time_s / end.time_s
+
+
+def rungs(run: Run) -> list[Rung]:
+    """By kernel, then in the order of the run; the largest problem of each data type and generation."""
+    by_ladder: dict[tuple[str, str, str], dict[float, dict[str, Measurement]]] = {}
+    kernels = {measurement.case.kernel for measurement in run.measurements}
+    for case in run.measurements:
+        name, step = _step(case.case.kernel, kernels)
+        if not name or case.case.scope is not Scope.CORE or case.status not in view.GOOD:
+            continue
+        flops = case.work.get("flops", 0.0)
+        sizes = by_ladder.setdefault((name, case.case.generation, case.case.dtype), {})
+        sizes.setdefault(flops, {}).setdefault(step, case)
+    listed = []
+    for (name, _, _), sizes in by_ladder.items():
+        sizes_ = [flops for flops, steps in sizes.items() if len(steps) == len(STEPS)]
+        if sizes_:
+            steps = sizes[max(sizes_)]
+            listed.append(Rung(kernel=name, cases=tuple(steps.get(step) for step in STEPS)))
+    return listed
+
+
+def _step(kernel: str, kernels: Sequence[str] | set[str]) -> tuple[str, str]:
+    """("gemm", "naive") of gemm_naive; ("", "") for a kernel without such a sister."""
+    name, _, step = kernel.rpartition("_")
+    if name in kernels and step in STEPS:
+        return name, step
+    return (kernel, "") if f"{kernel}_naive" in kernels else ("", "")

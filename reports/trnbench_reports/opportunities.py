@@ -47,9 +47,9 @@ def chosen(run: Run) -> list[Losses]:
     for cases in groups.values():
         nearest = min(each.case.scope.rank for each in cases)
         best = view.best(each for each in cases if each.case.scope.rank == nearest)
-        told = losses.of(best) if best is not None else None
-        if told is not None:
-            largest.append(told)
+        profile = losses.of(best) if best is not None else None
+        if profile is not None:
+            largest.append(profile)
     return sorted(largest, key=lambda each: (fraction(each), each.case.id))
 
 
@@ -83,7 +83,7 @@ def causes(each: Losses) -> Iterator[tuple[str, float]]:
     """
     gained = 0.0
     for name, seconds in each.terms[1:]:
-        left = seconds + gained
-        gained = min(left, 0.0)
-        if left > 0.0:
-            yield name, left
+        rate_s = seconds + gained
+        gained = min(rate_s, 0.0)
+        if rate_s > 0.0:
+            yield name, rate_s

@@ -6,17 +6,55 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from markupsafe import Markup, escape
+
 from trnbench import Drawing, Run, Section, SectionFailed
 from trnbench_reports import words
-from trnbench_reports.deep import folded
-from trnbench_reports.payload import payloads
-from trnbench_reports.policy import policy
-from trnbench_reports.script import script as joined
-from trnbench_reports.sections import since
-from trnbench_reports.template import asset, fill
+from trnbench_reports.payload import packed, payloads
+from trnbench_reports.sections import comparison
+from trnbench_reports.template import asset, fill, policy
 
 if TYPE_CHECKING:
     from markupsafe import Markup
+
+
+PARTS = (
+    "numbers.js",  # as people read them
+    "columns.js",  # reads the data without putting it together
+    "data.js",  # unpacks it; runs, cases, published points
+    "words.js",  # what is said of a case
+    "elements.js",  # makes elements; text stays text
+    "strip.js",  # the timeline
+    "explain.js",  # the drawer's blocks
+    "drawer.js",  # opens, closes, follows the address
+    "table.js",  # sorts, filters, pages
+    "cases.js",  # all cases
+    "chart.js",  # pointer, keys and legend of charts; saves them
+    "page.js",  # where the reader is, what unfolds
+)
+
+
+def joined_script() -> str:
+    """With \\n line ends: its hash is in the policy."""
+    return '(() => {\n"use strict";\n' + "".join(map(asset, PARTS)) + "})();\n"
+
+
+_COMMANDS = {
+    "cases": "trnbench runs show",
+    "fabric": "trnbench fabric run all_reduce",
+    "fidelity": "trnbench validate",
+    "documents": "trnbench spec list",
+    "method": "trnbench runs show --format json",
+}
+"""What prints the same as a section does, of those that have such a command."""
+_ELSE = "trnbench export --as csv"
+
+
+def folded(section: Section, body: Markup) -> tuple[Markup, tuple[str, Markup]]:
+    """What stands in the page in place of `body`, and the payload that holds it: element id and text."""
+    name = f"deep-{section.name}"
+    hint = fill("deep", title=section.title, command=_COMMANDS.get(section.name, _ELSE))
+    return hint, (name, packed(words.valid(body).encode()))
 
 
 STYLES = ("page.css", "first.css", "views.css", "drawer.css", "comparison.css")
@@ -36,22 +74,24 @@ def render(runs: Sequence[Run], sections: Iterable[Section], before: Run | None 
     `before`: the run before the last one, whose changes the first screen tells. A section that fails is
     replaced by a box that says so; the others are not affected.
     """
-    from markupsafe import Markup
-
     style = "".join(asset(name) for name in STYLES)
-    script = joined()
+    script = joined_script()
     placed = _placed(runs, sections)
     if before is not None and runs:
         placed += _since(before, runs)
-    deep = {each.section.name: folded(each.section, each.body) for each in placed if each.folded}
+    deep = {
+        section.section.name: folded(section.section, section.body) for section in placed if section.folded
+    }
     text = fill(
         "page",
         title=words.clean(", ".join(run.id for run in runs) or "no run", 80),
         policy=policy(style, script),
         style=Markup(style),
         script=Markup(script),
-        depths={depth: [each for each in placed if each.section.depth == depth] for depth in (1, 2, 3)},
-        titled=any("<h1" in each.body for each in placed if each.section.depth == 1),
+        depths={
+            depth: [section for section in placed if section.section.depth == depth] for depth in (1, 2, 3)
+        },
+        titled=any("<h1" in section.body for section in placed if section.section.depth == 1),
         deep={name: hint for name, (hint, _) in deep.items()},
         payloads=[*payloads(runs), *(packed for _, packed in deep.values())],
     )
@@ -60,15 +100,13 @@ def render(runs: Sequence[Run], sections: Iterable[Section], before: Run | None 
 
 def _placed(runs: Sequence[Run], sections: Iterable[Section]) -> list[Placed]:
     """By depth, then order; sections without anything to show are left out, or say what would fill them."""
-    from markupsafe import escape
-
     placed = []
     ordered = sorted(sections, key=lambda each: (each.depth, each.order, each.name))
-    for section, made in Drawing(runs).drawn(ordered):
-        if isinstance(made, SectionFailed):
-            placed.append(Placed(section, compact(fill("broken", section=section, what=made.what)), False))
-        elif made:
-            placed.append(Placed(section, compact(escape(made)), section.depth == 3))
+    for section, drawn in Drawing(runs).drawn(ordered):
+        if isinstance(drawn, SectionFailed):
+            placed.append(Placed(section, compact(fill("broken", section=section, what=drawn.what)), False))
+        elif drawn:
+            placed.append(Placed(section, compact(escape(drawn)), section.depth == 3))
         elif section.needs:
             placed.append(Placed(section, fill("lacking", section=section), False))
     return placed
@@ -76,7 +114,7 @@ def _placed(runs: Sequence[Run], sections: Iterable[Section]) -> list[Placed]:
 
 def _since(before: Run, runs: Sequence[Run]) -> list[Placed]:
     """What changed since `before`, the last section of the first screen; none where nothing compares."""
-    body = compact(since.render(before, runs[-1], len(runs) - 1))
+    body = compact(comparison.since(before, runs[-1], len(runs) - 1))
     section = Section(name="since", title="Since the run before", order=99, depth=1, render="")
     return [Placed(section, body, False)] if body else []
 
@@ -93,8 +131,6 @@ _GAP = re.compile(
 
 def compact(text: Markup) -> Markup:
     """`text` is a fragment whose words are escaped. Nothing a reader sees changes."""
-    from markupsafe import Markup
-
     if "<pre" in text or "<textarea" in text:  # white space counts there
         return text
     shorter = _TAG.sub(lambda tag: _QUOTED.sub(r"=\1", tag[0]), _ENDS.sub("", str(text)))

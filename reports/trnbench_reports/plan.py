@@ -7,8 +7,7 @@ from itertools import pairwise
 
 from trnbench import Pareto, ParetoOption
 from trnbench_reports import numbers, words
-from trnbench_reports.charts import scale
-from trnbench_reports.charts.plane import Plane
+from trnbench_reports.charts.plane import Plane, Scale, logarithmic
 from trnbench_reports.drawing import document, placed, words_at
 
 WIDTH, _HIGH = 1180, 380
@@ -66,17 +65,17 @@ def _stair(one: ParetoOption, after: ParetoOption) -> list[tuple[float, float]]:
     return [(one.time_s, one.cost), (after.time_s, one.cost), (after.time_s, after.cost)]
 
 
-def _scale(title: str, values: Sequence[float], unit: str) -> scale.Scale:
-    return scale.logarithmic(title, min(values) / _ROOM, max(values) * _ROOM, unit)
+def _scale(title: str, values: Sequence[float], unit: str) -> Scale:
+    return logarithmic(title, min(values) / _ROOM, max(values) * _ROOM, unit)
 
 
 def _list(chart: Pareto, best: Sequence[ParetoOption]) -> list[str]:
     """The front in words, fastest first."""
     items = []
-    for number, each in enumerate(best[:_LISTED], 1):
+    for number, option in enumerate(best[:_LISTED], 1):
         y = 96 + _ROW * (number - 1)
-        items.append(words_at(_BESIDE, y, f"{number}  {words.clean(each.name, 60)}", "strong"))
-        items.append(words_at(_BESIDE + 18, y + 14, _figures(chart, each), "soft"))
+        items.append(words_at(_BESIDE, y, f"{number}  {words.clean(option.name, 60)}", "strong"))
+        items.append(words_at(_BESIDE + 18, y + 14, _figures(chart, option), "soft"))
     if len(best) > _LISTED:
         more = f"and {len(best) - _LISTED:,} more: trnbench plan --format json"
         items.append(words_at(_BESIDE, 96 + _ROW * _LISTED, more, "soft"))

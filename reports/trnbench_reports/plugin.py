@@ -82,13 +82,13 @@ def trnbench_reports() -> Iterator[Section | Format | Page]:
         )
     for name, title, suffix, write in _FORMATS:
         yield Format(name=name, title=title, suffix=suffix, write=write, page=name == "html")
-    for part, suffix in _PARTS:
+    for piece, suffix in _PARTS:
         yield Format(
-            name=f"{part}{suffix}",
-            title=f"the {part} of the page alone",
-            suffix=f".{part}{suffix}",
-            write=f"trnbench_reports.formats.parts:{part}_{suffix[1:]}",
-            part=part,
+            name=f"{piece}{suffix}",
+            title=f"the {piece} of the page alone",
+            suffix=f".{piece}{suffix}",
+            write=f"trnbench_reports.formats.parts:{piece}_{suffix[1:]}",
+            part=piece,
         )
     yield Page(name="history", title="cases over the stored runs", write="trnbench_reports.history:render")
     yield Page(name="plan", title="the Pareto front of a plan", write="trnbench_reports.plan:render")

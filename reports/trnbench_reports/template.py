@@ -1,10 +1,15 @@
-"""The Jinja environment: everything is escaped unless this package made it markup."""
+"""The Jinja environment, where all is escaped unless this package made it markup; the policy of a page."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
 
 from trnbench_reports import numbers, words
 
@@ -18,8 +23,6 @@ HERE = Path(__file__).parent
 @lru_cache(maxsize=1)
 def environment() -> Environment:
     """One environment for all sections; a name missing from a template is an error, not a gap."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
     jinja = Environment(
         loader=FileSystemLoader(HERE / "templates"),
         autoescape=True,
@@ -51,11 +54,22 @@ def _printable(value: Any) -> Any:
 
 def fill(name: str, **context: Any) -> Markup:
     """The template `name` (without suffix), as markup."""
-    from markupsafe import Markup
-
     return Markup(environment().get_template(f"{name}.html.j2").render(**context))
 
 
 def asset(name: str) -> str:
     """A style sheet or script of this package, with \\n line ends: its hash is in the policy."""
     return (HERE / "assets" / name).read_text(encoding="utf-8").replace("\r\n", "\n").strip("\n") + "\n"
+
+
+def policy(style: str, script: str = "") -> str:
+    """For the page's head; a page without a script allows none."""
+    scripts = f" script-src '{_digest(script)}';" if script else ""
+    return (
+        f"default-src 'none'; img-src data:; style-src '{_digest(style)}';{scripts}"
+        " base-uri 'none'; form-action 'none'"
+    )
+
+
+def _digest(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

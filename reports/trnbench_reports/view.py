@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from trnbench import (
     Grade,
@@ -20,7 +22,34 @@ from trnbench import (
     nearness_of,
 )
 from trnbench_reports import numbers, words
-from trnbench_reports.address import figure_of
+
+if TYPE_CHECKING:
+    from trnbench import Measurement
+
+
+SHARE, PEAK, SINCE, CLOCK = "share", "peak", "since", "clock"
+EXPECT, PUBLISHED, LOSS, BUSY, TIME = "expect", "published", "loss", "busy", "time_s"
+"""Parts of an explanation that are no metric of the case."""
+
+_PLAIN = ":@,[]"
+"""Stand for themselves in a fragment; all else that is no letter or digit is written in per cent."""
+
+
+def figure_of(index: int, measurement: Measurement, metric: str = "") -> str:
+    """`case=trn2-16.48xlarge::gemm[dtype%3Dbf16]@core&metric=share`: without the `#`.
+
+    `index` is the run's on its page; `metric` a metric of the case or a part, its primary metric where empty.
+    """
+    return figure_by_id(index, measurement.id, metric or measurement.primary)
+
+
+def figure_by_id(index: int, case_id: str, metric: str) -> str:
+    """`figure_of` a case by its id."""
+    # Lone surrogates cannot be encoded; the embedded data have them as the same replacement.
+    encodable = case_id.encode("utf-8", "replace").decode()
+    run = f"&run={index}" if index else ""
+    return f"case={quote(encodable, safe=_PLAIN)}&metric={quote(metric, safe='')}{run}"
+
 
 GOOD = (Status.OK, Status.DOCUMENT_LOW)
 COLOURS = 8
@@ -56,7 +85,7 @@ def sources(run: Run) -> dict[str, Source]:
 def colour(run: Run, generation: str) -> int:
     """The index of the colour a generation keeps in every report: it follows from the order that its plugin
     gives it (10, 20, …), not from what else was run."""
-    order = next((each.order for each in systems(run) if each.generation == generation), 0)
+    order = next((system.order for system in systems(run) if system.generation == generation), 0)
     return (order // 10 - 1) % COLOURS
 
 
@@ -69,10 +98,10 @@ def reach(record: SystemRecord | None, scope: Scope) -> str:
 
 def best(found: Iterable[Measurement]) -> Measurement | None:
     """The case that stands for a sweep: the highest share of its peak, else the best value."""
-    good = [each for each in found if each.status in GOOD and primary(each) is not None]
+    good = [case for case in found if case.status in GOOD and primary(case) is not None]
     # A bound by a formula is not set beside what was emulated: it stands for a sweep that has nothing else.
-    good = [each for each in good if each.evidence.grade is not Grade.DERIVED] or good
-    judged = [each for each in good if each.judgement is not None]
+    good = [case for case in good if case.evidence.grade is not Grade.DERIVED] or good
+    judged = [case for case in good if case.judgement is not None]
     return max(judged or good, key=merit, default=None)
 
 
@@ -93,15 +122,15 @@ def rank_kind(each: Measurement) -> str:
 
 def preferred_dtype(found: Iterable[Measurement]) -> str:
     """The 16-bit type where there is one: it is what the documents' tables lead with."""
-    present = dict.fromkeys(each.case.dtype for each in found)
-    ran = dict.fromkeys(each.case.dtype for each in found if each.status is not Status.SKIPPED) or present
+    present = dict.fromkeys(case.case.dtype for case in found)
+    ran = dict.fromkeys(case.case.dtype for case in found if case.status is not Status.SKIPPED) or present
     return next((dtype for dtype in _PREFERRED_DTYPES if dtype in ran), next(iter(ran), ""))
 
 
 def by_kernel(measurements: Sequence[Measurement]) -> dict[str, list[Measurement]]:
     groups: dict[str, list[Measurement]] = defaultdict(list)
-    for each in measurements:
-        groups[each.case.kernel].append(each)
+    for measurement in measurements:
+        groups[measurement.case.kernel].append(measurement)
     return dict(groups)
 
 
@@ -125,8 +154,8 @@ def comparable(before: Run, after: Run) -> bool:
     """Whether their numbers are of one kind, and some cases are in both."""
     if before.id == after.id or before.grade is not after.grade or before.policy is not after.policy:
         return False
-    known = {each.id for each in before.measurements}
-    return any(each.id in known for each in after.measurements)
+    before_ids = {measurement.id for measurement in before.measurements}
+    return any(measurement.id in before_ids for measurement in after.measurements)
 
 
 def value_text(measurement: Measurement) -> str:
@@ -146,7 +175,7 @@ def tooltip(measurement: Measurement) -> str:
     """One line with all that a number needs: value, share, evidence, scope, case."""
     judged = measurement.judgement
     share = f", {numbers.percent(judged.fraction)} of {peak_text(measurement)}" if judged else ""
-    near = f", {said}" if (said := near_text(measurement)) else ""
+    near = f", {evidence}" if (evidence := near_text(measurement)) else ""
     within = f" {interval}" if (interval := interval_text(measurement)) else ""
     # What is well needs no word.
     status = "" if measurement.status is Status.OK else f" · {measurement.status}"
@@ -163,13 +192,13 @@ def near_text(measurement: Measurement) -> str:
     nearest = measurement.evidence.nearest
     if not word or nearest is None:
         return word
-    said = f"nearest evidence: {word}"
+    sentence = f"nearest evidence: {word}"
     if interval := expect_text(measurement):
-        said += f", expect {interval}"
+        sentence += f", expect {interval}"
     metric = primary(measurement)
     if nearest.best is not None and metric is not None:
-        said += f"; best published {numbers.show(nearest.best.value, nearest.best.unit)}"
-    return said
+        sentence += f"; best published {numbers.show(nearest.best.value, nearest.best.unit)}"
+    return sentence
 
 
 def expect_text(measurement: Measurement) -> str:
@@ -177,7 +206,7 @@ def expect_text(measurement: Measurement) -> str:
     interval, metric = expected(measurement), primary(measurement)
     if interval is None or metric is None:
         return ""
-    low, high = (numbers.show(each, metric.unit) for each in interval)
+    low, high = (numbers.show(bound, metric.unit) for bound in interval)
     return ranged(low, high)
 
 
@@ -186,15 +215,15 @@ def expect_share(measurement: Measurement) -> str:
     interval, metric, judged = expected(measurement), primary(measurement), measurement.judgement
     if interval is None or metric is None or judged is None or not metric.value:
         return ""
-    low, high = (numbers.percent(each / metric.value * judged.fraction) for each in interval)
+    low, high = (numbers.percent(bound / metric.value * judged.fraction) for bound in interval)
     return ranged(low, high)
 
 
 def ranged(low: str, high: str) -> str:
     """Two numbers with their units: the unit once where both have it."""
     value, space, unit = low.replace(" ", numbers.NBSP).rpartition(numbers.NBSP)
-    same = space and high.replace(" ", numbers.NBSP).endswith(f"{space}{unit}")
-    return f"{value}–{high}" if same else f"{low}–{high}"
+    one_unit = space and high.replace(" ", numbers.NBSP).endswith(f"{space}{unit}")
+    return f"{value}–{high}" if one_unit else f"{low}–{high}"
 
 
 def faint(measurement: Measurement) -> bool:

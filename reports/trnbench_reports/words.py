@@ -26,8 +26,8 @@ def valid(text: str) -> str:
 
 def moment(stamp: str) -> str:
     """`2026-11-20 21:04 UTC` of an ISO 8601 time; anything else as it is."""
-    found = re.fullmatch(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d)(?::\d\d(?:\.\d+)?)?(?:Z|\+00:00)", stamp)
-    return f"{found[1]} {found[2]} UTC" if found else clean(stamp, 40)
+    match = re.fullmatch(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d)(?::\d\d(?:\.\d+)?)?(?:Z|\+00:00)", stamp)
+    return f"{match[1]} {match[2]} UTC" if match else clean(stamp, 40)
 
 
 def capital(text: str) -> str:

@@ -15,10 +15,7 @@ import pytest
 
 from trnbench.generation import System
 from trnbench.registry import Registry, load_registry
-from trnbench.topology.builders.assembly import Assembly
-from trnbench.topology.builders.lattice import positions
-from trnbench.topology.builders.switch import connect_switch
-from trnbench.topology.builders.torus import connect_torus
+from trnbench.topology.builder import Assembly, connect_switch, connect_torus, positions
 from trnbench.topology.graph import Figure, LinkClass, LinkKind, NodeKind, Topology
 from trnbench_emulator.fabric.algorithms import ALGORITHMS
 from trnbench_emulator.fabric.algorithms.algorithm import NotPossible

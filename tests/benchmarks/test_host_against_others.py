@@ -119,7 +119,7 @@ def c_and_numpy_triad(turns: int, rounds: int) -> Pairs:
     """STREAM's triad in one loop of C, and in NumPy's two, on the same arrays."""
     import numpy as np
 
-    from trnbench_host.compiled import library
+    from trnbench_host.compiler import library
 
     count = 2 << 20
     a, b, c = (np.resize(np.random.default_rng(1).uniform(1, 2, 65536), count) for _ in range(3))
@@ -167,7 +167,7 @@ def test_pyperf_sees_the_same_order_of_time(expression: tuple[str, str]) -> None
 
 
 def test_a_triad_in_c_does_what_numpy_does() -> None:
-    from trnbench_host.compiled import lacking
+    from trnbench_host.compiler import lacking
 
     if lacking():
         pytest.skip(lacking())

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from trnbench.registry import load_registry
-from trnbench_emulator.core.model import KernelModel
+from trnbench_emulator.core.timing import KernelModel
 from trnbench_emulator.nki import TensorSpec, load_kernel
 
 INTERPRETER = os.environ.get("TRNBENCH_TEST_SCALESIM", "")

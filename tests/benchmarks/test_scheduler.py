@@ -15,9 +15,9 @@ import pytest
 from trnbench.registry import load_registry
 from trnbench_emulator.core.builder import Builder
 from trnbench_emulator.core.costs import CostTable
-from trnbench_emulator.core.model import KernelModel
 from trnbench_emulator.core.pace import Pace
 from trnbench_emulator.core.scheduler import schedule
+from trnbench_emulator.core.timing import KernelModel
 from trnbench_emulator.nki import Machine, TensorSpec, load_kernel, record
 
 SYSTEM = "trn2-16.48xlarge"

@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from trnbench.lazy import resolve
 from trnbench.measure.timing import time_batch
+from trnbench.reference import resolve
 from trnbench_cuda.backend import CudaBackend
 from trnbench_torch import library
 from trnbench_torch.plugin import SOURCES
@@ -91,9 +91,8 @@ def beside_do_bench(kernel: str, point: dict[str, Any]) -> tuple[float, float]:
 
     import torch
     from trnbench.measure.session import measure
-    from trnbench_torch.cuda import CudaCarrier
-    from trnbench_torch.cuda_queue import CudaDevice
-    from trnbench_torch.launch import Launches
+    from trnbench_torch.cuda import CudaCarrier, CudaDevice
+    from trnbench_torch.device import Launches
 
     device = CudaDevice(0)
     made = resolve(SOURCES[kernel])(point, device, np.random.default_rng(1))

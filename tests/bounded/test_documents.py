@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trnbench.bounded.file import MIB, RUNS, read_file
-from trnbench.bounded.json import NotJson, parse_json
-from trnbench.bounded.nesting import DEEPEST, deep_json, deepest
+from trnbench.bounded.json import DEEPEST, NotJson, deep_json, parse_json
+from trnbench.bounded.nesting import deepest
 from trnbench.bounded.toml import parse_toml
 from trnbench.errors import BadInput, MissingFile
 

@@ -202,7 +202,7 @@ def through_the_command(seed: int, number: int, folder: Path) -> Broken | None:
 def furnished(folder: Path) -> Path:
     """A folder with what examples name: a kernel, a store with a run."""
     folder.mkdir(parents=True, exist_ok=True)
-    kernels = Path(__file__).parents[1] / "cli" / "nki_kernels" / "small.py"
+    kernels = Path(__file__).parents[1] / "emulator" / "commands" / "nki_kernels" / "small.py"
     shutil.copyfile(kernels, folder / "small.py")
     carried_out(
         {

@@ -13,11 +13,11 @@ from typing import Any
 from tests.campaign.files import BASELINE, FACTS, MODEL_FILE, NCCL_TESTS, PYTEST_BENCHMARK, RULES, RUN
 from tests.campaign.surface import called, parser, registry
 
+from trnbench.bounded.kinds import MESSAGE
+
 
 def _sized(text: str) -> object:
-    from trnbench_emulator.commands.fabric.sizes import SIZE
-
-    return SIZE.convert(text, None, None)
+    return MESSAGE.counted(text, "--size")
 
 
 def _gate(text: str) -> object:
@@ -28,7 +28,7 @@ def _gate(text: str) -> object:
 
 def _journal(text: str) -> object:
     from trnbench.store.journal import MAGIC, read_chain
-    from trnbench.store.journaled import journaled
+    from trnbench.store.journal_content import journaled
 
     chain = read_chain(MAGIC + text.encode("utf-8", "surrogateescape"))
     return journaled(chain, "it").whole() if chain.records else None
@@ -100,11 +100,11 @@ def _looked_up(text: str) -> object:
 
 
 PARSERS = (
-    parser("trnbench.run.keyword:parse_keyword", "gemm and not fp32", "(a or b) and not (c)", "not not x"),
+    parser("trnbench.run.selection:parse_keyword", "gemm and not fp32", "(a or b) and not (c)", "not not x"),
     parser("trnbench.run.axes:parse_sweep", "size=1K,64K", "size[pow2]=10:30:2", "size[range]=128:1024:128"),
-    parser("trnbench.run.exclude:parse_exclusion", "size=1K", "dtype=bf16,size=64K", "size>=4K"),
+    parser("trnbench.run.axes:parse_exclusion", "size=1K", "dtype=bf16,size=64K", "size>=4K"),
     parser("trnbench_emulator.kernel_run.grid:parse_grid", "2", "2x4", "1x1x1"),
-    parser("trnbench.facts.number:read_number", "150", "1.2", "~3.5", "2,000", "1e3"),
+    parser("trnbench.facts.units:read_number", "150", "1.2", "~3.5", "2,000", "1e3"),
     parser("trnbench.facts.units:parse_unit", "TFLOPS", "GB/s", "GiB", "us", "W"),
     parser(
         "trnbench_emulator.commands.nki.arguments:parse",
@@ -125,7 +125,7 @@ PARSERS = (
         as_bytes=True,
     ),
     called("store.journaled.journaled", _journal, "begin 3 " + "0" * 64 + "\n{}\n\n", "case 9999999999 x\n"),
-    parser("trnbench.topology.exchange:from_json", '{"format_version": 1, "topology": {}}', as_bytes=True),
+    parser("trnbench.topology.graph:from_json", '{"format_version": 1, "topology": {}}', as_bytes=True),
     parser("trnbench_neuron.devices:read_listing", '[{"neuron_device": 0, "nc_count": 2}]', tool=True),
     parser("trnbench_neuron.explorer:read_summary", '{"total_time": 1.5, "a": {"b": [{}]}}', tool=True),
     parser("trnbench_neuron.nccom:read_report", '{"results": [{"size": 8, "time": 1.0}]}', tool=True),
@@ -141,12 +141,12 @@ PARSERS = (
         _toml("trnbench.facts.load:load_costs"),
         'schema = 1\n[launch]\nvalue = "1"\n',
     ),
-    called("workloads.shipped.load_model_file", _toml("trnbench_steps.shipped:load_model_file"), MODEL_FILE),
+    called("steps.load_model_file", _toml("trnbench_steps.shipped:load_model_file"), MODEL_FILE),
     called("fidelity.load.load_published", _toml("trnbench_fidelity.load:load_published"), "schema = 1\n"),
     parser("trnbench_reports.importers.nccl_tests:read", NCCL_TESTS, as_bytes=True),
     parser("trnbench_reports.importers.pytest_benchmark:read", PYTEST_BENCHMARK, as_bytes=True),
     parser(
-        "trnbench_neuron.nccom_file:read",
+        "trnbench_neuron.nccom:read",
         '{"results": [{"size(B)": 8, "type": "fp32", "time:avg(us)": 1.0}]}',
         as_bytes=True,
     ),
@@ -159,6 +159,6 @@ PARSERS = (
     called("TRNBENCH_STORE", _setting("TRNBENCH_STORE"), "r.db", "/tmp/r.db"),
     called("store.resolve", _looked_up, "latest", "20260101", "nightly", "latest~1"),
     called("compare.selection.chosen", _selected, "size=1M", "kernel=hbm_*,size>=1K", "dtype=bf16"),
-    called("compare.gate.rules.read_rules", _toml("trnbench.compare.gate.rules:read_rules"), RULES),
+    called("compare.gate.rules.read_rules", _toml("trnbench.compare.gate.rule:read_rules"), RULES),
     called("compare.gate.baseline.baseline_in", _baseline, BASELINE),
 )

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from trnbench.errors import TrnbenchError
-from trnbench.store.store import Store
-from trnbench.store.summary import RunSummary
+from trnbench.store.store import RunSummary, Store
 
 MODES = {
     "half": "ok",

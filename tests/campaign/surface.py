@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from trnbench.cli.output import clean
+from trnbench.cli.cell import clean
 from trnbench.errors import TrnbenchError
 
 USUAL = frozenset({0, 1, 2, 5})

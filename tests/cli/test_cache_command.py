@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from trnbench.cli.main import cli
-from trnbench.registry.reading import forget
+from trnbench.registry.files import forget
 
 RUN = ("-q", "run", "rms_norm", "-i", "trn1.2xlarge", "-a", "rows=128", "--scope", "core", "--no-report")
 
@@ -41,6 +41,7 @@ def test_without_a_run_it_is_empty(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parts
 def test_a_run_fills_it_and_clear_forgets(tmp_path: Path) -> None:
     done = invoke(*RUN)
     assert done.exit_code == 0, done.stderr
@@ -56,6 +57,7 @@ def test_a_run_fills_it_and_clear_forgets(tmp_path: Path) -> None:
     assert not (tmp_path / "results.db.cache").exists()
 
 
+@pytest.mark.parts
 def test_without_it_nothing_is_kept(tmp_path: Path) -> None:
     done = invoke(*RUN, "--no-cache")
     assert done.exit_code == 0, done.stderr
@@ -76,6 +78,7 @@ def test_what_cannot_be_removed_is_said(tmp_path: Path, monkeypatch: pytest.Monk
     )
 
 
+@pytest.mark.parts
 @pytest.mark.parametrize("arguments", [("info", "trn1.2xlarge"), ("spec", "list")])
 def test_what_files_say_is_kept_unless_asked_not_to(tmp_path: Path, arguments: tuple[str, ...]) -> None:
     forget()
@@ -90,6 +93,7 @@ def test_what_files_say_is_kept_unless_asked_not_to(tmp_path: Path, arguments: t
     assert info()["entries"] > 0
 
 
+@pytest.mark.parts
 def test_the_usual_folder_is_made_for_it_and_one_that_is_named_is_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,6 +13,8 @@ import trnbench
 from trnbench import Grade, Run
 from trnbench.cli.main import cli
 
+pytestmark = pytest.mark.parts
+
 
 @pytest.fixture(scope="module")
 def run() -> Run:

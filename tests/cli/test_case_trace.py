@@ -14,6 +14,8 @@ import trnbench
 from trnbench import Grade, Run, Store
 from trnbench.cli.main import cli
 
+pytestmark = pytest.mark.parts
+
 
 @pytest.fixture(scope="module")
 def run() -> Run:

@@ -55,6 +55,7 @@ def test_options_of_the_program_complete() -> None:
     assert complete("trnbench --no-p").stdout.split() == ["plain,--no-plugin"]
 
 
+@pytest.mark.parts
 def test_names_complete_without_a_system_being_built() -> None:
     script = (
         "import sys\n"
@@ -140,6 +141,7 @@ def test_a_store_that_cannot_be_asked_offers_nothing(how: str, store: str, tmp_p
     assert (told.stdout.strip(), told.stderr) == ("", "")
 
 
+@pytest.mark.parts
 @pytest.mark.parametrize(
     ("words", "offered"),
     [
@@ -170,6 +172,7 @@ def test_names_of_what_is_installed_are_offered(words: str, offered: list[str]) 
     assert (told.stdout.split(), told.stderr) == ([f"plain,{each}" for each in offered], "")
 
 
+@pytest.mark.parts
 def test_a_file_may_stand_where_a_kernel_or_model_does() -> None:
     assert complete("trnbench workload info ./conf").stdout.split() == ["file,./conf"]
     assert complete("trnbench nki run ./ker").stdout.split() == ["file,./ker"]
@@ -179,7 +182,7 @@ def test_runs_are_offered_without_a_look_at_any_plugin(store: str) -> None:
     script = (
         "import sys\n"
         "from click import Context, Command\n"
-        "from trnbench.cli.store_names import complete_runs\n"
+        "from trnbench.cli.names import complete_runs\n"
         "print([each.value for each in complete_runs(Context(Command('x')), None, '2026')])\n"
         "print(sorted(set(sys.modules) & {'pluggy', 'msgspec', 'numpy', 'trnbench.registry', 'rich'}))\n"
     )
@@ -187,6 +190,7 @@ def test_runs_are_offered_without_a_look_at_any_plugin(store: str) -> None:
     assert told.stdout.splitlines() == [str(RUNS), "[]"]
 
 
+@pytest.mark.parts
 @pytest.mark.parametrize(
     ("line", "words", "offered"),
     [

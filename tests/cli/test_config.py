@@ -12,7 +12,7 @@ from trnbench.cli import settings as known
 from trnbench.cli.main import cli
 from trnbench.cli.settings import SELECTION, SETTINGS, load_settings
 from trnbench.errors import BadInput, TrnbenchError, UnknownName
-from trnbench.facts.peak import PeakPolicy
+from trnbench.facts.fact import PeakPolicy
 from trnbench.run.selection import Selection
 
 
@@ -185,6 +185,11 @@ def test_show_names_presets(folder: Path) -> None:
     result = invoke("config", "show", "--preset", "quick")
     assert "gemm, hbm_read" in result.stdout
     assert result.stderr == f"presets: quick ({folder / 'trnbench.toml'})\n"
+    assert invoke("config", "show", "--format", "json").stderr == ""
+
+
+def test_show_says_nothing_of_presets_where_none_is(folder: Path) -> None:
+    assert invoke("config", "show").stderr == ""
 
 
 def test_path_works_when_the_file_is_broken(folder: Path) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from parts import part
 
 import trnbench
 from trnbench.backend import Detection
@@ -16,7 +17,8 @@ from trnbench.cli.context import Session
 from trnbench.cli.main import cli
 from trnbench.registry import Registry
 from trnbench.store.path import default_path
-from trnbench_ray import plugin as ray_plugin
+
+ray_plugin = part("trnbench_ray.plugin")
 
 
 class Machine:

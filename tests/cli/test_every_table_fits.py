@@ -11,12 +11,14 @@ import pytest
 from at_terminal import Shown, shown
 from campaigns import sweep
 
-from trnbench.cli import aligned
+from trnbench.cli import table
 from trnbench.cli.cell import Column, width_of
-from trnbench.cli.commands import BUILT_IN
+from trnbench.cli.commands import find_commands
 from trnbench.cli.context import Session
 from trnbench.cli.main import cli
 from trnbench.registry import Registry, load_registry
+
+pytestmark = pytest.mark.parts
 
 WIDTHS = (60, 80, 120, 200)
 
@@ -53,7 +55,8 @@ gate check --against latest
 validate --generation trn3
 validate --generation trn2 --points
 validate --generation trn2 --bounds
-validate --generation trn2 --sequences
+validate --generation trn2 --order
+validate --generation trn2 --engines
 validate --generation trn2 --moved
 validate --same
 doctor
@@ -115,13 +118,13 @@ def at(columns: int, registry: Registry, *words: str) -> Shown:
 @pytest.mark.parametrize("words", TABLES)
 def test_a_table_fits(words: str, registry: Registry, store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tables: list[tuple[Sequence[Mapping[str, object]], Sequence[Column], str]] = []
-    text = aligned.text
+    text = table.text
 
     def kept(rows: Any, columns: Any, title: str, **how: Any) -> tuple[str, list[str]]:
         tables.append((rows, columns, title))
         return text(rows, columns, title, **how)
 
-    monkeypatch.setattr(aligned, "text", kept)
+    monkeypatch.setattr(table, "text", kept)
     found = at(80, registry, "--store", str(store), *words.split())
     assert found.code in ((0, 2) if words.startswith("resume") else (0,))
     assert found.wider_than(80) == []
@@ -181,9 +184,13 @@ def test_every_command_that_prints_tables_is_among_them() -> None:
 def _with_tables() -> Iterator[list[str]]:
     """The words of each command of ours that takes --wide."""
     context = click.Context(cli)
-    for name in BUILT_IN:
+    for name in find_commands():
         command = cli.get_command(context, name)
-        members = command.commands if isinstance(command, click.Group) else {"": command}
+        members = (
+            {member: command.get_command(context, member) for member in command.list_commands(context)}
+            if isinstance(command, click.Group)
+            else {"": command}
+        )
         for member, each in members.items():
             if each is not None and any(parameter.name == "wide" for parameter in each.params):
                 yield f"{name} {member}".split()

@@ -10,10 +10,10 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trnbench.cli import aligned
+from trnbench.cli import table as tables
 from trnbench.cli.cell import Column, width_of
-from trnbench.cli.fitting import INDENT, Extent, broken, extent, fit
 from trnbench.cli.main import cli
+from trnbench.cli.table import INDENT, Extent, broken, extent, fit
 
 ID = "trn2-16.48xlarge::gemm[dtype=bf16,size=4096]@core"
 WHY = "above what the clocks allow, by 12 %"
@@ -26,7 +26,7 @@ COLUMNS = [Column("case"), Column("status", keep=1), RESULT, Column("reason")]
 
 
 def table(width: int | None, columns: list[Column] = COLUMNS) -> tuple[list[str], list[str]]:
-    text, left_out = aligned.text(ROWS, columns, "", width=width)
+    text, left_out = tables.text(ROWS, columns, "", width=width)
     return text.splitlines(), left_out
 
 
@@ -75,7 +75,7 @@ def test_of_columns_equally_wanted_the_last_goes_first() -> None:
 
 def test_one_column_beside_the_first_stays_though_it_has_no_room() -> None:
     path = "/home/somebody/with/a/very/long/name/.local/share/trnbench/results.db"
-    text, left_out = aligned.text(
+    text, left_out = tables.text(
         [{"what": "store", "where": path}], [Column("what"), Column("where")], "", width=40
     )
     assert left_out == []
@@ -104,7 +104,7 @@ def test_no_line_is_wider_and_no_word_is_broken(
     rows: list[dict[str, object]], width: int, keeps: list[int]
 ) -> None:
     columns = [Column(key, keep=keep) for key, keep in zip("abcde", keeps, strict=True)]
-    text, left_out = aligned.text(rows, columns, "A title of words that take more than forty", width=width)
+    text, left_out = tables.text(rows, columns, "A title of words that take more than forty", width=width)
     assert all(width_of(line) <= width or len(line.split()) == 1 for line in text.splitlines())
     shown = [key for key in "abcde" if key not in left_out]
     assert shown[0] == "a"
@@ -117,8 +117,8 @@ def test_no_line_is_wider_and_no_word_is_broken(
 
 @pytest.mark.parametrize("styled", [True, False])
 def test_colours_change_no_layout(styled: bool) -> None:
-    text, _ = aligned.text(ROWS, COLUMNS, "Title", width=80, styled=styled)
-    bare, _ = aligned.text(ROWS, COLUMNS, "Title", width=80)
+    text, _ = tables.text(ROWS, COLUMNS, "Title", width=80, styled=styled)
+    bare, _ = tables.text(ROWS, COLUMNS, "Title", width=80)
     assert text.replace("\x1b[1m", "").replace("\x1b[0m", "").replace("─", "-") == bare
 
 

@@ -175,6 +175,7 @@ def test_no_stored_run_and_an_unknown_case(store: Store) -> None:
     )
 
 
+@pytest.mark.parts
 def test_a_run_made_in_a_repository_says_its_commit(store: Store) -> None:
     done = CliRunner().invoke(
         cli, ["run", "gemm", "-i", "trn1.2xlarge", "-a", "size=1K", "--dtype", "bf16", "--no-report"]

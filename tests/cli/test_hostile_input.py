@@ -70,6 +70,7 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.parts
 @pytest.mark.parametrize(("words", "message"), EXACT.values(), ids=EXACT)
 def test_one_message_at_once(words: tuple[str, ...], message: str | None) -> None:
     result = call(*words)
@@ -83,7 +84,7 @@ OPTIONS = {
     "--processes": RUN, "--wait-quiet": RUN,
     "--tpot": PLAN, "--ttft": PLAN, "--prompt": PLAN, "--tokens": PLAN, "--days": PLAN,
     "--keep": ("runs", "prune"), "--older-than": ("runs", "prune"), "--max-broken": ("validate",),
-    "--stepfactor": FABRIC, "--minbytes": FABRIC, "--maxbytes": FABRIC, "--step": FABRIC,
+    "--stepfactor": FABRIC, "--minbytes": FABRIC, "--maxbytes": FABRIC[:-2], "--step": FABRIC,
     "--oversubscription": FABRIC,
     "--size": ("fabric", "scale", "all_reduce", "-i", "trn1.32xlarge"),
     "--to": ("fabric", "incast", "-i", "trn1.32xlarge"),
@@ -94,6 +95,7 @@ OPTIONS = {
 }  # fmt: skip
 
 
+@pytest.mark.parts
 @pytest.mark.parametrize(
     ("option", "number"),
     sweep(product(OPTIONS, NUMBERS), lambda option, number: number == "nan" or option == "--timeout"),
@@ -116,6 +118,7 @@ def test_no_axis_takes_what_is_no_number(rest: str, number: str) -> None:
     assert len(result.stderr) < 2500
 
 
+@pytest.mark.parts
 @pytest.mark.parametrize(
     "words",
     [
@@ -212,6 +215,7 @@ def test_what_is_no_file_is_one_message(
     assert len(result.stderr) < 4000
 
 
+@pytest.mark.parts
 @pytest.mark.parametrize(
     "words",
     [
@@ -223,7 +227,7 @@ def test_what_is_no_file_is_one_message(
 def test_a_pipe_that_nobody_reads_is_not_waited_for(
     words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("trnbench.run.writing.READER_S", 0.05)
+    monkeypatch.setattr("trnbench.run.output_file.READER_S", 0.05)
     os.mkfifo(tmp_path / "pipe")
     result = call(*words)
     assert (result.exit_code, result.stdout) == (2, "")

@@ -11,6 +11,8 @@ from click.testing import CliRunner, Result
 
 from trnbench.cli.main import cli
 
+pytestmark = pytest.mark.parts
+
 
 def invoke(*args: str) -> Result:
     return CliRunner().invoke(cli, ["-q", *args])

@@ -10,6 +10,8 @@ from click.testing import CliRunner, Result
 from trnbench.cli.main import cli
 from trnbench.registry import load_registry
 
+pytestmark = pytest.mark.parts
+
 
 def invoke(*args: str) -> Result:
     return CliRunner().invoke(cli, ["-q", "info", *args])

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 import trnbench
 from trnbench.cli import commands, failure
-from trnbench.cli.commands import BUILT_IN, Found, command_problems
+from trnbench.cli.commands import TEXT, Found, command_problems, find_commands
 from trnbench.cli.context import Session, session
 from trnbench.cli.main import cli
 from trnbench.errors import ExitCode, PluginError, StoreError, UnknownName
@@ -117,15 +117,18 @@ def test_usage_errors_are_ours_to_word(program: type[CliRunner]) -> None:
     assert missing.stderr == "error: missing argument 'HOW'\n  try:   trnbench fail --help\n"
 
 
+@pytest.mark.parts
 def test_table_of_commands_is_what_the_package_declares(root: Path) -> None:
     declared = tomllib.loads((root / "pyproject.toml").read_text())["project"]["entry-points"]
-    assert list(BUILT_IN) == list(declared["trnbench.commands"])
+    assert list(find_commands()) == list(declared["trnbench.commands"])
     for name, target in declared["trnbench.commands"].items():
+        assert find_commands()[name].about, f"{TEXT} beside {target} says nothing of {name}"
         command = EntryPoint("trnbench.commands", name, target, "trnbench", "0").load()
         assert isinstance(command, click.Command)
         assert command.name == name
 
 
+@pytest.mark.parts
 def test_help_lists_commands_in_workflow_order_and_imports_none() -> None:
     script = (
         "import sys\n"
@@ -138,9 +141,9 @@ def test_help_lists_commands_in_workflow_order_and_imports_none() -> None:
     order = [
         line.split()[0]
         for line in told.stdout.splitlines()
-        if line.split()[:1] and line.split()[0] in BUILT_IN
+        if line.split()[:1] and line.split()[0] in find_commands()
     ]
-    assert order == list(BUILT_IN)
+    assert order == list(find_commands())
     modules = set(told.stderr.split())
     ours = {name for name in modules if name.startswith("trnbench")}
     assert ours == {
@@ -150,8 +153,8 @@ def test_help_lists_commands_in_workflow_order_and_imports_none() -> None:
         "trnbench.cli.commands",
         "trnbench.cli.context",
         "trnbench.cli.main",
-        "trnbench.installed",
-        "trnbench.quoting",
+        "trnbench.cli.option",
+        "trnbench.distribution",
         "trnbench.registry",
         "trnbench.registry.entry_points",
     }
@@ -160,6 +163,7 @@ def test_help_lists_commands_in_workflow_order_and_imports_none() -> None:
     assert not heavy & modules
 
 
+@pytest.mark.parts
 def test_the_version_is_known_without_metadata() -> None:
     script = (
         "import sys\nfrom trnbench.cli.main import cli\n"
@@ -172,6 +176,7 @@ def test_the_version_is_known_without_metadata() -> None:
     assert trnbench.__version__ == metadata.version("trnbench")
 
 
+@pytest.mark.parts
 def test_start_up_stays_small_with_five_plugins_installed(tmp_path: Path) -> None:
     for number in range(5):
         info = tmp_path / f"extra{number}-1.0.dist-info"
@@ -199,6 +204,21 @@ def test_start_up_stays_small_with_five_plugins_installed(tmp_path: Path) -> Non
     extra = sorted(ours - bare - click_alone)
     assert all(name.partition(".")[0] == "trnbench" for name in extra), extra
     assert len(extra) <= 14, extra
+
+
+def test_a_package_says_where_its_command_stands_and_what_it_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "acme").mkdir()
+    (tmp_path / "acme" / TEXT).write_text("15 frob Turn it around.\nno line of ours\n")
+    entry = EntryPoint("trnbench.commands", "frob", "acme.cli:frob", "acme", "1")
+    monkeypatch.setattr(commands, "entry_points", lambda groups: [entry])
+    assert commands.find_commands()["frob"].help == "(from acme)"
+    monkeypatch.syspath_prepend(tmp_path)
+    commands._read_texts.cache_clear()
+    found = commands.find_commands()["frob"]
+    assert (found.place, found.help) == (15, "Turn it around. (from acme)")
+    commands._read_texts.cache_clear()
 
 
 def test_command_that_cannot_be_imported_says_so() -> None:
@@ -236,7 +256,7 @@ def test_two_owners_of_a_command(monkeypatch: pytest.MonkeyPatch) -> None:
         ("run", "trnbench"),
         ("frob", "Beta"),
     ]
-    assert found["run"].help == BUILT_IN["run"]
+    assert found["run"].help == "(comes with the package m, which is not installed)"
     assert found["frob"].help == "(from Beta; zeta has one too)"
     assert [str(problem) for problem in command_problems(found)] == [
         "command 'run' of Beta has an owner\n"
@@ -269,3 +289,16 @@ def test_closed_pipe_is_quiet() -> None:
         check=False,
     )
     assert (told.returncode, told.stdout, told.stderr) == (0, "[", "")
+
+
+def test_closed_stdout_is_said_and_nothing_is_written_elsewhere(tmp_path: Path) -> None:
+    told = subprocess.run(
+        f"{sys.executable} -m trnbench --store r.db config show >&-",
+        shell=True,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (told.returncode, told.stdout, list(tmp_path.iterdir())) == (2, "", [])
+    assert "cause: stdout is closed" in told.stderr

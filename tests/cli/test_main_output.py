@@ -16,7 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trnbench.cli import output
-from trnbench.cli.output import Column, clean, emit, plain, say
+from trnbench.cli.cell import Column, clean, plain
+from trnbench.cli.output import emit, say
 from trnbench.cli.terminal import suits_colours
 
 ROWS = [

@@ -1,7 +1,7 @@
 """What a person may mistype: for each command in `mistakes/` its one message, its exit code, and no file.
 
 A file holds commands as they are typed and what they print; `[3]` is an exit code other than 2. `KERNELS`
-stands for the folder `nki_kernels`.
+stands for the folder `tests/emulator/commands/nki_kernels`.
 """
 
 from __future__ import annotations
@@ -25,13 +25,14 @@ MISTAKES = [
 ]
 
 
+@pytest.mark.parts
 @pytest.mark.parametrize(("words", "message", "code"), MISTAKES)
 def test_one_message_and_a_code(
     words: str, message: str, code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "k.py").write_text(KERNEL)
     monkeypatch.chdir(tmp_path)
-    kernels = str(HERE / "nki_kernels")
+    kernels = str(HERE.parent / "emulator" / "commands" / "nki_kernels")
     typed = shlex.split(words.replace("KERNELS", kernels))
     result = CliRunner().invoke(cli, typed, catch_exceptions=False, prog_name="trnbench")
     assert (result.stderr, result.stdout) == (message.replace("KERNELS", kernels), "")

@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 from trnbench import Run
 from trnbench.cli.context import Session
 from trnbench.cli.main import cli
-from trnbench.cli.page_name import page_name, page_name_of
+from trnbench.cli.target import page_name, page_name_of
 from trnbench.registry import Registry
 from trnbench.run.selection import Selection
 from trnbench.store.store import Store

@@ -19,8 +19,8 @@ from trnbench.cli.context import Session
 from trnbench.cli.main import cli
 from trnbench.errors import UsageError
 from trnbench.run.execute import execute
+from trnbench.run.output_file import check_writable, write_whole
 from trnbench.run.plan import plan
-from trnbench.run.writing import check_writable, write_whole
 from trnbench.store.store import Store
 
 

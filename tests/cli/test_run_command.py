@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 
 from trnbench.cli.context import Session
 from trnbench.cli.main import cli
-from trnbench.facts.scope import Scope
+from trnbench.facts.fact import Scope
 from trnbench.store.store import Store
 
 
@@ -139,6 +139,7 @@ def test_a_run_that_skipped_everything_says_why(tmp_path: Path) -> None:
     assert invoke("report", "latest").exit_code == 0
 
 
+@pytest.mark.parts
 def test_the_installed_command_exits_5_when_all_is_skipped(tmp_path: Path) -> None:
     asked = ["gemm_int8", "-i", "trn1.2xlarge", "--no-report"]
     command = [sys.executable, "-m", "trnbench", "run", *asked]
@@ -179,6 +180,15 @@ def test_nothing_is_written_but_store_and_report(tmp_path: Path) -> None:
         "results.db.cache",
         "trnbench-report.html",
     ]
+
+
+def test_the_first_of_several_ranks_writes_the_page_where_it_was_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PMI_RANK", "0")
+    monkeypatch.setenv("PMI_SIZE", "2")
+    assert invoke("run", "-o", "first.html").exit_code == 0
+    assert [path.name for path in tmp_path.glob("*.html")] == ["first.html"]
 
 
 def test_dry_run_lists_and_runs_nothing(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 from synthetic_run import make_run, with_verdicts
 
 from trnbench import Run, headline
-from trnbench.cli import headline as printed
+from trnbench.cli import outcome as printed
 from trnbench.cli.context import Session
 from trnbench.cli.main import cli
 from trnbench.results.nearness import Band, Nearest, Nearness

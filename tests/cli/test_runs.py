@@ -18,8 +18,7 @@ from trnbench.cli.main import cli
 from trnbench.cli.runs import _doomed
 from trnbench.run.execute import execute
 from trnbench.run.plan import plan
-from trnbench.store.store import Store
-from trnbench.store.summary import RunSummary
+from trnbench.store.store import RunSummary, Store
 
 
 @pytest.fixture(autouse=True)

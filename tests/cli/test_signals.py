@@ -93,7 +93,7 @@ main()
 
 @pytest.mark.parametrize("number", SIGNALS)
 @pytest.mark.parametrize(
-    "module", sweep(["click", "trnbench.cli.list", "trnbench.hookspecs"], "click".__eq__)
+    "module", sweep(["click", "trnbench.cli.list", "trnbench.registry.hookspecs"], "click".__eq__)
 )
 def test_while_the_program_starts(number: signal.Signals, module: str) -> None:
     done = subprocess.run(

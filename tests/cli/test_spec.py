@@ -77,6 +77,7 @@ def test_show_gives_every_figure_as_printed_and_normalised_with_its_place() -> N
     assert (low["printed"], low["superseded_by"]) == ("10 PFLOPS", "trn2-arch")
 
 
+@pytest.mark.parts
 @pytest.mark.parametrize("name", [*INSTANCES, "trainium1", "trainium3", "neuroncore-v2", "neuroncore-v4"])
 def test_no_number_is_shown_without_evidence_and_source(name: str) -> None:
     shown = rows("show", name)
@@ -107,6 +108,7 @@ def test_show_chooses_peaks_by_policy_and_keeps_the_alternatives() -> None:
     assert peak("--scope", "core")["formula"] == "10 PFLOPS / 16 devices / 8 cores"
 
 
+@pytest.mark.parts
 def test_show_is_a_table_for_people() -> None:
     result = spec("show", "trn1.2xlarge")
     assert result.exit_code == 0
@@ -117,6 +119,7 @@ def test_show_is_a_table_for_people() -> None:
     assert any("AWS Trn1 Architecture" in line and "seed-trn1" in line for line in lines)
 
 
+@pytest.mark.parts
 def test_show_as_csv_and_markdown() -> None:
     table = list(csv.DictReader(io.StringIO(spec("show", "trn1.2xlarge", "--format", "csv").stdout)))
     assert {row["table"] for row in table} == {"fact", "assumption", "peak"}
@@ -127,12 +130,14 @@ def test_show_as_csv_and_markdown() -> None:
     assert "| hbm_bandwidth | 820 GiB/sec | 880.5 GB/s | instance |" in text
 
 
+@pytest.mark.parts
 def test_show_knows_aliases_and_sizes() -> None:
     assert rows("show", "trn2.48xlarge")["name"] == "trn2-16.48xlarge"
     peaks = rows("show", "trn1-ultracluster:4")["peaks"]
     assert next(row for row in peaks if row["metric"] == "peak_flops[bf16]")["value"] == 4 * 3.36e15
 
 
+@pytest.mark.parts
 def test_list_has_every_system_with_sourced_figures() -> None:
     listed = {row["instance"]: row for row in rows("list")}
     assert set(INSTANCES) <= set(listed)
@@ -148,6 +153,7 @@ def test_list_has_every_system_with_sourced_figures() -> None:
     )
 
 
+@pytest.mark.parts
 def test_check_lists_every_known_contradiction_and_ends_well() -> None:
     result = spec("check", "--format", "json")
     assert result.exit_code == 0
@@ -249,6 +255,7 @@ def test_a_broken_fact_file_is_named(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parts
 def test_diff_compares_like_with_like() -> None:
     compared = {row["metric"]: row for row in rows("diff", "trn1.32xlarge", "trn2-16.48xlarge")}
     assert compared["peak_flops[bf16]"]["ratio"] == pytest.approx(10 / 3.36)

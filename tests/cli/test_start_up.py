@@ -44,15 +44,13 @@ PLUGINS = {f"trnbench_{name}.plugin" for name in PARTS}
 
 PLAN = {
     "trnbench.run.axes",
-    "trnbench.run.exclude",
-    "trnbench.run.keyword",
+    "trnbench.run.extents",
     "trnbench.run.plan",
     "trnbench.run.points",
     "trnbench.run.selection",
-    "trnbench.run.shard",
+    "trnbench.run.sources",
     "trnbench.store.cache",
     "trnbench.store.path",
-    "trnbench.store.remembered_files",
     "trnbench.store.source_digest",
 }
 
@@ -74,12 +72,13 @@ def imported(folder: Path, *arguments: str) -> set[str]:
     return set(told.stderr.split())
 
 
+@pytest.mark.parts
 @pytest.mark.parametrize(
     ("arguments", "more"),
     [
         (
             ("info", "gemm"),
-            {"trnbench.run.case_peaks", "trnbench.run.metrics"},
+            {"trnbench.run.metrics"},
         ),
         (
             ("run", "--dry-run"),
@@ -89,9 +88,7 @@ def imported(folder: Path, *arguments: str) -> set[str]:
                 "trnbench_torch.library",
                 "trnbench.run.api",
                 "trnbench.run.executor",
-                "trnbench.run.ranks",
-                "trnbench.run.ranks.rank",
-                "trnbench.run.returned",
+                "trnbench.run.reply",
                 "trnbench.run.settings",
                 "trnbench.store.tag",
             },
@@ -107,6 +104,7 @@ def test_what_is_looked_up_is_all_that_is_imported(
     assert {name for name in modules if name.startswith(WATCHED)} == PLUGINS | PLAN | more
 
 
+@pytest.mark.parts
 def test_a_step_that_is_known_imports_nothing_to_work_one_out(tmp_path: Path) -> None:
     """Nor to compare the model with what is published, nor processes for cases that none of them gets."""
     words = ("workload", "run", "bert-base", "-i", "trn1.2xlarge", "--task", "prefill", "--sequence", "128")

@@ -11,8 +11,8 @@ from click.testing import CliRunner, Result
 
 from trnbench.cli.context import Session
 from trnbench.cli.main import cli
-from trnbench.measure import quiet
-from trnbench.results.process_samples import Conditions
+from trnbench.measure import conditions
+from trnbench.results.measurement import Conditions
 
 
 def told(others: float) -> Conditions:
@@ -27,7 +27,7 @@ def invoke(folder: Path, mode: str, *arguments: str) -> Result:
 
 
 def test_a_busy_machine_is_said_and_the_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(quiet, "seen", lambda: told(0.4))
+    monkeypatch.setattr(conditions, "seen", lambda: told(0.4))
     done = invoke(tmp_path, "well", "--processes", "2")
     assert done.exit_code == 0, done.stderr
     assert (
@@ -37,14 +37,14 @@ def test_a_busy_machine_is_said_and_the_run_goes_on(tmp_path: Path, monkeypatch:
 
 
 def test_a_quiet_machine_is_not_talked_about(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(quiet, "seen", lambda: told(0.0))
+    monkeypatch.setattr(conditions, "seen", lambda: told(0.0))
     done = invoke(tmp_path, "well", "--require-quiet", "--processes", "2")
     assert done.exit_code == 0, done.stderr
     assert "busy" not in done.stderr
 
 
 def test_a_quiet_machine_can_be_required(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(quiet, "seen", lambda: told(0.4))
+    monkeypatch.setattr(conditions, "seen", lambda: told(0.4))
     done = invoke(tmp_path, "well", "--require-quiet")
     assert (done.exit_code, done.stdout) == (1, "")
     assert done.stderr.endswith(
@@ -57,18 +57,19 @@ def test_a_quiet_machine_can_be_required(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_it_can_be_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     looks = iter([told(0.9), told(0.4), told(0.0)])
-    monkeypatch.setattr(quiet, "seen", lambda: next(looks))
+    monkeypatch.setattr(conditions, "seen", lambda: next(looks))
     done = invoke(tmp_path, "well", "--wait-quiet", "600", "--require-quiet", "--processes", "2")
     assert done.exit_code == 0, done.stderr
     assert "waiting for a quiet machine, 600 s at most\n" in done.stderr
     assert next(looks, None) is None
 
 
+@pytest.mark.parts
 def test_emulated_runs_do_not_look(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def never() -> Conditions:
         raise AssertionError("nobody measures here")
 
-    monkeypatch.setattr(quiet, "seen", never)
+    monkeypatch.setattr(conditions, "seen", never)
     store = str(tmp_path / "r.db")
     command = ["--store", store, "run", "gemm", "-i", "trn1.2xlarge", "-a", "size=512", "--no-report"]
     done = CliRunner().invoke(cli, command, prog_name="trnbench")
@@ -79,7 +80,7 @@ def test_emulated_runs_do_not_look(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 def test_inconclusive_is_a_gate_where_it_is_asked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], code: int
 ) -> None:
-    monkeypatch.setattr(quiet, "seen", lambda: told(0.0))
+    monkeypatch.setattr(conditions, "seen", lambda: told(0.0))
     done = invoke(tmp_path, "jumps", "--format", "json", *words)
     found = json.loads(done.stdout)
     assert (done.exit_code, found["exit_code"]) == (code, code)

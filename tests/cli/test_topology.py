@@ -12,7 +12,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from trnbench.cli.main import cli
-from trnbench.topology.exchange import from_json
+from trnbench.topology.graph import from_json
+
+pytestmark = pytest.mark.parts
 
 
 def invoke(*args: str) -> Result:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -12,9 +13,9 @@ from paired_runs import case, emulated, measured, run_of
 import trnbench
 from trnbench import Evidence, Fact, FactBook, Grade, Run, Scope, SystemRecord
 from trnbench.compare.comparison import compared
-from trnbench.compare.lines import lines_changed, rows_changed
+from trnbench.compare.inputs import lines_changed, rows_changed
 from trnbench.results.digest import is_shortened
-from trnbench.run.inputs import inputs_of
+from trnbench.run.snapshot import inputs_of
 
 SOURCE = "import helper\n\nTILE = 512\n\ndef kernel():\n    return TILE\n"
 OTHER = SOURCE.replace("512", "256")
@@ -182,6 +183,7 @@ def real() -> Run:
     )
 
 
+@pytest.mark.parts
 def test_a_run_carries_what_it_was_made_from(real: Run, root: Path) -> None:
     (name,) = {each.implementation for each in real.measurements}
     module = name.partition(": ")[2].partition(":")[0].replace(".", "/")
@@ -191,6 +193,7 @@ def test_a_run_carries_what_it_was_made_from(real: Run, root: Path) -> None:
     assert all(not name.startswith("/") and ".." not in name for name in real.inputs)
 
 
+@pytest.mark.parts
 def test_they_are_kept_once_and_come_back(real: Run, tmp_path: Path) -> None:
     other = msgspec.structs.replace(real, id="other")
     with trnbench.open_store(tmp_path / "results.db") as store:
@@ -201,6 +204,7 @@ def test_they_are_kept_once_and_come_back(real: Run, tmp_path: Path) -> None:
         assert store.load(real.id).inputs == real.inputs
 
 
+@pytest.mark.parts
 def test_a_page_has_their_digests_in_their_place(real: Run) -> None:
     from trnbench.results.digest import content_digest, is_edited
 
@@ -212,17 +216,15 @@ def test_a_page_has_their_digests_in_their_place(real: Run) -> None:
     assert is_edited(document)
 
 
-def test_a_users_own_file_is_scrubbed(monkeypatch: pytest.MonkeyPatch) -> None:
-    from trnbench.run import inputs
-
+def test_a_users_own_file_is_scrubbed() -> None:
     found = {
         "lab/kernel.py": b"# jo@example.org, i-0123456789abcdef0\n",
         "trnbench/own.py": b"# jo@example.org\n",
         "lab/picture": b"\xff\xfe",
         "lab/large.py": b"x" * (1 << 21),
     }
-    monkeypatch.setattr(inputs, "sources", lambda _: found)
-    assert inputs_of(None, {}, costs=False) == {  # type: ignore[arg-type]
+    plan = SimpleNamespace(sources=lambda: found)
+    assert inputs_of(plan, {}, costs=False) == {  # type: ignore[arg-type]
         "lab/kernel.py": "# <address>, <instance-id>\n",
         "trnbench/own.py": "# jo@example.org\n",
     }

@@ -11,8 +11,10 @@ from paired_runs import case, emulated, measured, run_of
 
 import trnbench
 from trnbench import Run
+from trnbench.cli.compare import COLUMNS
 from trnbench.cli.context import Session
 from trnbench.cli.main import cli
+from trnbench.cli.table import text
 from trnbench.store.store import Store
 
 
@@ -52,6 +54,16 @@ def test_where_nothing_differs_there_is_no_table() -> None:
         "1 no difference shown",
         "1 of them are exactly the same: --all lists them too",
     ]
+
+
+def test_where_there_is_little_room_the_change_and_its_verdict_stay() -> None:
+    row = {
+        "id": "host::gemm@core", "before_shown": "1 µs", "after_shown": "1.25 µs", "change": "+25.0 %",
+        "interval": "exact", "verdict": "slower",
+    }  # fmt: skip
+    narrow, left_out = text([row], COLUMNS, "", width=24)
+    assert narrow.split()[:3] == ["case", "change", "verdict"]
+    assert sorted(left_out) == ["after", "before", "interval"]
 
 
 @pytest.mark.usefixtures("stored")
@@ -98,6 +110,7 @@ def test_files_need_no_store(tmp_path: Path) -> None:
     assert not (tmp_path / "results.db").exists()
 
 
+@pytest.mark.parts
 def test_a_journal_is_a_file_too(tmp_path: Path) -> None:
     trnbench.bench(["hbm_copy"], instances=["trn1.2xlarge"], axes=["size=1M"], store="here.db")
     (journal,) = (tmp_path / "here.db.journals").iterdir()

@@ -81,7 +81,7 @@ def test_the_example(tmp_path: Path) -> None:
 
 
 def test_every_key_of_a_rule_is_listed() -> None:
-    from trnbench.compare.gate.rules import _KEYS
+    from trnbench.compare.gate.rule import _KEYS
 
     table = PAGE.partition("### Rules\n")[2].partition("\n### ")[0]
     assert set(
@@ -93,6 +93,6 @@ def test_every_key_of_a_rule_is_listed() -> None:
 
 @pytest.mark.parametrize("option", ["--a", "--threshold", "--across", "--all", "-k"])
 def test_options_of_the_page_exist(option: str) -> None:
-    from trnbench.cli.compare import compare
+    from trnbench.cli.run_commands import compare
 
     assert any(option in each.opts for each in compare.params)

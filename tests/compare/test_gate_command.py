@@ -15,6 +15,8 @@ from trnbench.cli.main import cli
 from trnbench.results.digest import content_digest
 from trnbench.store.store import Store
 
+pytestmark = pytest.mark.parts
+
 
 @pytest.fixture(autouse=True)
 def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

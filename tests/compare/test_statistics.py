@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trnbench.compare.measured import adjusted
-from trnbench.compare.spread import Variance, digamma, moderated, trigamma
+from trnbench.compare.effect import Variance, adjusted, digamma, moderated, trigamma
 
 
 def test_digamma_and_trigamma() -> None:

@@ -10,9 +10,8 @@ from paired_runs import case, emulated, measured, run_of, run_of_medians
 from trnbench import Evidence, Grade, NothingSelected, Reason, Run, Scope, Status, UsageError
 from trnbench.compare.change import Verdict
 from trnbench.compare.comparison import compared
-from trnbench.facts.peak import PeakPolicy
-from trnbench.results.process_samples import Conditions, ProcessSamples
-from trnbench.results.stability import Stability
+from trnbench.facts.fact import PeakPolicy
+from trnbench.results.measurement import Conditions, ProcessSamples, Stability
 
 STEADY = (1.000, 1.002, 0.998)
 SLOWER = (1.100, 1.102, 1.098)

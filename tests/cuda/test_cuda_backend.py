@@ -14,8 +14,7 @@ from trnbench.errors import TrnbenchError
 from trnbench.run.plan import plan
 from trnbench.run.selection import Selection
 from trnbench_cuda import backend as cuda
-from trnbench_cuda.backend import UNVERIFIED, CudaBackend, named
-from trnbench_cuda.identify import identify, table, visible
+from trnbench_cuda.backend import UNVERIFIED, CudaBackend, identify, named, table, visible
 from trnbench_cuda.smi import Gpu
 
 Install = Callable[[dict[str, str]], Path]

@@ -9,8 +9,7 @@ import pytest
 
 from trnbench.errors import TrnbenchError
 from trnbench_cuda import smi
-from trnbench_cuda.smi import Gpu, Sample, read_samples
-from trnbench_cuda.witness import witness
+from trnbench_cuda.smi import Gpu, Sample, read_samples, witness
 
 Install = Callable[[dict[str, str]], Path]
 

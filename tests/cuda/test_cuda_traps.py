@@ -11,9 +11,8 @@ from measured_machine import Quiet
 from trnbench import Observation, Timing
 from trnbench.errors import TrnbenchError
 from trnbench.measure.observe import observe
-from trnbench_torch.cuda import AWAITED, CudaCarrier, set_precision
-from trnbench_torch.cuda_queue import CudaDevice
-from trnbench_torch.launch import Launches
+from trnbench_torch.cuda import AWAITED, CudaCarrier, CudaDevice, set_precision
+from trnbench_torch.device import Launches
 
 QUICK = Timing(warm_up_s=0.0, sample_s=0.02, samples=40, growth_s=0.02)
 MIB = 1 << 20
@@ -198,8 +197,7 @@ def test_tf32_is_on_where_it_is_named_and_off_everywhere_else() -> None:
 
 
 def test_what_the_witness_says_reaches_the_number() -> None:
-    from trnbench_cuda.smi import Sample
-    from trnbench_cuda.witness import witness
+    from trnbench_cuda.smi import Sample, witness
 
     gpu = Gpu()
     hot = [Sample(index=0, clock_hz=1.2e9, reasons=0x40)] * 4

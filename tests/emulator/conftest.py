@@ -10,12 +10,12 @@ import pytest
 
 from trnbench.backend import Observation
 from trnbench.generation import System
-from trnbench.kernels.case import Case
-from trnbench.kernels.extent import Extent
+from trnbench.kernels.kernel import Case
+from trnbench.kernels.work import Extent
 from trnbench.registry import Registry, load_registry
 from trnbench.results.measurement import CaseKey, Value
+from trnbench.run.cached_backend import CachedBackend
 from trnbench.run.plan import Plan, plan
-from trnbench.run.remembering.backend import Remembering
 from trnbench.store.cache import Cache
 from trnbench.store.store import Store
 from trnbench_emulator.backend import EmulatedBackend
@@ -41,7 +41,7 @@ def observed(
     whole_plan: Plan, backend: EmulatedBackend, emulated_run: Path
 ) -> list[tuple[Case, System, Observation]]:
     """Each default case of the systems of a run, as it saw and kept it."""
-    kept = Remembering(backend, Cache(emulated_run / "results.db"), seed=0)
+    kept = CachedBackend(backend, Cache(emulated_run / "results.db"), seed=0)
     with Store(emulated_run / "results.db") as store:
         instances = store.load().systems
     found = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from trnbench.errors import FactError
-from trnbench_emulator.core.formula import evaluate
+from trnbench_emulator.core.costs import evaluate
 
 FORMS = "numbers, variables, + - * / and brackets, min, max, ceil"
 

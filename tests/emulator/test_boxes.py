@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trnbench_emulator.core.box import direct_box, joined
-from trnbench_emulator.core.hazard import overlap
+from trnbench_emulator.core.scoreboard import overlap
+from trnbench_emulator.core.tile import direct_box, joined
 from trnbench_emulator.nki.dtype import dtype_of
 from trnbench_emulator.nki.memory import Buffer, Form, intern
 from trnbench_emulator.nki.view import indexed

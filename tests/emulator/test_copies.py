@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 from trnbench.errors import KernelError
 from trnbench_emulator.core import recording as recorded
 from trnbench_emulator.core.cases import arguments_of
-from trnbench_emulator.core.launch import Launch
 from trnbench_emulator.core.program import BUFFER, Program
-from trnbench_emulator.core.recording import Recording, record_launch
+from trnbench_emulator.core.recording import Launch, Recording, record_launch
 from trnbench_emulator.nki import Machine, TensorSpec, load_kernel
 
 BF16, FP32, FP8 = "bfloat16", "float32", "float8_e4m3"

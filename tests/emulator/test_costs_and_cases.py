@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from trnbench.errors import FactError, KernelError
 from trnbench_emulator.core import recording as recordings
 from trnbench_emulator.core.cases import CaseModel
-from trnbench_emulator.core.costs import CostTable
-from trnbench_emulator.core.formula import evaluate
+from trnbench_emulator.core.costs import CostTable, evaluate
 from trnbench_emulator.core.recording import Recording
 from trnbench_emulator.nki.op import Op
 

@@ -11,11 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from trnbench.backend import Backend
-from trnbench.facts.scope import Scope
+from trnbench.facts.fact import Scope
 from trnbench.kernels.work import Work
 from trnbench.peaks.engine import engine_bound
-from trnbench.results.evidence import Evidence, Grade
-from trnbench.results.measurement import Reason
+from trnbench.results.measurement import Evidence, Grade, Reason
 from trnbench_emulator.backend import MODEL_VERSION, TICKS_PER_SECOND, EmulatedBackend
 
 QUIET = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=8)

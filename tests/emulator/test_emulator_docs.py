@@ -6,8 +6,8 @@ import inspect
 from pathlib import Path
 
 from trnbench_emulator.core.cases import CALL_LIMIT
-from trnbench_emulator.core.launch import Launch
-from trnbench_emulator.core.model import KernelModel
+from trnbench_emulator.core.recording import Launch
+from trnbench_emulator.core.timing import KernelModel
 from trnbench_emulator.nki.recorder import DEFAULT_LIMIT
 
 TEXT = (Path(__file__).parents[2] / "docs" / "emulator.md").read_text()

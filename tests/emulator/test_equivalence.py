@@ -6,15 +6,14 @@ from typing import Any
 
 import pytest
 
-from trnbench_emulator.core import model as models
+from trnbench_emulator.core import timing as models
 from trnbench_emulator.core.cases import CaseModel
 from trnbench_emulator.core.costs import CostTable
-from trnbench_emulator.core.equivalence import work_class
-from trnbench_emulator.core.launch import Launch
-from trnbench_emulator.core.model import KernelModel
 from trnbench_emulator.core.pace import Pace
 from trnbench_emulator.core.pieces import Piece
-from trnbench_emulator.core.recording import Recording
+from trnbench_emulator.core.program import work_class
+from trnbench_emulator.core.recording import Launch, Recording
+from trnbench_emulator.core.timing import KernelModel
 
 WHERE = "trn2-16.48xlarge"
 

@@ -10,9 +10,8 @@ import pytest
 
 from trnbench import Measurement, bench
 from trnbench_emulator.core.cases import CaseModel
-from trnbench_emulator.core.dependency import Dep
 from trnbench_emulator.core.pace import NOTHING_REMOVED, Pace
-from trnbench_emulator.core.program import KINDS
+from trnbench_emulator.core.program import KINDS, Dep
 from trnbench_emulator.core.timing import Timing
 
 ROOT = Path(__file__).parents[2]

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from trnbench.backend import Observation
 from trnbench.generation import System
-from trnbench.kernels.case import Case
+from trnbench.kernels.kernel import Case
 
 
 def test_times_do_not_fall_as_an_axis_grows(observed: list[tuple[Case, System, Observation]]) -> None:

@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from trnbench_emulator.core.cases import arguments_of
-from trnbench_emulator.core.launch import Launch
-from trnbench_emulator.core.model import KernelModel
-from trnbench_emulator.core.timing import Timing
+from trnbench_emulator.core.recording import Launch
+from trnbench_emulator.core.timing import KernelModel, Timing
 from trnbench_emulator.nki import load_kernel
 from trnbench_emulator.nki.source import Source
 

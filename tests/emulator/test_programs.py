@@ -13,13 +13,10 @@ from hypothesis import strategies as st
 from trnbench.errors import KernelError
 from trnbench_emulator.clock import ticks
 from trnbench_emulator.core.costs import CostTable
-from trnbench_emulator.core.launch import Launch
-from trnbench_emulator.core.launch_schedule import WAITING, schedule_launch
-from trnbench_emulator.core.model import SIGNAL, KernelModel
+from trnbench_emulator.core.launch import WAITING, schedule_launch
 from trnbench_emulator.core.pace import Pace
-from trnbench_emulator.core.recording import record_launch
-from trnbench_emulator.core.rendezvous import rendezvous_of
-from trnbench_emulator.core.timing import Timing
+from trnbench_emulator.core.recording import Launch, record_launch, rendezvous_of
+from trnbench_emulator.core.timing import SIGNAL, KernelModel, Timing
 from trnbench_emulator.core.waterfall import UNEVEN
 from trnbench_emulator.nki import Machine, TensorSpec, load_kernel
 from trnbench_emulator.nki.jit import Kernel
@@ -270,16 +267,16 @@ def kernel():
 def test_programs_that_are_alike_are_scheduled_once(
     registry: Any, kernel: Kernel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from trnbench_emulator.core import launch_schedule
+    from trnbench_emulator.core import launch
 
     made: list[object] = []
-    real: Callable[..., Any] = launch_schedule.Core
+    real: Callable[..., Any] = launch.Core
 
     def counted(*args: Any) -> Any:
         made.append(args)
         return real(*args)
 
-    monkeypatch.setattr(launch_schedule, "Core", counted)
+    monkeypatch.setattr(launch, "Core", counted)
     system = registry.system(TRN2)
     pace = Pace(CostTable(system), sharing=2)
     for cut, cores in ((4, 1), (3, 2)):

@@ -16,11 +16,11 @@ from trnbench_emulator.core.banks import placed
 from trnbench_emulator.core.builder import Builder
 from trnbench_emulator.core.core import Core
 from trnbench_emulator.core.costs import CostTable
-from trnbench_emulator.core.model import KernelModel
 from trnbench_emulator.core.pace import Pace, Without
 from trnbench_emulator.core.program import Program, queue_of
 from trnbench_emulator.core.recording import Recording
 from trnbench_emulator.core.scheduler import NOTHING_REMOVED, schedule
+from trnbench_emulator.core.timing import KernelModel
 from trnbench_emulator.nki import Machine, TensorSpec, load_kernel, record
 
 TRN1, TRN2, TRN3 = "trn1.32xlarge", "trn2-16.48xlarge", "trn3-gen2-ultraserver"

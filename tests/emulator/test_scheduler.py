@@ -13,14 +13,11 @@ from hypothesis import strategies as st
 from trnbench import bench
 from trnbench_emulator.core.builder import Builder
 from trnbench_emulator.core.costs import CostTable
-from trnbench_emulator.core.dependency import Dep
-from trnbench_emulator.core.launch import Launch
-from trnbench_emulator.core.model import KernelModel
 from trnbench_emulator.core.pace import Pace, Without
-from trnbench_emulator.core.program import RAW, Program, queue_of
-from trnbench_emulator.core.recording import Recording
+from trnbench_emulator.core.program import RAW, Dep, Program, queue_of
+from trnbench_emulator.core.recording import Launch, Recording
 from trnbench_emulator.core.scheduler import schedule
-from trnbench_emulator.core.timing import Timing
+from trnbench_emulator.core.timing import KernelModel, Timing
 from trnbench_emulator.nki import Machine, TensorSpec, load_kernel, record
 
 QUIET = settings(

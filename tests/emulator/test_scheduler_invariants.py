@@ -30,7 +30,7 @@ from trnbench_emulator.core.program import (
 from trnbench_emulator.core.scheduler import NOTHING_REMOVED, Schedule, schedule
 from trnbench_emulator.nki import Machine, TensorSpec, load_kernel, record
 from trnbench_emulator.nki.instruction import Instruction
-from trnbench_emulator.nki.ledger import Life
+from trnbench_emulator.nki.memory import Life
 
 TRN1, TRN2 = "trn1.32xlarge", "trn2-16.48xlarge"
 MOST = 400  # instructions of a kernel whose pairs are compared

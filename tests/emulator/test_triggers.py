@@ -15,16 +15,16 @@ from trnbench.registry import Registry
 from trnbench_emulator.core.builder import Builder
 from trnbench_emulator.core.core import Core
 from trnbench_emulator.core.costs import CostTable
-from trnbench_emulator.core.launch_schedule import LaunchSchedule
-from trnbench_emulator.core.model import KernelModel
+from trnbench_emulator.core.launch import LaunchSchedule
 from trnbench_emulator.core.pace import NOTHING_REMOVED, SEMAPHORE, TRIGGER, Pace, Without
 from trnbench_emulator.core.program import QUEUES, queue_of
 from trnbench_emulator.core.scheduler import Schedule, schedule
-from trnbench_emulator.core.trigger import descriptors_by, triggered_by
+from trnbench_emulator.core.timing import KernelModel
+from trnbench_emulator.core.transfers import descriptors_by, triggered_by
 from trnbench_emulator.core.waterfall import absent_causes
 from trnbench_emulator.nki import Machine, TensorSpec, load_kernel, record
-from trnbench_emulator.trace.of_launch import timeline_of
-from trnbench_emulator.trace.timeline import Timeline
+from trnbench_emulator.trace.launch import timeline_of
+from trnbench_emulator.trace.perfetto import Timeline
 
 TRN1, TRN2 = "trn1.32xlarge", "trn2-16.48xlarge"
 SEMAPHORE_TICKS = TRIGGER_TICKS = 53_000  # of Trainium2
@@ -116,6 +116,8 @@ def run(registry: Registry, tmp_path_factory: pytest.TempPathFactory) -> Callabl
         ({"dge": "swdge"}, "gpsimd", "swdge", "gpsimd ring"),
         ({"dge": "unknown", "indirect": "vector"}, "gpsimd", "swdge", "gpsimd ring"),
         ({"dge": "hwdge", "indirect": "scalar"}, "sync", "hwdge", "load ring"),
+        ({"dge": "unknown", "indirect": "scalar"}, "gpsimd", "swdge", "gpsimd ring"),
+        ({"dge": "none", "indirect": "scalar"}, "gpsimd", "swdge", "gpsimd ring"),
         ({"dge": "none", "via": "gpsimd_dma"}, "gpsimd", "none", "gpsimd ring"),
     ],
 )
@@ -144,7 +146,7 @@ def test_the_scalar_engine_makes_descriptors_behind_the_work_before(run: Callabl
 def test_gpsimd_makes_descriptors_itself(run: Callable[..., Schedule]) -> None:
     made = run("software")
     assert made.start[1] == made.issued[0]
-    assert made.issued[1] - made.start[1] == 125_000  # 150 cycles
+    assert made.issued[1] - made.start[1] == 600_000
     assert made.busy["gpsimd"] == made.issued[1]
     assert "sync" not in made.busy
 

@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 
 from trnbench_emulator.core import waterfall
 from trnbench_emulator.core.costs import CostTable
-from trnbench_emulator.core.launch import Launch
-from trnbench_emulator.core.launch_schedule import LaunchSchedule, schedule_launch
+from trnbench_emulator.core.launch import LaunchSchedule, schedule_launch
 from trnbench_emulator.core.pace import Pace
-from trnbench_emulator.core.recording import Recording, record_launch
+from trnbench_emulator.core.recording import Launch, Recording, record_launch
 from trnbench_emulator.nki import Machine, TensorSpec, load_kernel
 
 TRN1, TRN2, TRN3 = "trn1.32xlarge", "trn2-16.48xlarge", "trn3-gen2-ultraserver"

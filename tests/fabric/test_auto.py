@@ -11,7 +11,7 @@ from campaigns import sweep
 from msgspec.structs import astuple, replace
 
 from trnbench.errors import FactError
-from trnbench.kernels.busbw import busbw_factor
+from trnbench.kernels.work import busbw_factor
 from trnbench.registry import Registry, load_registry
 from trnbench_emulator.fabric.algorithms.algorithm import NAMES, NotPossible
 from trnbench_emulator.fabric.answer import Answer
@@ -20,7 +20,7 @@ from trnbench_emulator.fabric.question import Question
 from trnbench_emulator.fabric.rule import rules_of
 from trnbench_emulator.fabric.systems import Fabric, Options, fabric_of
 from trnbench_fidelity.load import load_published
-from trnbench_kernels.families.collective import PATTERNS
+from trnbench_kernels.fabric import PATTERNS
 
 SYSTEMS = (
     "trn1.2xlarge",

@@ -6,9 +6,15 @@ from collections.abc import Callable
 
 import pytest
 
+from trnbench.facts.fact import Scope
+from trnbench.registry import load_registry
+from trnbench_emulator.fabric.ask import ask
 from trnbench_emulator.fabric.bound import bound_of, pattern_bound, uneven_bound
+from trnbench_emulator.fabric.constants import constants_of
 from trnbench_emulator.fabric.network import Network
+from trnbench_emulator.fabric.options import Options
 from trnbench_emulator.fabric.schedule import Move, Schedule, Step
+from trnbench_emulator.fabric.systems import fabric_of
 
 SIZE, B, A = 2.0**30, 128e9, 1e-6
 FOUR = 4 * B  # four cables leave a device of a 4×4 torus
@@ -60,3 +66,33 @@ def test_messages_bind_their_busiest_end(torus: Callable[..., Network]) -> None:
     bound = pattern_bound(network, Schedule(algorithm="direct", chains=((Step(moves=(move,)),),), scale=SIZE))
     assert bound.bandwidth_s == pytest.approx(3 * SIZE / (2 * B))
     assert bound.latency_s == pytest.approx(2 * A)
+
+
+def test_a_bound_is_made_of_documented_figures_alone() -> None:
+    """Half of what adapters carry by a fit is no bound, nor is an assumed latency; half of what a network
+    that is shared carries is."""
+    system = load_registry().system("trn1-ultracluster:2")
+    size, instances = 2.0**30, 2
+    answers = {
+        shared: ask(fabric_of(system, Options(oversubscription=shared)).question("all_reduce", size))
+        for shared in (1.0, 2.0)
+    }
+    adapters = system.book.value(system.instance.parent, "efa_adapter_count", scope=Scope.INSTANCE)
+    documented = float(adapters) * 12.5e9
+    promised = 2 * (instances - 1) / instances * size / documented
+    assert answers[1.0].bound.time_s == pytest.approx(promised, rel=1e-9)
+    assert answers[2.0].bound.time_s == pytest.approx(2 * promised, rel=1e-9)
+    fitted = constants_of(system.costs).efa_efficiency
+    assert 0 < fitted < 1
+    waterfall = answers[1.0].waterfall
+    assert waterfall.endpoint >= (1 / fitted - 1) * waterfall.ideal * 0.999
+    assert ask(fabric_of(system).question("all_reduce", 8.0)).bound.latency_s == 0.0
+
+
+def test_no_rank_beats_the_bound_of_its_dma_engines() -> None:
+    """Two ranks of a device, alone or as a group: the fitted stream of one to the other is no bound."""
+    system = load_registry().system("trn1.32xlarge")
+    fabric = fabric_of(system, Options(level="core"))
+    for question in ({"ranks": (0, 1)}, {"groups": ((0, 1),)}, {"groups": ((0, 1), (2, 3))}):
+        answer = ask(fabric.question("all_reduce", 2.0**28, **question))
+        assert answer.bound.time_s <= answer.time_s

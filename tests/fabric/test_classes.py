@@ -19,7 +19,7 @@ from trnbench_emulator.fabric.orbits import Orbits
 from trnbench_emulator.fabric.schedule import Move, Schedule, Step
 from trnbench_emulator.fabric.shares import Shares
 from trnbench_emulator.fabric.solve import least_ticks, solve
-from trnbench_emulator.fabric.unrolled import unrolled
+from trnbench_emulator.fabric.steady_state import member_flows
 
 Make = Callable[..., Network]
 CASES = sorted((name, verb) for name, each in ALGORITHMS.items() for verb in each.collectives)
@@ -126,9 +126,9 @@ def test_chains_that_come_to_a_long_step_one_after_the_other_are_in_a_steady_sta
 
     def counted(classes: Classes, times: Sequence[Sequence[int]], *rest: Any) -> Any:
         carried_out.append(max(map(max, times)))
-        return unrolled(classes, times, *rest)
+        return member_flows(classes, times, *rest)
 
-    monkeypatch.setattr(steady_state, "unrolled", counted)
+    monkeypatch.setattr(steady_state, "member_flows", counted)
     steady = solve(network, schedule)
     assert carried_out == [steady_state.KEPT, steady_state.LATER]
     monkeypatch.setattr(steady_state, "LONG", 10**9)

@@ -10,7 +10,7 @@ import pytest
 from trnbench.registry import load_registry
 from trnbench_emulator.fabric.algorithms import ALGORITHMS
 from trnbench_emulator.fabric.ask import ask
-from trnbench_emulator.fabric.published import published_question
+from trnbench_emulator.fabric.publication import published_question
 
 TEXT = (Path(__file__).parents[2] / "docs" / "fabric.md").read_text()
 

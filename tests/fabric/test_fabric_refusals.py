@@ -10,7 +10,7 @@ from fabric_question import run
 from trnbench.errors import FactError, UsageError
 from trnbench.registry import Registry
 from trnbench_emulator.fabric.constants import constants_of
-from trnbench_emulator.fabric.published import published_question
+from trnbench_emulator.fabric.publication import published_question
 from trnbench_emulator.fabric.systems import Fabric, Options
 
 

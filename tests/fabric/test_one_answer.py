@@ -8,16 +8,16 @@ import pytest
 from campaigns import sweep
 from fabric_command import rows
 
-from trnbench.facts.peak import PeakPolicy
-from trnbench.kernels.case import Case, CaseKey
+from trnbench.facts.fact import PeakPolicy
+from trnbench.kernels.kernel import Case, CaseKey
 from trnbench.registry import Registry, load_registry
 from trnbench.results.measurement import Measurement
+from trnbench.run.extents import extent_of
 from trnbench.run.judge import Judge
-from trnbench.run.plan import extent_of
 from trnbench_emulator.backend import EmulatedBackend
 from trnbench_emulator.fabric.ask import ask
 from trnbench_emulator.fabric.question import Question
-from trnbench_kernels.families.collective import PATTERNS
+from trnbench_kernels.fabric import PATTERNS
 
 SYSTEMS = (
     "trn1.32xlarge",

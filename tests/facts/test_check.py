@@ -10,11 +10,8 @@ import pytest
 
 from trnbench import hookimpl
 from trnbench.errors import FactError
-from trnbench.facts.assembly import Assembly
-from trnbench.facts.book import FactBook
 from trnbench.facts.check import Findings, check, rules_of
-from trnbench.facts.fact import Dispute, Fact, Source
-from trnbench.facts.scope import Scope
+from trnbench.facts.fact import Assembly, Dispute, Fact, FactBook, Scope, Source
 from trnbench.generation import Generation
 from trnbench.registry import Registry, load_registry
 
@@ -119,6 +116,7 @@ def test_a_dispute_whose_rule_finds_nothing_is_an_error(more: dict[str, object],
     )
 
 
+@pytest.mark.parts
 def test_all_known_contradictions_come_out(registry: Registry) -> None:
     out: set[str] = set()
     for name in GENERATIONS:
@@ -128,12 +126,14 @@ def test_all_known_contradictions_come_out(registry: Registry) -> None:
     assert out >= KNOWN
 
 
+@pytest.mark.parts
 @pytest.mark.parametrize("name", GENERATIONS)
 def test_every_finding_in_the_built_in_facts_is_known(registry: Registry, name: str) -> None:
     unnamed = [(each.rule, each.subject, each.named) for each in checked(registry, name).unnamed]
     assert not unnamed
 
 
+@pytest.mark.parts
 @pytest.mark.parametrize("name", GENERATIONS)
 def test_every_finding_names_at_least_two_places(registry: Registry, name: str) -> None:
     book = registry.book(name)
@@ -143,6 +143,7 @@ def test_every_finding_names_at_least_two_places(registry: Registry, name: str) 
         assert all(each.source in book.sources and each.locator for each in found.claims)
 
 
+@pytest.mark.parts
 @pytest.mark.parametrize(
     ("name", "rule", "subject", "metric"),
     [

@@ -7,12 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from trnbench.facts.entry import FACT_KEYS
-from trnbench.facts.load import load_book
+from trnbench.facts.disagreement import RULES
+from trnbench.facts.fact import PeakPolicy, Scope
+from trnbench.facts.load import FACT_KEYS, load_book
 from trnbench.facts.metric import DTYPES
-from trnbench.facts.peak import PeakPolicy
-from trnbench.facts.rulebook import RULES
-from trnbench.facts.scope import Scope
 
 
 @pytest.fixture(scope="module")

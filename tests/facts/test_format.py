@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trnbench.facts.format import percent, show
+from trnbench.facts.units import percent, show
 
 GI = 2.0**30
 

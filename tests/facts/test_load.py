@@ -9,10 +9,9 @@ import pytest
 from fact_rows import FLOPS, group
 
 from trnbench.errors import FactError
-from trnbench.facts.fact import Provenance
+from trnbench.facts.fact import Direction, Provenance, Scope
 from trnbench.facts.load import load_book, load_costs
 from trnbench.facts.metric import METRICS
-from trnbench.facts.scope import Direction, Scope
 
 Write = Callable[..., Path]
 

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trnbench.errors import BadInput, FactError, MissingFile, TrnbenchError, UnitError, UsageError
-from trnbench.facts.entry import FACT_KEYS
-from trnbench.facts.load import load_book, load_costs
+from trnbench.facts.load import FACT_KEYS, load_book, load_costs
 
 Write = Callable[..., Path]
 

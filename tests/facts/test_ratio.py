@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from trnbench.errors import UnitError
-from trnbench.facts.peak import Peak
-from trnbench.facts.ratio import ratio
-from trnbench.facts.scope import Direction, Scope
+from trnbench.facts.fact import Direction, Peak, Scope
+from trnbench.facts.metric import ratio
 
 TRY = "figures of one scope, direction and sparsity: trnbench.peaks.choose_peak derives them"
 

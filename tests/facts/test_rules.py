@@ -9,13 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trnbench.facts.assembly import Assembly
-from trnbench.facts.book import FactBook
 from trnbench.facts.check import FINDERS
-from trnbench.facts.disagreement import Disagreement, claim, same_words
-from trnbench.facts.fact import Fact, Provenance, Source
-from trnbench.facts.rulebook import RULES
-from trnbench.facts.scope import Direction, Scope
+from trnbench.facts.disagreement import RULES, Disagreement, claim, same_words
+from trnbench.facts.fact import Assembly, Direction, Fact, FactBook, Provenance, Scope, Source
 from trnbench.facts.units import normalise
 
 BOX = Assembly(subject="box", scope=Scope.INSTANCE, device="chip", core="core")

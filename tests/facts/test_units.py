@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trnbench.errors import UnitError
-from trnbench.facts.number import read_number
-from trnbench.facts.scope import Scope
-from trnbench.facts.units import BASE_UNITS, normalise, parse_unit
+from trnbench.facts.fact import Scope
+from trnbench.facts.units import BASE_UNITS, normalise, parse_unit, read_number
 
 GI, TI = 2.0**30, 2.0**40
 
@@ -103,7 +102,9 @@ def test_an_unknown_unit_names_the_nearest(unit: str, message: str) -> None:
     assert str(error.value) == message
 
 
-@pytest.mark.parametrize("unit", ["iB", "GIB", "gB/fortnight", "TFLOPS/s/s", "xHz", "GiBps/core/core"])
+@pytest.mark.parametrize(
+    "unit", ["iB", "kiB", "EiB", "GIB", "gB/fortnight", "TFLOPS/s/s", "xHz", "GiBps/core/core"]
+)
 def test_near_misses_are_no_units(unit: str) -> None:
     with pytest.raises(UnitError):
         parse_unit(unit)

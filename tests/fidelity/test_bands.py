@@ -15,22 +15,22 @@ from hypothesis import strategies as st
 from trnbench import Band, Nearness
 from trnbench.errors import BadInput
 from trnbench.results.fidelity import Comparison, Fidelity, PublicKernels, Use
-from trnbench.results.statistics import quantile
 from trnbench_fidelity.nearness.bands import (
     BANDED,
+    BEYOND,
     ENOUGH,
     EVERYTHING,
     GENERATIONS,
     Groups,
     bands,
     bands_of,
-    conformal_quantile,
+    class_bands,
+    end,
     errors,
     groups_of,
     landing,
     own,
     shipped_bands,
-    weighted_quantile,
     widened,
 )
 from trnbench_fidelity.nearness.evidence import Evidence
@@ -84,56 +84,76 @@ class TestLanding:
                 assert all(other.subject.program != each.subject.program for other in left)
 
 
-class TestWeights:
-    @given(st.lists(FLOATS, min_size=1, max_size=20), st.floats(min_value=0, max_value=1))
-    def test_equal_weights_are_the_usual_quantile(self, values: list[float], q: float) -> None:
-        found = weighted_quantile([(each, 0.25) for each in values], q)
-        assert found == pytest.approx(quantile(values, q), abs=1e-9)
-
-    @given(st.lists(st.tuples(FLOATS, st.floats(min_value=0.01, max_value=1)), min_size=1, max_size=20))
-    def test_it_stays_inside_and_never_falls(self, weighed: list[tuple[float, float]]) -> None:
-        found = [weighted_quantile(weighed, q / 10) for q in range(11)]
-        assert found[0] == min(each for each, _ in weighed)
-        assert found[-1] == pytest.approx(max(each for each, _ in weighed))
-        assert all(low <= high + 1e-9 for low, high in pairwise(found))
-
-    def test_many_points_of_one_kernel_weigh_as_one(self) -> None:
-        """Ten sizes of a bad kernel among nine good ones: alone they would make the band."""
-        kernels = [point(f"k{n}", subject(f"k{n}", M=1)) for n in range(19)]
-        many = [point(f"x{n}", subject("x", M=10.0**n)) for n in range(10)]
-        e = {each.id: 0.0 for each in kernels} | {each.id: 1.0 for each in many}
-        band = bands(Evidence([*kernels, *many]), e, "m", "1")["trn2"].groups["core"][OPERATION]
-        assert (band.votes, band.points) == (20, 29)
-        assert band.high < 0.5
-
-    def test_nothing_has_no_quantile(self) -> None:
-        for quantile_of in (weighted_quantile, conformal_quantile):
-            with pytest.raises(ValueError, match="no values"):
-                quantile_of([], 0.5)
-
-
-class TestConformal:
-    @given(st.lists(FLOATS, min_size=4, max_size=60, unique=True), st.sampled_from((0.1, 0.25)))
-    def test_one_more_vote_lies_beyond_no_more_often_than_said(self, values: list[float], p: float) -> None:
-        """Of every vote in turn the others make the ends: no more than the share p of all lie beyond each,
-        one where there are too few for that."""
+class TestEnds:
+    @given(st.lists(FLOATS, min_size=4, max_size=60, unique=True))
+    def test_one_more_vote_lies_beyond_no_more_often_than_said(self, values: list[float]) -> None:
+        """Of every vote in turn the others make the ends: no more than a tenth of all lie beyond each, one
+        where there are too few for that."""
         low = high = 0
         for number, value in enumerate(values):
             others = [(each, 1.0) for each in (*values[:number], *values[number + 1 :])]
-            low += value < conformal_quantile(others, p)
-            high += value > conformal_quantile(others, 1 - p)
-        assert max(low, high) <= max(1, p * len(values) + 1e-9)
+            low += value < end(others)
+            high += value > end(others, upper=True)
+        assert max(low, high) <= max(1, BEYOND * len(values) + 1e-9)
 
     @pytest.mark.parametrize(("votes", "beyond"), [(3, 0), (8, 0), (9, 0), (18, 0), (19, 1), (29, 2)])
     def test_it_is_the_outermost_until_there_are_enough(self, votes: int, beyond: int) -> None:
         values = [(float(number), 1.0) for number in range(votes)]
-        assert conformal_quantile(values, 0.1) == beyond
-        assert conformal_quantile(values, 0.9) == votes - 1 - beyond
+        assert end(values) == beyond
+        assert end(values, upper=True) == votes - 1 - beyond
 
     def test_points_of_one_vote_share_it(self) -> None:
         """Nineteen votes, the largest of them ten points: that one vote may lie beyond."""
         values = [(float(number), 1.0) for number in range(18)] + [(20.0 + n, 0.1) for n in range(10)]
-        assert conformal_quantile(values, 0.9) == 17.0
+        assert end(values, upper=True) == 17.0
+
+    def test_many_points_of_one_kernel_weigh_as_one(self) -> None:
+        """Ten sizes of a bad kernel among nineteen good ones: alone they would make the band."""
+        kernels = [point(f"k{n}", subject(f"k{n}", M=1)) for n in range(19)]
+        many = [point(f"x{n}", subject("x", M=10.0**n)) for n in range(10)]
+        e = {each.id: 0.0 for each in kernels} | {each.id: 1.0 for each in many}
+        band = class_bands(Evidence([*kernels, *many]), e, "trn2", "core")[OPERATION]
+        assert (band.votes, band.points, band.high) == (20, 29, 1.0)  # around the kernel's own sizes
+        alone = class_bands(Evidence([*kernels, many[0]]), e, "trn2", "core")[OPERATION]
+        assert (alone.votes, alone.high) == (20, 0.0)
+
+    def test_nothing_has_no_end(self) -> None:
+        with pytest.raises(ValueError, match="no values"):
+            end([])
+
+
+KERNELS = st.lists(
+    st.tuples(
+        st.sampled_from("abcd"),
+        st.sampled_from(("gemm", "softmax")),
+        st.sampled_from((1.0, 1.5, 9.0, 100.0)),
+        st.sampled_from(("trn1", "trn2")),
+        FLOATS,
+    ),
+    min_size=1,
+    max_size=30,
+)
+
+
+class TestNesting:
+    @given(KERNELS)
+    def test_no_class_is_narrower_than_a_nearer_one(
+        self, rows: list[tuple[str, str, float, str, float]]
+    ) -> None:
+        points = [
+            point(f"p{n}", subject(f"{name}-{operation}", operation, generation=generation, M=size))
+            for n, (name, operation, size, generation, _) in enumerate(rows)
+        ]
+        e = {f"p{n}": row[-1] for n, row in enumerate(rows)}
+        for of_generation in bands(Evidence(points), e, "m", "1").values():
+            for classes in of_generation.groups.values():
+                for near, far in pairwise(classes[kind] for kind in BANDED):
+                    assert far.low <= near.low <= near.high <= far.high
+
+    def test_a_group_without_an_error_has_no_band(self) -> None:
+        evidence = Evidence([point("a", subject("a", M=1)), point("b", subject("b", group="hbm", M=1))])
+        assert class_bands(evidence, {"a": 0.1}, "trn2", "hbm") == {}
+        assert class_bands(evidence, {"a": 0.1}, "trn1", "core") == {}
 
 
 class TestWidening:
@@ -157,7 +177,7 @@ class TestWidening:
     def test_it_goes_by_the_share_of_votes_that_is_missing(self) -> None:
         towards = Band(low=-1.0, high=0.2, votes=9, points=9)
         found = widened(Band(low=0.0, high=0.4, votes=6, points=6), towards, "family")
-        assert (found.low, found.high) == (pytest.approx(-0.25), pytest.approx(0.4))
+        assert (found.low, found.high) == (pytest.approx(-1 / 3), pytest.approx(0.4))
 
     def test_a_class_without_points_has_the_next_ones(self) -> None:
         towards = Band(low=-1.0, high=0.2, votes=9, points=9)
@@ -173,8 +193,8 @@ class TestWidening:
         found = bands(Evidence([one, *others]), e, "m", "1")["trn2"].groups["core"]
         assert {kind: band.votes for kind, band in found.items()} == dict.fromkeys(BANDED, 0)
         assert [band.widened for band in found.values()] == ["kernel", "operation", "family", GENERATIONS]
-        # One vote of eight: 7/8 of the way to what all families span.
-        assert found[SAME].high == pytest.approx(0.7)
+        # One vote of nine: 8/9 of the way to what all families span.
+        assert found[SAME].high == pytest.approx(8 / 9 * 0.8, abs=1e-4)
         assert EVERYTHING != GENERATIONS
 
 

@@ -6,9 +6,9 @@ import pytest
 from comparison import comparison
 
 from trnbench.results.fidelity import Use
-from trnbench_fidelity.broken import broken_cells, broken_of, broken_text
-from trnbench_fidelity.coverage import coverage, of_rows
+from trnbench_fidelity.inequalities import broken_cells, broken_of, broken_text
 from trnbench_fidelity.statistics import row_of
+from trnbench_fidelity.summary import coverage, of_rows
 
 
 @pytest.mark.parametrize(

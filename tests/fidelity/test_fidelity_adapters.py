@@ -10,8 +10,8 @@ import msgspec
 import pytest
 from published_point import published_point
 
-from trnbench.facts.scope import Scope
-from trnbench.kernels.extent import Extent
+from trnbench.facts.fact import Scope
+from trnbench.kernels.work import Extent
 from trnbench.registry import Registry, load_registry
 from trnbench.results.fidelity import Use
 from trnbench_fidelity.adapters import collective, dma, hbm, instruction, source

@@ -13,7 +13,7 @@ from published_point import published_point
 
 from trnbench.results.fidelity import COUNTED, Bounds, FamilyFidelity, Honesty, Use
 from trnbench_fidelity.family import FAMILIES
-from trnbench_fidelity.point import Usable
+from trnbench_fidelity.point import Usable, vote
 from trnbench_fidelity.statistics import (
     bounds_of,
     counted_error,
@@ -25,7 +25,6 @@ from trnbench_fidelity.statistics import (
     time_error,
     worst_first,
 )
-from trnbench_fidelity.vote import vote
 
 VALUES = st.floats(min_value=1e-9, max_value=1e15)
 RATIOS = st.floats(min_value=1e-3, max_value=1e3)
@@ -245,3 +244,20 @@ def test_worst_first(medians: list[float | None]) -> None:
     assert shown == sorted(shown, reverse=True)
     assert all(each.errors is None for each in ordered[len(shown) :])
     assert sorted(each.name for each in ordered) == sorted(each.name for each in families)
+
+
+def test_rows_and_what_a_point_prints_itself_stand_beside_votes() -> None:
+    """A point inside what its sources span counts as 0, and is four times its own figure."""
+    plain = [comparison(f"p{n}", 0.1 * n, vote="many") for n in range(5)]
+    apart = msgspec.structs.replace(
+        comparison("apart", math.log(4)), use=Use.CONTRADICTED, published=1.0, emulated=4.0, span=(1.0, 5.0)
+    )
+    found = errors_of([*plain, apart])
+    assert found is not None
+    assert (found.votes, found.points, found.p90) == (2, 6, None)
+    assert found.p90_rows == pytest.approx(0.35)
+    assert (found.worst, found.worst_id) == (pytest.approx(0.4), "p4")
+    assert (found.worst_raw, found.worst_raw_id) == (pytest.approx(math.log(4)), "apart")
+    few = errors_of(plain[:4])
+    assert few is not None
+    assert few.p90_rows is None

@@ -9,7 +9,7 @@ import pytest
 from evidence_point import point, subject
 
 from trnbench import Nearness, Scope, System
-from trnbench.kernels.case import Case
+from trnbench.kernels.kernel import Case
 from trnbench.registry import Registry, load_registry
 from trnbench.results.expectation import above
 from trnbench.results.measurement import Metric
@@ -77,12 +77,13 @@ CASES = (
     Asked("dma_sweep", TRN3, FAMILY, {"bytes_per_partition": 2048}),
     Asked("dma_sweep", TRN1, ELSEWHERE, {"bytes_per_partition": 2048}),
     Asked("tensor_throughput", TRN2, SAME, {"dtype": "bf16", "columns": 512}),
-    Asked("tensor_throughput", TRN2, KERNEL, {"dtype": "bf16", "columns": 64}),
+    Asked("tensor_throughput", TRN2, SAME, {"dtype": "bf16", "columns": 64}),
+    Asked("tensor_throughput", TRN2, KERNEL, {"dtype": "bf16", "columns": 32}),
     Asked("tensor_latency", TRN2, OPERATION, {"dtype": "bf16"}),
     Asked("vector_throughput", TRN2, KERNEL, {"op": "tensor_scalar", "dtype": "fp32", "elements": 2048}),
     Asked("vector_throughput", TRN2, OPERATION, {"op": "copy", "dtype": "fp32", "elements": 128}),
     Asked("gpsimd_throughput", TRN2, FAMILY, {"op": "copy", "dtype": "fp32", "elements": 128}),
-    Asked("vector_throughput", TRN3, ELSEWHERE, {"op": "copy", "dtype": "fp32", "elements": 128}),
+    Asked("vector_throughput", TRN3, FAMILY, {"op": "copy", "dtype": "fp32", "elements": 128}),
     # Host copies.
     Asked("host_to_device", TRN1, KERNEL, {"size": 64 * 2**20}, Scope.DEVICE),
     Asked("host_to_device", TRN2, ELSEWHERE, {"size": 64 * 2**20}, Scope.DEVICE),

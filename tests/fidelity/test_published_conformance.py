@@ -9,7 +9,7 @@ import pytest
 
 from trnbench import Generation, Instance, Scope, hookimpl
 from trnbench.registry import Registry
-from trnbench.testing.finding import Finding
+from trnbench.testing.report import Finding
 from trnbench.testing.subject import Subject
 from trnbench_fidelity import checks
 
@@ -38,7 +38,7 @@ points = ["b"]
 """
 POINT = """{ id = "a", family = "hbm", kind = "measured", hardware = "x", op = "read", metric = "bandwidth",
  quantity = "bandwidth_bytes_per_s", printed = "2.5", unit = "GB/s", value = 2.5e9, source = "s",
- usable = "direct", system = "mine.9" }""".replace("\n", "")
+ usable = "direct", clock = "profile", system = "mine.9" }""".replace("\n", "")
 
 
 class Plugin:
@@ -93,7 +93,7 @@ def findings(registry: Registry) -> list[str]:
             POINT,
             [
                 "point a: unknown instance 'mine.9': did you mean mine.1?",
-                "constant dma.descriptor_ns: is fitted on 'b', which is no published point of mine",
+                "constant dma.descriptor_ns: is fitted on 'b', which is no published point",
             ],
         ),
         (

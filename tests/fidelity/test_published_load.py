@@ -21,6 +21,7 @@ GOOD = {
     "unit": '"GB/s"',
     "value": "2.5e9",
     "source": '"s"',
+    "clock": '"profile"',
     "usable": '"direct"',
 }
 
@@ -107,6 +108,26 @@ def test_a_whole_number_is_a_value(tmp_path: Path) -> None:
             "FILE: [[group]] 1, point a, kernel, also 1: ",
         ),
         (
+            {"clock": '"wall"'},
+            "FILE: [[group]] 1, point a: unknown clock 'wall'",
+        ),
+        (
+            {"engine": '"tensor"'},
+            "FILE: point a is of an engine, but not of which profile",
+        ),
+        (
+            {"engine": '"tensr"', "of": '"a"'},
+            "FILE: point a: engine 'tensr'\n  cause: did you mean 'tensor'?",
+        ),
+        (
+            {"of": '"b"'},
+            "FILE: point a is of 'b', which is no point\n  cause: known: a",
+        ),
+        (
+            {"of": '"a"'},
+            "FILE: point a is of 'a', which is no time",
+        ),
+        (
             {"shape": "{ M = true }"},
             "FILE: [[group]] 1, point a: shape.M is True\n  try:   a number or a text",
         ),
@@ -125,6 +146,7 @@ def test_a_missing_key_is_named(tmp_path: Path, key: str) -> None:
         "quantity",
         "usable",
         "family",
+        "clock",
     )
     with pytest.raises(FactError):
         load_published(tmp_path / "p.toml")

@@ -11,7 +11,7 @@ from trnbench.facts.units import normalise
 from trnbench.registry import Registry, load_registry
 from trnbench_fidelity.bench import constants
 from trnbench_fidelity.family import FAMILIES
-from trnbench_fidelity.point import Kind, PublishedPoint, Quantity, Usable
+from trnbench_fidelity.point import Clock, Kind, PublishedPoint, Quantity, Usable
 from trnbench_fidelity.published import published_points
 
 
@@ -26,13 +26,13 @@ def points(registry: Registry) -> tuple[PublishedPoint, ...]:
 
 
 def test_all_points_load_and_no_id_is_used_twice(points: tuple[PublishedPoint, ...]) -> None:
-    assert len(points) == 380
-    assert len({point.id for point in points}) == 380
+    assert len(points) == 487
+    assert len({point.id for point in points}) == 487
 
 
 def test_every_generation_has_its_own(registry: Registry) -> None:
     counted = {name: len(found) for name, found in published_points(registry).items()}
-    assert counted == {"trn1": 148, "trn2": 169, "trn3": 63}
+    assert counted == {"trn1": 159, "trn2": 217, "trn3": 111}
     for name, found in published_points(registry).items():
         assert {point.generation for point in found} == {name}
 
@@ -75,14 +75,35 @@ def test_systems_are_those_of_the_plugins(registry: Registry, points: tuple[Publ
 
 def test_a_correction_of_the_sorting_says_what_it_was(points: tuple[PublishedPoint, ...]) -> None:
     moved = [point for point in points if "sorted from" in point.usable_note]
-    assert len(moved) == 45
+    assert len(moved) == 62
     for point in moved:
         assert f"to {point.usable}" in point.usable_note, point.id
 
 
+def test_a_clock_is_as_the_source_words_it(points: tuple[PublishedPoint, ...]) -> None:
+    """Where the words name an instrument, the clock is that of the instrument."""
+    said = {
+        "nccom-test": (Clock.TOOL,),
+        "neuron-profile": (
+            Clock.PROFILE,
+            Clock.TRACE,
+            Clock.DEVICE,
+            Clock.NONE,
+        ),  # some begin with the program
+        "nki.benchmark": (Clock.DEVICE, Clock.UNSTATED),
+        "wall clock": (Clock.HOST, Clock.QUEUED),
+        "documentation": (Clock.NONE,),
+    }
+    for words, clocks in said.items():
+        found = [point for point in points if point.how_measured.startswith(words)]
+        assert found, words
+        assert {point.clock for point in found} <= set(clocks), words
+    assert sum(point.clock is Clock.UNSTATED for point in points) < 30
+
+
 def test_ranges_hold_their_value(points: tuple[PublishedPoint, ...]) -> None:
     ranged = [point for point in points if point.low is not None]
-    assert len(ranged) == 8
+    assert len(ranged) == 15
     for point in ranged:
         assert point.low is not None
         assert point.high is not None

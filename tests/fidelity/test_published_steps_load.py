@@ -80,7 +80,7 @@ def test_a_point_adds_to_what_its_group_says_of_job_and_layout(tmp_path: Path) -
             '0 ms/token is no time of a step\n  try:   use = "none" and a note that says why',
         ),
         ({"unit": '"%"'}, '2.5 % is no time of a step\n  try:   use = "none" and a note that says why'),
-        ({"unit": '"us"'}, "unknown unit 'us'\n  cause: known: ms/token, ms, seq/s, tokens/s, %"),
+        ({"unit": '"us"'}, "unknown unit 'us'\n  cause: did you mean 's'?"),
         ({"use": '"maybe"'}, "unknown use 'maybe'\n  cause: known: step, none"),
         ({"use": '"none"'}, 'use is none, but not why\n  try:   note = "the batch is not stated"'),
         ({"readings": '["s"]'}, "no reading 's'\n  cause: known: r"),

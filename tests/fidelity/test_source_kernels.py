@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import msgspec
@@ -12,8 +13,9 @@ from trnbench.registry import Registry, load_registry
 from trnbench_emulator.compiler import assumptions
 from trnbench_fidelity.adapters.source import find, predict, repository
 from trnbench_fidelity.bench import Bench
+from trnbench_fidelity.clock import launch_of
 from trnbench_fidelity.kernel_source import KernelSource
-from trnbench_fidelity.point import PublishedPoint, Quantity
+from trnbench_fidelity.point import Clock, PublishedPoint, Quantity
 from trnbench_fidelity.prediction import NotEmulated
 
 TODAY = """
@@ -37,6 +39,26 @@ def copied(x, factor=1.0):
 @nki.jit
 def lost(x):
     return torch.zeros(x.shape).cuda
+"""
+BORROWED = """
+import nki
+import nki.language as nl
+from kernels_of_others.tiles import doubled
+
+@nki.jit
+def twice(x):
+    out = nl.ndarray(x.shape, x.dtype, buffer=nl.shared_hbm)
+    doubled(x, out)
+    return out
+"""
+TILES = """
+import nki.isa as nisa
+import nki.language as nl
+
+def doubled(x, out):
+    tile = nl.load(x)
+    nisa.tensor_scalar(tile, tile, nl.multiply, 2.0)
+    nisa.dma_copy(dst=out, src=tile)
 """
 OLD = """
 import neuronxcc.nki as nki
@@ -150,3 +172,40 @@ def test_what_the_compiler_is_not_taken_to_do_is_told(registry: Registry, folder
     today = predict(point(ONE), under)
     assert today.how.endswith(", no-zero-elision")  # the other is never done to such a kernel
     assert "no-hoisting" not in today.how
+
+
+def test_a_package_of_another_checkout_is_imported(tmp_path: Path, registry: Registry) -> None:
+    """Its modules too, and none of it is left behind; without the checkout it is a stand-in."""
+    (tmp_path / "repo").mkdir()
+    (tmp_path / "repo" / "borrowed.py").write_text(BORROWED)
+    package = tmp_path / "library" / "src" / "kernels_of_others"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("")
+    (package / "tiles.py").write_text(TILES)
+    source = KernelSource(file="borrowed.py", function="twice", arguments=("float32[128,512]",))
+    point = published_point(kernel=source)
+    found = predict(point, Bench(registry, kernels=tmp_path))
+    assert found.value > 0
+    assert "stood in" not in found.how
+    assert "kernels_of_others" not in sys.modules
+    with pytest.raises(NotEmulated, match="does nothing that takes time"):  # a stand-in that was called
+        predict(point, Bench(registry, kernels=tmp_path / "repo"))
+
+
+@pytest.mark.parametrize(
+    ("clock", "launch_s"),
+    [
+        (Clock.PROFILE, 0.0),
+        (Clock.TRACE, 0.0),
+        (Clock.DEVICE, 11.5e-6),
+        (Clock.HOST, 329e-6),
+        (Clock.QUEUED, 0.0),
+        (Clock.UNSTATED, 0.0),
+    ],
+)
+def test_the_clock_of_a_point_says_which_launch_its_time_holds(
+    registry: Registry, clock: Clock, launch_s: float
+) -> None:
+    """Whatever words the source has for how it was measured."""
+    point = published_point(clock=clock, how_measured="wall clock, neuron-profile, nki.benchmark")
+    assert launch_of(point, Bench(registry))[0] == pytest.approx(launch_s, rel=0.01)

@@ -13,16 +13,17 @@ from comparison import comparison
 from trnbench.errors import BadInput, FactError
 from trnbench.registry import load_registry
 from trnbench.results.fidelity import Bounds, Mover, Use
+from trnbench_fidelity.baseline import Untouched, load_untouched, moved
 from trnbench_fidelity.published import published_points
-from trnbench_fidelity.told import MOVED, moved_cells, moved_text
-from trnbench_fidelity.untouched import Untouched, load_untouched, moved
+from trnbench_fidelity.summary import MOVED, moved_cells, moved_text, movers_text
 
 GOOD = 'schema = 1\nmodel = "m"\nversion = "6"\nday = 2026-11-22\n[errors]\n"a" = +0.5\n"b" = 1\n'
 
 
 def loaded(path: Path, text: str) -> Untouched:
     path.write_text(text)
-    return load_untouched(path, ("a", "b"))
+    (found,) = load_untouched(path, ("a", "b"))
+    return found
 
 
 def test_a_list_is_read(tmp_path: Path) -> None:
@@ -31,9 +32,21 @@ def test_a_list_is_read(tmp_path: Path) -> None:
     )
 
 
+LATER = '[[later]]\nmodel = "m"\nversion = "9"\nday = 2026-11-23\n[later.errors]\n"a" = 0.25\n'
+
+
+def test_a_later_list_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "u.toml"
+    path.write_text(GOOD + LATER)
+    first, later = load_untouched(path, ("a", "b"))
+    assert (first.version, later.version, later.errors) == ("6", "9", {"a": 0.25})
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
+        (GOOD + LATER.replace("version", "verzion"), "[[later]] 1: unknown key 'verzion'"),
+        (GOOD + LATER.replace('"a" = 0.25', '"c" = 1'), "[[later]] 1: errors.c: no such point is published"),
         (GOOD.replace("schema = 1", "schema = 2"), "schema is 2"),
         (GOOD.replace("model", "modell"), "unknown key 'modell'"),
         (GOOD.replace('version = "6"\n', ""), "key 'version' is missing"),
@@ -54,14 +67,21 @@ def test_an_error_that_is_no_number_is_named(tmp_path: Path) -> None:
     assert caught.value.what == f"{tmp_path / 'u.toml'}: errors.b is nan"
 
 
-@pytest.mark.parametrize(("generation", "count"), [("trn1", 85), ("trn2", 67), ("trn3", 35)])
-def test_no_point_leaves_the_list(generation: str, count: int) -> None:
+@pytest.mark.parametrize(
+    ("generation", "counts"),
+    [
+        ("trn1", {"6": 85, "9": 63}),
+        ("trn2", {"6": 67, "9": 65}),
+        ("trn3", {"6": 35, "9": 40}),
+    ],
+)
+def test_no_point_leaves_the_list(generation: str, counts: dict[str, int]) -> None:
     registry = load_registry()
     path = registry.generations[generation].untouched_file
     assert path is not None
     points = published_points(registry, [generation])[generation]
     found = load_untouched(path, (point.id for point in points))
-    assert (found.version, len(found.errors)) == ("6", count)
+    assert {each.version: len(each.errors) for each in found} == counts
 
 
 FROZEN = Untouched(
@@ -91,10 +111,9 @@ def test_then_and_now() -> None:
     assert found.movers == (Mover(id="bound", then=1.0, now=0.0), Mover(id="a", then=0.5, now=0.1))
     assert found.unanswered == ("gone",)
     assert dict(zip(MOVED, moved_cells(found), strict=False))["median then"] == "42 %"
-    assert moved_cells(found)[-3:] == (
-        "1 of 1, ×2.7",
-        "0 of 1",
-        "bound +172 % → 0.0 %; a +65 % → +11 %; no answer now: gone",
+    assert moved_cells(found)[-3:] == ("1 of 1, ×2.7", "0 of 1", "2")
+    assert movers_text(found) == (
+        "HBM streams, trn1, since version 6: bound +172 % → 0.0 %; a +65 % → +11 %; no answer now: gone"
     )
     assert moved_text([found]) == (
         "Points that were untouched when their list was frozen (no point leaves it): errors by version 6 of "

@@ -23,8 +23,8 @@ from trnbench_fidelity import validate as validation
 from trnbench_fidelity.commands import fidelity_gates
 from trnbench_fidelity.published import published_points
 from trnbench_fidelity.snapshot import fidelity_of
+from trnbench_fidelity.summary import markdown
 from trnbench_fidelity.tables import BEGIN, END, inserted
-from trnbench_fidelity.told import markdown
 from trnbench_fidelity.validate import validate
 
 _ANSWERS: dict[str, Fidelity] = {}
@@ -130,7 +130,7 @@ def test_broken_inequalities_come_first() -> None:
 
 
 def test_steps_of_sequences_say_whether_the_order_is_kept() -> None:
-    found = {(row["start"], row["end"]): row for row in rows("--sequences")}
+    found = {(row["start"], row["end"]): row for row in rows("--order")}
     row = found["t1-mamba-v2-8k", "t1-mamba-v3-8k"]
     assert row["published"] == pytest.approx(math.log(27.8 / 53.33))
     assert row["off"] == pytest.approx(row["model"] - row["published"])
@@ -147,6 +147,10 @@ def test_how_untouched_points_moved_is_of_every_point_of_the_list() -> None:
     assert [(row["family"], row["version"], row["points"]) for row in found] == [
         ("dma", "6", 1),
         ("gemm", "6", 34),
+        ("collective-graph", "9", 1),
+        ("gemm", "9", 35),
+        ("instruction", "9", 3),
+        ("kernel", "9", 1),
     ]
     assert all(row["median_then"] is not None for row in found)
 
@@ -198,7 +202,8 @@ def test_what_a_person_sees() -> None:
             "--max-p90",
             "instruction=0.5%",
             "instruction",
-            r"--max-p90 instruction: the 90th percentile of trn2 is [\d.]+ %, allowed are 0\.5 %",
+            r"--max-p90 instruction: trn3 has 2 votes, a 90th percentile takes five\n"
+            r"error: --max-p90 instruction: the 90th percentile of trn2 is [\d.]+ %, allowed are 0\.5 %",
         ),
     ],
 )
@@ -325,7 +330,7 @@ def test_two_files_with_one_id(tmp_path: Path) -> None:
 def test_markdown_is_all_of_it() -> None:
     text = run("--format", "md").stdout
     heads = [line for line in text.splitlines() if line.startswith(("| point", "| family", "| from"))]
-    assert [head.split(" | ")[1] for head in heads] == ["bound", "generation", "to", "generation"]
+    assert [head.split(" | ")[1] for head in heads] == ["bound", "generation", "to", "engine", "generation"]
     assert text == markdown(validation.validate(load_registry()))
 
 

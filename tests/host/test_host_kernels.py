@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 from trnbench import Extent, Kernel, Program, Scope, resolve
-from trnbench_host.compiled import lacking
-from trnbench_host.crewed import Place
+from trnbench_host.compiler import lacking
 from trnbench_host.kernels import kernels
-from trnbench_host.threads import Blas, Crew, limit_blas, pinned, processors_for
+from trnbench_host.threads import Blas, Crew, Place, limit_blas, pinned, processors_for
 
 KERNELS = {each.name: each for each in kernels()}
 SMALL: dict[str, dict[str, Any]] = {

@@ -56,6 +56,7 @@ def test_the_run_tells_what_is_unknown(run: Run) -> None:
     assert run.environment["clock_source"]
 
 
+@pytest.mark.parts
 def test_measured_and_emulated_are_graded_apart_in_one_report(run: Run, tmp_path: Path) -> None:
     emulated = trnbench.bench(["gemm_int8"], instances=["trn1.2xlarge"])
     path = trnbench.render([run, emulated], tmp_path / "both.html")
@@ -98,6 +99,7 @@ def test_another_system_than_linux_is_told(monkeypatch: pytest.MonkeyPatch) -> N
     )
 
 
+@pytest.mark.parts
 def test_the_emulator_refuses_the_host_and_says_why() -> None:
     run = trnbench.bench(["stream_add"], instances=["host"], axes=["size=4KiB"])
     assert {each.status for each in run.measurements} == {Status.SKIPPED}

@@ -8,8 +8,7 @@ import pytest
 
 from trnbench import Provenance
 from trnbench_host.book import CORE, book, identified, unknowns
-from trnbench_host.cpu import Cpu, read_cpu
-from trnbench_host.vector import units_of
+from trnbench_host.cpu import Cpu, read_cpu, units_of
 
 AVX512 = "fma avx2 avx512f"
 

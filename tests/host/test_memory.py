@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from trnbench_host.book import book, unknowns
-from trnbench_host.cpu import Cpu
-from trnbench_host.memory import Memory, read_memory
+from trnbench_host.cpu import Cpu, Memory, read_memory
 
 
 def cpu(flags: frozenset[str] = frozenset()) -> Cpu:

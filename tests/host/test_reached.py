@@ -14,11 +14,10 @@ from measured_machine import Busy, Quiet
 
 import trnbench
 from trnbench import Calibration, Fact, FactBook, Provenance, Scope, Source, Status
-from trnbench.facts.peak import Peak, PeakChoice, PeakPolicy
-from trnbench.facts.scope import Direction
+from trnbench.facts.fact import Direction, Peak, PeakChoice, PeakPolicy
 from trnbench.peaks import choose_peak
 from trnbench.registry import Registry
-from trnbench.results.evidence import Grade
+from trnbench.results.measurement import Grade
 from trnbench.results.run import Run
 from trnbench.run.execute import execute
 from trnbench.run.guard import Circumstances, weigh
@@ -26,11 +25,11 @@ from trnbench.run.plan import plan
 from trnbench.run.resumption import Earlier
 from trnbench.run.settings import RunSettings
 from trnbench.store.store import Store
-from trnbench_host import reached as module
+from trnbench_host import probe as module
 from trnbench_host.book import book, measured, unknowns
-from trnbench_host.compiled import compiler, multiply_adds
+from trnbench_host.compiler import compiler, multiply_adds
 from trnbench_host.cpu import Cpu
-from trnbench_host.reached import REACHED, reached
+from trnbench_host.probe import REACHED, reached
 
 
 def cpu(**changes: Any) -> Cpu:

@@ -7,10 +7,10 @@ import re
 import pytest
 from kernel_extents import KERNELS as EVERY
 
+from trnbench.facts.fact import Scope
 from trnbench.facts.metric import METRICS
-from trnbench.facts.scope import Scope
 from trnbench.kernels.kernel import Kernel
-from trnbench.kernels.spread import Spread
+from trnbench.kernels.work import Spread
 
 KERNELS = list(EVERY.values())
 

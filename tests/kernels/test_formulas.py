@@ -11,12 +11,10 @@ from hypothesis import strategies as st
 from kernel_extents import CORE, KERNELS, MIB, ranks
 
 from trnbench.errors import UnknownName, UsageError
-from trnbench.facts.scope import Scope
-from trnbench.kernels.busbw import busbw_factor
-from trnbench.kernels.dtype import FLOATS, item_bytes, result_dtype
-from trnbench.kernels.extent import Extent
-from trnbench_kernels.families.collective import PATTERNS
-from trnbench_kernels.families.gemm import density
+from trnbench.facts.fact import Scope
+from trnbench.kernels.work import FLOATS, Extent, busbw_factor, item_bytes, result_dtype
+from trnbench_kernels.fabric import PATTERNS
+from trnbench_kernels.matrix import density
 
 SIDES = st.integers(1, 1 << 20)
 
@@ -50,7 +48,7 @@ def test_a_product_is_two_operations_per_triple_and_moves_each_matrix_once(m, n,
 
 @given(cores=CORES, data=st.data())
 def test_cores_multiply_the_work_and_leave_the_share_alone(cores, data):
-    from trnbench.kernels.spread import Spread
+    from trnbench.kernels.work import Spread
 
     kernel = data.draw(st.sampled_from([k for k in KERNELS.values() if k.spread is Spread.CORES]))
     point = {axis.name: data.draw(st.sampled_from(axis.values)) for axis in kernel.axes}

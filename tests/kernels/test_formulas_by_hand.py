@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from kernel_extents import CORE, KERNELS, ranks
 
-from trnbench.facts.scope import Scope
-from trnbench.kernels.extent import Extent
+from trnbench.facts.fact import Scope
+from trnbench.kernels.work import Extent
 
 
 def values(words: str) -> dict[str, Any]:

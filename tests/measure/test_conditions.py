@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from trnbench.measure import conditions as module
-from trnbench.measure.conditions import Watch, clock_hz
-from trnbench.measure.quiet import busy, quiet_within, seen
-from trnbench.results.process_samples import Conditions
+from trnbench.measure.conditions import Watch, busy, clock_hz, quiet_within, seen
+from trnbench.results.measurement import Conditions
 
 
 class Machine:
@@ -85,6 +84,24 @@ def test_a_few_ticks_tell_nothing(machine: Machine) -> None:
     machine.told(busy=(9, 0), idle=(0, 9))
     found = watch.conditions()
     assert (found.others, found.stolen) == (None, None)
+
+
+@pytest.mark.parametrize("column", [0, 1, 2, 5, 6], ids=["user", "nice", "system", "irq", "softirq"])
+def test_interrupts_are_work_too(machine: Machine, column: int) -> None:
+    watch = machine.watch()
+    ticks = [0, 0, 0, 100, 0, 0, 0, 0]
+    ticks[column] = 100
+    (machine.proc / "stat").write_text(f"cpu0 {' '.join(map(str, ticks))} 0 0\n")
+    assert watch.conditions().others == pytest.approx(0.5, abs=0.05)
+
+
+@pytest.mark.parametrize("column", [3, 4], ids=["idle", "iowait"])
+def test_a_processor_that_waits_does_nothing(machine: Machine, column: int) -> None:
+    watch = machine.watch()
+    ticks = [0] * 8
+    ticks[column] = 100
+    (machine.proc / "stat").write_text(f"cpu0 {' '.join(map(str, ticks))} 0 0\n")
+    assert watch.conditions().others == 0.0
 
 
 def test_several_processes_of_one_case_are_no_disturbance_of_each_other(machine: Machine) -> None:

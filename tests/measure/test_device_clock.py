@@ -9,7 +9,7 @@ import pytest
 from measured_machine import Quiet
 
 from trnbench import Observation, Program, Timing
-from trnbench.kernels.program import Witness
+from trnbench.backend import Witness
 from trnbench.measure.observe import observe
 from trnbench.results.proof import Clocks, Growth, Proof
 

@@ -13,11 +13,11 @@ import pytest
 
 from trnbench import Reason, Run, Status
 from trnbench.run import pool
-from trnbench.run import worker_process as memory
+from trnbench.run import worker as memory
 from trnbench.run.execute import execute
 from trnbench.run.plan import plan
 from trnbench.run.settings import RunSettings
-from trnbench.run.worker_process import epitaph
+from trnbench.run.worker import epitaph
 
 
 def measured(*modes: str, folder: Path, **settings: Any) -> Run:

@@ -47,6 +47,7 @@ def benchmarks(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, dict[str,
     return done.stdout, {each["name"]: each for each in told}
 
 
+@pytest.mark.parts
 def test_rates_and_evidence_stand_beside_the_times(benchmarks: Any) -> None:
     _, found = benchmarks
     mine = found["test_mine"]
@@ -58,6 +59,7 @@ def test_rates_and_evidence_stand_beside_the_times(benchmarks: Any) -> None:
     assert "percent_of_peak" not in info
 
 
+@pytest.mark.parts
 def test_a_peak_of_this_machine_is_a_percentage_or_said_to_be_unknown(benchmarks: Any) -> None:
     _, found = benchmarks
     info = found["test_peak"]["extra_info"]
@@ -68,6 +70,7 @@ def test_a_peak_of_this_machine_is_a_percentage_or_said_to_be_unknown(benchmarks
     assert found["test_too_good"]["extra_info"]["status"] == "suspect"
 
 
+@pytest.mark.parts
 def test_another_machines_peak_is_refused(benchmarks: Any) -> None:
     out, found = benchmarks
     assert "trn1.2xlarge is not this machine, so a time taken here says nothing of its peak" in out
@@ -75,6 +78,7 @@ def test_another_machines_peak_is_refused(benchmarks: Any) -> None:
     assert "test_another_machine" not in found
 
 
+@pytest.mark.parts
 def test_kernels_are_tests_with_modelled_times_that_say_so(benchmarks: Any) -> None:
     out, found = benchmarks
     copies = {name: each for name, each in found.items() if "hbm_copy" in name}
@@ -87,6 +91,7 @@ def test_kernels_are_tests_with_modelled_times_that_say_so(benchmarks: Any) -> N
     assert "skipped" in out
 
 
+@pytest.mark.parts
 def test_a_measured_kernel_has_a_process_of_its_own(tmp_path: Path) -> None:
     """A conftest that spoils pytest's process does not reach it; a crash there is one test's failure."""
     (tmp_path / "conftest.py").write_text(
@@ -151,6 +156,7 @@ def test_an_ordinary_run_loads_nothing_and_is_not_disturbed(tmp_path: Path) -> N
     assert "1 passed" in done.stdout, done.stdout
 
 
+@pytest.mark.parts
 def test_it_goes_with_benchmarks_switched_off(tmp_path: Path) -> None:
     (tmp_path / "test_own.py").write_text(OWN.partition("def test_peak")[0])
     done = run(

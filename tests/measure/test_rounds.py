@@ -11,8 +11,8 @@ import pytest
 from measured_machine import Busy, Quiet
 
 from trnbench import Reason, Run, Status
-from trnbench.results.between import undecided
-from trnbench.results.process_samples import ProcessSamples
+from trnbench.results.measurement import ProcessSamples
+from trnbench.results.stability import undecided
 from trnbench.run.execute import execute
 from trnbench.run.plan import plan
 from trnbench.run.progress import Step

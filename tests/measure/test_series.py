@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trnbench.measure.series import Series, stability
-from trnbench.measure.stopping import (
+from trnbench.measure.sampling import (
     PrecisionReached,
     Rule,
     SampleLimit,
@@ -18,6 +17,7 @@ from trnbench.measure.stopping import (
     first_reason,
     half_width,
 )
+from trnbench.measure.series import Series, stability
 
 TIMES = st.lists(st.floats(1e-9, 1e3), min_size=1, max_size=200)
 
@@ -131,6 +131,11 @@ def test_an_outlier_is_five_scaled_mads_from_the_median(last: float, far: bool) 
 @pytest.mark.parametrize(("last", "far"), [(1.049, False), (1.051, True)])
 def test_what_is_within_five_per_cent_is_no_outlier_however_equal_the_rest(last: float, far: bool) -> None:
     assert Series(name="hot", samples=(*(1.0,) * 20, last)).outliers == ((20,) if far else ())
+
+
+def test_of_fewer_than_five_samples_none_is_an_outlier() -> None:
+    assert Series(name="hot", samples=(1.0, 1.0, 1.0, 9.0)).outliers == ()
+    assert Series(name="hot", samples=(1.0, 1.0, 1.0, 1.0, 9.0)).outliers == (4,)
 
 
 @pytest.mark.parametrize(

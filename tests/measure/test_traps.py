@@ -14,12 +14,11 @@ from measured_machine import Quiet
 
 from trnbench import Grade, Measurement, Observation, Program, Reason, Scope, Status, Timing
 from trnbench.backend import Detection
-from trnbench.facts.peak import PeakPolicy
-from trnbench.measure.flush import Flush, host_flush
+from trnbench.facts.fact import PeakPolicy
 from trnbench.measure.observe import backlog, observe
-from trnbench.measure.session import calibrate, measure, tick_of, warm_up
-from trnbench.measure.stopping import SampleLimit
-from trnbench.results.evidence import Evidence
+from trnbench.measure.sampling import SampleLimit
+from trnbench.measure.session import Flush, calibrate, host_flush, measure, tick_of, warm_up
+from trnbench.results.measurement import Evidence
 from trnbench.results.proof import Growth, Proof
 from trnbench.run.judge import Judge
 from trnbench.run.plan import plan
@@ -168,6 +167,7 @@ def test_a_measured_number_without_any_proof_is_failed(clock: Any) -> None:
     assert judged(nameless).reason is Reason.NO_EVIDENCE
 
 
+@pytest.mark.parts
 def test_another_machine_is_refused_instead_of_measured_here() -> None:
     from trnbench import load_registry
 
@@ -350,8 +350,7 @@ def test_why_sampling_ended_is_part_of_the_result(clock: Any) -> None:
 
 
 def test_a_measured_rate_above_the_peak_is_suspect_even_without_a_clock_to_bound_it() -> None:
-    from trnbench.facts.peak import Peak, PeakChoice
-    from trnbench.facts.scope import Direction
+    from trnbench.facts.fact import Direction, Peak, PeakChoice
     from trnbench.run.guard import Circumstances, weigh
 
     peak = Peak(metric="peak_flops", value=100e9, scope=Scope.CORE, dtype="fp32")

@@ -11,10 +11,9 @@ from typing import Any
 import pytest
 
 from trnbench.backend import Observation
-from trnbench.facts.peak import PeakPolicy
-from trnbench.facts.scope import Scope
-from trnbench.kernels.case import Case
-from trnbench.kernels.extent import Extent
+from trnbench.facts.fact import PeakPolicy, Scope
+from trnbench.kernels.kernel import Case
+from trnbench.kernels.work import Extent
 from trnbench.registry import Registry, load_registry
 from trnbench.results.measurement import CaseKey
 from trnbench.run.judge import Judge

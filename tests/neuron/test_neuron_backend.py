@@ -10,14 +10,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from trnbench.facts.peak import PeakPolicy
-from trnbench.facts.scope import Scope
-from trnbench.kernels.case import Case
+from trnbench.facts.fact import PeakPolicy, Scope
+from trnbench.kernels.kernel import Case
 from trnbench.registry import Registry, load_registry
-from trnbench.results.evidence import Grade
-from trnbench.results.measurement import Reason, Status
+from trnbench.results.measurement import Grade, Reason, Status
 from trnbench.run.judge import Judge
-from trnbench_neuron import nki_compiler, nki_timing
+from trnbench_neuron import neff
 from trnbench_neuron.backend import NeuronBackend
 from trnbench_neuron.settings import Settings
 
@@ -94,9 +92,9 @@ def test_a_hang_costs_its_time_limit(
 ) -> None:
     monkeypatch.setenv(f"STANDIN_{where}", "hang")
     if where == "NKI":
-        monkeypatch.setattr(nki_compiler, "COMPILE_S", 2.0)
+        monkeypatch.setattr(neff, "COMPILE_S", 2.0)
     else:
-        monkeypatch.setattr(nki_timing, "TIME_S", 2.0)
+        monkeypatch.setattr(neff, "TIME_S", 2.0)
     _, judged = see()
     assert (judged.status, judged.reason) == (Status.FAILED, Reason.TIMEOUT)
     assert "gave no answer within 2 s and was ended" in judged.reason_text
@@ -196,7 +194,7 @@ def test_a_profiler_that_fails_is_a_note(
 def test_cores_of_a_device_work_together(
     see: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, case: Callable[..., Case]
 ) -> None:
-    monkeypatch.setattr(nki_timing, "TOGETHER", 0.0)  # two processors serve eight stand-ins
+    monkeypatch.setattr(neff, "TOGETHER", 0.0)  # two processors serve eight stand-ins
     monkeypatch.setattr("trnbench_neuron.host.Host.cores", lambda self, case: [0, 1])
     seen, judged = see(scope=Scope.DEVICE)
     assert judged.status in (Status.OK, Status.INCONCLUSIVE, Status.SUSPECT), judged.reason_text
@@ -208,9 +206,9 @@ def test_cores_that_did_not_work_together_are_no_evidence() -> None:
     def ran(began: float, ended: float) -> dict[str, Any]:
         return {"durations_s": [0.5], "began": began, "ended": ended}
 
-    nki_timing._check_rounds([ran(0.0, 1.0), ran(0.1, 1.1)])
+    neff._check_rounds([ran(0.0, 1.0), ran(0.1, 1.1)])
     with pytest.raises(Exception, match="the cores worked together for 0% of the time only"):
-        nki_timing._check_rounds([ran(0.0, 1.0), ran(1.0, 2.0)])
+        neff._check_rounds([ran(0.0, 1.0), ran(1.0, 2.0)])
 
 
 def test_trainium1_falls_back_to_beta_1_and_says_so(

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from trnbench.facts.scope import Scope
+from trnbench.facts.fact import Scope
 from trnbench.results.measurement import Reason, Status
 from trnbench_neuron import collective_case
 

@@ -89,6 +89,7 @@ SHAPES = [
     ("trn1.32xlarge", 16, 2, 1, 32, torus),
     ("trn2-16.48xlarge", 16, 4, 2, 96, torus),
     ("trn2-16.48xlarge", 16, 8, 1, 96, torus),
+    ("trn2.3xlarge", 1, 4, 2, 96, alone),
     ("inf2.24xlarge", 6, 2, 1, 32, lambda i: [j for j in (i - 1, i + 1) if 0 <= j < 6]),
     ("inf2.48xlarge", 12, 2, 1, 32, lambda i: [(i - 1) % 12, (i + 1) % 12]),
     ("trn3-gen1-ultraserver", 16, 4, 2, 144, alone),
@@ -140,16 +141,24 @@ def test_a_name_does_not_outweigh_the_devices(known: tuple[Documented, ...]) -> 
 
 
 def test_a_type_nobody_describes_is_told_by_its_devices(known: tuple[Documented, ...]) -> None:
-    match = identify(listing(16, 4, 2, 96, torus), known, instance_type="trn2n.48xlarge")
+    match = identify(listing(16, 4, 2, 96, torus), known, instance_type="trn2x.48xlarge")
     assert match.instance == "trn2-16.48xlarge"
-    assert "calls itself trn2n.48xlarge, which no plugin describes" in match.notes
+    assert "calls itself trn2x.48xlarge, which no plugin describes" in match.notes
+
+
+def test_what_differs_in_its_network_alone_is_told_by_its_name(known: tuple[Documented, ...]) -> None:
+    match = identify(listing(16, 4, 2, 96, torus), known, instance_type="trn2n.48xlarge")
+    assert (match.instance, match.why) == ("trn2n.48xlarge", "")
+    one = listing(1, 4, 2, 144, alone)
+    assert identify(one, known, instance_type="trn3pd98.3xlarge").instance == "trn3pd98.3xlarge"
+    assert identify(one, known).why == "its devices fit several systems: trn3.3xlarge, trn3pd98.3xlarge"
 
 
 def test_what_fits_nothing_names_the_nearest(known: tuple[Documented, ...]) -> None:
-    match = identify(listing(1, 4, 2, 96, alone), known)
+    match = identify(listing(3, 4, 2, 96, alone), known)
     assert match.instance == ""
     assert match.why.startswith(
-        "1 devices of 8 cores (LNC=2) and 96 GiB fit no documented system; nearest is "
+        "3 devices of 8 cores (LNC=2) and 96 GiB fit no documented system; nearest is "
     )
 
 

@@ -14,8 +14,7 @@ from trnbench.registry import load_registry
 from trnbench_neuron import nccom
 from trnbench_neuron.backend import NeuronBackend
 from trnbench_neuron.conversation import STAGES
-from trnbench_neuron.settings import VARIABLES, Settings
-from trnbench_neuron.unverified import UNVERIFIED
+from trnbench_neuron.settings import UNVERIFIED, VARIABLES, Settings
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +55,7 @@ def test_the_plugin_yields_the_backend_and_imports_little(root: Path) -> None:
         "import sys; from trnbench_neuron.plugin import trnbench_backends as b; "
         "names = [each.name for each in b(None)]; "
         "heavy = [each for each in ('numpy', 'subprocess', 'trnbench_neuron.host', "
-        "'trnbench.registry') if each in sys.modules]; print(names, heavy)"
+        "'trnbench.registry.registry') if each in sys.modules]; print(names, heavy)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "['neuron'] []\n"
@@ -68,21 +67,21 @@ def test_scripts_of_other_environments_import_nothing_of_ours() -> None:
 
 
 def test_sampling_time_is_handed_on() -> None:
-    from trnbench.measure.stopping import TimeLimit
-    from trnbench_neuron import nki_timing
-    from trnbench_neuron.kernel_observing import KernelObserving
+    from trnbench.measure.sampling import TimeLimit
+    from trnbench_neuron import neff
+    from trnbench_neuron.nki_case import KernelObserving
 
     observing = object.__new__(KernelObserving)
     observing.sample_s = NeuronBackend(load_registry()).tuned(2.5)._sample_s
-    limits = [rule for rule in observing._rules(nki_timing.RULES) if isinstance(rule, TimeLimit)]
+    limits = [rule for rule in observing._rules(neff.RULES) if isinstance(rule, TimeLimit)]
     assert [each.seconds for each in limits] == [2.5]
     observing.sample_s = 0.0
-    assert observing._rules(nki_timing.RULES) == nki_timing.RULES
+    assert observing._rules(neff.RULES) == neff.RULES
 
 
 def test_a_run_of_the_stack_is_kept_and_graded(tmp_path: Path, settings: Settings) -> None:
-    from trnbench.results.evidence import Grade
     from trnbench.results.json import dumps
+    from trnbench.results.measurement import Grade
     from trnbench.run.execute import execute
     from trnbench.run.plan import plan
     from trnbench.run.selection import Selection

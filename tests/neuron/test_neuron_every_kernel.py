@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 from campaigns import sweep
 
-from trnbench.facts.scope import Scope
-from trnbench.kernels.case import Case
+from trnbench.facts.fact import Scope
+from trnbench.kernels.kernel import Case
 from trnbench.registry import Registry, load_registry
 from trnbench.results.measurement import Reason
 from trnbench.run.plan import plan
 from trnbench.run.selection import Selection
-from trnbench_emulator.nki import Machine, load_kernel, operands, problem, provide, record
-from trnbench_neuron import sample, verification
-from trnbench_neuron.agreement import disagreement
+from trnbench_emulator.nki import Machine, load_kernel, problem, provide, record
+from trnbench_neuron import verification
 from trnbench_neuron.backend import NeuronBackend
+from trnbench_neuron.verification import disagreement
 
 SYSTEM = "trn2-16.48xlarge"
 QUICK = 5e7
@@ -68,7 +68,7 @@ def _executed(
 ) -> tuple[problem.Source, list[Any], list[Any]]:
     source = problem.source_of(case)
     assert source is not None
-    values = operands.fill(source, 1)
+    values = problem.fill(source, 1)
     kernel, _, _ = load_kernel(source.ref.replace("::", ":", 1), nki="trnbench")
     with provide("trnbench"):
         trace = record(
@@ -137,7 +137,7 @@ def test_a_default_case_of_any_size_can_be_checked(name: str, registry: Registry
             continue
         product = each.kernel.family == "gemm" and len(source.inputs) == 2
         quick = verification.operations(each) <= verification.EMULATED_LIMIT
-        assert sample.known(source.ref) or product or quick or _referenced(source, registry), each.id
+        assert verification.known(source.ref) or product or quick or _referenced(source, registry), each.id
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trnbench_neuron import explorer, nccom, sysfs
-from trnbench_neuron.monitor import Monitor, Reports, configuration
-from trnbench_neuron.monitor_report import summarise
+from trnbench_neuron.monitor import Monitor, Reports, configuration, summarise
 from trnbench_neuron.tool import Toolbox, ToolError, Trouble
 
 # ---- nccom-test

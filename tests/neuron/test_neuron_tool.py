@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from trnbench_neuron.mixed import json_of
-from trnbench_neuron.tool import Toolbox, ToolError, Trouble
+from trnbench_neuron.tool import Toolbox, ToolError, Trouble, json_of
 
 
 def tool(folder: Path, body: str, name: str = "neuron-ls") -> Toolbox:

@@ -8,8 +8,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from trnbench.facts.scope import Scope
-from trnbench.kernels.case import Case
+from trnbench.facts.fact import Scope
+from trnbench.kernels.kernel import Case
 from trnbench.registry import Registry, load_registry
 from trnbench_neuron.backend import NeuronBackend
 from trnbench_neuron.settings import Settings
@@ -97,7 +97,7 @@ def test_missing_interpreters_are_said(
 
 
 def test_an_old_nki_is_refused(tmp_path: Path) -> None:
-    from trnbench_neuron.interpreters import find
+    from trnbench_neuron.conversation import find
 
     site = tmp_path / "site" / "nki-0.2.0.dist-info"
     site.mkdir(parents=True)

@@ -11,7 +11,7 @@ import pytest
 from beta1_kernel import Run, opcodes
 
 from trnbench_emulator.compiler import AS_SHIPPED, SWITCHES, Assumptions, assumptions
-from trnbench_emulator.kernel_run.alternatives import LIMIT
+from trnbench_emulator.kernel_run.result import LIMIT
 from trnbench_emulator.nki import TensorSpec, Trace
 from trnbench_emulator.nki.memory import Buffer
 

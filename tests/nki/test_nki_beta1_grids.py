@@ -10,7 +10,7 @@ import pytest
 from beta1_kernel import Run, made
 
 from trnbench.errors import KernelError
-from trnbench_emulator.nki.beta1.spread import nc, spmd_dim
+from trnbench_emulator.nki.beta1.grid import nc, spmd_dim
 
 NUMBERED = """
 @nki.jit

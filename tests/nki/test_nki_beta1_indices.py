@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trnbench.errors import KernelError
-from trnbench_emulator.nki.beta1.index import Grid, arange
-from trnbench_emulator.nki.beta1.mask import Mask, box_of
+from trnbench_emulator.nki.beta1.index import Grid, Mask, arange, box_of
 
 # Indices ------------------------------------------------------------------------------------------
 SIZES = st.integers(1, 6)

@@ -10,12 +10,10 @@ import pytest
 from beta1_kernel import HEAD, Run
 
 from trnbench.registry import load_registry
-from trnbench_emulator.core.dependency import Dep
-from trnbench_emulator.core.launch import Launch
-from trnbench_emulator.core.program import BUFFER, Program
-from trnbench_emulator.core.recording import record_launch
+from trnbench_emulator.core.program import BUFFER, Dep, Program
+from trnbench_emulator.core.recording import Launch, record_launch
 from trnbench_emulator.nki import Machine, TensorSpec, load_kernel
-from trnbench_emulator.nki.beta1.placed import places
+from trnbench_emulator.nki.beta1.residence import places
 from trnbench_emulator.nki.instruction import Instruction
 from trnbench_emulator.nki.memory import Buffer
 

@@ -14,18 +14,15 @@ import pytest
 from campaigns import sweep
 from kernel_extents import KERNELS as EVERY
 
-from trnbench.facts.scope import Scope
-from trnbench.kernels.dtype import item_bytes
-from trnbench.kernels.extent import Extent
+from trnbench.facts.fact import Scope
 from trnbench.kernels.kernel import Kernel
-from trnbench.kernels.spread import Spread
+from trnbench.kernels.work import Extent, Spread, item_bytes
 from trnbench.registry import load_registry
 from trnbench.run.plan import runs_on
 from trnbench_emulator.nki import Machine, TensorSpec, Trace, record
-from trnbench_emulator.nki.dtype import dtype_of
+from trnbench_emulator.nki.dtype import dtype_of, random_values
 from trnbench_emulator.nki.source import Source, Sources
-from trnbench_emulator.nki.words import drawn
-from trnbench_neuron import instruction
+from trnbench_neuron import verification
 
 GENERATIONS = {
     "trn1": "trn1.2xlarge",
@@ -118,7 +115,7 @@ def _wanted(source: Source, args: list[Any]) -> tuple[Any, ...]:
     reference = source.reference()
     assert reference is not None, f"{source.ref} has no reference"
     # What rounds after every instruction is given what the kernel is given.
-    found = reference(*(args if source.name in instruction.KERNELS else map(_plain, args)))
+    found = reference(*(args if source.name in verification.KERNELS else map(_plain, args)))
     return found if isinstance(found, tuple) else (found,)
 
 
@@ -140,7 +137,9 @@ def test_counts_and_values(name: str, generation: str) -> None:
         source = _source(kernel, point)
         function, inputs = _launched(kernel, point, source.kernel), source.inputs
         rng = np.random.default_rng(number)
-        args = [drawn(dtype_of(e[1]), tuple(e[0]), rng, 8) if isinstance(e, tuple) else e for e in inputs]
+        args = [
+            random_values(dtype_of(e[1]), tuple(e[0]), rng, 8) if isinstance(e, tuple) else e for e in inputs
+        ]
         if source.name == "selective_scan":  # as in the model: steps above 0, rates below
             args[0], args[2] = np.abs(args[0]), -np.abs(args[2])
         specs = [TensorSpec(tuple(e[0]), e[1]) if isinstance(e, tuple) else e for e in inputs]

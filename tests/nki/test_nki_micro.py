@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 from kernel_extents import KERNELS
 
-from trnbench.facts.scope import Scope
-from trnbench.kernels.extent import Extent
+from trnbench.facts.fact import Scope
+from trnbench.kernels.work import Extent
 from trnbench_emulator.nki import Machine, TensorSpec, Trace, load_kernel, record
-from trnbench_kernels.families.engine import LANES, OPERATIONS
+from trnbench_kernels.engine import LANES, OPERATIONS
 
 BASE = "trnbench_kernels.nki"
 CORE = Extent(scope=Scope.CORE)

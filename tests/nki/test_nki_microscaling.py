@@ -13,12 +13,10 @@ from kernel_extents import KERNELS
 from numpy.typing import NDArray
 
 from trnbench.errors import KernelError
-from trnbench.facts.scope import Scope
-from trnbench.kernels.dtype import item_bytes
-from trnbench.kernels.extent import Extent
+from trnbench.facts.fact import Scope
+from trnbench.kernels.work import Extent, item_bytes
 from trnbench_emulator.nki import Machine, TensorSpec, Trace, load_kernel, record
-from trnbench_emulator.nki.dtype import DTYPES
-from trnbench_emulator.nki.words import drawn, pack, unpack
+from trnbench_emulator.nki.dtype import DTYPES, pack, random_values, unpack
 from trnbench_trn3.nki import references
 
 Array = NDArray[Any]
@@ -228,10 +226,10 @@ def test_words_are_read_as_they_are_written() -> None:
 
 def test_arguments_are_drawn_as_what_they_are() -> None:
     rng = np.random.default_rng(1)
-    words = drawn(DTYPES["float8_e4m3fn_x4"], (64, 64), rng, 8)
+    words = random_values(DTYPES["float8_e4m3fn_x4"], (64, 64), rng, 8)
     values = unpack(words, DTYPES["float8_e4m3fn_x4"])
     assert words.dtype == np.uint32
     assert abs(float(values.std()) - 1) < 0.05
-    scales = drawn(DTYPES["float8_e8m0fnu"], (64, 64), rng, 8)
+    scales = random_values(DTYPES["float8_e8m0fnu"], (64, 64), rng, 8)
     assert set(np.unique(scales.astype(np.float32))) == {0.5, 1.0, 2.0}
-    assert drawn(DTYPES["uint8"], (64, 64), rng, 8).max() == 7
+    assert random_values(DTYPES["uint8"], (64, 64), rng, 8).max() == 7

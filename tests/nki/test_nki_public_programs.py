@@ -14,9 +14,8 @@ import numpy as np
 import pytest
 
 from trnbench.registry import load_registry
-from trnbench_emulator.core.launch import Launch
-from trnbench_emulator.core.model import KernelModel
-from trnbench_emulator.core.rendezvous import rendezvous_of
+from trnbench_emulator.core.recording import Launch, rendezvous_of
+from trnbench_emulator.core.timing import KernelModel
 from trnbench_emulator.nki import Machine, TensorSpec, load_kernel, record
 
 FOLDER = os.environ.get("TRNBENCH_TEST_PUBLIC_KERNELS", "")

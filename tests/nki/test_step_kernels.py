@@ -27,21 +27,21 @@ def _given(source: str, arguments: tuple[Any, ...], machine: Machine) -> list[Ar
 )
 def test_a_few_tokens_are_multiplied(parts: int, tiles: int, columns: int, tokens: int, v2: Machine) -> None:
     x, w = _values((2, 128, parts, tokens)), _values((2, 128, tiles, parts * columns), 4)
-    (got,) = _given("few:linear_few", (x, w), v2)
+    (got,) = _given("decode:linear_few", (x, w), v2)
     np.testing.assert_allclose(got, references.linear_few(x, w), rtol=1e-4, atol=1e-3)
 
 
 def test_weights_of_another_type_are_turned_on_the_way(v2: Machine) -> None:
     x = _values((1, 128, 2, 3))
     w = np.random.default_rng(5).integers(-8, 8, (1, 128, 2, 2 * 64)).astype(np.int8)
-    (got,) = _given("few:linear_few", (x, w), v2)
+    (got,) = _given("decode:linear_few", (x, w), v2)
     np.testing.assert_allclose(got, references.linear_few(x, w), rtol=1e-4, atol=1e-3)
 
 
 @pytest.mark.parametrize("tokens", [1, 6, 600])
 def test_a_few_tokens_are_normalised(tokens: int, v2: Machine) -> None:
     x, gamma = _values((128, 4, tokens)), _values((128, 4), 4)
-    (got,) = _given("few:norm_few", (x, gamma), v2)
+    (got,) = _given("decode:norm_few", (x, gamma), v2)
     np.testing.assert_allclose(got, references.norm_few(x, gamma), rtol=1e-3, atol=1e-4)
 
 
@@ -55,7 +55,7 @@ def test_one_token_attends_to_its_cache(
 ) -> None:
     q = _values((caches, 96, parts, heads))
     k, v = _values((caches, 96, parts, keys), 4), _values((caches, 128, keys // 128, width), 5)
-    (got,) = _given("cached:attention_cached", (q, k, v), v2)
+    (got,) = _given("cache:attention_cached", (q, k, v), v2)
     np.testing.assert_allclose(got, references.attention_cached(q, k, v), rtol=1e-3, atol=1e-4)
 
 
@@ -99,6 +99,12 @@ def test_operands_are_added_up(operands: int, v2: Machine) -> None:
     x = _values((128, 3000))
     (got,) = _given("elementwise:combine", (x, operands), v2)
     np.testing.assert_allclose(got, references.combine(x, operands), rtol=1e-4, atol=1e-5)
+
+
+def test_the_largest_of_each_row_is_found(v2: Machine) -> None:
+    x = _values((2, 128, 700))
+    (got,) = _given("elementwise:row_maximum", (x,), v2)
+    np.testing.assert_allclose(got, references.row_maximum(x))
 
 
 @pytest.mark.parametrize("master", [False, True])

@@ -9,14 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trnbench.errors import FactError
-from trnbench.facts.format import show
+from trnbench.facts.fact import Direction, PeakChoice, PeakPolicy, Scope
 from trnbench.facts.metric import METRICS
-from trnbench.facts.peak import PeakChoice, PeakPolicy
-from trnbench.facts.scope import Direction, Scope
+from trnbench.facts.units import show
 from trnbench.generation import System
-from trnbench.kernels.extent import Extent
+from trnbench.kernels.work import Extent
 from trnbench.peaks import choose_peak
 from trnbench.registry import Registry, load_registry
+
+pytestmark = pytest.mark.parts
 
 REGISTRY: Registry = load_registry()
 SYSTEMS = (

@@ -7,8 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from trnbench.facts.fact import Fact
-from trnbench.facts.scope import Scope
+from trnbench.facts.fact import Fact, Scope
 from trnbench.generation import System
 from trnbench.peaks import engine_bound, engine_rate
 from trnbench.registry import Registry, load_registry
@@ -38,6 +37,7 @@ RATES = [
 ]
 
 
+@pytest.mark.parts
 @pytest.mark.parametrize(("name", "dtype", "sparse", "tflops", "formula"), RATES)
 def test_one_core(name: str, dtype: str, sparse: bool, tflops: float, formula: str) -> None:
     rate = engine_rate(REGISTRY.system(name), dtype, sparse)
@@ -49,6 +49,7 @@ def test_one_core(name: str, dtype: str, sparse: bool, tflops: float, formula: s
     assert set(rate.facts) <= known
 
 
+@pytest.mark.parts
 @pytest.mark.parametrize(
     ("name", "dtype", "sparse"),
     [(TRN1, "int8", False), (TRN1, "bf16", True), (TRN2, "mxfp8", False), (TRN2, "int8", False)],
@@ -89,6 +90,7 @@ def test_bounds_of_larger_scopes(name: str, wants: dict[str, Any], value: float,
     assert bound.scope is wants["scope"]
 
 
+@pytest.mark.parts
 @pytest.mark.parametrize("name", [TRN1, TRN2, TRN3, "trn1-ultracluster", "u-trn2x64"])
 def test_a_share_of_the_adapters_bounds_no_device(name: str) -> None:
     """A device may have all adapters of its instance for a while."""
@@ -97,18 +99,21 @@ def test_a_share_of_the_adapters_bounds_no_device(name: str) -> None:
     assert engine_bound(system, metric="efa_bandwidth", scope=system.instance.scope) is not None
 
 
+@pytest.mark.parts
 def test_a_core_is_bounded_by_its_own_dma_engines() -> None:
     bound = engine_bound(REGISTRY.system(TRN3), metric="dma_bandwidth", scope=Scope.CORE)
     assert bound is not None
     assert (bound.formula, bound.value) == ("16 engines × 38.4 GB/s", pytest.approx(614.4e9))
 
 
+@pytest.mark.parts
 @pytest.mark.parametrize("metric", ["hbm_bandwidth", "neuronlink_bandwidth", "hbm_capacity"])
 @pytest.mark.parametrize("name", [TRN1, TRN2, TRN3])
 def test_memory_and_links_have_no_clock(name: str, metric: str) -> None:
     assert engine_bound(REGISTRY.system(name), metric=metric, scope=Scope.DEVICE) is None
 
 
+@pytest.mark.parts
 def test_a_scope_the_system_does_not_have() -> None:
     system = REGISTRY.system(TRN1)
     assert engine_bound(system, metric="peak_flops", scope=Scope.CLUSTER, dtype="bf16") is None
@@ -124,6 +129,7 @@ def test_without_one_of_its_terms_there_is_no_bound(metric: str) -> None:
     assert engine_rate(without(REGISTRY.system(TRN2), metric), "bf16") is None
 
 
+@pytest.mark.parts
 def test_the_cost_file_can_give_the_factor() -> None:
     system = without(REGISTRY.system(TRN1), "rate_factor", "peak_flops")
     assert engine_rate(system, "fp32") is None
@@ -134,6 +140,7 @@ def test_the_cost_file_can_give_the_factor() -> None:
     assert (fp32.formula, sparse.formula) == (f"{V2} / 4 (fp32)", f"{V2} × 4 (sparse bf16)")
 
 
+@pytest.mark.parts
 def test_a_rate_factor_about_another_engine_is_not_taken() -> None:
     system = without(REGISTRY.system(TRN1), "rate_factor")
     vector = Fact(
@@ -177,6 +184,7 @@ def test_lanes_need_what_an_operation_counts() -> None:
     assert bound.value == pytest.approx(256 * 0.96e9 * 2)
 
 
+@pytest.mark.parts
 @pytest.mark.parametrize(
     ("name", "engine", "dtype", "elements", "formula"),
     [

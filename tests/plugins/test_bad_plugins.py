@@ -92,6 +92,7 @@ Install = Callable[..., Path]
 Trnbench = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
+@pytest.mark.parts
 @pytest.mark.parametrize("kind", BAD)
 def test_bad_plugin_is_named_and_nothing_else_breaks(kind: str, install: Install, trnbench: Trnbench) -> None:
     source, what, cause = BAD[kind]
@@ -120,6 +121,7 @@ def test_bad_plugin_is_named_and_nothing_else_breaks(kind: str, install: Install
     assert {row["plugin"]: row["state"] for row in json.loads(without.stdout)}["bad"] == "left out"
 
 
+@pytest.mark.parts
 def test_kernel_list_warns_of_the_bad_one_on_stderr_and_q_hushes_it(
     install: Install, trnbench: Trnbench
 ) -> None:
@@ -134,6 +136,7 @@ def test_kernel_list_warns_of_the_bad_one_on_stderr_and_q_hushes_it(
     assert trnbench("-q", "list", "kernels").stderr == ""
 
 
+@pytest.mark.parts
 def test_run_goes_on_without_the_bad_plugin(install: Install, trnbench: Trnbench) -> None:
     install("bad", KERNEL.replace("BODY", "yield kernel('half'); 1 / 0"))
     told = trnbench("run", "gemm", "-i", "trn1.2xlarge", "-a", "size=256", "--dtype", "bf16")
@@ -189,6 +192,7 @@ def test_every_hook_call_can_be_traced(install: Install, trnbench: Trnbench) -> 
     assert {line.split()[2] for line in lines} == {"trnbench_reports"}
 
 
+@pytest.mark.parts
 def test_unknown_plugin_to_leave_out_is_a_usage_error(trnbench: Trnbench) -> None:
     told = trnbench("--no-plugin", "reprots", "list", "kernels")
     assert told.returncode == 2

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+from parts import part
 
 import trnbench
 from trnbench import ModelFile, StepKernel
@@ -16,10 +17,11 @@ from trnbench.cli import context
 from trnbench.cli.main import cli
 from trnbench.errors import UnknownName
 from trnbench.registry import Registry
-from trnbench.testing.finding import Finding
+from trnbench.testing.report import Finding
 from trnbench.testing.subject import Subject
-from trnbench_steps.checks.workloads import workloads
-from trnbench_steps.shipped import model_of
+
+workloads = part("trnbench_steps.checks.workloads").workloads
+model_of = part("trnbench_steps.shipped").model_of
 
 MODEL = """[source]
 document = "notes"

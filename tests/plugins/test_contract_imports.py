@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import itertools
+import re
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from textwrap import dedent
 
@@ -12,7 +14,7 @@ import pytest
 from plugin_parts import KERNEL
 
 from trnbench.registry import load_registry
-from trnbench.testing.checks.imports import Deep, deep_imports
+from trnbench.testing.checks.code import Deep, deep_imports
 from trnbench.testing.project import write_project
 
 NUMBERS = itertools.count()
@@ -81,6 +83,7 @@ import trnbench_trn1.plugin
 """
 
 
+@pytest.mark.parts
 def test_imports_below_the_two_packages_are_found() -> None:
     deep = sorted(deep_imports(SOURCE))
     assert deep == [
@@ -122,3 +125,26 @@ def test_our_own_import_nothing_below_them() -> None:
             assert list(deep_imports(path.read_bytes())) == [], path
     for path in sorted((root / "reports").rglob("*.py")):
         assert list(deep_imports(path.read_bytes())) == [], path
+
+
+def test_what_our_own_import_of_the_core_is_listed_as_public() -> None:
+    root = Path(__file__).parents[2]
+    page = (root / "docs" / "plugins.md").read_text(encoding="utf-8")
+    section = page.partition("## Public modules")[2].partition("\n## ")[0]
+    listed = set(re.findall(r"`(trnbench(?:\.\w+)*)`", section))
+    files = [path for folder in ("plugins", "reports") for path in (root / folder).rglob("*.py")]
+    imported = {module for path in files for module in _core_modules(path)}
+    assert imported - listed == set(), "list them in docs/plugins.md, or import from a module that is listed"
+    assert listed - imported == {"trnbench.testing.fixtures"}, "nobody imports these: they need not be public"
+
+
+def _core_modules(path: Path) -> Iterator[str]:
+    """Modules of the core that a file imports from; what plugins give under trnbench is none of it."""
+    for node in ast.walk(ast.parse(path.read_bytes())):
+        if isinstance(node, ast.ImportFrom) and not node.level:
+            names = [node.module or ""]
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        else:
+            continue
+        yield from (name for name in names if name.split(".")[0] == "trnbench")

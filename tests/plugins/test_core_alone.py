@@ -4,6 +4,7 @@ explains."""
 from __future__ import annotations
 
 import ast
+import os
 import re
 import subprocess
 from pathlib import Path
@@ -47,6 +48,28 @@ def test_facts_topologies_and_plans_need_no_other_part(python: Path, tmp_path: P
     checked = core_alone.ask(python, "plugin", "check", "host", cwd=tmp_path)
     assert "all well" in checked.stderr, checked.stdout + checked.stderr
     assert core_alone.ask(python, "doctor", cwd=tmp_path).returncode == 0
+
+
+CORE = (
+    "bounded", "cli", "compare", "facts", "host", "isolation", "measure", "peaks", "plugins", "report",
+    "results", "run", "store", "topology",
+)  # fmt: skip
+"""Folders of the core's own tests; those that ask for more are marked `parts`."""
+
+
+@pytest.mark.campaign("environments")
+def test_the_tests_of_the_core_pass_there(python: Path, root: Path) -> None:
+    folders = [f"tests/{name}" for name in CORE]
+    options = ("-q", "-n", "2", "--dist", "loadfile", "-p", "no:cacheprovider")
+    environment = {key: value for key, value in os.environ.items() if not key.startswith(("PYTEST_", "COV_"))}
+    done = subprocess.run(
+        [python, "-m", "pytest", *options, *folders],
+        cwd=root, env=environment, capture_output=True, text=True, timeout=3000,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout[-8000:] + done.stderr
+    passed = re.search(r"(\d+) passed", done.stdout)
+    assert passed is not None
+    assert int(passed[1]) > 2000  # the marker is for exceptions
 
 
 def test_without_a_backend_that_fits_it_says_so(python: Path, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import zipfile
 from importlib import metadata
@@ -9,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from trnbench.installed import normalised, versions
-from trnbench.registry.entry_points import EntryPoint, entry_points
+from trnbench.distribution import normalised, versions
+from trnbench.registry.entry_points import EntryPoint, entry_points, own_packages
 
 GROUPS = ("trnbench", "trnbench.commands", "console_scripts", "pytest11", "hypothesis")
 
@@ -28,6 +29,12 @@ def test_same_as_the_standard_library_finds_here() -> None:
     found = entry_points(GROUPS)
     assert {tuple(each) for each in found} == by_metadata(GROUPS)
     assert len(found) == len(set(found)) > 20
+
+
+def test_the_packages_released_with_it_are_those_of_its_entry_points() -> None:
+    values = {each.value for each in metadata.entry_points(group="trnbench") if each.dist.name == "trnbench"}
+    assert own_packages() == {"trnbench", *(re.split(r"[.:]", value)[0] for value in values)}
+    assert "trnbench_trn2" in own_packages()
 
 
 def test_versions_are_those_of_the_standard_library() -> None:

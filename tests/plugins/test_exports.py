@@ -39,6 +39,7 @@ def test_every_name_of_the_topology_is_there_and_is_what_type_checkers_see() -> 
         assert getattr(module, name) is getattr(import_module(home), attribute), name
 
 
+@pytest.mark.parts
 def test_the_stub_has_every_name_of_the_core_and_of_plugins() -> None:
     seen = checked_imports("trnbench")
     own = {entry.name for entry in api().values() if entry.distribution == "trnbench"}
@@ -54,6 +55,7 @@ def test_the_stub_is_what_its_command_writes(root: Path) -> None:
     assert done.returncode == 0, "run .ci/stubs"
 
 
+@pytest.mark.parts
 def test_a_submodule_of_a_plugin_exists_once_under_both_names() -> None:
     from trnbench.nki import language, record
     from trnbench_emulator import nki

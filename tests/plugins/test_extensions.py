@@ -14,13 +14,13 @@ from plugin_parts import generation, kernel, plugin
 import trnbench
 from trnbench import Check, ExecutorEntry, Expectation, Template, Trace
 from trnbench.errors import NothingSelected, UnknownName, UsageError
-from trnbench.expectation import UNKNOWN, expectations, fidelity_of
+from trnbench.extension import check_drawn
 from trnbench.registry import Registry
 from trnbench.results.nearness import Band, Nearest, Nearness
 from trnbench.run.executor import executor
+from trnbench.run.expectation import UNKNOWN, expectations, fidelity_of
 from trnbench.run.selection import Selection, choose_kernels
 from trnbench.testing.conformance import checks_of
-from trnbench.trace import check_drawn
 
 BAND = Band(low=0.9, high=1.1, votes=3, points=3)
 

@@ -28,6 +28,7 @@ def own(name: str) -> dict[str, Kernel]:
     }
 
 
+@pytest.mark.parts
 @pytest.mark.parametrize("name", GENERATIONS)
 def test_each_names_a_statement_of_a_source_that_its_generation_knows(name: str) -> None:
     kernels, book = own(name), load_registry().book(name)
@@ -43,6 +44,7 @@ def test_sources_lie_in_the_package_of_the_generation(name: str) -> None:
         assert all(ref.startswith(f"trnbench_{name}.nki.") for ref in each.nki_sources), each.name
 
 
+@pytest.mark.parts
 @pytest.mark.parametrize("name", GENERATIONS)
 def test_leaving_a_generation_out_takes_its_kernels_along(name: str) -> None:
     rest = load_registry(block=[name]).kernels
@@ -53,6 +55,7 @@ def test_leaving_a_generation_out_takes_its_kernels_along(name: str) -> None:
     )
 
 
+@pytest.mark.parts
 def test_only_trainium3_multiplies_microscaled_operands() -> None:
     kinds = set(load_registry().kernels["gemm"].implementations)
     assert kinds >= {"nki", "nki-mx", "nki-beta1"}
@@ -60,6 +63,7 @@ def test_only_trainium3_multiplies_microscaled_operands() -> None:
     assert kinds - set(load_registry(block=["trn1"]).kernels["gemm"].implementations) == {"nki-beta1"}
 
 
+@pytest.mark.parts
 @pytest.mark.parametrize(
     ("name", "instance", "count", "each", "hosts"),
     [
@@ -83,6 +87,7 @@ def test_groups_are_one_level_of_the_links(
         assert len({topology.nodes[rank].coord[0] for rank in group}) == (4 if name.endswith("across") else 1)
 
 
+@pytest.mark.parts
 @pytest.mark.parametrize(
     ("name", "instance", "figure"),
     [
@@ -155,6 +160,7 @@ def test_a_source_that_no_facts_describe_is_found(tmp_path: Path) -> None:
     assert finding.problem == "tests what source 'no-guide' says, which no fact file describes"
 
 
+@pytest.mark.parts
 def test_a_case_keeps_the_question_and_the_statement() -> None:
     run = trnbench.bench(["tensor_rows"], instances=["trn2-16.48xlarge"], scopes=["core"])
     single, double = run.measurements
@@ -186,7 +192,7 @@ COMMANDS = [line for block in BLOCKS if block.startswith("trnbench ") for line i
 def test_the_guide_shows_what_is_there() -> None:
     files = [
         re.sub(r"^ +", "", (ROOT / "plugins" / name).read_text(encoding="utf-8"), flags=re.M)
-        for name in ("trnbench_trn2/plugin.py", "trnbench_trn2/kernels/rows.py", "trnbench_trn2/nki/rows.py")
+        for name in ("trnbench_trn2/plugin.py", "trnbench_trn2/kernels.py", "trnbench_trn2/nki/rows.py")
     ]
     shown = [each for each in BLOCKS if not each.startswith("trnbench ")]
     assert len(shown) == 4
@@ -198,6 +204,7 @@ def test_the_guide_names_four_commands() -> None:
     assert len(COMMANDS) == 4
 
 
+@pytest.mark.parts
 @pytest.mark.parametrize("line", COMMANDS)
 def test_the_guides_commands_run(line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

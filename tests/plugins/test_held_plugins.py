@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import trnbench
-from trnbench.isolation import held
+from trnbench.isolation import surroundings
 from trnbench.registry import Registry, load_registry
 from trnbench.registry.entry_points import NO_EXTERNAL
 
@@ -135,6 +135,7 @@ def test_an_end_of_the_process_is_an_error(call: str, place: str, when: str, ins
     ]
 
 
+@pytest.mark.parts
 def test_our_own_leave_a_process_as_it_is() -> None:
     script = (
         "from trnbench.isolation.surroundings import Surroundings\n"
@@ -167,7 +168,7 @@ def test_a_process_that_a_plugin_forks_may_end() -> None:
 def test_a_plugin_that_hangs_is_named(
     place: str, when: str, install: Install, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(held, "LIMIT_S", 0.2)
+    monkeypatch.setattr(surroundings, "LIMIT_S", 0.2)
     kept, told = asked(install, **{place: "import time; time.sleep(3600)"})
     assert kept == []
     assert told == [

@@ -72,6 +72,7 @@ def test_new_project_installs_and_passes_its_own_tests(
     assert (row["state"], row["version"]) == ("ok", "0.1.0")
 
 
+@pytest.mark.parts
 def test_project_is_checked_without_being_installed(tmp_path: Path, trnbench: Trnbench) -> None:
     write_project("acme-trn8", tmp_path / "acme-trn8")
     checked = trnbench("plugin", "check", "./acme-trn8", "--only", "facts", "--only", "topologies")

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.parts
+
 Install = Callable[..., Path]
 Trnbench = Callable[..., "subprocess.CompletedProcess[str]"]
 

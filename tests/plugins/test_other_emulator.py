@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.parts
+
 SOURCE = Path(__file__).parents[1] / "third_party" / "roofline_emulator.py"
 GEMM = (
     "gemm",

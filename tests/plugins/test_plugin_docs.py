@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from trnbench import hookspecs
 from trnbench.errors import DEBUG
-from trnbench.hookspecs import COMMAND_GROUP, GROUP
+from trnbench.registry import hookspecs
 from trnbench.registry.entry_points import NO_EXTERNAL
+from trnbench.registry.hookspecs import COMMAND_GROUP, GROUP
 from trnbench.registry.loader import HOOKS, SLOW_IMPORT_S, TRACE
 from trnbench.testing import CHECKS
 from trnbench.version import CONTRACT_VERSION
@@ -52,6 +52,7 @@ def test_documented_hooks_exist(page: str) -> None:
     assert set(re.findall(r"\bdef (trnbench_[a-z]+)\(", page)) == set(HOOKS)
 
 
+@pytest.mark.parts
 def test_checks_are_documented(page: str) -> None:
     table = page.partition("## Checking")[2].partition("The same as pytest")[0]
     assert re.findall(r"^\| `(\w+)`", table, re.M) == list(CHECKS)

@@ -33,8 +33,8 @@ def test_instances_by_name_alias_and_size() -> None:
     with pytest.raises(UnknownName) as generic:
         registry.instance("g")
     assert (
-        str(generic.value)
-        == "unknown instance 'g'\n  cause: known: many, one\n  try:   trnbench list instances --generation g"
+        str(generic.value) == "unknown instance 'g'\n  cause: g is a generation; its systems are one, many\n"
+        "  try:   trnbench list instances --generation g"
     )
     with pytest.raises(UsageError, match="instance 'one' cannot be given a size"):
         registry.instance("one:2")

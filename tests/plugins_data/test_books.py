@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from trnbench import FactBook, Generation, Provenance
-from trnbench.facts.assembly import Assembly
 from trnbench.facts.check import check
+from trnbench.facts.fact import Assembly
 from trnbench.registry import Registry
 
 BOOKS = pytest.mark.parametrize("name", ["trn1", "trn2", "trn3"])

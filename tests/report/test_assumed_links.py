@@ -11,6 +11,8 @@ from trnbench import Run
 from trnbench_reports.sections import fabric, fabric_links
 from trnbench_reports.sections.fabric_links import Row
 
+pytestmark = pytest.mark.parts
+
 SYSTEMS = ("trn1.32xlarge", "trn2-16.48xlarge", "trn3-gen1-ultraserver")
 
 

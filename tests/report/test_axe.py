@@ -14,7 +14,7 @@ from synthetic_run import make_run, with_verdicts
 
 from trnbench import Run, Section
 from trnbench_reports import page, plugin
-from trnbench_reports.address import figure_of
+from trnbench_reports.view import figure_of
 
 pytestmark = pytest.mark.browser
 

@@ -9,9 +9,9 @@ import pytest
 from synthetic_run import make_run
 
 from trnbench import Run
-from trnbench_reports.address import figure_by_id
 from trnbench_reports.sections import scoreboard
 from trnbench_reports.sections.scoreboard import beside
+from trnbench_reports.view import figure_by_id
 
 replace = msgspec.structs.replace
 

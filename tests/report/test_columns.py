@@ -14,7 +14,7 @@ from unpacked_columns import restored
 
 import trnbench
 from trnbench import Run
-from trnbench_reports import columns, payload
+from trnbench_reports import payload
 
 words = st.text(st.characters(exclude_categories=["Cs"]))
 scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
@@ -29,20 +29,20 @@ def text(value: Any) -> bytes:
 
 @given(st.lists(anything, max_size=4))
 def test_any_values_come_back_byte_for_byte(values: list[Any]) -> None:
-    assert restored(columns.packed(values)) == [text(each) for each in values]
+    assert restored(payload.packed_columns(values)) == [text(each) for each in values]
 
 
 @given(
     st.lists(st.sampled_from([{"a": 1}, {"a": [2]}, {"a": 1.0}, "x", [1], [1.0], None, [None]]), max_size=40)
 )
 def test_what_repeats_stands_once_and_comes_back(values: list[Any]) -> None:
-    assert restored(columns.packed(values)) == [text(each) for each in values]
+    assert restored(payload.packed_columns(values)) == [text(each) for each in values]
 
 
 def test_many_values_of_which_a_few_are_equal_come_back() -> None:
     """More than are looked at to see whether a list of the different ones is worth it."""
     values: list[Any] = [{"a": place % 700, "b": [place % 3]} for place in range(3000)]
-    assert restored(columns.packed(values)) == [text(each) for each in values]
+    assert restored(payload.packed_columns(values)) == [text(each) for each in values]
 
 
 @pytest.mark.parametrize(
@@ -51,12 +51,12 @@ def test_many_values_of_which_a_few_are_equal_come_back() -> None:
 )
 def test_what_json_cannot_hold_is_refused(value: Any, error: type[Exception]) -> None:
     with pytest.raises(error):
-        columns.packed([value, value])
+        payload.packed_columns([value, value])
 
 
 def test_a_run_comes_back_and_is_smaller(run: Run) -> None:
     whole = trnbench.dumps(run)
-    packed = columns.packed([run])
+    packed = payload.packed_columns([run])
     assert restored(packed) == [whole]
     assert len(gzip.compress(packed)) < 0.7 * len(gzip.compress(whole))
 

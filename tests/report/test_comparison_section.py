@@ -14,8 +14,8 @@ import trnbench
 from trnbench import Grade, Run
 from trnbench.cli.main import cli
 from trnbench_reports import numbers, view
-from trnbench_reports.address import figure_by_id
 from trnbench_reports.sections import comparison, headline, scoreboard
+from trnbench_reports.view import figure_by_id
 
 replace = msgspec.structs.replace
 
@@ -104,8 +104,11 @@ def test_compare_writes_the_page_of_two_runs(pair: tuple[Run, Run], tmp_path: Pa
     assert '<section class="depth2" id="comparison"' in page.read_text(encoding="utf-8")
 
 
-def test_a_narrowed_comparison_has_no_page(tmp_path: Path) -> None:
-    done = CliRunner().invoke(cli, ["compare", "-k", "gemm", "--html", str(tmp_path / "page.html")])
+@pytest.mark.parametrize(
+    "words", [("-k", "gemm"), ("--a", "gemm"), ("--b", "gemm"), ("--across",), ("--threshold", "3%")]
+)
+def test_a_narrowed_comparison_has_no_page(words: tuple[str, ...], tmp_path: Path) -> None:
+    done = CliRunner().invoke(cli, ["compare", *words, "--html", str(tmp_path / "page.html")])
     assert done.exit_code == 2
     assert done.stderr == (
         "error: --html writes the page of two whole runs\n"

@@ -14,10 +14,10 @@ from page_visit import Visit
 import trnbench
 from trnbench import Measurement, Run, Section
 from trnbench_reports import losses, numbers, page, plugin, view
-from trnbench_reports.address import figure_of
 from trnbench_reports.template import asset
+from trnbench_reports.view import figure_of
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.parts, pytest.mark.browser]
 
 BUILT_IN = tuple(each for each in plugin.trnbench_reports() if isinstance(each, Section))
 LIBRARY = "".join(map(asset, ("numbers.js", "columns.js", "data.js", "words.js")))

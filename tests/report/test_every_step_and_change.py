@@ -19,7 +19,7 @@ from synthetic_run import make_run
 
 import trnbench
 from trnbench.cli.main import cli
-from trnbench_reports.sections import comparison, since, workloads
+from trnbench_reports.sections import comparison, workloads
 
 replace = msgspec.structs.replace
 Raw = dict[str, Any]
@@ -62,6 +62,7 @@ def steps(tmp_path_factory: pytest.TempPathFactory) -> tuple[Raw, trnbench.Run]:
     return printed, trnbench.loads(exported.stdout_bytes)
 
 
+@pytest.mark.parts
 def test_every_figure_of_a_step(steps: tuple[Raw, trnbench.Run]) -> None:
     printed, run = steps
     cases = {each["case"]["instance"]: each for each in raw_of(run)["measurements"]}
@@ -145,12 +146,12 @@ def test_every_figure_of_a_comparison(pair: tuple[trnbench.Run, trnbench.Run], t
 
 def test_every_figure_of_what_changed_since(pair: tuple[trnbench.Run, trnbench.Run]) -> None:
     wanted = changes(pair)
-    text = text_of(str(since.render(*pair, 1)))
+    text = text_of(str(comparison.since(*pair, 1)))
     lines = [line for line in text.splitlines() if " before, " in line]
-    assert len(lines) == since.SHOWN
+    assert len(lines) == comparison.LARGEST
     for line, (id, (before, after)) in zip(lines, wanted.items(), strict=False):
         assert line.startswith(f"{id}: +{100 * (after / before - 1):.1f}")
         assert seconds(line.partition(":")[2].partition("(exact)")[2]) == pytest.approx(
             [before, after], rel=ROUNDED
         )
-    assert f"{len(wanted) - since.SHOWN} smaller changes" in text
+    assert f"{len(wanted) - comparison.LARGEST} smaller changes" in text

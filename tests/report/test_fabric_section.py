@@ -14,6 +14,8 @@ from trnbench.results.fidelity import Use
 from trnbench_reports.charts import links
 from trnbench_reports.sections import fabric, fabric_links, fabric_model
 
+pytestmark = pytest.mark.parts
+
 replace = msgspec.structs.replace
 SYSTEMS = ("trn2-16.48xlarge", "u-trn2x64", "trn1-ultracluster:4")
 

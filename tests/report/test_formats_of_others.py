@@ -163,6 +163,7 @@ def test_junit_tells_a_ci_server_what_failed_and_what_was_left_out() -> None:
     assert top[0].findall("testcase/failure")[-1].attrib["message"] == "x\ufffd\ufffd]]>&<b>'\"\n"
 
 
+@pytest.mark.parts
 def test_the_table_of_nccl_tests(collectives: Run) -> None:
     """By the columns that its parsers look for: NVIDIA/nccl-tests, src/common.cu and verifiable output."""
     run = collectives

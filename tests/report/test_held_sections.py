@@ -13,7 +13,7 @@ from stored_run import make_run
 
 import trnbench
 from trnbench import Run, Section
-from trnbench.isolation import held
+from trnbench.isolation import surroundings
 from trnbench_reports.page import render
 
 
@@ -55,7 +55,7 @@ def page(*sections: Section, run: Run) -> str:
 def test_whatever_a_section_does_it_is_a_box_with_its_name(
     kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(held, "LIMIT_S", 0.3 if kind == "hang" else 60.0)
+    monkeypatch.setattr(surroundings, "LIMIT_S", 0.3 if kind == "hang" else 60.0)
     section, told = FAILURES[kind]
     run, folder = make_run(), os.getcwd()
     before = trnbench.dumps(run)

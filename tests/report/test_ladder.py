@@ -9,8 +9,11 @@ import pytest
 
 import trnbench
 from trnbench import Run
-from trnbench_reports import address, ladder
+from trnbench_reports import view
+from trnbench_reports.losses import NAMES, rungs
 from trnbench_reports.sections import losses
+
+pytestmark = pytest.mark.parts
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +27,7 @@ def climbed() -> Run:
 
 
 def test_one_row_for_each_data_type_at_its_largest_size(climbed: Run) -> None:
-    found = ladder.rungs(climbed)
+    found = rungs(climbed)
     assert [(each.kernel, each.first.case.dtype, each.first.case.point["size"]) for each in found] == [
         ("gemm", "bf16", 1024),
         ("gemm", "fp8", 1024),
@@ -40,15 +43,15 @@ def test_the_section_shows_the_shares_and_links_to_the_cases(climbed: Run) -> No
     text = str(losses.render([climbed]))
     assert "What writing it well brings" in text
     table = text[text.index('aria-label="What writing it well brings"') :]
-    assert [table.count(f'">{name}</th>') for name in ladder.NAMES.values()] == [1, 1, 1]
-    for rung in ladder.rungs(climbed):
+    assert [table.count(f'">{name}</th>') for name in NAMES.values()] == [1, 1, 1]
+    for rung in rungs(climbed):
         for case in rung.cases:
             assert case is not None
-            link = address.figure_of(0, case, address.SHARE).replace("&", "&amp;")
+            link = view.figure_of(0, case, view.SHARE).replace("&", "&amp;")
             assert f'<a class="figure" href="#{link}">' in table
 
 
 @pytest.mark.parametrize("missing", ["gemm_naive", "gemm"])
 def test_no_ladder_without_its_steps(climbed: Run, missing: str) -> None:
     kept: Any = tuple(each for each in climbed.measurements if each.case.kernel != missing)
-    assert ladder.rungs(msgspec.structs.replace(climbed, measurements=kept)) == []
+    assert rungs(msgspec.structs.replace(climbed, measurements=kept)) == []

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from synthetic_run import make_run
 
 from trnbench import Evidence, Grade, Measurement, Run, Scope, Status, bench
-from trnbench.results.waterfall import JUDGED
+from trnbench.results.measurement import JUDGED
 from trnbench_reports import losses, numbers, opportunities
 from trnbench_reports.charts import engines, waterfall
 from trnbench_reports.sections import losses as section
@@ -263,6 +263,7 @@ def test_names_of_a_hostile_plugin_stay_text(synthetic_case: Measurement) -> Non
     assert "<script" not in made.drawing
 
 
+@pytest.mark.parts
 def test_a_run_of_one_scope_alone_says_what_holds_it_back() -> None:
     run = bench(["gemm"], instances=["trn2-16.48xlarge"], scopes=["device"], axes=["size=4096", "dtype=bf16"])
     (found,) = opportunities.chosen(run)

@@ -10,14 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trnbench_reports.charts import scale
-from trnbench_reports.charts.plane import Plane, side_by_side
+from trnbench_reports.charts.plane import Plane, even, logarithmic, row_scale, side_by_side
 
 positive = st.floats(min_value=1e-12, max_value=1e18)
 
 
 def plane(**more: int) -> Plane:
-    return Plane(scale.logarithmic("size", 1, 1000), scale.even("share", 10.0), **more)
+    return Plane(logarithmic("size", 1, 1000), even("share", 10.0), **more)
 
 
 def test_values_stand_where_the_axes_say() -> None:
@@ -27,14 +26,14 @@ def test_values_stand_where_the_axes_say() -> None:
 
 
 def test_rows_go_from_top_to_bottom() -> None:
-    made = Plane(scale.even("time", 4.0), scale.names(["first", "second"]), height=48)
+    made = Plane(even("time", 4.0), row_scale(["first", "second"]), height=48)
     assert [made.py(0.5), made.py(1.5)] == pytest.approx([12, 36])
     assert made.svg("l").index("first") < made.svg("l").index("second")
 
 
 @given(low=positive, factor=st.floats(min_value=1.5, max_value=1e9), base=st.sampled_from([2, 10]))
 def test_ticks_of_a_logarithmic_axis_are_powers_inside_it(low: float, factor: float, base: int) -> None:
-    made = scale.logarithmic("x", low, low * factor, base=base, most=8)
+    made = logarithmic("x", low, low * factor, base=base, most=8)
     assert len(made.ticks) <= 9
     if base == 10 and factor < 1000:
         return  # few decades: ticks at 1, 2 and 5
@@ -45,12 +44,12 @@ def test_ticks_of_a_logarithmic_axis_are_powers_inside_it(low: float, factor: fl
 
 
 def test_within_a_decade_there_are_finer_ticks() -> None:
-    assert [value for value, _ in scale.logarithmic("x", 1.5, 60).ticks] == [2, 5, 10, 20, 50]
+    assert [value for value, _ in logarithmic("x", 1.5, 60).ticks] == [2, 5, 10, 20, 50]
 
 
 @given(high=positive)
 def test_even_steps_are_few_and_round(high: float) -> None:
-    made = scale.even("x", high, most=5)
+    made = even("x", high, most=5)
     values = [value for value, _ in made.ticks]
     assert 2 <= len(values) <= 6
     assert values[0] == 0
@@ -83,7 +82,7 @@ def test_what_lies_outside_is_cut_by_an_inner_frame() -> None:
 
 
 def test_labels_never_touch() -> None:
-    narrow = Plane(scale.logarithmic("x", 1, 1e8, "B/s"), scale.even("y", 1.0), width=120)
+    narrow = Plane(logarithmic("x", 1, 1e8, "B/s"), even("y", 1.0), width=120)
     kept = narrow._apart([(narrow.px(value), label) for value, label in narrow.x.ticks])
     for (left, text), (right, _) in pairwise(kept):
         assert right - left >= 6 * len(text)

@@ -16,10 +16,10 @@ from synthetic_run import make_run, with_verdicts
 import trnbench
 from trnbench import Run, Section
 from trnbench_reports import page, plugin
-from trnbench_reports.address import figure_of
-from trnbench_reports.charts import figure, scale
+from trnbench_reports.charts import figure
 from trnbench_reports.charts.figure import Figure
-from trnbench_reports.charts.plane import Plane
+from trnbench_reports.charts.plane import Plane, even
+from trnbench_reports.view import figure_of
 
 pytestmark = pytest.mark.browser
 
@@ -200,7 +200,7 @@ def test_arrows_step_and_enter_explains(visit: Visit) -> None:
 
 def test_points_without_a_row_are_read_out_too(browser: Any, fewer: Run, tmp_path: Path) -> None:
     def lone(runs: Any) -> Any:
-        plane = Plane(scale.even("x", 10.0), scale.even("y", 10.0))
+        plane = Plane(even("x", 10.0), even("y", 10.0))
         plane.mark(5, 5, colour="var(--g0)", says="five of five")
         label = "a point"
         return figure.show(Figure(id="lone", title=label, label=label, drawing=plane.svg(label)))

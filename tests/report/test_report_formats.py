@@ -12,9 +12,8 @@ import pytest
 
 import trnbench
 from trnbench import Band, BestPublished, Format, Grade, Nearest, Nearness, Run, Status
-from trnbench.results.between import interval_of
-from trnbench.results.process_samples import ProcessSamples
-from trnbench.results.stability import Stability
+from trnbench.results.measurement import ProcessSamples, Stability
+from trnbench.results.stability import interval_of
 from trnbench_reports import plugin
 from trnbench_reports.formats import csv as csv_format
 from trnbench_reports.formats import markdown

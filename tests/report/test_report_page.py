@@ -76,6 +76,7 @@ def test_size_of_the_default_run(text: str, run: Run) -> None:
     assert len(text.encode()) <= LIMIT
 
 
+@pytest.mark.parts
 def test_sections_stand_in_order(tags: Tags) -> None:
     names = [values["id"] for tag, values in tags.found if tag == "section"]
     assert names == [
@@ -250,6 +251,7 @@ def test_several_runs_are_told_apart() -> None:
         assert f"<h3>Emulated: run {name}</h3>" in text
 
 
+@pytest.mark.parts
 def test_a_run_with_nothing_in_it() -> None:
     empty = Run(id="empty", created="2026-11-20T00:00:00Z", tool_version="0.1.0")
     text = render(empty)
@@ -257,6 +259,7 @@ def test_a_run_with_nothing_in_it() -> None:
     assert page.render([], BUILT_IN).startswith(b"<!DOCTYPE html>")
 
 
+@pytest.mark.parts
 def test_the_page_has_the_sections_of_the_registry_that_writes_it(small: Run) -> None:
     registry = trnbench.load_registry(block=("trn1",))
     html = find_format(registry, "html")
@@ -277,6 +280,7 @@ def bad(hostile: Run) -> str:
 
 
 class TestHostile:
+    @pytest.mark.parts
     def test_no_tag_and_no_attribute_comes_from_data(self, bad: str) -> None:
         tags = Tags(bad)
         scripts = [values for tag, values, _ in tags.inline if tag == "script"]

@@ -11,7 +11,9 @@ import pytest
 
 import trnbench
 from trnbench import Run, Section
-from trnbench_reports import address, page, plugin
+from trnbench_reports import page, plugin, view
+
+pytestmark = pytest.mark.parts
 
 BUILT_IN = tuple(each for each in plugin.trnbench_reports() if isinstance(each, Section))
 
@@ -36,13 +38,13 @@ def test_a_line_for_every_generation_and_fabric(real: Run) -> None:
     assert sorted(line.systems[0] for line, _ in said if line.question == "all-reduce") == sorted(linked)
     assert {line.generation for line, _ in said if line.question == "product"} == {"trn1", "trn2", "trn3"}
     for line, words in said:
-        link = address.figure_by_id(0, line.sweep.case, address.SHARE).replace("&", "&amp;")
+        link = view.figure_by_id(0, line.sweep.case, view.SHARE).replace("&", "&amp;")
         share = words.share.replace(" ", "\u00a0")
         assert f'<a class=figure href="#{link}">{share}</a>' in text
 
 
 def test_three_neuronlink_figures_of_trn3_stand_side_by_side(real: Run) -> None:
-    from trnbench_reports.sections.disagreements import disagreements
+    from trnbench_reports.sections.documents import disagreements
 
     found = dict(disagreements(real))["trn3"]
     link = next(each for each in found if each.id == "C20")
@@ -56,7 +58,7 @@ def test_three_neuronlink_figures_of_trn3_stand_side_by_side(real: Run) -> None:
 
 
 def test_every_dispute_of_the_facts_is_listed(real: Run) -> None:
-    from trnbench_reports.sections.disagreements import disagreements
+    from trnbench_reports.sections.documents import disagreements
 
     listed = {each.id for _, found in disagreements(real) for each in found}
     named = {dispute.id for book in real.books.values() for dispute in book.disputes}

@@ -10,8 +10,8 @@ from synthetic_run import make_run
 
 import trnbench
 from trnbench import Grade, Measurement, PeakPolicy, Run, Scope, Status
-from trnbench_reports import address, board, numbers, view
-from trnbench_reports.charts import promised, roofs, spots
+from trnbench_reports import board, numbers, view
+from trnbench_reports.charts import promise, roofline_frame
 from trnbench_reports.sections import (
     documents,
     fabric,
@@ -21,7 +21,7 @@ from trnbench_reports.sections import (
     rooflines,
     scoreboard,
 )
-from trnbench_reports.sections.disagreements import assemblies, disagreements
+from trnbench_reports.sections.documents import assemblies, disagreements
 
 replace = msgspec.structs.replace
 
@@ -63,7 +63,7 @@ class TestHeadline:
         for line in lines:
             assert line.of is not None
             share = numbers.percent(line.of.fraction)
-            link = address.figure_by_id(0, line.sweep.case, address.SHARE).replace("&", "&amp;")
+            link = view.figure_by_id(0, line.sweep.case, view.SHARE).replace("&", "&amp;")
             assert f'<a class="figure" href="#{link}">{share}</a>' in text
             assert numbers.show(line.sweep.worst, line.sweep.unit) in text
 
@@ -76,9 +76,9 @@ class TestHeadline:
         )
         assert line.of is not None
         line = replace(line, expected=(line.sweep.best * 0.8, line.sweep.best * 1.1), muted=False)
-        drawn = str(promised.draw(line))
+        drawn = str(promise.draw(line))
         (label,) = re.findall('aria-label="([^"]*)"', drawn)
-        for mark in promised.ticks(line):
+        for mark in promise.ticks(line):
             assert mark.says in label
         assert "expect " in label
         assert "model: " in label
@@ -90,7 +90,7 @@ class TestHeadline:
         line = next(row.line for card in trnbench.headline(small).cards for row in card.rows if row.line)
         assert line.of is not None
         far = replace(line.of, value=line.of.value * 4, source="old", superseded_by="new")
-        drawn = promised.ticks(replace(line, others=(far,)))
+        drawn = promise.ticks(replace(line, others=(far,)))
         assert "other" not in {each.kind for each in drawn}
 
     def test_nothing_without_a_band_is_bold(self, small: Run) -> None:
@@ -242,7 +242,7 @@ class TestRooflines:
             for each in small.measurements
             if each.case.instance == "trn1.32xlarge" and each.case.scope is Scope.INSTANCE
         ]
-        names = {name: roof for roof in roofs.roofs(found) for name in roof.names}
+        names = {name: roof for roof in roofline_frame.roofs(found) for name in roof.names}
         assert set(names) == {"bf16", "fp8", "fp32", "int8"}
         assert names["bf16"] is names["fp8"]
         assert names["bf16"].main
@@ -254,7 +254,7 @@ class TestRooflines:
             for each in small.measurements
             if each.id == "trn1.2xlarge::gemm[dtype=bf16,m=4096,n=4096,k=4096]@core"
         ]
-        (spot,) = spots.spots(0, [case])
+        (spot,) = roofline_frame.spots(0, [case])
         assert spot.intensity == pytest.approx(2 * 4096**3 / (3 * 4096**2 * 2))
         assert case.time_s is not None
         assert spot.rate == pytest.approx(2 * 4096**3 / case.time_s)
@@ -277,7 +277,7 @@ class TestGenerations:
         assert "One device" in whole
         assert "one device of trn1.32xlarge trn2 one device of trn2-16.48xlarge" in whole
         assert re.search(r"3\.0× of trn1, 3\.0× promised", whole)
-        links = {m.id: f"#{address.figure_of(0, m)}".replace("&", "&amp;") for m in small.measurements}
+        links = {m.id: f"#{view.figure_of(0, m)}".replace("&", "&amp;") for m in small.measurements}
         shown = [each for each in small.measurements if links[each.id] in text]
         assert shown
         assert {each.case.scope for each in shown} == {Scope.DEVICE, Scope.CORE}

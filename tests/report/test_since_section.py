@@ -7,14 +7,16 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from click.testing import CliRunner
 from hostile_run import HOSTILE
 from synthetic_run import make_run
 
 import trnbench
 from trnbench import Run, Section, Status
-from trnbench.cli.before import run_before
+from trnbench.cli.main import cli
+from trnbench.cli.report import run_before
 from trnbench_reports import numbers, page, plugin
-from trnbench_reports.sections import since
+from trnbench_reports.sections import comparison
 
 replace = msgspec.structs.replace
 BUILT_IN = tuple(each for each in plugin.trnbench_reports() if isinstance(each, Section))
@@ -46,7 +48,7 @@ def first() -> Run:
 
 def test_the_three_largest_changes_lead_and_the_rest_is_counted(first: Run) -> None:
     after = slower(first, 5, 1.5)
-    text = plain(since.render(first, after, 0))
+    text = plain(comparison.since(first, after, 0))
     assert re.findall(r"\+(\d+)\.0 % \(exact\), slower", text) == ["90", "80", "70"]
     assert "Against run run-one of 2026-11-20 20:15 UTC: 2 smaller changes" in text
     assert "exactly the same" in text
@@ -54,7 +56,7 @@ def test_the_three_largest_changes_lead_and_the_rest_is_counted(first: Run) -> N
 
 
 def test_nothing_changed_is_said(first: Run) -> None:
-    text = plain(since.render(first, replace(first, id="run-two"), 0))
+    text = plain(comparison.since(first, replace(first, id="run-two"), 0))
     assert "no change shown" in text
     assert "<ul" not in text
 
@@ -64,7 +66,7 @@ def test_runs_with_nothing_in_common_say_nothing(first: Run) -> None:
         replace(each, case=replace(each.case, kernel=f"other_{each.case.kernel}"))
         for each in first.measurements
     )
-    assert since.render(first, replace(first, id="x", measurements=other), 0) == ""
+    assert comparison.since(first, replace(first, id="x", measurements=other), 0) == ""
 
 
 def test_it_stands_on_the_first_screen_of_the_page(first: Run) -> None:
@@ -92,6 +94,17 @@ def test_the_run_before_is_the_newest_older_one_of_its_kind(first: Run, tmp_path
     assert run_before(tmp_path / "none.db", after) is None
 
 
+def test_the_report_of_one_stored_run_has_it(
+    first: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TRNBENCH_STORE", str(tmp_path / "r.db"))
+    with trnbench.open_store(tmp_path / "r.db") as store:
+        store.save(first, slower(first, 1, 2.0))
+    one = CliRunner().invoke(cli, ["report", "run-two", "-o", "-"])
+    two = CliRunner().invoke(cli, ["report", "run-one", "run-two", "-o", "-"])
+    assert ['id="since"' in done.stdout for done in (one, two)] == [True, False]
+
+
 @pytest.mark.parametrize("bad", HOSTILE[:4])
 def test_hostile_names_stay_words(first: Run, bad: str) -> None:
     cases = tuple(
@@ -99,6 +112,6 @@ def test_hostile_names_stay_words(first: Run, bad: str) -> None:
         for each in first.measurements
     )
     before = replace(first, id=bad, measurements=cases)
-    text = str(since.render(before, slower(before, 3, 2.0), 0))
+    text = str(comparison.since(before, slower(before, 3, 2.0), 0))
     assert "<script" not in text
     assert not re.search(r"<[^>]*\son\w+=", text)

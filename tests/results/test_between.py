@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from trnbench.results.between import interval_of, stability_of, time_of
-from trnbench.results.process_samples import Conditions, ProcessSamples
+from trnbench.results.measurement import Conditions, ProcessSamples
+from trnbench.results.stability import interval_of, stability_of, time_of
 
 QUIET = {
     "wall_s": 1.0,

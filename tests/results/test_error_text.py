@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trnbench.results.error_text import factor_text, signed_text, size_text
+from trnbench.results.expectation import factor_text, signed_text, size_text
 
 
 @pytest.mark.parametrize(

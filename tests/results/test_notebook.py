@@ -13,8 +13,7 @@ from stored_run import make_run
 
 import trnbench
 from trnbench import Run
-from trnbench.brief import LONGEST, brief, counted, listed
-from trnbench.errors import UsageError
+from trnbench.errors import QUOTED_LENGTH, UsageError, brief, counted, listed
 from trnbench.results import notebook
 from trnbench.results.statistics import Interval
 from trnbench.run.plan import plan
@@ -66,6 +65,7 @@ def test_records_are_told_in_one_line(run: Run) -> None:
     assert repr(next(iter(run.topologies.values()))).startswith("<Topology tiny.2: ")
 
 
+@pytest.mark.parts
 def test_of_a_whole_run_none_is_long(headline_run: Run) -> None:
     records = (
         headline_run,
@@ -75,13 +75,13 @@ def test_of_a_whole_run_none_is_long(headline_run: Run) -> None:
         *headline_run.topologies.values(),
         *headline_run.systems.values(),
     )
-    assert max(len(repr(each)) for each in records) <= LONGEST + 20
+    assert max(len(repr(each)) for each in records) <= QUOTED_LENGTH + 20
     assert "7 systems" in repr(headline_run)
 
 
 def test_a_line_hides_nothing_and_ends(run: Run) -> None:
     assert brief(run, NASTY) == '<Run <script>alert("x")</script>\\x1b[2J\\u202e&amp;\\x00>'
-    assert len(brief(run, "x" * 9999)) < LONGEST + 20
+    assert len(brief(run, "x" * 9999)) < QUOTED_LENGTH + 20
     assert (counted(1, "case"), counted(1904, "case")) == ("1 case", "1,904 cases")
     assert (listed("abc", "letter"), listed("abcd", "letter")) == ("a, b, c", "4 letters")
 
@@ -100,6 +100,7 @@ def test_a_notebook_sees_cases_with_bars_and_evidence(run: Run) -> None:
     assert all(0 <= float(each) <= 100 for each in widths)
 
 
+@pytest.mark.parts
 def test_bands_are_drawn_where_there_are_some(headline_run: Run) -> None:
     shown = headline_run._repr_html_()
     assert "rgba(240,150,30" in shown

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from trnbench.results.fidelity import Comparison, Fidelity, Use
-from trnbench.results.old_fidelity import NOTE, old_fidelity
+from trnbench.results.schema import NOTE, old_fidelity
 
 POINT = {
     "id": "a",

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trnbench.results.steps import LEAST, levels, steps
+from trnbench.results.history import LEAST, levels, steps
 
 
 def best_cuts(values: Sequence[float], penalty: float, least: int) -> float:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trnbench.results.student import critical, two_sided
+from trnbench.results.statistics import critical, two_sided
 
 # Two-sided quantiles as every statistics table prints them.
 TABLE = [

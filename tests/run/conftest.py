@@ -6,7 +6,7 @@ import pytest
 from lab_plugin import COSTS, FACTS, system
 
 import trnbench
-from trnbench.facts.scope import Scope
+from trnbench.facts.fact import Scope
 from trnbench.generation import Generation
 from trnbench.registry import Registry, load_registry
 from trnbench.run.plan import plan

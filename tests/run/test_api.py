@@ -42,6 +42,15 @@ def test_bench_takes_what_the_command_takes(tmp_path: Path) -> None:
         assert [each.id for each in store.list()] == [run.id, again.id]
 
 
+def test_one_word_is_a_list_of_one_and_axes_may_be_a_mapping() -> None:
+    registry = tiny.registry()
+    several = trnbench.bench(["a*"], axes=["mode=half,low"], scopes=["core"], registry=registry)
+    plain = trnbench.bench("a*", axes={"mode": ["half", "low"]}, scopes="core", registry=registry)
+    assert [each.case.id for each in plain.measurements] == [each.case.id for each in several.measurements]
+    (alone,) = trnbench.bench("a*", axes={"mode": "half"}, registry=registry).measurements
+    assert "half" in alone.case.id
+
+
 def test_render_writes_what_the_format_makes(tmp_path: Path) -> None:
     registry = tiny.registry("half")
     run = trnbench.bench(registry=registry)

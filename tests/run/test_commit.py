@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from trnbench.run.commit import describe_commit
+from trnbench.run.environment import describe_commit
 
 GIT = ("git", "-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "init.defaultBranch=main")
 

@@ -17,7 +17,7 @@ from trnbench import Measurement, Reason, Run, Status
 from trnbench.errors import PluginError
 from trnbench.run.execute import execute
 from trnbench.run.plan import plan
-from trnbench.run.returned import detected
+from trnbench.run.reply import detected
 from trnbench.run.settings import RunSettings
 from trnbench.store.store import Store
 

@@ -294,3 +294,14 @@ def test_same_seed_same_data_whatever_ran_before() -> None:
 
     assert drawn("half", "low", seed=1)["low"] == drawn("low", seed=1)["low"]
     assert drawn("low", seed=1) != drawn("low", seed=2)
+
+
+def test_a_backend_that_cannot_describe_its_stack_costs_no_case() -> None:
+    class Mute(tiny.Actor):
+        def environment(self) -> dict[str, Any]:
+            raise OSError("no driver")
+
+    registry = tiny.registry("half", backend=Mute())
+    run = execute(plan(registry), registry.backends["emulated"], registry)
+    assert run.notes == ("backend emulated could not describe its stack: OSError: no driver",)
+    assert [each.status for each in run.measurements] == [Status.OK]

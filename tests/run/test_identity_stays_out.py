@@ -204,6 +204,6 @@ def test_of_a_fact_file_as_little_is_kept_as_resume_takes(
     monkeypatch.setattr(os, "getcwd", lambda: "/home/marlowe/work")
     identity.forget()
     try:
-        assert execute._kept(path) == kept_as
+        assert execute._fact_file(path) == kept_as
     finally:
         identity.forget()

@@ -15,16 +15,18 @@ import pytest
 from click.testing import CliRunner, Result
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from parts import part
 
 import trnbench
 from trnbench import Grade, ImportedRun, Run, Status, TrnbenchError, UsageError
 from trnbench.cli.main import cli
-from trnbench.store.checking import check
+from trnbench.store.repair import check
 from trnbench.store.store import Store
-from trnbench_neuron import nccom_file
 from trnbench_reports.formats import nccl_tests as nccl_format
 from trnbench_reports.formats import pytest_benchmark as pytest_format
 from trnbench_reports.importers import nccl_tests, pytest_benchmark
+
+nccom_file = part("trnbench_neuron.nccom")
 
 RECORDED = Path(__file__).parents[1] / "neuron" / "recorded"
 TRN1 = ("-i", "trn1.32xlarge")

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import pytest
+from parts import part
 
 from trnbench.errors import UsageError
-from trnbench.facts.peak import PeakPolicy
-from trnbench.facts.scope import Scope
-from trnbench.kernels.case import Case
+from trnbench.facts.fact import PeakPolicy, Scope
+from trnbench.kernels.kernel import Case
 from trnbench.registry import Registry, load_registry
 from trnbench.run.judge import Judge
 from trnbench.run.plan import Plan, plan
 from trnbench.run.selection import Selection
-from trnbench_emulator.backend import EmulatedBackend
-from trnbench_emulator.kernel_run.shares import extent_of
+
+EmulatedBackend = part("trnbench_emulator.backend").EmulatedBackend
+extent_of = part("trnbench_emulator.kernel_run.shares").extent_of
 
 TRN1, TRN2, TRN3 = "trn1.32xlarge", "trn2-16.48xlarge", "trn3-gen2-ultraserver"
 WHY = "logical cores of two physical ones start with Trainium2"

@@ -7,11 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trnbench.errors import UnknownName, UsageError
-from trnbench.facts.scope import Scope
-from trnbench.kernels.axis import Axis
-from trnbench.kernels.kernel import Kernel, PrimaryMetric
+from trnbench.facts.fact import Scope
+from trnbench.kernels.kernel import Axis, Kernel, PrimaryMetric
 from trnbench.kernels.work import Work
-from trnbench.run.exclude import parse_exclusion
+from trnbench.run.axes import parse_exclusion
 from trnbench.run.points import Points
 from trnbench.run.selection import Selection
 

@@ -9,15 +9,15 @@ import pytest
 from lab_plugin import cases, skips
 
 import trnbench
-from trnbench.facts.scope import Scope
-from trnbench.kernels.axis import Axis
-from trnbench.kernels.kernel import Kernel, PrimaryMetric
+from trnbench.facts.fact import Scope
+from trnbench.kernels.kernel import Axis, Kernel, PrimaryMetric
 from trnbench.kernels.work import Work
 from trnbench.registry import Registry, load_registry
 from trnbench.run.plan import plan
 from trnbench.run.selection import Selection
 
 
+@pytest.mark.parts
 def test_a_default_run_is_as_large_as_a_reader_can_learn_from(default):
     assert 1200 <= len(default.cases) <= 2400
     assert len(default.systems) == 7
@@ -58,6 +58,7 @@ def test_integers_and_sparsity_are_skipped_wherever_a_system_says_so(default):
             assert case.skip
 
 
+@pytest.mark.parts
 def test_one_device_has_no_links(default):
     one = [
         case for case in default.cases if case.key.instance == "trn1.2xlarge" and case.kernel.spread.linked
@@ -65,6 +66,7 @@ def test_one_device_has_no_links(default):
     assert {case.skip for case in one} == {"needs 2 devices, trn1.2xlarge has 1"}
 
 
+@pytest.mark.parts
 def test_the_whole_system_is_called_by_its_own_scope(lab):
     found = {
         case.key.instance: case for case in cases(lab, kernels="hbm_read", scopes="system", axes="size=1K")
@@ -81,6 +83,7 @@ def test_the_whole_system_is_called_by_its_own_scope(lab):
     assert found["field"].id == "field::hbm_read[size=1024]@cluster"
 
 
+@pytest.mark.parts
 def test_scopes_are_those_asked_for(lab):
     assert {case.key.scope for case in cases(lab, kernels="gemm_skinny")} == {Scope.CORE}
     assert {case.key.scope for case in cases(lab, kernels="gemm_skinny", scopes="device")} == {Scope.DEVICE}
@@ -90,6 +93,7 @@ def test_scopes_are_those_asked_for(lab):
     assert (one.extent.cores, one.extent.devices) == (2, 1)
 
 
+@pytest.mark.parts
 def test_a_system_made_of_a_planned_one_repeats_no_core_case(lab):
     scopes = Counter((case.key.instance, case.key.scope) for case in cases(lab, kernels="gemm"))
     assert ("box", Scope.CORE) in scopes
@@ -105,6 +109,7 @@ def test_a_system_made_of_a_planned_one_repeats_no_core_case(lab):
     }
 
 
+@pytest.mark.parts
 def test_ranks_are_devices_and_a_pair_is_two(lab):
     whole = cases(lab, kernels="all_reduce", instances="rack", axes="size=1M")[0].extent
     assert (whole.ranks, whole.devices, whole.hosts, whole.cores) == (8, 8, 2, 16)
@@ -113,6 +118,7 @@ def test_ranks_are_devices_and_a_pair_is_two(lab):
     assert (far.extent.ranks, far.extent.hosts) == (2, 2)
 
 
+@pytest.mark.parts
 def test_what_a_generation_lacks_is_said_in_its_words(lab):
     assert skips(
         lab, kernels="gemm", instances="box", scopes="core", axes=("size=128", "dtype=mxfp8,bf16")
@@ -125,6 +131,7 @@ def test_what_a_generation_lacks_is_said_in_its_words(lab):
     }
 
 
+@pytest.mark.parts
 def test_links_need_a_second_device_and_host(lab):
     assert set(skips(lab, kernels="all_reduce", instances="single").values()) == {
         "needs 2 devices, single has 1"
@@ -135,6 +142,7 @@ def test_links_need_a_second_device_and_host(lab):
     }
 
 
+@pytest.mark.parts
 @pytest.mark.parametrize(
     ("kernel", "axis", "scope", "why"),
     [
@@ -164,6 +172,7 @@ def test_memory_is_counted(lab, kernel, axis, scope, why):
     assert set(found.values()) == {why}
 
 
+@pytest.mark.parts
 def test_memory_of_a_host_is_its_own_in_larger_systems(lab):
     for name in ("rack", "field"):
         assert set(skips(lab, kernels="host_to_device", instances=name, axes="size=2G").values()) == {""}
@@ -172,6 +181,7 @@ def test_memory_of_a_host_is_its_own_in_larger_systems(lab):
         )
 
 
+@pytest.mark.parts
 def test_a_kernel_that_breaks_while_planned_costs_its_own_cases(lab):
     def broken(point, extent):
         raise ZeroDivisionError("oops")

@@ -10,6 +10,8 @@ from trnbench.registry import Registry, load_registry
 from trnbench.run.plan import Plan, plan
 from trnbench.run.selection import Selection
 
+pytestmark = pytest.mark.parts
+
 NAMES = ["gemm", "hbm_read", "softmax", "all_reduce"]
 
 

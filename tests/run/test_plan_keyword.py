@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trnbench.errors import UsageError
-from trnbench.run.keyword import names_of, parse_keyword, strangers
+from trnbench.run.selection import names_of, parse_keyword, strangers
 
 CASE = frozenset({*names_of("gemm_skinny"), "bf16", "mxfp8", "tensor", *names_of("trn2-16.48xlarge"), "core"})
 

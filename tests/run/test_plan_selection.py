@@ -6,13 +6,15 @@ from pathlib import Path
 
 import pytest
 from lab_plugin import cases, refusal
+from parts import part
 
 from trnbench.errors import NothingSelected, UnknownName, UsageError
-from trnbench.facts.scope import Scope
+from trnbench.facts.fact import Scope
 from trnbench.registry import Registry
 from trnbench.run.plan import plan
 from trnbench.run.selection import Selection
-from trnbench_kernels import plugin as core_kernels
+
+core_kernels = part("trnbench_kernels.plugin")
 
 MESSAGES = [
     (

@@ -173,6 +173,7 @@ def test_processes_where_nothing_is_said(
     assert usual_jobs(cases) == jobs
 
 
+@pytest.mark.parts
 def test_a_used_emulator_is_sent_without_what_it_worked_out() -> None:
     registry = load_registry()
     backend = registry.backends["emulated"]

@@ -17,9 +17,9 @@ import pytest
 
 from trnbench.errors import UsageError
 from trnbench.results.measurement import Measurement, Reason, Status
+from trnbench.run.ranks.executor import spread, together
 from trnbench.run.ranks.place import first_host, place_of
 from trnbench.run.ranks.rank import find_rank
-from trnbench.run.ranks.together import spread, together
 from trnbench.store.store import Store
 
 PROGRAM = machine.__file__
@@ -187,6 +187,7 @@ def test_ranks_with_other_cases_are_refused(tmp_path: Path) -> None:
     assert told[1].startswith("error: rank 1: the run has ended: rank 1 differs from rank 0 in its cases\n")
 
 
+@pytest.mark.parts
 def test_emulated_cases_are_rank_0_s_alone(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "trnbench", "run", "-i", "trn1.2xlarge", "gemm"],

@@ -14,17 +14,18 @@ from typing import Any
 import measured_machine as machine
 import pytest
 import tiny_machine as tiny
+from parts import part
 
 from trnbench import Reason, Run, Status
 from trnbench.errors import UsageError
 from trnbench.registry import load_registry
 from trnbench.run.api import choose_backend
-from trnbench.run.cut import RunCutShort
 from trnbench.run.execute import execute
-from trnbench.run.executor import Executor, executor
+from trnbench.run.executor import Executor, RunCutShort, executor
 from trnbench.run.plan import plan
 from trnbench.run.settings import RunSettings
-from trnbench_ray import pool as pools
+
+pools = part("trnbench_ray.pool")
 
 AT_START = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)}
 """What these tests were started with: a background job ignores interrupts."""
@@ -223,6 +224,6 @@ def test_the_command_measures_there_and_leaves_nothing_behind(tmp_path: Path) ->
     told = json.loads(done.stdout)
     assert (told["cases"], told["evidence"]) == (1, "measured"), done.stderr
     assert list(home.iterdir()) == []
-    assert set(Path("/tmp").glob("tb-*")) == before
+    assert set(Path("/tmp").glob("tb-*")) <= before  # others may have ended
     left = {each.name for each in tmp_path.iterdir()}
     assert left - {"runs.db-wal", "runs.db-shm", "runs.db.cache"} == {"home", "runs.db", "runs.db.journals"}

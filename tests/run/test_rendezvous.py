@@ -16,13 +16,12 @@ from typing import Any
 import pytest
 
 from trnbench.errors import UsageError
-from trnbench.run.ranks import door as door_of
-from trnbench.run.ranks import greeting, meeting
-from trnbench.run.ranks.door import Door
-from trnbench.run.ranks.greeting import MAGIC, NONCE, PROOF, Stranger, admit, present
-from trnbench.run.ranks.line import MOST, Gone, Line
+from trnbench.run.ranks import connection, rendezvous
+from trnbench.run.ranks import rendezvous as door_of
+from trnbench.run.ranks.connection import MAGIC, MOST, NONCE, PROOF, Gone, Line, Stranger, admit, present
 from trnbench.run.ranks.place import Place, find, place_of, publish
 from trnbench.run.ranks.rank import Rank
+from trnbench.run.ranks.rendezvous import Door
 
 KEY = "0123456789abcdef" * 4
 SEVERAL = Rank(launcher="torchrun", rank=1, size=2, together=False)
@@ -90,7 +89,7 @@ def test_what_a_stranger_says_is_never_parsed(
     ends: Any, said: bytes, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("trnbench.run.ranks.line.parse_json", lambda *_, **__: pytest.fail("parsed"))
+    monkeypatch.setattr("trnbench.run.ranks.connection.parse_json", lambda *_, **__: pytest.fail("parsed"))
     ends[1].sendall(said)
     ends[1].shutdown(socket.SHUT_WR)
     with pytest.raises(Stranger):
@@ -109,7 +108,7 @@ def test_an_answer_heard_before_opens_no_other_door(ends: Any) -> None:
 
 
 def test_who_says_nothing_is_not_waited_for(ends: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(greeting, "GREETING_S", 0.05)
+    monkeypatch.setattr(connection, "GREETING_S", 0.05)
     with pytest.raises(Stranger):
         admit(ends[0], KEY)
     with pytest.raises(Stranger):
@@ -196,7 +195,7 @@ def test_strangers_hold_up_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     met: dict[int, Any] = {}
 
     def first() -> None:
-        met.update(meeting.gather(two, place, own, contextlib.nullcontext))
+        met.update(rendezvous.gather(two, place, own, contextlib.nullcontext))
 
     thread = threading.Thread(target=first)
     thread.start()
@@ -211,7 +210,7 @@ def test_strangers_hold_up_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
             if number % 2:
                 silent.sendall(os.urandom(10_000))
         other = Rank(launcher="mpirun", rank=1, size=2, together=True)
-        line = meeting.join(other, place, own)
+        line = rendezvous.join(other, place, own)
         thread.join(30)
     assert met[1][1] == own
     met[1][0].send(end=0)

@@ -44,6 +44,7 @@ def test_numbers_on_the_page_are_those_of_the_code(page: str) -> None:
     assert f"`application_id` is {APPLICATION_ID:#x}" in page
 
 
+@pytest.mark.parts
 def test_the_python_on_the_page_runs(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -12,13 +12,13 @@ import pytest
 import tiny_machine as tiny
 from stored_run import make_run, text_of
 
-from trnbench import Run, Status
+from trnbench import Grade, Run, Status
 from trnbench.errors import StoreError, UnknownName, UsageError
 from trnbench.registry import Registry
 from trnbench.run.attempt import Attempts
 from trnbench.run.execute import execute
 from trnbench.run.plan import plan
-from trnbench.run.resumption import Earlier, unfinished
+from trnbench.run.resumption import Earlier, differences, unfinished
 from trnbench.run.settings import RunSettings
 from trnbench.store.journal import Journal, JournalInUse
 from trnbench.store.store import Store
@@ -230,6 +230,14 @@ def test_other_facts_and_other_versions_are_differences(
     text = refused(store, *MODES)
     assert text.startswith(f"run {first.id} cannot be resumed as it began\n  cause: tool version was ")
     assert text.splitlines()[1].endswith(", is 99")
+
+
+@pytest.mark.parametrize(
+    ("grade", "said"), [(Grade.MEASURED, ("environment cpu_model was one, is two",)), (Grade.EMULATED, ())]
+)
+def test_another_processor_matters_to_what_was_measured_alone(grade: Grade, said: tuple[str, ...]) -> None:
+    before, now = (make_run(grade=grade, environment={"cpu_model": model}) for model in ("one", "two"))
+    assert differences(before, now) == said
 
 
 def test_settings_are_those_of_the_run(store: Store) -> None:

@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 from trnbench.cli.main import cli
 from trnbench.errors import NothingSelected, UsageError
 from trnbench.registry import load_registry
-from trnbench.run.plan import plan
+from trnbench.run.plan import Shard, parse_shard, plan
 from trnbench.run.resumption import Earlier
 from trnbench.run.selection import Selection
-from trnbench.run.shard import Shard, parse_shard
 from trnbench.store.store import Store
 
 
@@ -29,6 +28,7 @@ def test_parts_are_disjoint_and_cover_all(cases: int, count: int) -> None:
     assert max(sizes) - min(sizes) <= 1
 
 
+@pytest.mark.parts
 def test_cases_are_those_of_the_whole_plan_explanations_and_all() -> None:
     registry = load_registry()
     asked = {"kernels": ("gemm", "all_reduce"), "generations": ("trn2",)}
@@ -60,6 +60,7 @@ def test_a_part_without_a_case_is_said() -> None:
     assert caught.value.what == "part 99 of 99 has no case"
 
 
+@pytest.mark.parts
 def test_it_is_recorded_and_resume_keeps_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TRNBENCH_STORE", str(tmp_path / "results.db"))

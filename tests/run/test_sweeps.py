@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from trnbench.bounded.kinds import AXIS
 from trnbench.errors import TrnbenchError, UnknownName, UsageError
-from trnbench.kernels.axis import Axis
+from trnbench.kernels.kernel import Axis
 from trnbench.run.axes import MAX_VALUES, parse_sweep
 
 SIZE = Axis(name="size", values=(128, 256), unit="B")
@@ -104,6 +104,27 @@ WRONG = [
         "  try:   a larger step, or [pow2] in place of [range]",
     ),
 ]
+
+
+def test_a_rectangle_names_the_kernel_that_takes_it() -> None:
+    axis = Axis(name="size", values=(128,), about="M = N = K", sides=("gemm_skinny", "m", "n", "k"))
+    with pytest.raises(UsageError) as refused:
+        parse_sweep("size=8192x4Kx1024").values(axis)
+    assert str(refused.value) == (
+        "axis size is one number (M = N = K), '8192x4Kx1024' is 3\n"
+        "  cause: gemm_skinny takes each side apart\n"
+        "  try:   gemm_skinny -a m=8192 -a n=4k -a k=1024"
+    )
+
+
+def test_bytes_are_no_size_of_a_matrix() -> None:
+    axis = Axis(name="size", values=(128,), about="M = N = K")
+    with pytest.raises(UsageError) as refused:
+        parse_sweep("size=64MB").values(axis)
+    assert str(refused.value) == (
+        "'64MB' is a number of bytes, and axis size counts elements\n  cause: M = N = K\n  try:   -a size=128"
+    )
+    assert parse_sweep("size=64MB").values(Axis(name="size", values=(1,), unit="B")) == (64 << 20,)
 
 
 @pytest.mark.parametrize(

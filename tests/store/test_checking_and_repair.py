@@ -15,8 +15,10 @@ from stored_run import make_run, text_of
 
 from trnbench import Run
 from trnbench.errors import StoreError, UsageError
-from trnbench.store.checking import Problem, check
-from trnbench.store.repairing import backup, repair
+from trnbench.results.digest import content_digest
+from trnbench.store.history import histories
+from trnbench.store.recording import reopened as taken_up
+from trnbench.store.repair import Problem, backup, check, repair
 from trnbench.store.store import Store
 
 
@@ -203,3 +205,34 @@ def test_a_backup_of_no_store_leaves_no_file(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="there are no stored runs yet"):
         backup(Store(tmp_path / "none.db"), tmp_path / "copy.db")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_run_that_was_interrupted_taken_up_and_killed_is_not_called_edited(store: Store, run: Run) -> None:
+    begun = msgspec.structs.replace(run, measurements=(), finished="", digest="")
+    recording = store.record(begun, planned=len(run.measurements))
+    first = run.measurements[:3]
+    for position, each in enumerate(first):
+        recording.add(position, each)
+    short = msgspec.structs.replace(run, measurements=first, interrupted=True, digest="")
+    digest = content_digest(msgspec.to_builtins(short))
+    recording.finish(msgspec.structs.replace(short, digest=digest))
+    assert found(store) == ()
+    journal = taken_up(store, run.id).recording.journal
+    journal.append("resumed", {"at": run.created, "changed": []})
+    journal.close()
+    with reopened(store) as opened:
+        assert [(each.state, each.cases) for each in opened.list()] == [("unfinished", 3)]
+    assert found(store) == ()
+
+
+def test_a_word_that_is_no_status_is_damage_and_repaired(kept: Store, run: Run) -> None:
+    edit(kept, "UPDATE measurements SET status = 'lo' WHERE position = 0")
+    with reopened(kept) as store:
+        for read in (store.list, lambda: histories(store)):
+            told = text_of(StoreError, read)
+            assert told.startswith(f"the store {kept.path} is damaged: 'lo' is not a valid Status\n")
+            assert told.endswith("  try:   trnbench store repair")
+    repaired(kept)
+    with reopened(kept) as store:
+        assert len(store.list()) == 2
+        assert histories(store)

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from trnbench.cli.main import cli
-from trnbench.results import steps
+from trnbench.results import history
 from trnbench.results.history import TOLD
 
 
@@ -19,6 +19,7 @@ def page(root: Path) -> str:
     return (root / "docs" / "history.md").read_text()
 
 
+@pytest.mark.parts
 def test_the_commands_and_the_python_run(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -39,8 +40,8 @@ def test_the_commands_and_the_python_run(
 
 def test_numbers_on_the_page_are_those_of_the_code(page: str) -> None:
     text = " ".join(page.split())
-    assert f"a penalty of {steps._PENALTY:g}·ln(n)·σ² for each step, n at least {steps._SHORT}" in text
-    assert f"at least {steps.SMALLEST * 100:g} %" in text
-    assert f"further than {steps._FAR:g}σ from the median of the five" in text
-    assert (steps._AROUND, steps.LEAST) == (5, 3)
+    assert f"a penalty of {history._PENALTY:g}·ln(n)·σ² for each step, n at least {history._SHORT}" in text
+    assert f"at least {history.SMALLEST * 100:g} %" in text
+    assert f"further than {history._FAR:g}σ from the median of the five" in text
+    assert (history._AROUND, history.LEAST) == (5, 3)
     assert all(f"`{status}`" in text for status in TOLD)

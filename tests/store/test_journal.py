@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import stat
 import time
 import zlib
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -268,6 +270,14 @@ def test_one_process_writes_at_a_time(path: Path) -> None:
         )
     assert not is_in_use(path)
     Journal.reopen(path)[0].close()
+
+
+def test_where_files_cannot_be_locked_a_journal_is_not_in_use(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written(path)
+    monkeypatch.setattr(fcntl, "flock", Mock(side_effect=OSError(errno.ENOLCK, "no locks available")))
+    assert not is_in_use(path)
 
 
 def test_a_folder_that_takes_no_journal_is_named(tmp_path: Path) -> None:

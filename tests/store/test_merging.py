@@ -12,7 +12,7 @@ from stored_run import make_run
 
 from trnbench import Run
 from trnbench.cli.main import cli
-from trnbench.store.checking import check
+from trnbench.store.repair import check
 from trnbench.store.store import Store
 
 

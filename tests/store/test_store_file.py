@@ -22,8 +22,7 @@ from trnbench import Run, nearness_of
 from trnbench.errors import BadInput, StoreError
 from trnbench.results.run import SCHEMA_VERSION
 from trnbench.store import layout
-from trnbench.store.checking import check
-from trnbench.store.repairing import repair
+from trnbench.store.repair import check, repair
 from trnbench.store.store import Store
 
 
@@ -124,11 +123,6 @@ def as_version_1(store: Store) -> None:
 def test_a_store_from_before_journals_is_brought_up_to_date(store: Store, run: Run) -> None:
     store.save(run)
     as_version_1(store)
-    assert text_of(StoreError, store.load) == (
-        f"{store.path} has store version 1; it has to be brought to {layout.STORE_VERSION} first\n"
-        "  cause: an older trnbench wrote it, and this command only reads\n"
-        "  try:   trnbench store repair  brings it up to date"
-    )
     store.save(msgspec.structs.replace(run, id="second"))
     assert store.load(run.id) == run
     assert stat.S_IMODE(store.path.stat().st_mode) == 0o600
@@ -165,11 +159,6 @@ def test_an_older_store_is_brought_up_to_date(
     before, after = layout.STORE_VERSION, layout.STORE_VERSION + 1
     monkeypatch.setattr(layout, "STORE_VERSION", after)
     second = msgspec.structs.replace(run, id="second")
-    assert text_of(StoreError, store.save, second) == (
-        f"{store.path} has store version {before}, which this trnbench no longer reads\n"
-        f"  cause: there is no step from version {before} to {after}; it was left as it is\n"
-        "  try:   export its runs with the trnbench that wrote it"
-    )
 
     def fail(connection: sqlite3.Connection) -> None:
         connection.execute("ALTER TABLE runs ADD COLUMN colour TEXT")
@@ -344,3 +333,25 @@ def test_an_environment_that_was_changed_is_found_and_written_again(store: Store
         assert problem == (run.id, "its row of environments says something else than its document", True)
         assert repair(store) == [f"run {run.id}: 1 columns were written again from its documents"]
         assert check(store) == ()
+
+
+def test_bytes_that_are_no_text_are_damage(store: Store, run: Run) -> None:
+    store.save(run)
+    store.close()
+    data = store.path.read_bytes()
+    assert b"CREATE TABLE tags" in data
+    store.path.write_bytes(data.replace(b"CREATE TABLE tags", b"CREATE TABLE \xff\xfe\xff\xfe"))
+    for read in (store.list, store.load):
+        said = text_of(StoreError, read)
+        assert said.startswith(f"the store {store.path} is damaged: ")
+        assert said.endswith("  try:   trnbench store repair")
+
+
+def test_a_run_that_an_index_alone_knows_is_damage(
+    store: Store, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.save(run)
+    monkeypatch.setattr(store, "resolve", lambda _: "ghost")
+    assert text_of(StoreError, store.load).startswith(
+        f"the store {store.path} is damaged: run ghost has no row"
+    )

@@ -10,7 +10,7 @@ LOADED = (
     "measured_machine",
     "trnbench.run.attempt",
     "trnbench.run.worker",
-    "trnbench.isolation.held",
+    "trnbench.isolation.surroundings",
     "trnbench.registry",
     "pytest_benchmark.fixture",
     "numpy.ma",

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from trnbench.facts.book import FactBook
-from trnbench.registry.files import Files
-from trnbench.registry.reading import Anew
+from trnbench.facts.fact import FactBook
+from trnbench.registry.files import Files, Parser
 
 
-class Counting(Anew):
+class Counting(Parser):
     """Counts what is read."""
 
     def __init__(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trnbench.facts.scope import Scope
+from trnbench.facts.fact import Scope
 from trnbench_fidelity.nearness.subject import Known, Subject
 from trnbench_fidelity.point import Quantity
 

@@ -137,7 +137,7 @@ class Gpu:
 
 def launch(call: Callable[[float], Any], work: float = 4.0, **changes: Any) -> Any:
     """`call(share)` does that share of the whole work."""
-    from trnbench_torch.launch import Launch
+    from trnbench_torch.device import Launch
 
     fields: dict[str, Any] = {
         "call": lambda: call(work / 4.0),

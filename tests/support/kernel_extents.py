@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from trnbench.facts.scope import Scope
-from trnbench.kernels.extent import Extent
+from trnbench.facts.fact import Scope
 from trnbench.kernels.kernel import Kernel
+from trnbench.kernels.work import Extent
 from trnbench.registry import load_registry
 
 OWNERS = ("kernels", "trn1", "trn2", "trn3")

@@ -75,7 +75,7 @@ def _watched(name: str, real: Callable[..., Any], reached: Callable[[str], bool]
 
 
 def _watch_transactions(reached: Callable[[str], bool]) -> None:
-    from trnbench.store import database, file
+    from trnbench.store import database
 
     transaction = database.transaction
 
@@ -86,7 +86,7 @@ def _watch_transactions(reached: Callable[[str], bool]) -> None:
             if reached("commit"):
                 _die()
 
-    database.transaction = file.transaction = watched  # type: ignore[assignment]
+    database.transaction = database.transaction = watched  # type: ignore[assignment]
 
 
 def _die() -> None:

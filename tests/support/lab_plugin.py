@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from trnbench.errors import NothingSelected, UsageError
-from trnbench.facts.scope import Scope
+from trnbench.facts.fact import Scope
 from trnbench.generation import Instance
 from trnbench.registry import Registry
 from trnbench.run.plan import plan

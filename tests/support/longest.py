@@ -6,7 +6,7 @@ LONGEST = (
     "run/test_ray.py",
     "run/test_ranks.py",
     "neuron/test_neuron_backend.py",
-    "cli/test_nki_ends.py",
+    "emulator/commands/test_nki_ends.py",
     "report/test_report_browser.py",
     "measure/test_pytest_plugin.py",
     "plugins/conformance/test_conformance.py",

@@ -19,7 +19,7 @@ import trnbench
 from trnbench import Case, Detection, Observation, Program, System, Timing
 from trnbench.measure.observe import observe
 from trnbench.registry import Registry
-from trnbench.results.process_samples import Conditions
+from trnbench.results.measurement import Conditions
 
 QUICK = Timing(warm_up_s=0.0, sample_s=0.02, samples=20, cold_samples=0, growth_s=0.02)
 
@@ -193,12 +193,12 @@ def main() -> None:
 
     from trnbench.cli.context import Session
     from trnbench.cli.main import cli
-    from trnbench.measure import quiet
-    from trnbench.run.ranks import executor, meeting
+    from trnbench.measure import conditions
+    from trnbench.run.ranks import executor, rendezvous
 
-    meeting.WAIT_S = float(os.environ.get("RANKS_WAIT_S", "60"))
+    rendezvous.WAIT_S = float(os.environ.get("RANKS_WAIT_S", "60"))
     executor.BOOT_S = float(os.environ.get("RANKS_BOOT_S", "30"))
-    quiet.seen = Quiet().conditions
+    conditions.seen = Quiet().conditions
     shared = Session()
     shared.registry = registry(*os.environ["MACHINE_MODES"].split(","), folder=Path.cwd())
     sys.argv[0] = "trnbench"

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from trnbench import CaseKey, Evidence, Grade, Measurement, Metric, Run, Scope, Status
-from trnbench.results.process_samples import ProcessSamples
+from trnbench.results.measurement import ProcessSamples
 
 
 def case(kernel: str = "gemm", instance: str = "host", scope: Scope = Scope.CORE, **point: Any) -> CaseKey:

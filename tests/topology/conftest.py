@@ -7,9 +7,7 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from trnbench.registry import Registry, load_registry
-from trnbench.topology.builders.assembly import Assembly
-from trnbench.topology.builders.lattice import positions
-from trnbench.topology.builders.torus import connect_torus
+from trnbench.topology.builder import Assembly, connect_torus, positions
 from trnbench.topology.graph import Figure, LinkClass, LinkKind, NodeKind, Topology
 
 

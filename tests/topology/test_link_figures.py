@@ -8,12 +8,9 @@ import msgspec
 import pytest
 
 from trnbench.errors import TopologyError
-from trnbench.facts.book import FactBook
-from trnbench.facts.fact import Assumption, Fact
-from trnbench.facts.scope import Direction, Scope
+from trnbench.facts.fact import Assumption, Direction, Fact, FactBook, Scope
 from trnbench.registry import Registry
-from trnbench.topology.classes import neuronlink_total
-from trnbench.topology.figures import Figures, scaled, total
+from trnbench.topology.figures import Figures, neuronlink_total, scaled, total
 from trnbench.topology.graph import Figure, Topology
 
 Build = Callable[..., Topology]
@@ -92,6 +89,7 @@ def test_a_missing_figure_names_metric_subject_and_remedy() -> None:
     )
 
 
+@pytest.mark.parts
 def test_a_system_without_link_facts_cannot_be_built(registry: Registry) -> None:
     system = registry.system("trn1.32xlarge")
     left = tuple(each for each in system.book.facts if each.metric != "neuronlink_bandwidth")
@@ -111,6 +109,7 @@ def test_sums_and_shares_keep_their_arithmetic() -> None:
     )
 
 
+@pytest.mark.parts
 @pytest.mark.parametrize(
     ("name", "cls", "bandwidth", "formula"),
     [
@@ -153,6 +152,7 @@ def test_a_direction_the_document_states_is_kept(
     assert neuronlink_total(Figures(book, ("box",)), reading).value == expected
 
 
+@pytest.mark.parts
 @pytest.mark.parametrize("name", ["trn1.2xlarge", "trn1.32xlarge", "u-trn2x64", "trn3-gen2-ultraserver"])
 def test_an_unknown_direction_is_refused(built: Build, name: str) -> None:
     with pytest.raises(TopologyError) as error:
@@ -164,6 +164,7 @@ def test_an_unknown_direction_is_refused(built: Build, name: str) -> None:
     )
 
 
+@pytest.mark.parts
 @pytest.mark.parametrize(
     ("choice", "per_device"), [("levels", 704e9), ("table", 2048 * 2**30), ("chip-page", 2.56e12)]
 )
@@ -180,6 +181,7 @@ def test_the_three_figures_of_trn3(built: Build, choice: str, per_device: float)
     )
 
 
+@pytest.mark.parts
 def test_gen1_adds_the_levels_that_end_at_its_one_switch(built: Build) -> None:
     topology = built("trn3-gen1-ultraserver")
     switch = topology.classes["switch"].bandwidth
@@ -187,6 +189,7 @@ def test_gen1_adds_the_levels_that_end_at_its_one_switch(built: Build) -> None:
     assert topology.classes["direct"].bandwidth.value == 128e9
 
 
+@pytest.mark.parts
 def test_an_unknown_figure_of_trn3_is_refused(built: Build) -> None:
     with pytest.raises(TopologyError) as error:
         built("trn3-gen1-ultraserver", trn3_links="brochure")

@@ -11,13 +11,13 @@ import msgspec
 import pytest
 
 from trnbench.errors import BadInput
-from trnbench.topology.dot import dot
-from trnbench.topology.draw import svg
-from trnbench.topology.exchange import FORMAT_VERSION, from_json, to_json
-from trnbench.topology.graph import Topology
+from trnbench.topology.canvas import Curve, Place
+from trnbench.topology.draw import dot, svg
+from trnbench.topology.graph import FORMAT_VERSION, Topology, from_json, to_json
 from trnbench.topology.listing import tables, text
-from trnbench.topology.picture.canvas import Curve, Place
-from trnbench.topology.summary import summarise
+from trnbench.topology.properties import summarise
+
+pytestmark = pytest.mark.parts
 
 Build = Callable[..., Topology]
 SVG = "{http://www.w3.org/2000/svg}"

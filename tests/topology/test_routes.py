@@ -13,8 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trnbench.errors import TopologyError
-from trnbench.topology.builders.assembly import Assembly
-from trnbench.topology.builders.switch import connect_switch
+from trnbench.topology.builder import Assembly, connect_switch
 from trnbench.topology.graph import LinkClass, LinkKind, NodeKind, Topology
 from trnbench.topology.routing import Router
 
@@ -74,6 +73,7 @@ def test_a_broken_cable_is_routed_around(torus: Build) -> None:
     assert names(broken, 0, 1) == [["d12", "d13", "d1"], ["d3", "d2", "d1"], ["d4", "d5", "d1"]]
 
 
+@pytest.mark.parts
 def test_devices_of_one_server_meet_at_its_own_switch(built: Build) -> None:
     topology = built("trn3-gen2-ultraserver")
     assert names(topology, 0, 1) == [["s0.sw", "s0.d1"]]
@@ -83,6 +83,7 @@ def test_devices_of_one_server_meet_at_its_own_switch(built: Build) -> None:
     assert names(topology, 0, 77) == [["sw-a", "s1.d1", "s19.d1"], ["s18.d0", "sw-b", "s19.d1"]]
 
 
+@pytest.mark.parts
 def test_neuronlink_goes_before_the_network(built: Build) -> None:
     # Over two adapters it would be four links as well, over the host only two.
     topology = built("trn1.32xlarge")
@@ -93,11 +94,13 @@ def test_neuronlink_goes_before_the_network(built: Build) -> None:
     assert len(list(router.routes(0, 10))) == 24
 
 
+@pytest.mark.parts
 def test_between_instances_over_the_adapters(built: Build) -> None:
     topology = built("trn1-ultracluster:3")
     assert names(topology, 1, 16 + 6) == [["s0.efa0", "network", "s1.efa3", "s1.d6"]]
 
 
+@pytest.mark.parts
 def test_routes_across_the_full_cluster_are_cheap(built: Build) -> None:
     topology = built("trn1-ultracluster")
     router = Router(topology)
@@ -108,12 +111,14 @@ def test_routes_across_the_full_cluster_are_cheap(built: Build) -> None:
     assert time.process_time() - start < 8  # 0.1 s on an idle core
 
 
+@pytest.mark.parts
 def test_a_core_reaches_another_through_its_device(built: Build) -> None:
     topology = built("trn1.32xlarge", cores=True)
     one, other = topology.by_name["d0.c0"].id, topology.by_name["d1.c1"].id
     assert names(topology, one, other) == [["d0", "d1", "d1.c1"]]
 
 
+@pytest.mark.parts
 def test_a_host_reaches_its_devices_and_others_by_way_of_them(built: Build) -> None:
     topology = built("trn1.32xlarge")
     host = topology.by_name["numa0"].id

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trnbench.topology.builders.assembly import Assembly
-from trnbench.topology.builders.hypercube import connect_hypercube, gray
+from trnbench.topology.builder import Assembly, connect_hypercube, gray
 from trnbench.topology.graph import LinkClass, NodeKind, Topology
 from trnbench.topology.isomorphism import (
     device_adjacency,

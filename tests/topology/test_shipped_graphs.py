@@ -10,9 +10,11 @@ from altered_answers import answers
 
 from trnbench.generation import System
 from trnbench.registry import Registry, load_registry
-from trnbench.run.remembering import graph
+from trnbench.run import snapshot
 from trnbench.store.answers import RENEW, as_json, same_code
-from trnbench.topology.summary import summarise
+from trnbench.topology.properties import summarise
+
+pytestmark = pytest.mark.parts
 
 SHIPPED = tuple(name for name, each in load_registry().generations.items() if each.answers is not None)
 
@@ -20,7 +22,7 @@ SHIPPED = tuple(name for name, each in load_registry().generations.items() if ea
 @pytest.fixture
 def torus(registry: Registry, monkeypatch: pytest.MonkeyPatch) -> System:
     """A small system, in a process that has described none."""
-    monkeypatch.setattr(graph, "_MADE", {})
+    monkeypatch.setattr(snapshot, "_MADE", {})
     return registry.system("trn1.32xlarge")
 
 
@@ -33,8 +35,8 @@ def worked_out(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         names.append(topology.name)  # type: ignore[attr-defined]
         return summarise(topology)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("trnbench.topology.summary.summarise", noted)
-    monkeypatch.setattr(graph, "_MADE", {})  # what other tests of this process asked for
+    monkeypatch.setattr("trnbench.topology.properties.summarise", noted)
+    monkeypatch.setattr(snapshot, "_MADE", {})  # what other tests of this process asked for
     return names
 
 
@@ -53,22 +55,22 @@ def test_every_row_is_what_the_code_gives(name: str, registry: Registry) -> None
     generation = registry.generations[name]
     systems = registry.systems(each.name for each in generation.instances)
     shipped = answers(registry, name)
-    assert shipped.section(graph.SECTION, dict[str, graph.Shipped]) == graph.shipped(systems), RENEW
-    assert same_code(shipped.code, graph.builders(systems)), RENEW
+    assert shipped.section(snapshot.SECTION, dict[str, snapshot.Shipped]) == snapshot.shipped(systems), RENEW
+    assert same_code(shipped.code, snapshot.builders(systems)), RENEW
 
 
 def test_a_shipped_summary_is_taken_without_the_graph(torus: System, worked_out: list[str]) -> None:
-    drawing, summary = graph.described(torus, [], None, drawn=False)
+    drawing, summary = snapshot.described(torus, [], None, drawn=False)
     assert (drawing, worked_out) == (None, [])
     assert (summary["name"], summary["nodes"]["device"]) == ("trn1.32xlarge", 16)
-    drawing, same = graph.described(torus, [], None, drawn=True)
+    drawing, same = snapshot.described(torus, [], None, drawn=True)
     assert drawing is not None
     assert (same, worked_out) == (summary, [])
 
 
 def test_another_figure_makes_it_anew(torus: System, worked_out: list[str]) -> None:
     other = msgspec.structs.replace(torus, costs={**torus.costs, "launch": {"us": 1.0}})
-    graph.described(other, [], None, drawn=False)
+    snapshot.described(other, [], None, drawn=False)
     assert worked_out == ["trn1.32xlarge"]
 
 
@@ -89,21 +91,21 @@ def test_a_file_that_holds_none_is_as_good_as_none(
     path = tmp_path / "answers.json"
     path.write_bytes(content)
     notes: list[str] = []
-    _, summary = graph.described(with_answers(torus, path), notes, None, drawn=False)
+    _, summary = snapshot.described(with_answers(torus, path), notes, None, drawn=False)
     assert (worked_out, notes, summary["servers"]) == (["trn1.32xlarge"], [], 1)
 
 
 def test_a_missing_file_is_as_good_as_none(torus: System, tmp_path: Path, worked_out: list[str]) -> None:
-    graph.described(with_answers(torus, tmp_path / "none"), [], None, drawn=False)
+    snapshot.described(with_answers(torus, tmp_path / "none"), [], None, drawn=False)
     assert worked_out == ["trn1.32xlarge"]
 
 
 def test_small_graphs_are_not_shipped(registry: Registry, worked_out: list[str]) -> None:
     """They are summarised in a millisecond."""
-    shipped = answers(registry, "trn1").section(graph.SECTION, dict[str, graph.Shipped])
+    shipped = answers(registry, "trn1").section(snapshot.SECTION, dict[str, snapshot.Shipped])
     assert shipped is not None
     assert "trn1.2xlarge" not in shipped
-    graph.described(registry.system("trn1.2xlarge"), [], None, drawn=False)
+    snapshot.described(registry.system("trn1.2xlarge"), [], None, drawn=False)
     assert worked_out == ["trn1.2xlarge"]
 
 
@@ -113,5 +115,5 @@ def test_other_code_makes_it_anew(
     code = dict.fromkeys(answers(registry, "trn1").code, f"0 {0:016x}")
     path = tmp_path / "answers.json"
     path.write_text(as_json(msgspec.structs.replace(answers(registry, "trn1"), code=code)))
-    graph.described(with_answers(torus, path), [], None, drawn=False)
+    snapshot.described(with_answers(torus, path), [], None, drawn=False)
     assert worked_out == ["trn1.32xlarge"]

@@ -14,16 +14,12 @@ from hypothesis import strategies as st
 
 from trnbench.registry import Registry
 from trnbench.topology.bisection import bisection
-from trnbench.topology.builders.assembly import Assembly
-from trnbench.topology.builders.hierarchy import Server, add_servers
-from trnbench.topology.checks import check
-from trnbench.topology.dot import dot
-from trnbench.topology.draw import svg
-from trnbench.topology.exchange import from_json, to_json
-from trnbench.topology.expected import Expected
-from trnbench.topology.graph import Figure, LinkClass, LinkKind, NodeKind, Topology
+from trnbench.topology.builder import Assembly, Server, add_servers
+from trnbench.topology.checks import Expected, check_topology
+from trnbench.topology.draw import dot, svg
+from trnbench.topology.graph import Figure, LinkClass, LinkKind, NodeKind, Topology, from_json, to_json
 from trnbench.topology.listing import text
-from trnbench.topology.summary import summarise
+from trnbench.topology.properties import summarise
 
 KINDS = {
     "cable": LinkKind.NEURONLINK,
@@ -69,7 +65,7 @@ def test_nothing_crashes(link_class: Callable[..., LinkClass], data: st.DataObje
     names = tuple(
         (words, "page") for words in ("2D torus", "3D hypercube", "ring", "ring of 3", "all-to-all")
     )
-    assert check(topology, Expected(names=names, ports=((4, "page"),)))
+    assert check_topology(topology, Expected(names=names, ports=((4, "page"),)))
     assert text(topology)
     assert dot(topology)
     ET.fromstring(svg(topology))
@@ -87,6 +83,7 @@ def test_a_shape_that_is_not_there_is_only_a_claim(
     ET.fromstring(svg(claimed))
 
 
+@pytest.mark.parts
 @pytest.mark.parametrize("name", ["trn1-ultracluster:3", "u-trn2x64", "trn3-gen1-ultraserver", "torus"])
 def test_the_order_of_links_says_nothing(
     torus: Callable[..., Topology], registry: Registry, name: str
@@ -100,6 +97,7 @@ def test_the_order_of_links_says_nothing(
     assert found | {"distance_method": ""} == expected | {"distance_method": ""}
 
 
+@pytest.mark.parts
 def test_one_link_that_is_missing_is_seen(registry: Registry) -> None:
     whole = registry.system("trn1-ultracluster:3").topology()
     for cls, transitive in (("neuronlink", False), ("host", True)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
 
@@ -9,11 +10,11 @@ import pytest
 
 from trnbench.errors import TopologyError
 from trnbench.registry import Registry
-from trnbench.topology.graph import LinkKind, NodeKind, Topology
+from trnbench.topology.graph import LinkKind, NodeKind, Topology, neighbour_table, shape_words
 from trnbench.topology.isomorphism import hypercube_adjacency, hypercube_mapping
-from trnbench.topology.neighbours import neighbour_table
 from trnbench.topology.properties import properties
-from trnbench.topology.shape import shape_words
+
+pytestmark = pytest.mark.parts
 
 Build = Callable[..., Topology]
 
@@ -230,3 +231,41 @@ def test_every_figure_names_its_origin(built: Build, registry: Registry) -> None
                 assert set(figure.origin.split(" + ")) <= known
                 assert figure.value >= 0
                 assert figure.formula
+
+
+RENTED = (
+    "trn2.3xlarge",
+    "trn2n.48xlarge",
+    "trn3.3xlarge",
+    "trn3pd98.3xlarge",
+    "trn3.48xlarge",
+    "trn3pds98.48xlarge",
+)
+
+
+def test_every_instance_that_a_published_point_names_is_a_system(registry: Registry) -> None:
+    named: set[str] = set()
+    for generation in registry.generations.values():
+        for file in (generation.points_file, generation.steps_file):
+            if file is not None:
+                hardware = re.findall(r'^hardware = "(.*)"$', file.read_text(), re.MULTILINE)
+                named.update(re.findall(r"(?:trn|inf)\d\w*\.\w+", " ".join(hardware)))
+    assert {"trn2.3xlarge", "trn3.3xlarge", "trn3pd98.3xlarge", "trn3pds98.48xlarge"} <= named
+    assert named - set(registry.instance_names(aliases=True)) == set()
+
+
+@pytest.mark.parametrize("name", RENTED)
+def test_what_no_document_gives_of_a_rented_instance_is_said(
+    built: Build, registry: Registry, name: str
+) -> None:
+    assert not registry.instance(name)[1].default
+    assert any("no document gives" in note for note in built(name).notes)
+
+
+def test_a_trn3_instance_is_one_server_of_gen1(built: Build) -> None:
+    topology = built("trn3.48xlarge")
+    assert joined(topology, NodeKind.SWITCH) == {"sw": [f"d{i}" for i in range(16)]}
+    assert topology.classes["switch"].bandwidth.value == 576e9
+    assert len(topology.of_kind(NodeKind.ADAPTER)) == 16
+    assert not built("trn3pds98.48xlarge").of_kind(NodeKind.ADAPTER)
+    assert not built("trn2n.48xlarge").of_kind(NodeKind.ADAPTER)

@@ -8,18 +8,17 @@ import msgspec
 import pytest
 
 from trnbench.errors import TopologyError
-from trnbench.facts.book import FactBook
+from trnbench.facts.fact import FactBook
 from trnbench.registry import Registry
-from trnbench.topology.builders.assembly import Assembly
-from trnbench.topology.checks import Check, Verdict, check, failed
-from trnbench.topology.expected import Expected, expected_of
+from trnbench.topology.builder import Assembly
+from trnbench.topology.checks import Check, Expected, Verdict, check_topology, expected_of, failed
 from trnbench.topology.graph import Budget, Figure, Link, LinkClass, LinkKind, NodeKind, Topology
 
 Build = Callable[..., Topology]
 
 
 def verdicts(topology: Topology, expected: Expected | None = None) -> dict[str, Check]:
-    return {each.name: each for each in check(topology, expected or Expected())}
+    return {each.name: each for each in check_topology(topology, expected or Expected())}
 
 
 def expectation(registry: Registry, name: str) -> Expected:
@@ -29,6 +28,7 @@ def expectation(registry: Registry, name: str) -> Expected:
     return expected_of(system.book, about.name, about.device, parent=parent, size=system.size)
 
 
+@pytest.mark.parts
 @pytest.mark.parametrize(
     "name",
     [
@@ -48,11 +48,12 @@ def expectation(registry: Registry, name: str) -> Expected:
 def test_every_system_is_what_its_documents_say(
     registry: Registry, built: Build, name: str, direction: str
 ) -> None:
-    checks = check(built(name, neuronlink_direction=direction), expectation(registry, name))
+    checks = check_topology(built(name, neuronlink_direction=direction), expectation(registry, name))
     assert [each for each in checks if each.verdict is Verdict.FAILED] == []
     assert len(checks) >= 4
 
 
+@pytest.mark.parts
 def test_both_names_of_the_seed_document_are_proven(registry: Registry, built: Build) -> None:
     found = verdicts(built("trn1.32xlarge"), expectation(registry, "trn1.32xlarge"))
     assert found["“4D-HyperCube”"].verdict is Verdict.OK
@@ -61,6 +62,7 @@ def test_both_names_of_the_seed_document_are_proven(registry: Registry, built: B
     assert found["neighbour table of rt-tips"].detail == "16 rows equal, the order of neighbours included"
 
 
+@pytest.mark.parts
 def test_a_missing_direction_fails(built: Build) -> None:
     whole = built("trn1.32xlarge")
     links = tuple(link for link in whole.links if (link.src, link.dst) != (3, 7))
@@ -86,6 +88,7 @@ def test_neighbours_in_another_order_fail(built: Build) -> None:
     assert found["neighbour table of neuron-ls"].verdict is Verdict.FAILED
 
 
+@pytest.mark.parts
 def test_swapped_cables_are_no_torus(registry: Registry, built: Build) -> None:
     """Degree and sums stay right, the graph does not."""
     whole = built("trn1.32xlarge")
@@ -128,6 +131,7 @@ def test_a_host_is_no_way_between_devices(link_class: Callable[..., LinkClass]) 
     )
 
 
+@pytest.mark.parts
 def test_a_count_that_no_document_gives_fails(built: Build) -> None:
     expected = Expected(counts={"device": ((12, "page-a"), (8, "page-b"))})
     found = verdicts(built("trn1.32xlarge"), expected)["number of devices"]
@@ -135,6 +139,7 @@ def test_a_count_that_no_document_gives_fails(built: Build) -> None:
     assert found.detail == "16 in the graph; documents say 12 (page-a), 8 (page-b)"
 
 
+@pytest.mark.parts
 def test_documents_that_disagree_are_named(built: Build) -> None:
     expected = Expected(counts={"device": ((16, "page-a"), (8, "page-b"))})
     found = verdicts(built("trn1.32xlarge"), expected)["number of devices"]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
 from trnbench.registry import Registry
 from trnbench.topology.graph import Topology
 
@@ -23,6 +25,7 @@ def test_the_python_example_runs(root: Path) -> None:
     assert router is not None
 
 
+@pytest.mark.parts
 def test_the_builder_of_the_page_builds(root: Path, registry: Registry) -> None:
     names: dict[str, object] = {}
     exec(compile(blocks(root)[1], "docs/topology.md", "exec"), names)

@@ -14,11 +14,9 @@ from hypothesis import strategies as st
 from trnbench.errors import TopologyError
 from trnbench.topology.bisection import bisection, torus_width
 from trnbench.topology.cycles import disjoint, hamiltonian_cycles
-from trnbench.topology.distances import distances
-from trnbench.topology.graph import Topology
+from trnbench.topology.graph import Topology, shape_words
 from trnbench.topology.isomorphism import device_adjacency
-from trnbench.topology.properties import properties
-from trnbench.topology.shape import shape_words
+from trnbench.topology.properties import distances, properties
 from trnbench.topology.soundness import is_transitive, one_way_links
 
 Build = Callable[..., Topology]

@@ -18,7 +18,7 @@ import pytest
 import trnbench
 from trnbench import Case, Measurement, Status, System, Timing
 from trnbench.errors import TrnbenchError
-from trnbench.facts.peak import PeakPolicy
+from trnbench.facts.fact import PeakPolicy
 from trnbench.run.judge import Judge
 from trnbench.run.plan import plan
 from trnbench.run.selection import Selection
@@ -59,7 +59,7 @@ class Event:
 def gpu(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     """`gpu(clock, reasons)` puts nvidia-smi on the PATH; torch believes in an H200 whose memory is ours."""
     import torch
-    from trnbench_torch.cuda_queue import CudaDevice
+    from trnbench_torch.cuda import CudaDevice
 
     @contextmanager
     def device(_: int) -> Iterator[None]:

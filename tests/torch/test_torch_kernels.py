@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from trnbench import load_registry, resolve
-from trnbench_torch.launch import Launches
+from trnbench_torch.device import Launches
 from trnbench_torch.plugin import SOURCES
 
 pytestmark = pytest.mark.torch
@@ -148,7 +148,7 @@ def test_data_longer_than_what_is_drawn_repeat_it(count: int, block: int, cpu: A
 
 def test_a_type_torch_does_not_have_is_named() -> None:
     from trnbench.errors import UnknownName
-    from trnbench_torch.dtype import torch_dtype
+    from trnbench_torch.data import torch_dtype
 
     with pytest.raises(UnknownName, match="unknown dtype of torch 'mxfp4'"):
         torch_dtype("mxfp4")

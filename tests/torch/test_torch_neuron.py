@@ -12,7 +12,7 @@ import trnbench
 from trnbench import Timing
 from trnbench.errors import TrnbenchError
 from trnbench.measure.observe import observe
-from trnbench_torch.launch import Launch, Launches
+from trnbench_torch.device import Launch, Launches
 from trnbench_torch.neuron import UNVERIFIED, TorchNeuronBackend, named
 from trnbench_torch.xla import AWAITED, XlaCarrier, XlaDevice
 

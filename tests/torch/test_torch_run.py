@@ -95,7 +95,7 @@ def test_the_installed_command_measures_and_prints_data(tmp_path: Path) -> None:
 
 @pytest.mark.torch
 def test_too_little_memory_is_told_apart_from_a_crash() -> None:
-    from trnbench_torch.observing import in_memory
+    from trnbench_torch.observation import in_memory
 
     def greedy() -> None:
         import torch

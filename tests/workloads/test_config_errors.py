@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from trnbench.errors import BadInput, MissingFile, UnknownName
 from trnbench_steps.architecture import architectures
 from trnbench_steps.model import Model
+from trnbench_steps.model_config import read_model
 from trnbench_steps.parameters import parameters
-from trnbench_steps.reading import read_model
 from trnbench_steps.shipped import FOLDER, load_model
 
 LLAMA: dict[str, Any] = {

@@ -7,8 +7,7 @@ import stat
 from pathlib import Path
 from typing import BinaryIO
 
-from trnbench.errors import BadInput, MissingFile
-from trnbench.quoting import cut
+from trnbench.errors import BadInput, MissingFile, cut
 
 MIB = 1 << 20
 TABLE = 16 * MIB

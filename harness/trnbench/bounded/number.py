@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from trnbench.errors import UsageError
-from trnbench.quoting import quoted
+from trnbench.errors import UsageError, quoted
 
 if TYPE_CHECKING:
     import re

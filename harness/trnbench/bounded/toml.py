@@ -8,8 +8,7 @@ from typing import Any
 
 from trnbench.bounded.file import TABLE, read_file
 from trnbench.bounded.nesting import DEEPEST, deepest
-from trnbench.errors import BadInput
-from trnbench.quoting import cut
+from trnbench.errors import BadInput, cut
 
 LARGEST = 2**63
 """TOML's whole numbers have 64 bits."""

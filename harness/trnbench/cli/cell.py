@@ -111,3 +111,6 @@ def width_of(text: str) -> int:
         0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1
         for char in text
     )
+
+
+FORMATS = ("table", "json", "csv", "md")

@@ -2,77 +2,58 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Collection
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from trnbench.distribution import normalised
 from trnbench.errors import PluginError
-from trnbench.installed import normalised
-from trnbench.registry.entry_points import (
-    NO_EXTERNAL,
-    OWN,
-    EntryPoint,
-    enabled,
-    entry_points,
-)
+from trnbench.registry.entry_points import NO_EXTERNAL, OWN, EntryPoint, enabled, entry_points
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-# As in `trnbench.hookspecs`, which --help does not import: pluggy comes with it.
+# As in `trnbench.registry.hookspecs`, which --help does not import: pluggy comes with it.
 GROUP, COMMAND_GROUP = "trnbench", "trnbench.commands"
 
-# In workflow order. Here, not in the commands, because --help must not import them.
-BUILT_IN = {
-    "run": "Run benchmarks, emulated or measured, and write a report.",
-    "resume": "Go on with a run where it ended.",
-    "nki": "Run an NKI kernel of your own, unchanged: time, limits, values.",
-    "list": "List instances, kernels, backends, formats and sections.",
-    "info": "Show all there is to know about one instance or kernel.",
-    "spec": "Show, list, check and compare the documented figures.",
-    "topology": "Show, check and export the graph of a system.",
-    "fabric": "Ask the links: collectives, pairs, cuts, scaling, assumptions.",
-    "workload": "Models: parameters, operations, memory, where they fit.",
-    "plan": "Rank layouts and instances for a model, by time or dollars.",
-    "plugin": "List, check and create plugins.",
-    "runs": "List, show, trace, tag and delete stored runs.",
-    "compare": "Say what changed from one run to another.",
-    "gate": "Fail where a run is worse than its baseline.",
-    "history": "Show cases over the stored runs, and their steps.",
-    "report": "Write the HTML report of stored runs.",
-    "export": "Write stored runs as JSON, CSV and other formats.",
-    "import": "Put runs from files into the store.",
-    "store": "Check, repair, back up and merge stores.",
-    "cache": "Show or forget what was computed before.",
-    "validate": "Hold the emulator against published measurements.",
-    "doctor": "Say what works here, what does not, and what to do.",
-    "config": "Show settings and where each one comes from.",
-    "completion": "Print the completion script of a shell.",
-}
+TEXT = "commands.txt"
+"""Beside the module that declares commands: of each a line with its place in the workflow, name and help."""
+LAST = 1000
+"""The place of commands without such a line."""
 
 
 class Found(NamedTuple):
-    """A command before it is imported. `others` are distributions that bring the name as well."""
+    """A command before it is imported. `others` are distributions that bring the name as well.
+
+    `place` in the workflow and `about` are what the package says that declares it.
+    """
 
     name: str
     target: str
     distribution: str
     version: str
     others: tuple[str, ...] = ()
+    place: int = LAST
+    about: str = ""
 
     @property
     def external(self) -> bool:
-        return self.name not in BUILT_IN
+        return normalised(self.distribution) != OWN
+
+    @property
+    def package(self) -> str:
+        return self.target.partition(":")[0].partition(".")[0]
 
     @property
     def help(self) -> str:
-        own = BUILT_IN.get(self.name)
-        if own:
-            return own
+        if not self.external:
+            return self.about or f"(comes with the package {self.package}, which is not installed)"
         also = f"; {', '.join(self.others)} has one too" if self.others else ""
-        return f"(from {self.distribution}{also})"
+        return f"{self.about} (from {self.distribution}{also})".lstrip()
 
     def load(self) -> click.Command:
         """Raises `PluginError` when the command cannot be imported or is none."""
@@ -80,9 +61,8 @@ class Found(NamedTuple):
         try:
             command = entry.load()
         except (Exception, SystemExit) as error:
-            package = self.target.partition(":")[0].partition(".")[0]
-            if isinstance(error, ModuleNotFoundError) and error.name == package:
-                raise self._missing(package) from error
+            if isinstance(error, ModuleNotFoundError) and error.name == self.package:
+                raise self._missing(self.package) from error
             from trnbench.registry.loader import described
 
             raise self._blame("cannot be imported", described(error)) from error
@@ -127,25 +107,44 @@ def find_commands(block: Collection[str] = ()) -> dict[str, Found]:
         for entry in entries
         if entry.group == GROUP and normalised(entry.name) in blocked
     }
-    own: dict[str, Found] = {}
+    own: list[Found] = []
     external: dict[str, list[Found]] = {}
     for entry in entries:
-        command = Found(entry.name, entry.value, entry.distribution, entry.version)
         if entry.group == GROUP:
             continue
-        if normalised(entry.distribution) == OWN:
-            own[entry.name] = command
+        place, about = _texts(entry.value).get(entry.name, (LAST, ""))
+        command = Found(entry.name, entry.value, entry.distribution, entry.version, place=place, about=about)
+        if not command.external:
+            own.append(command)
         elif normalised(entry.distribution) not in blocked and not enabled(NO_EXTERNAL):
             external.setdefault(entry.name, []).append(command)
 
-    commands = {name: own[name] for name in BUILT_IN if name in own}
-    commands |= {name: found for name, found in own.items() if name not in commands}
+    commands = {command.name: command for command in sorted(own, key=lambda each: (each.place, each.name))}
     for name, owners in sorted(external.items()):
         owners.sort(key=lambda found: normalised(found.distribution))
         if name in commands:
             owners.insert(0, commands[name])
         commands[name] = owners[0]._replace(others=tuple(each.distribution for each in owners[1:]))
     return commands
+
+
+def _texts(target: str) -> dict[str, tuple[int, str]]:
+    """Place and help of the commands declared in the folder of a module; none where it has no text."""
+    folder = target.partition(":")[0].rpartition(".")[0].replace(".", os.sep)
+    return _read_texts(folder) if folder else {}
+
+
+@cache
+def _read_texts(folder: str) -> dict[str, tuple[int, str]]:
+    for root in sys.path:
+        try:
+            with open(os.path.join(root, folder, TEXT), "rb", buffering=0) as file:
+                lines = file.read().decode("utf-8", "replace").splitlines()
+        except OSError:
+            continue
+        words = [line.split(maxsplit=2) for line in lines]
+        return {line[1]: (int(line[0]), line[2]) for line in words if len(line) == 3 and line[0].isdigit()}
+    return {}
 
 
 def command_problems(commands: dict[str, Found]) -> list[PluginError]:

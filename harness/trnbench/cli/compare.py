@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import click
-
-from trnbench.bounded import kinds
-from trnbench.cli.context import Session, session
-from trnbench.cli.number import NumberType
-from trnbench.cli.output import Column, emit, emit_json, format_option, say
-from trnbench.cli.store_names import complete_runs
-from trnbench.cli.target import STDOUT, force_option
+from trnbench.cli.cell import Column, plain
+from trnbench.cli.context import Session
+from trnbench.cli.output import emit, emit_json, say
+from trnbench.cli.report import put
+from trnbench.cli.target import STDOUT, check_name
+from trnbench.compare.api import found_run
+from trnbench.compare.change import Verdict, interval_text, signed_percent
+from trnbench.compare.comparison import compared
 from trnbench.errors import UsageError
+from trnbench.facts.units import show
+from trnbench.run.output_file import check_writable
+from trnbench.run.render import find_format
+from trnbench.store.store import Store
+from trnbench.store.tag import LATEST
+
+if TYPE_CHECKING:
+    from trnbench.compare.change import Change, Comparison, Named
+
 
 COLUMNS = (
     Column("id", "case"),
@@ -29,39 +41,6 @@ _CSV = (
 )  # fmt: skip
 
 
-@click.command()
-@click.argument("before", default="", shell_complete=complete_runs)
-@click.argument("after", default="", shell_complete=complete_runs)
-@click.option(
-    "-k", "keyword", default="", metavar="EXPRESSION", help="Only these cases: 'gemm and not fp32'."
-)
-@click.option(
-    "--a", "a", default="", metavar="TERMS", help="Cases of the first side: 'dtype=bf16,size>=4096'."
-)
-@click.option(
-    "--b", "b", default="", metavar="TERMS", help="Cases of the second side: 'dtype=fp8,size>=4096'."
-)
-@click.option(
-    "--threshold",
-    type=NumberType(kinds.PERCENT),
-    metavar="PER CENT",
-    help="Call nothing faster or slower that differs by less: 3%.  [default: 3% of measured times, "
-    "any difference of emulated ones]",
-)
-@click.option(
-    "--across", is_flag=True, help="Compare numbers of two kinds too: evidence, scope, peaks, ranks."
-)
-@click.option(
-    "--html",
-    "page",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Write the report of both runs, with what changed, instead; - for stdout.",
-)
-@force_option
-@click.option("--all", "every", is_flag=True, help="List cases that are exactly the same as well.")
-@format_option
-@session
 def compare(
     shared: Session,
     /,
@@ -78,20 +57,7 @@ def compare(
     every: bool,
     format: str,
 ) -> None:
-    """Say what changed from run BEFORE to run AFTER, case by case.
-
-    A run is an id, the beginning of one, a tag, latest, latest~3, or a file. AFTER is the latest run unless
-    named, BEFORE the one before that. With --a or --b and one run, two selections of that run.
-
-    Measured cases are faster, slower, or show no difference, by samples of several processes; emulated ones
-    differ exactly, with what differs of their inputs.
-    """
-    from trnbench.cli.comparing import change_row, closing, opening
-    from trnbench.compare.comparison import compared
-    from trnbench.compare.reference import found_run
-    from trnbench.store.store import Store
-    from trnbench.store.tag import LATEST
-
+    """Say what changed from run BEFORE to run AFTER, case by case."""
     same = bool(a or b) and not after
     if page is not None:
         _check_page(page, force=force, narrowed=bool(keyword or a or b or across or threshold is not None))
@@ -99,9 +65,6 @@ def compare(
         first = found_run(before or (LATEST if same else f"{LATEST}~1"), store)
         second = first if same else found_run(after or LATEST, store)
     if page is not None:
-        from trnbench.cli.reporting import put
-        from trnbench.run.render import find_format
-
         put(shared, (first, second), find_format(shared.registry, "html"), page)
         return
     comparison = compared(
@@ -137,9 +100,6 @@ def compare(
 
 def _check_page(page: Path, *, force: bool, narrowed: bool) -> None:
     """Raises `UsageError` where the page cannot be written, or would not show what was asked for."""
-    from trnbench.cli.reporting import check_name
-    from trnbench.run.writing import check_writable
-
     if narrowed:
         raise UsageError(
             "--html writes the page of two whole runs",
@@ -153,8 +113,103 @@ def _check_page(page: Path, *, force: bool, narrowed: bool) -> None:
 
 def _head(found: object) -> dict[str, object]:
     """All of a comparison but its rows."""
-    from trnbench.cli.output import plain
-
     told = plain(found)
     assert isinstance(told, dict)
     return {name: value for name, value in told.items() if name != "changes"}
+
+
+_LISTED = 10
+"""Causes, reasons and names of cases that a person is shown; JSON has all."""
+
+
+def change_row(each: Change) -> dict[str, object]:
+    """Exact values, and as people read them."""
+
+    def shown(value: float | None) -> str | None:
+        return show(value, each.unit) if value is not None else None
+
+    return {
+        "id": each.id,
+        "system": each.case.instance,
+        "case": each.case.fullname,
+        "metric": each.metric,
+        "unit": each.unit,
+        "before": each.before.value,
+        "after": each.after.value,
+        "before_shown": shown(each.before.value),
+        "after_shown": shown(each.after.value),
+        "effect": each.effect,
+        "change": signed_percent(each.effect) if each.effect is not None else None,
+        "low": each.interval.low if each.interval else None,
+        "high": each.interval.high if each.interval else None,
+        "interval": interval_text(each) or None,
+        "p": each.p,
+        "exact": each.exact,
+        "verdict": str(each.verdict) if each.verdict else None,
+        "why": each.why or None,
+        "causes": list(each.causes),
+        "before_id": each.before.id,
+        "after_id": each.after.id,
+        "before_status": str(each.before.status),
+        "after_status": str(each.after.status),
+        "before_evidence": str(each.before.grade),
+        "after_evidence": str(each.after.grade),
+    }
+
+
+def opening(found: Comparison) -> Iterator[str]:
+    """Which runs, and what of them differs beside the cases."""
+    yield f"before: {_run(found.before)}"
+    yield f"after:  {_run(found.after)}"
+    yield from (f"differs: {each}" for each in found.differs)
+
+
+def _run(each: Named) -> str:
+    by = f" by {each.backend}" if each.backend != str(each.grade) else ""
+    return f"{each.id}, {each.grade}{by}, {each.created}, {each.cases:,} cases"
+
+
+def closing(found: Comparison) -> Iterator[str]:
+    """Counts, causes, and what could not be compared."""
+    causes = Counter(cause for each in found.changes for cause in each.causes)
+    if causes:
+        yield "what differs of their inputs:"
+        yield from counted(causes)
+    reasons = [each.why for each in found.changes if each.verdict is None]
+    if reasons:
+        yield "without a verdict:"
+        yield from _by_kind(reasons)
+    if found.refused:
+        yield "not compared (--across does):"
+        yield from counted(Counter(each.why for each in found.refused))
+    for what, ids in (("only before", found.missing), ("only after", found.new)):
+        if ids:
+            more = f" and {len(ids) - 3:,} more" if len(ids) > 3 else ""
+            yield f"{what}: {', '.join(ids[:3])}{more}"
+    yield counts(found)
+
+
+def counts(found: Comparison) -> str:
+    """`2 slower, 1 faster, 40 no difference shown, 3 without a verdict`."""
+    order = (Verdict.SLOWER, Verdict.FASTER, Verdict.SAME)
+    parts = [f"{len(some):,} {verdict}" for verdict in order if (some := found.of(verdict))]
+    if unjudged := found.of(None):
+        parts.append(f"{len(unjudged):,} without a verdict")
+    if found.refused:
+        parts.append(f"{len(found.refused):,} not compared")
+    return ", ".join(parts) or "nothing that ran in either"
+
+
+def _by_kind(reasons: list[str]) -> Iterator[str]:
+    """Sentences that begin alike are told once, with the first of them: figures differ from case to case."""
+    kinds = Counter(each.partition(":")[0] for each in reasons)
+    firsts = {each.partition(":")[0]: each for each in reversed(reasons)}
+    yield from counted(Counter({firsts[kind]: count for kind, count in kinds.items()}))
+
+
+def counted(found: Counter[str]) -> Iterable[str]:
+    """Each sentence with the number of its cases, the commonest first."""
+    for said, count in found.most_common(_LISTED):
+        yield f"  {said}: {count:,} {'case' if count == 1 else 'cases'}"
+    if len(found) > _LISTED:
+        yield f"  and {len(found) - _LISTED:,} more (--format json has all)"

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-import click
+import os
+import re
 
+import click
+from click.shell_completion import BashComplete, add_completion_class, get_completion_class, split_arg_string
+
+from trnbench.cli.context import Session
 from trnbench.cli.output import say, write
 from trnbench.errors import UsageError
 
@@ -15,14 +20,8 @@ _WHERE = {
 }
 
 
-@click.command()
-@click.argument("shell", type=click.Choice(tuple(_WHERE)))
-@click.pass_context
-def completion(ctx: click.Context, *, shell: str) -> None:
+def completion(_: Session, /, *, shell: str) -> None:
     """Print the completion script of a shell; where to put it is said on stderr."""
-    from click.shell_completion import add_completion_class, get_completion_class
-
-    from trnbench.cli.bash import Bash
 
     add_completion_class(Bash)
     kind = get_completion_class(shell)
@@ -32,7 +31,7 @@ def completion(ctx: click.Context, *, shell: str) -> None:
             cause="completion for it came with a later version",
             try_="pip install --upgrade click",
         )
-    program = ctx.find_root().command
+    program = click.get_current_context().find_root().command
     # Not `.source()`: for bash that runs the installed bash to see its version.
     write(kind(program, {}, "trnbench", "_TRNBENCH_COMPLETE").source_template % _variables(kind, program))
     say(f"put it where the shell looks:  {_WHERE[shell]}", level=0)
@@ -41,3 +40,40 @@ def completion(ctx: click.Context, *, shell: str) -> None:
 def _variables(kind: type, program: click.Command) -> dict[str, str]:
     variables: dict[str, str] = kind(program, {}, "trnbench", "_TRNBENCH_COMPLETE").source_vars()
     return variables
+
+
+SCRIPT = r"""
+%(complete_func)s() {
+    local IFS=$'\n' line="${COMP_LINE:0:COMP_POINT}" word="${COMP_WORDS[COMP_CWORD]}" type value completion
+    local whole="${line##*[[:space:]]}"
+    [[ $word == [=:]* ]] && word=""
+    local stays="${whole%%%%"$word"}"
+
+    for completion in $(env COMP_WORDS="$line" %(complete_var)s=bash_complete $1); do
+        IFS=',' read -r type value <<< "$completion"
+        if [[ $type == dir ]]; then
+            compopt -o dirnames
+        elif [[ $type == file ]]; then
+            compopt -o default
+        else
+            [[ $value == *= ]] && compopt -o nospace
+            COMPREPLY+=("${value#"$stays"}")
+        fi
+    done
+}
+
+complete -o nosort -F %(complete_func)s %(prog_name)s
+"""
+
+
+class Bash(BashComplete):
+    """Told the line up to the cursor, and taking it apart at blanks alone."""
+
+    source_template = SCRIPT
+
+    def get_completion_args(self) -> tuple[list[str], str]:
+        line = os.environ["COMP_WORDS"]
+        _, *words = split_arg_string(line) or [""]
+        if re.search(r"\s$", line) or not words:
+            return words, ""
+        return words[:-1], words[-1]

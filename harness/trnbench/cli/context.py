@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cached_property
@@ -9,14 +10,20 @@ from typing import TYPE_CHECKING
 
 import click
 
+from trnbench.cli.option import Table, word
 from trnbench.errors import StoreError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from trnbench.cli.settings import Settings
+    from trnbench.facts.fact import PeakPolicy
     from trnbench.registry import Registry
     from trnbench.store.cache import Cache
+    from trnbench.store.store import Store
+
+_OF_STORE = re.compile(r"\btrnbench (?=(?:compare|export|gate|history|import|report|resume|runs?|store)\b)")
+"""Commands that look into the store."""
 
 
 class Session:
@@ -48,10 +55,10 @@ class Session:
         registry = load_registry(block=(*self.no_plugin, *self.settings.no_plugin))
         with suppress(StoreError):  # a command that needs no store does not ask for a good name of one
             if (cache := self.cache()) is not None:
-                from trnbench.registry.reading import Once
-                from trnbench.store.remembered_files import RememberedFiles
+                from trnbench.registry.files import Memo
+                from trnbench.store.cache import RememberedFiles
 
-                registry.reading = Once(RememberedFiles(cache))
+                registry.reading = Memo(RememberedFiles(cache))
         return registry
 
     @cached_property
@@ -65,6 +72,37 @@ class Session:
     def store_path(self) -> Path | None:
         """--store, TRNBENCH_STORE or the configured store; None for the default place."""
         return self.store or self.settings.store
+
+    def open_store(self) -> Store:
+        """The store, for what may write to it: that it has to be brought up to date is said."""
+        from trnbench.cli.output import say
+        from trnbench.store.store import Store
+
+        store = Store(self.store_path)
+        store.on_change = say
+        return store
+
+    def typed(self, text: str) -> str:
+        """Commands in a message with the --store that this one was given."""
+        if self.store is None:
+            return text
+        import shlex
+
+        option = f"trnbench --store {shlex.quote(str(self.store))} "
+        return _OF_STORE.sub(lambda _: option, text)
+
+    def facts_of(self, files: tuple[Path, ...]) -> tuple[Path, ...]:
+        """The user's fact files: those configured, then `files`; the last to speak of a figure wins."""
+        return (*self.settings.facts, *files)
+
+    def policy_of(self, policy: str) -> PeakPolicy:
+        """Which of the disagreeing documents percentages are taken of: `policy`, else what is configured.
+
+        Raises `UnknownName` for a word that is no policy.
+        """
+        from trnbench.facts.fact import as_policy
+
+        return as_policy(policy or self.settings.policy)
 
     def cache(self) -> Cache | None:
         """What was computed before, beside the store; None with --no-cache. Not opened yet."""
@@ -92,37 +130,51 @@ class Session:
     _hushed = False
 
 
-def _quiet(ctx: click.Context, _: click.Parameter, value: bool) -> None:
-    shared = ctx.find_object(Session)
-    if value and shared is not None:
-        shared.verbosity = -1
-        ctx.meta["trnbench.verbosity"] = -1  # what `say` looks at
-
-
-quiet_option = click.option(
-    "-q",
-    "--quiet",
-    is_flag=True,
-    expose_value=False,
-    callback=_quiet,
-    help="No progress and no warnings; also before the command.",
-)
-"""For commands that take long enough to be told so after their name."""
-
-
-def _no_cache(ctx: click.Context, _: click.Parameter, value: bool) -> None:
-    shared = ctx.find_object(Session)
-    if value and shared is not None:
-        shared.use_cache = False
-
-
-no_cache_option = click.option(
-    "--no-cache",
-    is_flag=True,
-    expose_value=False,
-    callback=_no_cache,
-    help="Work everything out anew, and keep nothing of it for later.",
-)
-"""For commands that may take what was computed before."""
-
 session = click.make_pass_decorator(Session, ensure=True)
+"""For commands of plugins that are written with click alone."""
+
+
+def _version(ctx: click.Context, _param: click.Parameter, asked: bool) -> None:
+    if asked and not ctx.resilient_parsing:
+        from platform import python_version
+
+        from trnbench.version import CONTRACT_VERSION, VERSION
+
+        click.echo(f"trnbench {VERSION} (Python {python_version()}, plugin contract {CONTRACT_VERSION})")
+        ctx.exit()
+
+
+def _no_plugin(ctx: click.Context, _param: click.Parameter, names: tuple[str, ...]) -> tuple[str, ...]:
+    ctx.command.block = names  # type: ignore[attr-defined]  # what `LazyGroup` leaves out
+    return names
+
+
+def _color(ctx: click.Context, _param: click.Parameter, chosen: bool | None) -> None:
+    ctx.color = chosen
+
+
+PROGRAM = Table(
+    word(
+        "--version", "Print the version and stop.", bool, is_eager=True, expose_value=False, callback=_version
+    ),
+    word("-q --quiet", "No progress and no warnings.", bool),
+    word("-v --verbose", "Say more; twice for most.", count=True),
+    word(
+        "--no-plugin",
+        "Leave out a plugin or distribution; may be repeated.",
+        metavar="NAME",
+        many=True,
+        is_eager=True,
+        callback=_no_plugin,
+    ),
+    word("--no-cache", "Work everything out anew, and keep nothing of it for later.", bool),
+    word("--store", "The database of results (or TRNBENCH_STORE).", click.Path(dir_okay=False), "PATH"),
+    word(
+        "--color/--no-color",
+        "Colours and boxes, whatever the terminal (also NO_COLOR, FORCE_COLOR).",
+        default=None,
+        expose_value=False,
+        callback=_color,
+    ),
+)
+"""The options before the command."""

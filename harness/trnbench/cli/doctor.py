@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
+import os
+import platform
+import re
 from collections.abc import Iterator
+from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
-from trnbench.cli.cell import width_of
-from trnbench.cli.context import Session, session
-from trnbench.cli.fitting import SENTENCE, broken
-from trnbench.cli.output import Column, clean, emit, plain_format_option, say, write
+from trnbench.cli.cell import Column, clean, width_of
+from trnbench.cli.commands import command_problems, find_commands
+from trnbench.cli.context import Session
+from trnbench.cli.output import emit, say, write
+from trnbench.cli.settings import project_file, unknown_variables, user_file
+from trnbench.cli.table import SENTENCE, broken
 from trnbench.cli.terminal import width
 from trnbench.errors import ExitCode, PluginError, TrnbenchError
+from trnbench.measure.noise import look
+from trnbench.reference import resolve
+from trnbench.registry import Registry, load_registry
+from trnbench.run.executor import PROCESS
+from trnbench.run.reply import detected
+from trnbench.store.path import default_path
+from trnbench.store.store import Store
 
 if TYPE_CHECKING:
     from trnbench.backend import Backend
+
 
 # "broken" alone makes the exit code 1: what is missing on this machine is no fault of it.
 OK, MISSING, UNVERIFIED, NOISY, BROKEN = "ok", "not available", "unverified", "noisy", "broken"
@@ -27,14 +39,8 @@ _INDENT = 16
 Row = dict[str, object]
 
 
-@click.command()
-@plain_format_option
-@session
 def doctor(shared: Session, *, format: str) -> int:
-    """Say what works here, what does not, and what to do.
-
-    Exit code 0 unless something is broken, then 1.
-    """
+    """Say what works here, what does not, and what to do."""
     shared.hush()
     rows = [*_python(), *_settings(shared), *_store(shared), *_plugins(shared), *_variables(shared)]
     rows += [*_backends(shared), *_executors(shared), *_noise()]
@@ -87,10 +93,6 @@ def _row(part: str, name: str, state: str, found: str, try_: str = "") -> Row:
 
 
 def _python() -> Iterator[Row]:
-    import platform
-    import re
-    from importlib import metadata
-
     machine = f"{platform.python_implementation()} {platform.python_version()} on {platform.machine()}"
     yield _row("python", "python", OK, machine)
     for requirement in metadata.requires("trnbench") or ():
@@ -117,8 +119,6 @@ def _satisfies(version: str, wanted: str) -> bool:
     """Release numbers against ">=1,<2"; good enough for the requirements trnbench itself states."""
 
     def release(text: str) -> tuple[int, ...]:
-        import re
-
         numbers = re.match(r"[0-9.]*", text.strip())
         return tuple(int(each) for each in (numbers[0] if numbers else "").split(".") if each)
 
@@ -132,8 +132,6 @@ def _satisfies(version: str, wanted: str) -> bool:
 
 
 def _settings(shared: Session) -> Iterator[Row]:
-    from trnbench.cli.settings import project_file, user_file
-
     try:
         _ = shared.settings
     except TrnbenchError as error:
@@ -145,18 +143,12 @@ def _settings(shared: Session) -> Iterator[Row]:
 
 def _variables(shared: Session) -> Iterator[Row]:
     """Asked when plugins have been tried: backends name the variables that they read."""
-    from trnbench.cli.settings import unknown_variables
-
     for name, near in unknown_variables(shared.registry).items():
         found = "nothing reads this variable" + (f"; did you mean {near}?" if near else "")
         yield _row("settings", name, UNVERIFIED, found, f"unset {name}")
 
 
 def _store(shared: Session) -> Iterator[Row]:
-    import os
-
-    from trnbench.store.path import default_path
-
     try:
         path = shared.store_path or default_path()
     except TrnbenchError:  # the settings are broken, which has its own row
@@ -170,8 +162,6 @@ def _store(shared: Session) -> Iterator[Row]:
                 "store", str(path), BROKEN, f"{folder} cannot be written", "--store PATH, or TRNBENCH_STORE"
             )
         return
-    from trnbench.store.store import Store
-
     try:
         count = len(Store(path).list())
     except TrnbenchError as error:
@@ -181,9 +171,6 @@ def _store(shared: Session) -> Iterator[Row]:
 
 
 def _plugins(shared: Session) -> Iterator[Row]:
-    from trnbench.cli.commands import command_problems, find_commands
-    from trnbench.registry import Registry, load_registry
-
     try:
         registry: Registry = shared.registry
     except TrnbenchError:
@@ -212,8 +199,6 @@ def _backends(shared: Session) -> Iterator[Row]:
 
 
 def _backend(backend: Backend) -> Iterator[Row]:
-    from trnbench.run.returned import detected
-
     try:
         seen = detected(backend)
     except PluginError as error:
@@ -229,9 +214,6 @@ def _backend(backend: Backend) -> Iterator[Row]:
 
 def _executors(shared: Session) -> Iterator[Row]:
     """Who carries cases out: processes of this machine, and what plugins bring."""
-    from trnbench.lazy import resolve
-    from trnbench.run.executor import PROCESS
-
     yield _row("executor", PROCESS, OK, "processes of this machine")
     for name, entry in shared.registry.executors.items():
         if not entry.detect:
@@ -243,7 +225,5 @@ def _executors(shared: Session) -> Iterator[Row]:
 
 def _noise() -> Iterator[Row]:
     """How quiet this machine is: what a measurement here is worth."""
-    from trnbench.measure.noise import look
-
     for each in look():
         yield _row("noise", each.name, OK if each.quiet else NOISY, each.found, each.advice)

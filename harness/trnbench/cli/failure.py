@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import errno
 import os
+import shlex
 import sys
+import traceback
+from pathlib import Path
 
 import click
 
 from trnbench.cli.context import Session
 from trnbench.cli.output import abandon, say
-from trnbench.errors import DEBUG, LONGEST, ExitCode, TrnbenchError, debugging
-from trnbench.quoting import cut, quoted
+from trnbench.errors import DEBUG, LONGEST, ExitCode, TrnbenchError, cut, debugging, quoted
 
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+_CLOSED = errno.EBADF
+_FULL = (_CLOSED, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 def report(error: BaseException, shared: Session) -> int:
@@ -28,10 +31,9 @@ def report(error: BaseException, shared: Session) -> int:
         say(f"\ninterrupted: {shared.kept or 'this command had saved nothing yet'}")
         return ExitCode.INTERRUPTED
     if debugging():
-        import traceback
-
         say("".join(traceback.format_exception(error)), nl=False)
     if isinstance(error, TrnbenchError):
+        error.try_ = shared.typed(error.try_)
         say(f"error: {error}")
         return error.exit_code
     if isinstance(error, click.NoSuchOption) and (place := _before_the_command(error)):
@@ -52,7 +54,8 @@ def report(error: BaseException, shared: Session) -> int:
     if isinstance(error, OSError) and error.errno in _FULL:
         abandon(sys.stdout)
         say(f"error: the result could not be written: {error.strerror}")
-        say("  cause: where stdout goes takes no more")
+        closed = error.errno == _CLOSED
+        say(f"  cause: {'stdout is closed' if closed else 'where stdout goes takes no more'}")
         say("  try:   free space there, or send the output elsewhere")
         return ExitCode.USAGE
     say(f"error: internal error: {type(error).__name__}: {cut(str(error), LONGEST)}")
@@ -82,16 +85,11 @@ def _sentence(text: str) -> str:
 
 
 def _again() -> str:
-    import shlex
-
     return cut(shlex.join(["trnbench", *sys.argv[1:]]), LONGEST)
 
 
 def _culprit(error: BaseException) -> str:
     """The file and line, so that a plugin's bug is not taken for ours."""
-    import traceback
-    from pathlib import Path
-
     frames = traceback.extract_tb(error.__traceback__)
     if not frames:
         return "trnbench"

@@ -1,32 +1,156 @@
-"""`trnbench gate`: is this run good enough?"""
+"""`trnbench gate check`: a run held against its baseline, by rules."""
 
 from __future__ import annotations
 
+import os
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 import click
 
-from trnbench.cli.gate_accept import accept
-from trnbench.cli.gate_check import check
+from trnbench.cli.cell import Column
+from trnbench.cli.compare import counted, opening
+from trnbench.cli.context import Session
+from trnbench.cli.output import emit, emit_json, say
+from trnbench.cli.vocabulary import BASELINE
+from trnbench.compare.api import found_run
+from trnbench.compare.gate.baseline import accepted, written
+from trnbench.compare.gate.findings import Outcome, annotation_lines
+from trnbench.compare.gate.findings import junit as as_junit
+from trnbench.compare.gate.findings import summary as in_markdown
+from trnbench.compare.gate.judgement import judged
+from trnbench.compare.gate.rule import read_rules
+from trnbench.errors import MissingFile, UsageError
+from trnbench.run.output_file import check_writable, write_whole
+from trnbench.store.store import Store
+
+if TYPE_CHECKING:
+    from trnbench.compare.gate.findings import Finding, Gated
 
 
-class DefaultGroup(click.Group):
-    """Without the name of a command the first word belongs to `check`."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if not args or (args[0] not in self.commands and args[0] not in ctx.help_option_names):
-            args = ["check", *args]
-        return super().parse_args(ctx, args)
-
-
-@click.group(
-    cls=DefaultGroup, options_metavar="", subcommand_metavar="[RUN] [OPTIONS] | accept [RUN] [OPTIONS]"
+_COLUMNS = (
+    Column("case"),
+    Column("outcome", keep=2),
+    Column("rule"),
+    Column("what", keep=1),
 )
-def gate() -> None:
-    """Fail where a run is worse than what it is held against.
-
-    `trnbench gate [RUN] --against RUN|TAG|FILE [--rules gate.toml]` is short for `trnbench gate check`;
-    `trnbench gate check --help` has its options.
-    """
+_MD = (*_COLUMNS, Column("cause", "likeliest cause"))
+_CSV = ("outcome", "kind", "rule", "case", "effect", "low", "high", "what", "causes")
 
 
-gate.add_command(check)
-gate.add_command(accept)
+def check(
+    shared: Session,
+    /,
+    *,
+    run: str,
+    against: str,
+    rules: Path | None,
+    keyword: str,
+    strict: bool,
+    across: bool,
+    junit: Path | None,
+    summary: Path | None,
+    annotate: bool | None,
+    format: str,
+) -> None:
+    """Hold RUN (the latest unless named) against another, and exit with 1 where it is worse."""
+    told = read_rules(rules) if rules is not None else ()
+    if junit is not None:
+        check_writable(junit, force=True, option="--junit", example="trnbench-junit.xml")
+    if not against and not Path(BASELINE).exists():
+        raise MissingFile(
+            f"there is nothing to hold it against: no {BASELINE} here, and no --against",
+            cause="no run has been accepted in this folder",
+            try_="trnbench gate accept --why '…', or: --against RUN",
+        )
+    with Store(shared.store_path) as store:
+        baseline = found_run(against or f"./{BASELINE}", store)
+        found = found_run(run, store)
+    gated = judged(found, baseline, told, strict=strict, across=across, keyword=keyword)
+    _elsewhere(gated, junit, summary, annotate=annotate)
+    _print(gated, format)
+    click.get_current_context().exit(gated.exit_code())
+
+
+def _print(gated: Gated, format: str) -> None:
+    rows = [_row(each) for each in gated.findings]
+    if format == "json":
+        comparison = gated.comparison
+        emit_json(
+            {
+                "passed": gated.passed,
+                "strict": gated.strict,
+                "run": comparison.after,
+                "against": comparison.before,
+                "differs": comparison.differs,
+                "findings": rows,
+            }
+        )
+        return
+    if format == "csv":
+        emit(rows, _CSV, format)
+        return
+    for line in opening(gated.comparison):
+        say(line, level=0)
+    shown = [row for row in rows if row["outcome"] != str(Outcome.PASSED)]
+    if shown:
+        emit(shown, _MD if format == "md" else _COLUMNS, format)
+    causes = Counter(each.causes[0] for each in gated.findings if each.causes)
+    if causes and format != "md":
+        say("likeliest causes:")
+        for line in counted(causes):
+            say(line)
+    counts = ", ".join(f"{len(some):,} {outcome}" for outcome in Outcome if (some := gated.of(outcome)))
+    say(f"gate {'passed' if gated.passed else 'failed'}: {counts or 'nothing that ran in either'}")
+
+
+def _row(each: Finding) -> dict[str, object]:
+    change = each.change
+    interval = change.interval if change is not None else None
+    return {
+        "outcome": str(each.outcome),
+        "kind": each.kind,
+        "rule": each.rule,
+        "case": each.id,
+        "effect": change.effect if change is not None else None,
+        "low": interval.low if interval else None,
+        "high": interval.high if interval else None,
+        "exact": change.exact if change is not None else None,
+        "what": each.what,
+        "cause": each.causes[0] if each.causes else None,
+        "causes": list(each.causes),
+    }
+
+
+def _elsewhere(gated: Gated, junit: Path | None, summary: Path | None, *, annotate: bool | None) -> None:
+    """Files for CI servers, and annotations."""
+    if junit is not None:
+        write_whole(junit, as_junit(gated), option="--junit")
+    place = summary or Path(os.environ.get("GITHUB_STEP_SUMMARY", ""))
+    if str(place) not in ("", "."):
+        with place.open("a", encoding="utf-8", errors="backslashreplace") as stream:
+            stream.write(in_markdown(gated) + "\n")
+    if annotate if annotate is not None else os.environ.get("GITHUB_ACTIONS") == "true":
+        for line in annotation_lines(gated):
+            click.echo(line, file=sys.stderr)
+
+
+def accept(shared: Session, /, *, run: str, why: str, by: str, output: Path, force: bool) -> None:
+    """Write RUN as the baseline, with who accepted it, when and why, and print its path."""
+    if not why.strip():
+        raise UsageError(
+            "--why is empty",
+            cause="whoever reads the baseline later has to know why it was accepted",
+            try_="--why 'the new compiler is slower here, and known'",
+        )
+    with Store(shared.store_path) as store:
+        found = found_run(run, store)
+    baseline = accepted(found, output, why=why, by=by, force=force)
+    check_writable(output, force=True)  # that it is a baseline has been seen
+    write_whole(output, written(baseline))
+    click.echo(str(output))
+    bad = sum(count for status, count in found.counts().items() if str(status) in ("failed", "suspect"))
+    if bad:
+        say(f"warning: {bad:,} of its cases failed or are suspect: the gate will not call them new", level=0)

@@ -8,17 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from trnbench.bounded import kinds
-from trnbench.cli.context import Session, session
-from trnbench.cli.number import NumberType
-from trnbench.cli.output import Column, emit, emit_json, format_option, say
-from trnbench.cli.store_names import complete_cases
-from trnbench.cli.stored import run_tags_option
-from trnbench.cli.target import force_option
+from trnbench.cli.cell import Column
+from trnbench.cli.context import Session
+from trnbench.cli.output import emit, emit_json, say
 from trnbench.errors import UsageError
+from trnbench.facts.units import show
+from trnbench.results.history import sparkline
+from trnbench.run.output_file import check_writable, write_whole
+from trnbench.run.render import find_page, render_page
+from trnbench.store.history import histories
+from trnbench.store.store import Store
 
 if TYPE_CHECKING:
     from trnbench.results.history import CaseHistory, HistoryPoint, HistoryStep
+
 
 COMMIT = 10  # characters that people compare
 SERIES = (
@@ -53,24 +56,11 @@ ONE = (
 )
 
 
-@click.command()
-@click.argument("case", nargs=-1, shell_complete=complete_cases)
-@run_tags_option
-@click.option(
-    "--last", type=NumberType(kinds.KEPT), default=0, metavar="N", help="Only the N newest runs; 0: all."
-)
-@click.option("--steps", "stepped", is_flag=True, help="Only cases with a step.")
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write a page (HTML) instead."
-)
-@force_option
-@format_option
-@session
 def history(
     shared: Session,
     /,
     *,
-    case: tuple[str, ...],
+    cases: tuple[str, ...],
     tags: tuple[str, ...],
     last: int,
     stepped: bool,
@@ -78,36 +68,27 @@ def history(
     force: bool,
     format: str,
 ) -> None:
-    """Show cases over the stored runs: values, commits, and the first run after each step.
-
-    CASE is an id, the case without its system, a kernel, or a glob of these; without one the cases of the
-    newest run. Emulated and measured values, backends and machines are series of their own.
-    """
-    from trnbench.store.history import histories
-    from trnbench.store.store import Store
-
+    """Show cases over the stored runs: values, commits, and the first run after each step."""
     if output is not None:
         _check_page(output, force=force)
     with Store(shared.store_path) as store:
-        cases = histories(store, case, tags=tags, last=last)
+        series = histories(store, cases, tags=tags, last=last)
     if stepped:
-        cases = tuple(each for each in cases if each.steps)
+        series = tuple(each for each in series if each.steps)
     if output is not None:
-        _write(shared, cases, output)
+        _write(shared, series, output)
     elif format == "json":
-        emit_json([_document(each) for each in cases])
+        emit_json([_document(each) for each in series])
     elif format == "csv":
-        emit([row for each in cases for row in _points(each)], POINTS, format)
+        emit([row for each in series for row in _points(each)], POINTS, format)
     else:
-        _show(cases, format)
-    if not cases:
-        say("no case has a step" if stepped and not case else "no run has a value of these cases")
+        _show(series, format)
+    if not series:
+        say("no case has a step" if stepped and not cases else "no run has a value of these cases")
 
 
 def _check_page(output: Path, *, force: bool) -> None:
     """Raises `UsageError` for a name that is no page's, and where it cannot be written."""
-    from trnbench.run.writing import check_writable
-
     format = output.suffix.lower().removeprefix(".")
     if format in ("json", "csv", "md"):
         raise UsageError(
@@ -134,8 +115,6 @@ def _titled(found: CaseHistory) -> str:
 
 
 def _series_row(found: CaseHistory) -> dict[str, Any]:
-    from trnbench.results.history import sparkline
-
     last = found.steps[-1] if found.steps else None
     return {
         "case": found.case,
@@ -219,9 +198,6 @@ def _document(found: CaseHistory) -> dict[str, Any]:
 
 
 def _write(shared: Session, found: Sequence[CaseHistory], output: Path) -> None:
-    from trnbench.run.render import find_page, render_page
-    from trnbench.run.writing import write_whole
-
     write_whole(output, render_page(found, find_page(shared.registry, "history")))
     click.echo(str(output))
 
@@ -236,6 +212,4 @@ def _signed(step: HistoryStep) -> str:
 
 
 def _shown(value: float | None, unit: str) -> str | None:
-    from trnbench.facts.format import show
-
     return None if value is None else show(value, unit)

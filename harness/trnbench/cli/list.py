@@ -5,17 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import click
-
-from trnbench.cli.context import Session, session
-from trnbench.cli.output import Column, emit, format_option, say
-from trnbench.cli.planned import CASE_COLUMNS, EXACT, case_rows
-from trnbench.cli.selecting import selection_from, selection_options
+from trnbench.cli.cell import Column
+from trnbench.cli.context import Session
+from trnbench.cli.output import emit, say
+from trnbench.cli.request import CASE_COLUMNS, EXACT, case_rows
+from trnbench.run.importing import importers
+from trnbench.run.plan import plan
+from trnbench.run.points import Points
+from trnbench.run.reply import detected
+from trnbench.run.selection import (
+    Selection,
+    choose_instances,
+    choose_kernels,
+    choose_scopes,
+    names_of,
+    parse_keyword,
+)
 
 if TYPE_CHECKING:
     from trnbench.kernels.kernel import Kernel
     from trnbench.registry import Registry
-    from trnbench.run.selection import Selection
+
 
 Row = dict[str, object]
 
@@ -36,8 +46,6 @@ def _kernels(registry: Registry, selection: Selection) -> Iterable[Row]:
 
 
 def _instances(registry: Registry, selection: Selection) -> Iterable[Row]:
-    from trnbench.run.selection import choose_instances
-
     names = choose_instances(registry, selection) if selection.asked() else registry.instance_names()
     for system in registry.systems(names):
         yield {
@@ -54,8 +62,6 @@ def _instances(registry: Registry, selection: Selection) -> Iterable[Row]:
 
 
 def _cases(registry: Registry, selection: Selection) -> Iterable[Row]:
-    from trnbench.run.plan import plan
-
     return case_rows(plan(registry, selection))
 
 
@@ -68,8 +74,6 @@ def _families(registry: Registry, selection: Selection) -> Iterable[Row]:
 
 
 def _backends(registry: Registry, _: Selection) -> Iterable[Row]:
-    from trnbench.run.returned import detected
-
     for name, backend in registry.backends.items():
         detection = detected(backend)
         yield {
@@ -87,8 +91,6 @@ def _formats(registry: Registry, _: Selection) -> Iterable[Row]:
 
 
 def _importers(registry: Registry, _: Selection) -> Iterable[Row]:
-    from trnbench.run.importing import importers
-
     for name, each in importers(registry).items():
         yield {"importer": name, "title": each.title}
 
@@ -100,10 +102,6 @@ def _sections(registry: Registry, _: Selection) -> Iterable[Row]:
 
 def _chosen(registry: Registry, selection: Selection) -> Iterable[Kernel]:
     """Kernels by name, tag, family; by -k and dtype too, as far as they speak of kernels."""
-    from trnbench.run.keyword import names_of, parse_keyword
-    from trnbench.run.points import Points
-    from trnbench.run.selection import choose_instances, choose_kernels, choose_scopes
-
     kernels = choose_kernels(registry, selection)
     choose_instances(registry, selection)  # a name nobody has is a mistake here too
     points = Points.of(selection, kernels)
@@ -187,44 +185,10 @@ _LISTS: Mapping[str, _List] = {
 }
 
 
-class _What(click.ParamType[str]):
-    """One of the lists; the nearest one is named when it is none."""
-
-    name = "what"
-
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        if value in _LISTS:
-            return value
-        from trnbench.errors import UnknownName
-
-        raise UnknownName(
-            "list", value, _LISTS, try_=f"trnbench list cases {value}, for the cases of a kernel of that name"
-        )
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
-        from click.shell_completion import CompletionItem
-
-        return [CompletionItem(name) for name in _LISTS if name.startswith(incomplete)]
-
-
-@click.command("list")
-@click.argument(
-    "what",
-    type=_What(),
-    default="kernels",
-    metavar="[WHAT]",
-)
-@selection_options
-@format_option
-@session
-def list_(state: Session, /, what: str, format: str, **chosen: Any) -> None:
-    """List what there is: kernels (the default), instances, cases, tags, families, backends, formats,
-    importers or sections.
-
-    The options narrow it down as they do for `trnbench run`, whose cases `list cases` shows.
-    """
+def list_(state: Session, /, *, what: str, format: str, **chosen: Any) -> None:
+    """What there is of one kind, narrowed down as a run is."""
     listed = _LISTS[what]
-    rows = list(listed.rows(state.registry, selection_from(**chosen)))
+    rows = list(listed.rows(state.registry, Selection.of(**chosen)))
     emit(rows, (listed.exact if format == "csv" else ()) or listed.columns, format)
     if what == "cases" and state.verbosity >= 0:
         skipped = sum(row["planned"] == "skip" for row in rows)

@@ -11,7 +11,7 @@ import click
 from click import formatting
 
 from trnbench.cli.commands import LazyGroup
-from trnbench.cli.context import Session
+from trnbench.cli.context import PROGRAM, Session
 from trnbench.errors import ExitCode, debugging
 
 COMPLETE = "_TRNBENCH_COMPLETE"
@@ -65,7 +65,7 @@ class Program(LazyGroup):
     def _complete(self, instruction: str) -> int:
         from click.shell_completion import add_completion_class, shell_complete
 
-        from trnbench.cli.bash import Bash
+        from trnbench.cli.completion import Bash
 
         add_completion_class(Bash)
         try:
@@ -93,77 +93,10 @@ def _help_width() -> int | None:
     return max(min(columns or 80, _WIDEST) - 2, 50)
 
 
-def _version(ctx: click.Context, _param: click.Parameter, asked: bool) -> None:
-    if asked and not ctx.resilient_parsing:
-        from platform import python_version
-
-        from trnbench.version import CONTRACT_VERSION, VERSION
-
-        click.echo(f"trnbench {VERSION} (Python {python_version()}, plugin contract {CONTRACT_VERSION})")
-        ctx.exit()
-
-
-def _no_plugin(ctx: click.Context, _param: click.Parameter, names: tuple[str, ...]) -> tuple[str, ...]:
-    if isinstance(ctx.command, LazyGroup):
-        ctx.command.block = names
-    return names
-
-
-def _color(ctx: click.Context, _param: click.Parameter, chosen: bool | None) -> None:
-    ctx.color = chosen
-
-
-@click.group(
-    cls=Program,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": _WIDEST},
-    epilog="Start with: trnbench run",
-)
-@click.option(
-    "--version",
-    is_flag=True,
-    is_eager=True,
-    expose_value=False,
-    callback=_version,
-    help="Print the version and stop.",
-)
-@click.option("-q", "--quiet", is_flag=True, help="No progress and no warnings.")
-@click.option("-v", "--verbose", count=True, help="Say more; twice for most.")
-@click.option(
-    "--no-plugin",
-    metavar="NAME",
-    multiple=True,
-    is_eager=True,
-    callback=_no_plugin,
-    help="Leave out a plugin or distribution; may be repeated.",
-)
-@click.option("--no-cache", is_flag=True, help="Work everything out anew, and keep nothing of it for later.")
-@click.option(
-    "--store",
-    type=click.Path(dir_okay=False),
-    metavar="PATH",
-    help="The database of results (or TRNBENCH_STORE).",
-)
-@click.option(
-    "--color/--no-color",
-    default=None,
-    expose_value=False,
-    callback=_color,
-    help="Colours and boxes, whatever the terminal (also NO_COLOR, FORCE_COLOR).",
-)
-@click.pass_context
-def cli(
-    ctx: click.Context,
-    *,
-    quiet: bool,
-    verbose: int,
-    no_plugin: tuple[str, ...],
-    no_cache: bool,
-    store: str | None,
+def _called(
+    *, quiet: bool, verbose: int, no_plugin: tuple[str, ...], no_cache: bool, store: str | None
 ) -> None:
-    """How close does a Trainium instance come to its documents, and what takes the rest?
-
-    On the hardware (measured) and without it (emulated), for every generation.
-    """
+    ctx = click.get_current_context()
     shared = ctx.ensure_object(Session)
     shared.verbosity = -1 if quiet else verbose
     shared.no_plugin = no_plugin
@@ -173,3 +106,16 @@ def cli(
 
         shared.store = Path(store)
     ctx.meta["trnbench.verbosity"] = shared.verbosity
+
+
+cli = Program(
+    "cli",
+    params=[each.parameter() for each in PROGRAM.values()],
+    callback=_called,
+    help="""How close does a Trainium instance come to its documents, and what takes the rest?
+
+    On the hardware (measured) and without it (emulated), for every generation.
+    """,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": _WIDEST},
+    epilog="Start with: trnbench run",
+)

@@ -1,17 +1,22 @@
-"""Names offered while a person types: `shell_complete=` of options that take one.
+"""Names offered while a person types: those that plugins bring, and those that the store has.
 
-A plugin's record is enough to know its names, so no fact file is read and no topology built.
-Completion never complains: whatever goes wrong, there is nothing to offer.
+A plugin's record is enough to know its names: no fact file is read and no topology built. Of the store a few
+columns are read, nothing where it is locked. Whatever goes wrong, there is nothing to offer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import os
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import click
 
 if TYPE_CHECKING:
+    import sqlite3
+
+    from click.shell_completion import CompletionItem
+
     from trnbench.kernels.kernel import Kernel
     from trnbench.registry import Registry
 
@@ -100,3 +105,67 @@ def complete_scopes(_ctx: click.Context, _param: click.Parameter, incomplete: st
     from trnbench.run.selection import SCOPES
 
     return [scope for scope in SCOPES if scope.startswith(incomplete)]
+
+
+Offered = tuple[str, str]
+"""A name, and what is said of it where the shell shows that."""
+
+WAIT_S = 0.2
+"""For another process that is writing: a person is typing."""
+MOST = 1000
+"""Names of the store; the newest runs come first."""
+
+
+def _offer_stored(
+    names: Callable[[sqlite3.Connection], Iterator[Offered]],
+) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem]]:
+    def complete(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        import sqlite3
+        from contextlib import closing
+        from itertools import islice
+        from pathlib import Path
+
+        from click.shell_completion import CompletionItem
+
+        from trnbench.cli.settings import load_settings
+        from trnbench.store.path import store_path
+
+        try:
+            path = store_path(ctx.find_root().params.get("store") or load_settings().store)
+            # Not as the store opens it: that brings what writes runs and their journals along.
+            mode = (
+                "rw" if os.access(path, os.W_OK) else "ro"
+            )  # a reader that may not write leaves files behind
+            address = f"{Path(path).absolute().as_uri()}?mode={mode}"
+            with closing(sqlite3.connect(address, uri=True, timeout=WAIT_S)) as connection:
+                fitting = (each for each in names(connection) if each[0].startswith(incomplete))
+                return [CompletionItem(name, help=about or None) for name, about in islice(fitting, MOST)]
+        except Exception:  # no store, a locked one, broken settings: nothing to offer
+            return []
+
+    return complete
+
+
+def _runs(connection: sqlite3.Connection) -> Iterator[Offered]:
+    """`latest`, tags, then ids, the newest first."""
+    yield "latest", "the newest run"
+    yield from _tags(connection)
+    for run, created, grade, backend in connection.execute(
+        "SELECT id, created, grade, backend FROM runs ORDER BY number DESC"
+    ):
+        yield run, f"{grade} by {backend}, {created[:16]}"
+
+
+def _tags(connection: sqlite3.Connection) -> Iterator[Offered]:
+    for tag, count in connection.execute("SELECT tag, count(*) FROM tags GROUP BY tag ORDER BY tag"):
+        yield tag, f"a tag of {count} {'run' if count == 1 else 'runs'}"
+
+
+def _cases(connection: sqlite3.Connection) -> Iterator[Offered]:
+    for (case,) in connection.execute("SELECT DISTINCT case_id FROM measurements ORDER BY case_id"):
+        yield case, ""
+
+
+complete_cases = _offer_stored(_cases)
+complete_runs = _offer_stored(_runs)
+complete_run_tags = _offer_stored(_tags)

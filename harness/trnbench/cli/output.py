@@ -9,74 +9,12 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TextIO, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import TextIO, TypeAlias
 
 import click
 
 from trnbench.cli.cell import Column, clean, hostile, plain
-from trnbench.cli.formats import FORMATS
-
-F = TypeVar("F", bound=Callable[..., Any])
-
-__all__ = [
-    "FORMATS",
-    "Column",
-    "abandon",
-    "clean",
-    "emit",
-    "emit_json",
-    "format_option",
-    "paragraph",
-    "plain",
-    "plain_format_option",
-    "say",
-    "say_left_out",
-    "write",
-]
-
-
-def _configured() -> str:
-    from trnbench.cli.settings import load_settings
-
-    return load_settings().format
-
-
-def format_option(command: F) -> F:
-    """Give a command the parameter `format`, ready for `emit`, and the option --wide."""
-    return _format_option(_configured, "table, or as configured")(wide_option(command))
-
-
-def plain_format_option(command: F) -> F:
-    """The same without a look at the settings, for commands that must work when those are broken."""
-    return _format_option("table", True)(wide_option(command))
-
-
-def _wide(ctx: click.Context, _: click.Parameter, value: bool) -> None:
-    if value:
-        from trnbench.cli.terminal import WIDE
-
-        ctx.meta[WIDE] = True
-
-
-wide_option = click.option(
-    "--wide",
-    is_flag=True,
-    expose_value=False,
-    callback=_wide,
-    help="All columns of a table, however narrow the terminal.",
-)
-
-
-def _format_option(default: str | Callable[[], str], shown: str | bool) -> Callable[[F], F]:
-    return click.option(
-        "--format",
-        "format",
-        type=click.Choice(FORMATS),
-        default=default,
-        show_default=shown,
-        help="How to print the result.",
-    )
 
 
 def say(message: str, *, nl: bool = True, level: int | None = None) -> None:
@@ -125,11 +63,11 @@ def emit(
 
 
 def _aligned(rows: Sequence[Mapping[str, object]], columns: Sequence[Column], title: str) -> None:
-    from trnbench.cli import aligned
+    from trnbench.cli import table
     from trnbench.cli.terminal import suits_colours, width
 
     room = width()
-    shown, left_out = aligned.text(rows, columns, title, width=room, styled=suits_colours())
+    shown, left_out = table.text(rows, columns, title, width=room, styled=suits_colours())
     write(shown)
     say_left_out(left_out)
 
@@ -137,19 +75,19 @@ def _aligned(rows: Sequence[Mapping[str, object]], columns: Sequence[Column], ti
 def say_left_out(headings: Sequence[str]) -> None:
     """That the terminal has no room for these columns, and what shows them; nothing where there are none."""
     if headings:
-        from trnbench.cli import aligned
+        from trnbench.cli import table
         from trnbench.cli.terminal import width
 
-        say(aligned.wrapped(f"no room for: {', '.join(headings)}; --wide shows all", width()), level=0)
+        say(table.wrapped(f"columns not shown: {', '.join(headings)}; --wide shows them", width()), level=0)
 
 
 def paragraph(text: str) -> None:
     """Lines for people as part of a result, broken where the terminal has no room for them."""
-    from trnbench.cli import aligned
+    from trnbench.cli import table
     from trnbench.cli.terminal import width
 
     room = width()
-    write("".join(aligned.wrapped(line, room) + "\n" for line in clean(text, keep="\n").split("\n")))
+    write("".join(table.wrapped(line, room) + "\n" for line in clean(text, keep="\n").split("\n")))
 
 
 def emit_json(value: object) -> None:
@@ -188,3 +126,37 @@ def abandon(stream: TextIO) -> None:
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, descriptor)
     os.close(nowhere)
+
+
+Row: TypeAlias = dict[str, object]
+Section: TypeAlias = tuple[str, Sequence[Column | str], list[Row]]
+"""Its key, the columns that a table shows of it, its rows."""
+
+
+def emit_sections(about: Mapping[str, object], title: str, sections: Sequence[Section], format: str) -> None:
+    """Print `sections` to stdout.
+
+    - "json": an object of `about` and the rows of each section under its key;
+    - "csv": a line for each value, with its section, the number of its row, and its key;
+    - else `title`, and a table of each section that has rows.
+    """
+    if format == "json":
+        emit_json({**about, **{key: rows for key, _, rows in sections}})
+        return
+    if format == "csv":
+        values = [
+            {"section": key, "row": number, "key": column, "value": value}
+            for key, _, rows in sections
+            for number, row in enumerate(rows)
+            for column, value in row.items()
+        ]
+        emit(values, ("section", "row", "key", "value"), "csv")
+        return
+    if format == "md":
+        write(clean(f"# {title}") + "\n\n")
+    else:
+        paragraph(f"{title}\n")
+    for key, columns, rows in sections:
+        if rows:
+            emit(rows, columns, format, title=key.capitalize())
+            write("\n")

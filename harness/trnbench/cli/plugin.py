@@ -7,24 +7,18 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
-from trnbench.cli.context import Session, session
-from trnbench.cli.output import Column, emit, format_option, paragraph, say, write
+from trnbench.cli.cell import Column
+from trnbench.cli.commands import command_problems, find_commands
+from trnbench.cli.context import Session
+from trnbench.cli.output import emit, paragraph, say, write
 from trnbench.errors import ExitCode
+from trnbench.testing import check_plugin
+from trnbench.testing.project import write_project
 
 if TYPE_CHECKING:
     from trnbench.registry import Brought, Origin, Registry
 
 
-@click.group()
-def plugin() -> None:
-    """List, check and create plugins."""
-
-
-@plugin.command("list")
-@format_option
-@session
 def list_(shared: Session, *, format: str) -> None:
     """Every plugin: where it comes from, what it brings, how long it takes, what is wrong."""
     shared.hush()
@@ -44,22 +38,11 @@ def list_(shared: Session, *, format: str) -> None:
         emit(rows, [*_COLUMNS, "problems", "warning"], format)
 
 
-@plugin.command()
-@click.argument("subject", required=False, metavar="[NAME|PATH]")
-@click.option("--only", multiple=True, metavar="CHECK", help="This check alone; may be repeated.")
-@format_option
-@session
-def check(shared: Session, *, subject: str | None, only: tuple[str, ...], format: str) -> int:
-    """Hold plugins to the contract: facts, topologies, kernels, values, bounds, determinism, reports.
-
-    NAME is a plugin or a distribution, PATH the folder of a project or a module that need not be
-    installed; without either, every installed plugin is checked. Exit code 1 when a check fails.
-    """
-    from trnbench.testing import check_plugin
-
+def check(shared: Session, /, *, plugin: str | None, only: tuple[str, ...], format: str) -> int:
+    """Hold plugins to the contract: facts, topologies, kernels, values, bounds, determinism, reports."""
     shared.hush()
     report = check_plugin(
-        subject or "",
+        plugin or "",
         checks=only,
         block=(*shared.no_plugin, *shared.settings.no_plugin),
         on_check=lambda text: say(f"checking {text}", level=1),
@@ -76,25 +59,14 @@ def check(shared: Session, *, subject: str | None, only: tuple[str, ...], format
     ]
     if format != "table":
         emit(rows, ["check", "about", "grade", "problem", "try"], format)
-    for each in report.findings if format == "table" else ():
+    for each in report.repeated if format == "table" else ():
         paragraph(str(each))
     say(report.summary())
     return ExitCode.OK if report.passed else ExitCode.GATE
 
 
-@plugin.command()
-@click.argument("name")
-@click.option(
-    "--dir",
-    "folder",
-    type=click.Path(file_okay=False, path_type=Path),
-    default=None,
-    help="Where to write it; NAME in the current folder unless given.",
-)
-def new(*, name: str, folder: Path | None) -> None:
+def new(_: Session, /, *, name: str, folder: Path | None) -> None:
     """Write the project of a new plugin: it installs, and passes its own tests."""
-    from trnbench.testing.project import write_project
-
     written = write_project(name, folder or Path(name))
     write(f"{written.folder}\n")
     for path in written.files:
@@ -167,8 +139,6 @@ def _identity(origin: Origin) -> dict[str, object]:
 
 def _commands(shared: Session) -> dict[str, list[str]]:
     """Commands by distribution, those of trnbench itself aside; two owners of a name are reported."""
-    from trnbench.cli.commands import command_problems, find_commands
-
     found = find_commands(shared.no_plugin)
     for problem in command_problems(found):
         say(f"warning: {problem.what}: {problem.cause}", level=0)

@@ -9,52 +9,27 @@ from typing import TYPE_CHECKING
 
 import click
 
-from trnbench.bounded import kinds
-from trnbench.cli.case_assumptions import assumptions
-from trnbench.cli.context import Session, session
-from trnbench.cli.names import complete_instances, complete_kernels
-from trnbench.cli.number import NumberType
-from trnbench.cli.output import Column, emit, emit_json, format_option, say
-from trnbench.cli.store_names import complete_cases, complete_run_tags, complete_runs
-from trnbench.cli.stored import case_row, opening, run_head, run_row, run_tags_option, wanted
-from trnbench.cli.stored_case import stored_case
-from trnbench.cli.target import force_option
-from trnbench.cli.trace_limit import trace_limit_option
+from trnbench.cli.cases import case_row, opening, run_head, run_row, stored_case, wanted
+from trnbench.cli.cell import Column
+from trnbench.cli.context import Session
+from trnbench.cli.output import emit, emit_json, say
+from trnbench.cli.vocabulary import STATUSES
 from trnbench.errors import UsageError
+from trnbench.extension import check_drawn
+from trnbench.reference import resolve
+from trnbench.run.output_file import check_writable, write_whole
+from trnbench.store.store import Store
 
 if TYPE_CHECKING:
-    from trnbench.store.store import Store
-    from trnbench.store.summary import RunSummary
-    from trnbench.trace import TraceFile
+    from trnbench.extension import TraceFile
+    from trnbench.store.store import RunSummary
 
 
 _APART = 1e-9  # of a time that is the same
 
 
-@click.command()
-@click.argument("run", shell_complete=complete_runs)
-@click.argument("case", shell_complete=complete_cases)
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    default=Path("trace.json"),
-    show_default=True,
-    metavar="FILE",
-    help="Where it goes; open it at ui.perfetto.dev.",
-)
-@trace_limit_option
-@force_option
-@session
 def trace(shared: Session, /, *, run: str, case: str, output: Path, trace_limit: int, force: bool) -> None:
-    """Write the timeline of CASE, an emulated case of a stored run, for Perfetto; print the file's name.
-
-    It is emulated again from its key. CASE is an id, or the case without its system where only one has it.
-    """
-    from trnbench.lazy import resolve
-    from trnbench.run.writing import check_writable, write_whole
-    from trnbench.trace import check_drawn
-
+    """Write the timeline of CASE, an emulated case of a stored run, for Perfetto; print the file's name."""
     check_writable(output, force=force, example="trace.json")
     stored, found = stored_case(shared, run, case)
     draw = check_drawn(shared.registry.traces.get(stored.backend), "timeline", stored.backend, found.id)
@@ -69,25 +44,6 @@ def trace(shared: Session, /, *, run: str, case: str, output: Path, trace_limit:
         say(f"note: {file.note}")
 
 
-STATUSES = ("ok", "document-low", "inconclusive", "suspect", "failed", "skipped")
-
-
-@click.group()
-def runs() -> None:
-    """List, show, trace, explain, tag and delete stored runs.
-
-    RUN is an id, the beginning of one, a tag (its newest run), or "latest".
-    """
-
-
-runs.add_command(trace)
-runs.add_command(assumptions)
-
-
-@runs.command("list")
-@run_tags_option
-@format_option
-@session
 def list_(shared: Session, /, *, tags: tuple[str, ...], format: str) -> None:
     """List stored runs, oldest first."""
     with _store(shared) as store:
@@ -98,31 +54,9 @@ def list_(shared: Session, /, *, tags: tuple[str, ...], format: str) -> None:
         emit(rows, every if format == "csv" else people, format)
         if not rows:
             what = f"no run has the tag {', '.join(tags)}" if tags else "no run is stored"
-            say(f"{what} in {store.path}; make one with: trnbench run")
+            say(f"{what} in {store.path}; make one with: {shared.typed('trnbench run')}")
 
 
-@runs.command()
-@click.argument("run", default="latest", shell_complete=complete_runs)
-@click.option("--status", "statuses", multiple=True, type=click.Choice(STATUSES), help="Only these cases.")
-@click.option(
-    "--kernel",
-    "kernels",
-    multiple=True,
-    metavar="NAME",
-    shell_complete=complete_kernels,
-    help="Only cases of this kernel (or glob).",
-)
-@click.option(
-    "-i",
-    "--instance",
-    "instances",
-    multiple=True,
-    metavar="NAME",
-    shell_complete=complete_instances,
-    help="Only cases of this system.",
-)
-@format_option
-@session
 def show(
     shared: Session,
     /,
@@ -162,44 +96,22 @@ def show(
     emit([case_row(each) for each in cases], exact if format == "csv" else columns, format)
 
 
-@runs.command()
-@click.argument("run", nargs=-1, required=True, shell_complete=complete_runs)
-@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
-@session
-def delete(shared: Session, /, *, run: tuple[str, ...], yes: bool) -> None:
+def delete(shared: Session, /, *, runs: tuple[str, ...], yes: bool) -> None:
     """Delete stored runs."""
     with _store(shared) as store:
-        ids = tuple(dict.fromkeys(store.resolve(each) for each in run))
+        ids = tuple(dict.fromkeys(store.resolve(each) for each in runs))
         _confirm(f"delete {', '.join(ids)} from {store.path}?", yes=yes)
         store.delete(ids)
         say(f"deleted {', '.join(ids)}")
 
 
-@runs.command()
-@click.argument("run", shell_complete=complete_runs)
-@click.argument("tag", nargs=-1, shell_complete=complete_run_tags)
-@click.option(
-    "--remove",
-    multiple=True,
-    metavar="TAG",
-    shell_complete=complete_run_tags,
-    help="Take this tag away; may be repeated.",
-)
-@session
-def tag(shared: Session, /, *, run: str, tag: tuple[str, ...], remove: tuple[str, ...]) -> None:
+def tag(shared: Session, /, *, run: str, tags: tuple[str, ...], remove: tuple[str, ...]) -> None:
     """Give a stored run tags, or take them away; print those it has."""
     with _store(shared) as store:
-        now = store.tag(store.resolve(run), add=tag, remove=remove)
+        now = store.tag(store.resolve(run), add=tags, remove=remove)
         click.echo(" ".join(now))
 
 
-@runs.command()
-@click.option("--keep", type=NumberType(kinds.KEPT), metavar="N", help="Keep the N newest.")
-@click.option("--older-than", type=NumberType(kinds.DAYS), metavar="DAYS", help="Delete only what is older.")
-@click.option("--tagged", is_flag=True, help="Delete runs with tags as well.")
-@click.option("--dry-run", is_flag=True, help="Say what would be deleted.")
-@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
-@session
 def prune(
     shared: Session,
     /,
@@ -245,9 +157,7 @@ def _when(created: str) -> datetime:
 
 
 def _store(shared: Session) -> Store:
-    from trnbench.store.store import Store
-
-    return Store(shared.store_path)
+    return shared.open_store()
 
 
 def _confirm(question: str, *, yes: bool) -> None:
@@ -259,3 +169,39 @@ def _confirm(question: str, *, yes: bool) -> None:
             "nobody is there to confirm it", cause=f"stdin is no terminal: {question}", try_="--yes"
         )
     click.confirm(question, abort=True, err=True)
+
+
+def assumptions(shared: Session, /, *, run: str, case: str, format: str) -> None:
+    """What either end of each assumption would do to the time of CASE, an emulated case of a stored run."""
+    from trnbench.facts.units import show
+
+    stored, measurement = stored_case(shared, run, case)
+    trace = shared.registry.traces.get(stored.backend)
+    assumption_ends = resolve(check_drawn(trace, "assumptions", stored.backend, measurement.id))
+    usual, ends = assumption_ends(measurement, shared.registry)
+    rows: list[dict[str, object]] = [
+        {
+            "assumption": each.name,
+            "taken": each.taken,
+            "taken_text": show(each.taken, each.unit),
+            "end": each.value,
+            "end_text": show(each.value, each.unit),
+            "unit": each.unit,
+            "time_s": each.time_s,
+            "change": each.ratio - 1,
+            "reason": each.reason,
+        }
+        for each in ends
+    ]
+    say(f"usual: {show(usual, 's')}", level=0)
+    if not rows:
+        say(f"{measurement.id} names no assumption with a range", level=0)
+    people = (
+        "assumption",
+        Column("taken_text", "taken", "right"),
+        Column("end_text", "instead", "right"),
+        Column("time_s", "time", "right", lambda value: show(value, "s")),
+        Column("change", "change", "right", lambda value: f"{value * 100:+.1f} %"),
+    )
+    every = ("assumption", "taken", "end", "unit", "time_s", "change", "reason")
+    emit(rows, every if format == "csv" else people, format, title=measurement.id)

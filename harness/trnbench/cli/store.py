@@ -2,32 +2,34 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from trnbench.cli.context import Session, session
-from trnbench.cli.output import emit, format_option, say
-from trnbench.errors import ExitCode
+from trnbench.cli.context import Session
+from trnbench.cli.output import emit, say
+from trnbench.cli.target import STDOUT
+from trnbench.errors import ExitCode, StoreError, UsageError
+from trnbench.facts.fact import as_policy
+from trnbench.run.imported_run import Context, imported_run
+from trnbench.run.importing import OWN, find_importer, read_given, read_runs
+from trnbench.store.cache import Cache
+from trnbench.store.merge import merge as merged
+from trnbench.store.path import store_path
+from trnbench.store.repair import backup as backed_up
+from trnbench.store.repair import check as checked
+from trnbench.store.repair import repair as repaired
+from trnbench.store.store import Store
+from trnbench.store.tag import checked_tags
+
+if TYPE_CHECKING:
+    from trnbench.results.run import Run
 
 
-@click.group()
-def store() -> None:
-    """Check, repair, back up and merge stores.
-
-    Other commands fill it from the journals beside it by themselves. The file is the one of --store,
-    TRNBENCH_STORE or the user's data folder.
-    """
-
-
-@store.command()
-@format_option
-@session
 def check(shared: Session, /, *, format: str) -> int:
     """Compare tables, documents, journals and digests; exit code 1 where they differ."""
-    from trnbench.store.checking import check as checked
-    from trnbench.store.store import Store
-
     with Store(shared.store_path) as opened:
         findings = checked(opened)
         rows = [
@@ -40,21 +42,13 @@ def check(shared: Session, /, *, format: str) -> int:
             say(f"{opened.path}: nothing is wrong")
             return ExitCode.OK
     if any(each.repair for each in findings):
-        say("repair with: trnbench store repair")
+        say(shared.typed("repair with: trnbench store repair"))
     return ExitCode.GATE
 
 
-@store.command()
-@session
 def repair(shared: Session, /) -> None:
-    """Fill the store from its journals, and write again what its documents contradict.
-
-    A damaged database is put aside and made anew from every run that can be read. No file is removed.
-    """
-    from trnbench.store.repairing import repair as repaired
-    from trnbench.store.store import Store
-
-    with Store(shared.store_path) as opened:
+    """Fill the store from its journals, and write again what its documents contradict."""
+    with shared.open_store() as opened:
         done = repaired(opened)
         for each in done:
             click.echo(each)
@@ -62,32 +56,17 @@ def repair(shared: Session, /) -> None:
             say(f"{opened.path}: nothing was to be done")
 
 
-@store.command()
-@click.argument("file", type=click.Path(path_type=Path))
-@session
 def backup(shared: Session, /, *, file: Path) -> None:
     """Copy the store into a new FILE, while others may write to it, and print its path."""
-    from trnbench.store.repairing import backup as backed_up
-    from trnbench.store.store import Store
-
     with Store(shared.store_path) as opened:
         backed_up(opened, file)
     click.echo(str(file))
 
 
-@store.command()
-@click.argument("other", nargs=-1, required=True, type=click.Path(path_type=Path))
-@session
-def merge(shared: Session, /, *, other: tuple[Path, ...]) -> None:
-    """Put the runs of OTHER stores into this one, and print the ids of those that are new or renewed.
-
-    All or, on an error, none. The other files are only read, and what is here already stays.
-    """
-    from trnbench.store.merging import merge as merged
-    from trnbench.store.store import Store
-
-    with Store(shared.store_path) as opened:
-        done = merged(opened, other)
+def merge(shared: Session, /, *, others: tuple[Path, ...]) -> None:
+    """Put the runs of OTHER stores into this one, and print the ids of those that are new or renewed."""
+    with shared.open_store() as opened:
+        done = merged(opened, others)
         for run_id in (*done.added, *done.renewed):
             click.echo(run_id)
         told = {
@@ -98,3 +77,75 @@ def merge(shared: Session, /, *, other: tuple[Path, ...]) -> None:
         }
         counts = ", ".join(f"{len(ids)} {what}" for what, ids in told.items() if ids)
         say(f"{opened.path}: {counts or 'no run was there to merge'}", level=0)
+
+
+def import_(
+    shared: Session,
+    /,
+    *,
+    files: tuple[Path, ...],
+    name: str,
+    grade: str | None,
+    instance: str,
+    kernel: str,
+    ranks: int,
+    by: str,
+    labels: tuple[str, ...],
+    anyway: bool,
+) -> None:
+    """Put runs and results from files into the store, and print the ids; - reads standard input."""
+    tags = checked_tags(labels)
+    importer = find_importer(shared.registry, name)
+    if importer.name == OWN and (grade or instance or kernel or ranks or by):
+        raise UsageError(
+            "a run of trnbench says itself what its numbers are",
+            cause="--as, -i, --kernel, --ranks and --by are for files of other tools",
+            try_="--from FORMAT; trnbench list importers",
+        )
+    told = Context(
+        grade=grade or "",
+        instance=instance,
+        kernel=kernel,
+        ranks=ranks,
+        by=by,
+        policy=as_policy(shared.settings.policy),
+    )
+    read_in: list[Run] = []
+    for each in files:
+        data = read_given(None if each == STDOUT else each)
+        made = partial(imported_run, data=data, name=importer.name, told=told, registry=shared.registry)
+        read_in += read_runs(importer, data, str(each), anyway=anyway, told=made)
+    with shared.open_store() as store:
+        store.save(*read_in, tags=tags)
+        for run in read_in:
+            click.echo(run.id)
+        cases = sum(len(run.measurements) for run in read_in)
+        runs = "run" if len(read_in) == 1 else "runs"
+        say(f"{len(read_in)} {runs} with {cases:,} cases put into {store.path}", level=0)
+
+
+def cache_info(shared: Session, /, *, format: str) -> None:
+    """How many answers are kept, in how many bytes, and where."""
+    with_problem = Cache(store_path(shared.store_path)).info()
+    row = {
+        "path": str(with_problem.path),
+        "entries": with_problem.entries,
+        "bytes": with_problem.bytes,
+        "limit_bytes": with_problem.limit_bytes,
+        "problem": with_problem.problem,
+    }
+    emit([row], tuple(row), format)
+
+
+def cache_clear(shared: Session, /) -> None:
+    """Forget all of it; the next run works everything out anew."""
+    kept = Cache(store_path(shared.store_path))
+    try:
+        held = kept.clear()
+    except OSError as error:
+        raise StoreError(
+            f"{kept.path} cannot be removed: {error.strerror or error}",
+            cause="its folder cannot be written to by this user",
+            try_="trnbench run --no-cache  does without it",
+        ) from error
+    say(f"{held.path}: forgot {held.entries:,} answers ({held.bytes / 2**20:.1f} MiB)")

@@ -8,7 +8,7 @@ from typing import TextIO
 
 import click
 
-from trnbench.isolation.terminal import columns_of
+from trnbench.isolation.output import columns_of
 
 LEAST = 40
 """Columns that are filled however few there are."""

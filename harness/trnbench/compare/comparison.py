@@ -1,4 +1,4 @@
-"""Two runs held against each other: what `trnbench compare` does."""
+"""Two runs compared case by case: what `trnbench compare` does."""
 
 from __future__ import annotations
 
@@ -10,14 +10,11 @@ import msgspec
 
 from trnbench.bounded import kinds
 from trnbench.compare.change import Change, Comparison, Named, Verdict, side_of
-from trnbench.compare.inputs import Inputs
-from trnbench.compare.measured import Effect, effects, lacking
-from trnbench.compare.pairs import Pair, paired, unlike
-from trnbench.compare.selection import chosen, keyword_test
-from trnbench.compare.surroundings import conditions_changed, surroundings
+from trnbench.compare.effect import Effect, effects, lacking
+from trnbench.compare.inputs import Inputs, conditions_changed, surroundings
+from trnbench.compare.pairs import Pair, chosen, keyword_test, paired, unlike
 from trnbench.errors import NothingSelected, UsageError
-from trnbench.results.evidence import Grade
-from trnbench.results.measurement import Measurement, Status
+from trnbench.results.measurement import Grade, Measurement, Status
 from trnbench.results.run import Run
 
 THRESHOLD = 0.03
@@ -71,11 +68,13 @@ def compared(
             before, after, bool(pairing.refused), pairing.refused[0].why if pairing.refused else ""
         )
     inputs = Inputs(before, after)
-    measured = [each for each in pairing.pairs if _both(each, (Grade.MEASURED,)) and not _unjudged(*each)]
-    told = dict(zip(((one.id, two.id) for one, two in measured), effects(measured, CONFIDENCE), strict=True))
+    measured = [pair for pair in pairing.pairs if _both(pair, (Grade.MEASURED,)) and not _unjudged(*pair)]
+    by_pair = dict(
+        zip(((old.id, new.id) for old, new in measured), effects(measured, CONFIDENCE), strict=True)
+    )
     changes = [
-        _change(before, after, each, told.get((each[0].id, each[1].id)), threshold, inputs)
-        for each in pairing.pairs
+        _change(before, after, pair, by_pair.get((pair[0].id, pair[1].id)), threshold, inputs)
+        for pair in pairing.pairs
     ]
     return Comparison(
         before=_named(before),
@@ -94,24 +93,24 @@ def compared(
 def _change(
     before: Run, after: Run, pair: Pair, effect: Effect | None, threshold: float | None, inputs: Inputs
 ) -> Change:
-    one, two = pair
-    what, value = _shown(one, two)
+    old, new = pair
+    metric, value = _shown(old, new)
     change = Change(
-        case=two.case,
-        metric=what.name,
-        unit=what.unit,
-        better=what.better,
-        before=side_of(one, value(one)),
-        after=side_of(two, value(two)),
+        case=new.case,
+        metric=metric.name,
+        unit=metric.unit,
+        better=metric.better,
+        before=side_of(old, value(old)),
+        after=side_of(new, value(new)),
     )
-    apart = "; ".join(unlike(before, after, one, two))
-    if why := _unjudged(one, two) or (apart if one.evidence.grade is not two.evidence.grade else ""):
+    apart = "; ".join(unlike(before, after, old, new))
+    if why := _unjudged(old, new) or (apart if old.evidence.grade is not new.evidence.grade else ""):
         return msgspec.structs.replace(change, effect=_ratio(change), why=why)
     if effect is not None:
         least = THRESHOLD if threshold is None else threshold
         shown = effect.p < 1.0 - CONFIDENCE
         verdict = _verdict(effect.value, least, shown=shown)
-        causes = (*inputs.sources(one, two), *conditions_changed(one, two))
+        causes = (*inputs.sources(old, new), *conditions_changed(old, new))
         return msgspec.structs.replace(
             change,
             effect=effect.value,
@@ -119,14 +118,14 @@ def _change(
             p=effect.p,
             verdict=verdict,
             why=apart,
-            causes=causes if shown and one.id == two.id else (),
+            causes=causes if shown and old.id == new.id else (),
         )
     ratio = _ratio(change)
     if ratio is None:
         return msgspec.structs.replace(change, why="a value to compare is missing")
     if not _both(pair, _MODELLED):
         return msgspec.structs.replace(
-            change, effect=ratio, why=f"{two.evidence.grade} numbers come without samples"
+            change, effect=ratio, why=f"{new.evidence.grade} numbers come without samples"
         )
     differs = abs(ratio) > EXACT
     return msgspec.structs.replace(
@@ -135,7 +134,7 @@ def _change(
         exact=True,
         verdict=_verdict(ratio, threshold or 0.0, shown=differs),
         why=apart,
-        causes=inputs.causes(one, two) if differs and one.id == two.id else (),
+        causes=inputs.causes(old, new) if differs and old.id == new.id else (),
     )
 
 
@@ -153,19 +152,19 @@ def _verdict(effect: float, least: float, *, shown: bool) -> Verdict:
 
 def _unjudged(one: Measurement, two: Measurement) -> str:
     """Why a pair gets no verdict, whatever its numbers are; "" where it can have one."""
-    for which, case in (("first", one), ("second", two)):
+    for side, case in (("first", one), ("second", two)):
         if case.status is Status.INCONCLUSIVE:
             why = case.stability.why if case.stability else case.reason_text
-            return f"not stable in the {which} run{f': {why}' if why else ''}"
+            return f"not stable in the {side} run{f': {why}' if why else ''}"
         if case.status not in _GOOD:
             reason = case.reason_text or str(case.reason)
-            return f"{case.status} in the {which} run{f': {reason}' if reason else ''}"
+            return f"{case.status} in the {side} run{f': {reason}' if reason else ''}"
     return lacking(one, two) if _both((one, two), (Grade.MEASURED,)) else ""
 
 
 def _both(pair: Pair, grades: tuple[Grade, ...]) -> bool:
-    one, two = (each.evidence.grade for each in pair)
-    return one is two and one in grades
+    old, new = (case.evidence.grade for case in pair)
+    return old is new and old in grades
 
 
 def _shown(one: Measurement, two: Measurement) -> tuple[Compared, Callable[[Measurement], float | None]]:

@@ -1,22 +1,26 @@
-"""Why two models' numbers differ: the inputs that are not the same, of each case those it can have read."""
+"""Why two numbers differ: inputs of models line by line, and the conditions of machines."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from difflib import SequenceMatcher
 from functools import cached_property
-from typing import TypeVar
+from typing import Any, TypeVar
+
+import msgspec
 
 from trnbench.bounded.toml import parse_toml
-from trnbench.compare.lines import lines_changed, rows_changed
-from trnbench.errors import BadInput
+from trnbench.errors import BadInput, cut, quoted
 from trnbench.facts.fact import Assumption, Fact
-from trnbench.facts.format import show
 from trnbench.facts.metric import METRICS
+from trnbench.facts.units import percent, show
 from trnbench.results.digest import is_shortened
-from trnbench.results.measurement import Measurement
+from trnbench.results.measurement import Conditions, Measurement
 from trnbench.results.run import Run
-from trnbench.run.inputs import COSTS
-from trnbench.run.written import named_beside
+from trnbench.results.statistics import median
+from trnbench.run.resumption import differences
+from trnbench.run.snapshot import COSTS
+from trnbench.run.sources import named_beside
 
 T = TypeVar("T")
 
@@ -42,16 +46,16 @@ class Inputs:
             reasons.append(f"implementation is {after.implementation}, was {before.implementation}")
         if reasons:
             return tuple(reasons)
-        kept = self._before.inputs and self._after.inputs
-        return (_ALIKE if kept else NOT_KEPT,)
+        recorded = self._before.inputs and self._after.inputs
+        return (_ALIKE if recorded else NOT_KEPT,)
 
     def sources(self, before: Measurement, after: Measurement) -> Iterator[str]:
         """Edited kernel sources: those that the cases' own implementations reach first."""
         own = reached(before, self._before.inputs) | reached(after, self._after.inputs)
         others = self._reached - own
-        for name, said in sorted(self._edited.items(), key=lambda each: (each[0] not in own, each[0])):
+        for name, sentence in sorted(self._edited.items(), key=lambda each: (each[0] not in own, each[0])):
             if name not in others:
-                yield said
+                yield sentence
 
     @cached_property
     def _edited(self) -> dict[str, str]:
@@ -64,8 +68,8 @@ class Inputs:
                 continue  # of another kernel: runs need not have the same ones
             if is_shortened(old) or is_shortened(new):
                 edits[name] = f"{name} was edited (this copy of a run does not have its text)"
-            elif said := lines_changed(name, old, new):
-                edits[name] = said
+            elif sentence := lines_changed(name, old, new):
+                edits[name] = sentence
         return edits
 
     @cached_property
@@ -74,15 +78,15 @@ class Inputs:
         return {
             name
             for run in (self._before, self._after)
-            for implementation in {each.implementation for each in run.measurements}
+            for implementation in {measurement.implementation for measurement in run.measurements}
             for name in _of_implementation(implementation, run.inputs)
         }
 
     def _costs(self, after: Measurement) -> Iterator[str]:
         folder = f"{COSTS}{after.case.generation}/"
-        for name, said in self._rows.items():
+        for name, sentences in self._rows.items():
             if name.startswith(folder):
-                yield from (f"cost {name.removeprefix(folder)}: {each}" for each in said)
+                yield from (f"cost {name.removeprefix(folder)}: {sentence}" for sentence in sentences)
 
     @cached_property
     def _rows(self) -> dict[str, tuple[str, ...]]:
@@ -92,18 +96,28 @@ class Inputs:
             if not name.startswith(COSTS) or old is None or new is None:
                 continue
             try:
-                said = tuple(rows_changed(*(parse_toml(each.encode(), name) for each in (old, new))))
+                sentences = tuple(rows_changed(*(parse_toml(text.encode(), name) for text in (old, new))))
             except BadInput:  # a fingerprint in the place of the text, or a file that was no TOML
-                said = ("was edited",)
-            rows[name] = said
+                sentences = ("was edited",)
+            rows[name] = sentences
         return rows
 
     def _facts(self, after: Measurement) -> Iterator[str]:
         system = self._after.systems.get(after.case.instance)
-        told = self._books.get(after.case.generation, {})
+        by_subject = self._books.get(after.case.generation, {})
         subjects = {system.instance, system.device, system.core} if system else set()
-        near = {said for subject, found in told.items() if subject in subjects for said in found}
-        yield from (said for found in told.values() for said in found if not near or said in near)
+        near = {
+            sentence
+            for subject, sentences in by_subject.items()
+            if subject in subjects
+            for sentence in sentences
+        }
+        yield from (
+            sentence
+            for sentences in by_subject.values()
+            for sentence in sentences
+            if not near or sentence in near
+        )
 
     @cached_property
     def _books(self) -> dict[str, dict[str, list[str]]]:
@@ -114,14 +128,14 @@ class Inputs:
             if old == new:
                 continue
             by = books.setdefault(generation, {})
-            facts = _differing({each.id: each for each in old.facts}, {each.id: each for each in new.facts})
+            facts = _differing({fact.id: fact for fact in old.facts}, {fact.id: fact for fact in new.facts})
             assumed = _differing(old.assumptions, new.assumptions)
             for kind, differing in (("fact", facts), ("assumption", assumed)):
                 for name, (was, now) in differing.items():
                     one = now if now is not None else was
                     if one is not None and _figure(was) != _figure(now):
-                        said = f"{kind} {name} is {_figure(now)}, was {_figure(was)}"
-                        by.setdefault(one.subject, []).append(said)
+                        sentence = f"{kind} {name} is {_figure(now)}, was {_figure(was)}"
+                        by.setdefault(one.subject, []).append(sentence)
         return books
 
 
@@ -142,7 +156,7 @@ def _of_implementation(implementation: str, inputs: Mapping[str, str]) -> set[st
             continue
         sources.add(name)
         folder = name.rpartition("/")[0]
-        waiting += [f"{folder}/{each}" for each in named_beside(inputs[name], folder.replace("/", "."))]
+        waiting += [f"{folder}/{file}" for file in named_beside(inputs[name], folder.replace("/", "."))]
     return sources
 
 
@@ -160,3 +174,123 @@ def _figure(one: Fact | Assumption | None) -> str:
     if one.value is None or metric is None:
         return f"{one.printed} {one.printed_unit}".strip()
     return show(one.value, metric.unit, digits=6)
+
+
+_ASKED = ("selection", "tags", "jobs", "argv", "store", "isolate", "keep_identity", "maxfail", "timeout_s")
+"""Settings that say which cases were carried out, and how many at once; no number follows from them."""
+_CLOCK = 0.02
+"""A clock that differs by more is told; it varies by less from moment to moment."""
+_SHARE = 0.05
+"""So is a share of processor time that somebody else had."""
+
+
+def surroundings(before: Run, after: Run) -> tuple[str, ...]:
+    """In a line each; facts, costs and sources are told with the cases that they change."""
+    return (*differences(_bare(before), _bare(after)), *_conditions(before.measurements, after.measurements))
+
+
+def _bare(run: Run) -> Run:
+    settings = {name: value for name, value in run.settings.items() if name not in _ASKED}
+    return msgspec.structs.replace(
+        run, settings=settings, systems={}, books={}, topologies={}, fidelity=None, measurements=()
+    )
+
+
+def conditions_changed(before: Measurement, after: Measurement) -> tuple[str, ...]:
+    """Of one measured case: what its processes met that those of the other run did not."""
+    return tuple(_conditions((before,), (after,)))
+
+
+def _conditions(before: Iterable[Measurement], after: Iterable[Measurement]) -> Iterator[str]:
+    old, new = (
+        [process.conditions for case in side for process in case.processes if process.conditions is not None]
+        for side in (before, after)
+    )
+    clocks = [[value for conditions in side for value in conditions.clock_hz] for side in (old, new)]
+    if all(clocks):
+        was, now = (median(side) for side in clocks)
+        if was > 0 and abs(now / was - 1.0) > _CLOCK:
+            yield f"clock of the processor was {show(was, 'Hz')}, is {show(now, 'Hz')}"
+    for name, loss in (
+        ("others", "that others had the processor"),
+        ("pressure", "waiting for a processor"),
+        ("stolen", "taken by other virtual machines"),
+    ):
+        shares = [_shares(side, name) for side in (old, new)]
+        if all(shares):
+            was, now = (median(side) for side in shares)
+            if abs(now - was) > _SHARE:
+                yield f"share of time {loss} was {percent(was)}, is {percent(now)}"
+
+
+def _shares(conditions: Iterable[Conditions], name: str) -> list[float]:
+    return [value for condition in conditions if (value := getattr(condition, name)) is not None]
+
+
+_SHOWN = 70
+
+
+_LONGEST = 20_000
+"""Lines of a source that are laid side by side; finding pairs takes time by the square of them."""
+
+
+_NOTHING = "no line"
+
+
+def lines_changed(name: str, before: str, after: str) -> str:
+    """`gemm.py:41 is 'tile = 256', was 'tile = 512', and 3 more lines`; "" where but blanks differ."""
+    old, new = before.splitlines(), after.splitlines()
+    if max(len(old), len(new)) > _LONGEST:
+        return f"{name} was edited"
+    matcher = SequenceMatcher(None, [block.strip() for block in old], [block.strip() for block in new], False)
+    blocks = [block for block in matcher.get_opcodes() if block[0] != "equal"]
+    blocks = [
+        block
+        for block in blocks
+        if any(line.strip() for line in (*old[block[1] : block[2]], *new[block[3] : block[4]]))
+    ]
+    if not blocks:
+        return ""
+    _, first, end, at, until = blocks[0]
+    removed, added = old[first:end], new[at:until]
+    shown = f"{name}:{at + 1} is {_line(added)}, was {_line(removed)}"
+    more = sum(max(block[2] - block[1], block[4] - block[3]) for block in blocks) - 1
+    return f"{shown}, and {more} more {'line' if more == 1 else 'lines'}" if more > 0 else shown
+
+
+def _line(lines: list[str]) -> str:
+    text = next((line.strip() for line in lines if line.strip()), "")
+    return quoted(text, _SHOWN) if text else _NOTHING
+
+
+def rows_changed(before: Any, after: Any) -> Iterator[str]:
+    """`engine.tensor.cycles is 70, was 64`: the entries of two tables that differ, each under its name."""
+    for name, (old, new) in sorted(_rows(before, after, "").items()):
+        yield f"{name} is {_value(new)}, was {_value(old)}"
+
+
+_MISSING = object()
+
+
+def _rows(before: Any, after: Any, name: str) -> dict[str, tuple[Any, Any]]:
+    if before == after:
+        return {}
+    tables = isinstance(before, dict) and isinstance(after, dict)
+    lists = isinstance(before, list) and isinstance(after, list) and len(before) == len(after)
+    if not tables and not (lists and all(isinstance(item, dict) for item in (*before, *after))):
+        return {name: (before, after)}
+    found: dict[str, tuple[Any, Any]] = {}
+    if tables:
+        for key in {**before, **after}:
+            inner = f"{name}.{key}" if name else str(key)
+            found |= _rows(before.get(key, _MISSING), after.get(key, _MISSING), inner)
+    else:
+        for number, (old, new) in enumerate(zip(before, after, strict=True), start=1):
+            found |= _rows(old, new, f"{name}[{number}]")
+    return found
+
+
+def _value(value: Any) -> str:
+    if value is _MISSING:
+        return "absent"
+    return quoted(value, _SHOWN) if isinstance(value, str) else cut(str(value), _SHOWN)

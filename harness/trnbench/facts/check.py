@@ -4,40 +4,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from itertools import combinations
 
 import msgspec
 
 from trnbench.errors import FactError
-from trnbench.facts.assembly import Assembly
-from trnbench.facts.book import FactBook
-from trnbench.facts.disagreement import Claim, Disagreement, claim, disagreement, same_words
-from trnbench.facts.fact import Dispute, Fact
-from trnbench.facts.metric import METRICS
-from trnbench.facts.rules.sums import cores_sum, devices_sum, hosts_sum, per_device
-from trnbench.facts.rules.totals import clock, link_sum, product
-from trnbench.facts.rules.value import count, prose, rounded, unit_base, value
-
-
-def words(book: FactBook, _: Sequence[Assembly]) -> list[Disagreement]:
-    """Text metrics with one right answer: "4D-HyperCube" and "2D Torus" for one graph."""
-    groups: dict[tuple[str, str], list[Fact]] = {}
-    for fact in book.facts:
-        if fact.value is None and METRICS[fact.metric].single:
-            # A qualifier says where the word stands (caption, text), not that another thing is meant.
-            groups.setdefault((fact.subject, fact.metric), []).append(fact)
-    disagreements = []
-    for members in groups.values():
-        odd: list[Claim] = []
-        for one, other in combinations(members, 2):
-            if not same_words(one.printed, other.printed):
-                odd += [claim(one), claim(other)]
-        if odd:
-            disagreements.append(
-                disagreement("words", msgspec.structs.replace(members[0], qualifier=""), odd)
-            )
-    return disagreements
-
+from trnbench.facts.disagreement import Disagreement
+from trnbench.facts.fact import Assembly, Dispute, FactBook
+from trnbench.facts.rule import (
+    clock,
+    cores_sum,
+    count,
+    devices_sum,
+    hosts_sum,
+    link_sum,
+    per_device,
+    product,
+    prose,
+    rounded,
+    unit_base,
+    value,
+    words,
+)
 
 Rule = Callable[[FactBook, Sequence[Assembly]], list[Disagreement]]
 
@@ -68,7 +55,9 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def unnamed(self) -> tuple[Disagreement, ...]:
         """News: found by a rule and named by no dispute, or with a claim that its disputes do not mention."""
-        return tuple(each for each in self.found if not each.disputes or each.strangers)
+        return tuple(
+            disagreement for disagreement in self.found if not disagreement.disputes or disagreement.strangers
+        )
 
 
 def check(book: FactBook, assemblies: Sequence[Assembly]) -> Findings:
@@ -88,30 +77,38 @@ def check_facts(book: FactBook, assemblies: Sequence[Assembly]) -> Findings:
 
 
 def _check(book: FactBook, assemblies: Sequence[Assembly], *, strict: bool) -> Findings:
-    disagreements = [each for finder in FINDERS.values() for each in finder(book, assemblies)]
+    disagreements = [disagreement for finder in FINDERS.values() for disagreement in finder(book, assemblies)]
     named = []
     for dispute in book.disputes:
         hits: set[int] = set()
         for rule in rules_of(dispute):
             mine = {
                 index
-                for index, each in enumerate(disagreements)
-                if each.rule == rule and concerns(dispute, each)
+                for index, disagreement in enumerate(disagreements)
+                if disagreement.rule == rule and concerns(dispute, disagreement)
             }
             if not mine and strict:
-                raise _idle(dispute, rule, [each for each in disagreements if each.rule == rule])
+                raise _idle(
+                    dispute,
+                    rule,
+                    [disagreement for disagreement in disagreements if disagreement.rule == rule],
+                )
             hits |= mine
         if not hits:
             named.append(dispute)
         for index in hits:
-            each = disagreements[index]
-            disagreements[index] = msgspec.structs.replace(each, disputes=(*each.disputes, dispute.id))
+            disagreement = disagreements[index]
+            disagreements[index] = msgspec.structs.replace(
+                disagreement, disputes=(*disagreement.disputes, dispute.id)
+            )
     by_id = {dispute.id: dispute for dispute in book.disputes}
-    known = (
-        msgspec.structs.replace(each, strangers=strangers(each, [by_id[name] for name in each.disputes]))
-        for each in disagreements
+    completed = (
+        msgspec.structs.replace(
+            disagreement, strangers=strangers(disagreement, [by_id[name] for name in disagreement.disputes])
+        )
+        for disagreement in disagreements
     )
-    return Findings(found=tuple(known), named=tuple(named))
+    return Findings(found=tuple(completed), named=tuple(named))
 
 
 def strangers(found: Disagreement, disputes: Sequence[Dispute]) -> tuple[str, ...]:
@@ -121,18 +118,18 @@ def strangers(found: Disagreement, disputes: Sequence[Dispute]) -> tuple[str, ..
     """
     if not disputes:
         return ()
-    text = " ".join(word for each in disputes for word in (each.topic, *each.values, each.note))
-    told = _numbers(text)
+    text = " ".join(word for dispute in disputes for word in (dispute.topic, *dispute.values, dispute.note))
+    mentioned = _numbers(text)
     return tuple(
         f"{claim.text} ({claim.source})"
         for claim in found.claims
-        if not claim.computed and claim.value is not None and not _numbers(claim.text) & told
+        if not claim.computed and claim.value is not None and not _numbers(claim.text) & mentioned
     )
 
 
 def rules_of(dispute: Dispute) -> tuple[str, ...]:
     """The rules a dispute claims; none for one that no rule can find."""
-    return tuple(word for each in dispute.rule.split(",") if (word := each.strip()))
+    return tuple(word for rule in dispute.rule.split(",") if (word := rule.strip()))
 
 
 def concerns(dispute: Dispute, found: Disagreement) -> bool:
@@ -146,11 +143,11 @@ def concerns(dispute: Dispute, found: Disagreement) -> bool:
     if dispute.metric:
         return dispute.metric == found.metric
     text = " ".join((dispute.topic, *dispute.values))
-    told = _numbers(text)
+    mentioned = _numbers(text)
     shown = 0
-    for one in found.claims:
-        numbers = _numbers(one.text)
-        shown += bool(numbers & told) if numbers else one.text.casefold() in text.casefold()
+    for claim in found.claims:
+        numbers = _numbers(claim.text)
+        shown += bool(numbers & mentioned) if numbers else claim.text.casefold() in text.casefold()
     return shown > 1
 
 
@@ -159,7 +156,7 @@ def _numbers(text: str) -> set[float]:
 
 
 def _idle(dispute: Dispute, rule: str, others: Sequence[Disagreement]) -> FactError:
-    listed = ", ".join(f"{each.subject} {each.named}" for each in others[:4])
+    listed = ", ".join(f"{disagreement.subject} {disagreement.named}" for disagreement in others[:4])
     return FactError(
         f"dispute {dispute.id} claims rule {rule!r}, which finds nothing of it",
         cause=f"the rule finds: {listed}" if listed else "the rule finds nothing at all in these facts",

@@ -1,18 +1,17 @@
-"""Two or more documents that cannot all be right, with both sources."""
+"""Two or more documents that cannot all be right, with both sources, and the rules that find them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import lru_cache
+from itertools import combinations
 
 import msgspec
 
-from trnbench.facts.fact import Fact, Provenance
+from trnbench.facts.fact import Direction, Fact, Provenance, Scope
 from trnbench.facts.metric import METRICS
-from trnbench.facts.number import read_number
-from trnbench.facts.scope import Direction
-from trnbench.facts.units import parse_unit
+from trnbench.facts.units import parse_unit, read_number
 
 WIDEST = Fraction(1, 20)
 """Printed digits excuse half of the last one, and never more than 5 %."""
@@ -125,7 +124,7 @@ def claim(fact: Fact) -> Claim:
 def disagreement(rule: str, fact: Fact, claims: Iterable[Claim], note: str = "") -> Disagreement:
     """Of `rule`, about what `fact` speaks of."""
     listed = tuple(dict.fromkeys(claims))
-    values = [each.value for each in listed if each.value]
+    values = [claimed.value for claimed in listed if claimed.value]
     return Disagreement(
         rule=rule,
         subject=fact.subject,
@@ -155,3 +154,67 @@ def _within(bound: Claim, other: Claim) -> bool:
     if bound.limit == "over":
         return high > (bound.low or 0.0)
     return True
+
+
+RULES: dict[str, str] = {
+    "value": "documents print different values for one thing",
+    "count": "documents count one thing differently",
+    "prose": "one document prints two values for one thing, in table and text",
+    "unit-base": "the same digits with a decimal unit in one document and a binary one in another",
+    "rounded": "values agree only because one document prints few digits: more than 1 % apart",
+    "words": "documents call one thing by different names",
+    "per-device": "an instance table's figure per device is not that of the device's own page",
+    "devices-sum": "the figure of a system is not its devices times the device's figure",
+    "cores-sum": "the figure of a device is not its cores times the core's figure",
+    "hosts-sum": "the figure of an UltraServer is not its instances times the instance's figure",
+    "link-sum": "the levels or neighbours of the links do not add up to the printed total",
+    "product": "a total is not the number of units times the figure of one",
+    "clock": "a printed peak is not rows × columns × 2 × clock × cores",
+}
+
+
+Test = Callable[[Fact, Fact, Claim, Claim], bool]
+
+
+def same_thing(facts: Iterable[Fact]) -> Iterator[tuple[Fact, list[Fact]]]:
+    """(what it is, facts) of one subject, metric, scope, data type, sparsity and qualifier."""
+    groups: dict[tuple[str, str, Scope, str, bool, str], list[Fact]] = {}
+    for fact in facts:
+        if fact.value is None:
+            continue
+        for dtype in fact.dtypes or ("",):
+            key = (fact.subject, fact.metric, fact.scope, dtype, fact.sparse, fact.qualifier)
+            groups.setdefault(key, []).append(fact)
+    for key, members in groups.items():
+        if len(members) > 1:
+            dtypes = (key[3],) if key[3] else ()
+            yield msgspec.structs.replace(members[0], dtypes=dtypes), members
+
+
+def by_pairs(rule: str, facts: Iterable[Fact], differs: Test, note: str = "") -> list[Disagreement]:
+    """One disagreement for each group with a pair that `differs`, naming all facts of such pairs."""
+    disagreements = []
+    for about, members in same_thing(facts):
+        claims = {fact.id: claim(fact) for fact in members}
+        odd: list[Claim] = []
+        for one, other in combinations(members, 2):
+            if one.id != other.id and differs(one, other, claims[one.id], claims[other.id]):
+                odd += [claims[one.id], claims[other.id]]
+        if odd:
+            disagreements.append(disagreement(rule, about, odd, note))
+    return merge_dtypes(disagreements)
+
+
+def merge_dtypes(found: Sequence[Disagreement]) -> list[Disagreement]:
+    """Findings that differ in nothing but the data type are one finding about several."""
+    merged: dict[tuple[object, ...], Disagreement] = {}
+    for each in found:
+        key = (each.rule, each.subject, each.metric, each.sparse, each.qualifier, each.claims, each.note)
+        earlier = merged.get(key)
+        dtypes = each.dtypes if earlier is None else (*earlier.dtypes, *each.dtypes)
+        merged[key] = msgspec.structs.replace(each, dtypes=tuple(dict.fromkeys(dtypes)))
+    return list(merged.values())
+
+
+def counted(fact: Fact) -> bool:
+    return METRICS[fact.metric].dimension == "count"

@@ -1,12 +1,47 @@
-"""One documented number, as printed and as normalised, with everything needed to trust it."""
+"""Documented numbers, as printed and as normalised: scope, source, the book of them, the peaks they make."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from enum import Enum
+from functools import cached_property
 
 import msgspec
 
-from trnbench.facts.scope import Direction, Scope
+from trnbench.errors import UnknownName, brief, counted, listed
+
+
+class Scope(str, Enum):
+    """From the smallest to the largest part of a system."""
+
+    ENGINE = "engine"
+    CORE = "core"  # one physical NeuronCore (or CPU core, or GPU SM's whole device: see plugin)
+    LOGICAL_CORE = "logical-core"  # LNC=2: two physical cores programmed as one
+    DEVICE = "device"  # one Trainium chip
+    INSTANCE = "instance"  # what EC2 rents: host plus devices
+    ULTRASERVER = "ultraserver"  # one scale-up domain of several servers
+    CLUSTER = "cluster"  # many instances on a network
+
+    rank: int
+    """0 for the smallest."""
+
+    def __init__(self, _value: str) -> None:
+        self.rank = len(type(self).__members__)
+
+    def __str__(self) -> str:
+        return str(self.value)
+
+
+class Direction(str, Enum):
+    """How a link figure counts: documents seldom say, so "unstated" is a value of its own."""
+
+    NONE = ""  # the metric has no direction
+    ONE_WAY = "one-way"
+    BOTH_WAYS = "both-ways"
+    UNSTATED = "unstated"
+
+    def __str__(self) -> str:
+        return self.value
 
 
 class Provenance(str, Enum):
@@ -69,8 +104,8 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         """Stable name: subject/metric[dtypes,qualifier]@source, and #part where a source has several."""
         marks = [*self.dtypes, *(["sparse"] if self.sparse else []), self.qualifier]
         inner = ",".join(mark for mark in marks if mark)
-        part = f"#{self.part}" if self.part else ""
-        return f"{self.subject}/{self.metric}{f'[{inner}]' if inner else ''}@{self.source}{part}"
+        suffix = f"#{self.part}" if self.part else ""
+        return f"{self.subject}/{self.metric}{f'[{inner}]' if inner else ''}@{self.source}{suffix}"
 
 
 class Assumption(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -105,3 +140,155 @@ class Dispute(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     rule: str = ""
     metric: str = ""  # narrows what the rule's findings have to speak of
     note: str = ""
+
+
+class Assembly(msgspec.Struct, frozen=True, kw_only=True):
+    """Subjects of one system: its own, its device's, its core's, and the instance it is made of."""
+
+    subject: str
+    scope: Scope
+    device: str
+    core: str
+    parent: str = ""
+
+
+class PeakPolicy(str, Enum):
+    """Which of the disagreeing documents a percentage is taken of."""
+
+    SEED = "seed"  # the instance table of the seed document (default)
+    DEVICE = "device"  # the device page, times the devices in scope
+    ENGINE = "engine"  # rows × columns × 2 × clock × cores: what the clocks allow
+    LATEST = "latest"  # the newest document that is not superseded
+
+    def __str__(self) -> str:
+        return self.value
+
+
+def as_policy(policy: PeakPolicy | str) -> PeakPolicy:
+    """The policy of this name. Raises `UnknownName`."""
+    try:
+        return PeakPolicy(policy)
+    except ValueError:
+        raise UnknownName("peak policy", str(policy), map(str, PeakPolicy), try_="--peak seed") from None
+
+
+class Peak(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One candidate: a documented figure, or one derived from documented figures by `formula`.
+
+    `value` in the base unit of `metric`, for the whole `scope` (one core, one device, …).
+    """
+
+    metric: str  # "peak_flops", "hbm_bandwidth", "neuronlink_bandwidth", …
+    value: float
+    scope: Scope
+    dtype: str = ""
+    sparse: bool = False
+    direction: Direction = Direction.NONE
+    qualifier: str = ""
+    evidence: str = "documented"  # or "derived"; "measured": reached on the machine of the run, no bound
+    formula: str = ""  # for derived peaks: "3,360 TFLOPS / 16 devices / 2 cores"
+    facts: tuple[str, ...] = ()  # Fact.id of what it stands on
+    source: str = ""  # Source.id
+    policy: PeakPolicy | None = None  # the policy that would choose it, if any
+    superseded_by: str = ""
+
+
+class PeakChoice(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The peak a case is judged by, every alternative, and what the clocks allow.
+
+    `engine_bound` is None where no clock gives one (network figures, for instance): then an
+    excess over the documented figure can only be compared with what exists, and says so.
+    """
+
+    policy: PeakPolicy
+    chosen: Peak
+    alternatives: tuple[Peak, ...] = ()
+    engine_bound: Peak | None = None
+    note: str = ""  # e.g. the policy had no figure of this scope, and what was taken instead
+
+
+class FactBook(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, dict=True):
+    """Facts, their sources, assumptions and known disputes. Serialised whole into every run."""
+
+    sources: dict[str, Source] = {}
+    facts: tuple[Fact, ...] = ()
+    assumptions: dict[str, Assumption] = {}
+    disputes: tuple[Dispute, ...] = ()
+
+    def __repr__(self) -> str:
+        counts = ((self.facts, "fact"), (self.sources, "source"), (self.assumptions, "assumption"))
+        phrases = [
+            *(counted(len(entries), noun) for entries, noun in counts),
+            counted(len(self.disputes), "dispute"),
+        ]
+        subjects = listed(dict.fromkeys(fact.subject for fact in self.facts), "subject")
+        return brief(self, f"of {subjects or 'nothing'}: {', '.join(phrases)}")
+
+    def select(
+        self,
+        subject: str | None = None,
+        metric: str | None = None,
+        *,
+        dtype: str | None = None,
+        sparse: bool | None = None,
+        scope: Scope | None = None,
+        qualifier: str | None = None,
+        source: str | None = None,
+    ) -> Iterator[Fact]:
+        """Facts that match every given criterion, in file order."""
+        for fact in self._facts_of(subject, metric):
+            if dtype is not None and fact.dtypes and dtype not in fact.dtypes:
+                continue
+            if dtype is not None and not fact.dtypes and metric == "peak_flops":
+                continue
+            if sparse is not None and fact.sparse != sparse:
+                continue
+            if scope is not None and fact.scope != scope:
+                continue
+            if qualifier is not None and fact.qualifier != qualifier:
+                continue
+            if source is not None and fact.source != source:
+                continue
+            yield fact
+
+    def _facts_of(self, subject: str | None, metric: str | None) -> Sequence[Fact]:
+        if subject is None and metric is None:
+            return self.facts
+        return self._found.get((subject, metric), ())
+
+    @cached_property
+    def _found(self) -> dict[tuple[str | None, str | None], list[Fact]]:
+        """The facts of a subject and metric, of a subject, and of a metric; each in file order."""
+        index: dict[tuple[str | None, str | None], list[Fact]] = {}
+        for fact in self.facts:
+            for key in ((fact.subject, fact.metric), (fact.subject, None), (None, fact.metric)):
+                index.setdefault(key, []).append(fact)
+        return index
+
+    def value(self, subject: str, metric: str, **criteria: object) -> float | None:
+        """The first current (not superseded) numeric value that matches, else None."""
+        if criteria:
+            return self._value(subject, metric, **criteria)
+        key = (subject, metric)
+        if key not in self._values:
+            self._values[key] = self._value(subject, metric)
+        return self._values[key]
+
+    @cached_property
+    def _values(self) -> dict[tuple[str, str], float | None]:
+        """What `value` has answered; it is asked for the same ones in every case of a plan."""
+        return {}
+
+    def _value(self, subject: str, metric: str, **criteria: object) -> float | None:
+        matches = [f for f in self.select(subject, metric, **criteria) if f.value is not None]  # type: ignore[arg-type]
+        current = [f for f in matches if not f.superseded_by] or matches
+        return current[0].value if current else None
+
+    def merged(self, other: FactBook) -> FactBook:
+        """This book with `other`'s entries added; `other` wins where ids of sources coincide."""
+        return FactBook(
+            sources={**self.sources, **other.sources},
+            facts=(*self.facts, *other.facts),
+            assumptions={**self.assumptions, **other.assumptions},
+            disputes=(*self.disputes, *other.disputes),
+        )

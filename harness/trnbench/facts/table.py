@@ -9,8 +9,7 @@ from typing import Any
 from trnbench.bounded import toml
 from trnbench.bounded.file import TABLE, read_file
 from trnbench.bounded.kinds import COST
-from trnbench.errors import FactError, MissingFile
-from trnbench.quoting import quoted
+from trnbench.errors import FactError, MissingFile, quoted
 
 _WORDS: dict[type, str] = {
     str: "text in quotes",
@@ -95,7 +94,7 @@ class Place:
             if not isinstance(value, kind) or (kind is not bool and isinstance(value, bool)):
                 try_ = f"{key} = {str(value)!r}".replace("'", '"') if kind is str else ""
                 raise self.error(f"{key!r} must be {_WORDS[kind]}, is {_name(value)}", try_=try_)
-            if isinstance(value, list) and not all(isinstance(each, str) for each in value):
+            if isinstance(value, list) and not all(isinstance(element, str) for element in value):
                 raise self.error(f"{key!r} must be a list of texts in quotes")
         for key in required:
             if row.get(key) in (None, "", []):
@@ -104,7 +103,7 @@ class Place:
     def word(self, row: Mapping[str, Any], key: str, known: Iterable[object]) -> str:
         """A word of a closed list."""
         value = str(row.get(key, ""))
-        words = [str(each) for each in known]
+        words = [str(choice) for choice in known]
         if value not in words:
             raise self.error(f"unknown {key} {value!r}", cause=near(value, words))
         return value
@@ -146,5 +145,5 @@ def _beside(path: Path) -> str:
     folder = path.parent
     if not folder.is_dir():
         return f"the folder {folder} does not exist either"
-    found = sorted(each.name for each in folder.glob("*.toml"))[:6]
-    return f"in that folder: {', '.join(found)}" if found else f"there is no .toml file in {folder}"
+    names = sorted(each.name for each in folder.glob("*.toml"))[:6]
+    return f"in that folder: {', '.join(names)}" if names else f"there is no .toml file in {folder}"

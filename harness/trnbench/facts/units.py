@@ -1,16 +1,104 @@
-"""Units as documents print them: read exactly, decimal and binary prefixes never confused."""
+"""Units and numbers as printed, read into SI base units; and base units shown to people."""
 
 from __future__ import annotations
 
+import math
 import re
+from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 
 import msgspec
 
 from trnbench.errors import UnitError
-from trnbench.facts.number import read_number
-from trnbench.facts.scope import Scope
+from trnbench.facts.fact import Scope
+
+_DIGITS = r"(?:\d{1,3}(?:,\d{3}){1,6}|\d{1,21})(?:\.\d{1,21})?|\.\d{1,21}"
+# No document prints more digits or larger powers, and a typing error must not take all memory.
+_PLAIN = re.compile(rf"({_DIGITS})(?:[eE]([+-]?\d{{1,2}}))?", re.ASCII)
+_LIMITS = ((r"up[ -]to", "up-to"), (r"over|more than|above", "over"))
+
+
+class Number(msgspec.Struct, frozen=True, kw_only=True):
+    """`low` to `high` is what the printed digits can stand for: half a unit of the last one.
+
+    `limit` is "up-to" or "over" where the words say that the number is a bound.
+    """
+
+    value: Fraction
+    low: Fraction
+    high: Fraction
+    limit: str = ""
+
+
+def read_number(printed: str) -> Number:
+    """The number in "3,360", "2.8", "over 30,000", "up to 12.5", "2x128", "1/4", "~16".
+
+    Raises `UnitError` for anything else: no digits, a comma that groups no three digits, a range,
+    a negative number, NaN.
+    """
+    text = printed.strip()
+    limit = ""
+    for pattern, name in _LIMITS:
+        match = re.match(rf"(?:{pattern})\s+", text, re.IGNORECASE)
+        if match:
+            limit, text = name, text[match.end() :]
+    approximate = re.match(r"(?:~|≈|about\s+)\s*", text)
+    if approximate:
+        text = text[approximate.end() :]
+    value, slack = _read_digits(text.strip(), printed)
+    return Number(value=value, low=value - slack, high=value + slack, limit=limit)
+
+
+def _read_digits(text: str, printed: str) -> tuple[Fraction, Fraction]:
+    plain = _PLAIN.fullmatch(text)
+    if plain:
+        scale = Fraction(10) ** int(plain[2] or 0)
+        digits = plain[1].replace(",", "")
+        places = len(digits.partition(".")[2])
+        return Fraction(Decimal(digits)) * scale, scale / 10**places / 2
+    factors = re.split(r"\s*[x×]\s*", text)
+    # "0x10" is a hexadecimal number that no document prints, not nought times ten.
+    if len(factors) == 2 and all(_PLAIN.fullmatch(factor) for factor in factors) and factors[0] != "0":
+        (count, _), (factor, slack) = _read_digits(factors[0], printed), _read_digits(factors[1], printed)
+        return count * factor, count * slack
+    fraction = re.fullmatch(r"(\d{1,9})\s*/\s*(\d{1,9})", text, re.ASCII)
+    if fraction and int(fraction[2]):
+        return Fraction(int(fraction[1]), int(fraction[2])), Fraction(0)
+    raise _unreadable(text, printed)
+
+
+def _unreadable(text: str, printed: str) -> UnitError:
+    if re.match(r"[-−]\s*\.?\d", text):
+        return UnitError(
+            f"{printed!r} is negative",
+            cause="no documented figure of a machine is below zero",
+            try_="write the printed digits without the sign, or leave the fact out",
+        )
+    if re.match(r"[+-]?(nan|inf)", text, re.IGNORECASE):
+        return UnitError(
+            f"{printed!r} is not a number",
+            cause="NaN and infinity stand for a missing figure, not for a fact",
+            try_="leave the fact out, or write an assumption with its range",
+        )
+    if re.fullmatch(rf"({_DIGITS})\s*(-|–|to)\s*({_DIGITS})", text):
+        return UnitError(
+            f"{printed!r} is a range",
+            cause="a fact holds one number",
+            try_="write an assumption with low and high, or two facts with a qualifier each",
+        )
+    if re.fullmatch(r"[\d,]*,[\d,.]*", text):
+        return UnitError(
+            f"cannot read {printed!r} as a number",
+            cause="a comma separates groups of three digits, a point the decimals",
+            try_=f"{text.replace(',', '.', 1)!r} if decimals are meant",
+        )
+    return UnitError(
+        f"cannot read {printed!r} as a number",
+        cause="digits are expected, with commas between thousands if the document has them",
+        try_='"3,360", "2.8", "up to 25", "over 30,000", "2x128"; words belong to a text metric',
+    )
+
 
 BASE_UNITS = {
     "flops": "FLOP/s",
@@ -122,8 +210,8 @@ def normalise(printed: str, unit: str) -> tuple[float, str]:
     Exact: the decimal digits are multiplied as fractions and rounded to a float once.
     Raises `UnitError` for a number or a unit that cannot be read, and for negative values.
     """
-    known = parse_unit(unit)
-    return float(read_number(printed).value * known.factor), known.dimension
+    parsed = parse_unit(unit)
+    return float(read_number(printed).value * parsed.factor), parsed.dimension
 
 
 def _split_per(text: str) -> tuple[str, Scope | None]:
@@ -188,3 +276,85 @@ def _read_other(text: str) -> tuple[str, Fraction, str, bool] | None:
         if power is not None:
             return dimension, Fraction(10) ** power, "decimal" if match[1] else "", False
     return None
+
+
+_DECIMAL_PREFIXES = (("E", 1e18), ("P", 1e15), ("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3), ("", 1.0))
+_TIME_PREFIXES = (("", 1.0), ("m", 1e-3), ("µ", 1e-6), ("n", 1e-9), ("p", 1e-12))
+_BINARY_PREFIXES = (("Ti", 2.0**40), ("Gi", 2.0**30), ("Mi", 2.0**20), ("Ki", 2.0**10), ("", 1.0))
+_PRINTED_NAMES = {"FLOP/s": "FLOPS", "OP/s": "OPS"}
+_DECIMAL_UNITS = ("FLOP/s", "OP/s", "B/s", "Hz", "W", "element/s")
+
+
+def show(value: float, unit: str, digits: int = 3) -> str:
+    """A value of a base unit with `digits` significant digits: "10.7 PFLOPS", "96 GiB", "1.42 µs".
+
+    `unit` is one of the base units of `facts.units`; "1" or "" is a bare number. Raises
+    `ValueError` for NaN and infinity: what has no value has to say why instead.
+    """
+    if not math.isfinite(value):
+        raise ValueError(f"{value} {unit} cannot be shown: it is no number")
+    sign, size = ("−" if value < 0 else ""), abs(value)
+    if unit in _DECIMAL_UNITS:
+        text = _scaled(size, _DECIMAL_PREFIXES, _PRINTED_NAMES.get(unit, unit), digits)
+    elif unit == "s":
+        text = _scaled(size, _TIME_PREFIXES, "s", digits)
+    elif unit == "B":
+        text = _scaled(size, _BINARY_PREFIXES, "B", digits, step=1024)
+    else:
+        text = _plain(size, digits) + (f" {unit}" if unit not in ("", "1") else "")
+    return sign + text
+
+
+def percent(fraction: float) -> str:
+    """One decimal; what is not 100 % never reads as 100 %.
+
+    99.96 % is printed "99.9 %", 100.02 % is "100.1 %", 0.02 % is "<0.1 %".
+    """
+    if not math.isfinite(fraction):
+        raise ValueError(f"{fraction} is no share of anything")
+    share = fraction * 100
+    if math.isclose(share, 100, rel_tol=1e-9):
+        return "100.0 %"
+    if share == 0:
+        return "0.0 %"
+    if 0 < share < 0.1:
+        return "<0.1 %"
+    rounded = round(share, 1)
+    if share < 100 <= rounded:
+        rounded = 99.9
+    if share > 100 >= rounded:
+        rounded = 100.1
+    text = f"{rounded:,.1f} %"
+    return text.replace("-", "−")
+
+
+def _scaled(
+    size: float, prefixes: tuple[tuple[str, float], ...], unit: str, digits: int, step: int = 1000
+) -> str:
+    if size == 0:
+        return f"0 {unit}"
+    for index, (prefix, scale) in enumerate(prefixes):
+        last = index == len(prefixes) - 1
+        if size >= scale or last:
+            # 999.7 GB/s at three digits is 1 TB/s, not 1,000 GB/s.
+            if index and round_to(size / scale, digits) >= step:
+                prefix, scale = prefixes[index - 1]
+            return f"{_plain(size / scale, digits)} {prefix}{unit}"
+    raise AssertionError("the last prefix takes everything")
+
+
+def round_to(value: float, digits: int) -> float:
+    """`value` to `digits` significant digits; whole numbers keep all of theirs."""
+    if value == 0:
+        return 0.0
+    places = digits - 1 - math.floor(math.log10(abs(value)))
+    return round(value, max(places, 0))
+
+
+def _plain(value: float, digits: int) -> str:
+    rounded = round_to(value, digits)
+    if rounded == 0:
+        return "0"
+    places = max(digits - 1 - math.floor(math.log10(abs(rounded))), 0)
+    text = f"{rounded:,.{places}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text

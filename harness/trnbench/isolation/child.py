@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 from trnbench.isolation.keeper import ended, forked, kept
 from trnbench.isolation.limit import watched_by
-from trnbench.isolation.terminal import columns_of
+from trnbench.isolation.output import columns_of
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection

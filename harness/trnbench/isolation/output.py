@@ -1,4 +1,4 @@
-"""Standard output belongs to data: what others write there goes to standard error, by descriptor too."""
+"""Standard output belongs to data: what others write there goes to standard error; and a terminal's width."""
 
 from __future__ import annotations
 
@@ -86,3 +86,23 @@ class _Aside:
 
     def __getattr__(self, name: str) -> object:
         return getattr(sys.stderr, name)
+
+
+USUAL = 80
+"""Columns of a terminal that does not say how many it has."""
+
+
+def columns_of(stream: TextIO) -> int | None:
+    """Of the terminal that `stream` writes to, COLUMNS before what it says itself; None where it is none."""
+    try:
+        if not stream.isatty():
+            return None
+    except (AttributeError, ValueError):
+        return None
+    told = os.environ.get("COLUMNS", "")
+    if told.isascii() and told.isdigit() and 0 < len(told) < 6:
+        return int(told) or USUAL
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or USUAL
+    except (OSError, ValueError, AttributeError):
+        return USUAL

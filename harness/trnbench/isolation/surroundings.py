@@ -1,4 +1,4 @@
-"""What a process has once and all its code shares: working folder, umask, locale, signals, and so on."""
+"""What all code of a process shares (working folder, locale, signals), checked around code of others."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from importlib import import_module
-from typing import Any
+from typing import Any, NoReturn
 
 import msgspec
+
+from trnbench.isolation.limit import CaseTimeout, can_limit, limited
+from trnbench.isolation.output import aside
 
 _SIGNAL: Any = import_module("_signal")
 """Below `signal`, which makes an enumeration of every number."""
@@ -120,7 +123,7 @@ def _to_drawn(states: tuple[Any, ...]) -> None:
 
 
 def _streams() -> tuple[Any, ...]:
-    found = [getattr(sys, each, None) for each in _STREAMS]
+    found = [getattr(sys, stream, None) for stream in _STREAMS]
     return (*found, *(bool(getattr(each, "closed", False)) for each in found))
 
 
@@ -189,3 +192,68 @@ _PARTS = {
     STREAMS: _Part(_streams, _to_streams, _identical),
     "the builtins": _Part(_names, _to_names, _same_names),
 }
+
+
+LIMIT_S = 10.0
+"""For a plugin's import, for each of its hooks and for a section of the report."""
+
+
+class Misbehaved(Exception):
+    """What others' code did to this process. `what` goes on from its name: "does not end within 10 s"."""
+
+    def __init__(self, what: str, cause: str) -> None:
+        super().__init__(what)
+        self.what, self.cause = what, cause
+
+
+class _Exit(BaseException):
+    def __init__(self, code: int) -> None:
+        self.code = code
+
+
+@contextmanager
+def held() -> Iterator[None]:
+    """Plugins' code goes inside.
+
+    Its output goes to standard error. Raises `Misbehaved` when it takes longer than `LIMIT_S` (in the main
+    thread), calls `os._exit`, or leaves the process's surroundings changed: they are put back. What it
+    raises itself passes; whether a `KeyboardInterrupt` is the user's, `interrupt.from_outside` says.
+    """
+    with aside():
+        before = Surroundings()
+        try:
+            with _exits_raise(), limited(LIMIT_S if can_limit() else 0.0):
+                yield
+        except CaseTimeout:
+            raise Misbehaved(
+                f"does not end within {LIMIT_S:g} s",
+                "it waits for something, or computes before it is asked to",
+            ) from None
+        except _Exit as end:
+            raise Misbehaved(
+                f"ends the process: os._exit({end.code})", "it does not say what is wrong by an exception"
+            ) from None
+        finally:
+            changed = before.put_back()
+        if changed:
+            raise Misbehaved(
+                f"changes {' and '.join(changed)} of the whole process",
+                "what all code shares is not a plugin's to change; it was put back",
+            )
+
+
+@contextmanager
+def _exits_raise() -> Iterator[None]:
+    """`os._exit` called inside, in this process, is an exception: an end without a word is none."""
+    usual, process = os._exit, os.getpid()
+
+    def instead(status: int) -> NoReturn:
+        if os.getpid() != process or os._exit is not instead:
+            usual(status)
+        raise _Exit(status)
+
+    os._exit = instead
+    try:
+        yield
+    finally:
+        os._exit = usual

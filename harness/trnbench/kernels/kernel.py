@@ -3,26 +3,145 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, TypeAlias
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import msgspec
 
-from trnbench.facts.scope import Direction, Scope
-from trnbench.kernels.axis import Axis
-from trnbench.kernels.extent import Extent
-from trnbench.kernels.published import PublishedAs
-from trnbench.kernels.spread import Spread
-from trnbench.kernels.statement import Statement
-from trnbench.kernels.template import Subject
-from trnbench.kernels.work import Work
-from trnbench.lazy import Ref
-from trnbench.results.measurement import Value
+from trnbench.facts.fact import Direction, Scope
+from trnbench.kernels.work import Extent, Spread, Work, needs
+from trnbench.reference import Ref
+from trnbench.results.measurement import CaseKey, Value
 
 if TYPE_CHECKING:
     from fractions import Fraction
 
+MAX_POINTS = 100_000
+"""Of one kernel at one scope."""
+
+
+class Axis(msgspec.Struct, frozen=True, kw_only=True):
+    """`values` is the default sweep. `unit` is "B", "" or a word shown in headers.
+
+    `kind` is "int", "float" or "str": what a value typed on the command line is read as.
+    `wide` is the default sweep above core scope where it is a shorter one: there the whole machine
+    repeats the core's curve, and a few points show what sharing costs. Empty: `values` again.
+    `choices` are all the words a "str" axis takes; empty: any word. `least` bounds numbers below.
+    `sides` are the kernel that takes the sides of this size apart, and its axes of them in order.
+    """
+
+    name: str
+    values: tuple[Value, ...]
+    kind: str = "int"
+    unit: str = ""
+    about: str = ""
+    wide: tuple[Value, ...] = ()
+    choices: tuple[Value, ...] = ()
+    least: float = 1
+    sides: tuple[str, ...] = ()
+
+
+def word_axis(name: str, about: str, *values: Value, choices: tuple[Value, ...] = ()) -> Axis:
+    """An axis of words; it takes those that it is swept over, or all of `choices`."""
+    return Axis(name=name, kind="str", values=values, choices=choices or values, about=about)
+
+
+class Statement(msgspec.Struct, frozen=True, kw_only=True):
+    """`source` is the id of a source in the facts of the generation that the kernel is written for, `locator`
+    the place in it; `says` is its content in words of our own, with the number where it gives one.
+    """
+
+    source: str
+    locator: str
+    says: str
+
+    def __str__(self) -> str:
+        return f"{self.source}, {self.locator}: {self.says}"
+
+
 Point: TypeAlias = Mapping[str, Value]
 """One value for every axis of a kernel."""
+
+Sizes: TypeAlias = Mapping[str, float]
+"""Axis, by the word that published shapes have for it → size."""
+
+
+def _no_sizes(_: Point) -> Sizes:
+    return {}
+
+
+def _no_point(_: Mapping[str, Any]) -> Point | None:
+    return None
+
+
+class PublishedAs(msgspec.Struct, frozen=True, kw_only=True):
+    """How published points speak of this kernel.
+
+    - `group`: families of points that are evidence for it: "core" (kernels and products), "hbm", "dma",
+      "instruction", "collective", "point-to-point", "host-copy". The last three are evidence inside an
+      instance; whoever classifies a result sets those across a network or an UltraServer apart.
+    - `operation(point)`: the word of published points for what is done: "gemm", "attention", "mamba".
+    - `program(point)`: the name of the published thing that this very kernel stands for, "" where the
+      published programs are others that do the same. A stream or an instruction is one program, whoever
+      writes it; a matrix product is not.
+    - `sizes(point)`: the axes as published shapes name them; an empty mapping where no size compares.
+    - `point(shape)`: a published shape as a point whose work the kernel can count, None where it is not that
+      kernel's; it turns a published time into a rate.
+    """
+
+    group: str = "core"
+    operation: Callable[[Point], str]
+    program: Callable[[Point], str] = lambda _: ""
+    sizes: Callable[[Point], Sizes] = _no_sizes
+    point: Callable[[Mapping[str, Any]], Point | None] = _no_point
+
+
+def always(word: str) -> Callable[[Point], str]:
+    """The same word at every point."""
+    return lambda _: word
+
+
+def renamed(axes: Mapping[str, str]) -> Callable[[Point], Sizes]:
+    """`sizes` for published axis → axis of the kernel."""
+    return lambda point: {theirs: float(point[ours]) for theirs, ours in axes.items()}
+
+
+def read_back(axes: Mapping[str, str], **fixed: Value) -> Callable[[Mapping[str, Any]], Point | None]:
+    """`point` for the same mapping: whole numbers only, and what published points take for granted."""
+
+    def point(shape: Mapping[str, Any]) -> Point | None:
+        sizes = {ours: shape.get(theirs) for theirs, ours in axes.items()}
+        integral = all(isinstance(size, int) for size in sizes.values())
+        return {**fixed, **sizes} if integral else None  # type: ignore[dict-item]
+
+    return point
+
+
+class Subject(Protocol):
+    """What such a kernel is about: data that a run keeps with its selection."""
+
+    @property
+    def name(self) -> str:
+        """Of the kernel that is made of it."""
+
+    def files(self) -> tuple[Path, ...]:
+        """Files of the user's own that its time depends on."""
+
+    def code(self) -> tuple[str, ...]:
+        """Packages and modules that its time depends on."""
+
+
+class Template(msgspec.Struct, frozen=True, kw_only=True):
+    """`name` is the field of a selection that holds the subject.
+
+    `subject` references a function from what a run has stored to the subject; it raises
+    `msgspec.ValidationError` for what is none. `kernel` references a function from the subject to its
+    `Kernel`."""
+
+    name: str
+    subject: Ref
+    kernel: Ref
+
 
 NKI_KINDS = ("nki", "nki-mx")
 """Kinds of NKI sources; "nki-mx" takes microscaled operands, each with its scales beside it."""
@@ -53,6 +172,11 @@ class PrimaryMetric(msgspec.Struct, frozen=True, kw_only=True):
     sparse: bool = False
     scope: Scope | None = None
     peak_factor: Callable[[Extent], Fraction] | None = None
+
+
+def asks(*instructions: str) -> Callable[[Point], tuple[str, ...]]:
+    """`requires` of a kernel that uses `instructions` on operands of its axis `dtype`."""
+    return lambda point: (*needs(point["dtype"], *instructions),)
 
 
 def always_valid(_: Point) -> str:
@@ -130,5 +254,46 @@ class Kernel(msgspec.Struct, frozen=True, kw_only=True):
         Beta 1's source is that of a kernel which is written in nothing else.
         """
         kinds = NKI_KINDS if any(kind in self.implementations for kind in NKI_KINDS) else (BETA1_KIND,)
-        found = (self.implementations.get(kind) for kind in kinds)
-        return tuple(each.replace("::", ":", 1) for each in found if isinstance(each, str))
+        references = (self.implementations.get(kind) for kind in kinds)
+        return tuple(
+            reference.replace("::", ":", 1) for reference in references if isinstance(reference, str)
+        )
+
+
+class Variant(msgspec.Struct, frozen=True, kw_only=True):
+    """`source` carries out the kernel named `kernel` as an implementation of `kind`, which it lacks.
+
+    So that a generation brings what only its language or its data types can say, and takes it along when
+    its plugin is left out; axes, formulas and the name of a case stay those of the kernel.
+    """
+
+    kernel: str
+    kind: str  # "nki-mx", "nki-beta1", …
+    source: Ref
+
+    @property
+    def name(self) -> str:
+        return f"{self.kernel}.{self.kind}"
+
+
+class Case(msgspec.Struct, frozen=True, kw_only=True):
+    """`skip` is "" or the reason this case cannot run here; it is reported, never dropped.
+
+    `explain`: where its time goes is wanted, not only how much it is. A plan wants that of one scope of
+    each kernel and point; a backend that finds it out at no cost may give it at every one.
+    """
+
+    key: CaseKey
+    kernel: Kernel
+    extent: Extent
+    skip: str = ""
+    explain: bool = True
+
+    @property
+    def primary(self) -> PrimaryMetric:
+        """What this case reports first and is judged by."""
+        return self.kernel.primary_at.get(self.key.scope, self.kernel.primary)
+
+    @property
+    def id(self) -> str:
+        return self.key.id

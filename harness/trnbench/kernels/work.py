@@ -1,8 +1,19 @@
-"""The work a case asks for, counted from its formula."""
+"""The work that a case asks for: counts by a formula, data types, and how much of a machine takes part."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+from enum import Enum
+from typing import TYPE_CHECKING
+
 import msgspec
+
+from trnbench.errors import UnknownName
+from trnbench.facts.fact import Scope
+from trnbench.results.measurement import Value
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 
 class Work(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,3 +59,150 @@ class Work(msgspec.Struct, frozen=True, kw_only=True):
         if self.tokens:
             counts["tokens"] = self.tokens
         return counts
+
+
+_SCALE = 1 / 32  # an MX block: one 8-bit scale for 32 elements (OCP MX 1.0, section 5)
+
+ITEM_BYTES: dict[str, float] = {
+    "int8": 1.0,
+    "fp8": 1.0,
+    "cfp8": 1.0,
+    "fp16": 2.0,
+    "bf16": 2.0,
+    "tf32": 4.0,  # 19 bits of meaning, kept in 32
+    "fp32": 4.0,
+    "fp64": 8.0,
+    "mxfp8": 1.0 + _SCALE,
+    "mxfp4": 0.5 + _SCALE,
+}
+
+FLOATS: tuple[Value, ...] = ("bf16", "fp16", "tf32", "fp32", "fp8", "cfp8", "mxfp8", "mxfp4")
+"""Every floating-point type a document gives a matrix peak for."""
+
+PLAIN: tuple[Value, ...] = ("bf16", "fp16", "fp32")
+"""What the vector, scalar and gpsimd engines compute with."""
+
+
+def item_bytes(dtype: object) -> float:
+    """Bytes of one element in memory, its share of a block scale included.
+
+    Raises `UnknownName` for a word that is no data type.
+    """
+    try:
+        return ITEM_BYTES[str(dtype)]
+    except KeyError:
+        raise UnknownName("dtype", str(dtype), ITEM_BYTES) from None
+
+
+def result_dtype(dtype: object) -> str:
+    """What a matrix product of `dtype` operands is stored as."""
+    word = str(dtype)
+    if word == "int8":
+        return "fp32"  # 32-bit integers: the same four bytes
+    if word == "fp64":
+        return word
+    if word in ("tf32", "fp32"):
+        return "fp32"
+    return word if word in ("fp16", "bf16") else "bf16"
+
+
+def needs(dtype: object, *instructions: str) -> Sequence[str]:
+    """Requirements of a kernel on `dtype` that uses `instructions`."""
+    return (f"dtype:{dtype}", *(f"instruction:{name}" for name in instructions))
+
+
+def all_but_own(ranks: int) -> Fraction:
+    """(n−1)/n: what a rank does not have already."""
+    return ratio(ranks - 1, ranks)
+
+
+def twice(ranks: int) -> Fraction:
+    """2·(n−1)/n: a reduction, and its result to all."""
+    return 2 * all_but_own(ranks)
+
+
+def once(_: int) -> Fraction:
+    """1: the tensor itself."""
+    return ratio(1)
+
+
+def ratio(above: int, below: int = 1) -> Fraction:
+    """Exact."""
+    from fractions import Fraction  # brings decimal along, and lists of cases ask for no factor
+
+    return Fraction(above, below)
+
+
+FACTORS: Mapping[str, Callable[[int], Fraction]] = {
+    "all_reduce": twice,
+    "all_gather": all_but_own,
+    "reduce_scatter": all_but_own,
+    "all_to_all": all_but_own,
+    "broadcast": once,
+    "permute": once,
+}
+
+
+def busbw_factor(collective: str, ranks: int) -> Fraction:
+    """busbw / algbw of nccl-tests and nccom-test; exact. 1 for those that are no benchmark: a reduce."""
+    return FACTORS.get(collective, once)(ranks)
+
+
+class Extent(msgspec.Struct, frozen=True, kw_only=True):
+    """`ranks` take part in a collective: one per device, or one per logical core where the kernel says so; a
+    core kernel has one.
+    """
+
+    scope: Scope
+    cores: int = 1
+    devices: int = 1
+    hosts: int = 1
+    ranks: int = 1
+
+    @property
+    def cores_of_device(self) -> int:
+        """Cores of one device that are at work."""
+        return max(self.cores // max(self.devices, 1), 1)
+
+    @property
+    def rank_kind(self) -> str:
+        """What a rank of a collective is."""
+        return "logical core" if self.ranks > self.devices else "device"
+
+
+class Spread(str, Enum):
+    """What takes part, and whether it works alone or together.
+
+    Independent problems scale weakly: every core (or device) has one of its own, of the size that
+    the point states, so that a system's rate can be held against the system's figure.
+    """
+
+    CORES = "cores"  # each core a problem of its own
+    SHARED = "shared"  # the cores of a logical core or a device share one: a launch of as many programs
+    DEVICES = "devices"  # each device a problem of its own: copies between host and device
+    PAIR = "pair"  # two devices with each other
+    TOGETHER = "together"  # all devices with each other, one rank each
+
+    def __str__(self) -> str:
+        return self.value
+
+    @property
+    def linked(self) -> bool:
+        """Whether devices talk to each other."""
+        return self in (Spread.PAIR, Spread.TOGETHER)
+
+
+KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
+
+EVERY_SCOPE = (Scope.CORE, Scope.DEVICE, Scope.INSTANCE)
+CORE_TO_SYSTEM = (Scope.CORE, Scope.LOGICAL_CORE, Scope.DEVICE, Scope.INSTANCE)
+CORE_AND_SYSTEM = (Scope.CORE, Scope.INSTANCE)
+SYSTEM = (Scope.INSTANCE,)
+
+LINK_SIZES = (KIB, 16 * KIB, 256 * KIB, 4 * MIB, 64 * MIB, 256 * MIB, GIB)
+"""From latency alone to bandwidth alone: 1 KiB to 1 GiB."""
+
+
+def per_core(formula: str, extent: Extent) -> str:
+    """`formula` with the number of cores it is multiplied by, when it is more than one."""
+    return f"{formula}; × {extent.cores:,} cores" if extent.cores > 1 else formula

@@ -1,17 +1,18 @@
-"""What a machine was like while a process took its samples: read before and after, never in between."""
+"""What a machine was like while a process took its samples, and waiting until it is quiet."""
 
 from __future__ import annotations
 
 import os
 import resource
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 
-from trnbench.results.process_samples import Conditions
+from trnbench.results.measurement import Conditions, ProcessSamples
+from trnbench.results.stability import Disturbance, likeliest
 
 PROC, SYS = Path("/proc"), Path("/sys")
 
@@ -117,7 +118,7 @@ def _processors(proc: Path) -> dict[int, _Processor]:
             name, *words = line.split()
             if not (name.startswith("cpu") and name[3:].isdigit() and len(words) >= 8):
                 continue
-            ticks = [int(each) for each in words[:8]]
+            ticks = [int(word) for word in words[:8]]
             busy = sum(ticks[:3]) + ticks[5] + ticks[6]
             processors[int(name[3:])] = _Processor(busy, ticks[7], sum(ticks))
     return processors
@@ -182,3 +183,38 @@ def _with_siblings(processors: frozenset[int], sys: Path) -> frozenset[int]:
                 first, _, last = part.partition("-")
                 found |= set(range(int(first), int(last or first) + 1))
     return frozenset(found)
+
+
+LOOK_S = 0.5
+"""How long one look takes: fifty ticks of the system's accounting of each processor."""
+
+
+def seen(seconds: float = LOOK_S) -> Conditions:
+    """What the machine is busy with while this process sleeps."""
+    watch = Watch()
+    time.sleep(seconds)
+    # Nothing is to be told from how long a process that sleeps waited for a processor.
+    return msgspec.structs.replace(watch.conditions(), queued_s=None)
+
+
+def disturbed(conditions: Conditions) -> Disturbance | None:
+    """What disturbed a measurement under these conditions; None where nothing did."""
+    cause = likeliest((ProcessSamples(samples=(), time_s=0.0, conditions=conditions),))
+    return cause if cause.disturbs else None
+
+
+def busy(look: Callable[[], Conditions] | None = None) -> Disturbance | None:
+    """What disturbs measurements right now; None where nothing does."""
+    return disturbed((look or seen)())
+
+
+def quiet_within(
+    seconds: float,
+    look: Callable[[], Conditions] | None = None,
+    clock: Callable[[], float] = time.monotonic,
+) -> Disturbance | None:
+    """Looks until the machine is quiet or `seconds` are over, once at least; what disturbs it then."""
+    until = clock() + seconds
+    while (cause := busy(look)) is not None and clock() < until:
+        pass
+    return cause

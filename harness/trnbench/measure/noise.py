@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from trnbench.facts.format import show
+from trnbench.facts.units import show
 from trnbench.measure.session import tick_of
 
 PROC, SYS = Path("/proc"), Path("/sys")
@@ -119,7 +119,7 @@ def _steal(proc: Path) -> Iterator[Noise]:
     for line in _text(proc / "stat").splitlines():
         words = line.split()
         if words[:1] == ["cpu"] and len(words) > 8:
-            total = sum(int(each) for each in words[1:9]) or 1
+            total = sum(int(word) for word in words[1:9]) or 1
             share = int(words[8]) / total
             yield Noise(
                 name="stolen time",

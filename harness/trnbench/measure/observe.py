@@ -8,15 +8,12 @@ from typing import Any
 
 import msgspec
 
-from trnbench.backend import Observation
-from trnbench.facts.format import show
-from trnbench.kernels.program import Program, Witness
+from trnbench.backend import Observation, Program, Witness
+from trnbench.facts.units import show
 from trnbench.measure.conditions import Watch
-from trnbench.measure.flush import Flush
 from trnbench.measure.series import Series
-from trnbench.measure.session import Measured, Timing, Watching, measure
-from trnbench.results.evidence import Evidence, Grade
-from trnbench.results.measurement import Reason
+from trnbench.measure.session import Flush, Measured, Timing, Watching, measure
+from trnbench.results.measurement import Evidence, Grade, Reason
 from trnbench.results.proof import Proof
 from trnbench.results.statistics import median
 
@@ -124,7 +121,7 @@ def _observation(
     return Observation(
         evidence=evidence,
         time_s=median(judged) / per,
-        samples=tuple(each / per for each in times),
+        samples=tuple(time_s / per for time_s in times),
         cpu_s=tuple(each / per for each in chosen.cpu_s),
         preempted=chosen.preempted,
         clock="device" if on_device else "host",

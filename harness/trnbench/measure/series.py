@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from trnbench.results.stability import Stability
+from trnbench.results.measurement import Stability
 from trnbench.results.statistics import bootstrap, mad, median, quantile, relative_spread
 
 FAR = 5.0
@@ -82,7 +82,7 @@ def _resamples(count: int) -> int:
 def stability(series: Series) -> Stability:
     """By the MAD and by the drift from half to half, both over the median: up to 2 % is stable, up to 10 %
     noisy, as long as a tenth of the samples at most lies far from the rest. Of one series: what caused it is
-    told of a case as a whole, from what was recorded meanwhile (trnbench.results.disturbance).
+    told of a case as a whole, from what was recorded meanwhile (trnbench.results.stability).
     """
     times = series.judged
     if len(times) < 5:

@@ -8,16 +8,43 @@ from typing import Any, Protocol
 
 import msgspec
 
-from trnbench.kernels.program import Program
+from trnbench.backend import Program
+from trnbench.facts.units import show
 from trnbench.measure.conditions import Watch
-from trnbench.measure.flush import Flush
-from trnbench.measure.sampling import Taken, Way, sampled
+from trnbench.measure.sampling import PrecisionReached, Rule, SampleLimit, Taken, TimeLimit, Way, sampled
 from trnbench.measure.series import Series, stability
-from trnbench.measure.stopping import PrecisionReached, Rule, SampleLimit, TimeLimit
-from trnbench.results.process_samples import Conditions
+from trnbench.results.measurement import Conditions, Stability
 from trnbench.results.proof import Clocks, Growth
-from trnbench.results.stability import Stability
 from trnbench.results.statistics import median
+
+LARGEST = 1 << 30
+"""Bytes written at most: a cache that reports more than this (shared by machines) stays partly warm."""
+
+
+class Flush(msgspec.Struct, frozen=True, kw_only=True):
+    """`run` makes caches cold; `declared` says by what, in the result."""
+
+    run: Callable[[], Any]
+    declared: str
+
+
+def host_flush(cache_bytes: float, *, allowed: int = LARGEST) -> Flush:
+    """Writes a buffer larger than the last-level cache (64 MiB where its size is unknown)."""
+    import numpy as np
+
+    wanted = int(max(64 << 20, cache_bytes * 1.25))
+    size = min(wanted, allowed)
+    buffer = np.zeros(size // 8, dtype=np.int64)
+
+    def run() -> None:
+        np.add(buffer, 1, out=buffer)
+
+    cache = f"the last-level cache of {show(cache_bytes, 'B')}" if cache_bytes else "an unknown cache"
+    words = f"{show(size, 'B')} read and written, against {cache}"
+    if size < wanted and cache_bytes > size:
+        words += ": less than the cache, partly warm"
+    return Flush(run=run, declared=words)
+
 
 TICKS = 1000
 """A sample lasts at least this many ticks of its clock, so that reading it is 0.1 % at most."""
@@ -190,7 +217,7 @@ def _few_cold(program: Program, timing: Timing, way: Way, flush: Flush | None) -
             break
     return Series(
         name="cold",
-        samples=tuple(each for one in taken for each in one.samples),
+        samples=tuple(sample for one in taken for sample in one.samples),
         flush=declared,
         stop_reason=why,
         device_samples=tuple(each for one in taken for each in one.device),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trnbench.peaks.choose import choose_peak
+from trnbench.peaks.choose import choose_peak, scaled
 from trnbench.peaks.engine import engine_bound, engine_rate
 
-__all__ = ["choose_peak", "engine_bound", "engine_rate"]
+__all__ = ["choose_peak", "engine_bound", "engine_rate", "scaled"]

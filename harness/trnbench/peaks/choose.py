@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from fractions import Fraction
 
 import msgspec
 
+from trnbench.facts.fact import Direction, Peak, PeakChoice, PeakPolicy, Scope
 from trnbench.facts.metric import metric as metric_kind
-from trnbench.facts.peak import Peak, PeakChoice, PeakPolicy
-from trnbench.facts.scope import Direction, Scope
 from trnbench.generation import System
-from trnbench.kernels.extent import Extent
-from trnbench.peaks.candidate import Candidate, Wanted, candidates
+from trnbench.kernels.work import Extent
+from trnbench.peaks.candidate import Candidate, Parts, Wanted, candidates, once_for_system
 from trnbench.peaks.engine import engine_bound
-from trnbench.peaks.once import once_for_system
-from trnbench.peaks.parts import Parts
 
 _SHARED = ("hbm_bandwidth", "dma_bandwidth", "neuronlink_bandwidth", "efa_bandwidth")
 
@@ -50,15 +48,7 @@ def choose_peak(
     wanted = Wanted(
         metric=metric, scope=scope, dtype=dtype, sparse=sparse, qualifier=qualifier, direction=direction
     )
-    fitting = candidates(system, wanted, parts)
-    notes: list[str] = []
-    if not fitting and qualifier and metric == "neuronlink_bandwidth":
-        # Trn1 has one level of links, and its documents no word for it.
-        fitting = candidates(system, msgspec.structs.replace(wanted, qualifier=""), parts)
-        if fitting:
-            notes.append(
-                f"no document gives {qualifier} links a figure of their own; theirs for all links is taken"
-            )
+    fitting, notes = _fitting(system, wanted, parts)
     bound = engine_bound(
         system,
         metric=metric,
@@ -69,26 +59,35 @@ def choose_peak(
         direction=direction,
         extent=extent,
     )
-    covered = _covered(system)
-    for taken in (policy, *_INSTEAD):
-        pick = bound if taken is PeakPolicy.ENGINE else _pick(taken, fitting, covered=covered)
+    for applied in (policy, *_INSTEAD):
+        pick = bound if applied is PeakPolicy.ENGINE else _pick(applied, fitting, covered=_covered(system))
         if pick is not None:
             break
     else:
         return None
-    if taken is not policy:
-        notes.append(f"{_absent(policy)}; the {_WORDS[taken]} is taken")
-    chosen = _named(pick, taken)
+    if applied is not policy:
+        notes.append(f"{_absent(policy)}; the {_WORDS[applied]} is taken")
+    chosen = _named(pick, applied)
     notes += _remarks(chosen, fitting, wanted, policy)
+    picks = _picks(fitting, bound, covered=_covered(system)) if alternatives else {}
     return PeakChoice(
         policy=policy,
         chosen=chosen,
-        alternatives=_alternatives(chosen, _picks(fitting, bound, covered=covered), fitting)
-        if alternatives
-        else (),
+        alternatives=_alternatives(chosen, picks, fitting) if alternatives else (),
         engine_bound=bound,
         note="; ".join(notes),
     )
+
+
+def _fitting(system: System, wanted: Wanted, parts: Parts) -> tuple[list[Candidate], list[str]]:
+    """Documented figures of the wanted kind, and a note where they speak of all links."""
+    fitting = candidates(system, wanted, parts)
+    if fitting or not wanted.qualifier or wanted.metric != "neuronlink_bandwidth":
+        return fitting, []
+    # Trn1 has one level of links, and its documents no word for it.
+    fitting = candidates(system, msgspec.structs.replace(wanted, qualifier=""), parts)
+    note = f"no document gives {wanted.qualifier} links a figure of their own; theirs for all links is taken"
+    return fitting, [note] if fitting else []
 
 
 _INSTEAD = (PeakPolicy.LATEST, PeakPolicy.SEED, PeakPolicy.ENGINE)
@@ -125,16 +124,16 @@ def _picks(
     """What each policy would choose, where it has anything to choose from."""
     documented = (PeakPolicy.SEED, PeakPolicy.DEVICE, PeakPolicy.LATEST)
     best = {policy: _pick(policy, found, covered=covered) for policy in documented}
-    return {policy: each for policy, each in {**best, PeakPolicy.ENGINE: bound}.items() if each is not None}
+    return {policy: pick for policy, pick in {**best, PeakPolicy.ENGINE: bound}.items() if pick is not None}
 
 
 def _pick(policy: PeakPolicy, found: list[Candidate], *, covered: bool) -> Candidate | None:
     """What a policy of documents would choose."""
     if policy is PeakPolicy.SEED:
-        return _first((each for each in found if each.seed and covered), _by_table)
+        return _first((candidate for candidate in found if candidate.seed and covered), _by_table)
     if policy is PeakPolicy.DEVICE:
-        return _first((each for each in found if _of_device(each)), _by_page)
-    return _newest([each for each in found if not each.superseded_by])
+        return _first((candidate for candidate in found if _of_device(candidate)), _by_page)
+    return _newest([candidate for candidate in found if not candidate.superseded_by])
 
 
 def _named(pick: Candidate | Peak, policy: PeakPolicy) -> Peak:
@@ -167,7 +166,9 @@ def _newest(found: list[Candidate]) -> Candidate | None:
 
 def _remarks(chosen: Peak, found: list[Candidate], wanted: Wanted, policy: PeakPolicy) -> list[str]:
     notes = []
-    own = next((each for each in found if tuple(fact.id for fact in each.group) == chosen.facts), None)
+    own = next(
+        (candidate for candidate in found if tuple(fact.id for fact in candidate.group) == chosen.facts), None
+    )
     if own is not None and policy is PeakPolicy.SEED and own.seed and own.nearness >= 2:
         notes.append("the seed's instance table has no such figure; its device page has")
     if own is not None and own.distance and chosen.evidence == "derived":
@@ -195,15 +196,36 @@ def _alternatives(
     chosen: Peak, picks: dict[PeakPolicy, Candidate | Peak], found: list[Candidate]
 ) -> tuple[Peak, ...]:
     """The other policies' peaks first, then every other figure; equal figures once."""
-    kept: list[Peak] = []
+    alternatives: list[Peak] = []
     seen = {_mark(chosen)}
     named = (_named(pick, policy) for policy, pick in picks.items())
-    for peak in (*named, *(each.peak for each in found)):
+    for peak in (*named, *(candidate.peak for candidate in found)):
         if _mark(peak) not in seen:
             seen.add(_mark(peak))
-            kept.append(peak)
-    return tuple(kept)
+            alternatives.append(peak)
+    return tuple(alternatives)
 
 
 def _mark(peak: Peak) -> tuple[str, bool]:
     return f"{peak.value:.6e}", bool(peak.superseded_by)
+
+
+def scaled(choice: PeakChoice, factor: Fraction, extent: Extent) -> PeakChoice:
+    """Every figure of `choice` times `factor`; itself where that is 1."""
+    if factor == 1:
+        return choice
+    why = f"{factor} of it: busbw counts {extent.ranks:,} ranks on the links of {extent.devices:,} devices"
+
+    def times(peak: Peak) -> Peak:
+        formula = f"{peak.formula or 'the figure'} × {factor}"
+        return msgspec.structs.replace(
+            peak, value=peak.value * float(factor), evidence="derived", formula=formula
+        )
+
+    return msgspec.structs.replace(
+        choice,
+        chosen=times(choice.chosen),
+        alternatives=tuple(map(times, choice.alternatives)),
+        engine_bound=times(choice.engine_bound) if choice.engine_bound else None,
+        note="; ".join(filter(None, (choice.note, why))),
+    )

@@ -4,15 +4,88 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from trnbench.facts.fact import Fact
-from trnbench.facts.peak import Peak, PeakPolicy
-from trnbench.facts.scope import Direction, Scope
+from trnbench.facts.disagreement import claim
+from trnbench.facts.fact import Direction, Fact, Peak, PeakPolicy, Scope
 from trnbench.generation import System
-from trnbench.kernels.extent import Extent
-from trnbench.peaks.candidate import show_printed
-from trnbench.peaks.once import once_for_system
-from trnbench.peaks.parts import Parts, times
-from trnbench.peaks.rate_factor import rate_factor
+from trnbench.kernels.work import Extent
+from trnbench.peaks.candidate import Parts, once_for_system, show_printed, times
+
+REFERENCE = "bf16"
+"""The data type whose rate is rows × columns × 2 × clock; others are factors of it."""
+
+TENSOR_MODES = ("", "tensor", "mx", "double row")
+"""Qualifiers under which a rate_factor speaks of matrix products."""
+
+
+def rate_factor(system: System, dtype: str, sparse: bool) -> tuple[Fraction, str, tuple[str, ...]] | None:
+    """(factor against dense BF16, its words in a formula, fact ids); None where no document tells.
+
+    In this order: a fact of metric rate_factor about the tensor engine or one of its modes; the
+    cost file's [rate_factor] table ("bf16" for dense, "sparse-bf16" for sparse data); the ratio of
+    two peaks that one document prints for the core; a document that prints one peak for the type
+    and for BF16 together, whatever its scope.
+    """
+    core = system.instance.core
+    label = f"sparse {dtype}" if sparse else dtype
+    for fact in system.book.select(core, "rate_factor", dtype=dtype, sparse=sparse):
+        if fact.value and fact.qualifier in TENSOR_MODES and dtype in fact.dtypes and not fact.superseded_by:
+            return _worded(Fraction(fact.value).limit_denominator(64), label, (fact.id,))
+    listed = system.costs.get("rate_factor", {})
+    key = f"sparse-{dtype}" if sparse else dtype
+    if key in listed:
+        return _worded(Fraction(listed[key]).limit_denominator(64), label, ())
+    if dtype == REFERENCE and not sparse:
+        return Fraction(1), "", ()
+    return _printed_ratio(system, dtype, sparse, label) or _printed_together(system, dtype, sparse, label)
+
+
+def _printed_ratio(
+    system: System, dtype: str, sparse: bool, label: str
+) -> tuple[Fraction, str, tuple[str, ...]] | None:
+    """The simplest ratio that two rounded peaks of one source allow: 23 of 92 TFLOPS is 1/4."""
+    peaks = [
+        fact
+        for fact in system.book.select(system.instance.core, "peak_flops")
+        if fact.value and fact.qualifier in ("", "tensor") and not fact.superseded_by
+    ]
+    for fact in (peak for peak in peaks if dtype in peak.dtypes and peak.sparse == sparse):
+        for base in (peak for peak in peaks if REFERENCE in peak.dtypes and not peak.sparse):
+            if fact.source == base.source:
+                typed_claim, base_claim = claim(fact), claim(base)
+                low = Fraction(typed_claim.low or 0.0) / Fraction(base_claim.high or 1.0)
+                high = Fraction(typed_claim.high or 0.0) / Fraction(base_claim.low or 1.0)
+                return _worded(_simplest(low, high), label, (fact.id, base.id))
+    return None
+
+
+def _printed_together(
+    system: System, dtype: str, sparse: bool, label: str
+) -> tuple[Fraction, str, tuple[str, ...]] | None:
+    instance = system.instance
+    for subject in (instance.core, instance.device, instance.name, instance.parent):
+        for fact in system.book.select(subject, "peak_flops", dtype=dtype, sparse=sparse) if subject else ():
+            if REFERENCE in fact.dtypes and dtype != REFERENCE and fact.qualifier in ("", "tensor"):
+                reference = rate_factor(system, REFERENCE, sparse)
+                if reference is not None:
+                    return _worded(reference[0], label, (*reference[2], fact.id))
+    return None
+
+
+def _simplest(low: Fraction, high: Fraction) -> Fraction:
+    """The fraction of the smallest denominator in an interval."""
+    middle = (low + high) / 2
+    for denominator in range(1, 17):
+        near = Fraction(round(middle * denominator), denominator)
+        if low <= near <= high:
+            return near
+    return middle
+
+
+def _worded(factor: Fraction, label: str, ids: tuple[str, ...]) -> tuple[Fraction, str, tuple[str, ...]]:
+    if factor == 1:
+        return factor, "", ids
+    sign, number = ("×", factor) if factor > 1 else ("/", 1 / factor)
+    return factor, f" {sign} {float(number):g} ({label})", ids
 
 
 @once_for_system
@@ -64,31 +137,31 @@ def engine_bound(
     if not parts.has(scope):
         return None
     if metric == "peak_flops":
-        whole = qualifier in ("", "tensor")
-        one = engine_rate(system, dtype, sparse) if whole else _lane_rate(system, dtype, sparse, qualifier)
+        tensor = qualifier in ("", "tensor")
+        rate = engine_rate(system, dtype, sparse) if tensor else _lane_rate(system, dtype, sparse, qualifier)
     elif metric == "element_rate":
-        one = _element_rate(system, dtype, qualifier)
+        rate = _element_rate(system, dtype, qualifier)
     elif metric == "dma_bandwidth":
-        one = _units(system, metric, scope, "dma_engine_count", "dma_engine_bandwidth", "engines")
+        rate = _units(system, metric, scope, "dma_engine_count", "dma_engine_bandwidth", "engines")
     elif metric == "efa_bandwidth":
-        one = _units(system, metric, scope, "efa_adapter_count", "efa_adapter_bandwidth", "adapters")
+        rate = _units(system, metric, scope, "efa_adapter_count", "efa_adapter_bandwidth", "adapters")
     else:
         return None
-    if one is None or not parts.has(one.scope):
+    if rate is None or not parts.has(rate.scope):
         return None
-    factor, arithmetic = parts.step(one.scope, scope)
+    factor, arithmetic = parts.step(rate.scope, scope)
     return Peak(
         metric=metric,
-        value=times(one.value, factor),
+        value=times(rate.value, factor),
         scope=scope,
         dtype=dtype,
         sparse=sparse,
         direction=direction,
         qualifier=qualifier,
         evidence="derived",
-        formula=f"{one.formula} {arithmetic}".strip(),
-        facts=one.facts,
-        source=one.source,
+        formula=f"{rate.formula} {arithmetic}".strip(),
+        facts=rate.facts,
+        source=rate.source,
         policy=PeakPolicy.ENGINE,
     )
 
@@ -151,8 +224,8 @@ def _units(system: System, metric: str, scope: Scope, count: str, rate: str, nou
             continue
         rates = [
             fact
-            for place in dict.fromkeys((subject, instance.device, instance.core))
-            for fact in system.book.select(place, rate)
+            for part_subject in dict.fromkeys((subject, instance.device, instance.core))
+            for fact in system.book.select(part_subject, rate)
             if fact.value and not fact.superseded_by
         ]
         if not rates:
@@ -177,12 +250,12 @@ def current_fact(
     none."""
     if not subject:
         return None
-    found = [
+    facts = [
         fact
         for fact in system.book.select(subject, metric, qualifier=qualifier)
         if fact.value is not None and (not fact.dtypes or not dtype or dtype in fact.dtypes)
     ]
-    current = [fact for fact in found if not fact.superseded_by] or found
+    current = [fact for fact in facts if not fact.superseded_by] or facts
     named = [fact for fact in current if fact.dtypes] if dtype else []
     return next(iter(named or current), None)
 

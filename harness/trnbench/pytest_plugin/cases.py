@@ -7,17 +7,15 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from trnbench.backend import Backend
-from trnbench.kernels.case import Case
+from trnbench.kernels.kernel import Case
 from trnbench.measure.timing import replay
-from trnbench.results.evidence import Grade
-from trnbench.results.measurement import Measurement, Status
+from trnbench.results.measurement import Grade, Measurement, Status
 from trnbench.run.api import choose_backend
 from trnbench.run.attempt import Attempts
-from trnbench.run.calibration import calibrated
 from trnbench.run.plan import Plan, plan
-from trnbench.run.preparation import prepared
-from trnbench.run.returned import detected
-from trnbench.run.rounds import carried_out
+from trnbench.run.pool import carried_out
+from trnbench.run.preparation import calibrated, prepared
+from trnbench.run.reply import detected
 from trnbench.run.selection import Selection
 from trnbench.run.settings import PROCESSES, RunSettings
 
@@ -92,8 +90,8 @@ def cases_of(instance: str, kernels: tuple[str, ...], backend: str) -> Cases:
 
 def _fitting(registry: Registry, instance: str) -> Backend:
     """What measures this system here, else the usual one. Raises `UsageError` where there is none."""
-    for each in registry.backends.values():
-        seen = detected(each)
+    for backend in registry.backends.values():
+        seen = detected(backend)
         if seen.available and instance in (seen.instance, *seen.also):
-            return each
+            return backend
     return choose_backend(registry)

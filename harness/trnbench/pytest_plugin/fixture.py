@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from trnbench.facts.scope import Scope
+from trnbench.facts.fact import Scope
 
 
 class TrnbenchBenchmark:
@@ -78,11 +78,11 @@ class TrnbenchBenchmark:
 def _system_here(instance: str) -> Any:
     from trnbench.errors import UsageError
     from trnbench.registry import load_registry
-    from trnbench.run.returned import detected
+    from trnbench.run.reply import detected
 
     registry = load_registry()
     system = registry.system(instance)
-    found = {detected(each).instance for each in registry.backends.values()} - {""}
+    found = {detected(backend).instance for backend in registry.backends.values()} - {""}
     if system.instance.name not in found:
         raise UsageError(
             f"{instance} is not this machine, so a time taken here says nothing of its peak",

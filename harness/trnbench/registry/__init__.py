@@ -15,13 +15,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from trnbench.registry.collecting import Brought
+    from trnbench.registry.collection import Brought
     from trnbench.registry.discovery import Discovered, Origin, discover
     from trnbench.registry.loader import Loaded
     from trnbench.registry.registry import Registry, load_registry
 
 _HOMES = {
-    "Brought": "collecting",
+    "Brought": "collection",
     "Discovered": "discovery",
     "Loaded": "loader",
     "Origin": "discovery",
@@ -34,7 +34,7 @@ __all__ = ["Brought", "Discovered", "Loaded", "Origin", "Registry", "discover", 
 
 
 def __getattr__(name: str) -> Any:
-    # The list of commands needs `discover` alone; --help is not to pay for the rest.
+    # --help needs `entry_points` alone, and is not to pay for the rest.
     if name not in _HOMES:
         raise AttributeError(f"module 'trnbench.registry' has no attribute {name!r}")
     return getattr(import_module(f"trnbench.registry.{_HOMES[name]}"), name)

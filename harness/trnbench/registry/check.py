@@ -10,16 +10,30 @@ from typing import Any
 
 import msgspec
 
-from trnbench.extension import Check, ExecutorEntry, Expectation, Trace
-from trnbench.facts.scope import Scope
+from trnbench.extension import (
+    Check,
+    ExecutorEntry,
+    Expectation,
+    Format,
+    Importer,
+    ModelFile,
+    Page,
+    Section,
+    StepKernel,
+    Trace,
+)
+from trnbench.facts.fact import Scope
 from trnbench.generation import Generation
-from trnbench.kernels.axis import MAX_POINTS, Axis
-from trnbench.kernels.kernel import NKI_KINDS, Kernel, PrimaryMetric
-from trnbench.kernels.statement import Statement
-from trnbench.kernels.template import Template
-from trnbench.kernels.variant import Variant
-from trnbench.section import Format, Importer, Page, Section
-from trnbench.workload import ModelFile, StepKernel
+from trnbench.kernels.kernel import (
+    MAX_POINTS,
+    NKI_KINDS,
+    Axis,
+    Kernel,
+    PrimaryMetric,
+    Statement,
+    Template,
+    Variant,
+)
 
 
 class Refused(Exception):
@@ -40,8 +54,8 @@ def checked(hook: str, value: Any) -> Any:
         article = "an" if wanted[0] in "AEIOU" else "a"
         if isinstance(value, type) and issubclass(value, kinds):
             raise Refused("it is the class itself", f"yield {value.__name__}(...)")
-        made = " or ".join(f"trnbench.{kind.__name__}(...)" for kind in kinds)
-        raise Refused(f"{hook} takes {article} {wanted}, not {type(value).__name__}", f"yield {made}")
+        constructors = " or ".join(f"trnbench.{kind.__name__}(...)" for kind in kinds)
+        raise Refused(f"{hook} takes {article} {wanted}, not {type(value).__name__}", f"yield {constructors}")
     value = check(value)
     _check_name(type(value).__name__, value.name)
     return value
@@ -88,15 +102,16 @@ def _generation(value: Generation) -> Generation:
     return generation
 
 
+def _need(true: bool, what: str, try_: str) -> None:
+    if not true:
+        raise Refused(what, try_)
+
+
 def _kernel(kernel: Kernel | Variant | Template) -> Kernel | Variant | Template:
     """By hand: functions and references are nothing msgspec could check."""
     if not isinstance(kernel, Kernel):
         record: Variant | Template = _convert(kernel)
         return record
-
-    def need(true: bool, what: str, try_: str) -> None:
-        if not true:
-            raise Refused(what, try_)
 
     for field in ("name", "family", "title", "about", "groups"):
         if not isinstance(getattr(kernel, field), str):
@@ -104,16 +119,44 @@ def _kernel(kernel: Kernel | Variant | Template) -> Kernel | Variant | Template:
     for field in ("work", "footprint", "requires", "valid"):
         if not callable(getattr(kernel, field)):
             raise Refused(f"{field} is no function", f"give {field}=a function")
-    need(
-        isinstance(kernel.axes, tuple) and all(isinstance(axis, Axis) for axis in kernel.axes),
-        "axes is no tuple of Axis",
-        "give axes=(trnbench.Axis(...),)",
-    )
     for kind in NKI_KINDS:
         if not isinstance(kernel.implementations.get(kind, ""), str):
             raise Refused(
                 f"implementations[{kind!r}] is no reference", 'name the function: "package.module:function"'
             )
+    _axes(kernel)
+    _need(
+        isinstance(kernel.scopes, tuple)
+        and bool(kernel.scopes)
+        and all(isinstance(scope, Scope) for scope in kernel.scopes),
+        "scopes is no tuple of at least one Scope",
+        "give scopes=(trnbench.Scope.CORE,)",
+    )
+    _need(
+        set(kernel.default_scopes) <= set(kernel.scopes),
+        "default_scopes has a scope that scopes has not",
+        "name in default_scopes some of scopes",
+    )
+    _need(
+        isinstance(kernel.tests, tuple) and all(isinstance(each, Statement) for each in kernel.tests),
+        "tests is no tuple of Statement",
+        "give tests=(trnbench.Statement(...),)",
+    )
+    _need(
+        isinstance(kernel.primary, PrimaryMetric),
+        "primary is no PrimaryMetric",
+        "give primary=trnbench.PrimaryMetric(...)",
+    )
+    return kernel
+
+
+def _axes(kernel: Kernel) -> None:
+    """Names, values, and the number of points that they make."""
+    _need(
+        isinstance(kernel.axes, tuple) and all(isinstance(axis, Axis) for axis in kernel.axes),
+        "axes is no tuple of Axis",
+        "give axes=(trnbench.Axis(...),)",
+    )
     names = [axis.name for axis in kernel.axes]
     if len(set(names)) != len(names):
         raise Refused(f"two axes share a name: {names}", "rename one of them")
@@ -121,39 +164,16 @@ def _kernel(kernel: Kernel | Variant | Template) -> Kernel | Variant | Template:
         _check_name("Axis", axis.name)
         if not axis.values:
             raise Refused(f"axis {axis.name!r} has no values", "give values=(…,)")
-    need(
-        isinstance(kernel.scopes, tuple)
-        and bool(kernel.scopes)
-        and all(isinstance(scope, Scope) for scope in kernel.scopes),
-        "scopes is no tuple of at least one Scope",
-        "give scopes=(trnbench.Scope.CORE,)",
-    )
-    need(
-        set(kernel.default_scopes) <= set(kernel.scopes),
-        "default_scopes has a scope that scopes has not",
-        "name in default_scopes some of scopes",
-    )
     for group in kernel.zipped:
         strangers = [name for name in group if name not in names]
-        need(not strangers, f"zipped names no axis: {', '.join(strangers)}", f"axes: {', '.join(names)}")
+        _need(not strangers, f"zipped names no axis: {', '.join(strangers)}", f"axes: {', '.join(names)}")
     moved = {name for group in kernel.zipped for name in group[1:]}  # they move with the first of their group
     points = math.prod(len(axis.values) for axis in kernel.axes if axis.name not in moved)
-    need(
+    _need(
         points <= MAX_POINTS,
         f"its axes make {points:,} points, the most is {MAX_POINTS:,}",
         "give fewer values, or name in zipped what moves together",
     )
-    need(
-        isinstance(kernel.tests, tuple) and all(isinstance(each, Statement) for each in kernel.tests),
-        "tests is no tuple of Statement",
-        "give tests=(trnbench.Statement(...),)",
-    )
-    need(
-        isinstance(kernel.primary, PrimaryMetric),
-        "primary is no PrimaryMetric",
-        "give primary=trnbench.PrimaryMetric(...)",
-    )
-    return kernel
 
 
 def _backend(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Which plugins are installed: read from package metadata, nothing imported."""
+"""Plugins that are installed, before any of them is imported: where each comes from, which are left out."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
+from trnbench.distribution import normalised
 from trnbench.errors import PluginError, UnknownName
-from trnbench.installed import normalised
 from trnbench.registry.entry_points import NO_EXTERNAL, OWN, enabled, entry_points
 
 
@@ -63,7 +63,7 @@ def discover(block: Iterable[str] = ()) -> tuple[list[Discovered], list[Origin]]
     first, the others by distribution and name, so that the same machine gives the same order.
     Raises `UnknownName` for a blocked name that no installed plugin has.
     """
-    # The group's name is written out: `trnbench.hookspecs` imports pluggy, and --help asks nothing of it.
+    # The group's name is written out: `registry.hookspecs` imports pluggy, and --help asks nothing of it.
     discovered = [
         Discovered(Origin(entry.name, entry.distribution, entry.version, entry.value), entry.load)
         for entry in entry_points(("trnbench",))
@@ -72,20 +72,20 @@ def discover(block: Iterable[str] = ()) -> tuple[list[Discovered], list[Origin]]
         key=lambda each: (each.origin.external, normalised(each.origin.distribution), each.origin.name)
     )
 
-    known = {each.origin.name for each in discovered} | {each.origin.distribution for each in discovered}
-    comparable = {normalised(name) for name in known}
+    names_ = {each.origin.name for each in discovered} | {each.origin.distribution for each in discovered}
+    comparable = {normalised(name) for name in names_}
     blocked_names = set()
     for name in block:
         if normalised(name) not in comparable:
-            raise UnknownName("plugin", name, known, try_="trnbench plugin list")
+            raise UnknownName("plugin", name, names_, try_="trnbench plugin list")
         blocked_names.add(normalised(name))
 
     no_external = enabled(NO_EXTERNAL)
-    kept, left_out = [], []
+    asked, left_out = [], []
     for each in discovered:
         names = {normalised(each.origin.name), normalised(each.origin.distribution)}
         if names & blocked_names or (no_external and each.origin.external):
             left_out.append(each.origin)
         else:
-            kept.append(each)
-    return kept, left_out
+            asked.append(each)
+    return asked, left_out

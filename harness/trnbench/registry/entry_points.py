@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator
 from functools import cache
 from typing import Any, NamedTuple
 
-from trnbench.installed import folders, identity, normalised
+from trnbench.distribution import folders, identity, normalised
 
 NO_EXTERNAL = "TRNBENCH_NO_EXTERNAL_PLUGINS"
 OWN = "trnbench"  # the distribution whose plugins are built in
@@ -33,13 +33,13 @@ class EntryPoint(NamedTuple):
         from importlib import import_module
 
         if normalised(self.distribution) != OWN:
-            from trnbench.isolation.ending import others_loaded
+            from trnbench.isolation.exit import others_loaded
 
             others_loaded(self.distribution)
         module, _, attribute = self.value.partition(":")
         target: Any = import_module(module)
-        for part in filter(None, attribute.split(".")):
-            target = getattr(target, part)
+        for step in filter(None, attribute.split(".")):
+            target = getattr(target, step)
         return target
 
 
@@ -48,7 +48,7 @@ def own_packages() -> frozenset[str]:
     """The packages that are released with trnbench: the core, and those of its own plugins. Read once: every
     kernel of a run asks."""
     entries = entry_points(("trnbench",))
-    own = (each.value for each in entries if normalised(each.distribution) == OWN)
+    own = (entry.value for entry in entries if normalised(entry.distribution) == OWN)
     return frozenset({OWN, *(value.partition(":")[0].partition(".")[0] for value in own)})
 
 
@@ -61,13 +61,13 @@ def entry_points(groups: Collection[str]) -> list[EntryPoint]:
     """All entry points of `groups`; of a distribution found twice, the first on `sys.path` counts."""
     if any(os.path.isfile(path) for path in sys.path):
         return list(_by_metadata(groups))
-    found: list[EntryPoint] = []
+    entries: list[EntryPoint] = []
     seen: set[str] = set()
     for name, folder in folders():
         if name not in seen:
             seen.add(name)
-            found += _read(folder, groups)
-    return found
+            entries += _read(folder, groups)
+    return entries
 
 
 def _read(folder: str, groups: Collection[str]) -> Iterator[EntryPoint]:

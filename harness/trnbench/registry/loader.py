@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from types import FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 import pluggy
 
-from trnbench import hookspecs
 from trnbench.errors import PluginError, TrnbenchError
-from trnbench.isolation.held import Misbehaved, held
 from trnbench.isolation.interrupt import from_outside
 from trnbench.isolation.output import aside
+from trnbench.isolation.surroundings import Misbehaved, held
+from trnbench.registry import hookspecs
 from trnbench.registry.discovery import Discovered, Origin
 from trnbench.registry.entry_points import enabled
 from trnbench.version import CONTRACT_VERSION
 
 if TYPE_CHECKING:
     from trnbench.generation import Generation
+    from trnbench.registry.discovery import Origin
 
 HOOKS = tuple(name for name in vars(hookspecs) if name.startswith("trnbench_"))
 TRACE = "TRNBENCH_PLUGIN_TRACE"
@@ -172,8 +174,10 @@ class Loader:
         Raises `PluginError`, keeping nothing, if it fails; one that did something to the process is not asked
         again.
         """
-        rest = [self._manager.get_plugin(each.key) for each in others if each is not loaded and each.key]
-        caller = self._manager.subset_hook_caller(hook, [each for each in rest if each is not None])
+        silenced = [
+            self._manager.get_plugin(plugin.key) for plugin in others if plugin is not loaded and plugin.key
+        ]
+        caller = self._manager.subset_hook_caller(hook, [plugin for plugin in silenced if plugin is not None])
         started = time.perf_counter()
         values: list[Any] = []
         outcome = "raised"
@@ -252,13 +256,13 @@ def described(error: BaseException) -> str:
     from traceback import extract_tb
 
     frames = extract_tb(error.__traceback__)
-    place = f" ({frames[-1].filename}:{frames[-1].lineno})" if frames else ""
+    position = f" ({frames[-1].filename}:{frames[-1].lineno})" if frames else ""
     if isinstance(error, SyntaxError) and error.filename:
-        place = f" ({error.filename}:{error.lineno})"
+        position = f" ({error.filename}:{error.lineno})"
         first = error.msg
-    if place.startswith(" (<frozen"):
-        place = ""
-    return f"{type(error).__name__}{f': {first}' if first else ''}{place}"
+    if position.startswith(" (<frozen"):
+        position = ""
+    return f"{type(error).__name__}{f': {first}' if first else ''}{position}"
 
 
 def newer_contract(origin: Origin, contract: object, object_: str = "") -> PluginError:
@@ -276,11 +280,11 @@ def former_paths(origin: Origin, generation: Generation) -> tuple[PluginError, .
     """One for a generation that gives paths as contracts 1 to 3 had them; it is used all the same."""
     if not generation.former:
         return ()
-    given = ", ".join(f"{name}=" for name in generation.former)
+    paths = ", ".join(f"{name}=" for name in generation.former)
     instead = "; ".join(dict.fromkeys(generation.former.values()))
     return (
         origin.blame(
-            f"brings generation {generation.name!r} with {given}, as contracts 1 to 3 had it",
+            f"brings generation {generation.name!r} with {paths}, as contracts 1 to 3 had it",
             cause="published= is a folder now and answers= one file; old answers are not read",
             try_=f"give instead {instead} (docs/plugins.md)",
             hook="trnbench_generations",
@@ -310,3 +314,39 @@ def _no_hooks(origin: Origin, plugin: Any) -> PluginError:
         try_=f"name the module that has them in the pyproject.toml of {origin.distribution}",
         object_=origin.target,
     )
+
+
+def trial(origin: Origin, ask: Callable[[], object]) -> PluginError | None:
+    """What `ask`, which loads the plugin and calls its hooks, did to the process that it ran in; None where
+    that lived. What it raises and what it says is met again when the plugin is loaded here."""
+    from trnbench.isolation.child import Lost, Overdue, carried_out  # brings pickle; few commands try plugins
+
+    def work(_send: Callable[[str, Any], None]) -> None:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, 2)
+        ask()
+
+    def unheard(_text: str) -> None:
+        """It is said again."""
+
+    try:
+        carried_out(work, {"stdout": unheard, "stderr": unheard})
+    except Lost as error:
+        return origin.blame(
+            f"ends the process that loads it: it {error.how}",
+            cause=f"importing {origin.target}, or one of its hooks, does so without an exception",
+            try_=_without(origin),
+            object_=origin.target,
+        )
+    except Overdue as error:
+        return origin.blame(
+            f"does not end within {error.seconds:g} s when it is loaded",
+            cause=f"importing {origin.target}, or one of its hooks, hangs where no alarm reaches it",
+            try_=_without(origin),
+            object_=origin.target,
+        )
+    return None
+
+
+def _without(origin: Origin) -> str:
+    return f"reinstall or remove {origin.distribution}, or leave it out everywhere: --no-plugin {origin.name}"

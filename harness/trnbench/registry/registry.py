@@ -10,31 +10,36 @@ from typing import TYPE_CHECKING, Any, Self
 import msgspec
 
 from trnbench.bounded import kinds
-from trnbench.errors import UnknownName, UsageError
+from trnbench.errors import UnknownName, UsageError, quoted
 from trnbench.generation import Generation
-from trnbench.lazy import resolve
-from trnbench.quoting import quoted
-from trnbench.registry.collecting import Brought, Collecting
+from trnbench.reference import resolve
+from trnbench.registry.collection import Brought, Collecting
 from trnbench.registry.discovery import Discovered, Origin, discover
-from trnbench.registry.files import Files
-from trnbench.registry.reading import Anew, Once, Reading
+from trnbench.registry.files import Files, Memo, Parser, Reader
 
 if TYPE_CHECKING:
     from trnbench.backend import Backend
-    from trnbench.extension import Check, ExecutorEntry, Expectation, Trace
-    from trnbench.facts.book import FactBook
+    from trnbench.extension import (
+        Check,
+        ExecutorEntry,
+        Expectation,
+        Format,
+        Importer,
+        ModelFile,
+        Page,
+        Section,
+        StepKernel,
+        Trace,
+    )
+    from trnbench.facts.fact import FactBook
     from trnbench.generation import Generation, Instance, System
-    from trnbench.kernels.kernel import Kernel
-    from trnbench.kernels.template import Template
-    from trnbench.kernels.variant import Variant
-    from trnbench.section import Format, Importer, Page, Section
-    from trnbench.workload import ModelFile, StepKernel
+    from trnbench.kernels.kernel import Kernel, Template, Variant
 
 
 class Registry(Collecting):
     """Nothing is asked, read or built before it is used."""
 
-    reading: Reading = Once(Anew())
+    reading: Reader = Memo(Parser())
 
     def __init__(self, found: Iterable[Discovered], left_out: Iterable[Origin] = ()) -> None:
         super().__init__(found, left_out)
@@ -50,22 +55,22 @@ class Registry(Collecting):
     # ---- what plugins bring
 
     def _named(self, hook: str, kind: str) -> dict[str, Any]:
-        return {each.name: each.value for each in self.brought(hook) if each.kind == kind}
+        return {brought.name: brought.value for brought in self.brought(hook) if brought.kind == kind}
 
     @cached_property
     def generations(self) -> dict[str, Generation]:
         """By name, in the order reports show them."""
-        found: dict[str, Generation] = self._named("trnbench_generations", "generation")
-        return dict(sorted(found.items(), key=lambda item: (item[1].order, item[0])))
+        generations: dict[str, Generation] = self._named("trnbench_generations", "generation")
+        return dict(sorted(generations.items(), key=lambda item: (item[1].order, item[0])))
 
     @cached_property
     def kernels(self) -> dict[str, Kernel]:
         """By name, with the implementations that other plugins add to them."""
-        found: dict[str, Kernel] = self._named("trnbench_kernels", "kernel")
-        for each in self.brought("trnbench_kernels"):
-            if each.kind == "variant" and (kernel := found.get(each.value.kernel)) is not None:
-                found[kernel.name] = self._varied(kernel, each)
-        return found
+        kernels: dict[str, Kernel] = self._named("trnbench_kernels", "kernel")
+        for brought in self.brought("trnbench_kernels"):
+            if brought.kind == "variant" and (kernel := kernels.get(brought.value.kernel)) is not None:
+                kernels[kernel.name] = self._varied(kernel, brought)
+        return kernels
 
     def _varied(self, kernel: Kernel, each: Brought) -> Kernel:
         """With the variant's implementation; one that is there stays, and the plugin is told."""
@@ -90,14 +95,14 @@ class Registry(Collecting):
 
     def backend(self, name: str) -> Backend | None:
         """The one of this name; those of plugins behind it are not made."""
-        found: Backend | None = self.first("trnbench_backends", "backend", name)
-        return found
+        backend: Backend | None = self.first("trnbench_backends", "backend", name)
+        return backend
 
     @cached_property
     def sections(self) -> tuple[Section, ...]:
         """Report sections in the order of the page."""
-        found = self._named("trnbench_reports", "section").values()
-        return tuple(sorted(found, key=lambda section: (section.order, section.name)))
+        sections = self._named("trnbench_reports", "section").values()
+        return tuple(sorted(sections, key=lambda section: (section.order, section.name)))
 
     @cached_property
     def formats(self) -> dict[str, Format]:
@@ -176,10 +181,7 @@ class Registry(Collecting):
         """`instance`, and how many of its parent it has: 1 where it takes no size. Raises the same."""
         base, colon, size = name.partition(":")
         if base not in self._instances:
-            generation = self.generations.get(base)
-            hint = f"trnbench list instances --generation {base}" if generation else "trnbench list instances"
-            known = [each.name for each in generation.instances] if generation else self._instances
-            raise UnknownName("instance", base, known, try_=hint)
+            raise self._no_instance(base)
         generation, instance = self._instances[base]
         if not colon:
             return generation, instance, instance.default_size if instance.sizable else 1
@@ -197,6 +199,16 @@ class Registry(Collecting):
                 try_=f"{instance.name}:{instance.default_size}",
             )
         return generation, instance, int(count)
+
+    def _no_instance(self, name: str) -> UnknownName:
+        """The refusal of a name; of a generation's it lists the systems."""
+        generation = self.generations.get(name)
+        if generation is None:
+            return UnknownName("instance", name, self._instances, try_="trnbench list instances")
+        names = [each.name for each in generation.instances]
+        cause = f"{name} is a generation; its systems are {', '.join(names)}" if names else ""
+        hint = f"trnbench list instances --generation {name}"
+        return UnknownName("instance", name, names, cause=cause, try_=hint)
 
     def system(self, name: str, extra_facts: tuple[Path, ...] = ()) -> System:
         """The system of this name with its facts and costs read; `extra_facts` join the book.
@@ -224,10 +236,10 @@ class Registry(Collecting):
         """The facts of a generation and of the files of one's own, read once."""
         key = (generation, tuple(extra_facts))
         if key not in self._books:
-            found = self.generations[generation]
-            book = self.reading.book(Files(*found.facts, *extra_facts))
-            if found.identify:
-                identify: Callable[[], FactBook] = resolve(found.identify)
+            generation_ = self.generations[generation]
+            book = self.reading.book(Files(*generation_.facts, *extra_facts))
+            if generation_.identify:
+                identify: Callable[[], FactBook] = resolve(generation_.identify)
                 # One's own figures first: they replace what was read off the machine.
                 book = book.merged(identify()) if extra_facts else identify().merged(book)
             self._books[key] = book
@@ -243,9 +255,9 @@ class Registry(Collecting):
 
     def _origin_of(self, generation: str) -> Origin:
         return next(
-            each.origin
-            for each in self.brought("trnbench_generations")
-            if each.kind == "generation" and each.name == generation
+            brought.origin
+            for brought in self.brought("trnbench_generations")
+            if brought.kind == "generation" and brought.name == generation
         )
 
 
@@ -255,12 +267,12 @@ def load_registry(*, block: Iterable[str] = (), extra: Iterable[Discovered] = ()
     `extra` are plugins that are not installed, asked last. Nothing is imported before it is needed.
     Raises `UnknownName` for a blocked name not installed.
     """
-    found, left_out = discover(block)
-    return Registry((*found, *extra), left_out)
+    discovered, left_out = discover(block)
+    return Registry((*discovered, *extra), left_out)
 
 
 def merged_costs(
-    name: str, generations: Mapping[str, Generation], origin: Origin, reading: Reading
+    name: str, generations: Mapping[str, Generation], origin: Origin, reading: Reader
 ) -> dict[str, Any]:
     """Tables merge key by key, the derived generation winning; lists and values replace.
 
@@ -288,11 +300,11 @@ def merged_costs(
         chain.append(step)
         step = generations[step].base
     merged: dict[str, Any] = {}
-    for each in reversed(chain):
-        path = generations[each].costs
+    for ancestor in reversed(chain):
+        path = generations[ancestor].costs
         if path is not None:
             merged = merge(merged, reading.costs(Files(path)))
-        if (constants := generations[each].workloads) is not None:
+        if (constants := generations[ancestor].workloads) is not None:
             merged = merge(merged, {"step": reading.costs(Files(constants)).get("constants", {})})
     return merged
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from trnbench.results.evidence import Evidence, Grade
-from trnbench.results.measurement import Measurement, Metric
+import math
+
+from trnbench.results.measurement import Evidence, Grade, Measurement, Metric
 from trnbench.results.nearness import BestPublished, Nearness
 
 NOT_RECORDED = "nearness not recorded"
@@ -35,30 +36,44 @@ def _emulated(measurement: Measurement) -> bool:
     return measurement.evidence.grade is Grade.EMULATED and measurement.time_s is not None
 
 
-def expected_time(evidence: Evidence, time_s: float | None) -> tuple[float, float] | None:
-    """Least and most seconds to expect; None where there is no band."""
+def expected_time(
+    evidence: Evidence, time_s: float | None, least_s: float = 0.0
+) -> tuple[float, float] | None:
+    """Least and most seconds to expect, no less than `least_s`; None where there is no band."""
     if evidence.nearest is None or evidence.nearest.band is None or time_s is None:
         return None
-    return evidence.nearest.band.times(time_s)
+    return evidence.nearest.band.times(time_s, least_s)
+
+
+def least_time(measurement: Measurement) -> float:
+    """Seconds under which clocks and rates allow no time: at the engine bound, or at the best documented
+    figure where no clock bounds it. 0 where no document has one."""
+    judged, time_s = measurement.judgement, measurement.time_s
+    if judged is None or time_s is None:
+        return 0.0
+    share = judged.of_engine_bound
+    if share is None and judged.peaks.chosen.evidence != "measured":
+        chosen = judged.peaks.chosen.value
+        figures = (chosen, *(peak.value for peak in judged.peaks.alternatives))
+        metric = measurement.metrics.get(judged.metric)
+        lower = metric is not None and metric.better == "lower"
+        share = judged.fraction * (min(figures) / chosen if lower else chosen / max(figures))
+    return time_s * min(share or 0.0, 1.0)
 
 
 def expected(measurement: Measurement) -> tuple[float, float] | None:
     """Least and most of the primary metric to expect, in its base unit; None where there is no band.
 
-    Of a rate no more than the clocks allow, where a document gives the engine bound.
+    No more than `least_time` allows.
     """
     metric = measurement.metrics.get(measurement.primary)
-    times = expected_time(measurement.evidence, measurement.time_s)
+    times = expected_time(measurement.evidence, measurement.time_s, least_time(measurement))
     if metric is None or times is None or measurement.time_s is None:
         return None
     if metric.unit == "s":
         return times
     # A rate is a count over the time, so the longest time gives the least of it.
-    least, most = (metric.value * measurement.time_s / each for each in reversed(times))
-    judged = measurement.judgement
-    if judged is not None and judged.metric == metric.name and judged.of_engine_bound:
-        most = min(most, max(metric.value / judged.of_engine_bound, metric.value))
-        least = min(least, most)
+    least, most = (metric.value * measurement.time_s / time_s for time_s in reversed(times))
     return least, most
 
 
@@ -76,3 +91,40 @@ def above(value: float, metric: Metric, best: BestPublished | None) -> str:
     if not best.reaches:
         return f"the best published is at {at} only ({best.id})"
     return f"{much} the best published{at and f' at {at}'} ({best.id})"
+
+
+NOTHING = "–"
+"""Where there is no number."""
+_TWICE = math.log(2)
+
+
+def size_text(e: float) -> str:
+    """The size of an error, which way it may be: `15 %` is a factor of 1.15 either way."""
+    return _percent(math.expm1(abs(e)))
+
+
+def signed_text(e: float) -> str:
+    """The model's time beside the published: `+302 %`, `−35 %` (a true minus), `÷2.7` below a half.
+
+    What rounds to nothing has no sign.
+    """
+    if e <= -_TWICE:
+        return f"÷{_factor(-e)}"
+    text = _percent(abs(math.expm1(e)))
+    return text if text == "0.0 %" else ("+" if e > 0 else "−") + text
+
+
+def factor_text(e: float) -> str:
+    """`×6.4`: how many times the published time the model's is."""
+    return f"×{_factor(e)}"
+
+
+def _percent(fraction: float) -> str:
+    """Two significant digits below 10 %, none behind the point above."""
+    percent = fraction * 100
+    return f"{percent:,.0f} %" if percent >= 9.95 else f"{percent:.1f} %"
+
+
+def _factor(e: float) -> str:
+    factor = math.exp(e)
+    return f"{factor:,.0f}" if factor >= 9.95 else f"{factor:.1f}" if factor >= 1.095 else f"{factor:.2f}"

@@ -6,12 +6,36 @@ same work. Statistics are over votes: |e| is averaged over the points of a kerne
 
 from __future__ import annotations
 
+import math
 from enum import Enum
 
 import msgspec
 
-from trnbench.brief import brief, counted
-from trnbench.results.own_product import OwnProduct
+from trnbench.errors import brief, counted
+
+
+class OwnProduct(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Our own product beside the best published one of the same shape, data type and number of cores.
+
+    Rates in FLOP/s of all `cores`, work being 2·M·N·K of the shape; the model's time without the launch, as
+    in every comparison with a published kernel. `e` = ln(model time / published time): below 0 the model is
+    the faster one. Two programs, so `e` holds what the other program loses too: the best published one bounds
+    it. `others`: points of the same shape that are slower.
+    """
+
+    id: str  # of the published point
+    generation: str
+    m: int
+    n: int
+    k: int
+    dtype: str
+    cores: int
+    kernel: str
+    model_flops_per_s: float
+    published_flops_per_s: float
+    e: float
+    source: str
+    others: tuple[str, ...] = ()
 
 
 class Use(str, Enum):
@@ -71,6 +95,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     how: str = ""  # how it was emulated, or why not
     source: str = ""
     confidence: str = ""
+    active: dict[str, float] = {}  # of a profile: seconds in which each engine has an instruction under way
 
     @property
     def counted(self) -> bool:
@@ -89,7 +114,8 @@ class Errors(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Statistics of |e| over `votes` kernels with `points` points; `bias` is the median signed e of a vote.
 
     Under five votes there are neither p90 nor intervals, and `listed` has each point's e by id. `worst` is
-    |e| of the worst point.
+    |e| of the worst point, `worst_raw` that of the one that is farthest from what it prints itself: a point
+    that sources contradict counts by its distance from what they span. `p90_rows` is of points, each alike.
     """
 
     votes: int
@@ -101,6 +127,9 @@ class Errors(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     median_span: Span | None = None
     p90: float | None = None
     p90_span: Span | None = None
+    p90_rows: float | None = None  # from five points on
+    worst_raw: float | None = None
+    worst_raw_id: str = ""
     listed: dict[str, float] = {}
 
 
@@ -145,8 +174,12 @@ class PublicKernels(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """From one published version of a kernel to the next: ln(time after / time before), published and by the
-    model; None where it does not answer for both."""
+    """From one published version of a kernel to a later one, `apart` versions on.
+
+    ln(time after / time before), published and by the model; None where it does not answer for both. `tied`:
+    the model gives both the same time to four digits. `note`: what the model does not price, or assumes,
+    where that decides the order.
+    """
 
     sequence: str
     generation: str
@@ -155,16 +188,39 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     end: str
     published: float
     model: float | None = None
+    apart: int = 1
+    tied: bool = False
+    note: str = ""
 
     @property
     def in_order(self) -> bool | None:
-        """Whether the model moves the same way."""
-        return None if self.model is None else self.model * self.published > 0
+        """Whether the model moves the same way; a tie does not."""
+        return None if self.model is None else not self.tied and self.model * self.published > 0
 
     @property
     def off(self) -> float | None:
         """ln(ratio of the model / published ratio)."""
         return None if self.model is None else self.model - self.published
+
+
+class EngineTime(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Seconds in which one engine was active in the profile of point `id`, published and by the model.
+
+    `share`: of the published time.
+    """
+
+    id: str
+    generation: str
+    vote: str
+    engine: str
+    share: float
+    published: float
+    model: float
+
+    @property
+    def e(self) -> float:
+        """ln(model / published), the model's no less than a nanosecond."""
+        return math.log(max(self.model, 1e-9) / self.published)
 
 
 class Mover(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -194,8 +250,8 @@ class Moved(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 class Fidelity(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The comparison as it was when a run was made. `families` are worst first, families of public kernels
     among them as they were last run; `points` are those with a number of the model, public kernels included.
-    `by` and `version` name the model; `public` may be of an earlier version. `steps` are those of published
-    sequences, `moved` says what became of the points that were untouched before."""
+    `by` and `version` name the model; `public` may be of an earlier version. `steps` are all pairs of
+    versions in published sequences, `moved` says what became of the points that were untouched before."""
 
     by: str
     version: str = ""
@@ -205,6 +261,7 @@ class Fidelity(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     products: tuple[OwnProduct, ...] = ()  # of runs with a product of ours
     outdated: dict[str, str] = {}  # generation → why `products` has none of it, and what to type
     steps: tuple[Step, ...] = ()
+    engines: tuple[EngineTime, ...] = ()
     moved: tuple[Moved, ...] = ()
     notes: tuple[str, ...] = ()
 

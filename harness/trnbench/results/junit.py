@@ -40,7 +40,7 @@ class Suite(NamedTuple):
 
 def document(suites: Sequence[Suite]) -> bytes:
     """The XML, in UTF-8. A test case's class is its system and kernel."""
-    all_of = _counted([each for suite in suites for each in suite.cases])
+    all_of = _counted([case for suite in suites for case in suite.cases])
     del all_of["skipped"]
     top = ElementTree.Element("testsuites", _legal(all_of))
     for number, suite in enumerate(suites):
@@ -56,7 +56,7 @@ def write(runs: Sequence[Run]) -> bytes:
     What failed is an error, what is suspect or came out wrong a failure, what was skipped or is inconclusive
     is skipped.
     """
-    return document([_run(each) for each in runs])
+    return document([_run(run) for run in runs])
 
 
 def _run(run: Run) -> Suite:
@@ -65,7 +65,12 @@ def _run(run: Run) -> Suite:
         ("backend", run.backend),
         ("trnbench", run.tool_version),
     )
-    return Suite(f"trnbench run {run.id}", run.created, told, [_measured(each) for each in run.measurements])
+    return Suite(
+        f"trnbench run {run.id}",
+        run.created,
+        told,
+        [_measured(measurement) for measurement in run.measurements],
+    )
 
 
 def _measured(each: Measurement) -> Tested:
@@ -101,21 +106,21 @@ def _suite(top: ElementTree.Element, number: int, suite: Suite) -> None:
     properties = ElementTree.SubElement(element, "properties")
     for name, value in suite.properties:
         ElementTree.SubElement(properties, "property", _legal({"name": name, "value": value}))
-    for each in suite.cases:
-        _case(element, each)
+    for case in suite.cases:
+        _case(element, case)
     ElementTree.SubElement(element, "system-out")
     ElementTree.SubElement(element, "system-err")
 
 
 def _counted(cases: Iterable[Tested]) -> dict[str, str]:
     cases = tuple(cases)
-    outcomes = Counter(each.outcome for each in cases)
+    outcomes = Counter(case.outcome for case in cases)
     return {
         "tests": str(len(cases)),
         "failures": str(outcomes["failure"]),
         "errors": str(outcomes["error"]),
         "skipped": str(outcomes["skipped"]),
-        "time": _seconds(sum(each.time_s for each in cases)),
+        "time": _seconds(sum(case.time_s for case in cases)),
     }
 
 

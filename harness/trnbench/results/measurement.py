@@ -1,20 +1,96 @@
-"""One case's outcome: time, metrics, evidence, status and the judgement."""
+"""The outcome of one case: time, metrics, evidence, processes, status, judgement and waterfall."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping, Sequence
 from enum import Enum
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
-from trnbench.brief import brief
-from trnbench.facts.format import percent, show
-from trnbench.facts.peak import PeakChoice
-from trnbench.facts.scope import Direction, Scope
-from trnbench.results.evidence import Evidence
-from trnbench.results.process_samples import ProcessSamples
-from trnbench.results.stability import Stability
+from trnbench.errors import brief
+from trnbench.facts.fact import Direction, PeakChoice, Scope
+from trnbench.facts.units import percent, show
+from trnbench.results.nearness import Nearest
 from trnbench.results.statistics import Interval
+
+if TYPE_CHECKING:
+    pass  # REMOVED
+
+
+class Stability(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Whether the samples tell one time, and what to do when they do not."""
+
+    verdict: str  # "stable", "noisy" or "unstable"
+    why: str = ""
+    advice: str = ""
+
+
+class Conditions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """From the warm-up to the last sample; None where the system does not tell.
+
+    Shares are of the time that passed: 1.0 is all of it. `clock_hz` is what the processor reported before and
+    after.
+    """
+
+    wall_s: float
+    cpu_s: float | None = None  # processor time of the process, all its threads
+    queued_s: float | None = None  # in which its threads could have run and had no processor, all of them
+    preempted: int | None = None  # involuntary context switches
+    waited: int | None = None  # voluntary ones
+    others: float | None = (
+        None  # share of the processors that other processes had: its own or all, the larger
+    )
+    stolen: float | None = None  # share of processor time that went to other virtual machines
+    pressure: float | None = None  # share of the time in which something waited for a processor (PSI)
+    clock_hz: tuple[float, ...] = ()
+
+
+class ProcessSamples(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Seconds per repetition, in the order taken, and the median that this process would have told.
+
+    Beside each sample `cpu_s` is the processor time of the process per repetition, all its threads, and
+    `preempted` how often it lost its processor; both empty where they are not known. What the system tells in
+    ticks of 10 ms (steal, pressure, what others used) and its clock is in `conditions`, of all samples
+    together.
+
+    `doubts` speak against the number whatever the machine did meanwhile, `doubts_of_time` only where the
+    times can be relied on.
+    """
+
+    samples: tuple[float, ...]
+    time_s: float
+    cpu_s: tuple[float, ...] = ()
+    preempted: tuple[int, ...] = ()
+    conditions: Conditions | None = None
+    doubts: tuple[str, ...] = ()
+    doubts_of_time: tuple[str, ...] = ()
+
+
+class Grade(str, Enum):
+    MEASURED = "measured"  # on the device named
+    EMULATED = "emulated"  # by the model and version named
+    DOCUMENTED = "documented"  # printed in the source named
+    PUBLISHED = "published"  # measured by others, source named
+    DERIVED = "derived"  # by the formula named
+
+    def __str__(self) -> str:
+        return self.value
+
+    @property
+    def letter(self) -> str:
+        """One letter for dense tables: M, E, D, P, F (formula)."""
+        return {"measured": "M", "emulated": "E", "documented": "D", "published": "P"}.get(self.value, "F")
+
+
+class Evidence(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    grade: Grade
+    by: str  # device name, model name, source id or formula
+    version: str = ""  # of the model or the software stack
+    note: str = ""
+    nearest: Nearest | None = None  # of an emulated number: the nearest published evidence and its band
+
 
 Value: TypeAlias = int | float | str | bool
 """What an axis can hold."""
@@ -144,3 +220,55 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
         shown = f", {show(metric.value, metric.unit)}" if metric and metric.value - metric.value == 0 else ""
         share = f", {percent(self.judgement.fraction)} of its peak" if self.judgement else ""
         return brief(self, f"{self.id}: {self.status}{shown}{share}, {self.evidence.grade}")
+
+
+AT_PEAK = " at its peak"
+"""Ends the name of a model's first term: the time at the model's own limit of an engine or a memory."""
+
+IN_MODEL = " in the model"
+"""Ends the name of the term between the model's own limit and the peak."""
+
+JUDGED = "the peak it is judged by"
+
+_TOLERANCE = 1e-6
+
+
+def waterfall_from_peak(
+    terms: Sequence[tuple[str, float]], peak_s: float, *, name: str = JUDGED
+) -> tuple[tuple[str, float], ...]:
+    """`terms` (name, seconds) begin at the model's limit; the result begins at `peak_s`, which is `name`.
+
+    The model's limit is not what a document prints: the step between the two is a term of its own, negative
+    where the document promises less than the clock allows. The sum stays. Without a peak nothing changes.
+    """
+    if not terms or not math.isfinite(peak_s) or peak_s <= 0:
+        return tuple(terms)
+    (limit, seconds), *rest = terms
+    step = seconds - peak_s
+    if abs(step) <= _TOLERANCE * math.fsum(each for _, each in terms):
+        return ((name, seconds), *rest)
+    return ((name, peak_s), (f"limit of {limit.removesuffix(AT_PEAK)}{IN_MODEL}", step), *rest)
+
+
+def stored_waterfall(case: Measurement) -> tuple[tuple[str, float], ...]:
+    """The terms (name, seconds) that a backend left in `detail`, of a core ("waterfall") or of links
+    ("waterfall_s"); nothing where they do not add up to the time. Runs may come from anywhere."""
+    total = case.time_s
+    if not total or not math.isfinite(total) or total <= 0:
+        return ()
+    waterfall = case.detail.get("waterfall")
+    if waterfall is None and isinstance(case.detail.get("waterfall_s"), Mapping):
+        waterfall = [[name, seconds] for name, seconds in case.detail["waterfall_s"].items()]
+    if not isinstance(waterfall, list | tuple) or len(waterfall) < 2:
+        return ()
+    terms = []
+    for item in waterfall:
+        if not isinstance(item, list | tuple) or len(item) != 2:
+            return ()
+        seconds = item[1]
+        if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not math.isfinite(seconds):
+            return ()
+        terms.append((str(item[0]), float(seconds)))
+    if abs(math.fsum(seconds for _, seconds in terms) - total) > _TOLERANCE * total:
+        return ()
+    return tuple(terms)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from trnbench.facts.format import percent
+from trnbench.facts.units import percent
 
 TYPES = {
     "fp32": "float",
@@ -78,34 +78,34 @@ def _lines(rows: Sequence[Mapping[str, Any]], gone: Sequence[str]) -> list[str]:
         _line(
             " ",
             (
-                str(each["size"]),
-                str(each["count"]),
-                TYPES.get(each["type"], each["type"]),
-                each["redop"],
-                str(each["root"]),
-                _digits(each["time_s"] * 1e6),
-                f"{each['algbw_gb_s']:.2f}",
-                f"{each['busbw_gb_s']:.2f}",
+                str(row["size"]),
+                str(row["count"]),
+                TYPES.get(row["type"], row["type"]),
+                row["redop"],
+                str(row["root"]),
+                _digits(row["time_s"] * 1e6),
+                f"{row['algbw_gb_s']:.2f}",
+                f"{row['busbw_gb_s']:.2f}",
                 CHECKED,
             ),
             (
-                each["algorithm"] or "-",
-                "-" if each["peak_share"] is None else _share(each["peak_share"]),
-                "-" if each["bound_share"] is None else _share(each["bound_share"]),
-                each["bound"] or "-",
-                each["evidence"],
-                each["nearness"] or "-",
-                _interval(each["expected_low_s"], each["expected_high_s"]),
+                row["algorithm"] or "-",
+                "-" if row["peak_share"] is None else _share(row["peak_share"]),
+                "-" if row["bound_share"] is None else _share(row["bound_share"]),
+                row["bound"] or "-",
+                row["evidence"],
+                row["nearness"] or "-",
+                _interval(row["expected_low_s"], row["expected_high_s"]),
             ),
             gone,
         )
-        for each in rows
+        for row in rows
     ]
 
 
 def _footer(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """What parsers of those tools look for at the end: the mean bus bandwidth in GB/s."""
-    mean = sum(each["busbw_gb_s"] for each in rows) / len(rows)
+    mean = sum(row["busbw_gb_s"] for row in rows) / len(rows)
     return ["# Out of bounds values : 0 OK", f"# Avg bus bandwidth    : {mean:g}", "#"]
 
 
@@ -127,7 +127,10 @@ def _digits(microseconds: float) -> str:
 
 
 def _interval(low: float | None, high: float | None) -> str:
-    return "-" if low is None or high is None else f"{_digits(low * 1e6)} to {_digits(high * 1e6)}"
+    """Where an inequality alone bounds the time there is no least."""
+    if high is None:
+        return "-"
+    return f"up to {_digits(high * 1e6)}" if low is None else f"{_digits(low * 1e6)} to {_digits(high * 1e6)}"
 
 
 def _share(value: float) -> str:

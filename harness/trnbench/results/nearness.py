@@ -27,10 +27,11 @@ class Nearness(str, Enum):
 
 
 class Band(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """p10 to p90 of e = ln(model time / published time) over the points that land in the class.
+    """Ends of e = ln(model time / published time): one more vote of the class lies beyond each with a
+    probability of 10 % at most.
 
-    `votes` kernels with `points` points stand behind it; `widened`: the class towards which it was widened
-    since too few did, "" where enough do.
+    `votes` kernels with `points` points stand behind it; `widened`: towards what it was widened, a class
+    since too few do or the ranges of its assumptions, "" for neither.
     """
 
     low: float
@@ -39,9 +40,13 @@ class Band(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     points: int
     widened: str = ""
 
-    def times(self, time_s: float) -> tuple[float, float]:
-        """What a modelled time lets one expect of the machine, in seconds: least and most."""
-        return time_s * math.exp(-self.high), time_s * math.exp(-self.low)
+    def times(self, time_s: float, least_s: float = 0.0) -> tuple[float, float]:
+        """What a modelled time lets one expect of the machine, in seconds: least and most.
+
+        No less than `least_s`, which clocks and rates allow, unless the modelled time is less.
+        """
+        least = max(time_s * math.exp(-self.high), min(least_s, time_s))
+        return least, max(time_s * math.exp(-self.low), least)
 
 
 class BestPublished(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -61,9 +66,17 @@ class BestPublished(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     reaches: bool = True
 
 
+class Limit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A published inequality: what was measured leaves at most `time_s` seconds."""
+
+    id: str
+    time_s: float
+
+
 class Nearest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`points` are ids of the nearest published points, nearest first, at most three. `note` says why there
-    is no band, or that it is of the shipped model. Emulated evidence without a `Nearest` was stored before
+    is no band, or that it is of the shipped model; `limit` the tightest inequality that bounds the time of a
+    collective in a graph. Emulated evidence without a `Nearest` was stored before
     nearness was recorded.
     """
 
@@ -72,3 +85,4 @@ class Nearest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     band: Band | None = None
     best: BestPublished | None = None
     note: str = ""
+    limit: Limit | None = None

@@ -10,12 +10,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from trnbench.brief import counted
-from trnbench.facts.format import percent, show
-from trnbench.quoting import cut, visible
-from trnbench.results.evidence import Grade
+from trnbench.errors import counted, cut, visible
+from trnbench.facts.units import percent, show
 from trnbench.results.expectation import expected, grey, nearness_of
-from trnbench.results.measurement import Measurement, Status
+from trnbench.results.measurement import Grade, Measurement, Status
 from trnbench.results.run import Run
 
 if TYPE_CHECKING:
@@ -49,7 +47,7 @@ class Row(NamedTuple):
 
 def html(run: Run) -> str:
     """At most `ROWS` cases: bad ones first, then those with a band, grey ones last; skipped ones counted."""
-    told = [each for each in run.measurements if each.status is not Status.SKIPPED]
+    told = [measurement for measurement in run.measurements if measurement.status is not Status.SKIPPED]
     chosen = sorted(told, key=lambda each: (each.status not in _BAD, grey(each)))[:ROWS]
     scale = min(max([1.0, *map(_reach, chosen)]), WIDEST)
     rows = [_row(each, scale) for each in chosen]

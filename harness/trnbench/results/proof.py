@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from trnbench.facts.format import show
+from trnbench.facts.units import show
 
 GROWTH_LEAST = 0.25
 """Of the work that was added, at least this share has to be seen in the time."""

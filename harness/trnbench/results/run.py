@@ -1,4 +1,4 @@
-"""A run: everything needed to read its results later, its plugins gone."""
+"""A run: everything needed to read its results later, its plugins gone; and a run of another tool."""
 
 from __future__ import annotations
 
@@ -7,15 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from trnbench.brief import brief, counted, listed
-from trnbench.errors import ExitCode, worst
-from trnbench.facts.book import FactBook
-from trnbench.facts.peak import PeakPolicy
-from trnbench.facts.scope import Scope
-from trnbench.lazy import resolve
-from trnbench.results.evidence import Grade
+from trnbench.errors import ExitCode, brief, counted, listed, worst
+from trnbench.facts.fact import FactBook, PeakPolicy, Scope
+from trnbench.reference import resolve
 from trnbench.results.fidelity import Fidelity
-from trnbench.results.measurement import Measurement, Reason, Status
+from trnbench.results.measurement import Grade, Measurement, Reason, Status, Value
 from trnbench.topology.graph import Topology
 
 if TYPE_CHECKING:
@@ -99,21 +95,23 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         The schema's metadata has the run's id, its schema's version and the version of trnbench that made it.
         Raises `UsageError` where pyarrow is not installed.
         """
-        return resolve("trnbench.results.arrow_table:to_arrow")(self)
+        return resolve("trnbench.results.metric_table:to_arrow")(self)
 
     def to_pandas(self) -> pandas.DataFrame:
         """The same as a data frame. Raises `UsageError` where pyarrow or pandas is not installed."""
-        return resolve("trnbench.results.pandas_frame:to_pandas")(self)
+        return resolve("trnbench.results.metric_table:to_pandas")(self)
 
     def counts(self) -> dict[Status, int]:
         """Cases by status, every status present."""
-        found = Counter(each.status for each in self.measurements)
+        found = Counter(measurement.status for measurement in self.measurements)
         return {status: found.get(status, 0) for status in Status}
 
     @property
     def all_skipped(self) -> bool:
         """Whether there were cases, and not one of them could run."""
-        return bool(self.measurements) and all(each.status is Status.SKIPPED for each in self.measurements)
+        return bool(self.measurements) and all(
+            measurement.status is Status.SKIPPED for measurement in self.measurements
+        )
 
     def exit_code(self, *, strict: bool = False) -> ExitCode:
         """0 well, 1 suspect or wrong, 3 crashed, 5 all skipped, 124 timed out, 130 interrupted; with `strict`
@@ -122,9 +120,40 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         codes = [ExitCode.EMPTY if self.all_skipped else ExitCode.OK]
         if self.interrupted:
             codes.append(ExitCode.INTERRUPTED)
-        for each in self.measurements:
-            if each.status in gate or each.reason is Reason.WRONG_RESULT:
+        for measurement in self.measurements:
+            if measurement.status in gate or measurement.reason is Reason.WRONG_RESULT:
                 codes.append(ExitCode.GATE)
-            elif each.status is Status.FAILED:
-                codes.append(ExitCode.TIMEOUT if each.reason is Reason.TIMEOUT else ExitCode.CRASH)
+            elif measurement.status is Status.FAILED:
+                codes.append(ExitCode.TIMEOUT if measurement.reason is Reason.TIMEOUT else ExitCode.CRASH)
         return worst(codes)
+
+
+class ImportedCase(msgspec.Struct, frozen=True, kw_only=True):
+    """One result. Empty where the file does not say: the user is asked for it.
+
+    `kernel` and `point` are ours; one that is no kernel of ours keeps its name and is held against nothing.
+    `rate_factor` is busbw / algbw as printed, which tells the ranks where nothing else does. `wrong`: values
+    that the tool found wrong, None where it did not look. `grade` is set where the file is one of our own.
+    """
+
+    kernel: str = ""
+    point: dict[str, Value] = {}
+    time_s: float
+    samples: tuple[float, ...] = ()
+    instance: str = ""
+    scope: str = ""
+    ranks: int = 0
+    rate_factor: float | None = None
+    wrong: int | None = None
+    grade: str = ""
+    notes: tuple[str, ...] = ()
+
+
+class ImportedRun(msgspec.Struct, frozen=True, kw_only=True):
+    """The results of one file. `created` in UTC, ISO 8601, where the file says when it was made; `by` is the
+    tool, with its version where that is told."""
+
+    cases: tuple[ImportedCase, ...]
+    by: str
+    created: str = ""
+    environment: dict[str, Any] = {}

@@ -48,7 +48,7 @@ def noted(kept: Run, marks: Sequence[CaseMark]) -> Run:
     """`kept`, a sample of cases of these marks, says what was left out. Its digest is of the whole, and is
     left out."""
     left = Counter(mark.kernel for mark in marks)
-    left.subtract(each.case.kernel for each in kept.measurements)
+    left.subtract(measurement.case.kernel for measurement in kept.measurements)
     most = [f"{kernel} {number:,}" for kernel, number in left.most_common(_NAMED) if number]
     more = sum(1 for number in left.values() if number) - len(most)
     others = f" and {more} more" if more > 0 else ""

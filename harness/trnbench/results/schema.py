@@ -2,16 +2,61 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 import msgspec
 
 from trnbench.errors import BadInput
-from trnbench.results.old_fidelity import old_fidelity
 from trnbench.results.run import SCHEMA_VERSION, Run
 
 Document: TypeAlias = dict[str, Any]
+
+_HONESTY = {"in-sample": "fitted"}
+_USES = {"held out": "emulated", "in-sample": "emulated"}
+_GONE = ("error", "slower", "cross_validated", "held")
+
+NOTE = (
+    "statistics of this run were stored as errors of rates, counted by rows: they are not shown, only its "
+    "points are"
+)
+
+
+def old_fidelity(document: Document) -> Document:
+    """`Run.fidelity` of schema 2 as `Fidelity` reads it; what is of today's form comes back as it is.
+
+    Points keep their numbers, with e made of them. Their votes and what rules were chosen on was not
+    recorded, so statistics cannot be made again: families and public kernels are left out, `NOTE` says so.
+    """
+    points = document.get("points", ())
+    if all("vote" in point for point in points) and not any("bounds_held" in row for row in _rows(document)):
+        return document
+    return {
+        **document,
+        "points": [_point(point) for point in points],
+        "families": [],
+        "public": [],
+        "notes": [*document.get("notes", ()), NOTE],
+    }
+
+
+def _rows(document: Document) -> list[Document]:
+    return [*document.get("families", ()), *document.get("public", ())]
+
+
+def _point(old: Document) -> Document:
+    use = old["use"]
+    point = {key: value for key, value in old.items() if key not in _GONE}
+    point |= {"use": _USES.get(use, use), "vote": old["id"], "honesty": _HONESTY.get(use, "")}
+    slower, published, crossed = old.get("slower"), old.get("published"), old.get("cross_validated")
+    if slower is not None and slower > -1:
+        point["e"] = math.log1p(slower)
+    if published and crossed:
+        point["e_cross"] = math.log(crossed / published) * (1 if old["unit"] == "s" else -1)
+    return point
+
+
 """A run as plain JSON values."""
 
 SCHEMA_ID = f"https://trnbench.invalid/schema/run-{SCHEMA_VERSION}.json"
@@ -44,8 +89,10 @@ def _without_nearness(document: Document) -> Document:
 
 def _without_processes(document: Document) -> Document:
     """Measurements of version 3 came from one process, and say nothing about an interval between several.
-    Their runs did not keep the texts that they were made from: `inputs` stays empty."""
-    return document
+    Their runs did not keep the texts that they were made from: `inputs` stays empty. The first of them had
+    the errors of their model as version 2 had them."""
+    fidelity = document.get("fidelity")
+    return {**document, "fidelity": old_fidelity(fidelity)} if isinstance(fidelity, dict) else document
 
 
 MIGRATIONS: dict[int, Callable[[Document], Document]] = {

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from trnbench.backend import Backend
 from trnbench.errors import UnknownName, UsageError
-from trnbench.facts.peak import PeakPolicy, as_policy
-from trnbench.results.evidence import Grade
-from trnbench.run.returned import detected
+from trnbench.facts.fact import PeakPolicy, as_policy
+from trnbench.results.measurement import Grade
+from trnbench.run.reply import detected
 from trnbench.run.settings import PROCESSES, RunSettings
 from trnbench.store.tag import LATEST
 
@@ -24,19 +24,27 @@ if TYPE_CHECKING:
     from trnbench.store.store import Store
 
 
+class Choice(TypedDict, total=False):
+    """What is run: words as the option of the same name takes them, one or several.
+
+    `axes` may be a mapping too: {"size": [1024, 2048], "dtype": "bf16"}.
+    """
+
+    instances: Iterable[str]
+    tags: Iterable[str]
+    families: Iterable[str]
+    generations: Iterable[str]
+    dtypes: Iterable[str]
+    scopes: Iterable[str]
+    axes: Iterable[str] | Mapping[str, object]
+    zips: Iterable[str]
+    excludes: Iterable[str]
+
+
 def bench(
     kernels: Iterable[str] = (),
     *,
-    instances: Iterable[str] = (),
     keyword: str = "",
-    tags: Iterable[str] = (),
-    families: Iterable[str] = (),
-    generations: Iterable[str] = (),
-    dtypes: Iterable[str] = (),
-    scopes: Iterable[str] = (),
-    axes: Iterable[str] = (),
-    zips: Iterable[str] = (),
-    excludes: Iterable[str] = (),
     shard: str = "",
     policy: PeakPolicy | str = PeakPolicy.SEED,
     backend: str = "",
@@ -55,6 +63,7 @@ def bench(
     cache: bool = True,
     registry: Registry | None = None,
     on_progress: Callable[[Step], None] | None = None,
+    **choice: Unpack[Choice],
 ) -> Run:
     """Run benchmarks and return the run; what `trnbench run` does, without its report.
 
@@ -70,31 +79,10 @@ def bench(
 
     Not called `run`: `trnbench.run` is the package that carries runs out.
     """
-    from trnbench.registry import load_registry
-    from trnbench.run.execute import execute
     from trnbench.run.executor import PROCESS
-    from trnbench.run.executor import executor as opened_executor
-    from trnbench.run.plan import plan
     from trnbench.run.selection import Selection
-    from trnbench.store.cache import Cache
-    from trnbench.store.store import Store
 
-    registry = registry or load_registry()
-    facts = tuple(facts)
-    selection = Selection.of(
-        kernels=kernels,
-        keyword=keyword,
-        tags=tags,
-        families=families,
-        instances=instances,
-        generations=generations,
-        dtypes=dtypes,
-        scopes=scopes,
-        axes=axes,
-        zips=zips,
-        excludes=excludes,
-        shard=shard,
-    )
+    files = tuple(map(Path, facts))
     settings = RunSettings(
         policy=as_policy(policy),
         jobs=jobs,
@@ -107,15 +95,42 @@ def bench(
         keep_identity=keep_identity,
         executor=executor or PROCESS,
         isolate=isolate,
-        facts=tuple(str(Path(each).absolute()) for each in facts),
-    ).checked()
+        facts=tuple(str(path.absolute()) for path in files),
+    )
+    selection = Selection.of(kernels=kernels, keyword=keyword, shard=shard, **choice)
+    return _benched(
+        selection, files, settings.checked(), backend, executor, store, cache, registry, on_progress
+    )
+
+
+def _benched(
+    selection: Selection,
+    facts: tuple[Path, ...],
+    settings: RunSettings,
+    backend: str,
+    executor: str,
+    store: Store | str | Path | None,
+    cache: bool,
+    registry: Registry | None,
+    on_progress: Callable[[Step], None] | None,
+) -> Run:
+    from trnbench.registry import load_registry
+    from trnbench.run.execute import execute
+    from trnbench.run.executor import executor as open_executor
+    from trnbench.run.plan import plan
+    from trnbench.store.cache import Cache
+    from trnbench.store.store import Store
+
+    registry = registry or load_registry()
     with ExitStack() as stack:
-        by = stack.enter_context(opened_executor(registry, executor, jobs))
-        chosen = choose_backend(registry, backend, by, keep_identity=keep_identity)
-        planned = plan(registry, here(selection, chosen), extra_facts=tuple(Path(each) for each in facts))
-        kept = store if store is None or isinstance(store, Store) else stack.enter_context(Store(store))
-        known = Cache(kept.path) if cache and kept is not None else None
-        return execute(planned, chosen, registry, settings, on_progress, store=kept, cache=known, executor=by)
+        by = stack.enter_context(open_executor(registry, executor, settings.jobs))
+        chosen = choose_backend(registry, backend, by, keep_identity=settings.keep_identity)
+        planned = plan(registry, here(selection, chosen), extra_facts=facts)
+        runs = store if store is None or isinstance(store, Store) else stack.enter_context(Store(store))
+        answers = Cache(runs.path) if cache and runs is not None else None
+        return execute(
+            planned, chosen, registry, settings, on_progress, store=runs, cache=answers, executor=by
+        )
 
 
 def open_store(path: str | Path | None = None) -> Store:
@@ -151,8 +166,8 @@ def render(
     """
     from trnbench.registry import load_registry
     from trnbench.results.run import Run
+    from trnbench.run.output_file import check_writable, write_whole
     from trnbench.run.render import find_format, render_bytes
-    from trnbench.run.writing import check_writable, write_whole
 
     target = Path(path)
     registry = registry or load_registry()
@@ -193,7 +208,7 @@ def usual_backend(registry: Registry) -> Backend | None:
     emulator = registry.backend(Grade.EMULATED)
     if emulator is not None:
         return emulator
-    backends = [(each, detected(each)) for each in registry.backends.values()]
+    backends = [(backend, detected(backend)) for backend in registry.backends.values()]
     anywhere = (each for each, found in backends if found.available and not found.instance)
     here = (each for each, found in backends if found.available)
     return next(anywhere, None) or next(here, None) or next((each for each, _ in backends), None)

@@ -1,4 +1,7 @@
-"""One case tried once: whatever happens, a measurement comes out of it."""
+"""One case tried once: a measurement comes out of it, whatever the case or the backend does.
+
+What a backend returns is checked where it arrives; a lost case may be tried again.
+"""
 
 from __future__ import annotations
 
@@ -6,24 +9,24 @@ import sys
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from typing import TypeAlias
 
 import msgspec
 
 from trnbench.backend import Backend
 from trnbench.errors import BadInput, TrnbenchError, debugging
-from trnbench.expectation import Expectations
 from trnbench.generation import System
 from trnbench.isolation.interrupt import from_outside
 from trnbench.isolation.limit import CaseTimeout, limited
 from trnbench.isolation.output import aside
-from trnbench.kernels.case import Case
-from trnbench.results.evidence import Evidence, Grade
+from trnbench.kernels.kernel import Case
 from trnbench.results.json import dumps_measurement
-from trnbench.results.measurement import Measurement, Reason
+from trnbench.results.measurement import Evidence, Grade, Measurement, Reason
+from trnbench.run.cached_backend import CachedBackend
+from trnbench.run.expectation import Expectations
 from trnbench.run.identity import identity, is_named, scrub, scrub_all, scrub_private
 from trnbench.run.judge import Judge
-from trnbench.run.remembering.backend import Remembering
-from trnbench.run.returned import observed, said
+from trnbench.run.reply import checked_observation, checked_refusal
 
 NEXT = "; try: "
 """In the text of a failed case: what comes behind it is what to type next."""
@@ -58,7 +61,7 @@ class Attempts:
 
     def known(self, case: Case) -> tuple[Measurement, bytes] | None:
         """The same without trying: of a case that is skipped, or whose observation is kept; else None."""
-        if not isinstance(self.backend, Remembering):
+        if not isinstance(self.backend, CachedBackend):
             return None
         if not case.skip:
             seen = self.backend.known(case, self.systems[case.key.instance])
@@ -69,7 +72,7 @@ class Attempts:
 
     def looking_up(self) -> AbstractContextManager[None]:
         """Around many calls of `known`."""
-        return self.backend.cache.reading() if isinstance(self.backend, Remembering) else nullcontext()
+        return self.backend.cache.reading() if isinstance(self.backend, CachedBackend) else nullcontext()
 
     def _finished(
         self, case: Case, judged: Callable[[Case, System], Measurement]
@@ -107,7 +110,7 @@ class Attempts:
 
     def _judged(self, case: Case, system: System) -> Measurement:
         try:
-            why = case.skip or said(self.backend, self.backend.unsupported(case, system))
+            why = case.skip or checked_refusal(self.backend, self.backend.unsupported(case, system))
             if why:
                 return self.judge.skipped(case, system, why)
             import random
@@ -118,7 +121,7 @@ class Attempts:
                 numpy.random.seed(random.getrandbits(32))
             # What a kernel prints must not end up between the data on stdout.
             with aside(), limited(self.timeout_s):
-                seen = observed(self.backend, self.backend.observe(case, system))
+                seen = checked_observation(self.backend, self.backend.observe(case, system))
             if self._named and seen.evidence.grade is Grade.DERIVED:
                 text = (
                     f"a measured run takes no formula; the backend derives its result by {seen.evidence.by}"
@@ -151,7 +154,7 @@ def _scrubbed(measurement: Measurement) -> Measurement:
             **{key: scrub(getattr(measurement.evidence, key)) for key in ("by", "version", "note")},
         ),
         reason_text=scrub(measurement.reason_text),
-        notes=tuple(scrub(each) for each in measurement.notes),
+        notes=tuple(scrub(note) for note in measurement.notes),
         detail=scrub_all(measurement.detail),
     )
 
@@ -173,3 +176,39 @@ def _trace(error: BaseException) -> tuple[str, ...]:
     import traceback
 
     return ("".join(traceback.format_exception(error)),)
+
+
+AGAIN = (Reason.CRASH, Reason.OUT_OF_MEMORY, Reason.TIMEOUT)
+"""What may be an accident of the moment. A wrong result or missing evidence is none: it stays."""
+
+
+class Retries:
+    """Counts the tries of each case of a run; `most` is how often one is tried again."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self._lost: dict[int, list[str]] = {}
+
+    def again(self, position: int, measurement: Measurement) -> bool:
+        """Whether to try the case once more; what went wrong is kept for `told`."""
+        if measurement.reason not in AGAIN:
+            return False
+        lost = self._lost.setdefault(position, [])
+        if len(lost) >= self.most:
+            return False
+        lost.append(f"try {len(lost) + 1}: {measurement.reason}: {measurement.reason_text}")
+        return True
+
+    def told(self, position: int, measurement: Measurement) -> Measurement:
+        """The measurement with its earlier tries in the notes; the same one where there were none."""
+        lost = self._lost.get(position)
+        if not lost:
+            return measurement
+        notes = (*measurement.notes, f"this is try {len(lost) + 1}", *lost)
+        return msgspec.structs.replace(
+            measurement, notes=notes, detail={**measurement.detail, "tries": len(lost) + 1}
+        )
+
+
+Outcome: TypeAlias = tuple[int, Measurement, bytes]
+"""Its position in the plan, its measurement, and this as JSON, which a journal keeps."""

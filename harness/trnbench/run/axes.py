@@ -1,19 +1,18 @@
-"""Sweeps typed on the command line: `size[pow2]=10:30:2`, `size=1K,64K`, `dtype=bf16,fp8`."""
+"""Axes as typed: sweeps like `size[pow2]=10:30:2` or `dtype=bf16,fp8`, and points left out by `--exclude`."""
 
 from __future__ import annotations
 
+import operator
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from trnbench.bounded import kinds
-from trnbench.errors import UnknownName, UsageError
-from trnbench.kernels.axis import Axis
-from trnbench.kernels.kernel import Kernel
-from trnbench.quoting import quoted
+from trnbench.errors import UnknownName, UsageError, quoted
+from trnbench.kernels.kernel import Axis, Kernel, Point
 from trnbench.results.measurement import Value
 
 if TYPE_CHECKING:
@@ -91,6 +90,21 @@ class Sweep(msgspec.Struct, frozen=True, kw_only=True):
                 f"{quoted(word)} is not a number",
                 cause="a list has commas; a range says that it is one",
                 try_=f"-a '{axis.name}[range]={word}' or -a '{axis.name}[pow2]={word}'",
+            )
+        if axis.sides and len(lengths := word.lower().split("x")) == len(axis.sides) - 1:
+            kernel, *names = axis.sides
+            raise UsageError(
+                f"axis {axis.name} is one number ({axis.about}), {quoted(word)} is {len(lengths)}",
+                cause=f"{kernel} takes each side apart",
+                try_=" ".join(
+                    [kernel, *(f"-a {name}={side}" for name, side in zip(names, lengths, strict=True))]
+                ),
+            )
+        if axis.unit != "B" and word[-1:] in "bB" and word[:1].isdigit():
+            raise UsageError(
+                f"{quoted(word)} is a number of bytes, and axis {axis.name} counts {axis.unit or 'elements'}",
+                cause=axis.about or f"its values are {_listed(axis.values)}",
+                try_=f"-a {axis.name}={axis.values[0]}",
             )
         return kinds.AXIS.read(word, f"axis {axis.name}")
 
@@ -218,3 +232,79 @@ def _too_many_values(typed: str, count: int) -> UsageError:
 
 def _shortest(number: Fraction) -> str:
     return str(int(number)) if number.denominator == 1 else f"{float(number):g}"
+
+
+_TERM = r"\s*(?P<axis>[A-Za-z_]\w*)\s*(?P<relation><=|>=|!=|==|=|<|>)\s*(?P<value>.+?)\s*"
+_RELATIONS: dict[str, Callable[[Any, Any], bool]] = {
+    "=": operator.eq,
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    ">": operator.gt,
+    "<=": operator.le,
+    ">=": operator.ge,
+}
+
+
+class Term(msgspec.Struct, frozen=True):
+    """`axis relation value`, as typed: size>4096."""
+
+    axis: str
+    relation: str
+    value: str
+
+
+class Exclusion(msgspec.Struct, frozen=True, kw_only=True):
+    """Leaves out the points on which every term holds; kernels without one of the axes keep all."""
+
+    typed: str
+    terms: tuple[Term, ...]
+
+    def leaves_out(self, kernel: Kernel) -> Callable[[Point], bool] | None:
+        """The test for points of `kernel`, None where it does not apply. Raises `UsageError`."""
+        tests = []
+        for term in self.terms:
+            axis = kernel.axis(term.axis)
+            if axis is None:
+                return None
+            tests.append(self._words(term) if axis.kind == "str" else self._numbers(term))
+        return lambda point: all(test(point) for test in tests)
+
+    def _words(self, term: Term) -> Callable[[Point], bool]:
+        if term.relation not in ("=", "==", "!="):
+            raise UsageError(
+                f"{term.relation!r} compares numbers, not {term.axis}, in {quoted(self.typed)}",
+                cause=f"axis {term.axis} takes words",
+                try_=f"--exclude '{term.axis}={term.value}'",
+            )
+        wanted = term.relation != "!="
+        return lambda point: fnmatchcase(str(point[term.axis]), term.value) is wanted
+
+    def _numbers(self, term: Term) -> Callable[[Point], bool]:
+        holds, limit = _RELATIONS[term.relation], kinds.AXIS.read(term.value, f"axis {term.axis}")
+        return lambda point: holds(point[term.axis], limit)
+
+
+def parse_exclusion(typed: str) -> Exclusion:
+    """The exclusion that `typed` means: comparisons with commas between. Raises `UsageError`."""
+    return Exclusion(typed=typed, terms=parse_terms(typed, "--exclude", "an exclusion"))
+
+
+def parse_terms(typed: str, option: str, noun: str) -> tuple[Term, ...]:
+    """The comparisons that the value of `option` means. Raises `UsageError`."""
+    terms = []
+    for part in typed.split(","):
+        match = re.fullmatch(_TERM, part)
+        if match is None:
+            raise UsageError(
+                f"{quoted(part.strip())} in {option} {quoted(typed)} compares nothing",
+                cause=f"{noun} is AXIS=VALUE, where <, >, <=, >= and != may stand as well",
+                try_=f"{option} 'dtype=fp32,size>=8192'",
+            )
+        terms.append(Term(match["axis"], match["relation"], match["value"]))
+    return tuple(terms)
+
+
+def relation_of(relation: str) -> Callable[[Any, Any], bool]:
+    """What a term's relation asks of two numbers."""
+    return _RELATIONS[relation]

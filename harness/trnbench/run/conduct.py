@@ -8,22 +8,20 @@ from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
 from trnbench.errors import ExitCode, UsageError
+from trnbench.isolation.interrupt import Interruption
 from trnbench.results.digest import fingerprint_as_written
 from trnbench.results.json import dumps_measurement
 from trnbench.results.measurement import Measurement, Status
-from trnbench.run.attempt import Attempts
-from trnbench.run.cut import CutShort
+from trnbench.run.attempt import Attempts, Outcome, Retries
+from trnbench.run.executor import CutShort
 from trnbench.run.identity import scrub
-from trnbench.run.interruption import Interruption
-from trnbench.run.outcome import Outcome
 from trnbench.run.progress import Step
-from trnbench.run.retry import Retries
 from trnbench.run.rounds import MOST, Rounds, Task
 from trnbench.run.settings import RunSettings
 from trnbench.store.journal import JournalFull
 
 if TYPE_CHECKING:
-    from trnbench.kernels.case import Case
+    from trnbench.kernels.kernel import Case
     from trnbench.run.executor import CasePool, Executor
     from trnbench.run.plan import Plan
     from trnbench.run.pool import Pool

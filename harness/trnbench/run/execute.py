@@ -10,22 +10,20 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from trnbench.backend import Backend
-from trnbench.isolation.garbage import collected_as_usual, seldom_collected
-from trnbench.results.evidence import Grade
+from trnbench.isolation.interrupt import Interruption
+from trnbench.results.json import sealed
+from trnbench.results.measurement import Grade
 from trnbench.results.run import Run
-from trnbench.results.sealing import sealed
-from trnbench.run.calibration import calibrated
 from trnbench.run.conduct import Conduct
-from trnbench.run.cut import RunCutShort
+from trnbench.run.executor import RunCutShort
 from trnbench.run.identity import identity, scrub, scrub_path
-from trnbench.run.interruption import Interruption
-from trnbench.run.preparation import prepared
+from trnbench.run.preparation import calibrated, prepared
 from trnbench.run.progress import Step
 from trnbench.run.settings import RunSettings
 from trnbench.run.snapshot import begin, now
-from trnbench.run.written import written
+from trnbench.run.sources import file_digests
 from trnbench.store.journal import JournalFull
-from trnbench.store.rows import attached
+from trnbench.store.layout import Attached, attached
 
 if TYPE_CHECKING:
     from trnbench.registry import Registry
@@ -33,6 +31,7 @@ if TYPE_CHECKING:
     from trnbench.run.plan import Plan
     from trnbench.run.resumption import Resumption
     from trnbench.store.cache import Cache
+    from trnbench.store.recording import Recording
     from trnbench.store.store import Store
 
 
@@ -52,9 +51,8 @@ def execute(
 
     With a `store`, each measurement is kept as soon as it is there: in the run's journal, then in the
     store as it takes them (`store.behind` says where it does not for now). What `cache` holds is not worked
-    out again. Ctrl-C (SIGTERM and SIGHUP
-    too) returns the run with what is done and `interrupted` set. With an `executor` the cases go to
-    its machines. `resumed` is an earlier run of this plan to go on with.
+    out again. Ctrl-C (SIGTERM and SIGHUP too) returns what is done, with `interrupted` set. With an
+    `executor` the cases go to its machines. `resumed` is an earlier run of this plan to go on with.
 
     Raises `UsageError` for settings that make no sense, `StoreError` when nothing can be kept before
     the first case, `RunCutShort` (with the run in it) when its journal cannot grow or no machine of the
@@ -65,25 +63,13 @@ def execute(
     if resumed is None:
         plan = calibrated(plan, backend)
     attempts = prepared(plan, backend, settings, registry, cache)
-    backend, grade = attempts.backend, attempts.unseen.grade
-    searched = collected_as_usual() if grade is Grade.MEASURED else seldom_collected()
-    with identity(kept=settings.keep_identity), Interruption() as interruption, searched:
-        begun = (
-            resumed.begun if resumed else begin(plan, backend, registry, settings, grade=grade, cache=cache)
-        )
+    grade = attempts.unseen.grade
+    with identity(kept=settings.keep_identity), Interruption() as interruption:
+        begun = resumed.begun if resumed else begin(plan, attempts.backend, registry, settings, grade, cache)
         parts = resumed.parts if resumed else attached(begun)
         recording = resumed.recording if resumed else None
         if recording is None and store is not None:
-            recording = store.record(
-                begun,
-                planned=len(plan.cases),
-                parts=parts,
-                tags=settings.tags,
-                plan=plan.digest(),
-                executor=executor.name if executor is not None else settings.executor,
-                facts=tuple(_kept(each) for each in settings.facts),
-                sources=written(plan),
-            )
+            recording = _recording(store, begun, parts, plan, settings, executor)
         conduct = Conduct(
             plan,
             attempts,
@@ -97,14 +83,7 @@ def execute(
             begun=resumed.rounds if resumed else {},
         )
         conduct.carry_out()
-        run = msgspec.structs.replace(
-            begun,
-            finished=now(),
-            interrupted=conduct.interrupted,
-            notes=(*begun.notes, *map(scrub, conduct.notes)),
-        )
-        run = sealed(run, (part.mark for part in parts), conduct.fingerprints())
-        run = msgspec.structs.replace(run, measurements=conduct.measurements())
+        run = _run(begun, conduct, parts)
         if recording is not None:
             with suppress(JournalFull):  # its cases are kept, and it is told below
                 recording.finish(run)
@@ -116,7 +95,40 @@ def execute(
     return run
 
 
-def _kept(path: str) -> str:
+def _recording(
+    store: Store,
+    begun: Run,
+    parts: tuple[Attached, ...],
+    plan: Plan,
+    settings: RunSettings,
+    executor: Executor | None,
+) -> Recording:
+    """The run's journal and its place in `store`."""
+    return store.record(
+        begun,
+        planned=len(plan.cases),
+        parts=parts,
+        tags=settings.tags,
+        plan=plan.digest(),
+        executor=executor.name if executor is not None else settings.executor,
+        facts=tuple(_fact_file(path) for path in settings.facts),
+        sources=file_digests(plan.sources()),
+    )
+
+
+def _run(begun: Run, conduct: Conduct, parts: tuple[Attached, ...]) -> Run:
+    """The run as it ended, with its digest and its measurements."""
+    run = msgspec.structs.replace(
+        begun,
+        finished=now(),
+        interrupted=conduct.interrupted,
+        notes=(*begun.notes, *map(scrub, conduct.notes)),
+    )
+    run = sealed(run, (part.mark for part in parts), conduct.fingerprints())
+    return msgspec.structs.replace(run, measurements=conduct.measurements())
+
+
+def _fact_file(path: str) -> str:
     """Where `resume` looks for a fact file: of one below the home folder as little as it takes."""
     shortened = scrub_path(path)
     here = os.getcwd()

@@ -1,4 +1,4 @@
-"""Who carries out the cases of a run: processes of this machine, or machines of a cluster."""
+"""Who carries out the cases of a run elsewhere, and the errors of a run that ends early for their sake."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Callable, Collection, Generator, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Protocol
 
-from trnbench.errors import TrnbenchError, UnknownName
-from trnbench.lazy import resolve
+from trnbench.errors import ExitCode, TrnbenchError, UnknownName
+from trnbench.reference import resolve
+from trnbench.results.run import Run
 
 if TYPE_CHECKING:
     from trnbench.backend import Backend
-    from trnbench.kernels.case import Case
+    from trnbench.kernels.kernel import Case
     from trnbench.registry import Registry
-    from trnbench.run.attempt import Attempts
-    from trnbench.run.outcome import Outcome
+    from trnbench.run.attempt import Attempts, Outcome
 
 PROCESS = "process"
 """The usual one: processes of this machine."""
@@ -68,3 +68,21 @@ def executor(registry: Registry, name: str = "", jobs: int = 0) -> AbstractConte
         raise UnknownName("executor", name, known, try_=f"--executor {known[-1]}")
     opened: AbstractContextManager[Executor] = resolve(entry.open)(jobs)
     return opened
+
+
+class CutShort(TrnbenchError):
+    """Whoever carried out the cases is gone. `code` where it is no crash (124: a time limit)."""
+
+    def __init__(
+        self, what: str, *, cause: str = "", try_: str = "", code: ExitCode = ExitCode.CRASH
+    ) -> None:
+        self.exit_code = code
+        super().__init__(what, cause=cause, try_=try_)
+
+
+class RunCutShort(CutShort):
+    """Raised when what was done is kept; `run` has it."""
+
+    def __init__(self, run: Run, error: CutShort) -> None:
+        self.run = run
+        super().__init__(error.what, cause=error.cause, try_=error.try_, code=error.exit_code)

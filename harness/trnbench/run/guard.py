@@ -1,14 +1,18 @@
-"""The impossible-result guard: what a number above its peak may mean, and what most likely did it."""
+"""The guard: what a number above its peak may mean, and whether the processes of a case agree on it."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import msgspec
 
-from trnbench.facts.format import percent
-from trnbench.facts.peak import PeakChoice
-from trnbench.facts.scope import Direction, Scope
-from trnbench.results.evidence import Grade
-from trnbench.results.measurement import Status
+from trnbench.backend import Observation
+from trnbench.facts.fact import Direction, PeakChoice, Scope
+from trnbench.facts.units import percent
+from trnbench.generation import System
+from trnbench.kernels.kernel import Case
+from trnbench.results.measurement import Grade, Metric, ProcessSamples, Stability, Status
+from trnbench.results.stability import stability_of
 
 TOLERANCE = 1e-3
 """0.1 %: documents round to four digits, and clocks of 1.4 GHz are printed with two."""
@@ -188,3 +192,94 @@ def _causes(around: Circumstances) -> list[_Cause]:
 
 def _share(value: float, peak: float, better: str) -> float:
     return value / peak if better == "higher" else peak / value
+
+
+def circumstances(
+    case: Case,
+    seen: Observation,
+    system: System,
+    counts: Mapping[str, float],
+    metric: Metric,
+    choice: PeakChoice,
+) -> Circumstances:
+    """What the guard may blame: `counts` is the work of the case, `metric` its judged number."""
+    cache = system.fact(Scope.CORE, "sbuf_capacity") or 0.0
+    return Circumstances(
+        unit=metric.unit,
+        scope=metric.scope,
+        direction=metric.direction,
+        grade=seen.evidence.grade,
+        clock=seen.clock,
+        cores=case.extent.cores,
+        cores_per_device=system.cores_per_device,
+        devices=system.devices,
+        working_set_bytes=counts.get("hbm_bytes", 0.0),
+        cache_bytes=cache * max(case.extent.cores, 1),
+        other_dtype_ratios=_faster_dtypes(case, system, choice) if metric.unit == "FLOP/s" else (),
+    )
+
+
+def _faster_dtypes(case: Case, system: System, choice: PeakChoice) -> tuple[tuple[str, float], ...]:
+    """Types with a higher documented peak than the one the case names, and how much higher."""
+    primary = case.primary
+    if primary.peak != "peak_flops" or not case.key.dtype:
+        return ()
+    subject = system.subject(choice.chosen.scope)
+    here = {
+        dtype: fact.value
+        for fact in system.book.select(subject, "peak_flops", sparse=False, qualifier=primary.qualifier)
+        if fact.value is not None and not fact.superseded_by
+        for dtype in fact.dtypes
+    }
+    own = here.get(case.key.dtype)
+    if not own:
+        return ()
+    return tuple(sorted((dtype, value / own) for dtype, value in here.items() if value > own))
+
+
+class Belief(msgspec.Struct, frozen=True, kw_only=True):
+    """What a number is worth after all its processes; `stability` is None where it was not asked for."""
+
+    status: Status
+    reason_text: str = ""
+    stability: Stability | None = None
+
+
+def belief_of(
+    status: Status, text: str, processes: Sequence[ProcessSamples], *, host_clock: bool, steady: bool
+) -> Belief:
+    """`status` and `text`, as peaks have them, after what the processes have to say.
+
+    What speaks against the number whatever the machine did makes it suspect. Times held against each other
+    (growth, clocks, a rate above the peak) count where the times are steady, and growth where most processes
+    saw it; where they are not, nothing is known. `steady`: whether to ask, which is of no use of a model, nor
+    of one process of several.
+    """
+    doubts = next((process.doubts for process in processes if process.doubts), ())
+    doubting = [process.doubts_of_time for process in processes if process.doubts_of_time]
+    of_time = doubting[0] if 2 * len(doubting) > len(processes) else ()
+    told = (text,) if text else ()
+    if not steady:
+        return (
+            _suspect((*doubts, *of_time), told)
+            if doubts or of_time
+            else Belief(status=status, reason_text=text)
+        )
+    stability = stability_of(processes, host_clock=host_clock)
+    # The host's times are part of these doubts even where a device's clock took the result.
+    unsure = stability if host_clock or not of_time else stability_of(processes)
+    unsteady = "unstable" in (stability.verdict, unsure.verdict)
+    if doubts:
+        return _suspect((*doubts, *(() if unsteady else of_time)), told, stability)
+    if unsteady:
+        shaky = stability if stability.verdict == "unstable" else unsure
+        return Belief(
+            status=Status.INCONCLUSIVE, reason_text=f"{shaky.why}; try: {shaky.advice}", stability=stability
+        )
+    if of_time:
+        return _suspect(of_time, told, stability)
+    return Belief(status=status, reason_text=text, stability=stability)
+
+
+def _suspect(doubts: Sequence[str], told: Sequence[str], stability: Stability | None = None) -> Belief:
+    return Belief(status=Status.SUSPECT, reason_text="; ".join((*doubts, *told)), stability=stability)

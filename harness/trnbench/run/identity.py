@@ -82,9 +82,9 @@ def scrub_all(value: Any, by: Callable[[str], str] = scrub) -> Any:
     if isinstance(value, str):
         return by(value)
     if isinstance(value, Mapping):
-        return {by(str(key)): scrub_all(each, by) for key, each in value.items()}
+        return {by(str(key)): scrub_all(item, by) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [scrub_all(each, by) for each in value]
+        return [scrub_all(item, by) for item in value]
     return value
 
 
@@ -113,11 +113,11 @@ def scrub_path(word: str) -> str:
 
 def is_named(document: bytes) -> bool:
     """Whether JSON has a name of user or host, the home folder or a secret in it."""
-    return not _KEPT.get() and any(each in document for each in _marks())
+    return not _KEPT.get() and any(mark in document for mark in _marks())
 
 
 def _below(rest: str) -> str:
-    names = [each for each in rest.split("/") if each]
+    names = [name for name in rest.split("/") if name]
     if not names:
         return "~"
     return f"~/{names[-1]}" if len(names) == 1 else f"~/{_BETWEEN}/{names[-1]}"
@@ -140,8 +140,8 @@ def _home_folders() -> tuple[str, ...]:
         import pwd
 
         homes.append(pwd.getpwuid(os.getuid()).pw_dir)
-    homes += [os.path.realpath(each) for each in homes]
-    return tuple(dict.fromkeys(each.rstrip("/") for each in homes if each.rstrip("/") not in ("", "~")))
+    homes += [os.path.realpath(home) for home in homes]
+    return tuple(dict.fromkeys(home.rstrip("/") for home in homes if home.rstrip("/") not in ("", "~")))
 
 
 @cache
@@ -156,34 +156,40 @@ def _homes() -> tuple[re.Pattern[str], ...]:
 @cache
 def _secrets() -> tuple[str, ...]:
     """The longest first: one may be part of another."""
-    found = {
+    secrets = {
         value
         for name, value in os.environ.items()
         if _SECRET.search(name.upper()) and name not in _NO_SECRETS and len(value) >= _SHORTEST_SECRET
     }
-    return tuple(sorted(found, key=lambda each: (-len(each), each)))
+    return tuple(sorted(secrets, key=lambda each: (-len(each), each)))
 
 
 @cache
 def _words() -> tuple[tuple[str, str], ...]:
     hosts = [platform.node(), os.environ.get("HOSTNAME", "")]
     # The whole name before its first part, or the domain would be left over.
-    found = [(name, "<host>") for each in hosts for name in (each, each.partition(".")[0])]
+    names = [(name, "<host>") for host in hosts for name in (host, host.partition(".")[0])]
     users = [os.environ.get(name, "") for name in ("LOGNAME", "USER", "SUDO_USER")]
     with contextlib.suppress(KeyError, OSError):  # an account without a name
         import getpass
 
         users.append(getpass.getuser())
-    found += [(name, "<user>") for name in users]
+    names += [(name, "<user>") for name in users]
     # None that is an ordinary word, or too short to tell anything.
     return tuple(
-        dict.fromkeys((name, what) for name, what in found if len(name) > 2 and name.lower() not in _ORDINARY)
+        dict.fromkeys(
+            (name, replacement)
+            for name, replacement in names
+            if len(name) > 2 and name.lower() not in _ORDINARY
+        )
     )
 
 
 @cache
 def _own_names() -> tuple[tuple[re.Pattern[str], str], ...]:
-    return tuple((re.compile(rf"(?<![\w-]){re.escape(name)}(?![\w-])"), what) for name, what in _words())
+    return tuple(
+        (re.compile(rf"(?<![\w-]){re.escape(name)}(?![\w-])"), replacement) for name, replacement in _words()
+    )
 
 
 @cache
@@ -194,5 +200,5 @@ def _marks() -> tuple[bytes, ...]:
 
 def forget() -> None:
     """What was found out about this machine is found out anew."""
-    for each in (_home_folders, _homes, _secrets, _words, _own_names, _marks):
-        each.cache_clear()
+    for cached in (_home_folders, _homes, _secrets, _words, _own_names, _marks):
+        cached.cache_clear()

@@ -10,24 +10,19 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from trnbench.errors import BadInput, UnknownName, UsageError
-from trnbench.facts.peak import PeakPolicy
-from trnbench.facts.scope import Scope
+from trnbench.facts.fact import PeakPolicy, Scope
 from trnbench.generation import System
-from trnbench.kernels.case import Case
-from trnbench.kernels.extent import Extent
-from trnbench.kernels.kernel import Kernel, Point
+from trnbench.kernels.kernel import Case, Kernel, Point
+from trnbench.kernels.work import Extent
 from trnbench.results.digest import fingerprint_as_written
-from trnbench.results.evidence import Evidence, Grade
-from trnbench.results.imported import ImportedCase, ImportedRun
-from trnbench.results.json import dumps_measurement
-from trnbench.results.measurement import CaseKey, Measurement, Metric, Reason, Status
-from trnbench.results.run import Run, SystemRecord
-from trnbench.results.sealing import sealed
+from trnbench.results.json import dumps_measurement, sealed
+from trnbench.results.measurement import CaseKey, Evidence, Grade, Measurement, Metric, Reason, Status
+from trnbench.results.run import ImportedCase, ImportedRun, Run, SystemRecord
+from trnbench.run.extents import extent_of
 from trnbench.run.identity import scrub, scrub_all
 from trnbench.run.judge import Judge
-from trnbench.run.plan import extent_of
 from trnbench.run.snapshot import now, system_record
-from trnbench.store.rows import attached
+from trnbench.store.layout import attached
 from trnbench.version import VERSION
 
 if TYPE_CHECKING:
@@ -272,7 +267,7 @@ def _ranks(each: ImportedCase, kernel: Kernel, extent: Extent, told: int) -> int
         return each.ranks or told
     if each.rate_factor is None or kernel.family != "collective":
         return extent.ranks
-    from trnbench.kernels.busbw import busbw_factor
+    from trnbench.kernels.work import busbw_factor
 
     expected = float(busbw_factor(kernel.name, extent.ranks))
     if abs(each.rate_factor / expected - 1.0) <= _FACTOR_WITHIN:

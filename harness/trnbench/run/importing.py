@@ -8,14 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trnbench.bounded.file import RUNS, bounded, read_file
-from trnbench.errors import BadInput, PluginError, TrnbenchError, UnknownName, UsageError
+from trnbench.errors import BadInput, PluginError, TrnbenchError, UnknownName, UsageError, cut
+from trnbench.extension import Importer
 from trnbench.isolation.interrupt import from_outside
 from trnbench.isolation.output import aside
-from trnbench.lazy import resolve
-from trnbench.quoting import cut
-from trnbench.results.imported import ImportedRun
-from trnbench.results.run import Run
-from trnbench.section import Importer
+from trnbench.reference import resolve
+from trnbench.results.run import ImportedRun, Run
 
 if TYPE_CHECKING:
     from trnbench.registry import Registry
@@ -81,7 +79,7 @@ def read_runs(
             )
         result = told(result)
     runs = (result,) if isinstance(result, Run) else result
-    if not isinstance(runs, Sequence) or not runs or not all(isinstance(each, Run) for each in runs):
+    if not isinstance(runs, Sequence) or not runs or not all(isinstance(run, Run) for run in runs):
         raise _blamed(importer, where, f"returned {type(result).__name__}, not a run or a sequence of runs")
     return tuple(runs)
 
@@ -125,7 +123,7 @@ def _own(data: bytes, where: str, *, anyway: bool) -> Iterator[Run]:
 
 def _journal(data: bytes, where: str) -> Run:
     from trnbench.store.journal import read_chain
-    from trnbench.store.journaled import journaled
+    from trnbench.store.journal_content import journaled
 
     chain = read_chain(data)
     if not chain.records:

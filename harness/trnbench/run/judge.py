@@ -10,19 +10,23 @@ import msgspec
 
 from trnbench.backend import Observation
 from trnbench.errors import TrnbenchError
-from trnbench.facts.peak import PeakChoice, PeakPolicy
+from trnbench.facts.fact import PeakChoice, PeakPolicy
 from trnbench.generation import System
-from trnbench.kernels.case import Case
-from trnbench.results.between import interval_of, stability_of, time_of, undecided
-from trnbench.results.evidence import Evidence, Grade
-from trnbench.results.measurement import Judgement, Measurement, Metric, Reason, Status
-from trnbench.results.process_samples import ProcessSamples
+from trnbench.kernels.kernel import Case
+from trnbench.results.measurement import (
+    Evidence,
+    Grade,
+    Judgement,
+    Measurement,
+    Metric,
+    ProcessSamples,
+    Reason,
+    Status,
+)
 from trnbench.results.proof import Proof
-from trnbench.results.stability import Stability
-from trnbench.run.case_peaks import CasePeaks, Chooser
-from trnbench.run.circumstances import circumstances
-from trnbench.run.guard import weigh
-from trnbench.run.metrics import derive
+from trnbench.results.stability import interval_of, time_of, undecided
+from trnbench.run.guard import belief_of, circumstances, weigh
+from trnbench.run.metrics import CasePeaks, Chooser, derive
 
 DOCUMENTS = Evidence(
     grade=Grade.DOCUMENTED, by="documents", note="not run: only the documented peaks are shown"
@@ -72,7 +76,7 @@ class Judge:
 
         What is no number is that of the process whose time is nearest to the median.
         """
-        processes = tuple(each for one in rounds for each in one.processes)
+        processes = tuple(process for one in rounds for process in one.processes)
         if not processes:  # a measuring backend answered with a model: once is enough
             return rounds[0]
         time_s = time_of(processes)
@@ -80,7 +84,7 @@ class Judge:
         seen = Observation(
             evidence=typical.evidence,
             time_s=time_s,
-            samples=tuple(sample for each in processes for sample in each.samples),
+            samples=tuple(sample for process in processes for sample in process.samples),
             clock=typical.clock,
             stop_reason=typical.stop_reason,
             parts=typical.parts,
@@ -94,7 +98,7 @@ class Judge:
 
     def undecided(self, rounds: Sequence[Measurement]) -> bool:
         """Whether more processes of the case would tell more than these do."""
-        processes = tuple(each for one in rounds for each in one.processes)
+        processes = tuple(process for one in rounds for process in one.processes)
         return undecided(processes, host_clock=rounds[0].clock == "host")
 
     def _weighed(
@@ -117,7 +121,9 @@ class Judge:
             return self._failed(case, system, seen, counts, Reason.ERROR, text)
         status, text, judgement = self._verdict(case, seen, system, counts, metrics[primary.name])
         measured = seen.evidence.grade is Grade.MEASURED
-        belief = believed(status, text, processes, host_clock=seen.clock == "host", steady=measured and whole)
+        belief = belief_of(
+            status, text, processes, host_clock=seen.clock == "host", steady=measured and whole
+        )
         return _measurement(
             case,
             seen,
@@ -301,7 +307,7 @@ def _asked(case: Case) -> dict[str, Any]:
     """The question of a kernel that puts statements to the test, and these: a run outlives its plugins."""
     if not case.kernel.tests:
         return {}
-    return {"asks": case.kernel.about, "tests": [msgspec.to_builtins(each) for each in case.kernel.tests]}
+    return {"asks": case.kernel.about, "tests": [msgspec.to_builtins(test) for test in case.kernel.tests]}
 
 
 def _detail(seen: Observation) -> dict[str, Any]:
@@ -317,51 +323,3 @@ def _detail(seen: Observation) -> dict[str, Any]:
         "counted": dict(proof.counted),
     }
     return {**seen.detail, "proof": {key: value for key, value in told.items() if value}}
-
-
-class Belief(msgspec.Struct, frozen=True, kw_only=True):
-    """`stability` is None where it was not asked for."""
-
-    status: Status
-    reason_text: str = ""
-    stability: Stability | None = None
-
-
-def believed(
-    status: Status, text: str, processes: Sequence[ProcessSamples], *, host_clock: bool, steady: bool
-) -> Belief:
-    """`status` and `text`, as peaks have them, after what the processes have to say.
-
-    What speaks against the number whatever the machine did makes it suspect. Times held against each other
-    (growth, clocks, a rate above the peak) count where the times are steady, and growth where most processes
-    saw it; where they are not, nothing is known. `steady`: whether to ask, which is of no use of a model, nor
-    of one process of several.
-    """
-    doubts = next((each.doubts for each in processes if each.doubts), ())
-    doubting = [each.doubts_of_time for each in processes if each.doubts_of_time]
-    of_time = doubting[0] if 2 * len(doubting) > len(processes) else ()
-    told = (text,) if text else ()
-    if not steady:
-        return (
-            _suspect((*doubts, *of_time), told)
-            if doubts or of_time
-            else Belief(status=status, reason_text=text)
-        )
-    stability = stability_of(processes, host_clock=host_clock)
-    # The host's times are part of these doubts even where a device's clock took the result.
-    unsure = stability if host_clock or not of_time else stability_of(processes)
-    unsteady = "unstable" in (stability.verdict, unsure.verdict)
-    if doubts:
-        return _suspect((*doubts, *(() if unsteady else of_time)), told, stability)
-    if unsteady:
-        shaky = stability if stability.verdict == "unstable" else unsure
-        return Belief(
-            status=Status.INCONCLUSIVE, reason_text=f"{shaky.why}; try: {shaky.advice}", stability=stability
-        )
-    if of_time:
-        return _suspect(of_time, told, stability)
-    return Belief(status=status, reason_text=text, stability=stability)
-
-
-def _suspect(doubts: Sequence[str], told: Sequence[str], stability: Stability | None = None) -> Belief:
-    return Belief(status=Status.SUSPECT, reason_text="; ".join((*doubts, *told)), stability=stability)

@@ -1,11 +1,15 @@
-"""From counts and a time to typed metrics: every number with unit, scope, direction and formula."""
+"""Metrics of a case from its counts and time, with unit, scope, direction and formula, and their peaks."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Any, TypeAlias
 
-from trnbench.facts.scope import Direction, Scope
-from trnbench.kernels.case import Case
+from trnbench.facts.fact import Direction, PeakChoice, PeakPolicy, Scope
+from trnbench.generation import System
+from trnbench.kernels.kernel import Case
+from trnbench.peaks.choose import scaled
 from trnbench.results.measurement import Metric
 
 
@@ -20,68 +24,110 @@ def derive(case: Case, counts: Mapping[str, float], time_s: float) -> dict[str, 
     The kernel's primary metric comes first. Raises `KeyError` with the count's name when the
     primary metric divides a count that the case does not have.
     """
-    primary = case.primary
     scope = case.key.scope
-    metrics: dict[str, Metric] = {}
-
-    def add(
-        name: str,
-        value: float,
-        unit: str,
-        formula: str,
-        *,
-        better: str = "higher",
-        scope: Scope = scope,
-        direction: Direction = Direction.NONE,
-    ) -> None:
-        if name not in metrics:
-            metrics[name] = Metric(
-                name=name,
-                value=value,
-                unit=unit,
-                better=better,
-                scope=scope,
-                direction=direction,
-                formula=formula,
-            )
-
-    if primary.count:
-        add(
-            primary.name,
-            counts[primary.count] / time_s,
-            primary.unit,
-            f"{primary.count} / time",
-            better=primary.better,
-            scope=primary_scope(case),
-            direction=primary.direction,
-        )
-    else:
-        add(
-            primary.name,
-            time_s,
-            primary.unit,
-            "time of one repetition",
-            better=primary.better,
-            direction=primary.direction,
-        )
-    for count, amount in counts.items():
-        rate = amount / time_s
-        if count == "flops":
-            add("flops_per_s", rate, "FLOP/s", "flops / time")
-        elif count.endswith("_flops"):
-            add(f"{count}_per_s", rate, "FLOP/s", f"{count} / time")
-        elif count == "link_bytes":
-            # What one rank must send already holds the busbw factor (nccl-tests, doc/PERFORMANCE.md).
-            rank = (primary.scope if primary.count == count else None) or Scope.DEVICE
-            formula = "link_bytes / time: what one rank must send"
-            add("busbw_bytes_per_s", rate, "B/s", formula, scope=rank, direction=Direction.ONE_WAY)
-        elif count == "payload_bytes":
-            add("algbw_bytes_per_s", rate, "B/s", "payload_bytes / time: the collective's whole tensor")
-        elif count == "tokens":
-            add("tokens_per_s", rate, "token/s", "tokens / time: new ones of all sequences")
-        elif count.endswith("_bytes"):
-            add(f"{count}_per_s", rate, "B/s", f"{count} / time")
+    rates = (_rate(case, count, amount / time_s) for count, amount in counts.items())
+    metrics = [_primary(case, counts, time_s), *(rate for rate in rates if rate is not None)]
     if counts.get("flops") and counts.get("hbm_bytes"):
-        add("flops_per_hbm_byte", counts["flops"] / counts["hbm_bytes"], "FLOP/B", "flops / hbm_bytes")
-    add("latency_s", time_s, "s", "time of one repetition", better="lower")
-    return metrics
+        intensity = counts["flops"] / counts["hbm_bytes"]
+        metrics.append(_metric("flops_per_hbm_byte", intensity, "FLOP/B", "flops / hbm_bytes", scope))
+    metrics.append(_metric("latency_s", time_s, "s", "time of one repetition", scope, better="lower"))
+    by_name: dict[str, Metric] = {}
+    for metric in metrics:
+        by_name.setdefault(metric.name, metric)
+    return by_name
+
+
+def _primary(case: Case, counts: Mapping[str, float], time_s: float) -> Metric:
+    primary = case.primary
+    value = counts[primary.count] / time_s if primary.count else time_s
+    return _metric(
+        primary.name,
+        value,
+        primary.unit,
+        f"{primary.count} / time" if primary.count else "time of one repetition",
+        primary_scope(case) if primary.count else case.key.scope,
+        better=primary.better,
+        direction=primary.direction,
+    )
+
+
+def _rate(case: Case, count: str, rate: float) -> Metric | None:
+    """A count per second; None for a count that no rate is made of."""
+    scope, primary = case.key.scope, case.primary
+    if count == "flops" or count.endswith("_flops"):
+        return _metric(f"{count}_per_s", rate, "FLOP/s", f"{count} / time", scope)
+    if count == "link_bytes":
+        # What one rank must send already holds the busbw factor (nccl-tests, doc/PERFORMANCE.md).
+        rank = (primary.scope if primary.count == count else None) or Scope.DEVICE
+        formula = "link_bytes / time: what one rank must send"
+        return _metric("busbw_bytes_per_s", rate, "B/s", formula, rank, direction=Direction.ONE_WAY)
+    if count == "payload_bytes":
+        return _metric(
+            "algbw_bytes_per_s", rate, "B/s", "payload_bytes / time: the collective's whole tensor", scope
+        )
+    if count == "tokens":
+        return _metric("tokens_per_s", rate, "token/s", "tokens / time: new ones of all sequences", scope)
+    if count.endswith("_bytes"):
+        return _metric(f"{count}_per_s", rate, "B/s", f"{count} / time", scope)
+    return None
+
+
+def _metric(
+    name: str,
+    value: float,
+    unit: str,
+    formula: str,
+    scope: Scope,
+    *,
+    better: str = "higher",
+    direction: Direction = Direction.NONE,
+) -> Metric:
+    return Metric(
+        name=name, value=value, unit=unit, better=better, scope=scope, direction=direction, formula=formula
+    )
+
+
+Chooser: TypeAlias = Callable[..., PeakChoice | None]
+"""`trnbench.peaks.choose_peak`, or a stand-in with its arguments."""
+
+
+class CasePeaks:
+    """Looked up once for all cases alike; `alternatives`: with the figures that are not chosen."""
+
+    def __init__(
+        self, policy: PeakPolicy, choose: Chooser | None = None, *, alternatives: bool = True
+    ) -> None:
+        self._policy, self._alternatives = policy, alternatives
+        self._choose = choose or _choose_peak()
+        self._known: dict[tuple[Any, ...], PeakChoice | None] = {}
+
+    def of(self, case: Case, system: System) -> PeakChoice | None:
+        """The peak of the case's primary metric, of the same scope; None where no document has one."""
+        primary = case.primary
+        metric = primary.peak
+        if not metric:
+            return None
+        by_dtype = metric in ("peak_flops", "element_rate")
+        criteria: dict[str, Any] = {
+            "metric": metric,
+            "scope": primary_scope(case),
+            "dtype": case.key.dtype if by_dtype else "",
+            "sparse": primary.sparse or bool(case.key.point.get("sparse", False)),
+            "qualifier": primary.qualifier,
+            "direction": primary.direction,
+            "extent": case.extent,
+            "policy": self._policy,
+            "alternatives": self._alternatives,
+        }
+        factor = primary.peak_factor(case.extent) if primary.peak_factor else Fraction(1)
+        key = (system.name, *criteria.values(), factor)
+        if key not in self._known:
+            found = self._choose(system, **criteria)
+            self._known[key] = scaled(found, factor, case.extent) if found else None
+        return self._known[key]
+
+
+def _choose_peak() -> Chooser:
+    from trnbench.peaks import choose_peak
+
+    return choose_peak

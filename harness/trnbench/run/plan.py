@@ -1,30 +1,41 @@
-"""The plan: every case of a selection, in a fixed order, with the reason where one cannot run."""
+"""The plan: every case of a selection or of one shard of it, with the reason where a case cannot run."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import msgspec
 
-from trnbench.brief import brief, counted, listed
-from trnbench.errors import NothingSelected, TrnbenchError, UsageError
-from trnbench.facts.format import show
-from trnbench.facts.scope import Scope
+from trnbench.errors import NothingSelected, TrnbenchError, UsageError, brief, counted, listed, quoted
+from trnbench.facts.fact import Scope
 from trnbench.generation import Instance, System
-from trnbench.kernels.case import Case
-from trnbench.kernels.extent import Extent
-from trnbench.kernels.kernel import Kernel, Point
-from trnbench.kernels.spread import Spread
+from trnbench.kernels.kernel import Case, Kernel, Point
+from trnbench.kernels.work import Extent
 from trnbench.results.measurement import CaseKey
-from trnbench.run.keyword import Test, Words, names_of, parse_keyword, strangers
+from trnbench.run.extents import extent_of, shortage
 from trnbench.run.points import Combined, Points
-from trnbench.run.selection import Selection, choose_instances, choose_kernels, choose_scopes, scopes_of
-from trnbench.run.shard import Shard, parse_shard
+from trnbench.run.selection import (
+    Selection,
+    Test,
+    Words,
+    choose_instances,
+    choose_kernels,
+    choose_scopes,
+    names_of,
+    parse_keyword,
+    scopes_of,
+    strangers,
+)
+from trnbench.run.sources import kernel_files
 
 if TYPE_CHECKING:
     from trnbench.registry import Registry
+
+
+T = TypeVar("T")
 
 
 MOST_CASES = 100_000
@@ -57,6 +68,12 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def skipped(self) -> tuple[Case, ...]:
         return tuple(case for case in self.cases if case.skip)
+
+    def sources(self) -> dict[str, bytes]:
+        """The files that its kernels are written in, by name: see `kernel_files`."""
+        kinds = {kind for system in self.systems.values() for kind in system.instance.stack}
+        chosen = kinds.intersection(self.selection.kinds or kinds)
+        return kernel_files({case.kernel.name: case.kernel for case in self.cases}.values(), chosen)
 
     def digest(self) -> str:
         """SHA-256 over the cases in their order, and which of them are skipped and why."""
@@ -142,31 +159,6 @@ def _fitting(registry: Registry, selection: Selection, kernels: Sequence[Kernel]
     if any(map(fits, names)):
         return names
     return tuple(filter(fits, registry.instance_names())) or names
-
-
-def extent_of(kernel: Kernel, system: System, scope: Scope, point: Point) -> Extent:
-    """How much of `system` a case takes. A pair lies on two hosts where the point needs two."""
-    if kernel.spread is Spread.PAIR:
-        apart = any(need.startswith("hosts:") for need in kernel.requires(point))
-        return Extent(scope=scope, cores=2 * system.cores_per_device, devices=2, hosts=1 + apart, ranks=2)
-    if scope.rank <= Scope.CORE.rank:
-        return Extent(scope=scope)
-    if scope is Scope.LOGICAL_CORE:
-        return Extent(scope=scope, cores=min(system.logical_cores, system.cores_per_device))
-    if scope is Scope.DEVICE:
-        return Extent(scope=scope, cores=system.cores_per_device)
-    return Extent(
-        scope=scope,
-        cores=system.devices * system.cores_per_device,
-        devices=system.devices,
-        hosts=system.hosts,
-        ranks=_ranks(kernel, system) if kernel.spread is Spread.TOGETHER else 1,
-    )
-
-
-def _ranks(kernel: Kernel, system: System) -> int:
-    each = system.logical_cores_per_device if kernel.rank == "logical-core" else 1
-    return system.devices * each
 
 
 class _Planner:
@@ -332,48 +324,35 @@ def _many(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
-_NAMES = {"hbm": "device memory", "sbuf": "SBUF", "host": "host memory"}
+MOST_PARTS = 100_000
+"""Parts of a plan; no plan has as many cases."""
 
 
-def shortage(kernel: Kernel, point: Point, extent: Extent, system: System) -> str:
-    """Empty when the case fits, else what it needs of what there is.
-
-    Compared is one share with one share: a core's with a core's part of its device's memory, a
-    device's with the device's. A memory whose size no document gives holds anything.
-    """
-    per_core = kernel.spread is Spread.CORES
-    for level, needed in kernel.footprint(point, extent).items():
-        if level == "host":
-            shares = min(extent.devices, _devices_per_host(system))
-            needed, have, owner = needed * shares, host_memory(system), "a host"
-        else:
-            have, owner = capacity(system, level, per_core=per_core), "a core" if per_core else "a device"
-        if have is not None and needed > have:
-            memory = f"{show(have, 'B')} of {_NAMES.get(level, level)}"
-            return f"needs {show(needed, 'B')} of the {memory} {owner} has"
-    return ""
+_SHARD = r"([0-9]{1,6})/([0-9]{1,6})"
 
 
-def capacity(system: System, level: str, *, per_core: bool) -> float | None:
-    """Bytes of `level` that one core (or one device) can call its own; None where undocumented."""
-    if level == "hbm":
-        whole = system.fact(Scope.DEVICE, "hbm_capacity")
-        if whole is None:
-            total = system.fact(Scope.INSTANCE, "hbm_capacity")
-            whole = total / system.devices if total else None
-        return whole / system.cores_per_device if whole and per_core else whole
-    each = system.fact(Scope.CORE, f"{level}_capacity")
-    return each if per_core or each is None else each * system.cores_per_device
+class Shard(NamedTuple):
+    """Number `number`, counted from 1, of `parts`."""
+
+    number: int
+    parts: int
+
+    def of(self, cases: Sequence[T]) -> tuple[T, ...]:
+        """Its part, in order. No two parts have a case in common, and all of them together have every one.
+
+        Neighbours in a plan take about as long as each other, so they are dealt like cards.
+        """
+        return tuple(cases[self.number - 1 :: self.parts])
 
 
-def host_memory(system: System) -> float | None:
-    """Bytes of memory of one host; a cluster's hosts are its parents."""
-    instance = system.instance
-    if instance.sizable:
-        return system.book.value(instance.parent, "host_memory")
-    total = system.book.value(instance.name, "host_memory")
-    return total / system.hosts if total else None
-
-
-def _devices_per_host(system: System) -> int:
-    return max(1, system.devices // max(1, system.hosts))
+def parse_shard(text: str) -> Shard:
+    """`2/8` as typed. Raises `UsageError`."""
+    match = re.fullmatch(_SHARD, text)
+    shard = Shard(int(match[1]), int(match[2])) if match else Shard(0, 0)
+    if not 1 <= shard.number <= shard.parts <= MOST_PARTS:
+        raise UsageError(
+            f"--shard {quoted(text)} is no part of a plan",
+            cause=f"it is the number of the part, from 1 on, and of how many: up to {MOST_PARTS:,}",
+            try_="--shard 1/8",
+        )
+    return shard

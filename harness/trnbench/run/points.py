@@ -11,11 +11,9 @@ from typing import TypeAlias
 import msgspec
 
 from trnbench.errors import TrnbenchError, UnknownName, UsageError
-from trnbench.kernels.axis import MAX_POINTS
-from trnbench.kernels.kernel import Kernel, Point
+from trnbench.kernels.kernel import MAX_POINTS, Kernel, Point
 from trnbench.results.measurement import Value
-from trnbench.run.axes import Sweep, check_axes, parse_sweep
-from trnbench.run.exclude import Exclusion, parse_exclusion
+from trnbench.run.axes import Exclusion, Sweep, check_axes, parse_exclusion, parse_sweep
 from trnbench.run.selection import Selection
 
 Values: TypeAlias = tuple[Value, ...]
@@ -42,7 +40,7 @@ class Points(msgspec.Struct, frozen=True, kw_only=True):
             dtypes=selection.dtypes,
         )
         spoken = [name for group in points.zips for name in group]
-        spoken += [term.axis for each in points.exclusions for term in each.terms]
+        spoken += [term.axis for exclusion in points.exclusions for term in exclusion.terms]
         check_axes(points.sweeps, spoken, kernels)
         _check_dtypes(points.dtypes, kernels)
         return points
@@ -53,23 +51,23 @@ class Points(msgspec.Struct, frozen=True, kw_only=True):
         `wide` takes the shorter sweeps meant for more than one core.
         """
         values, typed = self._values(kernel, wide)
-        if any(not each for each in values.values()):
+        if any(not options for options in values.values()):
             return (), ()
         steps = [_steps(kernel, group, values) for group in self._groups(kernel, typed)]
-        count = math.prod(len(each) for each in steps)
+        count = math.prod(len(options) for options in steps)
         if count > MAX_POINTS:
-            shape = " × ".join(f"{len(each)} of {name}" for name, each in values.items() if len(each) > 1)
+            shape = " × ".join(f"{len(typed)} of {name}" for name, typed in values.items() if len(typed) > 1)
             raise UsageError(
                 f"{kernel.name} would have {count:,} points, the most is {MAX_POINTS:,}",
                 cause=shape,
                 try_="fewer values, a larger step, or axes that move together with --zip",
             )
-        tests = [test for each in self.exclusions if (test := each.leaves_out(kernel))]
+        tests = [test for exclusion in self.exclusions if (test := exclusion.leaves_out(kernel))]
         points: list[dict[str, Value]] = []
         invalid: dict[str, None] = {}
         for combination in product(*steps):
-            found = {name: value for step in combination for name, value in step}
-            point = {axis.name: found[axis.name] for axis in kernel.axes}
+            by_axis = {name: value for step in combination for name, value in step}
+            point = {axis.name: by_axis[axis.name] for axis in kernel.axes}
             if any(test(point) for test in tests):
                 continue
             if why := _invalid(kernel, point):
@@ -82,7 +80,7 @@ class Points(msgspec.Struct, frozen=True, kw_only=True):
         """Values by axis, and which of the axes were typed."""
         values, typed = {}, set()
         for axis in kernel.axes:
-            mine = [each for each in self.sweeps if each.axis == axis.name and each.concerns(kernel)]
+            mine = [sweep_ for sweep_ in self.sweeps if sweep_.axis == axis.name and sweep_.concerns(kernel)]
             if mine:
                 typed.add(axis.name)
                 listed: list[Value] = [value for sweep in mine for value in sweep.values(axis)]
@@ -93,7 +91,7 @@ class Points(msgspec.Struct, frozen=True, kw_only=True):
                 # A dtype asked for that the kernel takes, though its default sweep leaves it out.
                 among = values["dtype"] if mine else tuple(dict.fromkeys((*values["dtype"], *axis.choices)))
                 values["dtype"] = tuple(
-                    each for each in among if any(fnmatchcase(str(each), want) for want in self.dtypes)
+                    sweep_ for sweep_ in among if any(fnmatchcase(str(sweep_), want) for want in self.dtypes)
                 )
         if self.dtypes and kernel.axis("dtype") is None:
             return {"dtype": ()}, typed
@@ -103,8 +101,8 @@ class Points(msgspec.Struct, frozen=True, kw_only=True):
         """Axes that move together, in axis order; an axis alone is a group of one."""
         own = {axis.name for axis in kernel.axes}
         zips = [group for group in self.zips if own.issuperset(group)]
-        taken = {name for group in zips for name in group}
-        zips += [tuple(name for name in group if name not in typed | taken) for group in kernel.zipped]
+        zipped = {name for group in zips for name in group}
+        zips += [tuple(name for name in group if name not in typed | zipped) for group in kernel.zipped]
         group_of = {name: group for group in zips for name in group}
         ordered = [group_of.get(axis.name, (axis.name,)) for axis in kernel.axes]
         return list(dict.fromkeys(ordered))
@@ -146,7 +144,7 @@ def _parse_zip(typed: str) -> tuple[str, ...]:
 
 
 def _check_dtypes(dtypes: Sequence[str], kernels: Sequence[Kernel]) -> None:
-    known = {
+    dtypes_of_axes = {
         str(value)
         for kernel in kernels
         for axis in kernel.axes
@@ -154,5 +152,5 @@ def _check_dtypes(dtypes: Sequence[str], kernels: Sequence[Kernel]) -> None:
         for value in (*axis.values, *axis.choices)
     }
     for dtype in dtypes:
-        if not any(fnmatchcase(each, dtype) for each in known):
-            raise UnknownName("dtype", dtype, known, try_="trnbench list kernels")
+        if not any(fnmatchcase(name, dtype) for name in dtypes_of_axes):
+            raise UnknownName("dtype", dtype, dtypes_of_axes, try_="trnbench list kernels")

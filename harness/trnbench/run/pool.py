@@ -9,14 +9,12 @@ from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 
 from trnbench.errors import BadInput
-from trnbench.kernels.case import Case
+from trnbench.kernels.kernel import Case
 from trnbench.results.json import dumps_measurement, loads_value
 from trnbench.results.measurement import Measurement, Reason
-from trnbench.run.attempt import Attempts
-from trnbench.run.freight import dumps
-from trnbench.run.outcome import Outcome
-from trnbench.run.retry import Retries
-from trnbench.run.worker_process import WorkerProcess
+from trnbench.run.attempt import Attempts, Outcome, Retries
+from trnbench.run.rounds import MOST, Rounds
+from trnbench.run.worker import WorkerProcess, dumps
 
 GRACE_S = 3.0
 """The alarm inside a worker rings first; this much later the worker itself is ended."""
@@ -203,3 +201,15 @@ class Pool:
         measurement = self._attempts.gone_wrong(self._cases[position], reason, text)
         yield from self._ended(position, measurement, dumps_measurement(measurement))
         self._replace()
+
+
+def carried_out(attempts: Attempts, case: Case, rounds: int) -> Measurement:
+    """One case by itself: its processes one after the other."""
+
+    collected = Rounds(attempts, rounds, most=MOST * rounds if rounds > 1 else 1)
+    while left := collected.left((case,), (0,), by_case=False):
+        pool = Pool(attempts, (case,) * len(left), 1, apart=True)
+        for number, measurement, document in pool.outcomes():
+            if (whole := collected.take(case, left[number], measurement, document)) is not None:
+                return whole[0]
+    raise AssertionError("a pool gave no outcome for a case")

@@ -1,38 +1,36 @@
-"""An earlier run taken up again: what it needs is read from its journal, what changed since is named."""
+"""An earlier run taken up again: read from its journal, with what has changed since."""
 
 from __future__ import annotations
 
 import os
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
 from trnbench.backend import Backend
 from trnbench.errors import UsageError
 from trnbench.results.json import dumps, loads
-from trnbench.results.measurement import Measurement, Status
-from trnbench.results.run import SCHEMA_VERSION, Run
-from trnbench.run.calibration import recalled
+from trnbench.results.measurement import Grade, Measurement, Status
+from trnbench.results.run import Run
 from trnbench.run.identity import identity, is_shortened
 from trnbench.run.plan import Plan, plan
-from trnbench.run.preparation import prepared
-from trnbench.run.sameness import differences
+from trnbench.run.preparation import prepared, recalled
 from trnbench.run.selection import Selection
 from trnbench.run.settings import RunSettings
 from trnbench.run.snapshot import begin, now
-from trnbench.run.written import rewritten, written
-from trnbench.store.beginning import Reopened, reopened
-from trnbench.store.recording import Recording
-from trnbench.store.rows import Attached
+from trnbench.run.sources import changed_files, file_digests
+from trnbench.store.layout import Attached
+from trnbench.store.recording import Recording, Reopened, reopened
 from trnbench.store.store import Store
 from trnbench.store.tag import LATEST
 
 if TYPE_CHECKING:
     from trnbench.registry import Registry
+
 
 AGAIN = (Status.FAILED, Status.INCONCLUSIVE)
 """What is carried out again where a run is taken up: another moment may tell more."""
@@ -62,12 +60,12 @@ def unfinished(store: Store, ref: str = "") -> str:
     if ref:
         return store.resolve(ref)
     store.resolve(LATEST)  # an empty store says so itself
-    left = [each.id for each in store.list() if each.state != "done" or each.cases < each.planned]
-    for run_id in reversed(left):
+    unfinished_ids = [run.id for run in store.list() if run.state != "done" or run.cases < run.planned]
+    for run_id in reversed(unfinished_ids):
         if store.journal(run_id).exists():
             return run_id
-    if left:
-        return left[-1]
+    if unfinished_ids:
+        return unfinished_ids[-1]
     raise UsageError(
         "there is nothing to resume: every stored run is complete",
         cause=f"a run is incomplete where cases are missing; {store.path} has none such",
@@ -94,15 +92,20 @@ class Earlier:
     @property
     def facts(self) -> tuple[Path, ...]:
         """The user's own fact files, as the run was given them."""
-        return tuple(Path(os.path.expanduser(each)) for each in self.opening.facts)
+        return tuple(Path(os.path.expanduser(fact)) for fact in self.opening.facts)
 
     @property
     def settings(self) -> RunSettings:
         """As the run was carried out. Raises `UsageError` for those of another version."""
-        told = {name: value for name, value in self.run.settings.items() if name != "selection"}
+        fields = {name: value for name, value in self.run.settings.items() if name != "selection"}
         try:
             return msgspec.convert(
-                {**told, "policy": str(self.run.policy), "argv": self.run.argv, "facts": self.opening.facts},
+                {
+                    **fields,
+                    "policy": str(self.run.policy),
+                    "argv": self.run.argv,
+                    "facts": self.opening.facts,
+                },
                 RunSettings,
             ).checked()
         except msgspec.ValidationError as error:
@@ -119,16 +122,16 @@ class Earlier:
         """Its plan, made again, with the peaks that were measured when it began; with `facts` in place of the
         files it was made with. Raises what planning raises, and `UsageError` for files that only their last
         names are known of."""
-        lost = [each for each in self.opening.facts if is_shortened(each)]
+        lost = [fact for fact in self.opening.facts if is_shortened(fact)]
         if lost and not facts:
             raise UsageError(
                 f"run {self.run.id} was made with {', '.join(lost)}",
                 cause="a run keeps no folders below the home folder, so the file has to be named again",
                 try_=f"trnbench resume {self.run.id} "
-                + " ".join(f"--facts …/{Path(each).name}" for each in lost),
+                + " ".join(f"--facts …/{Path(path).name}" for path in lost),
             )
-        made = plan(registry, self.selection(registry), extra_facts=tuple(facts) or self.facts)
-        return recalled(made, self._reopened.found._replace(cases={}).whole())
+        new_plan = plan(registry, self.selection(registry), extra_facts=tuple(facts) or self.facts)
+        return recalled(new_plan, self._reopened.found._replace(cases={}).whole())
 
     def taken_up(self, planned: Plan, backend: Backend, registry: Registry, *, anyway: bool) -> Resumption:
         """All that `execute` takes to go on.
@@ -138,13 +141,14 @@ class Earlier:
         settings = self.settings
         attempts = prepared(planned, backend, settings, registry)
         with identity(kept=settings.keep_identity):
-            begun = begin(planned, attempts.backend, registry, settings, grade=attempts.unseen.grade)
-        begun = loads(dumps(begun))  # as a journal gives it back: a list is a list, a tuple too
+            new_run = begin(planned, attempts.backend, registry, settings, grade=attempts.unseen.grade)
+        new_run = loads(dumps(new_run))  # as a journal gives it back: a list is a list, a tuple too
         reopened = self._reopened.found
         before = reopened._replace(cases={}).whole()
-        changed = (*differences(before, begun), *rewritten(self.opening.sources, written(planned)))
-        if reopened.schema != SCHEMA_VERSION:
-            raise self._strange(f"results are written in schema {reopened.schema}")
+        changed = (
+            *differences(before, new_run),
+            *changed_files(self.opening.sources, file_digests(planned.sources())),
+        )
         if self.opening.plan != planned.digest():
             then, here = self.opening.planned, len(planned.cases)
             raise UsageError(
@@ -158,23 +162,23 @@ class Earlier:
                 cause=_listed(changed),
                 try_="undo that, or: --anyway  goes on with what is here, and the run notes it",
             )
-        kept = {
+        finished = {
             position: (measurement, zlib.decompress(reopened.cases[position].document))
             for position, measurement in reopened.measurements().items()
             if measurement.status not in AGAIN
         }
-        if len(kept) == len(planned.cases) and reopened.ended and not reopened.run.interrupted:
+        if len(finished) == len(planned.cases) and reopened.ended and not reopened.run.interrupted:
             raise UsageError(
-                f"run {self.id} is complete: none of its {len(kept)} cases is missing, failed "
+                f"run {self.id} is complete: none of its {len(finished)} cases is missing, failed "
                 "or inconclusive",
                 cause="only such cases are carried out again",
                 try_=f"trnbench report {self.id}",
             )
         recording = self._reopened.recording
         recording.journal.append("resumed", {"at": now(), "changed": list(changed)})
-        notes = (*begun.notes, *(f"resumed with a difference: {each}" for each in changed))
+        notes = (*new_run.notes, *(f"resumed with a difference: {difference}" for difference in changed))
         run = msgspec.structs.replace(before, finished="", interrupted=False, digest="", notes=notes)
-        return Resumption(run, reopened.parts, kept, recording, reopened.begun())
+        return Resumption(run, reopened.parts, finished, recording, reopened.begun())
 
     def _strange(self, what: str) -> UsageError:
         return UsageError(
@@ -187,3 +191,69 @@ class Earlier:
 def _listed(changed: Sequence[str]) -> str:
     more = len(changed) - _NAMED
     return "; ".join(changed[:_NAMED]) + (f"; and {more} more" if more > 0 else "")
+
+
+_OF_THE_MACHINE = (
+    "system",
+    "machine",
+    "cpu_model",
+    "cpu_count",
+    "memory_bytes",
+    "byte_order",
+    "host_name",
+)
+"""An emulated number does not depend on them."""
+
+
+_OF_THE_MOMENT = ("load_average", "neuron_devices_busy", "gpu_notes", "git_commit", "git_dirty")
+"""What a machine says of itself and changes from minute to minute; the files that cases are written in are
+compared by themselves, whatever else their folder's commit has."""
+
+
+_SHOWN = 60
+
+
+def differences(before: Run, now: Run) -> tuple[str, ...]:
+    """In a line each, what could make cases of `now` other than those of `before`; both without cases."""
+    return tuple(_differences(before, now))
+
+
+def _differences(before: Run, now: Run) -> Iterator[str]:
+    for name in ("tool_version", "backend", "grade", "policy"):
+        yield from _differs(name.replace("_", " "), getattr(before, name), getattr(now, name))
+    yield from _in_mapping("setting", before.settings, now.settings)
+    yield from _in_mapping("environment", _lasting(before), _lasting(now))
+    yield from _in_mapping("plugin", _plugins(before), _plugins(now))
+    yield from _in_mapping("system", before.systems, now.systems)
+    for kind, called in (("books", "facts of"), ("topologies", "graph of")):
+        yield from _in_mapping(called, getattr(before, kind), getattr(now, kind))
+    if before.fidelity != now.fidelity:
+        yield "the emulator's error on published points differs: its model, costs or points changed"
+
+
+def _lasting(run: Run) -> dict[str, Any]:
+    left_out = _OF_THE_MOMENT if run.grade is Grade.MEASURED else (*_OF_THE_MOMENT, *_OF_THE_MACHINE)
+    return {name: value for name, value in run.environment.items() if name not in left_out}
+
+
+def _plugins(run: Run) -> dict[str, str]:
+    return {
+        plugin.name: f"{plugin.distribution} {plugin.version} {plugin.error}".strip()
+        for plugin in run.plugins
+    }
+
+
+def _in_mapping(called: str, before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
+    for name in sorted({*before, *now}):
+        yield from _differs(f"{called} {name}", before.get(name), now.get(name))
+
+
+def _differs(what: str, before: Any, now: Any) -> Iterator[str]:
+    if before == now:
+        return
+    if before is None or now is None:
+        yield f"{what} is {'new' if before is None else 'missing'}"
+    elif len(f"{before}{now}") <= 2 * _SHOWN:
+        yield f"{what} was {before}, is {now}"
+    else:
+        yield f"{what} differs"

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from trnbench.kernels.case import Case
+from trnbench.kernels.kernel import Case
 from trnbench.results.json import dumps_measurement
 from trnbench.results.measurement import Measurement, Status
 from trnbench.run.attempt import Attempts
@@ -52,7 +52,7 @@ def tasks(
 def for_ranks(cases: Sequence[Case], rounds: int) -> tuple[Case, ...]:
     """The cases as several ranks measure them together. A run of theirs cannot be resumed: each case is done
     before the next one begins."""
-    return tuple(cases[each.position] for each in tasks(cases, rounds, by_case=True))
+    return tuple(cases[task.position] for task in tasks(cases, rounds, by_case=True))
 
 
 class Rounds:
@@ -131,16 +131,3 @@ def merged(attempts: Attempts, case: Case, rounds: Sequence[Measurement]) -> Mea
     whole = attempts.judge.together(case, attempts.systems[case.key.instance], rounds)
     tries = max(int(each.detail.get("tries", 1)) for each in rounds)
     return whole if tries == 1 else msgspec.structs.replace(whole, detail={**whole.detail, "tries": tries})
-
-
-def carried_out(attempts: Attempts, case: Case, rounds: int) -> Measurement:
-    """One case by itself: its processes one after the other."""
-    from trnbench.run.pool import Pool
-
-    collected = Rounds(attempts, rounds, most=MOST * rounds if rounds > 1 else 1)
-    while left := collected.left((case,), (0,), by_case=False):
-        pool = Pool(attempts, (case,) * len(left), 1, apart=True)
-        for number, measurement, document in pool.outcomes():
-            if (whole := collected.take(case, left[number], measurement, document)) is not None:
-                return whole[0]
-    raise AssertionError("a pool gave no outcome for a case")

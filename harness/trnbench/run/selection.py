@@ -1,26 +1,30 @@
-"""What a person asked for: kernels, systems, scopes and sweeps, as typed."""
+"""What a person asked for, as typed: kernels, systems, scopes, sweeps, and `-k` expressions."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import msgspec
 
-from trnbench.errors import NothingSelected, UnknownName
-from trnbench.facts.scope import Scope
+from trnbench.errors import NothingSelected, UnknownName, UsageError
+from trnbench.facts.fact import Scope
 from trnbench.kernels.kernel import Kernel
-from trnbench.lazy import resolve
+from trnbench.reference import resolve
 
 if TYPE_CHECKING:
     from trnbench.generation import Instance
-    from trnbench.kernels.template import Subject, Template
+    from trnbench.kernels.kernel import Subject, Template
     from trnbench.registry import Registry
 else:
     Subject = Any  # a protocol is nothing that a stored selection could be held to
 
 T = TypeVar("T")
+
+OptionValues: TypeAlias = Iterable[str] | Mapping[str, object]
+"""Values of an option: words of it, or of `-a` a mapping of axes to a value or several."""
 
 WORKLOAD = "workload"
 """The template of kernels that a selection's field of this name is made into."""
@@ -50,10 +54,13 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
     @classmethod
     def of(
-        cls, *, keyword: str = "", shard: str = "", workload: Subject | None = None, **chosen: Iterable[str]
+        cls, *, keyword: str = "", shard: str = "", workload: Subject | None = None, **chosen: OptionValues
     ) -> Selection:
-        """These fields, in whatever they come. Raises `TypeError` for a name that is no field."""
-        listed = {name: tuple(values) for name, values in chosen.items()}
+        """These fields, each as one word, as several, or (axes) as a mapping of names to values.
+
+        Raises `TypeError` for a name that is no field.
+        """
+        listed = {name: _words(values) for name, values in chosen.items()}
         return cls(keyword=keyword, shard=shard, workload=workload, **listed)
 
     @classmethod
@@ -86,14 +93,27 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         return " ".join(parts)
 
 
+def _words(values: OptionValues) -> tuple[str, ...]:
+    """As the command line would have them: a text is one word, {"size": [128, 256]} is `size=128,256`."""
+    if isinstance(values, str):
+        return (values,)
+    if isinstance(values, Mapping):
+        lists = {
+            name: value if isinstance(value, Iterable) and not isinstance(value, str) else (value,)
+            for name, value in values.items()
+        }
+        return tuple(f"{name}={','.join(map(str, items))}" for name, items in lists.items())
+    return tuple(values)
+
+
 def choose_kernels(registry: Registry, selection: Selection) -> tuple[Kernel, ...]:
     """The kernels of the selection by name, tag and family, in the registry's order.
 
     Raises `UnknownName` for a plain name nobody has, `NothingSelected` when none is left.
     """
     if selection.workload is not None:
-        made: Kernel = resolve(_template(registry).kernel)(selection.workload)
-        return (made,)
+        kernel_: Kernel = resolve(_template(registry).kernel)(selection.workload)
+        return (kernel_,)
     kernels = registry.kernels
     chosen = list(kernels.values())
     chosen = _narrow(chosen, "kernel", selection.kernels, lambda kernel: (kernel.name,))
@@ -129,29 +149,34 @@ def choose_instances(registry: Registry, selection: Selection) -> tuple[str, ...
     """
     for name in selection.generations:
         _known("generation", name, registry.generations)
-    known = {
+    instances = {
         instance.name: (generation.name, instance)
         for generation in registry.generations.values()
         for instance in generation.instances
     }
     if selection.instances:
         wanted = list(
-            dict.fromkeys(name for typed in selection.instances for name in _named(registry, known, typed))
+            dict.fromkeys(
+                name for typed in selection.instances for name in _named(registry, instances, typed)
+            )
         )
     else:
-        wanted = [name for name, (_, instance) in known.items() if instance.default]
-    order = {name: index for index, name in enumerate(known)}
+        wanted = [name for name, (_, instance) in instances.items() if instance.default]
+    order = {name: index for index, name in enumerate(instances)}
     wanted.sort(key=lambda name: order[name.partition(":")[0]])
     if selection.generations:
         wanted = [
             name
             for name in wanted
-            if any(fnmatchcase(known[name.partition(":")[0]][0], each) for each in selection.generations)
+            if any(
+                fnmatchcase(instances[name.partition(":")[0]][0], pattern)
+                for pattern in selection.generations
+            )
         ]
     if not wanted:
         asked = " ".join(
-            [f"-i {each}" for each in selection.instances]
-            + [f"--generation {each}" for each in selection.generations]
+            [f"-i {pattern}" for pattern in selection.instances]
+            + [f"--generation {pattern}" for pattern in selection.generations]
         )
         raise NothingSelected(
             "no instance is selected",
@@ -244,3 +269,113 @@ def _no_match(kind: str, pattern: str, known: Iterable[str]) -> NothingSelected:
 
 def _is_glob(text: str) -> bool:
     return any(char in text for char in "*?[")
+
+
+Words: TypeAlias = frozenset[str]
+"""What a case is called, in lower case: see `names_of`."""
+
+Test: TypeAlias = Callable[[Words], bool]
+
+_TOKEN = r"\s*(?:(?P<paren>[()])|(?P<word>[^\s()]+))"
+_DEEPEST = 50
+
+
+class _Token(msgspec.Struct, frozen=True):
+    text: str
+    at: int
+
+
+def names_of(name: str) -> Iterator[str]:
+    """A name and its parts: all_reduce, all, reduce."""
+    name = name.lower()
+    yield name
+    yield from name.replace("-", "_").replace(".", "_").split("_")
+
+
+def parse_keyword(text: str) -> Test:
+    """The test that an expression means.
+
+    A word fits what equals it or a part between `_`, `-` and `.`, so that `gemm` fits gemm_skinny
+    but fp8 does not fit mxfp8; `*` and `?` are wild. `not` binds closer than `and`, `and` closer
+    than `or`. Raises `UsageError` with the place of the mistake.
+    """
+    tokens = [
+        _Token(
+            match["paren"] or match["word"], match.start("paren") if match["paren"] else match.start("word")
+        )
+        for match in re.finditer(_TOKEN, text)
+    ]
+    reader = _Reader(text, tokens)
+    test = reader.either(0)
+    if reader.left:
+        raise reader.wrong(f"{reader.left[0].text!r} where 'and' or 'or' was expected")
+    return test
+
+
+def strangers(text: str, known: Iterable[str]) -> tuple[str, ...]:
+    """The words of an expression that fit nothing known, each with the nearest known ones."""
+    known = frozenset(known)
+    words = [match["word"].lower() for match in re.finditer(_TOKEN, text) if match["word"]]
+    unknown = []
+    for word in dict.fromkeys(words):
+        if word not in ("and", "or", "not") and not _fits(word)(known):
+            from difflib import get_close_matches
+
+            near = get_close_matches(word, sorted(known), n=3, cutoff=0.5)
+            unknown.append(f"{word} (nearest: {', '.join(near)})" if near else word)
+    return tuple(unknown)
+
+
+class _Reader:
+    """Recursive descent; `left` are the tokens not read yet."""
+
+    def __init__(self, text: str, tokens: list[_Token]) -> None:
+        self.text, self.left = text, tokens
+
+    def wrong(self, what: str) -> UsageError:
+        where = f"at character {self.left[0].at + 1}" if self.left else "at the end"
+        return UsageError(
+            f"-k {self.text!r}: {what}, {where}",
+            cause="an expression is words with and, or, not and parentheses",
+            try_="-k 'gemm and not fp32'",
+        )
+
+    def _next_is(self, word: str) -> bool:
+        if self.left and self.left[0].text.lower() == word:
+            self.left.pop(0)
+            return True
+        return False
+
+    def either(self, depth: int) -> Test:
+        tests = [self.both(depth)]
+        while self._next_is("or"):
+            tests.append(self.both(depth))
+        return tests[0] if len(tests) == 1 else lambda words: any(test(words) for test in tests)
+
+    def both(self, depth: int) -> Test:
+        tests = [self.one(depth)]
+        while self._next_is("and"):
+            tests.append(self.one(depth))
+        return tests[0] if len(tests) == 1 else lambda words: all(test(words) for test in tests)
+
+    def one(self, depth: int) -> Test:
+        if depth > _DEEPEST:
+            raise self.wrong(f"more than {_DEEPEST} levels of not and parentheses")
+        if self._next_is("not"):
+            inner = self.one(depth + 1)
+            return lambda words: not inner(words)
+        if self._next_is("("):
+            inner = self.either(depth + 1)
+            if not self._next_is(")"):
+                raise self.wrong("a parenthesis is not closed")
+            return inner
+        if not self.left or self.left[0].text in ")" or self.left[0].text.lower() in ("and", "or"):
+            found = repr(self.left[0].text) if self.left else "nothing"
+            raise self.wrong(f"{found} where a word was expected")
+        return _fits(self.left.pop(0).text.lower())
+
+
+def _fits(word: str) -> Test:
+    if "*" in word or "?" in word:
+        return lambda words: any(fnmatchcase(each, word) for each in words)
+    return lambda words: word in words

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from trnbench.bounded import kinds
-from trnbench.facts.peak import PeakPolicy
+from trnbench.facts.fact import PeakPolicy
 
 PROCESSES = 3
 """Of one measured case, where nothing is said: the fewest that an interval can be told of with any sense."""

@@ -3,26 +3,33 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from trnbench.backend import Backend
-from trnbench.expectation import fidelity_of
-from trnbench.facts.book import FactBook
-from trnbench.generation import System
+from trnbench.bounded.file import MIB, read_file
+from trnbench.digest import digest_of, short_digest
+from trnbench.errors import BadInput, TrnbenchError
+from trnbench.facts.fact import FactBook
+from trnbench.generation import Generation, System
 from trnbench.isolation.interrupt import from_outside
 from trnbench.isolation.output import aside
-from trnbench.results.evidence import Grade
+from trnbench.registry.entry_points import own_packages
+from trnbench.results.measurement import Grade
 from trnbench.results.run import PluginRecord, Run, SystemRecord
 from trnbench.run.environment import describe
+from trnbench.run.expectation import fidelity_of
 from trnbench.run.headline.question import PRODUCTS
 from trnbench.run.identity import scrub, scrub_all, scrub_argv, scrub_private
-from trnbench.run.inputs import inputs_of
-from trnbench.run.remembering.graph import described
 from trnbench.run.settings import RunSettings
+from trnbench.store.answers import answers_of, same_code
+from trnbench.store.cache import Cache
+from trnbench.store.source_digest import package_of, packages_digest
 from trnbench.topology.graph import Topology
 from trnbench.version import VERSION
 
@@ -30,6 +37,7 @@ if TYPE_CHECKING:
     from trnbench.registry import Registry
     from trnbench.run.plan import Plan
     from trnbench.store.cache import Cache
+
 
 DRAWN_DEVICES = 256
 """Larger graphs are described by their summary alone: nobody can read them drawn."""
@@ -53,7 +61,6 @@ def begin(
     backend: Backend,
     registry: Registry,
     settings: RunSettings,
-    *,
     grade: Grade,
     cache: Cache | None = None,
 ) -> Run:
@@ -144,7 +151,173 @@ def _of_backend(backend: Backend, notes: list[str]) -> dict[str, Any]:
 def _plugins(records: Iterable[PluginRecord]) -> tuple[PluginRecord, ...]:
     return tuple(
         PluginRecord(
-            name=each.name, distribution=each.distribution, version=each.version, error=scrub(each.error)
+            name=record.name,
+            distribution=record.distribution,
+            version=record.version,
+            error=scrub(record.error),
         )
-        for each in records
+        for record in records
     )
+
+
+_MADE: dict[bytes, bytes] = {}
+"""Summaries that this process made, by what they follow from."""
+
+
+_MOST = 256
+"""Of them: a program may ask for clusters of every size."""
+
+
+SECTION = "graphs"
+"""Of a generation's answers."""
+
+
+FEWEST = 16
+"""Devices of a system whose summary is shipped: one of a smaller graph takes a millisecond."""
+
+
+class Shipped(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`made_from`: digest of the figures that `summary` was made from."""
+
+    made_from: str
+    summary: dict[str, Any]
+
+
+def described(
+    system: System, notes: list[str], cache: Cache | None, *, drawn: bool
+) -> tuple[Topology | None, dict[str, Any]]:
+    """The graph, where it is `drawn` or had to be built, and its summary. A system without a graph still has
+    its core cases; why it has none is noted."""
+    figures = _figures(system)
+    key = digest_of("summary of a graph", packages_digest(_packages(system)), figures)
+    content = _shipped(system, figures) or (cache.get(key) if cache is not None else None)
+    if content is None and key in _MADE:
+        content = _MADE[key]
+        if cache is not None:
+            cache.put(key, content)
+    known = _known(content)
+    graph = _graph(system, notes) if drawn or known is None else None
+    if known is not None:
+        return graph, known
+    if graph is None:
+        return None, {}
+    from trnbench.topology.properties import summarise
+
+    summary = summarise(graph)
+    if len(_MADE) < _MOST:
+        _MADE[key] = msgspec.json.encode(summary)
+    if cache is not None:
+        cache.put(key, msgspec.json.encode(summary))
+    return graph, summary
+
+
+def shipped(systems: Iterable[System]) -> dict[str, Shipped]:
+    """The section of a generation's answers, made anew.
+
+    Raises `TrnbenchError` for a system without a graph.
+    """
+    from trnbench.topology.properties import summarise
+
+    return {
+        system.name: Shipped(short_digest(_figures(system)), summarise(system.topology()))
+        for system in systems
+        if system.devices >= FEWEST
+    }
+
+
+def builders(systems: Iterable[System]) -> set[str]:
+    """Packages that build and summarise the graphs of these systems."""
+    return {package for system in systems for package in _packages(system)}
+
+
+def _shipped(system: System, figures: bytes) -> bytes | None:
+    """None where nothing is shipped that was made from what the system is now."""
+    if system.devices < FEWEST:
+        return None
+    try:
+        answers = answers_of(system.generation)
+        rows = answers.section(SECTION, dict[str, Shipped]) if answers is not None else None
+        row = rows.get(system.name) if rows else None
+        if answers is None or row is None or row.made_from != short_digest(figures):
+            return None
+        return msgspec.json.encode(row.summary) if same_code(answers.code, _packages(system)) else None
+    except (BadInput, SyntaxError):  # made anew
+        return None
+
+
+def _graph(system: System, notes: list[str]) -> Topology | None:
+    try:
+        return system.topology()
+    except TrnbenchError as error:
+        notes.append(f"{system.name} has no graph: {error.what}")
+    except Exception as error:  # a plugin's builder
+        notes.append(f"{system.name} has no graph: {type(error).__name__}: {error}")
+    return None
+
+
+def _known(content: bytes | None) -> dict[str, Any] | None:
+    if content is None:
+        return None
+    try:
+        return msgspec.json.decode(content, type=dict[str, Any])
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return None
+
+
+def _packages(system: System) -> tuple[str, ...]:
+    """Code that a graph is built with."""
+    builder = package_of(system.instance.topology)
+    return ("trnbench.topology", "trnbench.facts", "trnbench.generation", builder)
+
+
+def _figures(system: System) -> bytes:
+    """Figures that a graph is built from: facts and costs as they were read."""
+    built_from = (system.generation.name, system.instance, system.size, system.book, system.costs)
+    return msgspec.json.encode(built_from, order="deterministic", enc_hook=str)
+
+
+COSTS = "costs/"
+"""Begins the name of a cost file; the generation that it speaks of follows."""
+
+
+def inputs_of(plan: Plan, generations: Mapping[str, Generation], *, costs: bool) -> dict[str, str]:
+    """Texts by name, sorted: `package/module.py`, `costs/trn3/package/costs.toml`; none tells the machine.
+
+    `costs`: with the cost files of each generation, those of what it is based on among them. Files of more
+    than 1 MiB, and those that are no text, are left out.
+    """
+    found = plan.sources()
+    if costs:
+        for name in {system.generation.name for system in plan.systems.values()}:
+            found |= _costs(name, generations)
+    return dict(sorted(_texts(found)))
+
+
+def _texts(files: Mapping[str, bytes]) -> Iterator[tuple[str, str]]:
+    own = own_packages()
+    for name, content in files.items():
+        if len(content) <= MIB:
+            with suppress(UnicodeDecodeError):
+                text = content.decode("utf-8")
+                # What ships with trnbench has to read the same on every machine, whatever its user is called.
+                yield scrub(name), scrub_private(text) if own.intersection(name.split("/")) else scrub(text)
+
+
+def _costs(name: str, generations: Mapping[str, Generation]) -> dict[str, bytes]:
+    files: dict[str, bytes] = {}
+    step, passed = generations.get(name), set[str]()
+    while step is not None and step.name not in passed:
+        passed.add(step.name)
+        if step.costs is not None:
+            with suppress(TrnbenchError):  # a case that needs it says so
+                files[f"{COSTS}{name}/{_name(step.costs)}"] = read_file(step.costs, most=MIB)
+        step = generations.get(step.base)
+    return files
+
+
+def _name(path: Path) -> str:
+    """From the outermost package that holds the file; its last folder where none does."""
+    top = path.parent
+    while (top.parent / "__init__.py").is_file():
+        top = top.parent
+    return path.relative_to(top.parent).as_posix()

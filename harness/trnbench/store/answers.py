@@ -144,7 +144,7 @@ def _says(stamp: str, path: Path) -> bool:
 
 
 def _said(content: bytes) -> str:
-    from trnbench.store.content_digest import toml_digest  # what parses is loaded where something is parsed
+    from trnbench.store.content_digest import toml_digest
 
     return toml_digest(content)
 

@@ -1,4 +1,4 @@
-"""What was computed before, by the digest of everything it follows from: a file beside the store.
+"""The cache: what was computed before, by the digest of what it follows from, in a file beside the store.
 
 Nothing depends on it. An entry that is damaged or foreign is as good as none, a file that cannot be read is
 begun anew, and where nothing can be written the answers are computed each time.
@@ -7,13 +7,18 @@ begun anew, and where nothing can be written the answers are computed each time.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from trnbench.digest import blake2b
+import msgspec
+
+from trnbench.digest import blake2b, digest_of
 from trnbench.errors import StoreError
+from trnbench.facts.fact import FactBook
+from trnbench.registry.files import Files, Parser, Reader
+from trnbench.store.source_digest import packages_digest
 
 if TYPE_CHECKING:
     import sqlite3
@@ -242,3 +247,69 @@ class Cache:
 
 def _mark(key: bytes, packed: bytes) -> bytes:
     return blake2b(key + packed, digest_size=_DIGEST).digest()
+
+
+_READERS = ("trnbench.facts", "trnbench.bounded")
+"""Packages that make books and tables of files, and refuse them."""
+
+T = TypeVar("T")
+
+
+class RememberedFiles:
+    """Books and cost tables by the contents of their files. Only what was read well is kept."""
+
+    def __init__(self, cache: Cache, anew: Reader | None = None) -> None:
+        self._cache, self._anew = cache, anew or Parser()
+        self._together = False
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """The file is opened once."""
+        self._together = True
+        try:
+            yield
+        finally:
+            self._together = False
+            self._cache.close()
+
+    def book(self, files: Files) -> FactBook:
+        """Raises what `load_book` raises."""
+        return self._remembered("book", files, FactBook, lambda: self._anew.book(files))
+
+    def costs(self, file: Files) -> dict[str, Any]:
+        """Raises what `load_costs` raises."""
+        return self._remembered("costs", file, dict[str, Any], lambda: self._anew.costs(file))
+
+    def other(self, kind: str, file: Files, type_: type[T], read: Callable[[], T], by: Sequence[str]) -> T:
+        """Raises what `read` raises."""
+        return self._remembered(kind, file, type_, lambda: self._anew.other(kind, file, type_, read, by), by)
+
+    def _remembered(
+        self,
+        kind: str,
+        files: Files,
+        type_: type[T],
+        read: Callable[[], T],
+        by: Sequence[str] = (),
+    ) -> T:
+        key = digest_of(kind, packages_digest((*_READERS, *by)), files.digest)
+        try:
+            content = self._cache.get(key)
+            if content is not None:
+                with suppress(msgspec.MsgspecError, UnicodeDecodeError):  # else it is read anew
+                    return msgspec.msgpack.decode(content, type=type_)
+            found = read()
+            content = msgspec.msgpack.encode(found)
+            # TOML has dates, which would come back as text.
+            if files.steady and _comes_back(found, content, type_):
+                self._cache.put(key, content)
+            return found
+        finally:
+            # Commands carry cases out in copies of their process, and no connection survives that.
+            if not self._together:
+                self._cache.close()
+
+
+def _comes_back(found: T, content: bytes, type_: type[T]) -> bool:
+    again = msgspec.msgpack.decode(content, type=type_)
+    return again == found and msgspec.msgpack.encode(again) == content

@@ -84,4 +84,4 @@ def _joined(node: ast.JoinedStr) -> Iterator[str]:
 
 
 def _says_something(spec: ast.JoinedStr) -> bool:
-    return any(not isinstance(part, ast.Constant) or part.value for part in spec.values)
+    return any(not isinstance(value, ast.Constant) or value.value for value in spec.values)

@@ -1,18 +1,19 @@
-"""Opening the SQLite file, and turning what can go wrong with it into words."""
+"""The store as an SQLite file: opening it, transactions, and what can go wrong in words."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
 from urllib.parse import quote
 
 from trnbench.errors import StoreError
 from trnbench.store import layout
-from trnbench.store.journal import journals
-from trnbench.store.path import folder_in_place, make_folder
+from trnbench.store.journal import journal_path, journals
+from trnbench.store.path import folder_in_place, make_folder, store_path
 
 if TYPE_CHECKING:
     import sqlite3
@@ -29,10 +30,17 @@ class NoRuns(StoreError):
     """The store is as good as new: nothing is wrong with it, nothing is in it."""
 
 
-def connect(path: Path, *, write: bool, busy_s: float = BUSY_S) -> sqlite3.Connection:
-    """An open database of the present version; created, or brought up to date, only for writing.
+def _unheard(_: str) -> None:
+    """Nobody listens."""
 
-    Raises `StoreError` that names the path when the file is missing (for reading), locked,
+
+def connect(
+    path: Path, *, write: bool, busy_s: float = BUSY_S, say: Callable[[str], None] = _unheard
+) -> sqlite3.Connection:
+    """An open database; created, or brought to the present version, only for writing.
+
+    One of an older version is read as it is. Before it is brought up to date it is copied, and `say` is told
+    so in a sentence. Raises `StoreError` that names the path when the file is missing (for reading), locked,
     corrupt, read-only, of another program or of a newer trnbench. The file is never replaced.
     """
     check_place(path)
@@ -48,7 +56,8 @@ def connect(path: Path, *, write: bool, busy_s: float = BUSY_S) -> sqlite3.Conne
     with explained(path):
         connection = _open(path, write=write, busy_s=busy_s)
         try:
-            _prepare(connection, path, write=write)
+            if _prepared(connection, path, write=write):
+                _bring_up_to_date(connection, path, say)
         except BaseException:
             connection.close()
             raise
@@ -92,12 +101,11 @@ def _open(path: Path, *, write: bool, busy_s: float) -> sqlite3.Connection:
     uri = f"file:{quote(str(path.absolute()))}?mode={mode}"
     connection = sqlite3.connect(uri, uri=True, timeout=busy_s, isolation_level=None)
     connection.execute("PRAGMA foreign_keys = ON")
-    if not write:
-        connection.execute("PRAGMA query_only = ON")
     return connection
 
 
-def _prepare(connection: sqlite3.Connection, path: Path, *, write: bool) -> None:
+def _prepared(connection: sqlite3.Connection, path: Path, *, write: bool) -> bool:
+    """Whether it is still to be created or brought up to date."""
     # Tables first: another process may be creating the store, and does all three at once.
     tables = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
     owner = connection.execute("PRAGMA application_id").fetchone()[0]
@@ -117,46 +125,86 @@ def _prepare(connection: sqlite3.Connection, path: Path, *, write: bool) -> None
             try_="pip install --upgrade trnbench, or name another file with --store",
         )
     if not write:
-        if version < layout.STORE_VERSION:
-            raise StoreError(
-                f"{path} has store version {version}; it has to be brought to {layout.STORE_VERSION} first",
-                cause="an older trnbench wrote it, and this command only reads",
-                try_="trnbench store repair  brings it up to date",
-            )
-        return
+        layout.show_as_present(connection, version)
+        connection.execute("PRAGMA query_only = ON")
+        return False
     if tables == 0:
         connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
     # On file systems without shared memory this answers another mode, which serves as well.
     connection.execute("PRAGMA journal_mode = WAL").fetchone()
     connection.execute("PRAGMA synchronous = NORMAL")
-    if version < layout.STORE_VERSION or tables == 0:
-        _bring_up_to_date(connection, path)
+    return bool(version < layout.STORE_VERSION or tables == 0)
 
 
-def _bring_up_to_date(connection: sqlite3.Connection, path: Path) -> None:
+def _bring_up_to_date(connection: sqlite3.Connection, path: Path, say: Callable[[str], None]) -> None:
     with transaction(connection):
         # Another process may have done it while this one waited for the lock.
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         if version == 0:
             for statement in layout.statements(layout.TABLES):
                 connection.execute(statement)
-            version = layout.STORE_VERSION
             connection.execute(f"PRAGMA application_id = {layout.APPLICATION_ID}")
+            connection.execute(f"PRAGMA user_version = {layout.STORE_VERSION}")
+            return
+        if version == layout.STORE_VERSION:
+            return
+        kept = _kept_as_it_is(path)
         if version == 1:
             # Stores used to be as readable as the umask said; whoever opens one up again may.
             with suppress(OSError):
                 path.chmod(path.stat().st_mode & 0o700)
-        while version < layout.STORE_VERSION:
-            step = layout.MIGRATIONS.get(version)
-            if step is None:
-                raise StoreError(
-                    f"{path} has store version {version}, which this trnbench no longer reads",
-                    cause=f"there is no step from version {version} to {version + 1}; it was left as it is",
-                    try_="export its runs with the trnbench that wrote it",
-                )
-            step(connection)
-            version += 1
-        connection.execute(f"PRAGMA user_version = {version}")
+        _migrate(connection, version)
+    say(
+        f"{path} was brought from store version {version} to {layout.STORE_VERSION}; "
+        f"as it was, it is in {kept}"
+    )
+
+
+def _migrate(connection: sqlite3.Connection, version: int) -> None:
+    for step in range(version, layout.STORE_VERSION):
+        layout.MIGRATIONS[step](connection)
+    connection.execute(f"PRAGMA user_version = {layout.STORE_VERSION}")
+
+
+def _kept_as_it_is(path: Path) -> Path:
+    """A copy beside the store, before the transaction under way. Raises `StoreError` where it cannot be."""
+    target = free_name(path, "backup")
+    try:
+        # Another connection sees nothing of the transaction.
+        with closing(_open(path, write=False, busy_s=BUSY_S)) as connection:
+            copy_whole(connection, target)
+    except OSError as error:
+        raise StoreError(
+            f"{path} is of an older version, and no copy of it can be made: {error.strerror or error}",
+            cause=f"it is copied to {target} before it is brought up to date; it was left as it is",
+            try_="make room in that folder; commands that only read do without",
+        ) from error
+    return target
+
+
+def copy_whole(connection: sqlite3.Connection, target: Path) -> None:
+    """The store of a connection as one new file, its owner's alone, which is removed again on an error.
+
+    Raises `OSError` where the file exists or cannot be made, `StoreError` where it cannot be filled.
+    """
+    import sqlite3
+
+    os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
+    try:
+        with explained(target), closing(sqlite3.connect(target)) as copy:
+            connection.backup(copy)
+            copy.execute("PRAGMA journal_mode = DELETE").fetchone()
+    except BaseException:
+        target.unlink(missing_ok=True)
+        raise
+
+
+def free_name(path: Path, suffix: str) -> Path:
+    """The first of `results.db.SUFFIX-1`, `-2`, … that does not exist."""
+    number = 1
+    while (candidate := path.with_name(f"{path.name}.{suffix}-{number}")).exists():
+        number += 1
+    return candidate
 
 
 @contextmanager
@@ -181,12 +229,23 @@ def explained(path: Path) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         raise _translate(path, error) from error
+    except UnicodeDecodeError as error:  # of a text in the file, or of SQLite's message about one
+        raise damaged(path, str(error)) from error
     except OSError as error:
         raise StoreError(
             f"cannot open the store {path}: {error.strerror or error}",
             cause="a folder on the way cannot be entered, or the disk does not answer",
             try_="name another file with --store",
         ) from error
+
+
+def damaged(path: Path, how: str) -> StoreError:
+    """What to say of a database that holds what SQLite, or this program, never wrote."""
+    return StoreError(
+        f"the store {path} is damaged: {how}",
+        cause="the disk failed, or the file was copied while it was written to; it was left as it is",
+        try_="trnbench store repair",
+    )
 
 
 def _translate(path: Path, error: sqlite3.Error) -> StoreError:
@@ -205,11 +264,7 @@ def _translate(path: Path, error: sqlite3.Error) -> StoreError:
             + ("; journals are beside it: trnbench store repair" if any(journals(path)) else ""),
         )
     if "malformed" in text or "corrupt" in text:
-        return StoreError(
-            f"the store {path} is damaged: {text}",
-            cause="the disk failed, or the file was copied while it was written to; it was left as it is",
-            try_="trnbench store repair",
-        )
+        return damaged(path, text)
     if "readonly" in text:
         return StoreError(
             f"the store {path} cannot be written to",
@@ -233,3 +288,96 @@ def _translate(path: Path, error: sqlite3.Error) -> StoreError:
         cause="SQLite refused the operation; nothing was changed by it",
         try_="trnbench store check",
     )
+
+
+class StoreFile:
+    """Opened for reading, and for writing when something is written.
+
+    Every method raises `StoreError` when the file cannot be used as asked. Use as a context manager, or call
+    `close`.
+    """
+
+    def __init__(self, path: str | Path | None = None, *, busy_s: float = BUSY_S) -> None:
+        self.path = store_path(path)
+        self._busy_s = busy_s
+        self._waits_s = busy_s
+        self._connection: sqlite3.Connection | None = None
+        self._writable = False
+        self.behind: StoreError | None = None  # why it lacks cases of the run that was last recorded
+        self.on_change: Callable[[str], None] = _unheard  # told in a sentence that it was brought up to date
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+            self._writable = False
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """The connection, with its errors explained. Raises `StoreError` where there is no file."""
+        with explained(self.path):
+            yield self._open(write=False)
+
+    @contextmanager
+    def writing(self, *, busy_s: float | None = None) -> Iterator[sqlite3.Connection]:
+        """One transaction: all of it, or none. `busy_s`: how long to wait for others, where not as usual."""
+        with explained(self.path):
+            connection = self._open(write=True, busy_s=busy_s)
+            with transaction(connection):
+                yield connection
+
+    def journal(self, run_id: str) -> Path:
+        """Where the journal of a run (full id) is, or would be."""
+        return journal_path(self.path, run_id)
+
+    def indexed(self) -> dict[str, int]:
+        """How many bytes of its journal the tables hold, by run; nothing where there is no store yet."""
+        try:
+            with self.reading() as connection:
+                return dict(connection.execute("SELECT id, indexed FROM runs"))
+        except StoreError:  # none yet
+            return {}
+
+    def is_older(self) -> bool:
+        """Whether there is a store of an older version."""
+        try:
+            with self.reading() as connection:
+                version = connection.execute("PRAGMA user_version").fetchone()[0]
+        except StoreError:
+            return False
+        return bool(version < layout.STORE_VERSION)
+
+    @contextmanager
+    def in_memory(self) -> Iterator[sqlite3.Connection]:
+        """One transaction on a copy in memory, of the present version, which is read from then on."""
+        import sqlite3
+
+        with self.reading() as connection:
+            copy = sqlite3.connect(":memory:", isolation_level=None)
+            connection.backup(copy)
+            self.close()
+            self._connection = copy
+            with transaction(copy):
+                _migrate(copy, copy.execute("PRAGMA user_version").fetchone()[0])
+                yield copy
+            copy.execute("PRAGMA query_only = ON")
+
+    def _open(self, *, write: bool, busy_s: float | None = None) -> sqlite3.Connection:
+        waits_s = self._busy_s if busy_s is None else min(busy_s, self._busy_s)
+        if self._connection is not None and write and not self._writable:
+            self.close()
+        if self._connection is None:
+            self._connection = connect(self.path, write=write, busy_s=waits_s, say=self.on_change)
+            self._writable, self._waits_s = write, waits_s
+        if waits_s != self._waits_s:
+            self._connection.execute(f"PRAGMA busy_timeout = {round(waits_s * 1000)}")
+            self._waits_s = waits_s
+        return self._connection

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from trnbench.errors import UnknownName
-from trnbench.results.evidence import Grade
 from trnbench.results.history import CaseHistory, HistoryPoint, machine_of, with_steps
-from trnbench.results.measurement import Status
+from trnbench.results.measurement import Grade, Status
+from trnbench.store.database import damaged
 
 if TYPE_CHECKING:
     import sqlite3
 
-    from trnbench.store.file import StoreFile
+    from trnbench.store.database import StoreFile
 
 _DIGITS = re.compile(r"([0-9]+)")
 
@@ -42,10 +42,13 @@ def histories(
     cases, tags = ([each.encode("utf-8", "backslashreplace").decode() for each in of] for of in (cases, tags))
     with store.reading() as connection:
         runs = _runs(connection, tags, last)
-        made: list[CaseHistory] = []
+        series: list[CaseHistory] = []
         for case in _chosen(connection, cases, runs):
-            made += _of_a_case(connection, case, runs)
-    return tuple(map(with_steps, made))
+            try:
+                series += _of_a_case(connection, case, runs)
+            except ValueError as error:  # a word that is no status or grade
+                raise damaged(store.path, str(error)) from error
+    return tuple(map(with_steps, series))
 
 
 def _runs(connection: sqlite3.Connection, tags: Sequence[str], last: int) -> dict[int, _RunRow]:
@@ -79,29 +82,29 @@ def _chosen(connection: sqlite3.Connection, cases: Sequence[str], runs: dict[int
         )
         yield from dict.fromkeys(row[0] for row in rows)
         return
-    known: list[str] = []
-    given: set[str] = set()
+    stored: list[str] = []
+    yielded: set[str] = set()
     for asked in cases:
         if connection.execute("SELECT 1 FROM measurements WHERE case_id = ? LIMIT 1", (asked,)).fetchone():
             ids = [asked]
         else:
-            known = known or sorted(
+            stored = stored or sorted(
                 (row[0] for row in connection.execute("SELECT DISTINCT case_id FROM measurements")),
                 key=_by_numbers,
             )
-            ids = [each for each in known if _fits(each, asked)]
+            ids = [id_ for id_ in stored if _fits(id_, asked)]
         if not ids:
-            names = {name for each in known for name in _names(each)}
+            names = {name for id_ in stored for name in _names(id_)}
             raise UnknownName("case", asked, names, try_="trnbench runs show latest")
-        yield from (each for each in ids if each not in given)
-        given.update(ids)
+        yield from (id_ for id_ in ids if id_ not in yielded)
+        yielded.update(ids)
 
 
 def _by_numbers(case_id: str) -> list[tuple[int, str]]:
     """size=128 before size=1024; numbers by their digits, of which a stored id may have any number."""
     parts = _DIGITS.split(case_id)
     return [
-        (len(number := part.lstrip("0")), number) if at % 2 else (0, part) for at, part in enumerate(parts)
+        (len(number := piece.lstrip("0")), number) if at % 2 else (0, piece) for at, piece in enumerate(parts)
     ]
 
 
@@ -132,7 +135,7 @@ def _of_a_case(connection: sqlite3.Connection, case: str, runs: dict[int, _RunRo
             series.setdefault(_Key(metric, unit, grade, run.backend, machine), []).append(point)
         elif point.status is not Status.SKIPPED:
             without.append((run, point))
-    place = {run.id: at for at, run in enumerate(runs.values())}
+    positions = {run.id: at for at, run in enumerate(runs.values())}
     for key, points in series.items():
         points += [point for run, point in without if key.takes(run)]
         yield CaseHistory(
@@ -142,7 +145,7 @@ def _of_a_case(connection: sqlite3.Connection, case: str, runs: dict[int, _RunRo
             evidence=Grade(key.grade),
             backend=key.backend,
             machine=key.machine,
-            points=tuple(sorted(points, key=lambda point: place[point.run])),
+            points=tuple(sorted(points, key=lambda point: positions[point.run])),
         )
 
 

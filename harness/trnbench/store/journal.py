@@ -308,7 +308,7 @@ def journals(store: Path) -> Iterator[os.DirEntry[str]]:
     """The journals beside a store, in no order."""
     try:
         with os.scandir(journal_folder(store)) as entries:
-            yield from (each for each in entries if each.name.endswith(SUFFIX) and each.is_file())
+            yield from (entry for entry in entries if entry.name.endswith(SUFFIX) and entry.is_file())
     except FileNotFoundError:
         return
     except OSError as error:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from trnbench.errors import StoreError
-from trnbench.quoting import quoted
+from trnbench.errors import StoreError, quoted
 
 ENVIRONMENT = "TRNBENCH_STORE"
 

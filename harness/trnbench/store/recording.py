@@ -1,27 +1,49 @@
-"""A run while it happens: the journal takes each case, the store follows as it can."""
+"""A run being recorded: its journal takes each case first, and the store is filled from the journal."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import unquote
 
-from trnbench.errors import StoreError
-from trnbench.results.evidence import Grade
+from trnbench.errors import StoreError, TrnbenchError
 from trnbench.results.json import dumps_measurement
-from trnbench.results.measurement import Measurement
-from trnbench.results.run import Run
+from trnbench.results.measurement import Grade, Measurement
+from trnbench.results.run import SCHEMA_VERSION, Run
 from trnbench.store.compression import SMALL, compressed
-from trnbench.store.filling import fill
-from trnbench.store.journal import Journal, read_chain
-from trnbench.store.journaled import Journaled, journaled
-from trnbench.store.rows import Row, change_run, ended, head, insert_measurements, measurement_row
+from trnbench.store.database import StoreBusy, check_place
+from trnbench.store.journal import (
+    NEW,
+    SUFFIX,
+    Journal,
+    is_in_use,
+    journal_folder,
+    journals,
+    read_chain,
+    sweep,
+)
+from trnbench.store.journal_content import Journaled, Opening, begin, journaled
+from trnbench.store.layout import (
+    Attached,
+    Row,
+    change_run,
+    ended,
+    head,
+    insert_measurements,
+    insert_run,
+    insert_tags,
+    measurement_row,
+)
+from trnbench.store.path import make_folder
 
 if TYPE_CHECKING:
     import sqlite3
 
-    from trnbench.store.file import StoreFile
+    from trnbench.store.database import StoreFile
+
 
 BATCH = 64
 """Cases that the store takes at once where they come one upon the other."""
@@ -138,3 +160,156 @@ class Recording:
         except OSError as error:
             raise StoreError(f"the journal {self.journal.path} cannot be read: {error.strerror}") from error
         return journaled(read_chain(data), str(self.journal.path))
+
+
+class Reopened(NamedTuple):
+    """An earlier run, its journal open again; `recording` goes on where it ended."""
+
+    recording: Recording
+    found: Journaled
+
+
+def begun(store: StoreFile, run: Run, opening: Opening, parts: tuple[Attached, ...]) -> Recording:
+    """A new journal with the run's head and what is attached to it, then its row in the store.
+
+    Raises `StoreError` when the journal cannot be begun or the store is none, and leaves nothing.
+    """
+    check_place(store.path)
+    make_folder(store.path)
+    sweep(store.path)
+    path = store.journal(run.id)
+    journal = Journal.create(path.with_name(path.name + NEW))
+    try:
+        begin(journal, run, opening, parts)
+        journal.sync()
+        journal.rename(path)  # from here on there is such a run
+        return Recording(store, run, journal, _indexed(store, run, opening, parts, journal.end))
+    except BaseException:
+        journal.close()
+        journal.path.unlink(missing_ok=True)
+        with suppress(OSError):  # others are there
+            journal_folder(store.path).rmdir()
+        raise
+
+
+def _indexed(
+    store: StoreFile, run: Run, opening: Opening, parts: tuple[Attached, ...], end: int
+) -> int | None:
+    """The run's number in the store; None where the store is locked or full for now."""
+    try:
+        with store.writing(busy_s=HURRY_S) as connection:
+            number = insert_run(connection, store.path, run, parts, planned=opening.planned, unfinished=True)
+            insert_tags(connection, number, opening.tags)
+            change_run(connection, number, {"indexed": end})
+            return number
+    except StoreBusy:
+        return None
+
+
+def reopened(store: StoreFile, run_id: str) -> Reopened:
+    """The journal of a stored run (full id), locked, its torn end cut off.
+
+    Raises `JournalInUse` while the run is under way, `StoreError` where it has no journal of this schema.
+    """
+    path = store.journal(run_id)
+    if not path.exists():
+        raise StoreError(
+            f"run {run_id} has no journal to go on from",
+            cause="it was stored before journals existed, or imported, or its journal was removed",
+            try_=f"the same command again; trnbench runs show {run_id} shows what is there",
+        )
+    journal, chain = Journal.reopen(path)
+    try:
+        content = journaled(chain, str(path))
+        if content.schema != SCHEMA_VERSION:
+            raise StoreError(
+                f"run {run_id} cannot be resumed: its results are written in schema {content.schema}",
+                cause="another version of trnbench made it",
+                try_="the same command again, as a new run",
+            )
+        number = None
+        with suppress(StoreBusy), store.writing(busy_s=HURRY_S) as connection:
+            number = fill(connection, store.path, content)
+    except BaseException:
+        journal.close()
+        raise
+    return Reopened(Recording(store, content.run, journal, number), content)
+
+
+def fill(connection: sqlite3.Connection, path: Path, found: Journaled) -> int:
+    """Everything of a journal that the tables lack, inside a transaction; the run's number in them."""
+    row = connection.execute("SELECT number, indexed FROM runs WHERE id = ?", (found.run.id,)).fetchone()
+    if row is None:
+        number = insert_run(
+            connection, path, found.run, found.parts, planned=found.opening.planned, unfinished=True
+        )
+        insert_tags(connection, number, found.opening.tags)
+        after = 0
+    else:
+        number, after = int(row[0]), int(row[1])
+    insert_measurements(
+        connection,
+        number,
+        (
+            measurement_row(position, measurement, found.cases[position].document)
+            for position, measurement in found.measurements(after).items()
+        ),
+    )
+    changes: dict[str, Any] = {"indexed": found.end}
+    if found.ended:
+        changes |= ended(found.run)
+    elif after:
+        changes |= {"finished": "", "interrupted": 1}
+    # The journal's own: of an older schema, its digest belongs to the documents as they were written; of a
+    # run that was taken up again, the head of its former end has a digest that belongs to fewer cases.
+    changes |= {"schema_version": found.schema, "head": found.head.decode(), "digest": found.digest}
+    change_run(connection, number, changes)
+    return number
+
+
+def catch_up(store: StoreFile) -> dict[Path, TrnbenchError]:
+    """Fill the store from every journal that holds more than it, those of runs under way left out.
+
+    Costs one look at each file where there is nothing to do. Returns the journals that could not be
+    read, with the reason: they are left as they are.
+    """
+    problems: dict[Path, TrnbenchError] = {}
+    for path in _unindexed(store):
+        try:
+            journal, chain = Journal.reopen(path)
+            with journal:
+                found = journaled(chain, str(path))
+                with store.writing() as connection:
+                    fill(connection, store.path, found)
+        except FileNotFoundError:  # its run was deleted meanwhile
+            continue
+        except TrnbenchError as error:
+            problems[path] = error
+    return problems
+
+
+def look_ahead(store: StoreFile) -> None:
+    """Show what journals hold and a store of an older version does not, without a change to either: in a
+    copy in memory. Journals of runs under way, and such that cannot be read, are left out."""
+    contents = []
+    for path in _unindexed(store):
+        with suppress(OSError, TrnbenchError):
+            chain = read_chain(path.read_bytes())
+            if chain.records and not is_in_use(path):
+                contents.append(journaled(chain, str(path)))
+    if contents:
+        with store.in_memory() as connection:
+            for each in contents:
+                fill(connection, store.path, each)
+
+
+def _unindexed(store: StoreFile) -> list[Path]:
+    """Journals that are of another length than the store has of them."""
+    entries = list(journals(store.path))
+    indexed = store.indexed() if entries else {}
+    paths = []
+    for entry in sorted(entries, key=lambda each: each.name):
+        with suppress(FileNotFoundError):  # its run was deleted meanwhile
+            if entry.stat().st_size != indexed.get(unquote(entry.name.removesuffix(SUFFIX)), -1):
+                paths.append(Path(entry.path))
+    return paths

@@ -9,7 +9,7 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-from trnbench.digest import blake2b, digest_of, tell
+from trnbench.digest import blake2b, digest_of, feed
 
 
 def packages_digest(names: Iterable[str]) -> bytes:
@@ -73,5 +73,5 @@ def files_digest(paths: Iterable[Path]) -> bytes:
 
     told = hashlib.sha256()
     for path in paths:
-        tell(told, (path.name, path.read_bytes().replace(b"\r\n", b"\n")))
+        feed(told, (path.name, path.read_bytes().replace(b"\r\n", b"\n")))
     return told.digest()

@@ -14,14 +14,14 @@ import msgspec
 from trnbench.errors import StoreError, TrnbenchError, UnknownName, UsageError
 from trnbench.results.digest import PARTS
 from trnbench.results.json import dumps_measurement, loads, loads_value
+from trnbench.results.measurement import Grade, Status
 from trnbench.results.run import Run
 from trnbench.results.sample import CaseMark, chosen, noted
 from trnbench.store.compression import compressed
-from trnbench.store.database import NoRuns, no_runs
-from trnbench.store.file import StoreFile
+from trnbench.store.database import NoRuns, StoreFile, damaged, no_runs
 from trnbench.store.journal import JournalInUse, is_in_use
-from trnbench.store.journaled import Opening
-from trnbench.store.rows import (
+from trnbench.store.journal_content import Opening
+from trnbench.store.layout import (
     Attached,
     attached,
     insert_measurements,
@@ -29,7 +29,6 @@ from trnbench.store.rows import (
     insert_tags,
     measurement_row,
 )
-from trnbench.store.summary import RunSummary, summaries
 from trnbench.store.tag import LATEST, checked_tags, steps_back, too_far_back
 
 if TYPE_CHECKING:
@@ -52,7 +51,7 @@ class Store(StoreFile):
         tags = checked_tags(tags)
         kept = []
         for run in runs:
-            documents = [dumps_measurement(each) for each in run.measurements]
+            documents = [dumps_measurement(measurement) for measurement in run.measurements]
             rows = [
                 measurement_row(at, each, compressed(document))
                 for at, (each, document) in enumerate(zip(run.measurements, documents, strict=True))
@@ -79,7 +78,7 @@ class Store(StoreFile):
         A store that is locked or full for now is filled later; one that is none, damaged or closed
         to this user is refused here.
         """
-        from trnbench.store.beginning import begun
+        from trnbench.store.recording import begun
 
         told = Opening(planned=planned, tags=checked_tags(tags), **opening)
         return begun(self, run, told, attached(run) if parts is None else tuple(parts))
@@ -124,9 +123,12 @@ class Store(StoreFile):
         with self.reading() as connection:
             run_id = self.resolve(ref)
             where = f"run {run_id} in {self.path}"
-            number, head, finished, interrupted, digest = connection.execute(
+            row = connection.execute(
                 "SELECT number, head, finished, interrupted, digest FROM runs WHERE id = ?", (run_id,)
             ).fetchone()
+            if row is None:  # found by an index, or in another column, alone
+                raise damaged(self.path, f"run {run_id} has no row")
+            number, head, finished, interrupted, digest = row
             document: dict[str, Any] = loads_value(head, dict, where)
             # The columns change last, when a run ends; a run that was killed never got so far.
             document |= {"finished": finished, "interrupted": bool(interrupted)}
@@ -165,6 +167,8 @@ class Store(StoreFile):
                 return summaries(connection)
         except NoRuns:
             return ()
+        except ValueError as error:  # a word that is no status or grade
+            raise damaged(self.path, str(error)) from error
 
     def resolve(self, ref: str) -> str:
         """The full id that `ref` names: an id, the beginning of one, a tag, "latest", or "latest~3", the
@@ -212,16 +216,26 @@ class Store(StoreFile):
 
         Every command does so when it first looks into the store.
         """
-        from trnbench.store.filling import catch_up
+        from trnbench.store.recording import catch_up
 
         self._caught_up = True
         return catch_up(self)
 
     def _open(self, *, write: bool, busy_s: float | None = None) -> sqlite3.Connection:
-        if not self._caught_up:
+        if not self._caught_up and (write or self._connection is None):
             with suppress(StoreError):  # what is wrong with the store, the caller is about to hear
-                self.catch_up()
+                self._look_at_journals(write=write)
         return super()._open(write=write, busy_s=busy_s)
+
+    def _look_at_journals(self, *, write: bool) -> None:
+        from trnbench.store.recording import look_ahead
+
+        self._caught_up = True  # both look into the store
+        if write or not self.is_older():
+            self.catch_up()
+        else:
+            look_ahead(self)
+            self._caught_up = False
 
     def _number(self, connection: sqlite3.Connection, run_id: str) -> int:
         found = connection.execute("SELECT number FROM runs WHERE id = ?", (run_id,)).fetchone()
@@ -237,11 +251,7 @@ class Store(StoreFile):
         try:
             return zlib.decompress(content)
         except zlib.error as error:
-            raise StoreError(
-                f"the store {self.path} is damaged: {error}",
-                cause="the disk failed, or another program changed it; it was left as it is",
-                try_="trnbench store repair",
-            ) from error
+            raise damaged(self.path, str(error)) from error
 
 
 def _marks(connection: sqlite3.Connection, number: int) -> tuple[list[CaseMark], list[int]]:
@@ -257,3 +267,82 @@ def _marks(connection: sqlite3.Connection, number: int) -> tuple[list[CaseMark],
         marks.append(CaseMark(kernel, dtype, scope, instance, status, fraction))
         positions.append(position)
     return marks, positions
+
+
+class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
+    """What `runs list` shows, read from columns alone."""
+
+    id: str
+    created: str
+    finished: str
+    interrupted: bool
+    tool_version: str
+    backend: str
+    grade: Grade
+    policy: str
+    planned: int
+    cases: int
+    counts: dict[Status, int]
+    instances: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+
+    @property
+    def state(self) -> str:
+        """ "done", "interrupted" (it ended early and said so) or "unfinished" (running, or killed)."""
+        if not self.finished:
+            return "unfinished"
+        return "interrupted" if self.interrupted else "done"
+
+
+def summaries(connection: sqlite3.Connection) -> tuple[RunSummary, ...]:
+    """Every run, oldest first; no document is read."""
+    counts: dict[int, dict[Status, int]] = {}
+    for number, status, cases in connection.execute(
+        "SELECT run, status, count(*) FROM measurements GROUP BY run, status"
+    ):
+        counts.setdefault(number, {})[Status(status)] = cases
+    instances = _grouped(
+        connection.execute(
+            "SELECT run, instance FROM measurements GROUP BY run, instance ORDER BY min(position)"
+        )
+    )
+    tags = _grouped(connection.execute("SELECT run, tag FROM tags ORDER BY tag"))
+    return tuple(
+        RunSummary(
+            id=run_id,
+            created=created,
+            finished=finished,
+            interrupted=bool(interrupted),
+            tool_version=tool_version,
+            backend=backend,
+            grade=Grade(grade),
+            policy=policy,
+            planned=planned,
+            cases=sum(counts.get(number, {}).values()),
+            counts={status: counts.get(number, {}).get(status, 0) for status in Status},
+            instances=instances.get(number, ()),
+            tags=tags.get(number, ()),
+        )
+        for (
+            number,
+            run_id,
+            created,
+            finished,
+            interrupted,
+            tool_version,
+            backend,
+            grade,
+            policy,
+            planned,
+        ) in connection.execute(
+            "SELECT number, id, created, finished, interrupted, tool_version, backend, grade, policy,"
+            " planned FROM runs ORDER BY number"
+        )
+    )
+
+
+def _grouped(rows: Iterable[tuple[int, str]]) -> dict[int, tuple[str, ...]]:
+    groups: dict[int, tuple[str, ...]] = {}
+    for number, name in rows:
+        groups[number] = (*groups.get(number, ()), name)
+    return groups

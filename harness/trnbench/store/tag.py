@@ -1,4 +1,4 @@
-"""The words by which runs are found again."""
+"""Tags: the words by which runs are found again."""
 
 from __future__ import annotations
 

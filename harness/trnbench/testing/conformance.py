@@ -7,18 +7,12 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from trnbench.errors import TrnbenchError, UnknownName
-from trnbench.lazy import resolve
+from trnbench.reference import resolve
 from trnbench.registry.loader import described
-from trnbench.testing.checks.backends import backends
-from trnbench.testing.checks.facts import facts
-from trnbench.testing.checks.importers import importers
-from trnbench.testing.checks.imports import imports
-from trnbench.testing.checks.kernels import kernels
-from trnbench.testing.checks.loading import loading
-from trnbench.testing.checks.references import references
-from trnbench.testing.checks.reports import reports
-from trnbench.testing.checks.topologies import topologies
-from trnbench.testing.finding import Finding, Report
+from trnbench.testing.checks.code import imports, loading, references
+from trnbench.testing.checks.machines import facts, kernels, topologies
+from trnbench.testing.checks.services import backends, importers, reports
+from trnbench.testing.report import Finding, Report
 from trnbench.testing.subject import Subject, subjects
 
 if TYPE_CHECKING:
@@ -79,17 +73,17 @@ def check_plugin(
     """
     findings: list[Finding] = []
     with subjects(what, block) as chosen:
-        known = checks_of(chosen[0].registry)
-        wanted = tuple(checks) or tuple(known)
+        available = checks_of(chosen[0].registry)
+        wanted = tuple(checks) or tuple(available)
         for name in wanted:
-            if name not in known:
-                raise UnknownName("check", name, known)
+            if name not in available:
+                raise UnknownName("check", name, available)
         counted = dict.fromkeys(wanted, 0)
         for subject in chosen:
             for name in wanted:
                 if on_check:
                     on_check(f"{name} of {subject}")
-                for seen in _made(known[name], subject):
+                for seen in _made(available[name], subject):
                     if isinstance(seen, Finding):
                         findings.append(seen._replace(check=name))
                     else:

@@ -37,12 +37,12 @@ def write_project(name: str, folder: Path) -> Written:
     words = {
         "@NAME@": name,
         "@PACKAGE@": package,
-        "@TITLE@": " ".join(part.capitalize() for part in name.split("-")),
+        "@TITLE@": " ".join(folder_name.capitalize() for folder_name in name.split("-")),
     }
     files = []
     for source in sorted(SKELETON.rglob(f"*{SUFFIX}")):
         relative = source.relative_to(SKELETON)
-        parts = [package if part == "package" else part for part in relative.parts]
+        parts = [package if folder_name == "package" else folder_name for folder_name in relative.parts]
         target = folder.joinpath(*parts).with_suffix("")
         text = source.read_text(encoding="utf-8")
         for mark, word in words.items():

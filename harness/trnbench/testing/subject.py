@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from trnbench.bounded.toml import read_toml
+from trnbench.distribution import normalised
 from trnbench.errors import BadInput, MissingFile, UnknownName
 from trnbench.generation import Generation, System
-from trnbench.hookspecs import COMMAND_GROUP, GROUP
-from trnbench.installed import normalised
 from trnbench.kernels.kernel import Kernel
 from trnbench.registry import Brought, Discovered, Loaded, Registry, load_registry
 from trnbench.registry.entry_points import EntryPoint, entry_points
+from trnbench.registry.hookspecs import COMMAND_GROUP, GROUP
 
 
 class Subject:
@@ -34,10 +34,10 @@ class Subject:
 
     @cached_property
     def brought(self) -> tuple[Brought, ...]:
-        return tuple(each for each in self.registry.collect() if each.origin is self.loaded.origin)
+        return tuple(value for value in self.registry.collect() if value.origin is self.loaded.origin)
 
     def of_kind(self, kind: str) -> list[Any]:
-        return [each.value for each in self.brought if each.kind == kind]
+        return [value.value for value in self.brought if value.kind == kind]
 
     @property
     def generations(self) -> list[Generation]:
@@ -46,15 +46,15 @@ class Subject:
     @property
     def kernels(self) -> list[Kernel]:
         """Its own, with what other plugins add to them."""
-        return [self.registry.kernels[each.name] for each in self.of_kind("kernel")]
+        return [self.registry.kernels[kernel.name] for kernel in self.of_kind("kernel")]
 
     @property
     def varied(self) -> dict[str, tuple[str, ...]]:
         """Kernels of others that it adds implementations to, and their references."""
-        found: dict[str, tuple[str, ...]] = {}
-        for each in self.of_kind("variant"):
-            found[each.kernel] = (*found.get(each.kernel, ()), each.source)
-        return found
+        sources: dict[str, tuple[str, ...]] = {}
+        for variant in self.of_kind("variant"):
+            sources[variant.kernel] = (*sources.get(variant.kernel, ()), variant.source)
+        return sources
 
     @cached_property
     def systems(self) -> tuple[System, ...]:
@@ -81,7 +81,7 @@ def subjects(what: str = "", block: Iterable[str] = ()) -> Iterator[tuple[Subjec
     """
     path = Path(what)
     installed = {
-        normalised(name) for each in entry_points((GROUP,)) for name in (each.name, each.distribution)
+        normalised(name) for entry in entry_points((GROUP,)) for name in (entry.name, entry.distribution)
     }
     # A folder may be called like the plugin installed from it: a bare name is the plugin.
     by_path = bool(what) and normalised(what) not in installed
@@ -91,7 +91,7 @@ def subjects(what: str = "", block: Iterable[str] = ()) -> Iterator[tuple[Subjec
     sys.path[:0] = added
     try:
         registry = load_registry(block=[*block, *_installed_twice(project)], extra=project.found)
-        own = {id(found.origin) for found in project.found}
+        own = {id(discovered.origin) for discovered in project.found}
         commands = tuple(entry_points((COMMAND_GROUP,)))
         chosen: list[Subject] = []
         for loaded in registry.loaded:
@@ -99,21 +99,24 @@ def subjects(what: str = "", block: Iterable[str] = ()) -> Iterator[tuple[Subjec
             names = {normalised(origin.name), normalised(origin.distribution)}
             if id(origin) in own if by_path else not what or normalised(what) in names:
                 # A distribution's commands are checked once, with the first of its plugins.
-                known = {each.loaded.origin.distribution for each in chosen}
+                names_known = {entry.loaded.origin.distribution for entry in chosen}
                 chosen.append(
                     Subject(
                         registry,
                         loaded,
                         tuple(
-                            each
-                            for each in (project.commands if by_path else commands)
-                            if each.distribution == origin.distribution and each.distribution not in known
+                            entry
+                            for entry in (project.commands if by_path else commands)
+                            if entry.distribution == origin.distribution
+                            and entry.distribution not in names_known
                         ),
                     )
                 )
         if not chosen:
-            known = {loaded.origin.name for loaded in registry.loaded}
-            raise UnknownName("plugin", what, known, try_="trnbench plugin list, or a path: ./my-plugin")
+            names_known = {loaded.origin.name for loaded in registry.loaded}
+            raise UnknownName(
+                "plugin", what, names_known, try_="trnbench plugin list, or a path: ./my-plugin"
+            )
         yield tuple(chosen)
     finally:
         for folder in added:
@@ -123,8 +126,8 @@ def subjects(what: str = "", block: Iterable[str] = ()) -> Iterator[tuple[Subjec
 
 def _installed_twice(project: _Project) -> list[str]:
     """Distributions that are installed and checked from their folder too: the folder counts."""
-    own = {normalised(found.origin.distribution) for found in project.found}
-    return [each.distribution for each in entry_points((GROUP,)) if normalised(each.distribution) in own]
+    own = {normalised(discovered.origin.distribution) for discovered in project.found}
+    return [point.distribution for point in entry_points((GROUP,)) if normalised(point.distribution) in own]
 
 
 def _project(path: Path) -> _Project:
@@ -146,14 +149,14 @@ def _project(path: Path) -> _Project:
         ) from None
     name, version = str(project.get("name", path.name)), str(project.get("version", "0"))
     groups = project.get("entry-points", {})
-    plugins = [EntryPoint(GROUP, *each, name, version) for each in _entries(groups, GROUP)]
+    plugins = [EntryPoint(GROUP, *pair, name, version) for pair in _entries(groups, GROUP)]
     if not plugins:
         raise BadInput(
             f"{file} names no plugin",
             cause=f"it has no [project.entry-points.{GROUP}]",
             try_=f'[project.entry-points.{GROUP}] on one line, then {name} = "package.module"',
         )
-    commands = [EntryPoint(COMMAND_GROUP, *each, name, version) for each in _entries(groups, COMMAND_GROUP)]
+    commands = [EntryPoint(COMMAND_GROUP, *pair, name, version) for pair in _entries(groups, COMMAND_GROUP)]
     root = path.resolve()
     return _Project(
         tuple(map(_discovered, plugins)),

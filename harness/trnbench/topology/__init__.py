@@ -9,85 +9,57 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from trnbench.topology.builders.assembly import Assembly
-    from trnbench.topology.builders.hierarchy import Server, add_cores, add_devices, add_servers
-    from trnbench.topology.builders.hypercube import connect_hypercube
-    from trnbench.topology.builders.lattice import positions
-    from trnbench.topology.builders.ring import connect_chain, connect_ring
-    from trnbench.topology.builders.switch import connect_switch
-    from trnbench.topology.builders.torus import connect_torus
-    from trnbench.topology.classes import (
-        core_class,
-        efa_budget,
-        efa_classes,
-        host_class,
-        neuronlink_budget,
-        neuronlink_class,
-        neuronlink_total,
-        switch_class,
+    from trnbench.topology.builder import (
+        Assembly,
+        Server,
+        add_cores,
+        add_devices,
+        add_servers,
+        connect_chain,
+        connect_hypercube,
+        connect_ring,
+        connect_switch,
+        connect_torus,
+        positions,
     )
+    from trnbench.topology.cycles import hamiltonian_cycles
     from trnbench.topology.figures import (
         DIRECTION_REASON,
         ONE_WAY,
         Figures,
         check_direction,
+        core_class,
+        efa_budget,
+        efa_classes,
+        host_class,
         in_one_direction,
+        neuronlink_budget,
+        neuronlink_class,
+        neuronlink_total,
         of_fact,
         per_direction,
         scaled,
+        switch_class,
         total,
     )
     from trnbench.topology.graph import Budget, Figure, Link, LinkClass, LinkKind, Node, NodeKind, Topology
+    from trnbench.topology.isomorphism import device_adjacency
 
 _HOMES = {
-    "builders.assembly": ("Assembly",),
-    "builders.hierarchy": (
-        "Server",
-        "add_cores",
-        "add_devices",
-        "add_servers",
+    "builder": (
+        "Assembly Server add_cores add_devices add_servers connect_chain connect_hypercube connect_ring "
+        "connect_switch connect_torus positions"
     ),
-    "builders.hypercube": ("connect_hypercube",),
-    "builders.lattice": ("positions",),
-    "builders.ring": (
-        "connect_chain",
-        "connect_ring",
-    ),
-    "builders.switch": ("connect_switch",),
-    "builders.torus": ("connect_torus",),
-    "classes": (
-        "core_class",
-        "efa_budget",
-        "efa_classes",
-        "host_class",
-        "neuronlink_budget",
-        "neuronlink_class",
-        "neuronlink_total",
-        "switch_class",
-    ),
+    "cycles": "hamiltonian_cycles",
     "figures": (
-        "DIRECTION_REASON",
-        "ONE_WAY",
-        "Figures",
-        "check_direction",
-        "in_one_direction",
-        "of_fact",
-        "per_direction",
-        "scaled",
-        "total",
+        "DIRECTION_REASON ONE_WAY Figures check_direction core_class efa_budget efa_classes host_class "
+        "in_one_direction neuronlink_budget neuronlink_class neuronlink_total of_fact per_direction scaled "
+        "switch_class total"
     ),
-    "graph": (
-        "Budget",
-        "Figure",
-        "Link",
-        "LinkClass",
-        "LinkKind",
-        "Node",
-        "NodeKind",
-        "Topology",
-    ),
+    "graph": "Budget Figure Link LinkClass LinkKind Node NodeKind Topology",
+    "isomorphism": "device_adjacency",
 }
-_HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
+_HOME_OF = {name: module for module, names in _HOMES.items() for name in names.split()}
 
 __all__ = [
     "DIRECTION_REASON",
@@ -113,8 +85,10 @@ __all__ = [
     "connect_switch",
     "connect_torus",
     "core_class",
+    "device_adjacency",
     "efa_budget",
     "efa_classes",
+    "hamiltonian_cycles",
     "host_class",
     "in_one_direction",
     "neuronlink_budget",

@@ -8,8 +8,7 @@ from math import prod
 
 import msgspec
 
-from trnbench.topology.graph import Link, LinkKind, NodeKind, Topology
-from trnbench.topology.shape import torus_sides
+from trnbench.topology.graph import Link, LinkKind, NodeKind, Topology, torus_sides
 
 EXHAUSTIVE_UP_TO = 16
 """Devices (without switches) below which every halving is tried."""
@@ -68,13 +67,13 @@ def _links(topology: Topology, links: Iterable[Link] | None = None) -> list[tupl
 
 def _exhaustive(members: Sequence[int], cables: Iterable[tuple[int, int, float]]) -> tuple[float, int]:
     """(bandwidth, cables) of the narrowest of all halvings of `members`."""
-    place = {node: position for position, node in enumerate(members)}
+    position_of = {node: position for position, node in enumerate(members)}
     # Cables of one bandwidth, no two between the same devices: whither they lead from each, as bits.
     layers: list[tuple[float, list[int]]] = []
-    for one, other, bandwidth in cables:
-        if one not in place or other not in place:
+    for src, dst, bandwidth in cables:
+        if src not in position_of or dst not in position_of:
             continue
-        a, b = place[one], place[other]
+        a, b = position_of[src], position_of[dst]
         free = (ends for rate, ends in layers if rate == bandwidth and not ends[a] >> b & 1)
         ends = next(free, None)
         if ends is None:
@@ -112,10 +111,10 @@ def torus_width(sides: Sequence[int]) -> int | None:
         return 2 * count // lengths[0]
     if lengths[-1] == 2:
         return None
-    total, rest = 0, count
+    total, sides_left = 0, count
     for side in lengths:
-        rest //= side
-        total += rest
+        sides_left //= side
+        total += sides_left
         if side % 2 == 0:
             break
     return 2 * total
@@ -140,7 +139,7 @@ def _structured(topology: Topology) -> tuple[float, int]:
     """(bandwidth, cables) of the narrowest cut that halves the devices along one coordinate."""
     best = (float("inf"), 0)
     for side in _straight_halves(topology):
-        crossing = [b for one, other, b in _links(topology) if (one in side) != (other in side)]
+        crossing = [b for src, dst, b in _links(topology) if (src in side) != (dst in side)]
         best = min(best, (sum(crossing), len(crossing)))
     return best
 
@@ -171,7 +170,7 @@ def _of_switches(topology: Topology) -> Bisection:
 
 
 def _with_switches(topology: Topology, side: set[int]) -> tuple[float, int]:
-    crossing = [b for one, other, b in _links(topology) if (one in side) != (other in side)]
+    crossing = [b for src, dst, b in _links(topology) if (src in side) != (dst in side)]
     for switch in topology.of_kind(NodeKind.SWITCH):
         ports = [(link.dst in side, topology.bandwidth(link)) for link in topology.out[switch.id]]
         inside = [b for within, b in ports if within]
@@ -192,16 +191,16 @@ def _switch_bound(topology: Topology) -> float | None:
     half = count // 2
     switches = topology.of_kind(NodeKind.SWITCH)
     ports = {s.id: {link.dst: topology.bandwidth(link) for link in topology.out[s.id]} for s in switches}
-    if any(len(each) == count for each in ports.values()):
-        return sum(min(each.values()) * half for each in ports.values() if len(each) == count)
-    big = [each for each in ports.values() if 2 * len(each) == count]
+    if any(len(port) == count for port in ports.values()):
+        return sum(min(port.values()) * half for port in ports.values() if len(port) == count)
+    big = [port for port in ports.values() if 2 * len(port) == count]
     if len(big) != 2 or big[0].keys() & big[1].keys():
         return None
     direct = _links(topology)
-    ends = [end for one, other, _ in direct for end in (one, other)]
+    ends = [end for src, dst, _ in direct for end in (src, dst)]
     if len(direct) != half or len(set(ends)) != count:
         return None
-    if any((one in big[0]) == (other in big[0]) for one, other, _ in direct):
+    if any((src in big[0]) == (dst in big[0]) for src, dst, _ in direct):
         return None
     return min(min(b for _, _, b in direct), *big[0].values(), *big[1].values()) * half
 

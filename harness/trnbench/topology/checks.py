@@ -1,7 +1,8 @@
-"""Is a topology what its documents say? Each check says what it found, not only whether it passed."""
+"""Whether a graph is what documents say of it: counts, ports, names, totals."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from enum import Enum
@@ -9,15 +10,124 @@ from math import isclose
 
 import msgspec
 
-from trnbench.facts.format import show
-from trnbench.topology.claims import claim
+from trnbench.facts.fact import FactBook
+from trnbench.facts.units import show
 from trnbench.topology.cycles import disjoint
-from trnbench.topology.expected import Expected
-from trnbench.topology.graph import Budget, NodeKind, Topology
-from trnbench.topology.neighbours import neighbour_table
+from trnbench.topology.figures import Figures
+from trnbench.topology.graph import Budget, NodeKind, Topology, neighbour_table, torus_sides
 from trnbench.topology.properties import Properties, properties
 from trnbench.topology.routing import Router
 from trnbench.topology.soundness import components, one_way_links, unrouted
+
+_HYPERCUBE = re.compile(r"(\d+)D[- ]?hyper-?cube", re.IGNORECASE)
+_TORUS = re.compile(r"(?:(\d+(?:x\d+)+),? ?)?(\d+)D torus", re.IGNORECASE)
+_LINE = re.compile(r"(ring|chain) of (\d+)", re.IGNORECASE)
+
+
+def claim(topology: Topology, found: Properties, words: str) -> tuple[bool | None, str]:
+    """(true or false, the proof); None where no rule tests the words."""
+    if match := _HYPERCUBE.search(words):
+        if "network" in topology.shape:
+            return None, "said of one instance, not of the cluster"
+        bits = int(match[1])
+        good = found.hypercube is not None and len(found.hypercube) == 1 << bits
+        return good, f"a map onto the {bits}D hypercube keeps every link" if good else "no such map exists"
+    sides = torus_sides(topology)
+    if match := _TORUS.search(words):
+        wanted = tuple(map(int, match[1].split("x"))) if match[1] else None
+        kind = f"a torus of {' × '.join(map(str, sides))}" if sides else "no torus"
+        good = sides is not None and len(sides) == int(match[2]) and wanted in (None, sides)
+        return good, f"the graph is {kind}"
+    if match := _LINE.search(words):
+        good = topology.shape == (match[1].lower(), int(match[2]))
+        return good, f"the graph is a {' of '.join(map(str, topology.shape))}"
+    if words.lower() == "ring" and sides is not None:
+        count = len(topology.devices) // sides[0]
+        good = _rings_between(topology) == (count, sides[0])
+        return good, f"devices of one index in {sides[0]} instances form {count} rings"
+    if words.lower() == "all-to-all" and found.distances is not None:
+        good = topology.shape[:1] == ("switched",)
+        return (
+            good,
+            f"over switches, at most {found.distances.diameter} links apart; not a link for every pair",
+        )
+    return None, "no rule tests this name"
+
+
+def _rings_between(topology: Topology) -> tuple[int, int]:
+    """(number, length) of the rings made of links between servers; (0, 0) unless all are alike."""
+    devices = topology.devices
+    outward = [
+        [n for n in neighbours if devices[n].host != device.host]
+        for device, neighbours in zip(devices, neighbour_table(topology), strict=True)
+    ]
+    if any(len(ends) != 2 for ends in outward):
+        return 0, 0
+    seen: set[int] = set()
+    lengths = []
+    for start in range(len(devices)):
+        if start in seen:
+            continue
+        ring, stack = {start}, [start]
+        while stack:
+            fresh = [n for n in outward[stack.pop()] if n not in ring]
+            ring.update(fresh)
+            stack += fresh
+        seen |= ring
+        lengths.append(len(ring))
+    return (len(lengths), lengths[0]) if len(set(lengths)) == 1 else (0, 0)
+
+
+class Expected(msgspec.Struct, frozen=True, kw_only=True):
+    """What facts say of a system, as (value, origin); several where documents differ.
+
+    `counts` are by node kind or "server", `ports` the NeuronLink ports of a device, `names` those that
+    documents give the graph.
+    """
+
+    counts: dict[str, tuple[tuple[int, str], ...]] = {}
+    ports: tuple[tuple[int, str], ...] = ()
+    names: tuple[tuple[str, str], ...] = ()
+
+
+def expected_of(
+    book: FactBook, instance: str, device: str, *, parent: str = "", size: int = 1, cores: bool = False
+) -> Expected:
+    """What `book` says of an instance, or of `size` instances `parent` joined to a cluster."""
+    counts: dict[str, tuple[tuple[int, str], ...]] = {}
+
+    def add(kind: str, subject: str, metric: str, times: int = 1) -> None:
+        documented = _numbers(book, subject, metric, times)
+        if documented:
+            counts[kind] = documented
+
+    subject = parent or instance
+    times = size if parent else 1
+    add("device", subject, "device_count", times)
+    if parent:
+        counts["server"] = ((size, f"the size asked for, {instance}"),)
+    else:
+        add("server", instance, "host_count")
+    servers = counts.get("server", ((1, ""),))[0][0]
+    add("host", subject, "numa_node_count", servers)
+    add("adapter", subject, "efa_adapter_count", times)
+    if cores and "device" in counts:
+        add("core", device, "core_count", counts["device"][0][0])
+    names = [fact for fact in book.select(subject, "topology_name") if not fact.superseded_by]
+    return Expected(
+        counts=counts,
+        ports=_numbers(book, device, "neuronlink_port_count"),
+        names=tuple((fact.printed, fact.id) for fact in names),
+    )
+
+
+def _numbers(book: FactBook, subject: str, metric: str, times: int = 1) -> tuple[tuple[int, str], ...]:
+    return tuple(
+        (round(fact.value) * times, fact.id)
+        for fact in Figures(book, (subject,)).current(subject, metric)
+        if fact.value is not None
+    )
+
 
 ROUNDING = 0.005
 """Documents round their figures; a sum may differ from one by half a percent."""
@@ -38,7 +148,7 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
     detail: str
 
 
-def check(topology: Topology, expected: Expected, summary: Properties | None = None) -> list[Check]:
+def check_topology(topology: Topology, expected: Expected, summary: Properties | None = None) -> list[Check]:
     """All checks that apply, in a fixed order."""
     summary = summary or properties(topology)
     checks = [_directions(topology), _connected(topology)]
@@ -52,7 +162,7 @@ def check(topology: Topology, expected: Expected, summary: Properties | None = N
 
 
 def failed(checks: Iterable[Check]) -> bool:
-    return any(each.verdict is Verdict.FAILED for each in checks)
+    return any(check.verdict is Verdict.FAILED for check in checks)
 
 
 def _result(name: str, good: bool, detail: str) -> Check:
@@ -63,8 +173,8 @@ def _directions(topology: Topology) -> Check:
     single = one_way_links(topology)
     if not single:
         cables = len(topology.links) // 2
-        which = "the one cable carries" if cables == 1 else f"all {cables:,} cables carry"
-        return _result("symmetry", True, f"{which} both directions alike")
+        cables_words = "the one cable carries" if cables == 1 else f"all {cables:,} cables carry"
+        return _result("symmetry", True, f"{cables_words} both directions alike")
     first = single[0]
     pair = f"{topology.nodes[first.src].name} → {topology.nodes[first.dst].name}"
     return _result("symmetry", False, f"{len(single):,} links have no way back, the first is {pair}")
@@ -97,13 +207,13 @@ def _counts(topology: Topology, expected: Expected) -> Iterator[Check]:
     have["server"] = len({node.host for node in topology.nodes if node.kind == NodeKind.HOST})
     for kind, documented in expected.counts.items():
         agreeing = [origin for value, origin in documented if value == have[kind]]
-        other = [f"{value:,} ({origin})" for value, origin in documented if value != have[kind]]
+        differing = [f"{value:,} ({origin})" for value, origin in documented if value != have[kind]]
         detail = f"{have[kind]:,} in the graph"
         if agreeing:
             detail += f", as {agreeing[0]} says"
-        if other:
+        if differing:
             detail += "; documents also say " if agreeing else "; documents say "
-            detail += ", ".join(other)
+            detail += ", ".join(differing)
         yield _result(
             f"number of {kind}es" if kind == "switch" else f"number of {kind}s", bool(agreeing), detail
         )
@@ -185,8 +295,8 @@ def _neighbours(topology: Topology, source: str) -> Check:
             shown = list(printed[device % per_server])
             return _result(name, False, f"device {device} has neighbours {inside}, printed are {shown}")
     servers = len(own) // per_server
-    where = "" if servers == 1 else f", in each of {servers:,} servers"
-    return _result(name, True, f"{per_server} rows equal, the order of neighbours included{where}")
+    servers_words = "" if servers == 1 else f", in each of {servers:,} servers"
+    return _result(name, True, f"{per_server} rows equal, the order of neighbours included{servers_words}")
 
 
 def _named(topology: Topology, found: Properties, words: str, origin: str) -> Check:

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import TypeAlias
 
-from trnbench.topology.builders.lattice import index, positions, step
-from trnbench.topology.graph import Topology
-from trnbench.topology.shape import torus_sides
+from trnbench.topology.builder import index, positions, step
+from trnbench.topology.graph import Topology, torus_sides
 
 Cycle: TypeAlias = tuple[int, ...]
 """Device ids in the order of the walk, every device once; the last is joined to the first."""
@@ -60,9 +59,9 @@ def merged_cycles(sides: Sequence[int]) -> tuple[Cycle, ...]:
     the answer is always the same. () if no order tried ends in single cycles.
     """
     for attempt in range(ATTEMPTS):
-        found = _merge(sides, random.Random(attempt))
-        if found:
-            return found
+        cycles = _merge(sides, random.Random(attempt))
+        if cycles:
+            return cycles
     return ()
 
 
@@ -73,14 +72,16 @@ def _merge(sides: Sequence[int], chance: random.Random) -> tuple[Cycle, ...]:
         {index(at, sides): {index(step(at, axis, by, sides), sides) for by in (-1, 1)} for at in places}
         for axis in axes
     ]
-    squares = [(at, one, other) for at in places for i, one in enumerate(axes) for other in axes[i + 1 :]]
+    squares = [
+        (at, first, second) for at in places for i, first in enumerate(axes) for second in axes[i + 1 :]
+    ]
     counts = [len(places) // sides[axis] for axis in axes]
     for _ in range(60):
         chance.shuffle(squares)
-        for at, one, other in squares:
-            far = step(at, one, 1, sides)
+        for at, first, second in squares:
+            far = step(at, first, 1, sides)
             corners = [
-                index(p, sides) for p in (at, far, step(far, other, 1, sides), step(at, other, 1, sides))
+                index(p, sides) for p in (at, far, step(far, second, 1, sides), step(at, second, 1, sides))
             ]
             _exchange(around, counts, corners, chance)
         if all(each == 1 for each in counts):
@@ -111,12 +112,12 @@ def _exchange(
 
 def _swap(around: dict[int, set[int]], *cables: tuple[int, int]) -> None:
     """Takes the first two cables out and puts the last two in."""
-    for one, other in cables[:2]:
-        around[one].discard(other)
-        around[other].discard(one)
-    for one, other in cables[2:]:
-        around[one].add(other)
-        around[other].add(one)
+    for src, dst in cables[:2]:
+        around[src].discard(dst)
+        around[dst].discard(src)
+    for src, dst in cables[2:]:
+        around[src].add(dst)
+        around[dst].add(src)
 
 
 def _rings(around: dict[int, set[int]]) -> int:

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from trnbench.topology.graph import NodeKind, Topology
-from trnbench.topology.picture.canvas import Canvas, Place
-from trnbench.topology.picture.layout import layout
-from trnbench.topology.picture.plan import Layout
-from trnbench.topology.shape import shape_words
+from trnbench.topology.canvas import Canvas, Place
+from trnbench.topology.graph import LinkKind, NodeKind, Topology, shape_words
+from trnbench.topology.layout import Layout, layout
 from trnbench.topology.soundness import DEVICE_LINKS
 
 _STANDALONE = (
@@ -39,8 +37,8 @@ def svg(
     canvas = Canvas(plan.width, plan.height)
     _links(topology, plan, canvas, colours or {})
     _nodes(topology, plan, canvas)
-    for place, text, anchor in plan.captions:
-        canvas.text(place, text, size=13, anchor=anchor)
+    for position, text, anchor in plan.captions:
+        canvas.text(position, text, size=13, anchor=anchor)
     title = f"{topology.name}: {shape_words(topology)}"
     return canvas.finish(title, head=_STANDALONE if standalone else "")
 
@@ -79,21 +77,54 @@ def _links(topology: Topology, plan: Layout, canvas: Canvas, colours: Mapping[tu
 
 def _nodes(topology: Topology, plan: Layout, canvas: Canvas) -> None:
     for node in topology.nodes:
-        place = plan.places.get(node.id)
-        if place is None:
+        position = plan.places.get(node.id)
+        if position is None:
             continue
         wide, high = plan.sizes[node.kind if node.id not in plan.bars else NodeKind.NETWORK]
         if node.id in plan.bars:
             left, right = plan.bars[node.id]
-            canvas.box(Place((left + right) / 2, place.y), right - left, high, node.name, strong=True)
+            canvas.box(Place((left + right) / 2, position.y), right - left, high, node.name, strong=True)
             if high >= 14:
-                canvas.text(Place((left + right) / 2, place.y), plan.labels.get(node.id, node.name), size=12)
+                canvas.text(
+                    Place((left + right) / 2, position.y), plan.labels.get(node.id, node.name), size=12
+                )
             continue
-        canvas.box(place, wide, high, node.name, strong=False)
+        canvas.box(position, wide, high, node.name, strong=False)
         if wide >= 16:
             label = plan.labels.get(node.id, node.name)
-            canvas.text(place, label, size=min(12, wide / max(len(label), 2) * 1.5))
+            canvas.text(position, label, size=min(12, wide / max(len(label), 2) * 1.5))
 
 
-topology_svg = svg
-"""The same by the name it has in `trnbench`."""
+_SHAPES = {
+    NodeKind.CORE: "point",
+    NodeKind.DEVICE: "box",
+    NodeKind.SWITCH: "hexagon",
+    NodeKind.HOST: "house",
+    NodeKind.ADAPTER: "cds",
+    NodeKind.NETWORK: "doubleoctagon",
+}
+_STYLES = {LinkKind.PCIE: "dashed", LinkKind.EFA: "dotted", LinkKind.ON_CHIP: "dotted"}
+
+
+def dot(topology: Topology) -> str:
+    """One undirected edge per cable, one directed edge for a link without its opposite.
+
+    Render with ``dot -Tsvg`` or, for tori, ``neato -Tsvg``.
+    """
+    lines = [f"digraph {_quoted(topology.name)} {{", "  node [fontname=sans];"]
+    lines += [f"  {_quoted(node.name)} [shape={_SHAPES[node.kind]}];" for node in topology.nodes]
+    present = {(link.src, link.dst, link.cls) for link in topology.links}
+    for link in topology.links:
+        cable = (link.dst, link.src, link.cls) in present
+        if cable and link.src > link.dst:
+            continue
+        src, dst = topology.nodes[link.src].name, topology.nodes[link.dst].name
+        label = f"{link.cls} {topology.bandwidth(link) / 1e9:g} GB/s"
+        style = _STYLES.get(topology.classes[link.cls].kind, "solid")
+        looks = f"dir={'none' if cable else 'forward'}, style={style}, tooltip={_quoted(label)}"
+        lines.append(f"  {_quoted(src)} -> {_quoted(dst)} [{looks}];")
+    return "\n".join([*lines, "}"]) + "\n"
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'

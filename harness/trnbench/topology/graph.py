@@ -1,4 +1,4 @@
-"""The graph of a system: nodes and directed links, every figure with its origin."""
+"""Graphs of machines: nodes and directed links, with bandwidth and latency; their shape; the same as JSON."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import cached_property
 
 import msgspec
 
-from trnbench.brief import brief, counted
+from trnbench.errors import BadInput, brief, counted
 
 
 class NodeKind(str, Enum):
@@ -159,3 +159,97 @@ class Topology(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def latency(self, link: Link) -> float:
         """Seconds for the first byte to cross."""
         return self.classes[link.cls].latency.value
+
+
+def torus_sides(topology: Topology) -> tuple[int, ...] | None:
+    """The sides when every island is a whole torus (or ring), else None.
+
+    `shape` claims it; a cable more or less than such a torus has (a broken link taken out) denies it.
+    """
+    shape = topology.shape
+    if not shape or shape[0] not in ("torus", "ring"):
+        return None
+    sides: list[int] = []
+    for part in shape[1:]:
+        if isinstance(part, str):
+            break
+        sides.append(part)
+    if not sides or min(sides) < 1 or any(len(d.coord) < len(sides) for d in topology.devices):
+        return None
+    levels = {name for name, link_class in topology.classes.items() if link_class.level == 0}
+    count = len(topology.devices)
+    links = sum(sum(map(count.__gt__, map(max, *topology.ends[name]))) for name in levels)
+    expected = count * sum(2 if side > 2 else side - 1 for side in sides)
+    return tuple(sides) if links == expected else None
+
+
+def shape_words(topology: Topology) -> str:
+    """The shape for people: "torus 4 × 4", "switched, 36 servers of 4", "ring of 12"."""
+    shape = topology.shape
+    kind, sizes = (str(shape[0]), []) if shape else ("graph", [])
+    network = ""
+    for position, part in enumerate(shape[1:], 1):
+        if isinstance(part, str):
+            count = shape[position + 1] if len(shape) > position + 1 else 1
+            network = f", {count:,} of them on one {part}" if isinstance(count, int) else f", {part}"
+            break
+        sizes.append(part)
+    if kind == "torus":
+        return "torus " + " × ".join(map(str, sizes)) + network
+    if kind in ("ring", "chain") and sizes:
+        return f"{kind} of {sizes[0]}{network}"
+    if kind == "switched" and len(sizes) > 1:
+        return f"switched, {sizes[0]} servers of {sizes[1]}{network}"
+    if kind == "single":
+        return "a single device" + network
+    return kind + (" " + " × ".join(map(str, sizes)) if sizes else "") + network
+
+
+def neighbour_table(topology: Topology) -> list[list[int]]:
+    """For every device the devices its direct links lead to, in the order of the links."""
+    count = len(topology.devices)
+    return [
+        [
+            link.dst
+            for link in topology.out[device.id]
+            if link.dst < count and topology.classes[link.cls].kind is LinkKind.NEURONLINK
+        ]
+        for device in topology.devices
+    ]
+
+
+FORMAT_VERSION = 1
+# History: 1 first version.
+
+
+class Document(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The file: its version, then the topology as it is in memory."""
+
+    format_version: int = FORMAT_VERSION
+    topology: Topology
+
+
+def to_json(topology: Topology) -> bytes:
+    """Strict, indented JSON that ends in a newline."""
+    data = msgspec.json.encode(Document(topology=topology))
+    return msgspec.json.format(data, indent=1) + b"\n"
+
+
+def from_json(data: bytes) -> Topology:
+    """The topology of `to_json`. Raises `BadInput` for anything else."""
+    try:
+        document = msgspec.json.decode(data, type=Document)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise BadInput(
+            f"this is no exported topology: {error}",
+            cause="the file was not written by topology export --as json, or is cut short",
+            try_="trnbench topology export trn1.32xlarge --as json -o FILE",
+        ) from error
+    if document.format_version > FORMAT_VERSION:
+        raise BadInput(
+            f"a topology of format {document.format_version} cannot be read, this trnbench knows up to"
+            f" {FORMAT_VERSION}",
+            cause="it was written by a newer trnbench",
+            try_="pip install --upgrade trnbench",
+        )
+    return document.topology

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from trnbench.topology.builders.hypercube import label
-from trnbench.topology.graph import Topology
-from trnbench.topology.shape import torus_sides
+from trnbench.topology.builder import label
+from trnbench.topology.graph import Topology, torus_sides
 
 Adjacency: TypeAlias = Sequence[frozenset[int]]
 """For every node its neighbours."""
@@ -61,7 +60,7 @@ def isomorphism(one: Adjacency, other: Adjacency) -> tuple[int, ...] | None:
         return None
     order = _breadth_first(one)
     mapping = [-1] * len(one)
-    taken = [False] * len(other)
+    mapped = [False] * len(other)
 
     def place(position: int) -> bool:
         if position == len(order):
@@ -72,14 +71,14 @@ def isomorphism(one: Adjacency, other: Adjacency) -> tuple[int, ...] | None:
             sorted(frozenset.intersection(*(other[p] for p in placed))) if placed else range(len(other))
         )
         for candidate in candidates:
-            if taken[candidate] or len(other[candidate]) != len(one[node]):
+            if mapped[candidate] or len(other[candidate]) != len(one[node]):
                 continue
-            if sum(taken[n] for n in other[candidate]) != len(placed):
+            if sum(mapped[n] for n in other[candidate]) != len(placed):
                 continue
-            mapping[node], taken[candidate] = candidate, True
+            mapping[node], mapped[candidate] = candidate, True
             if place(position + 1):
                 return True
-            mapping[node], taken[candidate] = -1, False
+            mapping[node], mapped[candidate] = -1, False
         return False
 
     return tuple(mapping) if place(0) else None

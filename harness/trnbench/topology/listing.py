@@ -6,10 +6,9 @@ from collections.abc import Sequence
 
 import msgspec
 
-from trnbench.facts.format import show
-from trnbench.topology.graph import Figure, NodeKind, Topology
+from trnbench.facts.units import show
+from trnbench.topology.graph import Figure, NodeKind, Topology, shape_words
 from trnbench.topology.properties import Properties, properties
-from trnbench.topology.shape import shape_words
 
 ROWS = 64
 """Rows of the neighbour table that are shown unless all are asked for."""
@@ -116,8 +115,8 @@ def _neighbours(topology: Topology, every: bool) -> Table:
             group = "NeuronLink" if there.kind in (NodeKind.DEVICE, NodeKind.SWITCH) else there.kind.value
             joined.setdefault(group, []).append(there.name)
         rows.append((device.name, *(", ".join(joined.get(g, ())) for g in ("NeuronLink", "host", "adapter"))))
-    left = len(topology.devices) - len(devices)
-    note = f"… {left:,} more devices: --all shows them" if left else ""
+    hidden = len(topology.devices) - len(devices)
+    note = f"… {hidden:,} more devices: --all shows them" if hidden else ""
     return Table(
         name="neighbours",
         title="Neighbours, in the order of the links",
@@ -129,8 +128,11 @@ def _neighbours(topology: Topology, every: bool) -> Table:
 
 def _classes(topology: Topology, found: Properties) -> Table:
     rows = []
-    for name, each in topology.classes.items():
-        for what, figure, unit in (("bandwidth", each.bandwidth, "B/s"), ("latency", each.latency, "s")):
+    for name, link_class in topology.classes.items():
+        for what, figure, unit in (
+            ("bandwidth", link_class.bandwidth, "B/s"),
+            ("latency", link_class.latency, "s"),
+        ):
             rows.append(
                 (name, f"{found.cables[name]:,}", what, show(figure.value, unit), *_origin(figure, unit))
             )
@@ -160,11 +162,13 @@ def _budgets(topology: Topology) -> Table:
         rows.append((budget.name, "in this graph", show(chosen.value, "B/s"), chosen.formula, chosen.origin))
         for name, reading in budget.readings.items():
             share = reading.value / chosen.value
-            same = "the same" if abs(share - 1) < 0.005 else f"{share:.2f} ×"
+            ratio_words = "the same" if abs(share - 1) < 0.005 else f"{share:.2f} ×"
             # Readings without a name of their own are named by their fact.
             kind = "assumed" if reading.assumed else "documented"
             label = kind if name == reading.origin else f"{kind}: {name}"
-            rows.append(("", f"{label}, {same}", show(reading.value, "B/s"), reading.formula, reading.origin))
+            rows.append(
+                ("", f"{label}, {ratio_words}", show(reading.value, "B/s"), reading.formula, reading.origin)
+            )
     return Table(
         name="totals",
         title="Totals, one direction",

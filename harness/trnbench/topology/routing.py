@@ -16,8 +16,7 @@ from operator import add
 from typing import TypeAlias
 
 from trnbench.errors import TopologyError
-from trnbench.topology.graph import Link, NodeKind, Topology
-from trnbench.topology.shape import torus_sides
+from trnbench.topology.graph import Link, NodeKind, Topology, torus_sides
 
 
 class Islands:
@@ -80,8 +79,8 @@ class Router(Islands):
 
     def __init__(self, topology: Topology) -> None:
         super().__init__(topology)
-        self._levels = 1 + max((each.level for each in topology.classes.values()), default=0)
-        self._level = {name: each.level for name, each in topology.classes.items()}
+        self._levels = 1 + max((link_class.level for link_class in topology.classes.values()), default=0)
+        self._level = {name: link_class.level for name, link_class in topology.classes.items()}
         self._units = {name: self._crossed(level) for name, level in self._level.items()}
         self._costs: dict[int, dict[int, Cost]] = {}
         self._near: dict[int, set[int]] = {}
@@ -97,10 +96,10 @@ class Router(Islands):
 
     def cost(self, src: int, dst: int) -> Cost:
         """Links crossed, by level, highest first. Raises `TopologyError` when there is no route."""
-        found = self._cost(src, dst)
-        if found is None:
+        cost = self._cost(src, dst)
+        if cost is None:
             raise self._unreachable(src, dst)
-        return found
+        return cost
 
     def first_hops(self, src: int, dst: int) -> tuple[Link, ...]:
         """The links out of `src` with which a minimal route can begin, in insertion order."""
@@ -111,18 +110,18 @@ class Router(Islands):
             link
             for link in self._onwards(src, dst)
             if self._passable(link.dst, dst)
-            and (rest := self._cost(link.dst, dst)) is not None
-            and _plus(rest, self._unit(link)) == here
+            and (onward := self._cost(link.dst, dst)) is not None
+            and _plus(onward, self._unit(link)) == here
         )
 
     def route(self, src: int, dst: int) -> tuple[Link, ...]:
         """One minimal route: always the first of the equal hops."""
-        found = []
+        path = []
         while src != dst:
             hop = self.first_hops(src, dst)[0]
-            found.append(hop)
+            path.append(hop)
             src = hop.dst
-        return tuple(found)
+        return tuple(path)
 
     def routes(self, src: int, dst: int) -> Iterator[tuple[Link, ...]]:
         """Every minimal route, in a fixed order."""
@@ -130,16 +129,16 @@ class Router(Islands):
             yield ()
             return
         for hop in self.first_hops(src, dst):
-            for rest in self.routes(hop.dst, dst):
-                yield (hop, *rest)
+            for route in self.routes(hop.dst, dst):
+                yield (hop, *route)
 
     def shares(self, src: int, dst: int) -> dict[Link, float]:
         """How much of a flow each link carries when every node splits it evenly over its first hops."""
-        part = {src: 1.0}
+        weights = {src: 1.0}
         carried: dict[Link, float] = {}
-        while part and set(part) != {dst}:
+        while weights and set(weights) != {dst}:
             following: dict[int, float] = {}
-            for node, share in part.items():
+            for node, share in weights.items():
                 if node == dst:
                     following[node] = following.get(node, 0.0) + share
                     continue
@@ -147,7 +146,7 @@ class Router(Islands):
                 for hop in hops:
                     carried[hop] = carried.get(hop, 0.0) + share / len(hops)
                     following[hop.dst] = following.get(hop.dst, 0.0) + share / len(hops)
-            part = following
+            weights = following
         return carried
 
     def way_out(self, node: int) -> int:
@@ -187,13 +186,13 @@ class Router(Islands):
     def _cost(self, src: int, dst: int) -> Cost | None:
         if src == dst:
             return (0,) * self._levels
-        one, other = self.island_of[src], self.island_of[dst]
-        if one >= 0 and one == other:
+        out_cost, in_cost = self.island_of[src], self.island_of[dst]
+        if out_cost >= 0 and out_cost == in_cost:
             direct = self._by_torus(src, dst) or self._by_switch(src, dst)
-            return direct or self._within(dst, one).get(src)
-        if one >= 0 and other >= 0:
+            return direct or self._within(dst, out_cost).get(src)
+        if out_cost >= 0 and in_cost >= 0:
             return self._across(src, dst)
-        if src in self.outer and other >= 0:
+        if src in self.outer and in_cost >= 0:
             return self._inwards(src, dst)
         return self._anywhere(dst).get(src)
 
@@ -201,11 +200,11 @@ class Router(Islands):
         """In a torus each axis costs the shorter way around."""
         if self._torus_sides is None:
             return None
-        one, other = self.topology.nodes[src], self.topology.nodes[dst]
-        if one.kind != NodeKind.DEVICE or other.kind != NodeKind.DEVICE:
+        src_coord, dst_coord = self.topology.nodes[src], self.topology.nodes[dst]
+        if src_coord.kind != NodeKind.DEVICE or dst_coord.kind != NodeKind.DEVICE:
             return None
         sides = self._torus_sides
-        pairs = zip(one.coord[-len(sides) :], other.coord[-len(sides) :], sides, strict=True)
+        pairs = zip(src_coord.coord[-len(sides) :], dst_coord.coord[-len(sides) :], sides, strict=True)
         hops = sum(min(abs(a - b), side - abs(a - b)) for a, b, side in pairs)
         return self._crossed(0, hops)
 
@@ -261,8 +260,8 @@ class Router(Islands):
                 if src not in closest and (island is None or island_of[src] == island):
                     heapq.heappush(waiting, cost + unit + src)
         digits = [base ** (level + 1) for level in reversed(range(self._levels))]
-        known = {cost: tuple([cost // digit % base for digit in digits]) for cost in set(closest.values())}
-        return {node: known[cost] for node, cost in closest.items()}
+        unpacked = {cost: tuple([cost // digit % base for digit in digits]) for cost in set(closest.values())}
+        return {node: unpacked[cost] for node, cost in closest.items()}
 
     def _entries(self, node: int) -> list[tuple[int, int]]:
         """Where links into `node` come from, and what each costs as a number of `_search`."""
@@ -289,9 +288,9 @@ class Router(Islands):
         for link in self.topology.out[src]:
             near = self.island_of[link.dst] == self.island_of[dst]
             if near or self.topology.nodes[link.dst].kind == NodeKind.NETWORK:
-                rest = self._cost(link.dst, dst)
-                if rest is not None:
-                    ways.append(_plus(rest, self._unit(link)))
+                onward = self._cost(link.dst, dst)
+                if onward is not None:
+                    ways.append(_plus(onward, self._unit(link)))
         return min(ways, default=None)
 
     @cached_property

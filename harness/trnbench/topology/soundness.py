@@ -27,20 +27,20 @@ def components(topology: Topology) -> list[list[Node]]:
     """The parts that no link joins, hosts and adapters included; one where the graph is connected."""
     around: list[list[int]] = [[] for _ in topology.nodes]
     for src, dst in topology.ends.values():
-        for one, other in zip(src, dst, strict=True):
-            around[one].append(other)
-            around[other].append(one)
+        for src_node, dst_node in zip(src, dst, strict=True):
+            around[src_node].append(dst_node)
+            around[dst_node].append(src_node)
     seen: set[int] = set()
     parts = []
     for start in topology.nodes:
         if start.id in seen:
             continue
-        part, reached = {start.id}, {start.id}
+        component, reached = {start.id}, {start.id}
         while reached:
-            reached = set().union(*map(around.__getitem__, reached)) - part
-            part |= reached
-        seen |= part
-        parts.append([topology.nodes[node] for node in sorted(part)])
+            reached = set().union(*map(around.__getitem__, reached)) - component
+            component |= reached
+        seen |= component
+        parts.append([topology.nodes[node] for node in sorted(component)])
     return parts
 
 
@@ -85,7 +85,11 @@ def is_transitive(topology: Topology) -> bool:
     if prod(sides) != len(coords) or any(min(column) < 0 for column in columns):
         return False
     places = sorted(range(len(coords)), key=coords.__getitem__)  # a box, so that these are row by row
-    classes = (topology.ends[name] for name, each in topology.classes.items() if each.kind in DEVICE_LINKS)
+    classes = (
+        topology.ends[name]
+        for name, link_class in topology.classes.items()
+        if link_class.kind in DEVICE_LINKS
+    )
     wired = [(src, dst, _ports(src, places)) for src, dst in classes if src]
     around: dict[int, set[int]] = {}
     switches = {node.id for node in topology.of_kind(NodeKind.SWITCH)}

@@ -56,16 +56,17 @@ def fit(points: Mapping[str, Sequence[str]], deviation: Deviation) -> dict[str, 
         before = dict(values)
         for name, ids in points.items():
             errors[name] = {
-                each: [abs(deviation(each, {**values, name: value})) for value in grids[name]] for each in ids
+                point: [abs(deviation(point, {**values, name: value})) for value in grids[name]]
+                for point in ids
             }
-            values[name] = _least(grids[name], [errors[name][each] for each in ids])
+            values[name] = _least(grids[name], [errors[name][point] for point in ids])
         if values == before:
             break
     return {
         name: Fitted(
             value=values[name],
             held_out={
-                left: _least(grids[name], [errors[name][each] for each in ids if each != left])
+                left: _least(grids[name], [errors[name][point] for point in ids if point != left])
                 for left in ids
                 if len(ids) > 1
             },
@@ -76,6 +77,6 @@ def fit(points: Mapping[str, Sequence[str]], deviation: Deviation) -> dict[str, 
 
 def _least(grid: Sequence[float], errors: Sequence[Sequence[float]]) -> float:
     """Where the errors of all points together are least; the middle, where several are."""
-    sums = [round(sum(each), 9) for each in zip(*errors, strict=True)]
+    sums = [round(sum(column), 9) for column in zip(*errors, strict=True)]
     best = [at for at, total in enumerate(sums) if total == min(sums)]
     return grid[best[len(best) // 2]]

@@ -14,9 +14,9 @@ from math import log
 import msgspec
 
 from trnbench.generation import System
-from trnbench.kernels.busbw import busbw_factor
+from trnbench.kernels.work import busbw_factor
 from trnbench_emulator.fabric.ask import ask
-from trnbench_emulator.fabric.published import published_question
+from trnbench_emulator.fabric.publication import published_question
 from trnbench_emulator.fabric.question import Question
 
 ROUNDS = 6
@@ -155,11 +155,11 @@ def fit(
     middles = {constant.key: constant.grid()[len(constant.grid()) // 2] for constant in plan}
     values = {**middles, **(start or {})}
     tables: dict[str, dict[str, list[float]]] = {}
-    known: Known = {}
+    cache: Known = {}
     for _ in range(ROUNDS):
         before = dict(values)
         for constant in plan:
-            tables[constant.key] = _errors(constant, values, points, systems, known)
+            tables[constant.key] = _errors(constant, values, points, systems, cache)
             values[constant.key] = _least(constant, tables[constant.key], constant.points)
         if values == before:
             break
@@ -178,7 +178,7 @@ def fit(
 
 def _least(constant: Constant, errors: Mapping[str, Sequence[float]], ids: Sequence[str]) -> float:
     grid = constant.grid()
-    sums = [sum(errors[each][i] for each in ids) for i in range(len(grid))]
+    sums = [sum(errors[point][i] for point in ids) for i in range(len(grid))]
     return grid[sums.index(min(sums))]
 
 
@@ -189,7 +189,7 @@ def _errors(
     systems: Mapping[str, System],
     known: Known,
 ) -> dict[str, list[float]]:
-    errors: dict[str, list[float]] = {each: [] for each in constant.points}
+    errors: dict[str, list[float]] = {name: [] for name in constant.points}
     for value in constant.grid():
         chosen = {**values, constant.key: value}
         changed: dict[str, System] = {}

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 import msgspec
 
+from trnbench.backend import Backend
 from trnbench.errors import NothingSelected
-from trnbench.facts.scope import Scope
-from trnbench.kernels.case import Case
+from trnbench.facts.fact import Scope
+from trnbench.kernels.kernel import Case
 from trnbench.results.json import dumps_measurement
 from trnbench.results.measurement import Measurement, Status
 from trnbench.run.attempt import NEXT
 from trnbench.run.execute import execute
 from trnbench.run.plan import Plan, plan
 from trnbench.run.selection import Selection
-from trnbench.testing.finding import Finding
-from trnbench.testing.subject import Subject
-
-if TYPE_CHECKING:
-    from trnbench.backend import Backend
+from trnbench.testing import Finding, Subject
 
 EMULATOR = "emulated"
 ROUNDING = 1e-9
@@ -69,31 +65,31 @@ def _sample(subject: Subject) -> Plan | None:
     if not plans:
         return None
     chosen: dict[str, Case] = {}
-    for each in plans:
+    for planned in plans:
         groups: dict[tuple[str, str, Scope], list[Case]] = {}
-        for case in each.cases:
+        for case in planned.cases:
             if not case.skip:
                 groups.setdefault((case.key.instance, case.key.kernel, case.key.scope), []).append(case)
         for members in groups.values():
             for case in (members[0], members[-1]):
                 chosen[case.id] = case
-    merged = {name: system for each in plans for name, system in each.systems.items()}
+    merged = {name: system for planned in plans for name, system in planned.systems.items()}
     return msgspec.structs.replace(plans[0], cases=tuple(chosen.values()), systems=merged)
 
 
 def _failed(measurements: Sequence[Measurement]) -> Iterator[Finding]:
     """One finding for all cases of a kernel that fail alike."""
     alike: dict[tuple[str, str], list[Measurement]] = {}
-    for each in measurements:
-        if each.status is Status.FAILED:
-            what = each.reason_text.partition(NEXT)[0]
-            alike.setdefault((each.case.kernel, what), []).append(each)
-    for (kernel, what), found in alike.items():
-        first = found[0]
-        more = f" ({len(found)} cases)" if len(found) > 1 else ""
+    for measurement in measurements:
+        if measurement.status is Status.FAILED:
+            reason = measurement.reason_text.partition(NEXT)[0]
+            alike.setdefault((measurement.case.kernel, reason), []).append(measurement)
+    for (kernel, reason), failures in alike.items():
+        first = failures[0]
+        more = f" ({len(failures)} cases)" if len(failures) > 1 else ""
         yield Finding(
             first.id,
-            f"failed ({first.reason}): {what}{more}",
+            f"failed ({first.reason}): {reason}{more}",
             first.reason_text.partition(NEXT)[2]
             or f"TRNBENCH_DEBUG=1 trnbench run {kernel} -i {first.case.instance}",
         )
@@ -120,7 +116,7 @@ def _counted(measurement: Measurement) -> Iterator[Finding]:
     counters = measurement.counters
     if measurement.case.scope is not Scope.CORE or not counters.get("recorded_calls"):
         return
-    for counter, entry, what in (
+    for counter, entry, label in (
         ("tensor_flops", "flops", "FLOP"),
         ("hbm_bytes", "hbm_bytes", "bytes of HBM"),
     ):
@@ -128,7 +124,7 @@ def _counted(measurement: Measurement) -> Iterator[Finding]:
         if counted is not None and formula > counted * BEYOND:
             yield Finding(
                 measurement.id,
-                f"its formula claims {formula:,.0f} {what}, the recorded kernel does {counted:,.0f}",
+                f"its formula claims {formula:,.0f} {label}, the recorded kernel does {counted:,.0f}",
                 "correct Kernel.work: it counts what the kernel does, and no more",
             )
 
@@ -137,13 +133,15 @@ def _repeated(
     subject: Subject, backend: Backend, cases: Plan, first: tuple[Measurement, ...]
 ) -> Iterator[Finding]:
     second = execute(cases, backend, subject.registry).measurements
-    for one, other in zip(first, second, strict=True):
-        if dumps_measurement(one) != dumps_measurement(other):
+    for before, after in zip(first, second, strict=True):
+        if dumps_measurement(before) != dumps_measurement(after):
             differing = [
-                name for name in Measurement.__struct_fields__ if getattr(one, name) != getattr(other, name)
+                name
+                for name in Measurement.__struct_fields__
+                if getattr(before, name) != getattr(after, name)
             ]
             yield Finding(
-                one.id,
+                before.id,
                 f"is another result the second time: {', '.join(differing) or 'order of keys'}",
                 "use no clock, no random number and no set order in formulas, costs and builders",
             )

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from trnbench.errors import KernelError, TrnbenchError
-from trnbench.kernels.case import Case
-from trnbench.kernels.spread import Spread
-from trnbench.testing.finding import Finding
-from trnbench.testing.subject import Subject
-from trnbench_emulator.checks.sourced import sourced
+from trnbench.generation import System
+from trnbench.kernels.kernel import Case
+from trnbench.kernels.work import Spread
+from trnbench.testing import Finding, Subject
+from trnbench_emulator.checks.sources import sourced
 from trnbench_emulator.core.cases import arguments_of
-from trnbench_emulator.core.launch import Launch
-from trnbench_emulator.core.model import KernelModel
+from trnbench_emulator.core.recording import Launch
+from trnbench_emulator.core.timing import KernelModel, Timing
 from trnbench_emulator.nki.recorder import TooManyInstructions
-
-if TYPE_CHECKING:
-    from trnbench.generation import System
-    from trnbench_emulator.core.timing import Timing
-    from trnbench_emulator.nki.source import Source
+from trnbench_emulator.nki.source import Source, Sources
 
 LIMIT = 30_000
 """Calls of a whole problem that are executed: about a second. A kernel that needs more is not compared, and a
@@ -32,8 +27,6 @@ APART = 1e-3
 def pieces(subject: Subject) -> Iterator[Finding | str]:
     """The smallest case of each NKI source, data type and generation that is recorded in pieces, against the
     same recorded whole."""
-    from trnbench_emulator.nki.source import Sources
-
     sources, model = Sources(), KernelModel()
     done: set[tuple[str, str, str]] = set()
     for case, system in _smallest_first(subject):

@@ -1,15 +1,19 @@
-"""Every NKI source that it names loads, and every collective and model is one of the emulator."""
+"""NKI sources, collectives and models that a plugin names, and the runnable cases of its sources."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from trnbench.errors import TrnbenchError
-from trnbench.kernels.kernel import Kernel
-from trnbench.testing.checks.references import SOURCES, Named, finding, implementation
-from trnbench.testing.finding import Finding
-from trnbench.testing.subject import Subject
+from trnbench.errors import NothingSelected, TrnbenchError
+from trnbench.generation import System
+from trnbench.kernels.kernel import NKI_KINDS, Case, Kernel
+from trnbench.run.plan import plan
+from trnbench.run.selection import Selection
+from trnbench.testing import Finding, Subject
+from trnbench.testing.checks.code import SOURCES, Named, finding, implementation
+from trnbench_emulator.fabric.cases import KNOWN
+from trnbench_emulator.nki import load_kernel
 
 MODELS = ("roofline",)
 _NAMES = {"collective": "a collective of the emulator", "model": "a model of the emulator"}
@@ -28,7 +32,6 @@ def sources(subject: Subject) -> Iterator[Finding | str]:
 
 
 def _implementations(subject: Subject, kernel: Kernel) -> Iterator[Finding | str]:
-    from trnbench_emulator.fabric.cases import KNOWN
 
     names: Mapping[str, tuple[str, ...]] = {"collective": KNOWN, "model": MODELS}
     for kind, ref in kernel.implementations.items():
@@ -47,10 +50,25 @@ def _implementations(subject: Subject, kernel: Kernel) -> Iterator[Finding | str
 
 def _unloaded(ref: Any) -> str:
     """ "" or why the kernel cannot be loaded."""
-    from trnbench_emulator.nki import load_kernel
-
     try:
         load_kernel(str(ref).replace("::", ":", 1), nki="trnbench")
     except TrnbenchError as error:
         return f"{error.what}: {error.cause}".rstrip(": ")
     return ""
+
+
+def sourced(subject: Subject) -> Iterator[tuple[Case, System]]:
+    """On every system whose instructions have costs; none where no kernel has a source."""
+    names = tuple(kernel.name for kernel in subject.kernels if kernel.nki_sources)
+    added = {variant.kernel for variant in subject.of_kind("variant") if variant.kind in NKI_KINDS}
+    names += tuple(name for name in subject.varied if name in added & subject.registry.kernels.keys())
+    if not names:
+        return
+    try:
+        planned = plan(subject.registry, Selection(kernels=names))
+    except NothingSelected:
+        return
+    for case in planned.cases:
+        system = planned.systems[case.key.instance]
+        if not case.skip and system.costs:
+            yield case, system

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
+import numpy as np
 
 from trnbench.errors import TrnbenchError
-from trnbench.kernels.case import Case
-from trnbench.kernels.spread import Spread
-from trnbench.testing.finding import Finding
-from trnbench.testing.subject import Subject
-from trnbench_emulator.checks.sourced import sourced
-
-if TYPE_CHECKING:
-    from trnbench.generation import System
-    from trnbench_emulator.nki.compared import Compared
-    from trnbench_emulator.nki.source import Source
+from trnbench.generation import System
+from trnbench.kernels.kernel import Case
+from trnbench.kernels.work import Spread
+from trnbench.testing import Finding, Subject
+from trnbench_emulator.checks.sources import sourced
+from trnbench_emulator.nki import Machine, provide, record
+from trnbench_emulator.nki.agreement import Agreement, call, compare
+from trnbench_emulator.nki.jit import Kernel
+from trnbench_emulator.nki.problem import Source as Problem
+from trnbench_emulator.nki.problem import fill, seed_of, smaller
+from trnbench_emulator.nki.recorder import TooManyInstructions
+from trnbench_emulator.nki.source import Source, Sources
 
 LIMIT = 200_000
 """Instructions with values, of one case: a few seconds. A kernel that needs more is not compared."""
@@ -33,10 +37,8 @@ class _Sample(NamedTuple):
 
 def values(subject: Subject) -> Iterator[Finding | str]:
     """Each NKI source executed with NumPy values, against `fn_reference` where it has one."""
-    from trnbench_emulator.nki.source import Sources
-
     sources = Sources()
-    told: set[str] = set()
+    reported: set[str] = set()
     asked: dict[str, bool] = {}  # kernel → whether a source takes one of its cases
     varied = subject.varied
     for case, system in _samples(subject):
@@ -53,11 +55,11 @@ def values(subject: Subject) -> Iterator[Finding | str]:
         except TrnbenchError as error:
             yield _problem(about, error)
             continue
-        if reference is None and source.ref not in told:
-            told.add(source.ref)
+        if reference is None and source.ref not in reported:
+            reported.add(source.ref)
             yield _unknown(case, source)
         yield from _compared(about, case, system, source, reference)
-    for name in (name for name, taken in asked.items() if not taken):
+    for name in (name for name, used in asked.items() if not used):
         yield Finding(
             f"kernel {name}",
             "not compared: its NKI sources take none of the cases tried, so that every time is derived",
@@ -79,7 +81,6 @@ def _samples(subject: Subject) -> Iterator[_Sample]:
 
 
 def _smaller(case: Case) -> Case:
-    from trnbench_emulator.nki.problem import smaller
 
     while _size(case) > ENOUGH and (point := smaller(case.kernel, case.key.point)) is not None:
         if case.kernel.requires(point) != case.kernel.requires(case.key.point):
@@ -94,7 +95,6 @@ def _size(case: Case) -> float:
 
 
 def _compared(about: str, case: Case, system: System, source: Source, reference: Any) -> Iterator[Finding]:
-    from trnbench_emulator.nki.recorder import TooManyInstructions
 
     try:
         outcome = _outcome(case, system, source, reference)
@@ -122,44 +122,32 @@ def _compared(about: str, case: Case, system: System, source: Source, reference:
             )
 
 
-def _outcome(case: Case, system: System, source: Source, reference: Any) -> Sequence[Compared]:
+def _outcome(case: Case, system: System, source: Source, reference: Any) -> Sequence[Agreement]:
     """Output by output; none where there is no reference. Raises what executing and comparing raise."""
-    import inspect
-
-    import numpy as np
-
-    from trnbench_emulator.nki import Machine, provide, record
-    from trnbench_emulator.nki.compared import call, compare
-    from trnbench_emulator.nki.jit import Kernel
-
-    given = _arguments(case, source)
+    arguments = _arguments(case, source)
     kernel = source.kernel
     if case.kernel.spread is Spread.SHARED:
         kernel = Kernel(kernel.function, kernel.options, case.extent.cores)
     with provide("trnbench"), np.errstate(all="ignore"):
-        trace = record(kernel, given, machine=Machine.of(system), functional=True, limit=LIMIT)
+        trace = record(kernel, arguments, machine=Machine.of(system), functional=True, limit=LIMIT)
         if reference is None:
             return ()
         names = inspect.signature(getattr(kernel, "function", kernel)).parameters
-        wanted = call(reference, f"{source.name}_reference", dict(zip(names, given, strict=True)))
+        wanted = call(reference, f"{source.name}_reference", dict(zip(names, arguments, strict=True)))
     return compare(
         trace.outputs,
-        [each.dtype for each in trace.output_specs],
+        [spec.dtype for spec in trace.output_specs],
         wanted,
-        [each[1] for each in source.inputs if isinstance(each, tuple)],
+        [spec[1] for spec in source.inputs if isinstance(spec, tuple)],
     )
 
 
 def _arguments(case: Case, source: Source) -> list[Any]:
     """Random tensors as a device would be given them, other values as they are."""
-    from trnbench_emulator.nki.operands import fill
-    from trnbench_emulator.nki.problem import Source as Problem
-    from trnbench_emulator.nki.problem import seed_of
-
-    tensors = tuple(each for each in source.inputs if isinstance(each, tuple))
+    tensors = tuple(argument for argument in source.inputs if isinstance(argument, tuple))
     problem = Problem(ref=source.ref, module="", file="", function=source.name, inputs=tensors)
     drawn = iter(fill(problem, seed_of(case)))
-    return [next(drawn) if isinstance(each, tuple) else each for each in source.inputs]
+    return [next(drawn) if isinstance(argument, tuple) else argument for argument in source.inputs]
 
 
 def _unknown(case: Case, source: Source) -> Finding:

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 import msgspec
 
-from trnbench_emulator.core.box import BOXES, Box, box_of, known_box
-from trnbench_emulator.core.hazard import (
+from trnbench_emulator.core.liveness import Liveness
+from trnbench_emulator.core.program import Program
+from trnbench_emulator.core.scoreboard import (
     ROWS,
     ROWS_BITS,
     look,
@@ -18,9 +19,18 @@ from trnbench_emulator.core.hazard import (
     write_sole,
     write_to,
 )
-from trnbench_emulator.core.liveness import Liveness
-from trnbench_emulator.core.program import Program
-from trnbench_emulator.core.tile import Progression, Read, Sole, Tile, Use, Users
+from trnbench_emulator.core.tile import (
+    BOXES,
+    Box,
+    Progression,
+    Read,
+    Sole,
+    Tile,
+    Use,
+    Users,
+    box_of,
+    known_box,
+)
 from trnbench_emulator.nki.machine import Machine
 from trnbench_emulator.nki.memory import Form
 from trnbench_emulator.nki.tensor import NkiTensor
@@ -42,8 +52,9 @@ class Access(msgspec.Struct, eq=False, gc=False):
 
 
 class Repeated(msgspec.Struct, frozen=True, gc=False):
-    """Accesses of periods that were left out: `times` more of the last ones, as many as there are `steps`,
-    each period `length` instructions later and moved on by a step."""
+    """Accesses of the periods that a loop left out. The last ones, as many as `steps`, repeat `times` more.
+    Each period is `length` instructions later and a step further.
+    """
 
     steps: tuple[int, ...]
     length: int
@@ -61,7 +72,7 @@ _MOST_READS = 1 << 16
 
 
 class Accesses(Liveness):
-    """Finds the tile and the box of every operand of `program`."""
+    """Finds the tile and the box of each operand of `program`."""
 
     def __init__(self, machine: Machine, program: Program) -> None:
         super().__init__(machine)
@@ -161,8 +172,9 @@ class Accesses(Liveness):
         return hazards
 
     def held_against(self, tile: Tile) -> None:
-        """From now on the boxes of a tensor in device memory are held against each other: it is written, or
-        used otherwise than by the rounds that store there."""
+        """Compare the boxes of a tensor in device memory from now on. It is written, or used otherwise than
+        by the rounds that store there.
+        """
         reads, tile.unwritten = tile.unwritten or [], None
         for entry in reads:
             if isinstance(entry, Progression):
@@ -213,5 +225,5 @@ def _each(entry: Progression) -> Iterator[Read]:
     """One by one, in order."""
     for turn in range(entry.first, entry.last + 1):
         begin = entry.begin + turn * entry.length
-        for at, queue, form, root, offset, step in entry.each:
+        for at, queue, form, root, offset, step in entry.accesses:
             yield form, root, offset + turn * step, begin + at, queue

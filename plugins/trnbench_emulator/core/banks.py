@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
-    from trnbench_emulator.core.box import Box
+    from trnbench_emulator.core.tile import Box
 
 Ints = npt.NDArray[np.int64]
 Move = tuple[int, int, list[int]]
@@ -63,10 +63,10 @@ class Banked:
 
     def touched(self, instructions: int) -> Ints:
         """The banks of each instruction of the program, of which there are so many; a bit each."""
-        found = self._touched
-        if found is None or len(found) != instructions:
-            found = self._touched = self._masks(instructions)
-        return found
+        masks = self._touched
+        if masks is None or len(masks) != instructions:
+            masks = self._touched = self._masks(instructions)
+        return masks
 
     def _masks(self, instructions: int) -> Ints:
         count, everything = self.count, (1 << self.count) - 1
@@ -178,8 +178,9 @@ class _Placing:
 
 
 def _stops(needed: Ints, begins: Ints, ends: Ints, count: int) -> list[int]:
-    """Tiles before which a row of tiles that go round ends: of another width than the one before, or that
-    begin before the one whose banks they would take, a whole turn earlier, has ended. The last: after all."""
+    """Tiles before which a row of tiles that go round ends. Such a tile is wider or narrower than the one
+    before, or it begins while the tile whose banks it would take, a whole turn earlier, is in use.
+    """
     tiles = len(needed)
     stop = np.zeros(tiles + 1, np.bool_)
     stop[tiles] = True
@@ -208,8 +209,8 @@ def go_round(
         own = refs >> count != before >> count
         steps = np.arange(1, times + 1, dtype=np.int64)[:, None]
         rows = refs + steps * (own.astype(np.int64) * (len(made) << count))
-        for at, operand, found in moving:
-            rows[:, bisect_left(owners, begin + at) - low + operand] = found
+        for at, operand, operands in moving:
+            rows[:, bisect_left(owners, begin + at) - low + operand] = operands
         banked.refs.frombytes(rows.astype(np.uint64).tobytes())
         banked.sizes.extend([*made] * times)
         later = np.array(owners[low:], np.int64) + steps * length

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from trnbench_emulator.core.access import Access
-from trnbench_emulator.core.hazard import merge, read, write_sole, write_to
-from trnbench_emulator.core.level import Level
 from trnbench_emulator.core.loop import skip
-from trnbench_emulator.core.program import LOAD, RAW, queue_of
-from trnbench_emulator.core.recorded_state import RecordedState
+from trnbench_emulator.core.program import KIND_BITS, LOAD, RAW, queue_of
+from trnbench_emulator.core.recorded_state import Level, RecordedState
+from trnbench_emulator.core.scoreboard import merge, read, write_sole, write_to
 from trnbench_emulator.core.tile import Users
 from trnbench_emulator.nki.instruction import Instruction
-from trnbench_emulator.nki.ledger import AGES
 from trnbench_emulator.nki.machine import Machine
+from trnbench_emulator.nki.memory import AGES
 from trnbench_emulator.nki.op import Op
 from trnbench_emulator.nki.site import Place
 from trnbench_emulator.nki.tensor import NkiTensor
@@ -54,66 +53,9 @@ class Builder(RecordedState):
         if self.log is not None:
             self._logged(writes, reads, number, queue, hazards, freed)
         else:
-            tiles = self._tiles
-            # What follows is `_access`, which costs a call for each operand.
-            for view in reads:
-                tile = tiles.get(view.storage.life)
-                if tile is None:
-                    self._access(self._tile(view, number, freed), view, False, number, queue, hazards)
-                    continue
-                tile.users[queue] = number
-                sole = tile.sole
-                if sole is None:
-                    use = None if tile.unwritten is not None else tile.uses.get((view.form, view.offset))
-                    if use is None:
-                        self._access(tile, view, False, number, queue, hazards)
-                        continue
-                    if use.version == use.first.version and use.waited >> queue & 1:
-                        use.readers[queue] = number
-                    else:
-                        read(use, number, queue, hazards)
-                    ref = use.ref
-                elif sole.form is view.form and sole.offset == view.offset:
-                    sole.readers[queue] = number
-                    if not sole.waited >> queue & 1:
-                        sole.waited |= 1 << queue
-                        for other, writer in sole.written.items():
-                            if other not in hazards or hazards[other] >> 2 < writer:
-                                hazards[other] = writer << 2 | RAW
-                    ref = sole.ref
-                else:
-                    self._access(tile, view, False, number, queue, hazards)
-                    continue
-                if ref:
-                    self._refs.append(ref)
-                    self._owners.append(number)
-            for view in writes:
-                tile = tiles.get(view.storage.life)
-                if tile is None:
-                    if not self._begun(view, number, queue, freed):
-                        self._access(self._tile(view, number, freed), view, True, number, queue, hazards)
-                    continue
-                tile.users[queue] = number
-                sole = tile.sole
-                if sole is None:
-                    use = tile.uses.get((view.form, view.offset))
-                    if use is None:
-                        self._access(tile, view, True, number, queue, hazards)
-                        continue
-                    write_to(use, number, queue, hazards)
-                    ref = use.ref
-                elif sole.form is view.form and sole.offset == view.offset:
-                    if queue < LOAD and not sole.readers and queue in sole.written:
-                        sole.written[queue] = number
-                    else:
-                        write_sole(sole, number, queue, hazards)
-                    ref = sole.ref
-                else:
-                    self._access(tile, view, True, number, queue, hazards)
-                    continue
-                if ref:
-                    self._refs.append(ref)
-                    self._owners.append(number)
+            if reads:
+                self._read_all(reads, number, queue, hazards, freed)
+            self._write_all(writes, number, queue, hazards, freed)
         program.op.append(kind)
         program.place.append(line)
         if hazards or freed:
@@ -121,10 +63,76 @@ class Builder(RecordedState):
             hazards.clear()
             freed.clear()
 
+    def _read_all(self, reads: Views, number: int, queue: int, hazards: Users, freed: Users) -> None:
+        """As `_access`, which costs a call, of every operand."""
+        tiles = self._tiles
+        for view in reads:
+            tile = tiles.get(view.storage.life)
+            if tile is None:
+                self._access(self._tile(view, number, freed), view, False, number, queue, hazards)
+                continue
+            tile.users[queue] = number
+            sole = tile.sole
+            if sole is None:
+                use = None if tile.unwritten is not None else tile.uses.get((view.form, view.offset))
+                if use is None:
+                    self._access(tile, view, False, number, queue, hazards)
+                    continue
+                if use.version == use.first.version and use.waited >> queue & 1:
+                    use.readers[queue] = number
+                else:
+                    read(use, number, queue, hazards)
+                ref = use.ref
+            elif sole.form is view.form and sole.offset == view.offset:
+                sole.readers[queue] = number
+                if not sole.waited >> queue & 1:
+                    sole.waited |= 1 << queue
+                    for other, writer in sole.written.items():
+                        if other not in hazards or hazards[other] >> KIND_BITS < writer:
+                            hazards[other] = writer << KIND_BITS | RAW
+                ref = sole.ref
+            else:
+                self._access(tile, view, False, number, queue, hazards)
+                continue
+            if ref:
+                self._refs.append(ref)
+                self._owners.append(number)
+
+    def _write_all(self, writes: Views, number: int, queue: int, hazards: Users, freed: Users) -> None:
+        """As `_access`, which costs a call, of every operand."""
+        tiles = self._tiles
+        for view in writes:
+            tile = tiles.get(view.storage.life)
+            if tile is None:
+                if not self._begun(view, number, queue, freed):
+                    self._access(self._tile(view, number, freed), view, True, number, queue, hazards)
+                continue
+            tile.users[queue] = number
+            sole = tile.sole
+            if sole is None:
+                use = tile.uses.get((view.form, view.offset))
+                if use is None:
+                    self._access(tile, view, True, number, queue, hazards)
+                    continue
+                write_to(use, number, queue, hazards)
+                ref = use.ref
+            elif sole.form is view.form and sole.offset == view.offset:
+                if queue < LOAD and not sole.readers and queue in sole.written:
+                    sole.written[queue] = number
+                else:
+                    write_sole(sole, number, queue, hazards)
+                ref = sole.ref
+            else:
+                self._access(tile, view, True, number, queue, hazards)
+                continue
+            if ref:
+                self._refs.append(ref)
+                self._owners.append(number)
+
     def _op(self, op: Op) -> tuple[int, int]:
-        found = self._ops[op] = len(self.program.ops), queue_of(op)
+        entry = self._ops[op] = len(self.program.ops), queue_of(op)
         self.program.ops.append(op)
-        return found
+        return entry
 
     def _logged(
         self, writes: Views, reads: Views, number: int, queue: int, hazards: Users, freed: Users

@@ -1,29 +1,108 @@
-"""Cases of benchmarks on the timed core: which source takes a case, and as which launch."""
+"""Cases of benchmarks on the timed core: source, launch, estimate, and the lines that take the time."""
 
 from __future__ import annotations
 
+import linecache
+import math
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
+import numpy as np
 
 from trnbench.errors import KernelError, TrnbenchError
 from trnbench.generation import System
-from trnbench.kernels.case import Case
-from trnbench.kernels.spread import Spread
+from trnbench.kernels.kernel import Case
+from trnbench.kernels.work import Spread
 from trnbench.results.measurement import Part
 from trnbench_emulator.core.costs import CostTable
-from trnbench_emulator.core.launch import Launch
-from trnbench_emulator.core.line_profile import line_profile
-from trnbench_emulator.core.model import KernelModel
 from trnbench_emulator.core.program import QUEUES
-from trnbench_emulator.core.recording import Recording
+from trnbench_emulator.core.recording import Launch, Recording
 from trnbench_emulator.core.roofline import roofline
-from trnbench_emulator.core.timing import Timing
+from trnbench_emulator.core.scheduler import STRIP_ROWS, STRIP_SPANS, Schedule
+from trnbench_emulator.core.timing import KernelModel, Timing
 from trnbench_emulator.nki import TensorSpec
 from trnbench_emulator.nki.jit import Kernel
 from trnbench_emulator.nki.op import DMA
 from trnbench_emulator.nki.recorder import TooManyInstructions
 from trnbench_emulator.nki.source import Inputs, Source, Sources
+
+Place = tuple[str, int]
+
+KEPT = 6
+"""Lines of a case, of which each digit of a strip names one."""
+LEAST = 0.005
+"""Of the time: a line that takes less is left out."""
+WIDEST = 80
+"""Characters of a line's text."""
+NONE = "-"
+
+
+def line_seconds(timing: Timing, table: CostTable) -> dict[Place, float]:
+    """Seconds of each line (file, number) of the program that ends last: its engines, and the DMA engines
+    where it moves data.
+    """
+    program = timing.schedule.program
+    cost = np.array([table.seconds(op) if op.engine == DMA else 0.0 for op in program.ops])
+    ops, places = np.frombuffer(program.op, np.uint32), np.frombuffer(program.place, np.uint32)
+    moved = np.bincount(places, cost[ops], len(program.places)) if len(program) else ()
+    return {
+        line: seconds + more
+        for (line, seconds), more in zip(timing.lines.items(), np.asarray(moved).tolist(), strict=True)
+    }
+
+
+def line_profile(timing: Timing, table: CostTable) -> dict[str, Any]:
+    """The lines that take longest, and which line each engine was at when.
+
+    `lines`: [place, its text, seconds], the longest first. `line_strip`: a string for each row of the
+    strip, a character for each span: the number of the line that took most of it, "-" for another line or
+    none.
+    """
+    factor = timing.total / timing.scheduled.total if timing.scheduled.total else 1.0
+    spent = line_seconds(timing, table)
+    ranked = sorted(spent, key=lambda place: (-spent[place], place))
+    shown = [place for place in ranked[:KEPT] if spent[place] * factor >= LEAST * timing.latency_s]
+    if not shown:
+        return {}
+    lines = [
+        [f"{Path(file).name}:{line}", _text(file, line), spent[file, line] * factor] for file, line in shown
+    ]
+    return {"lines": lines, "line_strip": _strip(timing.schedule, shown)}
+
+
+def _text(file: str, line: int) -> str:
+    text = " ".join(linecache.getline(file, line).split())
+    return text if len(text) <= WIDEST else f"{text[: WIDEST - 1]}…"
+
+
+def _strip(schedule: Schedule, kept: list[Place]) -> dict[str, str]:
+    """An instruction counts where it begins; a span in which none does shows the one that went on."""
+    program, beyond = schedule.program, len(kept)
+    numbers = {source_line: number for number, source_line in enumerate(kept)}
+    number = np.array([numbers.get(source_line, beyond) for source_line in program.places])
+    row_of = {queue: row for row, shown in enumerate(STRIP_ROWS.values()) for queue in shown}
+    row = np.array([row_of.get(queue, -1) for queue in program.queues])[np.frombuffer(program.op, np.uint32)]
+    start = np.frombuffer(schedule.start, np.int64)
+    took = np.frombuffer(schedule.issued, np.int64) - start
+    shown = np.flatnonzero((row >= 0) & (took > 0))
+    span = np.minimum(start[shown] // max(-(-schedule.total // STRIP_SPANS), 1), STRIP_SPANS - 1)
+    line = number[np.frombuffer(program.place, np.uint32)[shown]]
+    cell = (row[shown] * STRIP_SPANS + span) * (beyond + 1) + line
+    shape = len(STRIP_ROWS), STRIP_SPANS, beyond + 1
+    spent = np.bincount(cell, took[shown], math.prod(shape)).reshape(shape)
+    longest = np.where(spent.any(2), spent.argmax(2), -1).tolist()
+    strips = {}
+    for name, places in zip(STRIP_ROWS, longest, strict=True):
+        if max(places) < 0:
+            continue
+        at = beyond
+        shown_lines = [at := (source_line if source_line >= 0 else at) for source_line in places]
+        strips[name] = "".join(
+            str(source_line) if source_line < beyond else NONE for source_line in shown_lines
+        )
+    return strips
+
 
 CALL_LIMIT = 500_000
 """Calls of one case that are executed: some seconds. Of those that are left out ten count as one."""
@@ -91,8 +170,8 @@ class CaseModel:
         try:
             return self._sources.taking(case.kernel.nki_sources, case.key.point)
         except TrnbenchError as error:
-            what = f"the NKI source of {case.kernel.name} cannot be used: {error.what}"
-            raise KernelError(what, cause=error.cause, try_=error.try_) from error
+            message = f"the NKI source of {case.kernel.name} cannot be used: {error.what}"
+            raise KernelError(message, cause=error.cause, try_=error.try_) from error
 
     def time(self, case: Case, source: Source, system: System) -> Timing:
         """Cases whose cores share one problem launch as many programs; others launch one on each core, of
@@ -115,11 +194,11 @@ class CaseModel:
     def _profile(self, timing: Timing, table: CostTable) -> _Profile:
         """Many cases have one timing."""
         key = (id(timing), id(table))
-        known = self._profiles.get(key)
-        if known is None or known[0] is not timing:
+        cached = self._profiles.get(key)
+        if cached is None or cached[0] is not timing:
             profile = _Profile(line_profile(timing, table), _counters(timing.recording))
-            known = self._profiles[key] = (timing, profile)
-        return known[1]
+            cached = self._profiles[key] = (timing, profile)
+        return cached[1]
 
     def _of_programs(self, source: Source, count: int) -> Kernel:
         key = (source.ref, count)
@@ -181,7 +260,10 @@ def held_by(case: Case) -> str:
 
 def arguments_of(inputs: Inputs) -> tuple[Any, ...]:
     """(shape, dtype) stands for a tensor; what is no pair is handed on as it is."""
-    return tuple(TensorSpec(tuple(each[0]), each[1]) if isinstance(each, tuple) else each for each in inputs)
+    return tuple(
+        TensorSpec(tuple(argument[0]), argument[1]) if isinstance(argument, tuple) else argument
+        for argument in inputs
+    )
 
 
 def _unrecorded(source: Source, error: KernelError) -> KernelError:
@@ -189,5 +271,5 @@ def _unrecorded(source: Source, error: KernelError) -> KernelError:
     next_ = error.try_
     if isinstance(error, TooManyInstructions):
         next_ = f"check the loop's bounds, or cut the problem: def {source.name}_pieces(inputs)"
-    what = f"{source.ref} ({source.place}) cannot be recorded: {error.what}"
-    return KernelError(what, cause=error.cause, try_=next_)
+    message = f"{source.ref} ({source.place}) cannot be recorded: {error.what}"
+    return KernelError(message, cause=error.cause, try_=next_)

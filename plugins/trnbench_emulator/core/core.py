@@ -5,11 +5,13 @@ from __future__ import annotations
 from array import array
 from typing import NamedTuple
 
-from trnbench_emulator.core.pace import Claim, Pace, Without, of_banks, rivals
+from trnbench_emulator.core.pace import Claim, Pace, Throttle, Without, of_banks, rivals
 from trnbench_emulator.core.program import (
     BUFFER,
     GPSIMD,
     GPSIMD_RING,
+    KIND_BITS,
+    KIND_MASK,
     LOAD,
     QUEUES,
     RINGS,
@@ -19,8 +21,11 @@ from trnbench_emulator.core.program import (
     Kinds,
     Program,
     issued_before,
-)  # fmt: skip
-from trnbench_emulator.core.trigger import SYNC
+)
+from trnbench_emulator.core.transfers import SYNC
+
+Plain = tuple[int, int, int, int, int, int, int, tuple[tuple[Claim, Claim], ...], int]
+"""Of a `Step`: queue, issue, latency, engines, hbm, path, floor, its claims of banks, and hold."""
 
 LAUNCHED, TURN, EXCLUDED, MET = -1, -2, -3, -4
 """Causes of a start that are no dependency; the last: another program of the launch had to come first."""
@@ -45,7 +50,7 @@ class Snapshot(NamedTuple):
 
     def engines_apart(self) -> tuple[int, ...]:
         """How far behind the first DMA engine the others are, as each ring sees them."""
-        return tuple(each - ring[0] for ring in self.engines for each in ring)
+        return tuple(engine - ring[0] for ring in self.engines for engine in ring)
 
 
 class Ticks(NamedTuple):
@@ -78,7 +83,7 @@ class Core:
         self.program = program
         self.kinds = kinds = Kinds.told(program, rivals(steps))
         self.op = kinds.op
-        self.plain = [
+        self.plain: list[Plain] = [
             (s.queue, s.issue, s.latency, s.engines, s.hbm, s.path, s.floor, of_banks(s, banks), s.hold)
             for s, banks in zip((steps[op] for op in kinds.of), kinds.banks, strict=True)
         ]
@@ -90,6 +95,7 @@ class Core:
         self.start, self.issued, self.end, self.cause = self.ticks
         self.free, self.last = [0] * len(QUEUES), [0] * len(QUEUES)
         self.rings = tuple(sorted({s.queue - LOAD for s in steps if s.queue >= LOAD}))
+        self.others = [[ring for ring in self.rings if ring != own] for own in range(len(RINGS))]
         self.before = issued_before(program) if SCALAR_RING - LOAD in self.rings else {}
         # Of each ring the DMA engines, the first to be free first, counted from `since`.
         self.engines = [[0] * pace.engines for _ in RINGS]
@@ -130,7 +136,7 @@ class Core:
             tuple(self.free),
             tuple(self.last),
             tuple(
-                tuple([since + each for each in ring])
+                tuple([since + engine for engine in ring])
                 for since, ring in zip(self.since, self.engines, strict=True)
             ),
             tuple(self.path),
@@ -147,14 +153,12 @@ class Core:
         program, plain, throttle = self.program, self.plain, self.throttle
         op_of, first, deps = self.op, program.first, program.deps
         starts, issues, ends, causes = self.start, self.issued, self.end, self.cause
-        free, last, busy, used = self.free, self.last, self.queue_busy, self.used
-        rings, since, everyone = self.engines, self.since, len(self.engines[0])
-        others_of = tuple([each for each in self.rings if each != mine] for mine in range(len(rings)))
-        path_free, hbm_free, turns = self.path, self.hbm, self.turns
+        free, last, busy, used, turns = self.free, self.last, self.queue_busy, self.used, self.turns
         ordered, buffers, semaphore = self.ordered, self.buffers, self.semaphore
         low = first[begin]
         for number in range(begin, stop):
-            queue, issue, latency, spread, hbm, path, floor, claims, hold = plain[op_of[number]]
+            step = plain[op_of[number]]
+            queue, issue, latency, _, _, _, _, claims, hold = step
             start, cause = free[queue], turns[queue]
             high = first[number + 1]
             if low != high:
@@ -162,86 +166,21 @@ class Core:
                     seen_at = start - semaphore
                     for at in range(low, high):
                         dep = deps[at]
-                        ready = ends[dep >> 2]
-                        if ready > seen_at and (buffers or dep & 3 != BUFFER):
-                            if plain[op_of[dep >> 2]][0] != queue or queue >= LOAD:
+                        ready = ends[dep >> KIND_BITS]
+                        if ready > seen_at and (buffers or dep & KIND_MASK != BUFFER):
+                            if plain[op_of[dep >> KIND_BITS]][0] != queue or queue >= LOAD:
                                 start, cause, seen_at = ready + semaphore, dep, ready
                             elif ready > start:
                                 start, cause, seen_at = ready, dep, ready - semaphore
                 low = high
             turns[queue] = TURN
             if queue >= LOAD:
-                mine = queue - LOAD
-                if queue <= STORE:
-                    issued = free[queue] = start + hold
-                    free[_SYNC - queue] += hold
-                else:
-                    if queue == SCALAR_RING:
-                        own, before = SCALAR, self.before[number]
-                        turn = starts[before] if before >= 0 else 0
-                    else:
-                        own, turn = GPSIMD, free[GPSIMD]
-                    if turn > start:
-                        start, cause = turn, TURN
-                    issued = free[queue] = start + hold
-                    free[own] = max(free[own], issued)
-                    turns[own] = TURN
-                # The first byte comes after the trigger, not before.
-                arrived = start + latency
-                others, engines = others_of[mine], rings[mine]
-                if spread == everyone:
-                    for other in others:
-                        since[other] += issue
-                    if engines[0] == engines[-1]:
-                        begun = since[mine] + engines[0]
-                        done = (arrived if arrived > begun else begun) + issue
-                        since[mine] += done - begun
-                    else:
-                        begun = arrived - since[mine]
-                        engines[:] = [(each if each > begun else begun) + issue for each in engines]
-                        done = since[mine] + engines[-1]
-                else:
-                    begun = arrived - since[mine]
-                    for each in range(spread):
-                        engines[each] = (engines[each] if engines[each] > begun else begun) + issue
-                    done = since[mine] + engines[spread - 1]
-                    engines.sort()
-                    for other in others:
-                        behind = rings[other]
-                        for each in range(spread):
-                            behind[each] += issue
-                        behind.sort()
-                self.dma_busy += issue * spread
-                if done < arrived + floor:
-                    done = arrived + floor
-                if path:
-                    begun = path_free[mine]
-                    passed = path_free[mine] = (arrived if arrived > begun else begun) + path
-                    for other in others:
-                        path_free[other] += path
-                    self.path_busy += path
-                    if done < passed:
-                        done = passed
-                if hbm:
-                    begun = hbm_free[mine]
-                    passed = hbm_free[mine] = (arrived if arrived > begun else begun) + hbm
-                    for other in others:
-                        hbm_free[other] += hbm
-                    self.hbm_busy += hbm
-                    if done < passed:
-                        done = passed
+                start, cause, issued = self._trigger(number, queue, hold, start, cause)
+                end = self._transfer(queue - LOAD, step, start + latency)
                 busy[queue] += hold
-                end = done
             else:
                 if throttle is not None and queue == 0 and issue:
-                    window = self.window
-                    if start - window >= throttle.window:
-                        if self.window_busy < throttle.rearm * (start - window) // throttle.window:
-                            self.cold = start + throttle.ramp
-                        self.window, self.window_busy = start, 0
-                    if start < self.cold:
-                        issue = issue * throttle.slow // 1000
-                    self.window_busy += issue
+                    issue = self._throttled(throttle, start, issue)
                 if claims:
                     for _, rival in claims:
                         if used.get(rival, 0) > start:
@@ -255,3 +194,92 @@ class Core:
                 end = last[queue]
             last[queue] = end
             starts[number], issues[number], ends[number], causes[number] = start, issued, end, cause
+
+    def _throttled(self, throttle: Throttle, start: int, issue: int) -> int:
+        """How long the tensor engine takes for an instruction, by how busy it was of late."""
+        if start - self.window >= throttle.window:
+            if self.window_busy < throttle.rearm * (start - self.window) // throttle.window:
+                self.cold = start + throttle.ramp
+            self.window, self.window_busy = start, 0
+        if start < self.cold:
+            issue = issue * throttle.slow // 1000
+        self.window_busy += issue
+        return issue
+
+    def _trigger(self, number: int, queue: int, hold: int, start: int, cause: int) -> tuple[int, int, int]:
+        """Of a transfer's trigger, which takes its queue for `hold`: its start, cause and end."""
+        free = self.free
+        if queue <= STORE:
+            issued = free[queue] = start + hold
+            free[_SYNC - queue] += hold
+            return start, cause, issued
+        if queue == SCALAR_RING:
+            engine, before = SCALAR, self.before[number]
+            turn = self.start[before] if before >= 0 else 0
+        else:
+            engine, turn = GPSIMD, free[GPSIMD]
+        if turn > start:
+            start, cause = turn, TURN
+        issued = free[queue] = start + hold
+        free[engine] = max(free[engine], issued)
+        self.turns[engine] = TURN
+        return start, cause, issued
+
+    def _transfer(self, ring: int, step: Plain, arrived: int) -> int:
+        """The end of a transfer whose first byte comes at `arrived`, after the trigger and not before."""
+        _, issue, _, spread, hbm, path, floor, _, _ = step
+        rings, since, others = self.engines, self.since, self.others[ring]
+        engines = rings[ring]
+        if spread == len(engines):
+            if engines[0] == engines[-1]:
+                engine_free = since[ring] + engines[0]
+                done = (arrived if arrived > engine_free else engine_free) + issue
+                since[ring] += done - engine_free
+            else:
+                arrival = arrived - since[ring]
+                engines[:] = [(engine if engine > arrival else arrival) + issue for engine in engines]
+                done = since[ring] + engines[-1]
+        else:
+            arrival = arrived - since[ring]
+            for at in range(spread):
+                engines[at] = (engines[at] if engines[at] > arrival else arrival) + issue
+            done = since[ring] + engines[spread - 1]
+            engines.sort()
+        if others:
+            delay(rings, since, others, spread, issue)
+        self.dma_busy += issue * spread
+        if done < arrived + floor:
+            done = arrived + floor
+        if path:
+            self.path_busy += path
+            passed = _pass(self.path, ring, others, arrived, path)
+            if done < passed:
+                done = passed
+        if hbm:
+            self.hbm_busy += hbm
+            passed = _pass(self.hbm, ring, others, arrived, hbm)
+            if done < passed:
+                done = passed
+        return done
+
+
+def delay(rings: list[list[int]], since: list[int], others: list[int], spread: int, issue: int) -> None:
+    """The engines that a transfer keeps busy for `issue`, as the `others` of the rings see them."""
+    if spread == len(rings[0]):
+        for other in others:
+            since[other] += issue
+        return
+    for other in others:
+        engines = rings[other]
+        for at in range(spread):
+            engines[at] += issue
+        engines.sort()
+
+
+def _pass(clocks: list[int], ring: int, others: list[int], arrived: int, ticks: int) -> int:
+    """When bytes that take a shared way for `ticks` have passed it; the `others` wait as long."""
+    way_free = clocks[ring]
+    passed = clocks[ring] = (arrived if arrived > way_free else way_free) + ticks
+    for other in others:
+        clocks[other] += ticks
+    return passed

@@ -1,17 +1,71 @@
-"""What instructions and transfers cost on one generation, evaluated from its cost table."""
+"""Costs of instructions and transfers on one generation, from the formulas of its cost table."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import cached_property
+import ast
+import math
+from collections.abc import Callable, Mapping
+from functools import cached_property, lru_cache
+from types import CodeType
 from typing import Any
 
-from trnbench.errors import FactError
-from trnbench.facts.scope import Scope
+from trnbench.bounded.kinds import COST
+from trnbench.errors import FactError, quoted
+from trnbench.facts.fact import Scope
 from trnbench.generation import System
-from trnbench_emulator.core.formula import evaluate
 from trnbench_emulator.core.transfers import TransferCosts
 from trnbench_emulator.nki.op import DMA, Op
+
+LONGEST = 400
+"""Characters of a formula: the longest of ours has 93."""
+
+_CALLS: dict[str, Callable[..., Any]] = {"min": min, "max": max, "ceil": math.ceil}
+_NODES = (
+    ast.Expression, ast.BinOp, ast.UnaryOp, ast.Call, ast.Name, ast.Load, ast.Constant,
+    ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.USub, ast.UAdd,
+)  # fmt: skip
+
+
+@lru_cache(maxsize=1024)
+def _compiled(text: str) -> CodeType:
+    if len(text) > LONGEST:
+        raise _error(text, f"it has {len(text):,} characters, a formula has up to {LONGEST}")
+    try:
+        tree = ast.parse(text, mode="eval")
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # brackets or digits beyond all measure
+        raise _error(text, "it is no arithmetic") from None
+    for node in ast.walk(tree):
+        if not isinstance(node, _NODES):
+            raise _error(text, f"{type(node).__name__} is not allowed")
+        if isinstance(node, ast.Constant) and not isinstance(node.value, (int, float)):
+            raise _error(text, f"{node.value!r} is no number")
+        if isinstance(node, ast.Call) and not (isinstance(node.func, ast.Name) and node.func.id in _CALLS):
+            raise _error(text, f"only {', '.join(_CALLS)} can be called")
+    return compile(tree, "<cost formula>", "eval")
+
+
+def evaluate(text: str, names: Mapping[str, Any]) -> float:
+    """The value of `text` with `names`. Raises `FactError` for anything but arithmetic on known names."""
+    code = _compiled(text)
+    try:
+        value = float(eval(code, {"__builtins__": {}}, {**_CALLS, **names}))  # checked node by node above
+    except NameError as error:
+        listed = ", ".join(sorted(str(name) for name in names))
+        raise _error(text, f"{error}; known here: {listed}") from None
+    except (ZeroDivisionError, TypeError, OverflowError, ValueError) as error:  # ValueError: ceil(nan)
+        raise _error(text, str(error)) from None
+    if not COST.fits(value):
+        raise _error(text, f"it gives {value:g}; a cost is {COST.range}")
+    return value
+
+
+def _error(text: str, cause: str) -> FactError:
+    return FactError(
+        f"cost formula {quoted(text, 120)} cannot be evaluated",
+        cause=cause,
+        try_="numbers, variables, + - * / and brackets, min, max, ceil",
+    )
+
 
 ENGINES = ("tensor", "vector", "scalar", "gpsimd")
 NANO = 1e-9
@@ -30,7 +84,7 @@ class CostTable:
         self.rows: Mapping[str, list[dict[str, Any]]] = system.costs.get("instructions", {})
         self.dma: Mapping[str, Any] = system.costs.get("dma", {})
         rows = (*system.costs.get("carried", ()), *system.costs.get("fits", ()))
-        self.fits: Mapping[str, Mapping[str, Any]] = {each["name"]: each for each in rows}
+        self.fits: Mapping[str, Mapping[str, Any]] = {row["name"]: row for row in rows}
         self._clocks: dict[str, float] = {}
         self._seconds: dict[tuple[Any, ...], float] = {}
         self._work: dict[tuple[Any, ...], float] = {}
@@ -92,20 +146,20 @@ class CostTable:
         between two instructions is none between start and end.
         """
         key = op.key()
-        found = self._work.get(key)
-        if found is None:
+        seconds = self._work.get(key)
+        if seconds is None:
             cycles = self.cycles(op.opcode, op.engine, {**op.variables, "MIN_II": 0})
-            found = self._work[key] = cycles / self.clock(op.engine) + self.latency(op.engine)
-        return found
+            seconds = self._work[key] = cycles / self.clock(op.engine) + self.latency(op.engine)
+        return seconds
 
     def latency(self, engine: str) -> float:
         """Seconds from start to end of an instruction of `engine` beside its elements; 0 if none is given."""
-        given = self.system.costs.get("latency", {}).get(engine)
-        if given is None:
+        latency = self.system.costs.get("latency", {}).get(engine)
+        if latency is None:
             return 0.0
-        if isinstance(given, str):
-            return self.constant(given) * NANO
-        return float(given["cycles"]) / self.clock(engine)
+        if isinstance(latency, str):
+            return self.constant(latency) * NANO
+        return float(latency["cycles"]) / self.clock(engine)
 
     def constant(self, name: str) -> float:
         """A fitted constant in the unit its name ends with; 0 where this generation has none."""
@@ -138,10 +192,10 @@ class CostTable:
     def stream_run(self) -> float:
         """Bytes of a descriptor in a well-made stream: the saturating run, else the driver's packet."""
         packet = self.dma.get("descriptor", {}).get("packet_bytes")
-        found = self.dma.get("saturating_bytes_per_partition", packet)
-        if found is None:
+        run = self.dma.get("saturating_bytes_per_partition", packet)
+        if run is None:
             raise self._missing("size of a saturating transfer", "saturating_bytes_per_partition in [dma]")
-        return float(found)
+        return float(run)
 
     # Memory -------------------------------------------------------------------------------------
 

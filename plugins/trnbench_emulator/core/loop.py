@@ -1,9 +1,9 @@
 """Loops while they are recorded: rounds that leave everything as the round before did are not executed.
 
-What a builder knows after a round decides what the next one waits for. Where two rounds in a row did the same
-and left the same, but for numbers of instructions that moved along, so do all that follow: the program goes
-on with a copy, and what is known moves along. Only accesses at places that change within a tensor that stays
-are followed one by one: none of them may have to wait.
+The state after a round decides what the next one waits for. Two rounds may do the same and leave the same,
+but for numbers of instructions that moved along. Then all rounds that follow do so: the program goes on
+with a copy, and the state moves along. Only accesses that move within a tensor that stays are followed one
+by one: none of them may have to wait.
 """
 
 from __future__ import annotations
@@ -17,14 +17,11 @@ import numpy.typing as npt
 
 from trnbench_emulator.core.access import Access, Repeated
 from trnbench_emulator.core.banks import Move, go_round
-from trnbench_emulator.core.box import known_box
-from trnbench_emulator.core.period import Place, places_of
-from trnbench_emulator.core.program import Loop
-from trnbench_emulator.core.proof import Period, has_waited, proved
-from trnbench_emulator.core.rounds_state import boxes_of
-from trnbench_emulator.core.stores import stores_of
-from trnbench_emulator.core.tile import Progression, Sole, Tile
-from trnbench_emulator.nki.ledger import Life
+from trnbench_emulator.core.period import Period, Place, has_waited, places_of, proved, stores_of
+from trnbench_emulator.core.program import KIND_BITS, Loop
+from trnbench_emulator.core.recorded_state import boxes_of
+from trnbench_emulator.core.tile import Progression, Sole, Tile, known_box
+from trnbench_emulator.nki.memory import Life
 
 if TYPE_CHECKING:
     from trnbench_emulator.core.recorded_state import RecordedState
@@ -36,73 +33,74 @@ _LEAST = 3
 be watched anew."""
 
 
-def times_of(builder: RecordedState, found: Period, times: int) -> int:
-    """How many periods follow, `times` at most, until tiles no longer find room or an access has to wait;
-    accesses in tiles that stay are carried out."""
-    asked, times = times, min(times, found.steady.most)
-    for memory, turnover in found.steady.turnovers.items():
+def times_of(builder: RecordedState, period: Period, times: int) -> int:
+    """How many periods follow, at most `times`, before a tile finds no room or an access has to wait.
+    Accesses in tiles that stay are carried out.
+    """
+    asked, times = times, min(times, period.steady.most)
+    for memory, turnover in period.steady.turnovers.items():
         times = min(times, turnover.most)
-        if not turnover.gone:
+        if not turnover.dropped:
             pool = builder.pools[memory]
-            size = sum(tile.bytes for tile in list(pool.tiles)[-turnover.made :])
+            size = sum(tile.bytes for tile in list(pool.tiles)[-turnover.fresh :])
             times = min(times, (pool.capacity - pool.held) // size)
     if times < min(asked, _LEAST):
         return 0
     reads: dict[Tile, list[Place]] = {}
     checked: dict[Tile, list[Place]] = {}
-    for each in found.places:
-        tile = each.access.tile
-        (checked if tile.unwritten is None else reads).setdefault(tile, []).append(each)
-    stored = [stores_of(found.begin, found.length, tile, places, times) for tile, places in checked.items()]
+    for step in period.places:
+        tile = step.access.tile
+        (checked if tile.unwritten is None else reads).setdefault(tile, []).append(step)
+    stored = [stores_of(period.begin, period.length, tile, places, times) for tile, places in checked.items()]
     if all(stored):
         for stores in stored:
             assert stores is not None
             tile, later = stores
             tile.stores, tile.uses = later, {}
-            _used(tile, checked[tile], times * found.length)
+            _used(tile, checked[tile], times * period.length)
     else:
-        times = _checked(builder, found, checked, times)
+        times = _checked(builder, period, checked, times)
     for tile, places in reads.items():
         assert tile.unwritten is not None
         moved = tuple(
-            (place.number - found.begin, access.queue, access.form, access.root, place.offset, place.step)
+            (place.number - period.begin, access.queue, access.form, access.root, place.offset, place.step)
             for place in places
             for access in (place.access,)
         )
         if times:
-            tile.unwritten.append(Progression(found.begin, found.length, 1, times, moved))
-            _used(tile, places, times * found.length)
+            tile.unwritten.append(Progression(period.begin, period.length, 1, times, moved))
+            _used(tile, places, times * period.length)
     return times
 
 
 def _used(tile: Tile, places: list[Place], later: int) -> None:
-    for each in places:
-        tile.users[each.access.queue] = each.number + later
+    for place in places:
+        tile.users[place.access.queue] = place.number + later
 
 
-def _checked(builder: RecordedState, found: Period, tiles: dict[Tile, list[Place]], times: int) -> int:
+def _checked(builder: RecordedState, period: Period, tiles: dict[Tile, list[Place]], times: int) -> int:
     """How many periods follow without an access that has to wait; they are carried out."""
     if not all(_together(places, times) for places in tiles.values()):
         return 0
-    solid = found.now.solid
-    moved = [found.length if a != b else 0 for a, b in zip(found.before.solid, solid, strict=True)]
+    solid = period.now.solid
+    moved = [period.length if a != b else 0 for a, b in zip(period.before.solid, solid, strict=True)]
     for turn in range(1, times + 1):
         for places in tiles.values():
-            for each in places:
-                waits = builder.waits_for(each.access, each.offset + turn * each.step)
-                if waits and not has_waited(solid, each.access.queue, waits):
+            for place in places:
+                waits = builder.waits_for(place.access, place.offset + turn * place.step)
+                if waits and not has_waited(solid, place.access.queue, waits):
                     return turn - 1
         for places in tiles.values():
-            for each in places:
-                offset = each.offset + turn * each.step
-                builder.move(each.access, offset, each.number + turn * found.length)
+            for place in places:
+                offset = place.offset + turn * place.step
+                builder.move(place.access, offset, place.number + turn * period.length)
         solid = [a + by for a, by in zip(solid, moved, strict=True)]
     return times
 
 
 def _together(places: list[Place], times: int) -> bool:
-    """Do the boxes of a period keep their distance from each other as they move? Reads need not."""
-    if len(places) == 1 or not any(each.access.write for each in places):
+    """Do the boxes of a period keep their distance from each other while they move? Reads need not."""
+    if len(places) == 1 or not any(place.access.write for place in places):
         return True
     by: set[tuple[int, ...]] = set()
     for access, _, offset, step, _ in places:
@@ -116,17 +114,17 @@ def _together(places: list[Place], times: int) -> bool:
     return len(by) == 1
 
 
-def go_on(builder: RecordedState, found: Period, times: int) -> None:
+def go_on(builder: RecordedState, period: Period, times: int) -> None:
     """`times` more of the period."""
-    program, begin, length = builder.program, found.begin, found.length
-    numbered = found.now.numbered - found.before.numbered
-    sizes = list(program.psum.sizes[found.before.numbered :]) if numbered else []
-    go_round(program.psum, begin, length, times, sizes, _in_banks(builder, found, times))
+    program, begin, length = builder.program, period.begin, period.length
+    numbered = period.now.numbered - period.before.numbered
+    sizes = list(program.psum.sizes[period.before.numbered :]) if numbered else []
+    go_round(program.psum, begin, length, times, sizes, _in_banks(builder, period, times))
     program.op.extend(program.op[begin:] * times)
     program.place.extend(program.place[begin:] * times)
     low = bisect_left(program.waiters, begin)
     turns = np.arange(1, times + 1, dtype=np.int64)[:, None]
-    _append(program.deps, low, turns * (4 * length))
+    _append(program.deps, low, turns * (length << KIND_BITS))
     _append(program.waiters, low, turns * length)
     inner = [run for run in program.loops if run.begin >= begin]
     for turn in range(1, times + 1 if inner else 0):
@@ -135,25 +133,27 @@ def go_on(builder: RecordedState, found: Period, times: int) -> None:
     later = times * length
     if builder.births is not None:
         builder.births.go_on(builder.levels[-1].starts[0], begin, length, times, numbered)
-    for memory, (used, made, gone, _) in found.steady.turnovers.items():
+    for memory, (used, count, dropped, _) in period.steady.turnovers.items():
         tiles = list(builder.pools[memory].tiles)
-        templates = tiles[len(tiles) - used - made : len(tiles) - used]
+        templates = tiles[len(tiles) - used - count : len(tiles) - used]
         twins = [
             _twin(tile, turn * length, turn * numbered) for turn in range(1, times + 1) for tile in templates
         ]
-        builder.turn_over(memory, used, twins, gone * times)
-    for seen in found.steady.moved:
+        builder.turn_over(memory, used, twins, dropped * times)
+    for seen in period.steady.moved:
         _move(seen.tile, later, times * numbered if seen.number else 0, program.psum.count)
-    for one, other in found.steady.still:
-        if one.boxes is None or other.boxes is None or other.tile in found.moving:
+    for before, after in period.steady.still:
+        if before.boxes is None or after.boxes is None or after.tile in period.moving:
             continue
-        for (_, users), (_, was), (_, now) in zip(boxes_of(other.tile), one.boxes, other.boxes, strict=True):
+        for (_, users), (_, was), (_, now) in zip(
+            boxes_of(after.tile), before.boxes, after.boxes, strict=True
+        ):
             for queue in users:
                 if now[queue] != was[queue]:
                     users[queue] += later
-    changed = [b != a for a, b in zip(found.before.waited, found.now.waited, strict=True)]
+    changed = [b != a for a, b in zip(period.before.waited, period.now.waited, strict=True)]
     builder.move_waits(changed, later)
-    lives = {id(each.tile.life): each.tile.life for each in found.entries if type(each) is Access}
+    lives = {id(entry.tile.life): entry.tile.life for entry in period.entries if type(entry) is Access}
     for life in lives.values():
         if life.alive:  # until its last use it is held, those of rounds before were so long
             life.last += later
@@ -185,30 +185,31 @@ def _move(tile: Tile, by: int, numbered: int, count: int) -> None:
         parts: list[Any] = [*tile.uses.values()]
         if isinstance(tile.sole, Sole):
             parts.append(tile.sole)
-        for each in parts:
-            each.ref += numbered << count
+        for use in parts:
+            use.ref += numbered << count
 
 
-def _in_banks(builder: RecordedState, found: Period, times: int) -> list[Move]:
-    """Accesses that move along within a tile of PSUM that stays: which banks they use in every turn."""
-    moving = [tile for tile in found.moving if tile.memory == "psum"]
+def _in_banks(builder: RecordedState, period: Period, times: int) -> list[Move]:
+    """Which banks an access uses in each turn, where it moves along within a tile of PSUM that stays."""
+    moving = [tile for tile in period.moving if tile.memory == "psum"]
     if not moving:
         return []
-    tiles = {each.tile for each in found.entries if type(each) is Access and each.tile.memory == "psum"}
+    tiles = {entry.tile for entry in period.entries if type(entry) is Access and entry.tile.memory == "psum"}
     operands: dict[int, int] = {}
     moves: list[Move] = []
-    for access, number, offset, step, _ in places_of(found.entries, found.steps, tiles):
-        place = operands.get(number, 0)
-        operands[number] = place + 1
-        if step and access.tile in found.moving:
+    for access, number, offset, step, _ in places_of(period.entries, period.steps, tiles):
+        operand = operands.get(number, 0)
+        operands[number] = operand + 1
+        if step and access.tile in period.moving:
             refs = [builder.ref(access, offset + turn * step) for turn in range(1, times + 1)]
-            moves.append((number - found.begin, place, refs))
+            moves.append((number - period.begin, operand, refs))
     return moves
 
 
 def skip(builder: RecordedState, period: int, times: int, most: int) -> tuple[int, int]:
-    """Leave out as many of `times` more of the last `period` rounds of the innermost loop as surely repeat
-    them; how many, and how many instructions that makes, `most` at most."""
+    """Leave out those of `times` more of the last `period` rounds that surely repeat them. Returns how many
+    rounds that are, and how many instructions, at most `most`.
+    """
     levels, log = builder.levels, builder.log
     level = levels[-1]
     if log is None:

@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from trnbench.peaks.engine import engine_rate
-from trnbench_emulator.assumed import Assumed
+from trnbench.peaks import engine_rate
+from trnbench_emulator.assumptions import AssumptionUse
 from trnbench_emulator.clock import TICKS_PER_US, ticks, ticks_up
 from trnbench_emulator.core.costs import CostTable
 from trnbench_emulator.core.program import QUEUES, Program, queue_of
@@ -99,7 +99,7 @@ class Pace:
         self.table = table
         self.sharing = sharing
         self.engines = table.transfers.engines
-        self.assumed = Assumed(table.system)
+        self.assumed = AssumptionUse(table.system)
         self.semaphore = ticks(self.assumed.value(SEMAPHORE))
         self.trigger = ticks(self.assumed.value(TRIGGER))
         self.dma_start = max(ticks(table.transfers.start_s) - self.semaphore, 0)
@@ -113,35 +113,38 @@ class Pace:
         return (
             tuple(map(self._whole, program.ops)),
             tuple(rate.value if rate else 0.0 for rate in rates),
-            tuple((name, each.value, each.printed) for name, each in sorted(book.assumptions.items())),
+            tuple(
+                (name, assumption.value, assumption.printed)
+                for name, assumption in sorted(book.assumptions.items())
+            ),
             (self.engines, self.throttle, self.exclusions, self.semaphore, self.table.launch_s),
         )
 
     def step(self, op: Op, without: Without) -> Step:
-        whole = self._whole(op)
+        step = self._whole(op)
         if without == NOTHING_REMOVED:
-            return whole
-        free = QUEUES[whole.queue] in without.queues
+            return step
+        free = QUEUES[step.queue] in without.queues
         early = free or (without.start if op.engine == DMA else without.latency)
         return Step(
-            whole.queue,
-            0 if free else whole.issue,
-            0 if early else whole.latency,
-            engines=whole.engines,
-            hbm=0 if without.hbm else whole.hbm,
-            path=0 if free else whole.path,
-            floor=0 if early else whole.floor,
-            hold=0 if early else whole.hold,
-            claims=() if without.exclusions else whole.claims,
-            banked=() if without.exclusions or without.banks else whole.banked,
+            step.queue,
+            0 if free else step.issue,
+            0 if early else step.latency,
+            engines=step.engines,
+            hbm=0 if without.hbm else step.hbm,
+            path=0 if free else step.path,
+            floor=0 if early else step.floor,
+            hold=0 if early else step.hold,
+            claims=() if without.exclusions else step.claims,
+            banked=() if without.exclusions or without.banks else step.banked,
         )
 
     def _whole(self, op: Op) -> Step:
         """With all its causes; found once for a table and as many cores."""
-        found = self.table.steps.get((op, self.sharing))
-        if found is None:
-            found = self.table.steps[op, self.sharing] = self._found(op)
-        return found
+        step = self.table.steps.get((op, self.sharing))
+        if step is None:
+            step = self.table.steps[op, self.sharing] = self._found(op)
+        return step
 
     def _found(self, op: Op) -> Step:
         table, queue = self.table, queue_of(op)
@@ -175,8 +178,8 @@ class Pace:
             # The other engine comes under such a rule however it works.
             if rule.mode and op.engine == rule.engine and self.table.mode(op) != rule.mode:
                 continue
-            one, other = rule.queues
-            claims.append(((number, queue, WHOLE), (number, other if queue == one else one, WHOLE)))
+            first, second = rule.queues
+            claims.append(((number, queue, WHOLE), (number, second if queue == first else first, WHOLE)))
         return tuple(claims)
 
 
@@ -219,6 +222,8 @@ def _exclusions(rows: Any) -> tuple[Exclusion, ...]:
     for row in rows:
         mode, per = str(row.get("mode", "")), str(row.get("per", ""))
         if mode or per or not row.get("condition"):
-            one, other = (QUEUES.index(name) for name in row["engines"])
-            exclusions.append(Exclusion(str(row["memory"]), (one, other), str(row["engines"][0]), mode, per))
+            first, second = (QUEUES.index(name) for name in row["engines"])
+            exclusions.append(
+                Exclusion(str(row["memory"]), (first, second), str(row["engines"][0]), mode, per)
+            )
     return tuple(exclusions)

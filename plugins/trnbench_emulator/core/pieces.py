@@ -1,14 +1,31 @@
-"""A problem recorded in pieces: each a few times in a row, the rest at the pace of the last."""
+"""A problem recorded in pieces: copies of each that are recorded, and the pace of the rest.
+
+A copy waits for no operand of another, since each piece has its own tensors. What differs is SBUF and PSUM,
+which hold tiles of the copies before: tiles alone are followed, in the order in which they begin and end.
+"""
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import msgspec
+import numpy as np
+import numpy.typing as npt
 
+from trnbench_emulator.core.liveness import Birth
+from trnbench_emulator.core.program import BUFFER, KIND_BITS, KIND_MASK, Loop, Program
 from trnbench_emulator.core.scheduler import Mark
+from trnbench_emulator.core.tile import Tile, Users
+from trnbench_emulator.nki.memory import Life
+
+if TYPE_CHECKING:
+    from trnbench_emulator.core.recorded_state import RecordedState
+
+
+Ints = npt.NDArray[np.int64]
 
 Parts: TypeAlias = Sequence[tuple[Any, int]]
 """The independent parts of a problem: the arguments of each, and how often it occurs."""
@@ -37,8 +54,10 @@ class Piece(msgspec.Struct, frozen=True):
 
 
 class Execution(Protocol):
-    """Of one program: `carry_out` records a part behind what is recorded and returns how many instructions
-    that are, `again` the same part once more, announced as `repeated`; `restart` drops what is recorded."""
+    """Executes one program, part after part. `carry_out` records a part and returns its instructions.
+    `again` records the same part once more; it was announced as `repeated`. `restart` drops the
+    recording.
+    """
 
     def carry_out(self, arguments: Any, *, repeated: bool = False) -> int: ...
 
@@ -53,8 +72,8 @@ def record_pieces(
     """What stands for the problem with these `arguments`, of which `parts` are the parts; empty where it was
     recorded whole. `lengths`: instructions of first pieces that were recorded already; filled."""
     first = parts[0][0]
-    known = lengths.get(first, 0) if lengths is not None else 0
-    if _too_few(parts) or (known and _too_short(parts, known)):
+    first_length = lengths.get(first, 0) if lengths is not None else 0
+    if _too_few(parts) or (first_length and _too_short(parts, first_length)):
         execution.carry_out(arguments)
         return ()
     length = execution.carry_out(first, repeated=parts[0][1] > 1)
@@ -79,14 +98,16 @@ def record_pieces(
 
 
 def recorded_copies(parts: Parts) -> Parts:
-    """Of problems that are the same in this and in their machine, those that are recorded in pieces have the
-    same instructions: how often a piece occurs beyond its copies is added up afterwards."""
+    """The parts with as many occurrences as are recorded. Problems with equal ones have the same
+    instructions; the rest is added up afterwards.
+    """
     return tuple((part, min(times, COPIES)) for part, times in parts)
 
 
 def pieces_again(pieces: Sequence[Piece], parts: Parts) -> tuple[Piece, ...]:
-    """Pieces of a problem with the same `recorded_copies`, as they stand for the one of `parts`; empty where
-    that one is recorded whole."""
+    """Pieces of a recorded problem, for the `parts` of another one with equal `recorded_copies`; empty
+    where that one is recorded whole.
+    """
     if _too_few(parts) or _too_short(parts, pieces[0].ends[0]):
         return ()
     return tuple(Piece(piece.ends, times) for piece, (_, times) in zip(pieces, parts, strict=True))
@@ -123,8 +144,9 @@ def first_copies(pieces: Sequence[Piece]) -> int:
 
 
 def whole(done: Mark, marks: Sequence[Mark], pieces: Sequence[Piece]) -> tuple[int, dict[str, int]]:
-    """Ticks and what was busy how long, of the whole problem: pieces recorded fewer times than they occur go
-    on at the pace of their last copies."""
+    """Ticks of the whole problem, and how long what was busy. Pieces that occur more often than they are
+    recorded go on at the pace of their last copies.
+    """
     total, busy, behind = done.total, dict(done.busy), 0
     for piece in pieces:
         begin, behind = behind, behind + len(piece.ends)
@@ -150,3 +172,118 @@ def _turns(ends: Sequence[int]) -> int:
         if gains[-turns:] == gains[-2 * turns : -turns]:
             return turns
     return 1
+
+
+class Position(msgspec.Struct, frozen=True):
+    """Somewhere in a program: instructions, tiles of PSUM and loops before it."""
+
+    instructions: int
+    tiles: int
+    loops: int
+
+    @classmethod
+    def of(cls, program: Program) -> Position:
+        return cls(len(program), program.psum.tiles, len(program.loops))
+
+
+class FirstCopy(msgspec.Struct, frozen=True):
+    """From `begin` to `end`. By instruction of it, in order: its waits for operands, and the tiles that it is
+    the first to use."""
+
+    begin: Position
+    end: Position
+    events: tuple[tuple[int, list[int], list[Birth]], ...]
+
+
+def first_copy(builder: RecordedState, begin: Position, count: int) -> FirstCopy | None:
+    """The copy of `count` instructions recorded since `begin`, when `builder.births` began. None where
+    tiles do not tell all: then another copy has to be executed.
+    """
+    births, builder.births = builder.births, None
+    assert births is not None
+    births.look()
+    program, end = builder.program, Position.of(builder.program)
+    # When a tile ended is counted in instructions that were issued.
+    if not births.followed or births.alive or end.instructions - begin.instructions != count:
+        return None
+    waits: dict[int, list[int]] = {}
+    low = bisect_left(program.waiters, begin.instructions)
+    for number, dep in zip(program.waiters[low:], program.deps[low:], strict=True):
+        if dep & KIND_MASK != BUFFER:
+            waits.setdefault(number, []).append(dep)
+    born: dict[int, list[Birth]] = {}
+    for tiles in births.of.values():
+        for birth in tiles:
+            born.setdefault(birth.born, []).append(birth)
+    events = [(number, waits.get(number, []), born.get(number, [])) for number in sorted({*waits, *born})]
+    return FirstCopy(begin, end, tuple(events))
+
+
+def once_more(builder: RecordedState, copy: FirstCopy) -> int:
+    """Append another copy behind all that is recorded; returns how many instructions that are."""
+    program, queues = builder.program, builder.program.queues
+    begin, end = copy.begin.instructions, copy.end.instructions
+    by, numbered = len(program) - begin, program.psum.tiles - copy.begin.tiles
+    _go_round(program, copy, by, numbered)
+    program.op.extend(program.op[begin:end])
+    program.place.extend(program.place[begin:end])
+    lives: list[tuple[int, Life]] = []
+    for number, waits, born in copy.events:
+        freed: Users = {}
+        if born:
+            for died, life in lives:
+                life.alive = died > number
+            lives = [(died, life) for died, life in lives if life.alive]
+        for birth in born:
+            life = Life(0, birth.bytes, age=-1)
+            lives.append((birth.died, life))
+            new = birth.later(by, numbered)
+            builder.add(Tile(life, new.memory, new.bytes, new.born, new.number, new.users), freed)
+        hazards = {queues[program.op[dep >> KIND_BITS]]: dep + (by << KIND_BITS) for dep in waits}
+        builder.wait(number + by, queues[program.op[number]], hazards, freed)
+    for _, life in lives:
+        life.alive = False
+    for loop in program.loops[copy.begin.loops : copy.end.loops]:
+        program.loops += _alike(program, Loop(loop.begin + by, loop.length, loop.count))
+    return end - begin
+
+
+def _go_round(program: Program, copy: FirstCopy, by: int, numbered: int) -> None:
+    """The banks of PSUM are the same, counted from those of other tiles."""
+    psum = program.psum
+    low = bisect_left(psum.owners, copy.begin.instructions)
+    high = bisect_left(psum.owners, copy.end.instructions)
+    refs = np.array(psum.refs[low:high], np.int64)
+    refs += np.where(refs >> psum.count, numbered << psum.count, 0)
+    owners = np.array(psum.owners[low:high], np.int64) + by
+    psum.refs.frombytes(refs.astype(np.uint64).tobytes())
+    psum.owners.frombytes(owners.astype(np.uint64).tobytes())
+    psum.sizes.extend(psum.sizes[copy.begin.tiles : copy.end.tiles])
+
+
+def _alike(program: Program, loop: Loop) -> list[Loop]:
+    """The last rounds of `loop` that wait for what the round before does, counted from their own begin;
+    fewer than two are none. The first rounds may wait for other buffers than in the first copy.
+    """
+    low, high = bisect_left(program.waiters, loop.begin), bisect_left(program.waiters, loop.end)
+    waiters = np.array(program.waiters[low:high], np.int64) - loop.begin
+    turns = waiters // loop.length
+    deps = np.array(program.deps[low:high], np.int64) - (loop.length * turns << KIND_BITS)
+    waits = np.stack((waiters - loop.length * turns, deps), axis=1)
+    counts = np.bincount(turns, minlength=loop.count)
+    first = _first_alike(counts[:, None])
+    waits_of_round = int(counts[-1])
+    if waits_of_round:
+        rounds = waits[-waits_of_round * (loop.count - first) :].reshape(
+            loop.count - first, 2 * waits_of_round
+        )
+        first += _first_alike(rounds)
+    if loop.count - first < 2:
+        return []
+    return [Loop(loop.begin + first * loop.length, loop.length, loop.count - first)]
+
+
+def _first_alike(rows: Ints) -> int:
+    """From which row on all are as the last."""
+    unlike = np.flatnonzero((rows != rows[-1]).any(1))
+    return int(unlike[-1]) + 1 if len(unlike) else 0

@@ -1,19 +1,20 @@
-"""A kernel as the scheduler sees it: instructions in order, and which earlier ones each must wait for.
+"""A program: instructions in order, which earlier ones each waits for, and its work class.
 
-What an instruction depends on follows from the program alone, so it is found once; what time it takes
-follows from the machine, so the same program can be scheduled on several.
+Dependencies follow from the program alone, times from the machine: one program is scheduled on several.
 """
 
 from __future__ import annotations
 
 from array import array
 from collections.abc import Mapping
+from hashlib import blake2b
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
 
 from trnbench_emulator.core.banks import Banked
-from trnbench_emulator.core.trigger import triggered_by
+from trnbench_emulator.core.transfers import triggered_by
 from trnbench_emulator.nki.op import DMA, Op
 
 QUEUES = (
@@ -27,6 +28,23 @@ LOAD, STORE, SCALAR_RING, GPSIMD_RING = 4, 5, 6, 7
 RINGS = QUEUES[LOAD:]
 RAW, WAR, WAW, BUFFER = range(4)
 KINDS = ("waits for its input", "waits for readers", "waits for an earlier write", "waits for a buffer")
+
+
+KIND_BITS = 2
+KIND_MASK = (1 << KIND_BITS) - 1
+"""Dependencies are packed for innermost loops: source << KIND_BITS | kind."""
+
+
+class Dep(NamedTuple):
+    """The instruction that is waited for, and why: one of RAW, WAR, WAW and BUFFER."""
+
+    source: int
+    kind: int
+
+    @classmethod
+    def of(cls, packed: int) -> Dep:
+        """From an entry of `Program.deps`, or a `Schedule.cause` that is none of the negative ones."""
+        return cls(packed >> KIND_BITS, packed & KIND_MASK)
 
 
 class Loop(msgspec.Struct, frozen=True, order=True):
@@ -47,8 +65,8 @@ class Loop(msgspec.Struct, frozen=True, order=True):
 class Program:
     """Compact: some tens of bytes per instruction, beside the tiles that are alive.
 
-    Instruction i is `ops[op[i]]` at `places[place[i]]` and waits for `deps[first[i]:first[i + 1]]`, each an
-    instruction · 4 + kind; `waiters` are the instructions that wait, in order. Queues issue and complete in
+    Instruction i is `ops[op[i]]` at `places[place[i]]` and waits for `deps[first[i]:first[i + 1]]`, each a
+    packed `Dep`; `waiters` are the instructions that wait, in order. Queues issue and complete in
     order, so that one dependency per queue is enough, and none on what the instruction's own queue has waited
     for before. `loops`: what the recording has proved to repeat. `psum`: which banks instructions use.
     `assumed`: what the compiler was taken to do, and how often.
@@ -91,10 +109,10 @@ class Program:
 
 def firsts(owners: array[int], count: int) -> array[int]:
     """Where the entries of each of `count` instructions begin; `owners`: the instruction of every entry."""
-    found = np.zeros(count + 1, np.int64)
+    starts = np.zeros(count + 1, np.int64)
     if owners:
-        np.cumsum(np.bincount(np.frombuffer(owners, np.int64), minlength=count), out=found[1:])
-    return array("Q", found.tobytes())
+        np.cumsum(np.bincount(np.frombuffer(owners, np.int64), minlength=count), out=starts[1:])
+    return array("Q", starts.tobytes())
 
 
 def issued_before(program: Program) -> dict[int, int]:
@@ -125,10 +143,10 @@ class Kinds:
     @classmethod
     def told(cls, program: Program, banked: tuple[int, ...]) -> Kinds:
         """Of `program` where the banks of the ops `banked` matter."""
-        found = program.kinds.get(banked)
-        if found is None:
-            found = program.kinds[banked] = cls._made(program, banked)
-        return found
+        kinds = program.kinds.get(banked)
+        if kinds is None:
+            kinds = program.kinds[banked] = cls._made(program, banked)
+        return kinds
 
     @classmethod
     def _made(cls, program: Program, banked: tuple[int, ...]) -> Kinds:
@@ -157,3 +175,31 @@ def queue_of(op: Op) -> int:
         ring = _RING_OF.get(triggered_by(op.variables))
         return ring or (STORE if op.variables.get("dst") == "hbm" else LOAD)
     return QUEUES.index(op.engine) if op.engine in QUEUES else 3
+
+
+def work_class(program: Program) -> bytes:
+    """A digest that is equal for programs that differ only in what instructions cost and in FLOP/s of their
+    data type. `Pace.key` has these two.
+    """
+    arrays = (program.op, program.place, program.waiters, program.deps)
+    banks = (program.psum.refs, program.psum.owners, program.psum.sizes)
+    digest = blake2b(digest_size=16)
+    for values in (*arrays, *banks):
+        digest.update(len(values).to_bytes(8, "little"))
+        digest.update(values)
+    content: tuple[Any, ...] = (
+        [(op.engine, op.opcode, op.flops, sorted(op.traffic.items())) for op in program.ops],
+        program.places,
+        (program.psum.count, program.psum.bytes),
+    )
+    digest.update(repr(content).encode())
+    return digest.digest()
+
+
+def representatives(programs: tuple[Program, ...], classes: tuple[bytes, ...]) -> tuple[int, ...]:
+    """For each program of a launch the first of the same work class whose instructions cost the same."""
+    seen: dict[Any, int] = {}
+    return tuple(
+        seen.setdefault((work, tuple(op.key() for op in program.ops)), number)
+        for number, (program, work) in enumerate(zip(programs, classes, strict=True))
+    )

@@ -1,4 +1,4 @@
-"""By how much a period of a loop moves each clock of a core."""
+"""By how much a period of a loop moves each clock of a core, and the tensor engine's windows."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
+import numpy as np
 
-from trnbench_emulator.core.core import Core, Snapshot
-from trnbench_emulator.core.pace import Claim
+from trnbench_emulator.core.core import Core, Snapshot, delay
+from trnbench_emulator.core.pace import Claim, Throttle
 from trnbench_emulator.core.program import GPSIMD, GPSIMD_RING, LOAD, SCALAR, SCALAR_RING
 
 FOREVER = 1 << 60
@@ -31,8 +32,8 @@ class Rates(msgspec.Struct, frozen=True):
     def between(cls, before: Snapshot, now: Snapshot) -> Rates | None:
         """None where the DMA engines have not moved together, as a ring sees them."""
         engines = _moved([ring[0] for ring in before.engines], [ring[0] for ring in now.engines])
-        for moved, one, other in zip(engines, before.engines, now.engines, strict=True):
-            if any(step != moved for step in _moved(one, other)):
+        for moved, ring_before, ring_now in zip(engines, before.engines, now.engines, strict=True):
+            if any(step != moved for step in _moved(ring_before, ring_now)):
                 return None
         return cls(
             _moved(before.free, now.free),
@@ -69,33 +70,26 @@ def transfers(core: Core, numbers: Any, before: Snapshot, rates: Rates) -> int:
     since = [0] * len(rings)
     path, hbm = list(before.path), list(before.hbm)
     last = list(before.last)
-    others_of = [[each for each in core.rings if each != ring] for ring in range(len(rings))]
     plain, op_of, starts = core.plain, core.op, core.start
     for number in numbers.tolist():
         queue, issue, latency, spread, hbm_ticks, path_ticks, floor, *_ = plain[op_of[number]]
         pace = rates.free[queue]
         begin = starts[number] + latency
         ring = queue - LOAD
-        engines, moving, others = rings[ring], rates.engines[ring], others_of[ring]
+        engines, moving, others = rings[ring], rates.engines[ring], core.others[ring]
         alike = engines[0] == engines[-1]
         # All engines move at one rate, so that their order stays; the first to be free is the first to lose.
         if moving != pace and not wins(engines[0] + since[ring], moving, begin, pace):
             return 0
-        begun = begin - since[ring]
+        ready = begin - since[ring]
         if alike and spread == everyone:
-            since[ring] += max(begun, engines[0]) + issue - engines[0]
+            since[ring] += max(ready, engines[0]) + issue - engines[0]
             finished = engines[0] + since[ring]
         else:
-            engines[:spread] = [max(begun, each) + issue for each in engines[:spread]]
+            engines[:spread] = [max(ready, engine) + issue for engine in engines[:spread]]
             finished = engines[spread - 1] + since[ring]
             engines.sort()
-        for other in others:
-            if spread == everyone:
-                since[other] += issue
-            else:
-                behind = rings[other]
-                behind[:spread] = [each + issue for each in behind[:spread]]
-                behind.sort()
+        delay(rings, since, others, spread, issue)
         done, done_pace = begin + floor, pace
         if moving != pace:
             done, done_pace = later(done, pace, finished, moving)
@@ -160,3 +154,77 @@ class Limit:
         if pace > rate:
             self.periods = min(self.periods, ahead // (pace - rate))
         return True
+
+
+ThrottleState = tuple[int, int, int]
+"""Until when the engine is cold, the start of the window, busy ticks in it."""
+
+
+def windows(
+    throttle: Throttle, before: Snapshot, now: Snapshot, start: Any, took: Any, pace: int, periods: int
+) -> tuple[int, ThrottleState]:
+    """How many of `periods` keep the engine as it was, and what is remembered of it after those.
+
+    `start`, `took`: ticks of its instructions in the period between `before` and `now`; the next period
+    has the same, `pace` later. An engine that was warm all the time stays so until a window in which it
+    was busy for too short ends. One that was not must come back to the same state, window included.
+    """
+    if not len(start):
+        return periods, (now.cold, now.window, now.window_busy)
+    if now.cold > int(start[0]):
+        moved = (now.cold - before.cold, now.window - before.window, now.window_busy - before.window_busy)
+        if moved != (pace, pace, 0):
+            return 0, (now.cold, now.window, now.window_busy)
+        return periods, (now.cold + periods * pace, now.window + periods * pace, now.window_busy)
+    return _warm(throttle, now, start + pace, took, pace, periods)
+
+
+def _warm(
+    throttle: Throttle, now: Snapshot, start: Any, took: Any, pace: int, periods: int
+) -> tuple[int, ThrottleState]:
+    """Instruction g of all periods starts at start[g % n] + g // n · pace."""
+    count, total = len(start), len(start) * periods
+    sums = np.concatenate(([0], np.cumsum(took)))
+    origin, period_busy = int(start[0]), int(sums[-1])
+
+    def begun(g: Any) -> Any:
+        return start[g % count] + g // count * pace
+
+    def busy(g: Any) -> Any:
+        return g // count * period_busy + sums[g % count]
+
+    def after(begin: Any) -> Any:
+        """The first instruction that begins a window's length or more after a window did."""
+        due = begin + throttle.window
+        turn = np.maximum((due - origin) // pace, 0)
+        return turn * count + np.searchsorted(start, due - turn * pace)
+
+    def idle(held: Any, length: Any) -> Any:
+        return held < throttle.rearm * length // throttle.window
+
+    number = int(after(now.window))
+    if number >= total:
+        return periods, (now.cold, now.window, now.window_busy + int(busy(total)))
+    cold = idle(now.window_busy + busy(number), begun(number) - now.window)
+    # Of a window that begins with an instruction: with which one the next one does, and whether it is idle.
+    turns = np.arange(count)
+    following = after(start)
+    idle_after = idle(busy(following) - busy(turns), begun(following) - start).tolist()
+    steps = (following - turns).tolist()
+    seen: dict[int, int] | None = {}  # by their place in a period, instructions at which a window began
+    while not cold:
+        phase = number % count
+        if seen is not None:
+            former = seen.setdefault(phase, number)
+            if former != number:
+                # Windows come round: from here on they begin where they began before, some periods later.
+                number += (total - number) // (number - former) * (number - former)
+                seen = None
+        if number + steps[phase] >= total:
+            return periods, (now.cold, int(begun(number)), int(busy(total) - busy(number)))
+        cold = idle_after[phase]
+        number += steps[phase]
+    periods_kept = number // count
+    if periods_kept == 0:
+        return 0, (now.cold, now.window, now.window_busy)
+    return _warm(throttle, now, start, took, pace, periods_kept)

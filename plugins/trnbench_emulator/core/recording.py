@@ -1,37 +1,70 @@
-"""A launch as it was recorded: the instructions of each of its programs, and how often each op runs."""
+"""A launch and its recording: instructions of each program, where programs meet, how often each op runs."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from pathlib import PurePath
 from typing import Any, TypeAlias
 
 import msgspec
 import numpy as np
 
 from trnbench.errors import KernelError
-from trnbench_emulator.core.births import Births
+from trnbench_emulator.compiler import AS_SHIPPED, Assumptions
 from trnbench_emulator.core.builder import Builder
-from trnbench_emulator.core.copies import FirstCopy, Position, first_copy, once_more
-from trnbench_emulator.core.equivalence import work_class
-from trnbench_emulator.core.launch import Launch
+from trnbench_emulator.core.liveness import Births
+from trnbench_emulator.core.pace import NOTHING_REMOVED, Without
 from trnbench_emulator.core.pieces import (
+    FirstCopy,
     Parts,
     Piece,
+    Position,
     first_copies,
+    first_copy,
+    once_more,
     pieces_again,
     record_pieces,
     recorded_copies,
     spans,
 )
-from trnbench_emulator.core.program import Program
-from trnbench_emulator.core.rendezvous import check_same_rendezvous
+from trnbench_emulator.core.program import Program, work_class
 from trnbench_emulator.nki import Machine, record
 from trnbench_emulator.nki.op import Op
 from trnbench_emulator.nki.provide import provide
+from trnbench_emulator.nki.recorder import DEFAULT_LIMIT
 
 Arguments: TypeAlias = Sequence[Any] | Mapping[str, Any]
 """Of a kernel, in order or by name: a `TensorSpec` for a tensor, other values as they are."""
+
+
+class Launch(msgspec.Struct, frozen=True, kw_only=True):
+    """`programs` of one kernel, each on a core; a single program is a launch of one.
+
+    `cores` of the device are at work (0: as many as there are programs), the others with launches of their
+    own that do the same. `limit`: instructions of a program after which it is taken to be endless.
+    `assumptions`: what the compiler does. `without`: causes of lost time that the machine does not have.
+
+    `held`: the engine, "dma" or "hbm" at whose limit the waterfall starts; "": the tensor engine's where it
+    multiplies, else the memory's. `explain`: the waterfall is wanted, which takes an emulation a cause.
+    `fold`: rounds of a loop that repeat the rounds before are neither executed nor scheduled one by one; the
+    result is the same.
+    """
+
+    programs: int = 1
+    cores: int = 0
+    limit: int = DEFAULT_LIMIT
+    assumptions: Assumptions = AS_SHIPPED
+    without: Without = NOTHING_REMOVED
+    held: str = ""
+    explain: bool = True
+    fold: bool = True
+
+
+ALONE = Launch()
+
+BARRIER, EXCHANGE = "core_barrier", "sendrecv"
+OPCODES = (BARRIER, EXCHANGE)
 
 
 class Recording(msgspec.Struct, frozen=True, dict=True):
@@ -182,38 +215,38 @@ class Recorder:
         self, kernel: Any, arguments: Arguments, machine: Machine, launch: Launch, parts: Parts = ()
     ) -> Recording:
         """Raises `KernelError`, the same one for everybody who meets it."""
-        given = tuple(arguments.items()) if isinstance(arguments, Mapping) else tuple(arguments)
+        arguments_key = tuple(arguments.items()) if isinstance(arguments, Mapping) else tuple(arguments)
         # What is asked of the launch beside these does not change its instructions.
         asked = (kernel, machine, launch.programs, launch.limit, launch.fold, launch.assumptions)
-        key = (asked, given, parts)
+        key = (asked, arguments_key, parts)
         try:
-            known = self._known.get(key)
+            recording = self._known.get(key)
         except TypeError:  # an argument that has no hash
             return record_launch(kernel, arguments, machine, launch, parts=parts)
-        if known is None:
+        if recording is None:
             copies = (asked, recorded_copies(parts))
             # Programs of one launch may differ in them.
             lengths = self._lengths.setdefault(asked, {}) if launch.programs == 1 else None
             try:
-                known = self._again(copies, parts) or record_launch(
+                recording = self._again(copies, parts) or record_launch(
                     kernel, arguments, machine, launch, parts=parts, lengths=lengths
                 )
             except KernelError as error:
-                known = error
+                recording = error
             else:
-                if known.pieces and launch.programs == 1:
-                    self._in_pieces.setdefault(copies, known)
-            self._known[key] = known
-        if isinstance(known, KernelError):
-            raise known.with_traceback(None)
-        return known
+                if recording.pieces and launch.programs == 1:
+                    self._in_pieces.setdefault(copies, recording)
+            self._known[key] = recording
+        if isinstance(recording, KernelError):
+            raise recording.with_traceback(None)
+        return recording
 
     def _again(self, copies: Any, parts: Parts) -> Recording | None:
         """What was recorded for another problem with these `copies`; None where nothing was that stands for
         `parts`."""
-        known = self._in_pieces.get(copies)
-        pieces = pieces_again(known.pieces, parts) if known is not None else ()
-        return Recording(known.programs, pieces) if known is not None and pieces else None
+        recording = self._in_pieces.get(copies)
+        pieces = pieces_again(recording.pieces, parts) if recording is not None else ()
+        return Recording(recording.programs, pieces) if recording is not None and pieces else None
 
 
 def _counts(program: Program, pieces: Sequence[Piece]) -> dict[int, int]:
@@ -223,3 +256,44 @@ def _counts(program: Program, pieces: Sequence[Piece]) -> dict[int, int]:
         for op in np.flatnonzero(numbers).tolist():
             counts[op] = counts.get(op, 0) + weight * int(numbers[op])
     return counts
+
+
+def rendezvous_of(program: Program) -> list[int]:
+    """Instructions at which a program meets the others."""
+    ops = [number for number, op in enumerate(program.ops) if op.opcode in OPCODES]
+    if not ops:
+        return []
+    numbers: list[int] = np.flatnonzero(np.isin(np.frombuffer(program.op, np.uint32), ops)).tolist()
+    return numbers
+
+
+def check_same_rendezvous(one: Program, other: Program, number: int) -> None:
+    """Raises `KernelError` unless programs 0 and `number` meet in one order."""
+    ours, theirs = rendezvous_of(one), rendezvous_of(other)
+    for turn, (here, there) in enumerate(zip(ours, theirs, strict=False), start=1):
+        if _call(one, here) != _call(other, there):
+            raise KernelError(
+                f"meeting {turn} of the launch is {_shown(one, here)} in program 0 and "
+                f"{_shown(other, there)} in program {number}",
+                cause="programs that meet in different orders wait for each other without end",
+                try_="make the same calls of core_barrier and sendrecv in the same order in every program",
+            )
+    if len(ours) != len(theirs):
+        waits, program, missing = (0, one, number) if len(ours) > len(theirs) else (number, other, 0)
+        call = _shown(program, max(ours, theirs, key=len)[min(len(ours), len(theirs))])
+        raise KernelError(
+            f"program {waits} waits at {call} for program {missing}, which has ended",
+            cause="nisa.core_barrier and nisa.sendrecv are calls that all programs have to make",
+        )
+
+
+def _call(program: Program, number: int) -> tuple[str, Any]:
+    op = program.ops[program.op[number]]
+    return op.opcode, op.variables.get("pipe")
+
+
+def _shown(program: Program, number: int) -> str:
+    opcode, pipe = _call(program, number)
+    file, line = program.places[program.place[number]]
+    pipe_text = "" if pipe is None else f", pipe {pipe}"
+    return f"nisa.{opcode}{pipe_text} ({PurePath(file).name}:{line})"

@@ -10,9 +10,9 @@ import math
 
 import msgspec
 
-from trnbench.kernels.case import Case
+from trnbench.kernels.kernel import Case
 from trnbench.kernels.work import Work
-from trnbench.peaks.engine import engine_rate
+from trnbench.peaks import engine_rate
 from trnbench_emulator.core.costs import CostTable
 
 FORMULA = "roofline: max(engines + lead, DMA, device memory) + fill + launch"

@@ -1,17 +1,149 @@
-"""The scoreboard of a program while it is recorded: what its queues have waited for."""
+"""Hazards of a box of memory, and the scoreboard of what each queue has waited for."""
 
 from __future__ import annotations
 
-from trnbench_emulator.core.program import BUFFER, QUEUES, Program
-from trnbench_emulator.core.tile import Users
+from trnbench_emulator.core.program import BUFFER, KIND_BITS, LOAD, QUEUES, RAW, WAR, WAW, Program
+from trnbench_emulator.core.tile import Area, Box, Sole, Tile, Use, Users
+
+ROWS_BITS = 7  # boxes are found by groups of 128 rows
+ROWS = 1 << ROWS_BITS
+
+
+def merge(hazards: Users, more: Users) -> None:
+    """The latest user of each queue; of two reasons to wait for the same one the first stays."""
+    for queue, dep in more.items():
+        if hazards.get(queue, -1) >> KIND_BITS < dep >> KIND_BITS:
+            hazards[queue] = dep
+
+
+def use_of(tile: Tile, box: Box, ref: int = 0) -> Use:
+    """`box` of `tile`, with the areas it lies in. `ref`: its banks."""
+    tile.divide()
+    first, last = box[0] >> ROWS_BITS, (box[1] - 1) >> ROWS_BITS
+    areas = []
+    for group in range(first, last + 1):
+        area = tile.areas.get(group)
+        if area is None:
+            area = tile.areas[group] = Area()
+        areas.append(area)
+    return Use(box, areas, areas[0], ref)
+
+
+def look(use: Use, hazards: Users) -> None:
+    """What a read waits for: who wrote there last."""
+    mine = use.box
+    for area in use.areas:
+        for box, users in area.writes:
+            # As `overlap`, which costs a call; boxes with more dimensions ask it.
+            if box is mine or (
+                box[0] < mine[1]
+                and mine[0] < box[1]
+                and box[2] < mine[3]
+                and mine[2] < box[3]
+                and (len(box) == 4 or overlap(box, mine))
+            ):
+                for queue, number in users.items():
+                    if queue not in hazards or hazards[queue] >> KIND_BITS < number:
+                        hazards[queue] = number << KIND_BITS | RAW
+
+
+def read(use: Use, number: int, queue: int, hazards: Users) -> None:
+    """Instruction `number` of `queue` reads it."""
+    look(use, hazards)
+    if len(use.areas) > 1:
+        for area in use.areas:
+            area.read(use, number, queue)
+        return
+    area = use.first
+    users = area.reads.get(use.box)
+    if users is None:
+        area.read(use, number, queue)
+    else:
+        users[queue] = number
+        use.readers = users
+    version = area.version
+    if version != use.version:
+        use.version, use.waited = version, 1 << queue
+    else:
+        use.waited |= 1 << queue
+
+
+def meet(use: Use, queue: int, hazards: Users) -> None:
+    """What a write waits for: who read or wrote there last.
+
+    An engine works in order: it cannot overtake its own reads and writes, and matmuls that add up in one
+    region follow each other in the array's pipeline.
+    """
+    own = queue if queue < LOAD else -1
+    for area in use.areas:
+        for box, users in area.reads.items():
+            if overlap(box, use.box):
+                _wait(hazards, users, WAR, own)
+        for box, users in area.writes:
+            if overlap(box, use.box):
+                _wait(hazards, users, WAW, own)
+
+
+def write_to(use: Use, number: int, queue: int, hazards: Users) -> None:
+    """Instruction `number` of `queue` writes it."""
+    first = use.first
+    if not first.reads and len(first.writes) == 1 and queue < LOAD and len(use.areas) == 1:
+        box, users = first.writes[0]
+        if (box is use.box or box == use.box) and len(users) == 1 and queue in users:
+            users[queue] = number  # once more by the same engine, and nobody has looked in between
+            return
+    meet(use, queue, hazards)
+    for area in use.areas:
+        area.write(use.box, number, queue)
+
+
+def read_sole(sole: Sole, number: int, queue: int, hazards: Users) -> None:
+    """Instruction `number` of `queue` reads the one box of a tile."""
+    sole.readers[queue] = number
+    if not sole.waited >> queue & 1:
+        sole.waited |= 1 << queue
+        _wait(hazards, sole.written, RAW)
+
+
+def write_sole(sole: Sole, number: int, queue: int, hazards: Users) -> None:
+    """Instruction `number` of `queue` writes it."""
+    if queue < LOAD and not sole.readers and queue in sole.written:
+        sole.written[queue] = number
+        return
+    own = queue if queue < LOAD else -1
+    _wait(hazards, sole.readers, WAR, own)
+    _wait(hazards, sole.written, WAW, own)
+    sole.written, sole.readers, sole.waited = {queue: number}, {}, 0
+
+
+def overlap(one: Box, other: Box) -> bool:
+    return (
+        one[0] < other[1]
+        and other[0] < one[1]
+        and one[2] < other[3]
+        and other[2] < one[3]
+        and (len(one) == 4 or _meet(one, other))
+    )
+
+
+def _meet(one: Box, other: Box) -> bool:
+    """In every dimension of a tensor in device memory."""
+    return all(one[at] < other[at + 1] and other[at] < one[at + 1] for at in range(4, len(one), 2))
+
+
+def _wait(hazards: Users, users: Users, kind: int, own: int = -1) -> None:
+    for queue, number in users.items():
+        if queue != own and hazards.get(queue, -1) >> KIND_BITS < number:
+            hazards[queue] = number << KIND_BITS | kind
+
 
 _WIDTH = len(QUEUES)
 _PAIRS = _WIDTH * _WIDTH
 
 
 class Scoreboard:
-    """The last instruction of each queue that each queue is known to have waited for: with those for
-    buffers, and without, because a schedule may leave these out. The program takes what is not known.
+    """For each pair of queues the last instruction that one has waited for, with buffers and without: a
+    schedule may leave buffers out. The program takes the waits that are new.
     """
 
     def __init__(self, program: Program) -> None:
@@ -28,8 +160,8 @@ class Scoreboard:
         if hazards:
             solid, (first, last, *_) = self._solid, self._asked
             # By queue: in which order they were found depends on what had been waited for already.
-            for other, dep in sorted(hazards.items()) if len(hazards) > 1 else hazards.items():
-                source, pair = dep >> 2, base + other
+            for source_queue, dep in sorted(hazards.items()) if len(hazards) > 1 else hazards.items():
+                source, pair = dep >> KIND_BITS, base + source_queue
                 if source > last[pair]:
                     if last[pair] < 0:
                         first[pair] = source
@@ -42,23 +174,24 @@ class Scoreboard:
                     self._waiters.append(number)
         if freed:
             _, _, first, last = self._asked
-            for other, source in sorted(freed.items()) if len(freed) > 1 else freed.items():
-                pair = base + other
+            for source_queue, source in sorted(freed.items()) if len(freed) > 1 else freed.items():
+                pair = base + source_queue
                 if source > last[pair]:
                     if last[pair] < 0:
                         first[pair] = source
                     last[pair] = source
                 if source > waited[pair]:
                     waited[pair] = source
-                    self._deps.append(source << 2 | BUFFER)
+                    self._deps.append(source << KIND_BITS | BUFFER)
                     self._waiters.append(number)
 
     def asked_for(self) -> list[list[int]]:
-        """For each pair of queues the first and the last instruction that one has asked for since the last
-        call, whether it had waited for that or not, and the same for buffers; -1 for none."""
-        found = self._asked
+        """For each pair of queues the first and the last instruction asked for since the last call, -1 for
+        none; then the same for buffers.
+        """
+        asked = self._asked
         self._asked = [[-1] * _PAIRS for _ in range(4)]
-        return found
+        return asked
 
     def waits_known(self) -> list[int]:
         """For each pair of queues, what one has waited for, with buffers and without."""

@@ -1,10 +1,9 @@
-"""Loops whose rounds have become alike: found while a program is carried out, and not carried out again.
+"""Steady state of loops on a core: rounds that move every clock alike are filled in, not carried out.
 
-A round (or a few, a *period*) moves every clock of the core by some ticks: its queues, the DMA engines,
-the memory, each at its own pace. The next period does the same, moved by as much, as long as every
-instruction waits for the same thing as before: whatever it waited for moves as the instruction itself, and
-all else moves no faster, or has not caught up yet. That is looked up for the period just carried out; then
-as many periods as that holds for are filled in.
+A round (or a few, a *period*) moves every clock of the core by some ticks: its queues, the DMA engines, the
+memory, each at its own pace. The next period does the same, as long as every instruction waits for the same
+thing as before. That is checked for the period just carried out; then as many periods as it holds for are
+filled in.
 """
 
 from __future__ import annotations
@@ -16,9 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from trnbench_emulator.core.core import LAUNCHED, Core, Snapshot
-from trnbench_emulator.core.program import BUFFER, LOAD, QUEUES, Kinds, Loop
-from trnbench_emulator.core.rates import FOREVER, Rates, transfers
-from trnbench_emulator.core.throttle import windows
+from trnbench_emulator.core.program import BUFFER, KIND_BITS, KIND_MASK, LOAD, QUEUES, Kinds, Loop
+from trnbench_emulator.core.rates import FOREVER, Rates, transfers, windows
 
 Ints = npt.NDArray[np.int64]
 
@@ -29,10 +27,10 @@ _GAIN = 1024  # instructions: to fill in fewer costs more than to carry them out
 
 
 class Folding:
-    """Carries out a program on `core`; results are those of `core.advance`, to the tick.
+    """Carries out a program on `core` with the results of `core.advance`, to the tick.
 
-    The loops are those that the recording has proved: what is looked for is the moment from which on the
-    core moves alike in each round.
+    The recording has proved which rounds repeat. From the moment on at which the core moves alike in each
+    round, rounds are filled in.
     """
 
     def __init__(self, core: Core) -> None:
@@ -132,7 +130,7 @@ class Folding:
         free, last = np.array(rates.free)[queues], np.array(rates.last)[queues]
         issued = part_of(core.issued, begin, stop)
         size = length * most
-        along = np.where(cause >= 0, 4 * length, 0)
+        along = np.where(cause >= 0, length << KIND_BITS, 0)
         for values, first, step in (
             (core.start, start, free), (core.issued, issued, free), (core.end, end, last),
             (core.cause, cause, along),
@@ -152,7 +150,7 @@ class Folding:
         touched = {own for own, _ in pairs}
         if len({rates.free[queue] for _, queue, _ in touched}) > 1:
             return False
-        if any(each not in before.used or rates.used[each] != rates.free[each[1]] for each in touched):
+        if any(claim not in before.used or rates.used[claim] != rates.free[claim[1]] for claim in touched):
             return False
         # What is held no longer than when the period began, and not claimed again, excludes nobody.
         return all(now.used.get(rival, 0) <= earliest for _, rival in pairs if rival not in touched)
@@ -168,9 +166,9 @@ class Folding:
         deps = part_of(program.deps, low, high)
         owner = np.repeat(np.arange(length), np.diff(first))
         if not core.buffers:
-            kept = deps & 3 != BUFFER
-            owner, deps = owner[kept], deps[kept]
-        source = deps >> 2
+            solid = deps & KIND_MASK != BUFFER
+            owner, deps = owner[solid], deps[solid]
+        source = deps >> KIND_BITS
         ends = np.frombuffer(core.end, np.int64)
         pace = np.array(rates.last)[self._queue_of(source)]
         own = np.array(rates.free)[queues[owner]]
@@ -238,9 +236,9 @@ def _sooner(ends: Ints, pace: int, start: int, own: int) -> int:
     late = np.flatnonzero(ends >= start + turns * own)
     if len(late):
         return int(late[0]) - 1
-    known = len(ends) - 1
-    slack = int(start + known * own - ends[-1]) - 1
-    return known + slack // (pace - own) if pace > own else FOREVER
+    intervals = len(ends) - 1
+    slack = int(start + intervals * own - ends[-1]) - 1
+    return intervals + slack // (pace - own) if pace > own else FOREVER
 
 
 def part_of(values: Any, begin: int, stop: int) -> Ints:

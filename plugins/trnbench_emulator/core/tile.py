@@ -1,12 +1,132 @@
-"""What the builder of a program remembers of a tile: who used which box of it last."""
+"""Tiles: the boxes of rows and bytes that views cover, and who used each of them last."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
-from trnbench_emulator.core.box import Box, joined
-from trnbench_emulator.nki.ledger import Life
-from trnbench_emulator.nki.memory import Form
+from trnbench_emulator.nki.memory import Form, Life
+from trnbench_emulator.nki.tensor import NkiTensor
+
+Box = tuple[int, ...]
+"""First row, end of rows, first byte of a row, end of bytes; of a tensor in device memory with three
+dimensions or more then the first index and the end in each of them."""
+
+BOXES: dict[tuple[Form, Form, int], Box] = {}
+"""Boxes of views by form, form of the storage and offset, as far as they are remembered."""
+_MOST = 1 << 16
+
+
+def box_of(view: NkiTensor) -> Box:
+    """Of any view; those addressed at run time cover their whole storage."""
+    storage, form = view.storage, view.form
+    if not form.indirect and storage.place is None:
+        return direct_box(form, storage.form, view.offset)
+    region = view.region
+    if region.storage.form.on_chip:
+        size = region.storage.form.dtype.size
+        return (*region.partition, region.free[0] * size, region.free[1] * size)
+    root = region.storage.form
+    dimensions = tuple(side for size in root.shape for side in (0, size)) if len(root.shape) > 2 else ()
+    return (0, root.shape[0], 0, root.nbytes // root.shape[0], *dimensions)
+
+
+def known_box(form: Form, root: Form, offset: int) -> Box:
+    """`direct_box`, remembered over recordings: kernels come to the same views again."""
+    key = (form, root, offset)
+    box = BOXES.get(key)
+    if box is None:
+        if len(BOXES) >= _MOST:
+            BOXES.clear()
+        box = BOXES[key] = direct_box(form, root, offset)
+    return box
+
+
+def direct_box(form: Form, root: Form, offset: int) -> Box:
+    """Rows and bytes of a row; a view across rows of HBM takes whole rows.
+
+    Of a tensor in HBM with more dimensions than rows and bytes the index in each is found as well: stores
+    of disjoint slices of an image touch no element of each other, though all reach from its first row to
+    its last.
+    """
+    rows = _rows(form, root, offset)
+    return rows if root.on_chip or len(root.shape) < 3 else (*rows, *_indices(form, root, offset))
+
+
+def joined(one: Box, other: Box) -> Box | None:
+    """The box of both, where it holds nothing else: they are alike but in one dimension, and touch there."""
+    differ = [at for at in range(0, len(one), 2) if one[at : at + 2] != other[at : at + 2]]
+    if len(one) > 4:
+        differ = [at for at in differ if at >= 4]
+    if len(differ) > 1:
+        return None
+    if differ and (one[differ[0] + 1] < other[differ[0]] or other[differ[0] + 1] < one[differ[0]]):
+        return None
+    return tuple((max if at % 2 else min)(pair) for at, pair in enumerate(zip(one, other, strict=True)))
+
+
+def _rows(form: Form, root: Form, offset: int) -> Box:
+    size = form.dtype.size
+    row = root.free * root.dtype.size if root.on_chip else root.nbytes // root.shape[0]
+    first, start = divmod(offset * size, row)
+    low, high = _span(form.shape[1:], form.strides[1:], size)
+    step = form.strides[0] * size
+    if step % row == 0 and start + low >= 0 and start + high <= row:
+        last = first + (form.shape[0] - 1) * (step // row)
+        return (min(first, last), max(first, last) + 1, start + low, start + high)
+    low, high = _span(form.shape, form.strides, size)
+    begin, end = offset * size + low, offset * size + high
+    if begin // row == (end - 1) // row:
+        return (begin // row, begin // row + 1, begin % row, (end - 1) % row + 1)
+    return (begin // row, (end - 1) // row + 1, 0, row)
+
+
+def _indices(form: Form, root: Form, offset: int) -> tuple[int, ...]:
+    """First index and end in each dimension of `root`, which lies in memory row by row."""
+    strides = [1]
+    for length in reversed(root.shape[1:]):
+        strides.insert(0, strides[0] * length)
+    if form.dtype.size == root.dtype.size:
+        first = _index(offset, strides)
+        last = list(first)
+        for count, stride in zip(form.shape, form.strides, strict=True):
+            if count == 1 or not stride:
+                continue
+            axis = next((at for at, length in enumerate(strides) if 0 < length <= stride), None)
+            if axis is None or stride % strides[axis]:
+                break
+            last[axis] += (count - 1) * (stride // strides[axis])
+        else:
+            if all(at < size for at, size in zip(last, root.shape, strict=True)):
+                return tuple(length for at, end in zip(first, last, strict=True) for length in (at, end + 1))
+    # A view that goes on from one row of a dimension to the next: from its first element to its last.
+    size = form.dtype.size
+    low, high = _span(form.shape, form.strides, size)
+    first = _index((offset * size + low) // root.dtype.size, strides)
+    last = _index((offset * size + high - 1) // root.dtype.size, strides)
+    sides: list[int] = []
+    for at, end, extent in zip(first, last, root.shape, strict=True):
+        apart = len(sides) > 0 and sides[-1] - sides[-2] > 1
+        sides += [0, extent] if apart else [at, end + 1]
+    return tuple(sides)
+
+
+def _index(offset: int, strides: list[int]) -> list[int]:
+    index = []
+    for stride in strides:
+        at, offset = divmod(offset, stride)
+        index.append(at)
+    return index
+
+
+def _span(shape: Any, strides: Any, size: int) -> tuple[int, int]:
+    low = high = 0
+    for count, stride in zip(shape, strides, strict=True):
+        reach = (count - 1) * stride * size
+        low, high = low + min(reach, 0), high + max(reach, 0)
+    return low, high + size
+
 
 _MAX_BOXES = 64
 
@@ -28,10 +148,10 @@ class Area(msgspec.Struct, eq=False, gc=False):
             if len(reads) < _MAX_BOXES:
                 use.readers = reads[use.box] = {queue: number}
                 return
-            found = dict(_fewer([*reads.items(), (use.box, {queue: number})]))
-            self.reads = found
+            fewer = dict(_fewer([*reads.items(), (use.box, {queue: number})]))
+            self.reads = fewer
             self.version += 1  # what uses remember of readers is not valid any more
-            use.readers = next(users for box, users in found.items() if _inside(use.box, box))
+            use.readers = next(users for box, users in fewer.items() if _inside(use.box, box))
             return
         users[queue] = number
         use.readers = users
@@ -40,12 +160,12 @@ class Area(msgspec.Struct, eq=False, gc=False):
         self.version += 1
         writes = self.writes
         if self.reads:
-            self.reads = {each: users for each, users in self.reads.items() if not _inside(each, box)}
+            self.reads = {entry: users for entry, users in self.reads.items() if not _inside(entry, box)}
         if len(writes) == 1 and writes[0][0] is box:
             writes[0] = (box, {queue: number})
             return
         if writes:
-            self.writes = writes = [each for each in writes if not _inside(each[0], box)]
+            self.writes = writes = [entry for entry in writes if not _inside(entry[0], box)]
         writes.append((box, {queue: number}))
         if len(writes) > _MAX_BOXES:
             self.writes = _fewer(writes)
@@ -88,15 +208,16 @@ class Sole(msgspec.Struct, eq=False, gc=False):
 
 
 class Progression(msgspec.Struct, frozen=True, gc=False):
-    """Accesses to a tensor by rounds `first` to `last` of a loop, which repeat one that began at instruction
-    `begin`, `length` later each: place in the round, queue, form of view and storage, offset and its step.
+    """Accesses to a tensor by rounds `first` to `last` of a loop, each `length` instructions later. The
+    loop repeats the round that began at `begin`. Each access has its place in the round, queue, form of
+    view and storage, offset and step.
     """
 
     begin: int
     length: int
     first: int
     last: int
-    each: tuple[tuple[int, int, Form, Form, int, int], ...]
+    accesses: tuple[tuple[int, int, Form, Form, int, int], ...]
 
 
 Read = tuple[Form, Form, int, int, int]
@@ -147,8 +268,9 @@ def _inside(one: Box, other: Box) -> bool:
 
 
 def _fewer(entries: list[tuple[Box, Users]]) -> list[tuple[Box, Users]]:
-    """Too many boxes to search: those that touch become one; if that does not halve them, their hull stands
-    for all of them, which waits for more, never for less."""
+    """Fewer boxes where there are too many to search. Those that touch become one. If that does not halve
+    them, their hull stands for all: it waits for more, never for less.
+    """
     boxes: list[tuple[Box, Users]] = []
     for box, users in entries:
         joint = joined(boxes[-1][0], box) if boxes else None
@@ -161,7 +283,7 @@ def _fewer(entries: list[tuple[Box, Users]]) -> list[tuple[Box, Users]]:
 
 def _hull(entries: list[tuple[Box, Users]]) -> tuple[Box, Users]:
     boxes = [box for box, _ in entries]
-    hull = tuple((max if at % 2 else min)(each) for at, each in enumerate(zip(*boxes, strict=True)))
+    hull = tuple((max if at % 2 else min)(sides) for at, sides in enumerate(zip(*boxes, strict=True)))
     return hull, _latest([users for _, users in entries])
 
 

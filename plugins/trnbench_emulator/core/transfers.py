@@ -1,13 +1,42 @@
-"""What a DMA transfer costs: its descriptors on the engines it reaches, its bytes on the core's path."""
+"""Transfers by DMA: which engine triggers one, what makes its descriptors, and what it costs.
+
+Any sequencer can trigger a transfer; the Sync engine is there for that. Hardware makes descriptors for the
+Sync and the scalar engine, GpSimd makes them for itself. What the kernel leaves open goes to the Sync
+engine, with descriptors prepared beforehand; where its address is known at run time alone, to GpSimd.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from trnbench_emulator.core.trigger import HARDWARE, SOFTWARE, descriptors_by
-
 NANO = 1e-9
+
+SYNC = "sync"
+HARDWARE, SOFTWARE, PREPARED = "hwdge", "swdge", "none"
+
+_GATHERED = ("vector", "column")
+
+
+def descriptors_by(variables: Mapping[str, Any]) -> str:
+    """What makes a transfer's descriptors.
+
+    Addresses that come one by one from SBUF: GpSimd alone can. What is prepared beforehand has no address
+    that is known at run time alone.
+    """
+    indirect, maker = variables.get("indirect"), variables.get("dge")
+    if indirect in _GATHERED:
+        return SOFTWARE
+    if maker in (HARDWARE, SOFTWARE):
+        return str(maker)
+    return SOFTWARE if indirect else PREPARED
+
+
+def triggered_by(variables: Mapping[str, Any]) -> str:
+    """The engine that starts a transfer."""
+    if descriptors_by(variables) == SOFTWARE or variables.get("via") == "gpsimd_dma":
+        return "gpsimd"
+    return str(variables.get("trigger") or SYNC)
 
 
 class TransferCosts:
@@ -21,7 +50,8 @@ class TransferCosts:
 
     A transfer begins with a trigger, an instruction of the engine that gives it. Descriptors that are not
     prepared beforehand are made before the transfer can start, and the trigger lasts that long: by a hardware
-    block ("hwdge") or by GpSimd ("swdge").
+    block ("hwdge") or by GpSimd ("swdge"), which writes one for every address of a gather. An address that is
+    known at run time alone is read first.
     """
 
     def __init__(
@@ -33,8 +63,8 @@ class TransferCosts:
     ) -> None:
         self.engines = int(entry("engines_per_core"))
         self.path_rate = self.engines * entry("bytes_per_ns_per_engine") / NANO
-        one = table.get("bytes_per_ns_per_engine_theoretical", entry("bytes_per_ns_per_engine"))
-        self.engine_rate = float(one) / NANO
+        bytes_per_ns = table.get("bytes_per_ns_per_engine_theoretical", entry("bytes_per_ns_per_engine"))
+        self.engine_rate = float(bytes_per_ns) / NANO
         self.reach = int(table.get("partitions_per_engine", 1))
         self.descriptor_s = constant("dma.descriptor_ns") * NANO
         self.transfer_s = constant("dma.transfer_ns") * NANO
@@ -43,8 +73,10 @@ class TransferCosts:
         self._generation = {}
         if "hwdge_ns" in table:
             self._generation[HARDWARE] = float(table["hwdge_ns"]) * NANO
-        if "swdge_cycles" in table:
-            self._generation[SOFTWARE] = float(table["swdge_cycles"]) / clock("gpsimd")
+        if "swdge_ns" in table:
+            self._generation[SOFTWARE] = float(table["swdge_ns"]) * NANO
+        self._address_s = float(table.get("address_cycles", 0.0)) / clock("gpsimd")
+        self._gathered_s = float(table.get("swdge_descriptor_ns", 0.0)) * NANO
         self._inside = float(table.get("gpsimd_bytes_per_ns_per_direction", 0.0)) / NANO
         self._transposed = {
             "hbm": float(table.get("transpose_fraction_hbm", 1.0)),
@@ -74,7 +106,11 @@ class TransferCosts:
 
     def generation_s(self, variables: Mapping[str, Any]) -> float:
         """Seconds that a transfer's trigger makes descriptors before the transfer starts."""
-        return self._generation.get(descriptors_by(variables), 0.0)
+        made = self._generation.get(descriptors_by(variables), 0.0)
+        indirect = variables.get("indirect")
+        if indirect in _GATHERED:
+            return made + float(variables["descriptors"]) * self._gathered_s
+        return made + (self._address_s if indirect else 0.0)
 
     def floor_s(self, variables: Mapping[str, Any]) -> float:
         """Seconds from the first byte of one transfer to its end, at least."""

@@ -8,17 +8,88 @@ from typing import Any
 
 import numpy as np
 
-from trnbench.peaks.engine import engine_rate
-from trnbench.results.waterfall import AT_PEAK
+from trnbench.peaks import engine_rate
+from trnbench.results.measurement import AT_PEAK
 from trnbench_emulator.clock import ticks
-from trnbench_emulator.core.core import EXCLUDED
-from trnbench_emulator.core.launch_schedule import WAITING, LaunchSchedule, schedule_launch
+from trnbench_emulator.core.core import EXCLUDED, Core
+from trnbench_emulator.core.launch import WAITING, LaunchSchedule, schedule_launch
 from trnbench_emulator.core.pace import NOTHING_REMOVED, Pace, Without, rivals
-from trnbench_emulator.core.pieces import whole
-from trnbench_emulator.core.program import BUFFER, GPSIMD_RING, QUEUES, RINGS, SCALAR_RING, Program
+from trnbench_emulator.core.pieces import marks_of, whole
+from trnbench_emulator.core.program import (
+    BUFFER,
+    GPSIMD_RING,
+    KIND_MASK,
+    LOAD,
+    QUEUES,
+    RINGS,
+    SCALAR_RING,
+    Program,
+    representatives,
+)
 from trnbench_emulator.core.recording import Recording
 from trnbench_emulator.core.scheduler import Mark
-from trnbench_emulator.core.unheld import unheld
+
+ALONE = Without(
+    throttle=True,
+    exclusions=True,
+    banks=True,
+    buffers=True,
+    semaphores=True,
+    start=True,
+    latency=True,
+    order=True,
+)
+"""All that makes an instruction wait, or end later than its queue takes the next one."""
+
+
+def ends_alone(recording: Recording, pace: Pace) -> list[tuple[Mark, ...]]:
+    """Of each program what `schedule` would mark without ALONE: where its pieces end, and all of it. For
+    launches whose triggers of transfers are all the Sync engine's: those of others wait for their engine.
+    """
+    programs, marks = recording.programs, marks_of(recording.pieces)
+    of = representatives(programs, recording.classes) if len(programs) > 1 else (0,)
+    ends = {number: _marked(Core(programs[number], pace, ALONE), marks) for number in dict.fromkeys(of)}
+    return [ends[number] for number in of]
+
+
+def _marked(core: Core, marks: tuple[int, ...]) -> tuple[Mark, ...]:
+    reached: list[Mark] = []
+    begin = 0
+    for end in (*marks, len(core.program)):
+        _advance(core, begin, end)
+        reached.append(Mark.of(core))
+        begin = end
+    return tuple(reached)
+
+
+def _advance(core: Core, begin: int, end: int) -> None:
+    kinds = np.frombuffer(core.op, np.uint32)[begin:end]
+    moving = np.zeros(len(core.plain), np.bool_)
+    for kind, count in enumerate(np.bincount(kinds, minlength=len(core.plain)).tolist()):
+        queue, issue, *_ = core.plain[kind]
+        if queue < LOAD:
+            core.queue_busy[queue] += count * issue
+            core.last[queue] = core.queue_busy[queue]
+        else:
+            moving[kind] = True
+    _transfer(core, kinds[moving[kinds]].tolist())
+
+
+def _transfer(core: Core, kinds: list[int]) -> None:
+    """All are there from the start: every ring sees the same engines, and the first one's stand for all."""
+    engines, last = core.engines[0], core.last
+    for kind in kinds:
+        queue, issue, _, spread, hbm, path, *_ = core.plain[kind]
+        for engine in range(spread):
+            engines[engine] += issue
+        done = engines[spread - 1]
+        if spread < len(engines):
+            engines.sort()
+        core.dma_busy += issue * spread
+        core.path_busy += path
+        core.hbm_busy += hbm
+        last[queue] = max(last[queue], done, core.path_busy if path else 0, core.hbm_busy if hbm else 0)
+
 
 UNEVEN = "programs of unequal length"
 
@@ -59,28 +130,28 @@ def waterfall_of(
     def without(causes: Without) -> LaunchSchedule:
         """Only the last of these is looked at."""
         over = before.pop() if before else None
-        made = schedule_launch(recording, pace, without=causes, fold=fold, waiting=False, over=over)
-        before.append(made)
-        return made
+        scheduled = schedule_launch(recording, pace, without=causes, fold=fold, waiting=False, over=over)
+        before.append(scheduled)
+        return scheduled
 
     total = launched.whole_total
     nobody_waits = without(NOTHING_REMOVED) if any(launched.waits) else launched
     alone = min(nobody_waits.whole_total, total)
     ideals = [ideal_ticks(recording, number, pace) for number in range(len(recording.programs))]
     anchor = _anchor(busy, held, multiplies=any(ideals))
-    terms, left = _removed(recording, pace, busy, without, nobody_waits, alone, anchor)
+    terms, rest_ticks = _removed(recording, pace, busy, without, nobody_waits, alone, anchor)
     if anchor == "tensor":
-        ideal = min(max(ideals), left)
-        terms.append(("tensor engine not filled", left - ideal))
-        left = ideal
+        ideal = min(max(ideals), rest_ticks)
+        terms.append(("tensor engine not filled", rest_ticks - ideal))
+        rest_ticks = ideal
     if len(busy_of) > 1:
         work = ideals if anchor == "tensor" else [spent.get(anchor, 0) for spent in busy_of]
         # All the work, spread evenly over the cores, takes the mean of what it takes each of them.
-        mean = min(sum(work) // len(work), left)
-        terms.append((UNEVEN, left - mean))
-        left = mean
+        mean = min(sum(work) // len(work), rest_ticks)
+        terms.append((UNEVEN, rest_ticks - mean))
+        rest_ticks = mean
     terms = [("launch", launch), (WAITING, total - alone), *terms]
-    return [(f"{anchor}{AT_PEAK}", left), *(term for term in reversed(terms) if term[1])]
+    return [(f"{anchor}{AT_PEAK}", rest_ticks), *(term for term in reversed(terms) if term[1])]
 
 
 def _anchor(busy: Mapping[str, int], held: str, *, multiplies: bool) -> str:
@@ -109,7 +180,7 @@ def _removed(
     """
     absent = frozenset.intersection(*(absent_causes(program, pace) for program in recording.programs))
     removed: dict[str, Any] = {}
-    causes: list[tuple[str, str, Any]] = [(what, key, True) for what, key in _CAUSES if key not in absent]
+    causes: list[tuple[str, str, Any]] = [(label, key, True) for label, key in _CAUSES if key not in absent]
     queues: frozenset[str] = frozenset()
     for name in _ENGINES:
         if name != anchor and busy.get(name):
@@ -119,21 +190,21 @@ def _removed(
         causes.append(("DMA engines", "queues", queues | set(RINGS)))
     if anchor != "hbm" and busy.get("hbm"):
         causes.append(("device memory", "hbm", True))
-    terms, left = [], total
+    terms, total_ticks = [], total
     ends: list[tuple[Mark, ...]] = []
-    for what, key, value in causes:
+    for label, key, value in causes:
         removed[key] = value
-        if key in _HOLDING and not any(_HOLDING[key](each.cause) for each in made.schedules):
-            ticks_left = left
+        if key in _HOLDING and not any(_HOLDING[key](schedule.cause) for schedule in made.schedules):
+            ticks_left = total_ticks
         elif removed.get("order") and _apart(recording, removed):
-            ends = ends or unheld(recording, pace)
-            ticks_left = min(_freed(recording, ends, removed), left)
+            ends = ends or ends_alone(recording, pace)
+            ticks_left = min(_freed(recording, ends, removed), total_ticks)
         else:
             made = without(Without(**removed))
-            ticks_left = min(made.whole_total, left)
-        terms.append((what, left - ticks_left))
-        left = ticks_left
-    return terms, left
+            ticks_left = min(made.whole_total, total_ticks)
+        terms.append((label, total_ticks - ticks_left))
+        total_ticks = ticks_left
+    return terms, total_ticks
 
 
 def _excluded(cause: array[int]) -> bool:
@@ -142,7 +213,7 @@ def _excluded(cause: array[int]) -> bool:
 
 def _without_buffer(cause: array[int]) -> bool:
     causes = np.frombuffer(cause, np.int64)
-    return bool(((causes >= 0) & (causes & 3 == BUFFER)).any())
+    return bool(((causes >= 0) & (causes & KIND_MASK == BUFFER)).any())
 
 
 _HOLDING = {"banks": _excluded, "exclusions": _excluded, "buffers": _without_buffer}
@@ -157,17 +228,17 @@ def _apart(recording: Recording, removed: Mapping[str, Any]) -> bool:
 
 
 def _freed_rings(removed: Mapping[str, Any]) -> bool:
-    gone: frozenset[str] = removed.get("queues", frozenset())
-    return gone.issuperset(RINGS)
+    queues: frozenset[str] = removed.get("queues", frozenset())
+    return queues.issuperset(RINGS)
 
 
 def _freed(recording: Recording, ends: Sequence[tuple[Mark, ...]], removed: Mapping[str, Any]) -> int:
     """Ticks of the whole launch when `removed`, whose queues have waited for nothing up to `ends`."""
 
     def left(at: Mark) -> Mark:
-        gone = removed.get("queues", frozenset())
-        last = tuple(0 if name in gone else end for name, end in zip(QUEUES, at.last, strict=True))
-        busy = {name: spent for name, spent in at.busy.items() if name not in gone}
+        queues = removed.get("queues", frozenset())
+        last = tuple(0 if name in queues else end for name, end in zip(QUEUES, at.last, strict=True))
+        busy = {name: spent for name, spent in at.busy.items() if name not in queues}
         if _freed_rings(removed):
             # What is left of transfers is the memory, one after the other.
             busy.pop("dma", None)
@@ -189,7 +260,7 @@ def absent_causes(program: Program, pace: Pace) -> frozenset[str]:
         "throttle": pace.throttle is None or not any(step.queue == 0 and step.issue for step in steps),
         "banks": not rivals(steps),
         "exclusions": not any(step.claims or step.banked for step in steps),
-        "buffers": not (deps & 3 == BUFFER).any(),
+        "buffers": not (deps & KIND_MASK == BUFFER).any(),
         "semaphores": not pace.semaphore or not len(deps),
         "start": not any(step.engines for step in steps),
     }

@@ -5,7 +5,9 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any
 
-from trnbench.kernels.busbw import busbw_factor
+import msgspec
+
+from trnbench.kernels.work import busbw_factor
 from trnbench_emulator.clock import TICKS_PER_SECOND, ticks
 from trnbench_emulator.fabric.bound import Bound
 from trnbench_emulator.fabric.explanation import LinkLoad, Waterfall, inexact, loads, waterfall
@@ -33,7 +35,9 @@ class Answer:
         self.level, self.context = question.level, question.context
         self.ranks, self.size = planner.ranks, planner.size
         self.algorithm = carried.schedule.algorithm
-        self.time_s, self.way = carried.solution.time_s, carried.solution.way
+        self.way = carried.solution.way
+        self.solved_s, self.start_s = carried.solution.time_s, carried.schedule.startup_s
+        self.time_s = self._in_context(self.solved_s)
         self.left_out, self.choice = carried.left_out, carried.choice
         self._said = notes
 
@@ -42,11 +46,33 @@ class Answer:
         """Seconds by every algorithm that was worth trying, those too that could not be the quickest."""
         carried = self.carried
         return {
-            name: carried.tried[name]
-            if name in carried.tried
-            else self.planner.carried(name, carried.beside).solution.time_s
+            name: self._in_context(
+                carried.tried[name]
+                if name in carried.tried
+                else self.planner.carried(name, carried.beside).solution.time_s
+            )
             for name in carried.worth
         }
+
+    def _in_context(self, solved_s: float) -> float:
+        """Seconds of what was solved, with what graphs take beyond it."""
+        return solved_s + self.planner.constants.residue_s(solved_s, self.start_s)
+
+    @property
+    def moving_s(self) -> float:
+        """What links and memory take beside the start, the residue of graphs left out."""
+        return self.solved_s - self.start_s
+
+    @property
+    def residue_s(self) -> float:
+        """What published graphs take beyond start and links, and no mechanism explains; 0 alone."""
+        return self.time_s - self.solved_s
+
+    @property
+    def range_s(self) -> tuple[float, float] | None:
+        """Least and most seconds by the ranges of what is known of graphs; None alone."""
+        constants = self.planner.constants
+        return constants.range_s(self.solved_s, self.start_s) if constants.ranged else None
 
     @property
     def algbw(self) -> float:
@@ -71,7 +97,10 @@ class Answer:
 
     @cached_property
     def waterfall(self) -> Waterfall:
-        return waterfall(self.carried, self._free, self.bound, self._latency, self._overhead)
+        reached = self.planner.bound(self.carried.schedule, self.carried.network, reached=True)
+        bounds = (self.bound.bandwidth_s, reached.bandwidth_s)
+        found = waterfall(self.carried, self._free, bounds, self._latency, self._overhead)
+        return msgspec.structs.replace(found, residue=ticks(self.residue_s))
 
     @property
     def latency_s(self) -> float:
@@ -120,7 +149,8 @@ class Answer:
 
     def detail(self) -> dict[str, Any]:
         """Small and JSON-safe: the waterfall in seconds, the hottest links, what was tried."""
-        parts = ("ideal", "algorithm", "contention", "latency", "endpoint")
+        parts = ["ideal", "algorithm", "contention", "latency", "endpoint"]
+        parts += ["residue"] * bool(self.residue_s)
         shown: dict[str, Any] = {
             "waterfall_s": {name: getattr(self.waterfall, name) / TICKS_PER_SECOND for name in parts},
             "bound_s": self.bound.time_s,

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 import msgspec
 
+from trnbench.errors import TopologyError
 from trnbench_emulator.fabric.algorithms.algorithm import AUTO, BEST, NotPossible
 from trnbench_emulator.fabric.answer import Answer
+from trnbench_emulator.fabric.groups import check_groups
 from trnbench_emulator.fabric.planner import Planner
 from trnbench_emulator.fabric.question import PATTERNS, Question
 from trnbench_emulator.fabric.schedule import Chains
@@ -25,6 +28,7 @@ def ask(question: Question) -> Answer:
     TopologyError where ranks are too many or apart.
     """
     fabric = fabric_of(question.system, question.options)
+    question = _of_ranks(question, fabric)
     answers: dict[tuple[object, ...], Answer] = fabric.answers
     key = question.key
     if key not in answers:
@@ -48,7 +52,34 @@ def compared(question: Question) -> dict[str, float]:
     return seconds
 
 
+def _of_ranks(question: Question, fabric: Fabric) -> Question:
+    """One group with nothing beside it is those ranks, or all there are. Over a cluster it stays a group:
+    there few ranks alone keep messages on the way, as a ring does."""
+    if len(question.groups) != 1 or question.ranks or question.beside or fabric.clustered:
+        return question
+    (group,) = question.groups
+    check_groups(question.groups, fabric.size)
+    ranks = () if group == tuple(range(fabric.size)) else group
+    return msgspec.structs.replace(question, groups=(), ranks=ranks)
+
+
 def _answered(fabric: Fabric, question: Question) -> Answer:
+    """Where `auto` and `best` are quicker without links that are slow, they do without them."""
+    answer = _as_asked(fabric, question)
+    if question.algorithm not in (AUTO, BEST) or question.collective in PATTERNS:
+        return answer
+    for rate in sorted({left for _, _, left in question.degraded if 0 < left < 1}):
+        dead = tuple((a, b, 0.0 if left <= rate else left) for a, b, left in question.degraded)
+        unused = msgspec.structs.replace(question, degraded=dead)
+        with suppress(NotPossible, TopologyError):  # ranks that only they join
+            other = _as_asked(fabric_of(unused.system, unused.options), unused)
+            if other.time_s < answer.time_s:
+                note = f"links at {rate:g} of their rate and less are left out: with them it takes longer"
+                answer = Answer(question, other.planner, other.carried, (note,))
+    return answer
+
+
+def _as_asked(fabric: Fabric, question: Question) -> Answer:
     planner = Planner(fabric, question)
     if not question.beside:
         return Answer(question, planner, _chosen(planner, question.algorithm))

@@ -1,7 +1,8 @@
 """The time that no algorithm beats.
 
 Chan et al. 2007, section 3; Patarasuk and Yuan 2009: what must leave a rank, a device or an instance, over
-all its links, and one message to the farthest rank.
+all its links, and one message to the farthest rank. Documented figures alone make it: no share that a fit
+says is reached, and no latency where one is assumed.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from trnbench.topology.graph import LinkKind, NodeKind
+from trnbench.topology import LinkKind, NodeKind
 from trnbench_emulator.clock import TICKS_PER_SECOND
 from trnbench_emulator.fabric.algorithms.algorithm import (
     ALL_GATHER,
@@ -20,19 +21,22 @@ from trnbench_emulator.fabric.algorithms.algorithm import (
     PERMUTE,
     REDUCE,
 )
+from trnbench_emulator.fabric.maxmin import Floats
 from trnbench_emulator.fabric.network import Network
 from trnbench_emulator.fabric.schedule import Schedule
 
 FORMULA = (
-    "bytes that must leave a device, or an instance, / its links' bandwidth, and no less than"
-    " one message to the farthest rank (Chan et al. 2007; Patarasuk and Yuan 2009)"
+    "bytes that must leave a device, or an instance, / its links' documented bandwidth, and no less than one"
+    " message to the farthest rank where latencies are documented (Chan et al. 2007; Patarasuk and Yuan 2009)"
 )
 UNEVEN_FORMULA = (
-    "bytes that must enter or leave a rank, a device or an instance by these shares / its links' bandwidth,"
-    " and no less than one message of the largest share to or from the farthest rank (Chan et al. 2007)"
+    "bytes that must enter or leave a rank, a device or an instance by these shares / its links' documented"
+    " bandwidth, and no less than one message of the largest share to or from the farthest rank where"
+    " latencies are documented (Chan et al. 2007)"
 )
 PATTERN_FORMULA = (
-    "bytes that leave or enter one rank / its links' bandwidth, and no less than the longest way"
+    "bytes that leave or enter one rank / its links' documented bandwidth, and no less than the longest way"
+    " where latencies are documented"
 )
 
 
@@ -50,11 +54,13 @@ class Bound(msgspec.Struct, frozen=True, kw_only=True):
         return max(self.latency_s, self.bandwidth_s)
 
 
-def bound_of(network: Network, collective: str, size: float, n: int, *, clustered: bool) -> Bound:
+def bound_of(
+    network: Network, collective: str, size: float, n: int, *, clustered: bool, reached: bool = False
+) -> Bound:
     """`size` as a question states it, of `n` ranks: as many as `network` has, or those of a cluster
-    whose instances two stand for.
+    whose instances two stand for. `reached`: at the rates that the fitted shares leave.
     """
-    ports = ports_of(network)
+    ports = ports_of(network, reached)
     devices = ports.devices * n // network.size
     among = devices if devices > 1 else 1
     share, wide = (n - 1) / n, (among - 1) / among
@@ -78,11 +84,17 @@ def bound_of(network: Network, collective: str, size: float, n: int, *, clustere
 
 
 def uneven_bound(
-    network: Network, collective: str, size: float, shares: Sequence[float], *, clustered: bool
+    network: Network,
+    collective: str,
+    size: float,
+    shares: Sequence[float],
+    *,
+    clustered: bool,
+    reached: bool = False,
 ) -> Bound:
     """Of ranks that hold, or are sent, these shares of `size`, which add up to 1."""
     ranks = range(len(shares))
-    ports = ports_of(network)
+    ports = ports_of(network, reached)
     hosts = [network.nodes[rank].host for rank in network.ranks]
 
     def seconds(part_of: Sequence[int], rate: float) -> float:
@@ -99,7 +111,7 @@ def uneven_bound(
         latency = max(network.route(largest, rank).latency for rank in others)
     else:
         latency = max(network.route(rank, largest).latency for rank in others)
-    return Bound(latency_s=latency / TICKS_PER_SECOND, bandwidth_s=max(times), formula=UNEVEN_FORMULA)
+    return Bound(latency_s=_documented(network, latency), bandwidth_s=max(times), formula=UNEVEN_FORMULA)
 
 
 def _busiest(collective: str, shares: Sequence[float], part_of: Sequence[int]) -> float:
@@ -121,7 +133,7 @@ def _busiest(collective: str, shares: Sequence[float], part_of: Sequence[int]) -
     return most
 
 
-def pattern_bound(network: Network, schedule: Schedule) -> Bound:
+def pattern_bound(network: Network, schedule: Schedule, *, reached: bool = False) -> Bound:
     """Of messages between pairs of ranks, whatever their routes."""
     leaving: dict[int, float] = {}
     entering: dict[int, float] = {}
@@ -133,10 +145,10 @@ def pattern_bound(network: Network, schedule: Schedule) -> Bound:
                     leaving[src] = leaving.get(src, 0.0) + move.size * schedule.scale
                     entering[dst] = entering.get(dst, 0.0) + move.size * schedule.scale
                     latency = max(latency, network.route(src, dst).latency)
-    rate = ports_of(network).rank_rate
+    rate = ports_of(network, reached).rank_rate
     most = max(*leaving.values(), *entering.values())
     return Bound(
-        latency_s=latency / TICKS_PER_SECOND,
+        latency_s=_documented(network, latency),
         bandwidth_s=most / rate if rate else 0.0,
         formula=PATTERN_FORMULA,
     )
@@ -157,15 +169,22 @@ class Ports(msgspec.Struct, frozen=True, kw_only=True):
     nearest_s: float
 
 
-def ports_of(network: Network) -> Ports:
+def _documented(network: Network, latency: int) -> float:
+    """Seconds of these ticks; 0 where no document gives the latency of a link."""
+    assumed = any(network.topology.classes[link.cls].latency.assumed for link in network.links)
+    return 0.0 if assumed else latency / TICKS_PER_SECOND
+
+
+def ports_of(network: Network, reached: bool = False) -> Ports:
     """The widest of each kind; kept with the network. Raises TopologyError where ranks are not connected."""
-    found: Ports | None = network.memo.get("ports")
+    found: Ports | None = network.memo.get(("ports", reached))
     if found is None:
-        found = network.memo["ports"] = _measured(network)
+        rates = network.bandwidth if reached else network.documented
+        found = network.memo["ports", reached] = _measured(network, rates)
     return found
 
 
-def _measured(network: Network) -> Ports:
+def _measured(network: Network, rates: Floats) -> Ports:
     nodes: dict[int, int] = {}
     over = {link.src: link.dst for link in network.links if network.nodes[link.src].kind is NodeKind.CORE}
     for rank, device in enumerate(network.shared):
@@ -173,7 +192,7 @@ def _measured(network: Network) -> Ports:
     devices, ranks = set(nodes.values()), set(network.ranks)
     out: dict[int, float] = {}
     hosts: dict[int, float] = {network.nodes[node].host: 0.0 for node in devices}
-    for link, rate in zip(network.links, network.bandwidth, strict=True):
+    for link, rate in zip(network.links, rates, strict=True):
         src, dst = network.nodes[link.src], network.nodes[link.dst]
         if network.topology.classes[link.cls].kind in (LinkKind.NEURONLINK, LinkKind.SWITCH) or (
             src.kind is NodeKind.CORE or dst.kind is NodeKind.ADAPTER
@@ -188,6 +207,6 @@ def _measured(network: Network) -> Ports:
         rank_rate=max((out.get(node, 0.0) for node in ranks), default=0.0),
         hosts=len(hosts),
         host_rate=max(hosts.values(), default=0.0),
-        farthest_s=max(latencies) / TICKS_PER_SECOND,
-        nearest_s=min(latencies) / TICKS_PER_SECOND,
+        farthest_s=_documented(network, max(latencies)),
+        nearest_s=_documented(network, min(latencies)),
     )

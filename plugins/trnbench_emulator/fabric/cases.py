@@ -8,13 +8,13 @@ from typing import Any
 import msgspec
 
 from trnbench.errors import KernelError, TopologyError
-from trnbench.facts.scope import Scope
+from trnbench.facts.fact import Scope
 from trnbench.generation import System
-from trnbench.kernels.case import Case
-from trnbench.lazy import resolve
+from trnbench.kernels.kernel import Case
+from trnbench.reference import resolve
 from trnbench.results.measurement import Part
-from trnbench.topology.graph import NodeKind, Topology
-from trnbench_emulator.assumed import Assumed
+from trnbench.topology import NodeKind, Topology
+from trnbench_emulator.assumptions import AssumptionUse
 from trnbench_emulator.fabric.algorithms.algorithm import NAMES
 from trnbench_emulator.fabric.answer import Answer
 from trnbench_emulator.fabric.ask import ask
@@ -100,7 +100,7 @@ class FabricModel:
         }
         bound = max(times, key=lambda name: (times[name], name))
         classes = list(dict.fromkeys(link.cls for link in answer.links))
-        assumed = Assumed(system)
+        assumed = AssumptionUse(system)
         for cls in classes:
             figure = fabric.topology.classes[cls].latency
             if figure.assumed and figure.origin in system.book.assumptions:
@@ -153,7 +153,7 @@ class FabricModel:
         return fabric.of_size(2).topology if fabric.clustered else fabric.topology
 
     def _finish(self, system: System, cost: Cost, origins: Sequence[str]) -> FabricEstimate:
-        assumed = Assumed(system)
+        assumed = AssumptionUse(system)
         for name in origins:
             if name in system.book.assumptions:
                 assumed.value(name)
@@ -182,7 +182,7 @@ def _estimate(fabric: Fabric, answer: Answer, detail: dict[str, Any]) -> FabricE
     }
     bound = max(times, key=lambda name: (times[name], name))
     where = answer.hottest[0].cls if answer.hottest and bound == "link" else bound
-    assumed = Assumed(fabric.system)
+    assumed = AssumptionUse(fabric.system)
     topology = fabric.of_instances(2).topology if fabric.clustered else fabric.topology
     kinds = ACROSS if fabric.clustered else INSIDE
     for cls in topology.classes.values():

@@ -20,12 +20,13 @@ CONTEXTS = (NCCOM, GRAPH)
 """A collective alone, as nccom-test measures it, and inside a compiled graph."""
 
 
-class Assumed(msgspec.Struct, frozen=True):
-    """A value that no published point gives, in base units, and its range."""
+class Ranged(msgspec.Struct, frozen=True, kw_only=True):
+    """A value that published evidence gives no closer than a range; `path` leads to its row of the costs."""
 
     value: float
     low: float
     high: float
+    path: tuple[str, ...]
     reason: str
 
 
@@ -36,8 +37,10 @@ class Constants(msgspec.Struct, frozen=True, kw_only=True):
     one that reduces; an all-reduce does both. `step` is charged per step. `network_in_flight` messages
     follow each other over EFA before the first is acknowledged, so that a step sees its share of the
     latency. `stream` is what one rank sends to another of the same device while nobody else does, in
-    bytes/s (0: what its DMA engines carry). `rules`: what the runtime was observed to take. `assumed` are
-    the starts that no point was fitted to, each with its range in seconds.
+    bytes/s (0: what its DMA engines carry). `rules`: what the runtime was observed to take.
+
+    Inside a compiled graph both starts are `start_share` of those alone, and what a collective takes beside
+    its start is longer by `residue` of it: what published steps leave unexplained. `ranged` has the two.
     """
 
     hbm_efficiency: float = 1.0
@@ -47,37 +50,54 @@ class Constants(msgspec.Struct, frozen=True, kw_only=True):
     step: float = 0.0
     network_in_flight: float = 1.0
     stream: float = 0.0
+    start_share: float = 1.0
+    residue: float = 0.0
     rules: tuple[Rule, ...] = ()
     points: dict[str, tuple[str, ...]] = {}  # constant → published points it was fitted to
-    assumed: dict[str, Assumed] = {}
+    ranged: dict[str, Ranged] = {}
 
     def charged(self, schedule: Schedule, collective: str) -> Schedule:
         """With what the ends are paid beside the links: a start per collective, a share per step."""
         reduces = collective in (ALL_REDUCE, REDUCE_SCATTER, REDUCE)
         gathers = collective not in (REDUCE_SCATTER, REDUCE)
         start = self.reduce_start * reduces + self.gather_start * gathers
-        return msgspec.structs.replace(schedule, startup_s=start, per_message_s=self.step)
+        return msgspec.structs.replace(schedule, startup_s=start * self.start_share, per_message_s=self.step)
+
+    def residue_s(self, solved_s: float, start_s: float) -> float:
+        """What is added to a collective solved in `solved_s`, `start_s` of which are its start."""
+        return (solved_s - start_s) * self.residue
+
+    def range_s(self, solved_s: float, start_s: float) -> tuple[float, float]:
+        """Its seconds at both ends of what is known no closer than a range."""
+        share, residue = (self.ranged.get(name) for name in (START_SHARE, RESIDUE))
+        low = high = start_s
+        if share is not None and self.start_share:
+            low, high = (start_s * end / self.start_share for end in (share.low, share.high))
+        least, most = (residue.low, residue.high) if residue is not None else (0.0, 0.0)
+        moving_s = solved_s - start_s
+        return low + moving_s * (1.0 + least), high + moving_s * (1.0 + most)
 
 
 _SHARES = ("hbm_efficiency", "efa_efficiency")
 _TIMES = ("gather_start", "reduce_start", "step")
 _UNITS = {**dict.fromkeys(_TIMES, 1e-6), "stream": 1e9}
+START_SHARE, RESIDUE = "start_share", "residue"
+_GRAPH = {START_SHARE: ("fabric", "graph", START_SHARE), RESIDUE: ("step", "collective_residue")}
+"""Where the costs have what is known of collectives in a graph; the residue is fitted with whole steps."""
 IDEAL = Constants()
 
 
 def constants_of(costs: Mapping[str, Any], context: str = NCCOM) -> Constants:
-    """Reads `[fabric]`; inside a compiled graph the rows of `[fabric.graph]` stand for those of their name.
+    """Reads `[fabric]`, and of a compiled graph what is known of collectives in one.
 
     Raises FactError for what makes no sense.
     """
     table = costs.get("fabric", {})
-    own = table.get(context, {})
     values: dict[str, float] = {}
     points: dict[str, tuple[str, ...]] = {}
-    assumed: dict[str, Assumed] = {}
     for name in (*_SHARES, *_TIMES, "network_in_flight", "stream"):
         key = f"{name}_us" if name in _TIMES else f"{name}_bytes_per_ns" if name == "stream" else name
-        row = own.get(key, table.get(key))
+        row = table.get(key)
         if row is None:
             continue
         value = float(row["value"])
@@ -91,11 +111,29 @@ def constants_of(costs: Mapping[str, Any], context: str = NCCOM) -> Constants:
                 cause="shares lie above 0 and up to 1, times are not negative, messages are 1 or more",
                 try_="correct the value in costs.toml",
             )
-        unit = _UNITS.get(name, 1.0)
-        values[name] = value * unit
+        values[name] = value * _UNITS.get(name, 1.0)
         points[name] = tuple(row.get("points", ()))
-        if "low" in row:
-            low, high = float(row["low"]) * unit, float(row["high"]) * unit
-            assumed[name] = Assumed(value * unit, low, high, str(row.get("note", "")))
-    rules = rules_of(table.get("rules", ()))
-    return Constants(**values, rules=rules, points=points, assumed=assumed)
+    ranged = _in_a_graph(costs) if context == GRAPH else {}
+    values |= {name: each.value for name, each in ranged.items()}
+    return Constants(**values, rules=rules_of(table.get("rules", ())), points=points, ranged=ranged)
+
+
+def _in_a_graph(costs: Mapping[str, Any]) -> dict[str, Ranged]:
+    """What only published graphs say, by name."""
+    ranged: dict[str, Ranged] = {}
+    for name, path in _GRAPH.items():
+        row: Any = costs
+        for key in path:
+            row = row.get(key, {})
+        if not row:
+            continue
+        value, low, high = (float(row[end]) for end in ("value", "low", "high"))
+        if not 0 <= low <= value <= high:
+            raise FactError(
+                f"[{'.'.join(path)}] of the cost table: {low:g} ≤ {value:g} ≤ {high:g} makes no sense",
+                cause="a value lies in its range, and none of them below 0",
+                try_="correct the row",
+            )
+        reason = str(row.get("note", row.get("method", "")))
+        ranged[name] = Ranged(value=value, low=low, high=high, path=path, reason=reason)
+    return ranged

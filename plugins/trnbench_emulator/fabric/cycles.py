@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from trnbench.topology.cycles import hamiltonian_cycles
-from trnbench.topology.graph import NodeKind
+from trnbench.topology import NodeKind, hamiltonian_cycles
 from trnbench_emulator.fabric.levels import level_walks
 from trnbench_emulator.fabric.network import Network
 
 Cycle = tuple[int, ...]
 """Ranks in the order of the walk; the last passes to the first."""
+
+
+ALIKE = 1.0 + 1e-9
+"""Factor between rates up to which rounding alone sets them apart."""
 
 
 def directed_cycles(network: Network, directions: int, most: int) -> Sequence[Cycle]:
@@ -33,6 +36,23 @@ def directed_cycles(network: Network, directions: int, most: int) -> Sequence[Cy
             found = [way for cycle in found for way in (cycle, cycle[::-1])]
         network.memo[key] = found
     return found
+
+
+def cycle_shares(network: Network, cycles: Sequence[Sequence[int]]) -> list[float]:
+    """Of the buffer for each cycle of ranks: by the rate of its slowest hop, so that all end at once.
+
+    A link that carries half gets half; where all are alike the shares are.
+    """
+    rates = [
+        min(
+            float((network.bandwidth[route.resources] / route.weights).min())
+            for route in map(network.route, cycle, (*cycle[1:], cycle[0]))
+        )
+        for cycle in cycles
+    ]
+    if max(rates) <= ALIKE * min(rates):
+        return [1 / len(cycles)] * len(cycles)
+    return [rate / sum(rates) for rate in rates]
 
 
 def level_cycles(network: Network) -> Sequence[tuple[Cycle, float]]:

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from trnbench.topology.graph import Topology
+from trnbench.topology import Topology
 from trnbench_emulator.fabric.algorithms.algorithm import (
     ALL_GATHER,
     ALL_REDUCE,

@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
-from trnbench.facts.scope import Scope
+from trnbench.facts.fact import Scope
 from trnbench.generation import System
-from trnbench.topology.graph import Figure, Link, LinkClass, LinkKind, Node, NodeKind, Topology
+from trnbench.topology import Figure, Link, LinkClass, LinkKind, Node, NodeKind, Topology
 
 RANK = "rank"
 """Class of the links between a device and the ranks that it holds."""

@@ -6,7 +6,6 @@ import msgspec
 import numpy as np
 
 from trnbench_emulator.clock import ticks
-from trnbench_emulator.fabric.bound import Bound
 from trnbench_emulator.fabric.maxmin import Floats
 from trnbench_emulator.fabric.network import ALONE, Network
 from trnbench_emulator.fabric.schedule import Move
@@ -29,7 +28,8 @@ class Waterfall(msgspec.Struct, frozen=True, kw_only=True):
 
     `ideal`: the bandwidth bound; `algorithm`: bytes beyond it, and links that the algorithm leaves idle;
     `contention`: flows that share links; `latency`: hops on the way; `endpoint`: memory accesses, start
-    and steps.
+    and steps, and the share of documented rates that is not reached; `residue`: what published graphs take
+    beyond that, unexplained.
     """
 
     ideal: int
@@ -37,10 +37,12 @@ class Waterfall(msgspec.Struct, frozen=True, kw_only=True):
     contention: int
     latency: int
     endpoint: int
+    residue: int = 0
 
     @property
     def total(self) -> int:
-        return self.ideal + self.algorithm + self.contention + self.latency + self.endpoint
+        moving = self.ideal + self.algorithm + self.contention
+        return moving + self.latency + self.endpoint + self.residue
 
 
 def inexact(carried: Carried) -> str:
@@ -54,15 +56,19 @@ def inexact(carried: Carried) -> str:
     return f"ranks taken to wait for each other after every step: at most {off * 100:.2g} % too slow"
 
 
-def waterfall(carried: Carried, free: Solution, bound: Bound, latency: int, overhead: int) -> Waterfall:
-    """Whole picoseconds; `free`: the same with accesses at the ends for nothing. What rounding or
-    overlap takes off one part it takes off it openly.
+def waterfall(
+    carried: Carried, free: Solution, bounds: tuple[float, float], latency: int, overhead: int
+) -> Waterfall:
+    """Whole picoseconds; `free`: the same with accesses at the ends for nothing. `bounds`: seconds at
+    documented rates, and at those that the ends reach. What rounding or overlap takes off one part it takes
+    off it openly.
     """
     total = carried.solution.total_ticks
     endpoint = min(max(total - free.total_ticks, 0) + overhead, total)
     latency = min(latency, total - endpoint)
     moving = total - endpoint - latency
-    ideal = min(ticks(bound.bandwidth_s), moving)
+    ideal = min(ticks(bounds[1]), moving)
+    ends = ideal - min(ticks(bounds[0]), ideal)
     scale = carried.schedule.scale
     known: dict[int, tuple[Move, float]] = {}
     if carried.schedule.key:  # a plan that has a name keeps its moves, and with them their identities
@@ -80,11 +86,11 @@ def waterfall(carried: Carried, free: Solution, bound: Bound, latency: int, over
     )
     contention = max(min(moving - max(alone, ideal), moving - ideal), 0)
     return Waterfall(
-        ideal=ideal,
+        ideal=ideal - ends,
         algorithm=moving - ideal - contention,
         contention=contention,
         latency=latency,
-        endpoint=endpoint,
+        endpoint=endpoint + ends,
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from trnbench.errors import UsageError
-from trnbench.topology.graph import NodeKind, Topology
+from trnbench.topology import NodeKind, Topology
 
 
 class Irregular(msgspec.Struct, frozen=True, kw_only=True):

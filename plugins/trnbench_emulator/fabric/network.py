@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 
 from trnbench.errors import TopologyError
-from trnbench.topology.graph import Link, LinkKind, Node, NodeKind, Topology
+from trnbench.topology import Link, LinkKind, Node, NodeKind, Topology
 from trnbench_emulator.clock import ticks
 from trnbench_emulator.fabric.maxmin import Floats
 from trnbench_emulator.fabric.routes import Route, Routes
@@ -42,7 +42,8 @@ class Network:
     the ends; infinite leaves them out. `shared` numbers the device of every rank (one each if not
     given): ranks of one device share its memory. `slow` multiplies the memory bandwidth of single
     devices, `late` says how many ticks after the others a rank begins: stragglers. `efficiency` is the
-    share of its bandwidth that a kind of link reaches, `quicker` divides its latency where several
+    share of its bandwidth that a kind of link reaches, `documented` the factor of what documents promise
+    of it, `quicker` divides its latency where several
     messages are on the way at once. `scale` multiplies single links' bandwidth ((src, dst) → factor): a
     slow or dead link.
     """
@@ -57,6 +58,7 @@ class Network:
         shared: Sequence[int] | None = None,
         slow: dict[int, float] | None = None,
         efficiency: dict[LinkKind, float] | None = None,
+        documented: dict[LinkKind, float] | None = None,
         quicker: dict[LinkKind, float] | None = None,
         scale: dict[tuple[int, int], float] | None = None,
         late: dict[int, int] | None = None,
@@ -71,14 +73,20 @@ class Network:
         self.nodes: list[Node] = [topology.nodes[i] for i in touched]
         self.ranks: list[int] = [position[node] for node in wanted]
         self.links = [Link(position[link.src], position[link.dst], link.cls) for link in kept]
-        reached = efficiency or {}
-        factors = [
-            scale.get((link.src, link.dst), 1.0) * reached.get(topology.classes[link.cls].kind, 1.0)
-            for link in kept
-        ]
-        self.bandwidth: Floats = np.array(
-            [topology.bandwidth(link) * f for link, f in zip(kept, factors, strict=True)], dtype=float
-        )
+        kept_kinds = [topology.classes[link.cls].kind for link in kept]
+
+        def rates(share: dict[LinkKind, float]) -> Floats:
+            factors = [
+                scale.get((link.src, link.dst), 1.0) * share.get(kind, 1.0)
+                for link, kind in zip(kept, kept_kinds, strict=True)
+            ]
+            return np.array(
+                [topology.bandwidth(link) * f for link, f in zip(kept, factors, strict=True)], dtype=float
+            )
+
+        self.bandwidth: Floats = rates(efficiency or {})
+        self.documented: Floats = rates(documented or {})
+        """What documents promise of every link, as `bandwidth` is what it reaches."""
         if len(self.bandwidth) and not (self.bandwidth > 0).all():
             raise TopologyError(
                 f"{topology.name}: a link has no bandwidth",

@@ -170,16 +170,19 @@ class Planner:
             return msgspec.structs.replace(shared, scale=self.size)
         return schedule
 
-    def bound(self, schedule: Schedule, network: Network) -> Bound:
-        """What no algorithm beats: of one group that has the links to itself, where there are some."""
+    def bound(self, schedule: Schedule, network: Network, *, reached: bool = False) -> Bound:
+        """What no algorithm beats: of one group that has the links to itself, where there are some.
+        `reached`: at the rates that the fitted shares leave of documented ones."""
         if self.messages:
-            return pattern_bound(network, schedule)
+            return pattern_bound(network, schedule, reached=reached)
         if self.groups:
             network = self.fabric.build(self.fabric.topology, self.groups[0])
         clustered = self.fabric.clustered
         if self.uneven:
-            return uneven_bound(network, self.collective, self.size, self.parts, clustered=clustered)
-        return bound_of(network, self.collective, self.size, self.ranks, clustered=clustered)
+            return uneven_bound(
+                network, self.collective, self.size, self.parts, clustered=clustered, reached=reached
+            )
+        return bound_of(network, self.collective, self.size, self.ranks, clustered=clustered, reached=reached)
 
     def too_many(self, name: str, *, quick: bool) -> str:
         """Why this algorithm is not tried: more ranks than are `quick`ly answered, or more messages than in

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import msgspec
 
-from trnbench.facts.format import show
+from trnbench.facts.units import show
 from trnbench.generation import System
-from trnbench_emulator.assumed import assuming
+from trnbench_emulator.assumptions import assuming
 from trnbench_emulator.fabric.answer import Answer
 from trnbench_emulator.fabric.ask import ask
 from trnbench_emulator.fabric.question import Question
@@ -75,17 +76,12 @@ def _others(question: Question) -> Iterator[tuple[str, str, str, str, Question]]
             if value != usual.value:
                 other = on(assuming(system, name, value))
                 yield name, show(usual.value, unit), show(value, unit), usual.reason, other
-    for name, start in fabric.constants.assumed.items():
-        for value in (start.low, start.high):
-            if value != start.value:
-                other = on(_starting(system, question.context, name, value))
-                yield (
-                    f"{question.context} {name}",
-                    show(start.value, "s"),
-                    show(value, "s"),
-                    start.reason,
-                    other,
-                )
+    for name, each in fabric.constants.ranged.items():
+        for value in (each.low, each.high):
+            if value != each.value:
+                system_then = msgspec.structs.replace(system, costs=_with(system.costs, each.path, value))
+                told = f"{question.context} {name.replace('_', ' ')}"
+                yield told, f"{each.value:g}", f"{value:g}", each.reason, on(system_then)
     for name, readings in READINGS.items():
         if name == "trn3_links" and "trn3" not in system.generation.name:
             continue
@@ -96,15 +92,14 @@ def _others(question: Question) -> Iterator[tuple[str, str, str, str, Question]]
                 yield name.replace("_", "-"), now, reading, "the documents can be read either way", other
 
 
-def _starting(system: System, context: str, name: str, seconds: float) -> System:
-    """With another start in this context."""
-    table = system.costs["fabric"]
-    key = f"{name}_us"
-    own = {**table[context], key: {**table[context][key], "value": seconds * 1e6}}
-    return msgspec.structs.replace(system, costs={**system.costs, "fabric": {**table, context: own}})
+def _with(costs: Mapping[str, Any], path: Sequence[str], value: float) -> dict[str, Any]:
+    """Costs with another value of the row at the end of `path`."""
+    if not path:
+        return {**costs, "value": value}
+    return {**costs, path[0]: _with(costs[path[0]], path[1:], value)}
 
 
 def _unit(metric: str) -> str:
-    from trnbench.facts.metric import METRICS
+    from trnbench import METRICS
 
     return METRICS[metric].unit

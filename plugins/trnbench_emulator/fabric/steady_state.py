@@ -10,14 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from trnbench_emulator.fabric.equivalence import Classes, effort_of
+from trnbench_emulator.fabric.flow import Flow, Together, timing
 from trnbench_emulator.fabric.fluid import Outcome, simulate
-from trnbench_emulator.fabric.maxmin import Indices
+from trnbench_emulator.fabric.maxmin import Floats, Indices
 from trnbench_emulator.fabric.rates import Rates
-from trnbench_emulator.fabric.unrolled import Unrolled, unrolled
 
 Ticks = NDArray[np.int64]
 
@@ -107,10 +108,10 @@ def _simulated(
     scale: float = 1.0,
 ) -> tuple[Outcome, Ticks, Indices]:
     """The outcome, and of every flow the tick of its arrival and its class."""
-    key = ("unrolled", tuple(times), before)
+    key = ("member flows", tuple(times), before)
     if key not in classes.memo:
-        classes.memo[key] = unrolled(classes, times, before, late)
-    rounds: Unrolled = classes.memo[key]
+        classes.memo[key] = member_flows(classes, times, before, late)
+    rounds: MemberFlows = classes.memo[key]
     outcome = simulate(rounds.flows, rates.capacity, rates, scale, classes.carried * scale)
     ticks = np.array(outcome.arrival, dtype=np.int64)
     last = _last(classes, ticks, rounds.number)
@@ -145,3 +146,85 @@ def period_of(classes: Classes, block: int, arrivals: Mapping[int, Ticks]) -> tu
         if (differences == period).all() and overlap > 2 * period:
             return repetitions, period
     return None
+
+
+class MemberFlows(msgspec.Struct, frozen=True):
+    """Flows of one member of each class, in order, and `number`, the class of each: that after the last one
+    for what stands for nobody.
+    """
+
+    flows: Together
+    number: Indices
+
+
+def member_flows(
+    classes: Classes, times: Sequence[Sequence[int]], before: int, late: Sequence[int] = ()
+) -> MemberFlows:
+    """`times[shape]` in place of the repetitions of `classes`. Of the resources that a flow uses it has the
+    first member of each class.
+    """
+    patterns = classes.patterns
+    mixes = _mixes(classes)
+    # By the number of each class, of the member that stands for it:
+    chosen = classes.first
+    shape_of = [classes.shapes[chain] for chain in patterns.chain[chosen].tolist()]
+    step_of, sizes = patterns.step[chosen].tolist(), patterns.size[chosen].tolist()
+    latency, direct = patterns.latency[chosen].tolist(), patterns.direct[chosen].tolist()
+    ranks = len(classes.rank) // len(classes.shapes)
+    flows: list[Flow] = []
+    touched: dict[int, list[int]] = {}
+    if any(late):
+        for node in np.unique(classes.rank, return_index=True)[1]:
+            begins = int(late[node % ranks])
+            if begins:  # nothing is sent, but whoever touches the rank waits for it
+                touched[int(classes.rank[node])] = [len(flows)]
+                flows.append(Flow(0.0, np.zeros(0, np.intp), np.zeros(0), latency=begins))
+    took = [len(chosen)] * len(flows)
+    by_step: dict[tuple[int, int], list[int]] = {}
+    for number, place in enumerate(zip(shape_of, step_of, strict=True)):
+        by_step.setdefault(place, []).append(number)
+    from_rank = patterns.chain[chosen] * ranks
+    senders = classes.rank[from_rank + patterns.src[chosen]].tolist()
+    receivers = classes.rank[from_rank + patterns.dst[chosen]].tolist()
+    for shape, repetitions in enumerate(times):
+        for step, repeated in enumerate(repetitions):
+            part = [
+                (number, senders[number], receivers[number], sizes[number], *mixes[number], *when)
+                for number in by_step.get((shape, step), ())
+                for when in [timing(direct[number], latency[number], before)]
+            ]
+            for _ in range(repeated):
+                now: dict[int, list[int]] = {}
+                for number, a, b, size, resources, weights, arriving, leaving in part:
+                    after = sorted({*touched.get(a, ()), *touched.get(b, ())})
+                    index = len(flows)
+                    flows.append(Flow(size, resources, weights, arriving, leaving, tuple(after)))
+                    took.append(number)
+                    now.setdefault(a, []).append(index)
+                    now.setdefault(b, []).append(index)
+                touched.update(now)
+    return MemberFlows(Together(flows), np.array(took, dtype=np.intp))
+
+
+def _mixes(classes: Classes) -> list[tuple[Indices, Floats]]:
+    """For every class of flows, what all its members together take of the first member of each resource
+    class.
+    """
+    patterns = classes.patterns
+    members = np.sort(np.unique(classes.resource, return_index=True)[1])
+    stands = np.full(len(classes.resource), -1)
+    stands[members] = np.arange(len(members))
+    flow = np.repeat(classes.flow, patterns.lengths)
+    at = stands[patterns.resources]
+    weight = patterns.weights
+    kept = at >= 0
+    count = len(classes.first)
+    width = len(members)
+    total = np.bincount(flow[kept] * width + at[kept], weight[kept], minlength=count * width)
+    table = np.asarray(total, dtype=np.float64).reshape(count, width)
+    found: list[tuple[Indices, Floats]] = []
+    for row in table:
+        used: Indices = np.flatnonzero(row)
+        weights: Floats = row[used]
+        found.append((members[used], weights))
+    return found

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
-from trnbench.topology.graph import Link, Node
+from trnbench.topology import Link, Node
 from trnbench_emulator.fabric.maxmin import Indices
 
 

@@ -13,9 +13,9 @@ from typing import Any
 import msgspec
 
 from trnbench.errors import TopologyError
-from trnbench.facts.scope import Scope
+from trnbench.facts.fact import Scope
 from trnbench.generation import System
-from trnbench.topology.graph import LinkKind, NodeKind, Topology
+from trnbench.topology import LinkKind, NodeKind, Topology
 from trnbench_emulator.clock import ticks
 from trnbench_emulator.fabric.constants import IDEAL, Constants, constants_of
 from trnbench_emulator.fabric.endpoints import RANK, with_endpoints
@@ -171,6 +171,7 @@ class Fabric:
             shared=[devices[rank // per_device] for rank in wanted],
             slow=slow,
             efficiency=efficiency,
+            documented={LinkKind.EFA: 1.0 / options.oversubscription},
             quicker={LinkKind.EFA: constants.network_in_flight} if pipelined else None,
             scale=irregular.scale,
             late=late,

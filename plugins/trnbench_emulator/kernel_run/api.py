@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from trnbench.errors import UsageError
-from trnbench.facts.peak import PeakPolicy
+from trnbench.facts.fact import PeakPolicy, as_policy
 from trnbench.generation import System
+from trnbench.registry import Registry, load_registry
+from trnbench.run.expectation import expectations
 from trnbench_emulator.compiler import assumptions
-
-if TYPE_CHECKING:
-    from trnbench.registry import Registry
-    from trnbench_emulator.kernel_run.result import KernelRun
+from trnbench_emulator.kernel_run.emulation import emulate, loaded
+from trnbench_emulator.kernel_run.evidence import beside_kernel
+from trnbench_emulator.kernel_run.grid import launched
+from trnbench_emulator.kernel_run.result import KernelRun
 
 CORES = ("core", "logical-core", "device", "instance")
 """How many run the kernel at once, each with a problem of its own."""
@@ -50,18 +53,18 @@ def emulate_kernel(
     Raises `KernelError` for what the kernel does wrong, with its file and line; `UsageError` and
     `UnknownName` for arguments that name nothing.
     """
-    from trnbench.expectation import expectations
-    from trnbench.facts.peak import as_policy
-    from trnbench.registry import load_registry
-    from trnbench_emulator.kernel_run.emulation import emulate, loaded
-    from trnbench_emulator.kernel_run.evidence import beside_kernel
-    from trnbench_emulator.kernel_run.grid import launched
-
     if cores not in CORES:
         raise UsageError(f"cores={cores!r} is unknown", cause=f"it is one of {', '.join(CORES)}")
     registry = registry or load_registry()
     system = instance if isinstance(instance, System) else registry.system(instance)
     function, by = loaded(kernel, nki)
+    if not isinstance(args, Mapping):
+        names = list(inspect.signature(function).parameters)[: len(args)]
+        raise UsageError(
+            f"args is a {type(args).__name__}",
+            cause="arguments are given by name",
+            try_=f"emulate_kernel(…, {{{', '.join(f'{name!r}: …' for name in names)}}}, …)",
+        )
     if grid:
         function = launched(function, grid if isinstance(grid, Sequence) else (grid,))
     run, _ = emulate(

@@ -4,14 +4,14 @@ hardware is needed and the same numbers come out everywhere."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from trnbench.bounded import kinds
 from trnbench.errors import UnknownName, UsageError
-
-if TYPE_CHECKING:
-    from trnbench_emulator.kernel_run.result import KernelRun
-    from trnbench_emulator.kernel_run.result import Share as ShareOfPeak
+from trnbench.facts.units import percent, show
+from trnbench_emulator.kernel_run.api import emulate_kernel
+from trnbench_emulator.kernel_run.result import KernelRun, best_of
+from trnbench_emulator.kernel_run.result import Share as ShareOfPeak
 
 Asked: TypeAlias = float | str
 """A share: 0.6 or "60%"."""
@@ -41,7 +41,6 @@ def assert_faster(
     theirs = _emulated(than, args if than_args is None else than_args, instance, options)
     if ours.latency_s < theirs.latency_s and 1.0 - ours.latency_s / theirs.latency_s >= least:
         return
-    from trnbench.facts.format import percent
 
     enough = f" by {percent(least)}" if least else ""
     raise AssertionError(
@@ -73,7 +72,6 @@ def assert_share_of_peak(
     share = _of_peak(run, what)
     if share.fraction >= least:
         return
-    from trnbench.facts.format import percent
 
     raise AssertionError(
         f"{run.kernel} reaches {percent(share.fraction)} of the {share.what} peak of {run.system}, and not "
@@ -82,27 +80,24 @@ def assert_share_of_peak(
 
 
 def _emulated(kernel: Any, args: Mapping[str, Any], instance: str, options: Mapping[str, Any]) -> KernelRun:
-    from trnbench_emulator.kernel_run.api import emulate_kernel
 
     return emulate_kernel(kernel, args, instance=instance, **{"nki": "trnbench", "compare": False, **options})
 
 
 def _told(run: KernelRun) -> str:
-    from trnbench.facts.format import show
 
     return f"{show(run.latency_s, 's')} emulated, limited by {run.bound}"
 
 
 def _of_peak(run: KernelRun, what: str) -> ShareOfPeak:
-    from trnbench_emulator.kernel_run.result import best_of
 
-    named = {each.what: each for each in run.shares}
-    found = named.get(what) if what else best_of(run.shares)
-    if found is None:
+    named = {share.what: share for share in run.shares}
+    best = named.get(what) if what else best_of(run.shares)
+    if best is None:
         raise UnknownName(
             "peak", what or "of any kind", named, try_="trnbench nki run  prints those of a kernel"
         )
-    return found
+    return best
 
 
 def _share(given: Asked, name: str) -> float:

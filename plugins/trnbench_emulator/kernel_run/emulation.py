@@ -3,33 +3,34 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
+import numpy as np
 from msgspec.structs import replace
 
 from trnbench.errors import KernelError, UsageError
-from trnbench.facts.peak import PeakPolicy
+from trnbench.facts.fact import PeakPolicy
 from trnbench.generation import System
-from trnbench.results.evidence import Evidence, Grade
-from trnbench.results.measurement import Part
-from trnbench.results.waterfall import from_peak
+from trnbench.kernels.work import Extent
+from trnbench.results.measurement import Evidence, Grade, Part, waterfall_from_peak
+from trnbench_emulator.backend import MODEL, MODEL_VERSION
 from trnbench_emulator.compiler import AS_SHIPPED, Assumptions, check_meaningful
+from trnbench_emulator.core.cases import line_seconds
+from trnbench_emulator.core.costs import CostTable
 from trnbench_emulator.core.program import Program
-from trnbench_emulator.kernel_run.alternatives import alternatives, assumed
+from trnbench_emulator.core.recording import Launch, Recording
+from trnbench_emulator.core.timing import KernelModel, Timing
 from trnbench_emulator.kernel_run.grid import programs_of
-from trnbench_emulator.kernel_run.result import KernelRun, Line, Share, best_of
+from trnbench_emulator.kernel_run.result import KernelRun, Line, Share, alternatives, assumed, best_of
 from trnbench_emulator.kernel_run.shares import extent_of, shares_of
-from trnbench_emulator.nki import load_kernel, provide
+from trnbench_emulator.nki import TensorSpec, load_kernel, provide
 from trnbench_emulator.nki.beta1.grid import Beta1Kernel
+from trnbench_emulator.nki.dtype import dtype_of
 from trnbench_emulator.nki.op import DMA, TENSOR, Op
 from trnbench_emulator.nki.recorder import DEFAULT_LIMIT
-
-if TYPE_CHECKING:
-    from trnbench_emulator.core.costs import CostTable
-    from trnbench_emulator.core.recording import Recording
-    from trnbench_emulator.core.timing import Timing
-    from trnbench_emulator.trace import Timeline
+from trnbench_emulator.trace import Timeline
+from trnbench_emulator.trace.launch import timeline_of
 
 
 def loaded(kernel: Any, nki: str) -> tuple[Any, str]:
@@ -66,14 +67,10 @@ def emulate(
     compare: bool = True,
 ) -> tuple[KernelRun, Timeline | None]:
     """`trnbench.emulate_kernel` with everything looked up; the timeline only where it is asked for."""
-    from trnbench_emulator.backend import MODEL, MODEL_VERSION
-    from trnbench_emulator.core.launch import Launch
-    from trnbench_emulator.core.model import KernelModel
-
     programs = programs_of(kernel, system)
     extent = extent_of(system, cores, programs)
     check_meaningful(assumptions, _name(kernel), beta1=isinstance(kernel, Beta1Kernel))
-    given = {name: _shape(each) for name, each in args.items()}
+    arguments = {name: _shape(value) for name, value in args.items()}
     model = KernelModel()
     launch = Launch(
         programs=programs,
@@ -84,7 +81,7 @@ def emulate(
     )
 
     def recorded(launch: Launch) -> Recording:
-        return model.recorder.of(kernel, given, model.machine(system), launch)
+        return model.recorder.of(kernel, arguments, model.machine(system), launch)
 
     recording = recorded(launch)
     if not recording.calls:
@@ -93,45 +90,69 @@ def emulate(
             cause="there is nothing whose time could be told",
             try_="nl.load, nl.store and nisa calls inside the kernel",
         )
-    counts = Counts(*recording.programs)
-    flops = counts.flops()
+    shares = _shares_of_a_second(system, extent, policy, Counts(*recording.programs), programs)
+    closest = best_of(shares)
+    timing = model.timing(recording, system, replace(launch, held=closest.part if closest else ""))
+    run = _kernel_run(recording, timing, shares, model.table(system), extent, system)
+    run = replace(run, kernel=_name(kernel), nki=by, assumed=assumed(assumptions, _switches(recording)))
 
-    # Of one second: which peak it comes closest to does not depend on the time. There the waterfall begins.
-    a_second = [
-        Share(what=what, value=value, unit=unit, choice=choice)
-        for what, value, unit, choice in shares_of(
+    def otherwise(under: Assumptions) -> float:
+        toggled = replace(launch, assumptions=under, explain=False)
+        return model.timing(recorded(toggled), system, toggled).latency_s
+
+    if compare:
+        names = [switch.name for switch in run.assumed]
+        others, reason = alternatives(timing.latency_s, recording.calls, assumptions, names, otherwise)
+        run = replace(run, alternatives=others, not_compared=reason)
+    if not timeline:
+        return run, None
+    core_name = f"{system.name} {system.instance.core} core"
+    return run, timeline_of(timing.scheduled, core_name, cores=extent.cores, launch=timing.launch)
+
+
+def _shares_of_a_second(
+    system: System, extent: Extent, policy: PeakPolicy, counts: Counts, programs: int
+) -> list[Share]:
+    """As if it took a second: which peak a kernel comes closest to does not depend on the time."""
+    return [
+        Share(what=name, value=value, unit=unit, choice=choice)
+        for name, value, unit, choice in shares_of(
             system,
             extent,
             policy,
-            flops=_mean(flops, programs),
+            flops=_mean(counts.flops(), programs),
             elements=_mean(counts.elements(), programs),
             moved=_mean(counts.bytes(), programs),
             dma_bytes=counts.dma_bytes() / programs,
             latency_s=1.0,
         )
     ]
-    closest = best_of(a_second)
-    timing = model.timing(recording, system, replace(launch, held=closest.part if closest else ""))
 
-    def otherwise(under: Assumptions) -> float:
-        other = replace(launch, assumptions=under, explain=False)
-        return model.timing(recorded(other), system, other).latency_s
 
+def _switches(recording: Recording) -> Counter[str]:
+    """How often the compiler was taken to do what, in all programs."""
     used = Counter[str]()
     for program in recording.programs:
         used.update(program.assumed)
-    met = assumed(assumptions, used)
-    others, not_compared = (
-        alternatives(timing.latency_s, recording.calls, assumptions, [each.name for each in met], otherwise)
-        if compare
-        else ((), "")
-    )
+    return used
+
+
+def _kernel_run(
+    recording: Recording,
+    timing: Timing,
+    shares: Sequence[Share],
+    table: CostTable,
+    extent: Extent,
+    system: System,
+) -> KernelRun:
+    """What was recorded and timed, of a kernel without a name. `shares`: of a second."""
+    closest, several = best_of(shares), len(recording.programs) > 1
     waterfall = timing.waterfall
     if closest is not None:
-        waterfall = from_peak(waterfall, closest.fraction, name=f"the {closest.what} peak")
-    run = KernelRun(
-        kernel=_name(kernel),
-        nki=by,
+        waterfall = waterfall_from_peak(waterfall, closest.fraction, name=f"the {closest.what} peak")
+    return KernelRun(
+        kernel="",
+        nki="",
         system=system.name,
         generation=system.generation.name,
         scope=extent.scope,
@@ -140,27 +161,18 @@ def emulate(
         latency_s=timing.latency_s,
         bound=timing.bound,
         instructions=recording.calls,
-        flops=sum(flops.values()),
+        flops=sum(Counts(*recording.programs).flops().values()),
         busy_s=dict(timing.busy_s),
         bytes={name: float(amount) for name, amount in sorted(timing.bytes.items())},
-        shares=tuple(replace(each, value=each.value / timing.latency_s) for each in a_second),
+        shares=tuple(replace(share, value=share.value / timing.latency_s) for share in shares),
         waterfall=tuple(Part(name=name, seconds=seconds) for name, seconds in waterfall),
         path=tuple(Part(name=name, seconds=seconds) for name, seconds in timing.path),
-        lines=_lines(timing, model.table(system)),
+        lines=_lines(timing, table),
         notes=timing.notes,
-        programs=timing.programs if programs > 1 else (),
+        programs=timing.programs if several else (),
         last=timing.last,
-        imbalance=timing.imbalance if programs > 1 else 0.0,
-        assumed=met,
-        alternatives=others,
-        not_compared=not_compared,
+        imbalance=timing.imbalance if several else 0.0,
     )
-    if not timeline:
-        return run, None
-    from trnbench_emulator.trace.of_launch import timeline_of
-
-    where = f"{system.name} {system.instance.core} core"
-    return run, timeline_of(timing.scheduled, where, cores=extent.cores, launch=timing.launch)
 
 
 def _mean(counts: Mapping[str, float], programs: int) -> dict[str, float]:
@@ -169,16 +181,15 @@ def _mean(counts: Mapping[str, float], programs: int) -> dict[str, float]:
 
 
 def _lines(timing: Timing, table: CostTable) -> tuple[Line, ...]:
-    """Of the program that ends last: of every line the time of its engines, and of the DMA engines where it
-    moves data; what takes longest comes first."""
-    from trnbench_emulator.core.line_profile import line_seconds
-
+    """The lines of the program that ends last, by the time of their engines and of the DMA engines, the
+    longest first.
+    """
     spent = line_seconds(timing, table)
     issued = Counts(timing.schedule.program).lines()
     return tuple(
-        Line(file=place[0], line=place[1], seconds=seconds, instructions=count, engine=engine)
-        for place, seconds in sorted(spent.items(), key=lambda each: (-each[1], each[0]))
-        for count, engine in (issued[place],)
+        Line(file=line[0], line=line[1], seconds=seconds, instructions=count, engine=engine)
+        for line, seconds in sorted(spent.items(), key=lambda each: (-each[1], each[0]))
+        for count, engine in (issued[line],)
     )
 
 
@@ -189,11 +200,6 @@ def _name(kernel: Any) -> str:
 
 def _shape(value: Any) -> Any:
     """Arrays to their shapes: timing needs no values."""
-    import numpy as np
-
-    from trnbench_emulator.nki import TensorSpec
-    from trnbench_emulator.nki.dtype import dtype_of
-
     if isinstance(value, np.ndarray):
         return TensorSpec(value.shape or (1,), dtype_of(value.dtype).name)
     return value
@@ -206,39 +212,42 @@ class Counts:
         self.at: Counter[tuple[Op, str, int]] = Counter()
         for program in programs:
             pairs = Counter(zip(program.op, program.place, strict=True))
-            for (op, place), count in pairs.items():
-                self.at[(program.ops[op], *program.places[place])] += count
+            for (op, line), count in pairs.items():
+                self.at[(program.ops[op], *program.places[line])] += count
 
     def lines(self) -> dict[tuple[str, int], tuple[int, str]]:
         """(instructions, engine that got most of them) of every line."""
-        found: dict[tuple[str, int], Counter[str]] = defaultdict(Counter)
+        engines: dict[tuple[str, int], Counter[str]] = defaultdict(Counter)
         for (op, file, line), count in self.at.items():
-            found[file, line][op.engine] += count
-        return {place: (each.total(), each.most_common(1)[0][0]) for place, each in found.items()}
+            engines[file, line][op.engine] += count
+        return {
+            source_line: (counter.total(), counter.most_common(1)[0][0])
+            for source_line, counter in engines.items()
+        }
 
     def flops(self) -> dict[str, float]:
         """Of the tensor engine, by data type."""
-        found: dict[str, float] = defaultdict(float)
+        totals: dict[str, float] = defaultdict(float)
         for (op, _, _), count in self.at.items():
             if op.engine == TENSOR and op.flops:
-                found[op.dtype] += float(op.flops * count)
-        return dict(found)
+                totals[op.dtype] += float(op.flops * count)
+        return dict(totals)
 
     def elements(self) -> dict[str, float]:
         """Element operations of the other engines."""
-        found: dict[str, float] = defaultdict(float)
+        totals: dict[str, float] = defaultdict(float)
         for (op, _, _), count in self.at.items():
             if op.engine not in (TENSOR, DMA) and op.elements:
-                found[op.engine] += float(op.elements * count)
-        return dict(found)
+                totals[op.engine] += float(op.elements * count)
+        return dict(totals)
 
     def bytes(self) -> dict[str, float]:
         """Moved, by memory and direction."""
-        found: dict[str, float] = defaultdict(float)
+        totals: dict[str, float] = defaultdict(float)
         for (op, _, _), count in self.at.items():
             for name, amount in op.traffic.items():
-                found[name] += float(amount * count)
-        return dict(found)
+                totals[name] += float(amount * count)
+        return dict(totals)
 
     def dma_bytes(self) -> float:
         """What the DMA engines carried."""

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
-from trnbench.kernels.case import Case
-from trnbench.results.evidence import Grade
+from trnbench.generation import System
+from trnbench.kernels.kernel import Case, Kernel
+from trnbench.registry import Registry
 from trnbench.results.expectation import SHIPPED, above
-from trnbench.results.measurement import CaseKey, Metric, Value
+from trnbench.results.measurement import CaseKey, Grade, Metric, Value
+from trnbench.run.expectation import Expectations
+from trnbench_emulator.kernel_run.result import KernelRun
 from trnbench_emulator.kernel_run.shares import extent_of
+from trnbench_emulator.nki.dtype import dtype_of
 from trnbench_emulator.question import KernelQuestion
-
-if TYPE_CHECKING:
-    from trnbench.expectation import Expectations
-    from trnbench.generation import System
-    from trnbench.kernels.kernel import Kernel
-    from trnbench.registry import Registry
-    from trnbench_emulator.kernel_run.result import KernelRun
 
 
 def beside_benchmark(
@@ -59,14 +56,21 @@ def beside_kernel(
     args: Mapping[str, Any],
     system: System,
 ) -> KernelRun:
-    """Of somebody's kernel, given as a reference or a function: the published one where file and function are
-    one's; where an installed kernel is written by it, that one's operation; else its family alone."""
+    """The run of somebody's kernel, a reference or a function, with the nearest published evidence.
+
+    A published kernel is found by file and function. A kernel that an installed benchmark is written by has
+    that one's operation. Others have their family alone.
+    """
     source = kernel if isinstance(kernel, str) else _source_of(kernel)
     plain = source.replace("::", ":")
     operation = ""
-    for each in registry.kernels.values():
-        if plain in each.nki_sources and each.published is not None and each.published.group == "core":
-            operation = each.published.operation({})
+    for installed in registry.kernels.values():
+        if (
+            plain in installed.nki_sources
+            and installed.published is not None
+            and installed.published.group == "core"
+        ):
+            operation = installed.published.operation({})
     question = KernelQuestion(source=source, dtype=_dtype(args), operation=operation)
     metric = None
     if run.flops:
@@ -93,7 +97,7 @@ def _with(
     nearest = expected.nearest(question, system, version=evidence.version, metric=metric)
     if nearest is None:
         return run
-    if nearest.band is not None and not all(each.on for each in run.assumed):
+    if nearest.band is not None and not all(switch.on for switch in run.assumed):
         nearest = msgspec.structs.replace(nearest, note=SHIPPED)  # measured with every switch on
     remark = above(metric.value, metric, nearest.best) if metric is not None else ""
     note = "; ".join(filter(None, (evidence.note, remark)))
@@ -110,9 +114,7 @@ def _source_of(kernel: Any) -> str:
 
 def _dtype(args: Mapping[str, Any]) -> str:
     """Of the first tensor, in the word of documents; "" where there is none."""
-    from trnbench_emulator.nki.dtype import dtype_of
-
-    for each in args.values():
-        if hasattr(each, "dtype") and hasattr(each, "shape"):
-            return dtype_of(each.dtype).word
+    for argument in args.values():
+        if hasattr(argument, "dtype") and hasattr(argument, "shape"):
+            return dtype_of(argument.dtype).word
     return ""

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from trnbench.bounded import kinds
-from trnbench.errors import KernelError, UsageError
-from trnbench.quoting import quoted
-
-if TYPE_CHECKING:
-    from trnbench.generation import System
+from trnbench.errors import KernelError, UsageError, quoted
+from trnbench.generation import System
+from trnbench_emulator.nki.beta1.grid import Beta1Kernel, Dimension, nc
+from trnbench_emulator.nki.jit import Kernel
 
 EXAMPLE = "--grid 2"
 
@@ -20,8 +19,6 @@ def parse_grid(text: str) -> tuple[int, ...]:
 
     Raises `UsageError`.
     """
-    from trnbench_emulator.nki.beta1.spread import nc
-
     sizes = []
     for part in text.lower().split("x"):
         size = kinds.PROGRAMS.parsed(part.removeprefix("nc"))
@@ -40,16 +37,12 @@ def launched(kernel: Any, sizes: Sequence[int]) -> Any:
 
     Raises `UsageError` for several numbers where the kernel takes one.
     """
-    from trnbench_emulator.nki.beta1.grid import Beta1Kernel
-    from trnbench_emulator.nki.beta1.spread import Dimension
-    from trnbench_emulator.nki.jit import Kernel
-
     if isinstance(kernel, Beta1Kernel):
         return kernel[tuple(sizes)]
     function = getattr(kernel, "function", kernel)
     if len(sizes) != 1 or isinstance(sizes[0], Dimension):
         name = getattr(function, "__name__", type(function).__name__)
-        shown = "x".join(f"nc{each}" if isinstance(each, Dimension) else str(each) for each in sizes)
+        shown = "x".join(f"nc{size}" if isinstance(size, Dimension) else str(size) for size in sizes)
         raise UsageError(
             f"kernel {name!r} takes no grid {shown}",
             cause="today's NKI launches a number of programs, each on a core; Beta 1 has grids of several",

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from trnbench.errors import UsageError
-from trnbench.facts.peak import PeakChoice, PeakPolicy
-from trnbench.facts.scope import Scope
+from trnbench.facts.fact import PeakChoice, PeakPolicy, Scope
 from trnbench.generation import System
-from trnbench.kernels.extent import Extent
+from trnbench.kernels.work import Extent
 from trnbench.peaks import choose_peak
 
 LANES = ("vector", "scalar", "gpsimd")

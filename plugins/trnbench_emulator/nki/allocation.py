@@ -10,11 +10,10 @@ import numpy as np
 from trnbench.errors import KernelError
 from trnbench_emulator.nki import site
 from trnbench_emulator.nki.dtype import DTYPES, DType
-from trnbench_emulator.nki.ledger import AGES, Ledger, Life
 from trnbench_emulator.nki.loop_index import pinned
 from trnbench_emulator.nki.machine import Machine
-from trnbench_emulator.nki.memory import Buffer, Form, Storage, checked_shape, intern
-from trnbench_emulator.nki.recorder_state import STATE
+from trnbench_emulator.nki.memory import AGES, Buffer, Form, Ledger, Life, Storage, checked_shape, intern
+from trnbench_emulator.nki.recording import STATE
 from trnbench_emulator.nki.tensor import NkiTensor
 
 if TYPE_CHECKING:
@@ -69,10 +68,10 @@ class Allocations:
             frame = sys._getframe(2)
             if frame.f_code is not self.places.code:
                 frame = self.places.outside(sys._getframe(1))
-            place = self.places.lines.get(frame.f_lasti) or self.places.add(frame)
+            line = self.places.lines.get(frame.f_lasti) or self.places.add(frame)
             count, age = self.count, AGES.next
             AGES.next = age + 1
-            life = Life(count, row * dtype.size, name, place, count, True, -1, age)
+            life = Life(count, row * dtype.size, name, line, count, True, -1, age)
             ledger = self.ledgers[buffer]
             # As `Ledger.acquire`, which costs a call for every tile, where there is room.
             lives = ledger.lives
@@ -115,7 +114,7 @@ class Allocations:
     def _at(self, form: Form, name: str, address: Any) -> NkiTensor:
         """A tile at an address of the kernel's own choice: (partition, byte of the partition)."""
         try:
-            partition, byte = (int(each) for each in address)
+            partition, byte = (int(number) for number in address)
         except (TypeError, ValueError):
             raise KernelError(
                 f"ndarray: address={address!r} is no (partition, byte) pair ({site.here()})"
@@ -137,8 +136,8 @@ class Allocations:
             )
         arena = self._arenas.get(form.buffer)
         if arena is None:
-            whole = (self.machine.partitions, capacity)
-            layout = intern(form.buffer, DTYPES["uint8"], whole, (capacity, 1))
+            sizes = (self.machine.partitions, capacity)
+            layout = intern(form.buffer, DTYPES["uint8"], sizes, (capacity, 1))
             arena = self._arenas[form.buffer] = Storage(layout, form.buffer.value, Life(0, 0), None)
         storage = Storage(form, name, Life(self.count, 0, name), None)
         storage.place = (arena, partition, byte)

@@ -1,18 +1,25 @@
-"""The rules an instruction must obey, and the sentences said when it does not.
+"""The rules of an instruction, the sentences where it breaks one, and its Op with its operands.
 
 Checked once per combination of operand forms, so that a loop of a million calls pays once.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from trnbench.errors import KernelError
 from trnbench_emulator.nki import site
+from trnbench_emulator.nki.functions import Function
 from trnbench_emulator.nki.loop_index import pinned
 from trnbench_emulator.nki.machine import Machine
 from trnbench_emulator.nki.memory import Buffer, Form
-from trnbench_emulator.nki.register import VirtualRegister
+from trnbench_emulator.nki.op import Op
+from trnbench_emulator.nki.recorder import Recorder
+from trnbench_emulator.nki.tensor import NkiTensor
+from trnbench_emulator.nki.values import VirtualRegister
 
 
 class Rules:
@@ -41,7 +48,7 @@ class Rules:
     def within(self, operand: Form, *buffers: Buffer, name: str) -> None:
         """`name` must live in one of `buffers`."""
         if operand.buffer not in buffers:
-            wanted = " or ".join(each.memory.upper() for each in buffers)
+            wanted = " or ".join(buffer.memory.upper() for buffer in buffers)
             raise self.fail(
                 f"{name} is in {operand.buffer.memory.upper()}, it must be in {wanted}",
                 try_="nisa.dma_copy moves between HBM and SBUF, nisa.tensor_copy between SBUF and PSUM",
@@ -86,7 +93,7 @@ class Rules:
         chosen = allowed[0] if given == "unknown" else given
         if chosen not in allowed:
             raise self.fail(f"engine {chosen} cannot carry it out, {', '.join(allowed)} can")
-        if chosen == "gpsimd" and any(each.buffer is Buffer.PSUM for each in operands):
+        if chosen == "gpsimd" and any(operand.buffer is Buffer.PSUM for operand in operands):
             raise self.fail(
                 "engine gpsimd cannot reach PSUM", try_="use engine=nisa.engine.vector, or copy to SBUF first"
             )
@@ -115,14 +122,91 @@ def elementwise(dst: Form, *sources: Form) -> dict[str, object]:
     """The variables of an instruction that walks its elements: see docs/emulator.md."""
     operands = (dst, *sources)
     return {
-        "N": max(each.free for each in operands),
-        "P": max(each.partitions for each in operands),
-        "psum_operands": sum(each.buffer is Buffer.PSUM for each in operands),
-        "psum_inputs": sum(each.buffer is Buffer.PSUM for each in sources),
-        "all_sbuf": all(each.buffer is Buffer.SBUF for each in operands),
-        "contiguous": all(each.contiguous for each in operands),
-        "stride": max(_stride(each) for each in operands),
-        "bits": max(each.dtype.size * 8 for each in operands),
-        "all_16bit": all(each.dtype.name in ("bfloat16", "float16") for each in operands),
-        "all_bf16": all(each.dtype.name == "bfloat16" for each in operands),
+        "N": max(form.free for form in operands),
+        "P": max(form.partitions for form in operands),
+        "psum_operands": sum(form.buffer is Buffer.PSUM for form in operands),
+        "psum_inputs": sum(form.buffer is Buffer.PSUM for form in sources),
+        "all_sbuf": all(form.buffer is Buffer.SBUF for form in operands),
+        "contiguous": all(form.contiguous for form in operands),
+        "stride": max(_stride(form) for form in operands),
+        "bits": max(form.dtype.size * 8 for form in operands),
+        "all_16bit": all(form.dtype.name in ("bfloat16", "float16") for form in operands),
+        "all_bf16": all(form.dtype.name == "bfloat16" for form in operands),
     }
+
+
+INTEGERS = ("int8", "int16", "int32", "uint8", "uint16", "uint32")
+
+
+def word(value: Any) -> str:
+    """The name of an enumeration's member, however it was given."""
+    return str(getattr(value, "value", value))
+
+
+def issue(
+    recorder: Recorder,
+    key: tuple[Any, ...],
+    build: Callable[[], Op],
+    writes: tuple[NkiTensor, ...],
+    reads: tuple[Any, ...],
+) -> None:
+    """Emit the instruction of `key`; its checks and variables are worked out the first time only.
+
+    Of `reads`, what is no tensor (numbers, None) is left out.
+    """
+    op = recorder.ops.get(key)
+    if op is None:
+        op = recorder.ops[key] = build()
+    recorder.emit(op, writes, tuple([operand for operand in reads if isinstance(operand, NkiTensor)]))
+
+
+def made(engine: str, opcode: str, writes: tuple[Form, ...], reads: tuple[Form, ...], **variables: Any) -> Op:
+    """An Op of an engine that walks its elements."""
+    forms = (*writes, *reads)
+    return Op(
+        engine,
+        opcode,
+        (reads or writes)[0].dtype.word,
+        {**elementwise(writes[0], *writes[1:], *reads), **_inputs(reads), **variables},
+        moved(reads=reads, writes=writes),
+        elements=max(form.elements for form in forms),
+    )
+
+
+def _inputs(reads: tuple[Form, ...]) -> dict[str, Any]:
+    return {"psum_inputs": sum(form.buffer.memory == "psum" for form in reads)}
+
+
+def tiles(rules: Rules, **named: Any) -> None:
+    """Every named operand must be a tensor on chip; None is let through."""
+    for name, view in named.items():
+        if view is None:
+            continue
+        form = getattr(view, "form", None)
+        rules.require(form is not None, f"{name} is {type(view).__name__}, it must be a tensor")
+        rules.on_chip(view.form, name=name)
+
+
+def form_of(operand: Any) -> Form | None:
+    return getattr(operand, "form", None)
+
+
+def column(operand: Any, ndim: int) -> Any:
+    """A number as it is; a (P, 1) tensor in a shape that broadcasts over the free dimensions."""
+    if isinstance(operand, NkiTensor):
+        return operand.floats().reshape(-1, *([1] * (ndim - 1)))
+    return np.float32(0 if operand is None else operand)
+
+
+def bits(operand: Any, ndim: int) -> Any:
+    """The same for bitwise operations, which see no floats."""
+    if isinstance(operand, NkiTensor):
+        return operand.array.reshape(-1, *([1] * (ndim - 1)))
+    return int(operand or 0)
+
+
+def step(function: Function, values: Any, other: Any, *, reverse: bool = False) -> Any:
+    """values op other, or other op values; a unary operation leaves `other` out."""
+    if function.arity == 1:
+        return function.apply(values)
+    return function.apply(other, values) if reverse else function.apply(values, other)

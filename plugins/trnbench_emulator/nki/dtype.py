@@ -1,4 +1,4 @@
-"""NKI's data types: their size, their NumPy form, and the word documents use for them."""
+"""NKI's data types: size, NumPy form, the word of documents, words of four small floats, random values."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
-from trnbench.errors import KernelError
-from trnbench.quoting import cut
+from trnbench.errors import KernelError, cut
 
 # What a read of memory nobody wrote returns for types that have no NaN; the value is arbitrary
 # but fixed, so that a kernel that reads it is wrong the same way every time.
@@ -77,8 +76,8 @@ class DType:
 
 
 DTYPES: dict[str, DType] = {
-    each.name: each
-    for each in (
+    kind.name: kind
+    for kind in (
         DType("bool_", "bool", np.bool_),
         DType("int8", "int8", np.int8),
         DType("int16", "int16", np.int16),
@@ -100,7 +99,7 @@ DTYPES: dict[str, DType] = {
     )
 }
 
-_BY_NUMPY = {each.numpy: each for each in DTYPES.values() if not each.mantissa and each.packed is None}
+_BY_NUMPY = {kind.numpy: kind for kind in DTYPES.values() if not kind.mantissa and kind.packed is None}
 
 # The documents' words, and which NKI type carries them. cFP8 has a configurable exponent bias;
 # its four-bit-exponent form stands for it.
@@ -140,3 +139,40 @@ def dtype_of(given: Any) -> DType:
             cause=f"known: {', '.join(DTYPES)}",
             try_="dtype=nl.bfloat16, for instance",
         ) from None
+
+
+PACK = 4
+"""Elements of a word."""
+
+
+def pack(values: npt.NDArray[Any], kind: DType) -> npt.NDArray[Any]:
+    """Words of `kind` from values whose last axis is the four of one; rounded to nearest even."""
+    with np.errstate(all="ignore"):
+        narrow = np.ascontiguousarray(values.astype(kind.packed))
+    parts = narrow.view(np.uint8).astype(kind.numpy)
+    bits = 8 * kind.size // PACK
+    shifts = np.arange(0, 8 * kind.size, bits, dtype=kind.numpy)
+    return np.asarray(np.bitwise_or.reduce(parts << shifts, axis=-1))
+
+
+def unpack(words: npt.NDArray[Any], kind: DType) -> npt.NDArray[Any]:
+    """The four elements of every word, as fp32 along a new last axis."""
+    assert kind.packed is not None
+    bits = 8 * kind.size // PACK
+    shifts = np.arange(0, 8 * kind.size, bits, dtype=kind.numpy)
+    parts = (words[..., None] >> shifts & kind.numpy.type((1 << bits) - 1)).astype(np.uint8)
+    return np.asarray(parts.view(kind.packed).astype(np.float32))
+
+
+def random_values(
+    kind: DType, shape: tuple[int, ...], generator: np.random.Generator, most: int
+) -> npt.NDArray[Any]:
+    """Random numbers for an argument: normal floats (of words each of the four), scales of 1/2 to 2,
+    integers below `most`."""
+    if kind.packed is not None:
+        return pack(generator.standard_normal((*shape, PACK), dtype=np.float32), kind)
+    if kind.name == "float8_e8m0fnu":
+        return kind.cast(np.exp2(generator.integers(-1, 2, shape)).astype(np.float32))
+    if kind.is_float:
+        return kind.cast(generator.standard_normal(shape, dtype=np.float32))
+    return generator.integers(0, most, shape).astype(kind.numpy)

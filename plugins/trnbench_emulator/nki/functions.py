@@ -54,7 +54,7 @@ class Function:
         return f"nl.{self.name}"
 
     def __call__(self, *operands: Any, dtype: Any = None, **named: Any) -> NkiTensor:
-        operands += tuple(named[each] for each in ("x", "y") if each in named)
+        operands += tuple(named[name] for name in ("x", "y") if name in named)
         if len(operands) != self.arity:
             raise KernelError(
                 f"nl.{self.name} takes {self.arity} operands, got {len(operands)} ({site.here()})"
@@ -112,7 +112,7 @@ def _shift(move: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _truth(function: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda *operands: function(*(np.asarray(each) != 0 for each in operands))
+    return lambda *operands: function(*(np.asarray(operand) != 0 for operand in operands))
 
 
 def _differences(values: Any, axis: int) -> Any:
@@ -190,7 +190,7 @@ _UNARY: tuple[Function, ...] = (
     Function("negative", 1, np.negative),
 )  # fmt: skip
 
-FUNCTIONS: dict[str, Function] = {each.name: each for each in (*_BINARY, *_UNARY)}
+FUNCTIONS: dict[str, Function] = {function.name: function for function in (*_BINARY, *_UNARY)}
 
 BYPASS = Function("bypass", 1, lambda x: x)
 """`nl.bypass`: no operation, where activate2 asks for one."""
@@ -218,13 +218,13 @@ def function_of(op: Any, call: str, *, arity: int = 0, kind: str = "") -> Functi
     ):
         return function
     wanted = [
-        each
-        for each in FUNCTIONS.values()
-        if (not arity or each.arity == arity) and (not kind or getattr(each, kind))
+        candidate
+        for candidate in FUNCTIONS.values()
+        if (not arity or candidate.arity == arity) and (not kind or getattr(candidate, kind))
     ]
-    what = {"table": "activation function", "fold": "reduction"}.get(kind, "operation")
-    suffix = f" of {arity} operand{'s' * (arity > 1)}" if arity and what == "operation" else ""
+    noun = {"table": "activation function", "fold": "reduction"}.get(kind, "operation")
+    suffix = f" of {arity} operand{'s' * (arity > 1)}" if arity and noun == "operation" else ""
     raise KernelError(
-        f"{call}: {op!r} is no {what}{suffix} ({site.here()})",
-        cause="provided: " + ", ".join(f"nl.{each.name}" for each in wanted),
+        f"{call}: {op!r} is no {noun}{suffix} ({site.here()})",
+        cause="provided: " + ", ".join(f"nl.{candidate.name}" for candidate in wanted),
     )

@@ -8,7 +8,7 @@ from typing import Any
 
 from trnbench.errors import KernelError
 from trnbench_emulator.nki import site
-from trnbench_emulator.nki.recorder_state import STATE
+from trnbench_emulator.nki.recording import STATE
 
 MOST_PROGRAMS = 2
 """Cores of a logical NeuronCore."""

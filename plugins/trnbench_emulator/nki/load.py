@@ -52,16 +52,16 @@ def load_kernel(ref: str, *, nki: str = "auto", kind: str = "kernel") -> tuple[A
 
 def _of_beta1(module: ModuleType) -> bool:
     """Does the file import Beta 1, and not today's NKI?"""
-    names = {each.__name__ for each in vars(module).values() if isinstance(each, ModuleType)}
+    names = {imported.__name__ for imported in vars(module).values() if isinstance(imported, ModuleType)}
     return any(name.startswith("neuronxcc") for name in names) and "nki" not in names
 
 
 def _unknown(kind: str, name: str, file: str, module: ModuleType) -> UsageError:
     """No such function: those there are, of decorated and plain ones those that `kind` may mean."""
-    decorated = [each for each, value in vars(module).items() if isinstance(value, Kernel)]
+    decorated = [attribute for attribute, value in vars(module).items() if isinstance(value, Kernel)]
     plain = [
-        each
-        for each, value in vars(module).items()
+        attribute
+        for attribute, value in vars(module).items()
         if isinstance(value, FunctionType) and value.__module__ == module.__name__
     ]
     if not decorated and not plain:
@@ -70,10 +70,10 @@ def _unknown(kind: str, name: str, file: str, module: ModuleType) -> UsageError:
             cause="a kernel is a function, usually decorated with @nki.jit",
             try_=f"another file: FILE.py::{kind.upper()}",
         )
-    first, other = (decorated, plain) if kind == "kernel" else (plain, decorated)
-    near = difflib.get_close_matches(name, [*first, *other], n=1, cutoff=0.5)
-    known = [*first, *other] if near else first or other
-    return UnknownName(kind, name, known, try_=f"{file}::NAME with one of the above")
+    first, second = (decorated, plain) if kind == "kernel" else (plain, decorated)
+    near = difflib.get_close_matches(name, [*first, *second], n=1, cutoff=0.5)
+    candidates = [*first, *second] if near else first or second
+    return UnknownName(kind, name, candidates, try_=f"{file}::NAME with one of the above")
 
 
 def _from_package(name: str, *, ours: bool) -> ModuleType:
@@ -105,7 +105,7 @@ def _from_file(path: Path) -> ModuleType:
             f"{path} is a folder", cause="a kernel is a function of a file", try_="FILE.py::KERNEL"
         )
     if not path.is_file():
-        there = [str(each) for each in path.parent.glob("*.py")] if path.parent.is_dir() else []
+        there = [str(file) for file in path.parent.glob("*.py")] if path.parent.is_dir() else []
         near = difflib.get_close_matches(str(path), there, n=3)
         cause = f"did you mean {', '.join(near)}?" if near else f"looked for it in {path.parent.resolve()}"
         raise MissingFile(f"{path} does not exist", cause=cause, try_="FILE.py::KERNEL")
@@ -132,7 +132,7 @@ def _from_file(path: Path) -> ModuleType:
         sys.path.remove(str(root))
         if dotted:  # another folder may have a package of the same name
             first = dotted.partition(".")[0]
-            for name in [each for each in sys.modules if each.partition(".")[0] == first]:
+            for name in [name for name in sys.modules if name.partition(".")[0] == first]:
                 if name not in before:
                     del sys.modules[name]
     return module
@@ -153,21 +153,21 @@ def _package(path: Path) -> tuple[Path, str]:
         and _RELATIVE.search(path.read_text(errors="replace"))
     ):
         names, root = [path.parent.name, path.stem], path.parent.parent  # a package without __init__.py
-    known = len(names) > 1 and path.stem.isidentifier() and names[0] not in sys.modules
-    return root if known else path.parent, ".".join(names) if known else ""
+    packaged = len(names) > 1 and path.stem.isidentifier() and names[0] not in sys.modules
+    return root if packaged else path.parent, ".".join(names) if packaged else ""
 
 
 def _broken(error: Exception, what: str, file: str) -> KernelError:
     if isinstance(error, KernelError):
         return error
-    where = site.of_error(error.__traceback__, file) or what
+    source_line = site.of_error(error.__traceback__, file) or what
     if isinstance(error, ImportError):
-        refusal = _refusal(error, where)
-        return refusal or missing_import(error, what, where)
+        refusal = _refusal(error, source_line)
+        return refusal or missing_import(error, what, source_line)
     if isinstance(error, SyntaxError):
         line = f":{error.lineno}" if error.lineno else ""
         return KernelError(f"{what} is no Python: {error.msg} ({Path(error.filename or what).name}{line})")
-    return KernelError(f"{what} cannot be imported: {type(error).__name__}: {error} ({where})")
+    return KernelError(f"{what} cannot be imported: {type(error).__name__}: {error} ({source_line})")
 
 
 def _refusal(error: ImportError, where: str) -> KernelError | None:

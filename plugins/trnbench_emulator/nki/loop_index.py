@@ -198,8 +198,8 @@ def not_negative(value: Index) -> None:
 def skipped(loop: Watched, value: Index, rounds: int) -> None:
     """What held in the last round that `loop` left out has to hold for the other loops, too."""
     slope = value.slopes[loop]
-    rest = {each: by for each, by in value.slopes.items() if each is not loop}
-    not_negative(Index(value.value + rounds * slope, rest))
+    slopes = {outer: by for outer, by in value.slopes.items() if outer is not loop}
+    not_negative(Index(value.value + rounds * slope, slopes))
 
 
 def _at_most(value: Any, most: int) -> bool:
@@ -226,8 +226,8 @@ def _sum(one: Index, other: Any, sign: int) -> Any:
 
 def _index(value: int, slopes: Slopes) -> Any:
     """A plain integer where no loop moves it."""
-    kept = {loop: slope for loop, slope in slopes.items() if slope}
-    return Index(value, kept) if kept else value
+    moving = {loop: slope for loop, slope in slopes.items() if slope}
+    return Index(value, moving) if moving else value
 
 
 def _whole(value: Any) -> int | None:

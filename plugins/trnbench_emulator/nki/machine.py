@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from trnbench.errors import FactError
-from trnbench.facts.scope import Scope
+from trnbench.facts.fact import Scope
 from trnbench.generation import System
 
 FP32_BYTES = 4
@@ -49,7 +49,9 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
         psum = need("psum_capacity") // partitions
         banks = need("psum_bank_count")
         per_partition = system.fact(Scope.CORE, "sbuf_partition_capacity")
-        digits = "".join(each for each in system.instance.core.rpartition("-")[2] if each.isdigit())
+        digits = "".join(
+            character for character in system.instance.core.rpartition("-")[2] if character.isdigit()
+        )
         return cls(
             generation=system.generation.name,
             core=system.instance.core,

@@ -71,3 +71,6 @@ def refuse(module: str, name: str, provided: Iterable[str], where: str = "") -> 
         f"{module} has no {name!r} ({where})",
         cause=f"did you mean {', '.join(near)}?" if near else "NKI 0.6 lists no such name",
     )
+
+
+# ruff: noqa: SIM905 - names in running text are read and compared more easily than quoted ones

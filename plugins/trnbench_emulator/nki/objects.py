@@ -14,8 +14,8 @@ class _Fields(type):
     """
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        made = cls.__dict__.get("__init__")
-        plain = made is None or _from_dataclass(made)
+        constructor = cls.__dict__.get("__init__")
+        plain = constructor is None or _from_dataclass(constructor)
         if plain and kwargs and _unannotated(cls):
             return _filled(cls, args, kwargs)
         return super().__call__(*args, **kwargs)
@@ -29,12 +29,12 @@ def _from_dataclass(made: Any) -> bool:
 
 
 def _unannotated(cls: type) -> bool:
-    noted = {name for each in cls.__mro__ for name in inspect.get_annotations(each)}
+    noted = {name for base in cls.__mro__ for name in inspect.get_annotations(base)}
     plain = {
         name
-        for each in cls.__mro__
-        if each not in (object, NKIObject)
-        for name, value in vars(each).items()
+        for base in cls.__mro__
+        if base not in (object, NKIObject)
+        for name, value in vars(base).items()
         if not name.startswith("__") and not callable(value) and not isinstance(value, _DESCRIPTORS)
     }
     return bool(plain - noted)
@@ -42,7 +42,7 @@ def _unannotated(cls: type) -> bool:
 
 def _filled(cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     filled: Any = object.__new__(cls)
-    noted = [name for each in reversed(cls.__mro__) for name in inspect.get_annotations(each)]
+    noted = [name for base in reversed(cls.__mro__) for name in inspect.get_annotations(base)]
     for name, value in (*zip(noted, args, strict=False), *kwargs.items()):
         setattr(filled, name, value)
     after = getattr(filled, "__post_init__", None)

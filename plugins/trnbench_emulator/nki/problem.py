@@ -1,22 +1,26 @@
-"""The source of a kernel for one point: where it lies, what its arguments and results are."""
+"""The problem of a kernel at one point: its source, its arguments as files of bytes, and its results."""
 
 from __future__ import annotations
 
 import importlib
 import importlib.util
 import zlib
+from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import msgspec
+import numpy as np
+import numpy.typing as npt
 
 from trnbench.errors import KernelError
-from trnbench.kernels.case import Case
-from trnbench.kernels.kernel import Kernel, Point
+from trnbench.generation import System
+from trnbench.kernels.kernel import Case, Kernel, Point
 from trnbench.results.measurement import Value
-
-if TYPE_CHECKING:
-    from trnbench.generation import System
+from trnbench_emulator.nki import Machine, TensorSpec, load_kernel, provide, record
+from trnbench_emulator.nki.dtype import dtype_of, random_values
+from trnbench_emulator.nki.source import inputs_of
 
 
 class Source(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,7 +50,6 @@ def source_of(case: Case, kind: str = "nki", point: Point | None = None) -> Sour
 
 def _taking(ref: str, kind: str, point: Point) -> Source | None:
     name, _, function = ref.replace("::", ":", 1).partition(":")
-    from trnbench_emulator.nki.source import inputs_of
 
     inputs = inputs_of(beside(name, kind), ref, point)
     if inputs is None:
@@ -54,13 +57,13 @@ def _taking(ref: str, kind: str, point: Point) -> Source | None:
     spec = importlib.util.find_spec(name)
     if spec is None or spec.origin is None:
         raise KernelError(f"the source of {ref} is no file")
-    tensors = [each for each in inputs if isinstance(each, tuple)]
+    tensors = [argument for argument in inputs if isinstance(argument, tuple)]
     return Source(
         ref=ref,
         module=name,
         file=spec.origin,
         function=function,
-        inputs=tuple((tuple(int(each) for each in shape), str(dtype)) for shape, dtype in tensors),
+        inputs=tuple((tuple(int(size) for size in shape), str(dtype)) for shape, dtype in tensors),
         plain=tuple(inputs[len(tensors) :]),
     )
 
@@ -71,7 +74,6 @@ def beside(name: str, kind: str) -> Any:
     where neuronxcc is not."""
     if kind != "nki":
         return importlib.import_module(name)
-    from trnbench_emulator.nki import provide
 
     spec = importlib.util.find_spec(name)
     if spec is None or spec.loader is None:
@@ -89,8 +91,6 @@ def seed_of(case: Case) -> int:
 
 def outputs_of(source: Source, system: System) -> tuple[tuple[tuple[int, ...], str], ...]:
     """Shapes and types of the results: what the kernel's source says when it is executed by shapes."""
-    from trnbench_emulator.nki import Machine, TensorSpec, load_kernel, provide, record
-
     kernel, _, _ = load_kernel(source.ref.replace("::", ":", 1), nki="trnbench")
     with provide("trnbench"):
         trace = record(
@@ -98,12 +98,12 @@ def outputs_of(source: Source, system: System) -> tuple[tuple[tuple[int, ...], s
             [*(TensorSpec(shape, dtype) for shape, dtype in _small(source.inputs)), *source.plain],
             machine=Machine.of(system),
         )
-    return tuple((each.shape, each.dtype) for each in trace.output_specs)
+    return tuple((spec.shape, spec.dtype) for spec in trace.output_specs)
 
 
 def _small(inputs: tuple[tuple[tuple[int, ...], str], ...]) -> tuple[tuple[tuple[int, ...], str], ...]:
     # Types of results do not depend on sizes; one tile of each argument keeps this quick.
-    return tuple((tuple(min(each, 512) for each in shape), dtype) for shape, dtype in inputs)
+    return tuple((tuple(min(size, 512) for size in shape), dtype) for shape, dtype in inputs)
 
 
 def smaller(kernel: Kernel, point: Point) -> dict[str, Value] | None:
@@ -122,3 +122,57 @@ def amount(case: Case, point: Point) -> float:
     """The work a point asks for, in whatever the kernel counts."""
     counts = case.kernel.work(point, case.extent).as_counts()
     return counts.get(case.primary.count) or next(iter(counts.values()), 0.0)
+
+
+_BOUNDS = {
+    # Steps are positive and rates negative: a state that grows with every token has no finite result.
+    ("selective_scan", 0): (0.001, 0.1),
+    ("selective_scan", 2): (-1.0, 0.0),
+}
+"""(kernel, position of the argument) → between which numbers it is drawn; any will do for the others."""
+
+
+class Array(msgspec.Struct, frozen=True, kw_only=True):
+    """An argument, kept in a file as its bytes."""
+
+    name: str
+    file: str
+    dtype: str
+    shape: tuple[int, ...]
+    bytes: int
+
+
+def fill(source: Source, seed: int) -> list[npt.NDArray[Any]]:
+    """Standard normal numbers: constants draw less power and clock higher (predictable data). Uniform ones
+    where a kernel has no result for others."""
+    generator = np.random.default_rng(seed)
+    filled = []
+    for position, (shape, dtype) in enumerate(source.inputs):
+        kind = dtype_of(dtype)
+        if (bounds := _BOUNDS.get((source.function, position))) is not None:
+            filled.append(kind.cast(generator.uniform(*bounds, shape).astype(np.float32)))
+        else:
+            filled.append(random_values(kind, shape, generator, 100))
+    return filled
+
+
+def write(
+    source: Source, arrays: Sequence[npt.NDArray[Any]], folder: Path, names: Sequence[str] = ()
+) -> list[Array]:
+    """Each array's bytes in a file of `folder`."""
+    written = []
+    for index, ((shape, dtype), values) in enumerate(zip(source.inputs, arrays, strict=True)):
+        path = folder / f"input_{index}.bin"
+        path.write_bytes(values.tobytes())
+        name = names[index] if index < len(names) else ""
+        written.append(Array(name=name, file=str(path), dtype=dtype, shape=shape, bytes=values.nbytes))
+    return written
+
+
+def read(kept: Mapping[str, Any], dtype: str) -> npt.NDArray[Any]:
+    """An output as the type it is: the runtime may call it void, or an integer of its size."""
+    kind = dtype_of(dtype).numpy
+    data = Path(str(kept["file"])).read_bytes()
+    shape = tuple(int(size) for size in kept["shape"])
+    values = np.frombuffer(data, dtype=kind)
+    return values.reshape(shape) if values.size == int(np.prod(shape)) else values

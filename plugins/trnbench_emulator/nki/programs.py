@@ -14,8 +14,7 @@ from typing import Any
 from trnbench.errors import KernelError
 from trnbench_emulator.nki import site
 from trnbench_emulator.nki.memory import Form
-from trnbench_emulator.nki.recorder_state import STATE
-from trnbench_emulator.nki.recording import Recording
+from trnbench_emulator.nki.recording import STATE, Recording
 from trnbench_emulator.nki.tensor import NkiTensor
 
 
@@ -76,10 +75,10 @@ class Programs:
                     self._change.notify_all()
 
         threads = [threading.Thread(target=carry_out, args=(n,), daemon=True) for n in range(self.count)]
-        for each in threads:
-            each.start()
-        for each in threads:
-            each.join()
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
         STATE.recorder = saved
         if self.failure is not None:
             raise self.failure
@@ -94,7 +93,7 @@ class Programs:
         self._at[recorder.program] = (key, site.here())
         while len(board) < self.count:
             self._check_stuck(recorder)
-            if any(self.done[other] and other not in board for other in range(self.count)):
+            if any(self.done[rival] and rival not in board for rival in range(self.count)):
                 raise KernelError(
                     f"program {recorder.program} waits for another one that has ended ({site.here()})",
                     cause="nisa.core_barrier and nisa.sendrecv are calls that all programs have to make",
@@ -115,8 +114,7 @@ class Programs:
         if len(self._at) < self.count or any(len(self._boards[key]) == self.count for key in waiting):
             return
         places = "; ".join(
-            f"program {number} at {_called(key)} ({where})"
-            for number, (key, where) in sorted(self._at.items())
+            f"program {number} at {_called(key)} ({line})" for number, (key, line) in sorted(self._at.items())
         )
         raise KernelError(
             f"the programs of the launch wait for each other without end: {places}",
@@ -126,9 +124,9 @@ class Programs:
 
     def _pass_on(self, program: int) -> None:
         for step in range(1, self.count + 1):
-            other = (program + step) % self.count
-            if not self.done[other]:
-                self.turn = other
+            successor = (program + step) % self.count
+            if not self.done[successor]:
+                self.turn = successor
                 return
 
     def _wait(self, program: int) -> None:

@@ -13,11 +13,10 @@ from trnbench_emulator.compiler import AS_SHIPPED, Assumptions
 from trnbench_emulator.nki import site
 from trnbench_emulator.nki.allocation import Allocations
 from trnbench_emulator.nki.instruction import Instruction, Issues, Sink
-from trnbench_emulator.nki.loops import Folds
 from trnbench_emulator.nki.machine import Machine
 from trnbench_emulator.nki.memory import Cleared, Storage
 from trnbench_emulator.nki.op import DMA, TENSOR, Op
-from trnbench_emulator.nki.recorder_state import STATE
+from trnbench_emulator.nki.recording import STATE, Folds
 from trnbench_emulator.nki.tensor import NkiTensor
 
 if TYPE_CHECKING:
@@ -87,16 +86,16 @@ class Recorder(Allocations):
     def emit(self, op: Op, writes: tuple[NkiTensor, ...], reads: tuple[NkiTensor, ...]) -> None:
         """Record one instruction; its line is that of the nearest frame outside this package."""
         self.count = count = self.count + 1
-        place = STATE.place
-        if place is None:
+        line = STATE.place
+        if line is None:
             places = self.places
             frame = sys._getframe(2)
             if frame.f_code is not places.code:
                 frame = places.outside(frame)
-            place = places.lines.get(frame.f_lasti) or places.add(frame)
+            line = places.lines.get(frame.f_lasti) or places.add(frame)
         if count > self.last:
             raise TooManyInstructions(
-                f"kernel {self.kernel!r} issued more than {self.limit:,} instructions ({site.told(place)})",
+                f"kernel {self.kernel!r} issued more than {self.limit:,} instructions ({site.told(line)})",
                 cause="a loop that never ends, or a problem far larger than meant",
                 try_="check the loop's bounds, or raise the instruction limit",
             )
@@ -109,7 +108,7 @@ class Recorder(Allocations):
             for view in reads:
                 if view.offset >= view.storage.row:
                     self._check_start(op, view)
-        self.issue(op, writes, reads, place)
+        self.issue(op, writes, reads, line)
 
     def left_out(self, instructions: int) -> None:
         """They count as issued, and against the limit as a tenth of what is executed."""
@@ -145,30 +144,30 @@ class Recorder(Allocations):
         (another engine, `accumulate=True`) finds them, and waits for the memset.
         """
         frame = site.caller()
-        place = STATE.place or (frame.f_code.co_filename, frame.f_lineno)
+        line = STATE.place or (frame.f_code.co_filename, frame.f_lineno)
         storage = view.storage
-        storage.cleared = [*(storage.cleared or ()), Cleared(op, view.form, view.offset, place)]
+        storage.cleared = [*(storage.cleared or ()), Cleared(op, view.form, view.offset, line)]
         self.careful = True
 
     def clear(self, storage: Storage) -> None:
         """Carry out the memsets of `storage` that wait."""
         held, storage.cleared = storage.cleared, None
-        for op, form, offset, place in held or ():
+        for op, form, offset, line in held or ():
             self.count += 1
             storage.life.last = self.count
-            self.issue(op, (NkiTensor(storage, form, offset),), (), place)
+            self.issue(op, (NkiTensor(storage, form, offset),), (), line)
 
     def _clear(self, op: Op, view: NkiTensor, written: bool) -> None:
         """`op` uses a tile with memsets that wait: it comes behind those of them it needs."""
         storage = view.storage
         if written and op.engine == TENSOR:
-            left = [
-                each
-                for each in storage.cleared or ()
-                if not view.region.meets(NkiTensor(storage, each.form, each.offset).region)
+            remaining = [
+                memset
+                for memset in storage.cleared or ()
+                if not view.region.meets(NkiTensor(storage, memset.form, memset.offset).region)
             ]
-            self.assumed["zero-elision"] += len(storage.cleared or ()) - len(left)
-            storage.cleared = left or None
+            self.assumed["zero-elision"] += len(storage.cleared or ()) - len(remaining)
+            storage.cleared = remaining or None
             return
         self.count -= 1
         self.clear(storage)
@@ -178,15 +177,15 @@ class Recorder(Allocations):
         """Compute engines reach partitions from a multiple of 32 on (of 64, or 0, for larger operands)."""
         if op.engine == DMA:
             return
-        form, place = view.form, view.storage.place
+        form, address = view.form, view.storage.place
         first = view.offset * form.dtype.size // (view.storage.form.free * view.storage.form.dtype.size)
-        first += place[1] if place is not None else 0
+        first += address[1] if address is not None else 0
         count = form.partitions
         allowed: tuple[int, ...] = (0,) if count > 64 else (0, 64) if count > 32 else (0, 32, 64, 96)
         if op.opcode in _SCALED and form.dtype.size == 1:
             allowed = tuple(quadrant + at for quadrant in allowed for at in (0, 4, 8, 12))
         if first not in allowed and count > 0:
-            listed = ", ".join(str(each) for each in allowed)
+            listed = ", ".join(str(partition) for partition in allowed)
             raise KernelError(
                 f"{op.opcode} on {self.machine.generation}: an operand of {count} partitions starts at "
                 f"partition {first}, it may start at {listed} ({site.here()})",
@@ -197,10 +196,10 @@ class Recorder(Allocations):
     def finish(self) -> None:
         """Settle what only the whole kernel can tell: do its tiles fit?"""
         for ledger in self.ledgers.values():
-            found = ledger.overflow()
-            if found is None:
+            overflow = ledger.overflow()
+            if overflow is None:
                 continue
-            newest, holding = found
+            newest, holding = overflow
             total = sum(life.bytes for life in holding)
             largest = ", ".join(f"{life.bytes:,} from {site.told(life.site)}" for life in holding[:3])
             raise KernelError(
@@ -252,4 +251,4 @@ def _taken(
 def _with_indices(writes: tuple[NkiTensor, ...], reads: tuple[NkiTensor, ...]) -> tuple[NkiTensor, ...]:
     """The operands that are read: indices of tensors addressed at run time are, too."""
     more = [getattr(view, "index", None) for view in (*writes, *reads) if view.form.indirect]
-    return (*reads, *(each for each in more if isinstance(each, NkiTensor)))
+    return (*reads, *(index for index in more if isinstance(index, NkiTensor)))

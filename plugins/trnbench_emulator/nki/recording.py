@@ -1,12 +1,22 @@
-"""The recording in progress, as tensors, loops and programs see it, which the recorder is made of."""
+"""The recording in progress: what the calls of a kernel, its loops and its tensors see of it."""
 
 from __future__ import annotations
 
 from types import CodeType
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
-from trnbench_emulator.nki.loops import Folds
 from trnbench_emulator.nki.machine import Machine
+
+
+@runtime_checkable
+class Folds(Protocol):
+    """A sink that can go on by itself with rounds that repeat; see `Builder.skip`. It is told of a loop that
+    may be such a one: that it begins, before each round, and when it is not looked at any more."""
+
+    def watch(self) -> None: ...
+    def round(self) -> None: ...
+    def unwatch(self) -> None: ...
+    def skip(self, period: int, times: int, most: int) -> tuple[int, int]: ...
 
 
 class Recording(Protocol):
@@ -27,3 +37,15 @@ class Recording(Protocol):
     sites: dict[tuple[CodeType, int], Any]
 
     def left_out(self, instructions: int) -> None: ...
+
+
+class _State:
+    __slots__ = ("place", "recorder", "watching")
+
+    def __init__(self) -> None:
+        self.recorder: Any = None  # a `Recorder`; what it is made of knows it as a `Recording`
+        self.place: tuple[str, int] | None = None  # file and line of a call that is carried out later
+        self.watching = 0  # loops whose numbers are `Index`es
+
+
+STATE = _State()

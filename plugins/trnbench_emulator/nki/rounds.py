@@ -1,12 +1,15 @@
-"""A loop of a kernel over numbers that are known: whoever records it learns where its rounds begin.
+"""Loops of a kernel over numbers that are known, Python's own `range` among them, while it is recorded.
 
-Where rounds repeat what the rounds before did, they are not executed: see `trnbench_emulator.nki.folding`.
+Whoever records it learns where rounds begin. Rounds that repeat those before are not executed: see
+`trnbench_emulator.nki.folding`.
 """
 
 from __future__ import annotations
 
+import builtins
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from operator import index
 from types import FrameType
 from typing import Any, overload
@@ -16,9 +19,7 @@ import msgspec
 from trnbench_emulator.nki.folding.plan import Plan, plan_of
 from trnbench_emulator.nki.folding.state import Names, State, alike
 from trnbench_emulator.nki.loop_index import Index, Watched, pinned, settled, skipped
-from trnbench_emulator.nki.loops import Folds
-from trnbench_emulator.nki.recorder_state import STATE
-from trnbench_emulator.nki.recording import Recording
+from trnbench_emulator.nki.recording import STATE, Folds, Recording
 
 _LEAST = 4  # rounds: fewer cost more to compare than to execute
 _LONGEST = 8  # rounds of a period
@@ -65,7 +66,7 @@ class Rounds(Sequence[Any]):
         if type(start) is type(stop) is type(step) is int:
             self.values, self.slopes = range(start, stop, step), {}
             return
-        start, stop = (each if isinstance(each, Index) else index(each) for each in (start, stop))
+        start, stop = (bound if isinstance(bound, Index) else index(bound) for bound in (start, stop))
         first = settled(start)
         # Another number of rounds is another loop.
         self.values = range(first, first + pinned(stop - start), index(step))
@@ -109,10 +110,10 @@ class Rounds(Sequence[Any]):
                 state = names.told((*plan.carried, *plan.grown), number, same=bool(plan.grown))
                 later = names.told(plan.last, number, same=bool(plan.grown))
                 past.append(_Round(loop.rounds_left, loop.between, state, later, recorder.hbm_bytes))
-                made, tiles = self._skip(folds, loop, past, count - number)
-                number += made
-                if made:
-                    names.advance((*plan.carried, *plan.last), made, loop.period, tiles)
+                rounds, tiles = self._skip(folds, loop, past, count - number)
+                number += rounds
+                if rounds:
+                    names.advance((*plan.carried, *plan.last), rounds, loop.period, tiles)
                     past, site.failures = [], 0
                 needed = max(2 * loop.period - len(past), 0) + loop.period
                 vain = len(past) >= 3 * loop.period + _FAILURES
@@ -129,8 +130,8 @@ class Rounds(Sequence[Any]):
                 STATE.watching -= 1
 
     def _skip(self, folds: Folds, loop: Watched, past: list[_Round], left: int) -> tuple[int, frozenset[int]]:
-        """Leave out as many of the `left` rounds as surely repeat the last ones; how many, and which tiles
-        in names they would have made again.
+        """Leave out those of the `left` rounds that surely repeat the last ones. Returns how many, and
+        which tiles in names they would have made again.
         """
         period, none = loop.period, (0, frozenset[int]())
         if len(past) < 2 * period or len(past) < period + 1:
@@ -139,19 +140,19 @@ class Rounds(Sequence[Any]):
         later = alike(before.later, last.later)
         if later is None:
             left -= 1  # the last round gives names their values
-        times = min(left, *(each.rounds_left for each in past[-period:])) // period
+        times = min(left, *(former.rounds_left for former in past[-period:])) // period
         if times < 1 or last.hbm_bytes != before.hbm_bytes:
             return none
         tiles = alike(before.state, last.state)
         if tiles is None:
             return none
         recorder = self.recorder
-        times, made = folds.skip(period, times, recorder.most - recorder.count)
+        times, instructions = folds.skip(period, times, recorder.most - recorder.count)
         if not times:
             return none
-        recorder.left_out(made)
-        for each in past[-period:]:
-            for value in each.between:
+        recorder.left_out(instructions)
+        for former in past[-period:]:
+            for value in former.between:
                 skipped(loop, value, times * period)
         return times * period, tiles | (later or frozenset())
 
@@ -178,18 +179,18 @@ class Rounds(Sequence[Any]):
     @overload
     def __getitem__(self, at: slice) -> Sequence[Any]: ...
     def __getitem__(self, at: Any) -> Any:
-        found = self.values[at]
-        if isinstance(found, int):
-            return self._moving(found)
-        return [self._moving(each) for each in found] if self.slopes else found
+        values = self.values[at]
+        if isinstance(values, int):
+            return self._moving(values)
+        return [self._moving(value) for value in values] if self.slopes else values
 
     def __contains__(self, value: object) -> bool:
         if not self.slopes:
             return value in self.values
-        return any(self._moving(each) == value for each in self.values)
+        return any(self._moving(number) == value for number in self.values)
 
     def count(self, value: Any) -> int:
-        return sum(self._moving(each) == value for each in self.values)
+        return sum(self._moving(number) == value for number in self.values)
 
     def __reversed__(self) -> Iterator[Any]:
         return map(self._moving, reversed(self.values))
@@ -202,3 +203,58 @@ class Rounds(Sequence[Any]):
 
     def __repr__(self) -> str:
         return repr(self.values)
+
+
+_NAME = "range"
+
+
+class _Range(type):
+    """`isinstance` and attributes as those of Python's class."""
+
+    def __call__(cls, *args: Any) -> Any:
+        recorder: Recording | None = STATE.recorder
+        if recorder is None or recorder.folds is None:
+            return builtins.range(*args)
+        if not any(isinstance(argument, Index) for argument in args):
+            plain = builtins.range(*args)  # says what is wrong with them
+            return Rounds(plain.start, plain.stop, plain.step, recorder)
+        start, stop, step = (0, *args, 1) if len(args) == 1 else (*args, 1)[:3]
+        return Rounds(start, stop, step, recorder)
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, (builtins.range, Rounds))
+
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        return issubclass(subclass, (builtins.range, Rounds))
+
+    def __eq__(cls, other: object) -> bool:
+        return other is builtins.range or other is cls
+
+    def __hash__(cls) -> int:
+        return hash(builtins.range)
+
+    def __repr__(cls) -> str:
+        return repr(builtins.range)
+
+    def __getattr__(cls, name: str) -> Any:
+        return getattr(builtins.range, name)
+
+
+Range = _Range(_NAME, (), {"__module__": __name__, "__doc__": builtins.range.__doc__})
+
+
+@contextmanager
+def loops_of_python(function: Any) -> Iterator[None]:
+    """While open, `range` in the file of `function` makes loops that whoever records it learns of.
+
+    A file that has a `range` of its own keeps it.
+    """
+    names = getattr(function, "__globals__", None)
+    if names is None or _NAME in names:
+        yield
+        return
+    names[_NAME] = Range
+    try:
+        yield
+    finally:
+        names.pop(_NAME, None)

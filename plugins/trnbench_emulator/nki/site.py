@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from types import CodeType, FrameType, TracebackType
 
-from trnbench_emulator.nki.recorder_state import STATE
+from trnbench_emulator.nki.recording import STATE
 
 _HERE = str(Path(__file__).parent)
 
@@ -21,10 +21,10 @@ _OURS: dict[str, bool] = {}
 
 def inside(name: str) -> bool:
     """Is a file of this name one of this package?"""
-    known = _OURS.get(name)
-    if known is None:
-        known = _OURS[name] = name.startswith(_HERE)
-    return known
+    ours = _OURS.get(name)
+    if ours is None:
+        ours = _OURS[name] = name.startswith(_HERE)
+    return ours
 
 
 class Places:
@@ -57,8 +57,8 @@ class Places:
 
     def add(self, frame: FrameType) -> Place:
         """Of the code that called last, where it is now."""
-        found = self.lines[frame.f_lasti] = (frame.f_code.co_filename, frame.f_lineno)
-        return found
+        place_line = self.lines[frame.f_lasti] = (frame.f_code.co_filename, frame.f_lineno)
+        return place_line
 
 
 def caller(depth: int = 1) -> FrameType:
@@ -84,12 +84,12 @@ def told(place: Place) -> str:
 
 def of_error(trace: TracebackType | None, inside: str = "") -> str:
     """`gemm.py:31`: the innermost line of `inside` (else of anything not this package) in a traceback."""
-    found = ""
+    line = ""
     # Python knows a file by its whole path, however it was named.
     wanted = {inside, str(Path(inside).absolute())} if inside else set()
     while trace is not None:
         name = trace.tb_frame.f_code.co_filename
         if name in wanted or (not inside and not name.startswith(_HERE)):
-            found = f"{Path(name).name}:{trace.tb_lineno}"
+            line = f"{Path(name).name}:{trace.tb_lineno}"
         trace = trace.tb_next
-    return found
+    return line

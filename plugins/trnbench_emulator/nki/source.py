@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from trnbench.errors import KernelError
-from trnbench.lazy import resolve
+from trnbench.reference import resolve
 from trnbench_emulator.nki import site
 from trnbench_emulator.nki.load import load_kernel
 from trnbench_emulator.nki.provide import Provided
@@ -116,8 +116,8 @@ def inputs_of(module: ModuleType, ref: str, point: Mapping[str, Any]) -> Inputs 
 
 def place_of(module: ModuleType, name: str) -> str:
     """`gemm.py:31`: the line of `name` in its file; the file alone where that is not known."""
-    found = getattr(module, name, None)
-    code = getattr(getattr(found, "function", found), "__code__", None)
+    function = getattr(module, name, None)
+    code = getattr(getattr(function, "function", function), "__code__", None)
     if code is not None:
         return site.told((code.co_filename, code.co_firstlineno))
     return Path(module.__file__ or module.__name__).name
@@ -130,8 +130,10 @@ def _carried_out(name: str, function: Any, given: Any, module: ModuleType) -> An
         raise
     except Exception as error:
         trace = error.__traceback__
-        where = site.of_error(trace, module.__file__ or "") or site.of_error(trace) or place_of(module, name)
-        raise KernelError(f"{name} failed: {type(error).__name__}: {error} ({where})") from error
+        source_line = (
+            site.of_error(trace, module.__file__ or "") or site.of_error(trace) or place_of(module, name)
+        )
+        raise KernelError(f"{name} failed: {type(error).__name__}: {error} ({source_line})") from error
 
 
 def _argument(given: Any) -> bool:

@@ -8,22 +8,24 @@ import msgspec
 
 from trnbench.errors import KernelError
 from trnbench_emulator.nki import site
-from trnbench_emulator.nki.arranged import Arranged
 from trnbench_emulator.nki.dtype import DType, dtype_of
-from trnbench_emulator.nki.gathered import Gathered
-from trnbench_emulator.nki.indirect import Addressing, column_indirect, scalar_indirect, vector_indirect
 from trnbench_emulator.nki.loop_index import Index, pinned, settled
 from trnbench_emulator.nki.memory import Buffer, Form, Storage, intern
-from trnbench_emulator.nki.recorder_state import STATE
-from trnbench_emulator.nki.recording import Recording
-from trnbench_emulator.nki.region import Region, region_of
-from trnbench_emulator.nki.values import Valued
-from trnbench_emulator.nki.view import indexed, wrong
+from trnbench_emulator.nki.recording import STATE, Recording
+from trnbench_emulator.nki.values import (
+    Addressing,
+    IndirectValues,
+    Values,
+    column_indirect,
+    scalar_indirect,
+    vector_indirect,
+)
+from trnbench_emulator.nki.view import Arrangement, Region, indexed, region_of, wrong
 
 _MAX_CHILDREN = 1 << 16
 
 
-class NkiTensor(Valued, Arranged, msgspec.Struct, eq=False):
+class NkiTensor(Values, Arrangement, msgspec.Struct, eq=False):
     """Storage, form and offset (in elements). Made by `nl.ndarray` and by slicing; never directly."""
 
     storage: Storage
@@ -84,20 +86,20 @@ class NkiTensor(Valued, Arranged, msgspec.Struct, eq=False):
         form = self.form
         if len(index) == 2 and type(index[0]) is type(index[1]) is slice:
             rows, columns = index
-            known = form.parts
+            views = form.parts
             key: Any = (rows.start, rows.stop, rows.step, columns.start, columns.stop, columns.step)
         else:
-            known = form.children
+            views = form.children
             key = tuple([(i.start, i.stop, i.step) if type(i) is slice else i for i in index])
         try:
-            hit = known.get(key)
+            hit = views.get(key)
         except TypeError:  # a tensor or an array as index
             hit = None
         if hit is None:
             hit = indexed(form, index)
-            if len(known) > _MAX_CHILDREN:
-                known.clear()
-            known[key] = hit
+            if len(views) > _MAX_CHILDREN:
+                views.clear()
+            views[key] = hit
         return NkiTensor(self.storage, hit[0], self.offset + hit[1])
 
     def __setitem__(self, index: Any, value: Any) -> None:
@@ -156,7 +158,7 @@ class NkiTensor(Valued, Arranged, msgspec.Struct, eq=False):
         `offset` is added to this view's own. A `scalar_offset` (register or 1 × 1 tile) or a
         `vector_offset` (one index per partition) times the stride of `indirect_dim` is added at run time.
         """
-        pairs = [tuple(int(each) for each in pair) for pair in pattern]
+        pairs = [tuple(int(number) for number in pair) for pair in pattern]
         kind = self.form.dtype if dtype is None else dtype_of(dtype)
         scale = self.form.dtype.size / kind.size
         start = int(self.offset * scale) + (0 if offset is None else offset)
@@ -168,12 +170,15 @@ class NkiTensor(Valued, Arranged, msgspec.Struct, eq=False):
             if scalar_offset is not None and vector_offset is not None:
                 raise self._wrong("ap", "scalar_offset and vector_offset exclude each other")
             if vector_offset is not None:
-                found = vector_indirect(base.form, indirect_dim, kind, shape, strides)
-                return base._at(vector_offset, found)
-            found = scalar_indirect(base.form, scalar_offset, indirect_dim, kind, shape, strides)
-            return base._at(scalar_offset, found)
+                addressing = vector_indirect(base.form, indirect_dim, kind, shape, strides)
+                return base._at(vector_offset, addressing)
+            addressing = scalar_indirect(base.form, scalar_offset, indirect_dim, kind, shape, strides)
+            return base._at(scalar_offset, addressing)
         reach = [(count - 1) * stride for stride, count in pairs]
-        first, last = start + sum(min(each, 0) for each in reach), start + sum(max(each, 0) for each in reach)
+        first, last = (
+            start + sum(min(number, 0) for number in reach),
+            start + sum(max(number, 0) for number in reach),
+        )
         if first < 0 or last >= self.storage.form.nbytes // kind.size or not all(c > 0 for _, c in pairs):
             raise KernelError(
                 f".ap({[list(pair) for pair in pairs]}, offset={offset or 0}) reaches outside "
@@ -216,7 +221,7 @@ class NkiTensor(Valued, Arranged, msgspec.Struct, eq=False):
         return region_of(self.storage, self.form, self.offset)
 
 
-class IndirectTensor(Gathered, NkiTensor, eq=False, kw_only=True):
+class IndirectTensor(IndirectValues, NkiTensor, eq=False, kw_only=True):
     """A view plus where its index comes from. `step`: elements per unit of the index; `bound`: its end."""
 
     index: Any
@@ -253,12 +258,12 @@ def placed(shape: tuple[int, ...], index: tuple[Any, ...]) -> tuple[Any, ...]:
             break
     else:
         return index
-    given = sum(each is not Ellipsis for each in index)
+    dimensions = sum(component is not Ellipsis for component in index)
     resolved: list[Any] = []
     axis = 0
     for entry in index:
         if entry is Ellipsis:
-            axis += len(shape) - given
+            axis += len(shape) - dimensions
             resolved.append(entry)
             continue
         size = shape[axis] if axis < len(shape) else 0

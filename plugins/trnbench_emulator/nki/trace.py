@@ -26,8 +26,8 @@ from trnbench_emulator.nki.machine import Machine
 from trnbench_emulator.nki.memory import Buffer
 from trnbench_emulator.nki.op import Op
 from trnbench_emulator.nki.programs import Programs
-from trnbench_emulator.nki.python_range import loops_of_python
 from trnbench_emulator.nki.recorder import DEFAULT_LIMIT, Recorder, recording
+from trnbench_emulator.nki.rounds import loops_of_python
 from trnbench_emulator.nki.tensor import NkiTensor
 
 
@@ -78,7 +78,6 @@ def record(
     """Execute `kernel` and record it, as the compiler leaves it under these assumptions.
 
     `program`: with shapes only, which one of a launch of several is recorded.
-
     `fold`: with shapes only, and a sink that can go on by itself (`Folds`), rounds of loops that surely
     repeat the rounds before are not executed; what is recorded is the same.
     Arguments are NumPy arrays, `TensorSpec`s (timing mode), or plain values handed on as they are.
@@ -112,33 +111,47 @@ def record(
     ]
     shared: dict[str, Any] = {}
 
-    def carry_out(recorder: Recorder) -> Any:
-        python = nullcontext() if functional else loops_of_python(function)
-        with recording(recorder), python:
-            result = _call(recorder, function, name, args, dict(kwargs or {}), shared)
-            outputs = _outputs(name, result)
-            recorder.finish()
-        return outputs
-
+    carry_out = partial(_carry_out, function, args, dict(kwargs or {}), shared)
     recorder = recorders[0]
     if together is None:
         with nullcontext() if functional else uncollected():
             outputs = carry_out(recorder)
     else:
-        outputs = together.run([partial(carry_out, each) for each in recorders])[0]
+        outputs = together.run([partial(carry_out, program_recorder) for program_recorder in recorders])[0]
     if keep and sink is None:
-        tally.counts = Counter(each.op for each in listing.instructions)
+        tally.counts = Counter(program_recorder.op for program_recorder in listing.instructions)
+    return _trace(recorder, tally.counts, listing.instructions, outputs)
+
+
+def _carry_out(
+    function: Any, args: Sequence[Any], kwargs: dict[str, Any], shared: dict[str, Any], recorder: Recorder
+) -> tuple[NkiTensor, ...]:
+    """The results of one program."""
+    python = nullcontext() if recorder.functional else loops_of_python(function)
+    with recording(recorder), python:
+        result = _call(recorder, function, recorder.kernel, args, kwargs, shared)
+        outputs = _outputs(recorder.kernel, result)
+        recorder.finish()
+    return outputs
+
+
+def _trace(
+    recorder: Recorder,
+    tally: Mapping[Op, int],
+    instructions: Sequence[Instruction],
+    outputs: Sequence[NkiTensor],
+) -> Trace:
     return Trace(
-        kernel=name,
-        machine=machine,
+        kernel=recorder.kernel,
+        machine=recorder.machine,
         count=recorder.count,
-        tally=tally.counts,
-        instructions=listing.instructions,
-        outputs=tuple(each.array.copy() for each in outputs) if functional else (),
-        output_specs=tuple(TensorSpec(each.shape, each.dtype.name) for each in outputs),
+        tally=tally,
+        instructions=instructions,
+        outputs=tuple(output.array.copy() for output in outputs) if recorder.functional else (),
+        output_specs=tuple(TensorSpec(output.shape, output.dtype.name) for output in outputs),
         sbuf_peak_bytes=recorder.ledgers[Buffer.SBUF].peak,
         psum_peak_bytes=recorder.ledgers[Buffer.PSUM].peak,
-        programs=max(grid, 1),
+        programs=max(recorder.grid, 1),
         asked=recorder.asked,
         assumed=dict(recorder.assumed),
     )
@@ -200,13 +213,13 @@ def _call(
 def _where(source: str) -> str:
     trace = sys.exc_info()[2]
     ours = Path(source).is_relative_to(Path(__file__).parent)  # a kernel of Beta 1 is called from here
-    found = "" if ours else site.of_error(trace, source)
-    return found or site.of_error(trace) or Path(source).name
+    line = "" if ours else site.of_error(trace, source)
+    return line or site.of_error(trace) or Path(source).name
 
 
 def _argument(recorder: Recorder, name: str, value: Any) -> Any:
     if isinstance(value, (tuple, list)) and any(isinstance(v, (np.ndarray, TensorSpec)) for v in value):
-        return type(value)(_argument(recorder, name, each) for each in value)
+        return type(value)(_argument(recorder, name, item) for item in value)
     if isinstance(value, TensorSpec):
         if recorder.functional:
             raise KernelError(
@@ -225,9 +238,9 @@ def _argument(recorder: Recorder, name: str, value: Any) -> Any:
 
 def _outputs(name: str, result: Any) -> tuple[NkiTensor, ...]:
     tensors = result if isinstance(result, (tuple, list)) else (() if result is None else (result,))
-    for each in tensors:
-        if not isinstance(each, NkiTensor) or each.form.on_chip:
-            shown = repr(each) if isinstance(each, NkiTensor) else type(each).__name__
+    for tensor in tensors:
+        if not isinstance(tensor, NkiTensor) or tensor.form.on_chip:
+            shown = repr(tensor) if isinstance(tensor, NkiTensor) else type(tensor).__name__
             raise KernelError(
                 f"kernel {name!r} returns {shown}, outputs are tensors in HBM",
                 try_="allocate the result with buffer=nl.shared_hbm and return it",

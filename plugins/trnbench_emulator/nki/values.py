@@ -1,16 +1,52 @@
-"""The values of a tensor, in functional mode."""
+"""Values of registers and tensors in functional mode, and addresses known only at run time."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from trnbench_emulator.nki.memory import Form, Storage
+from trnbench.errors import KernelError
+from trnbench_emulator.nki import site
+from trnbench_emulator.nki.dtype import DType
+from trnbench_emulator.nki.memory import Form, Storage, intern
+from trnbench_emulator.nki.recording import STATE, Recording
+from trnbench_emulator.nki.view import wrong
 
 
-class Valued:
+class VirtualRegister:
+    """A register. Its value is unknown where it was loaded from memory in timing mode."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: int | None = None) -> None:
+        self.value = value
+
+    def known(self, use: str) -> int:
+        """The value; raises `KernelError` when no value flows through this run."""
+        if self.value is None:
+            raise KernelError(
+                f"the value of a register decides {use}, and is not known ({site.here()})",
+                cause="it was never set, or was loaded from memory while only shapes are recorded",
+                try_="run the kernel with values (functional mode), which times it too",
+            )
+        return self.value
+
+    def __bool__(self) -> bool:
+        return self.known("a branch") != 0
+
+    def __int__(self) -> int:
+        return self.known("a number")
+
+    def __index__(self) -> int:
+        return self.known("an index")
+
+    def __repr__(self) -> str:
+        return f"VirtualRegister({'?' if self.value is None else self.value})"
+
+
+class Values:
     """Reads and writes the elements of a view."""
 
     __slots__ = ()
@@ -58,3 +94,140 @@ class Valued:
             offset=self.offset * size,
             strides=(*(stride * size for stride in self.form.strides), 1),
         )
+
+
+COLUMN_SINCE = 4  # NeuronCore-v4
+
+
+class Addressing(NamedTuple):
+    """The form of such a view; `step`: elements per unit of the index; `bound`: its end."""
+
+    form: Form
+    step: int
+    bound: int
+
+
+def scalar_indirect(
+    base: Form, index: Any, dim: int, dtype: DType, shape: tuple[int, ...], strides: tuple[int, ...]
+) -> Addressing:
+    """All of the pattern moved by one index times the stride of `dim`."""
+    if not isinstance(index, (Values, VirtualRegister)):
+        raise wrong(base, "ap", f"scalar_offset is {type(index).__name__}, it must be a register or a tile")
+    if isinstance(index, Values) and index.form.elements != 1:
+        raise wrong(base, "ap", f"scalar_offset has shape {list(index.form.shape)}, it must be (1, 1)")
+    return _addressing(base, dim, dtype, shape, strides, "scalar")
+
+
+def vector_indirect(
+    base: Form, dim: int, dtype: DType, shape: tuple[int, ...], strides: tuple[int, ...]
+) -> Addressing:
+    """Row `index[p]` of dimension `dim` for every p of the pattern's first dimension."""
+    if base.on_chip:
+        raise wrong(base, "ap", "vector_offset addresses tensors in HBM")
+    return _addressing(base, dim, dtype, shape, strides, "vector")
+
+
+def column_indirect(base: Form, index: Values, count: int | None) -> Addressing:
+    """Free offsets from `index`, offset i at [i % 16, i // 16]."""
+    recorder: Recording | None = STATE.recorder
+    if recorder is not None and recorder.machine.nc_version < COLUMN_SINCE:
+        raise wrong(base, "indirect", f"it needs NeuronCore-v4, this is {recorder.machine.core}")
+    total = index.form.elements if count is None else count
+    form = intern(base.buffer, base.dtype, (base.shape[0], total), (base.strides[0], 1), "column")
+    return Addressing(form, 1, base.free)
+
+
+def _addressing(
+    base: Form, dim: int, dtype: DType, shape: tuple[int, ...], strides: tuple[int, ...], kind: str
+) -> Addressing:
+    if base.indirect:
+        raise wrong(base, "ap", "it is addressed at run time already")
+    if not 0 <= dim < len(base.shape):
+        raise wrong(base, "ap", f"indirect_dim={dim}: there is no such dimension")
+    return Addressing(intern(base.buffer, dtype, shape, strides, kind), base.strides[dim], base.shape[dim])
+
+
+_SNAKE = 16  # partitions over which offsets of .indirect() run; 32 for the tensor engine
+
+
+class IndirectValues:
+    """Reads and writes the elements that an index picks. `step`: elements per unit of the index; `bound`: its
+    end."""
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+        storage: Storage
+        form: Form
+        offset: int
+        index: Any
+        step: int
+        bound: int
+
+        def _wrong(self, call: str, why: str) -> KernelError: ...
+
+    def positions(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+        """Element positions in the storage, and which of them lie inside."""
+        form = self.form
+        grids = np.ogrid[tuple(slice(0, n) for n in form.shape)]
+        places = np.full(form.shape, self.offset, np.int64)
+        for axis, (grid, stride) in enumerate(zip(grids, form.strides, strict=True)):
+            if not (axis == 0 and form.indirect == "vector") and not (
+                axis == 1 and form.indirect == "column"
+            ):
+                places = places + grid * stride
+        index = self._indices()
+        if form.indirect == "scalar":
+            inside = np.full(form.shape, bool(0 <= int(index[0]) < self.bound))
+            places = places + int(index[0]) * self.step
+        else:
+            axis = 0 if form.indirect == "vector" else 1
+            shape = [1] * len(form.shape)
+            shape[axis] = len(index)
+            inside = np.broadcast_to(((index >= 0) & (index < self.bound)).reshape(shape), form.shape)
+            places = places + index.reshape(shape) * self.step
+        total = self.storage.form.nbytes // form.dtype.size
+        inside = inside & (places >= 0) & (places < total)
+        return np.where(inside, places, 0), inside
+
+    def _indices(self) -> npt.NDArray[np.int64]:
+        if isinstance(self.index, VirtualRegister):
+            return np.array([self.index.known("an address")], np.int64)
+        values: npt.NDArray[np.int64] = self.index.array.astype(np.int64)
+        if self.form.indirect == "column":
+            rows = min(_SNAKE, values.shape[0])
+            flat: npt.NDArray[np.int64] = values.reshape(values.shape[0], -1)[:rows].T.reshape(-1)
+            return flat[: self.form.shape[1]]
+        if self.form.indirect == "vector":
+            # Several columns of indices follow each other, column by column.
+            flat = values.reshape(values.shape[0], -1).T.reshape(-1)
+            if len(flat) < self.form.shape[0]:
+                raise self._wrong("ap", f"{self.form.shape[0]} rows need as many indices, got {len(flat)}")
+            return flat[: self.form.shape[0]]
+        return values.reshape(-1)[:1]
+
+    def inside(self, call: str, *, skip: bool) -> npt.NDArray[np.bool_]:
+        """Which elements are addressed inside the tensor; raises `KernelError` unless `skip`."""
+        inside = self.positions()[1]
+        if not skip and not inside.all():
+            raise KernelError(
+                f"{call}: an index is outside {self.storage.form!r}: {self._indices().tolist()[:8]} "
+                f"({site.here()})",
+                cause=f"indices are 0 to {self.bound - 1} here",
+                try_="oob_mode=nisa.oob_mode.skip leaves out what is outside",
+            )
+        return inside
+
+    @property
+    def array(self) -> npt.NDArray[Any]:
+        data = self.storage.data
+        assert data is not None, "values exist in functional mode only"
+        flat: npt.NDArray[Any] = data.view(self.form.dtype.numpy)
+        return flat[self.positions()[0]]
+
+    def put(self, values: npt.NDArray[Any]) -> None:
+        data = self.storage.data
+        assert data is not None
+        positions, inside = self.positions()
+        cast = self.form.dtype.cast(np.asarray(values)).reshape(self.form.shape)
+        data.view(self.form.dtype.numpy)[positions[inside]] = cast[inside]

@@ -1,19 +1,21 @@
-"""Shape and strides of views: what indexing and reshaping make of a layout."""
+"""Layouts of views: what indexing, reshaping and reordering make of one, and the region it touches."""
 
 from __future__ import annotations
 
-from typing import Any
+from math import prod
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from trnbench.errors import KernelError
 from trnbench_emulator.nki import site
-from trnbench_emulator.nki.memory import Form, intern
+from trnbench_emulator.nki.dtype import DType, dtype_of
+from trnbench_emulator.nki.memory import Form, Storage, intern
 
 
 def indexed(form: Form, index: tuple[Any, ...]) -> tuple[Form, int]:
     """The form and offset of `tensor[index]`. Out of bounds is an error, not cut off as in NumPy."""
     shape, strides = form.shape, form.strides
-    if any(each is Ellipsis for each in index):
-        position = next(i for i, each in enumerate(index) if each is Ellipsis)
+    if any(component is Ellipsis for component in index):
+        position = next(i for i, component in enumerate(index) if component is Ellipsis)
         index = (*index[:position], *[slice(None)] * (len(shape) - len(index) + 1), *index[position + 1 :])
     if len(index) > len(shape):
         raise KernelError(f"{len(index)} indices on {form!r} ({site.here()})")
@@ -77,11 +79,11 @@ def reshaped(form: Form, sizes: tuple[int, ...]) -> tuple[int, ...]:
         else:
             runs.append((size, stride))
     strides: list[int] = []
-    left, stride = runs.pop() if runs else (1, 1)
+    remaining, stride = runs.pop() if runs else (1, 1)
     for size in reversed(sizes[fixed:]):
-        if left == 1 and size != 1 and runs:
-            left, stride = runs.pop()
-        if left % size:
+        if remaining == 1 and size != 1 and runs:
+            remaining, stride = runs.pop()
+        if remaining % size:
             raise KernelError(
                 f"reshape: {form!r} to {list(sizes)} needs a copy, its elements are not in one run "
                 f"({site.here()})",
@@ -89,7 +91,7 @@ def reshaped(form: Form, sizes: tuple[int, ...]) -> tuple[int, ...]:
             )
         strides.append(stride)
         stride *= size
-        left //= size
+        remaining //= size
     return (*form.strides[:fixed], *reversed(strides))
 
 
@@ -105,33 +107,231 @@ def grouped(form: Form, source: Any, target: Any, sizes: dict[str, int]) -> tupl
             f"rearrange: {source!r} names {len(source)} dimensions, {form!r} has {len(form.shape)} "
             f"({site.here()})"
         )
-    for dim, each in enumerate(source):
-        parts = (each,) if isinstance(each, str) else tuple(each)
+    for dim, group in enumerate(source):
+        parts = (group,) if isinstance(group, str) else tuple(group)
         names += parts
-        known = [sizes.get(part, -1) for part in parts]
+        lengths = [sizes.get(name, -1) for name in parts]
         if len(parts) == 1:
             continue
-        if known.count(-1) > 1:
+        if lengths.count(-1) > 1:
             raise KernelError(
                 f"rearrange: the sizes of {', '.join(parts)} are not given ({site.here()})",
                 try_="fixed_sizes={name: size} for all but one of a group",
             )
-        split.append((dim, tuple(known)))
-    wanted = [part for each in target for part in ((each,) if isinstance(each, str) else each)]
+        split.append((dim, tuple(lengths)))
+    wanted = [name for group in target for name in ((group,) if isinstance(group, str) else group)]
     if sorted(wanted) != sorted(names) or len(set(names)) != len(names):
         raise KernelError(
             f"rearrange: {source!r} and {target!r} do not name the same dimensions ({site.here()})"
         )
     merged: list[tuple[int, int]] = []
     at = 0
-    for each in target:
-        count = 1 if isinstance(each, str) else len(each)
+    for group in target:
+        count = 1 if isinstance(group, str) else len(group)
         if count > 1:
             merged.append((at, at + count - 1))
         at += count
-    return split, tuple(names.index(each) for each in wanted), merged
+    return split, tuple(names.index(group) for group in wanted), merged
 
 
 def wrong(form: Form, call: str, why: str) -> KernelError:
     """What to raise where a view of `form` cannot be made."""
     return KernelError(f"{call}: {form!r}: {why} ({site.here()})")
+
+
+class Region(NamedTuple):
+    """The box of memory a view touches: partitions and elements of a partition, ends excluded.
+
+    Tensors in HBM have one partition. Views with gaps are covered by their box. Tiles that the kernel
+    placed itself share one storage, whose elements are bytes.
+    """
+
+    storage: Storage
+    partition: tuple[int, int]
+    free: tuple[int, int]
+
+    def meets(self, other: Region) -> bool:
+        """Do two boxes of one storage share an element?"""
+        (first, last), (start, end) = other.partition, other.free
+        return (
+            self.partition[0] < last
+            and first < self.partition[1]
+            and self.free[0] < end
+            and start < self.free[1]
+        )
+
+
+def region_of(storage: Storage, form: Form, offset: int) -> Region:
+    """What of `storage` a view of this form covers from `offset` on, for dependencies."""
+    root = storage.form
+    if form.indirect:
+        return _placed(storage, 0, root.partitions, 0, root.free)
+    old, new = form.dtype.size, root.dtype.size
+    if not form.on_chip:
+        low, high = _span(form.shape, form.strides)
+        return Region(storage, (0, 1), ((offset + low) * old // new, -(-(offset + high + 1) * old // new)))
+    per_partition = root.free * new // old
+    first, start = divmod(offset, per_partition)
+    step = form.strides[0] // per_partition if per_partition else 0
+    last = first + (form.shape[0] - 1) * step
+    low, high = _span(form.shape[1:], form.strides[1:])
+    return _placed(
+        storage,
+        min(first, last),
+        max(first, last) + 1,
+        (start + low) * old // new,
+        -(-(start + high + 1) * old // new),
+    )
+
+
+def _placed(storage: Storage, first: int, last: int, start: int, end: int) -> Region:
+    if storage.place is None:
+        return Region(storage, (first, last), (start, end))
+    memory, partition, byte = storage.place
+    size = storage.form.dtype.size
+    return Region(memory, (first + partition, last + partition), (byte + start * size, byte + end * size))
+
+
+def _span(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int, int]:
+    low = high = 0
+    for n, s in zip(shape, strides, strict=True):
+        if s < 0:
+            low += (n - 1) * s
+        else:
+            high += (n - 1) * s
+    return low, high
+
+
+class Arrangement:
+    """What makes other views of a view. Raises `KernelError` where only a copy could do it."""
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+        form: Form
+        offset: int
+
+        def _as(
+            self, dtype: DType, shape: tuple[int, ...], strides: tuple[int, ...], offset: int
+        ) -> Self: ...
+        def _without(self, dim: int) -> tuple[int, ...]: ...
+        def _dim(self, dim: int, call: str) -> int: ...
+        def _wrong(self, call: str, why: str) -> KernelError: ...
+
+    def reshape(self, *shape: Any) -> Self:
+        """The same elements under another shape; dimension 0 stays the partition on chip."""
+        sizes = tuple(shape[0]) if len(shape) == 1 and not isinstance(shape[0], int) else tuple(shape)
+        form = self.form
+        if -1 in sizes:
+            product = prod(size for size in sizes if size != -1)
+            sizes = tuple(form.elements // product if size == -1 else size for size in sizes)
+        if prod(sizes) != form.elements:
+            raise KernelError(
+                f"reshape: {list(form.shape)} has {form.elements} elements, {list(sizes)} has {prod(sizes)} "
+                f"({site.here()})"
+            )
+        if form.on_chip and sizes[0] != form.shape[0]:
+            raise KernelError(
+                f"reshape: {list(form.shape)} to {list(sizes)} moves elements across partitions "
+                f"({site.here()})",
+                cause="dimension 0 of a tensor in SBUF or PSUM is the partition; a view cannot change it",
+                try_="move the data with nisa.nc_transpose or nisa.dma_copy",
+            )
+        return self._as(form.dtype, sizes, reshaped(form, sizes), self.offset)
+
+    def reshape_dim(self, dim: int, shape: tuple[int, ...]) -> Self:
+        """Dimension `dim` split into several; one of them may be -1."""
+        dim = self._dim(dim, "reshape_dim")
+        sizes = list(shape)
+        if -1 in sizes:
+            product = prod(length for length in sizes if length != -1)
+            sizes[sizes.index(-1)] = self.form.shape[dim] // max(product, 1)
+        if prod(sizes) != self.form.shape[dim]:
+            raise self._wrong("reshape_dim", f"dimension {dim} is not the product of {list(shape)}")
+        if dim == 0 and self.form.on_chip and len(sizes) > 1:
+            raise self._wrong("reshape_dim", "the partition dimension of a tile cannot be split")
+        strides, step = [], self.form.strides[dim]
+        for size in reversed(sizes):
+            strides.append(step)
+            step *= size
+        form = self.form
+        return self._as(
+            form.dtype,
+            (*form.shape[:dim], *sizes, *form.shape[dim + 1 :]),
+            (*form.strides[:dim], *reversed(strides), *form.strides[dim + 1 :]),
+            self.offset,
+        )
+
+    def flatten_dims(self, start_dim: int, end_dim: int) -> Self:
+        """Dimensions `start_dim` to `end_dim`, both included, merged into one."""
+        first, last = self._dim(start_dim, "flatten_dims"), self._dim(end_dim, "flatten_dims")
+        if first == 0 and self.form.on_chip and last > 0:
+            raise self._wrong("flatten_dims", "the partition dimension of a tile cannot be merged")
+        shape = self.form.shape
+        return self.reshape((*shape[:first], prod(shape[first : last + 1]), *shape[last + 1 :]))
+
+    def squeeze_dim(self, dim: int) -> Self:
+        """A dimension of size 1 removed."""
+        dim = self._dim(dim, "squeeze_dim")
+        if self.form.shape[dim] != 1 or (dim == 0 and self.form.on_chip):
+            raise self._wrong("squeeze_dim", f"dimension {dim} is not a free dimension of size 1")
+        shape = self.form.shape[:dim] + self.form.shape[dim + 1 :]
+        return self._as(self.form.dtype, shape, self._without(dim), self.offset)
+
+    def rearrange(
+        self, src_pattern: Any, dst_pattern: Any, fixed_sizes: dict[str, int] | None = None
+    ) -> Self:
+        """Dimensions split, reordered and merged by name: ("b", ("h", "w")) to ("b", "w", "h")."""
+        split, order, merged = grouped(self.form, src_pattern, dst_pattern, fixed_sizes or {})
+        view = self
+        for dim, sizes in reversed(split):
+            view = view.reshape_dim(dim, sizes)
+        view = view.permute(order)
+        for first, last in reversed(merged):
+            view = view.flatten_dims(first, last)
+        return view
+
+    def permute(self, dims: tuple[int, ...]) -> Self:
+        """Dimensions in another order; on chip dimension 0 stays in place."""
+        form = self.form
+        if sorted(dims) != list(range(len(form.shape))) or (form.on_chip and dims[0] != 0):
+            raise KernelError(
+                f"permute: {tuple(dims)} is no order of the dimensions of {form!r} ({site.here()})",
+                cause="every dimension once, and the partition first on chip",
+            )
+        return self._as(
+            form.dtype, tuple(form.shape[d] for d in dims), tuple(form.strides[d] for d in dims), self.offset
+        )
+
+    def expand_dim(self, dim: int) -> Self:
+        form = self.form
+        shape, strides = list(form.shape), list(form.strides)
+        at = dim if dim >= 0 else len(shape) + 1 + dim
+        shape.insert(at, 1)
+        strides.insert(at, 0)
+        return self._as(form.dtype, tuple(shape), tuple(strides), self.offset)
+
+    def broadcast(self, dim: int, size: int) -> Self:
+        """Dimension `dim` of size 1 repeated `size` times, without a copy."""
+        form = self.form
+        if form.shape[dim] != 1:
+            raise KernelError(f"broadcast: dimension {dim} of {form!r} is not 1 ({site.here()})")
+        shape, strides = list(form.shape), list(form.strides)
+        shape[dim], strides[dim] = size, 0
+        return self._as(form.dtype, tuple(shape), tuple(strides), self.offset)
+
+    def view(self, dtype: Any) -> Self:
+        """The same bytes read as another type; the last dimension grows or shrinks with its size."""
+        form, kind = self.form, dtype_of(dtype)
+        old, new = form.dtype.size, kind.size
+        shape, strides = list(form.shape), list(form.strides)
+        if old != new:
+            fits = (shape[-1] * old) % new == 0 and (self.offset * old) % new == 0
+            fits = fits and all((s * old) % new == 0 for s in strides[:-1])
+            if strides[-1] != 1 or not fits or form.indirect:
+                raise self._wrong("view", f"its bytes cannot be read as {kind}")
+            shape[-1] = shape[-1] * old // new
+            strides = [s * old // new for s in strides[:-1]] + [1]
+        return self._as(kind, tuple(shape), tuple(strides), self.offset * old // new)
+
+    reinterpret_cast = view

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from trnbench_emulator.trace.perfetto import DEFAULT_CAP, TraceFile, write_trace
-from trnbench_emulator.trace.timeline import Counter, Flow, Slice, Timeline
+from trnbench_emulator.trace.perfetto import (
+    DEFAULT_CAP,
+    Counter,
+    Flow,
+    Slice,
+    Timeline,
+    TraceFile,
+    write_trace,
+)
 
 __all__ = ["DEFAULT_CAP", "Counter", "Flow", "Slice", "Timeline", "TraceFile", "write_trace"]

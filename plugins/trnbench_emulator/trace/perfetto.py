@@ -1,5 +1,6 @@
-"""A timeline as Chrome trace events (JSON), which ui.perfetto.dev and chrome://tracing open.
+"""A timeline, and its file of Chrome trace events (JSON) for ui.perfetto.dev and chrome://tracing.
 
+Times of a timeline are picoseconds since the launch, whole numbers as everywhere in the emulator.
 The format: "Trace Event Format", Google, 2016: complete events (ph X), flows (s, f), counters (C) and
 metadata (M); `ts` and `dur` in microseconds. A viewer has no place for evidence, so it stands in the
 names of the processes, in every event's arguments and in `otherData`.
@@ -8,7 +9,7 @@ names of the processes, in every event's arguments and in `otherData`.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from heapq import heapify, heapreplace
 from typing import Any
 
@@ -16,7 +17,49 @@ import msgspec
 
 from trnbench.errors import UsageError
 from trnbench_emulator.clock import TICKS_PER_US
-from trnbench_emulator.trace.timeline import Slice, Timeline
+
+
+class Slice(msgspec.Struct, frozen=True):
+    """One instruction, transfer or wait. `process` is the core; `track` an engine or a queue of it."""
+
+    process: int
+    track: str
+    name: str
+    start: int
+    duration: int
+    args: Mapping[str, Any] = {}
+
+
+class Flow(msgspec.Struct, frozen=True):
+    """A dependency: `target` could not start before `source` had ended. Both index `Timeline.slices`."""
+
+    source: int
+    target: int
+    why: str = "dependency"
+
+
+class Counter(msgspec.Struct, frozen=True):
+    """A curve: (time, value), in order of time."""
+
+    process: int
+    name: str
+    unit: str
+    samples: Sequence[tuple[int, float]]
+
+
+class Timeline(msgspec.Struct, frozen=True, kw_only=True):
+    """`processes`: the name of each core. `tracks`: those to show first and in which order.
+
+    `missing` says in words what the emulation did not keep, "" where it kept everything.
+    """
+
+    processes: Mapping[int, str]
+    slices: Sequence[Slice]
+    tracks: Sequence[str] = ()
+    flows: Sequence[Flow] = ()
+    counters: Sequence[Counter] = ()
+    missing: str = ""
+
 
 DEFAULT_CAP = 64 << 20
 """Bytes of a file that a browser still opens at ease."""
@@ -49,26 +92,32 @@ def write_trace(
         )
     order = sorted(range(len(timeline.slices)), key=lambda i: (timeline.slices[i].start, i))
     lanes = _lanes(timeline, order)
-    head = [_packed(each) for each in _metadata(timeline, lanes, evidence)]
+    head = [_packed(event) for event in _metadata(timeline, lanes, evidence)]
     # Room for the frame, `otherData` and the sentence about what is missing.
     room = cap - sum(map(len, head)) - 2 * len(head) - len(_packed(dict(about))) - 2_000
-    events, kept, ended = _events(timeline, order, lanes, evidence, room)
-    said = timeline.missing
-    if kept < len(order):
-        first = timeline.slices[order[kept]].start / TICKS_PER_US
+    events, count, ended = _events(timeline, order, lanes, evidence, room)
+    missing = timeline.missing
+    if count < len(order):
+        first = timeline.slices[order[count]].start / TICKS_PER_US
         cut = (
-            f"the file is capped at {cap:,} bytes: it has {kept:,} of {len(order):,} slices, "
+            f"the file is capped at {cap:,} bytes: it has {count:,} of {len(order):,} slices, "
             f"those that start before {first:,.3f} µs"
         )
-        said = f"{said}; {cut}" if said else cut
-    other = {**about, "evidence": evidence, "slices": kept, "slices_in_all": len(order), "missing": said}
-    if said:
+        missing = f"{missing}; {cut}" if missing else cut
+    metadata = {
+        **about,
+        "evidence": evidence,
+        "slices": count,
+        "slices_in_all": len(order),
+        "missing": missing,
+    }
+    if missing:
         process = min(timeline.processes, default=0)
-        note = {"ph": "i", "s": "g", "name": f"not complete: {said}", "cat": "note"}
+        note = {"ph": "i", "s": "g", "name": f"not complete: {missing}", "cat": "note"}
         events.append(_packed({**note, "ts": _us(ended), "pid": process, "tid": 0}))
     body = b",\n".join([*head, *events])
-    data = b'{"displayTimeUnit":"ns","otherData":%s,\n"traceEvents":[\n%s\n]}\n' % (_packed(other), body)
-    return TraceFile(data, kept, len(order), said)
+    data = b'{"displayTimeUnit":"ns","otherData":%s,\n"traceEvents":[\n%s\n]}\n' % (_packed(metadata), body)
+    return TraceFile(data, count, len(order), missing)
 
 
 def _events(
@@ -81,7 +130,7 @@ def _events(
     samples = sorted(_samples(timeline), key=lambda shown: shown[0])
     events: list[bytes] = []
     present: set[int] = set()
-    sample = flows = kept = ended = 0
+    sample = flows = count = ended = 0
     for index in order:
         shown = timeline.slices[index]
         fresh = []
@@ -95,15 +144,15 @@ def _events(
                 flows += 1
         room -= sum(map(len, fresh)) + 2 * len(fresh)
         if room < 0:
-            return events, kept, ended
+            return events, count, ended
         events += fresh
         present.add(index)
-        kept += 1
+        count += 1
         ended = max(ended, shown.start + shown.duration)
-    rest = [_packed(event) for _, event in samples[sample:]]
-    if sum(map(len, rest)) + 2 * len(rest) <= room:
-        events += rest
-    return events, kept, ended
+    remaining = [_packed(event) for _, event in samples[sample:]]
+    if sum(map(len, remaining)) + 2 * len(remaining) <= room:
+        events += remaining
+    return events, count, ended
 
 
 def _lanes(timeline: Timeline, order: list[int]) -> dict[int, tuple[int, int]]:
@@ -185,8 +234,8 @@ def _samples(timeline: Timeline) -> Iterator[tuple[int, dict[str, Any]]]:
 
 def _us(ticks: int) -> float | int:
     """Picoseconds as microseconds: whole ones without a point, others with every digit."""
-    whole, rest = divmod(ticks, TICKS_PER_US)
-    return whole if not rest else ticks / TICKS_PER_US
+    microseconds, remainder = divmod(ticks, TICKS_PER_US)
+    return microseconds if not remainder else ticks / TICKS_PER_US
 
 
 def _packed(event: Mapping[str, Any]) -> bytes:

@@ -7,7 +7,7 @@ from trnbench_emulator.clock import seconds
 from trnbench_fidelity.bench import Bench
 from trnbench_fidelity.point import PublishedPoint, Quantity
 from trnbench_fidelity.prediction import NotEmulated, Prediction
-from trnbench_fidelity.scheduled import timed
+from trnbench_fidelity.probes import timed
 
 OPERATIONS = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast", "permute", "sendrecv")
 
@@ -18,9 +18,9 @@ def predict(point: PublishedPoint, bench: Bench) -> Prediction:
 
     Raises `NotEmulated` where ranks or size are not stated or do not fit the system.
     """
-    from trnbench.kernels.busbw import busbw_factor
+    from trnbench.kernels.work import busbw_factor
     from trnbench_emulator.fabric.ask import ask
-    from trnbench_emulator.fabric.published import published_question
+    from trnbench_emulator.fabric.publication import published_question
 
     ranks, size = point.number("ranks"), point.number("bytes")
     if ranks is None or size is None:
@@ -66,8 +66,8 @@ def copies_s(point: PublishedPoint, ranks: int, size: int, bench: Bench) -> floa
     `size` as the collective's question states it: what a rank holds before and after follows from it.
     Raises `NotEmulated` where these are no whole rows of 128 partitions.
     """
-    from trnbench_emulator.core.launch import Launch
-    from trnbench_kernels.families.collective import PATTERNS
+    from trnbench_emulator.core.recording import Launch
+    from trnbench_kernels.fabric import PATTERNS
 
     whole, shards = PATTERNS[point.operation].held
     cores_of_rank = point.number("lnc") or 1

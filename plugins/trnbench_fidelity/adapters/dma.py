@@ -7,7 +7,7 @@ from typing import Any
 from trnbench_fidelity.bench import Bench
 from trnbench_fidelity.point import PublishedPoint, Quantity
 from trnbench_fidelity.prediction import NotEmulated, Prediction
-from trnbench_fidelity.scheduled import timed
+from trnbench_fidelity.probes import timed
 
 TRANSFERS = "trnbench_kernels.nki.probes:transfers"
 SATURATING = 32768  # bytes per partition to which the vendor's curve is relative
@@ -79,8 +79,8 @@ def _seconds(
     `hidden`: without the latency of a transfer, which those behind it fill. `whole`: from the first trigger.
     """
     from trnbench_emulator.clock import seconds
-    from trnbench_emulator.core.launch import Launch
     from trnbench_emulator.core.pace import Pace, Without
+    from trnbench_emulator.core.recording import Launch
 
     # Twice as far apart as they are long, unless one is all there is of a row.
     apart = size if runs == 1 else 2 * size

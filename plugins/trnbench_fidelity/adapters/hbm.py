@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from trnbench.kernels.sweep import GIB
+from trnbench.kernels.work import GIB
 from trnbench_emulator.clock import seconds
 from trnbench_fidelity.bench import Bench
 from trnbench_fidelity.clock import launch_of
 from trnbench_fidelity.point import PublishedPoint, Quantity
 from trnbench_fidelity.prediction import NotEmulated, Prediction
-from trnbench_fidelity.scheduled import timed
+from trnbench_fidelity.probes import timed
 
 STREAMS = "trnbench_kernels.nki.streams"
 SUITE_SIZE = 8 * GIB
@@ -23,7 +23,7 @@ def predict(point: PublishedPoint, bench: Bench) -> Prediction:
 
     A time by the clock on the wall has a launch by the host in it, a profile's has none.
     """
-    from trnbench_emulator.core.launch import Launch
+    from trnbench_emulator.core.recording import Launch
 
     if point.quantity is not Quantity.BANDWIDTH:
         raise NotEmulated(f"a stream has a bandwidth, not {point.quantity}")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from trnbench.facts.scope import Scope
-from trnbench.kernels.extent import Extent
+from trnbench.facts.fact import Scope
+from trnbench.kernels.work import Extent
 from trnbench_fidelity.bench import Bench
 from trnbench_fidelity.point import PublishedPoint
 from trnbench_fidelity.prediction import NotEmulated, Prediction

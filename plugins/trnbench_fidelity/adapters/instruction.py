@@ -8,7 +8,7 @@ from trnbench_emulator.clock import seconds
 from trnbench_fidelity.bench import Bench
 from trnbench_fidelity.point import PublishedPoint, Quantity
 from trnbench_fidelity.prediction import NotEmulated, Prediction
-from trnbench_fidelity.scheduled import repeated, timed
+from trnbench_fidelity.probes import repeated, timed
 
 if TYPE_CHECKING:
     from trnbench_emulator.core.timing import Timing
@@ -24,11 +24,16 @@ _PROBES: dict[str, tuple[str, str, str, str]] = {
     "nc_matmul half": ("nc_matmul", "tensor", "", ""),
     "load_stationary": ("load_stationary", "tensor", "", ""),
     "scalar copy psum": ("tensor_copy", "scalar", "copy", "psum"),
+    "nc_matmul half interval": ("nc_matmul", "tensor", "", ""),
     "scalar activation sbuf": ("activation", "scalar", "exp", "sbuf"),
+    "scalar activation psum": ("activation", "scalar", "exp", "psum"),
     "vector copy psum": ("tensor_copy", "vector", "copy", "psum"),
     "vector tensor_scalar sbuf": ("tensor_scalar", "vector", "tensor_scalar", "sbuf"),
+    "vector tensor_scalar psum": ("tensor_scalar", "vector", "tensor_scalar", "psum"),
+    "vector tensor_reduce sbuf": ("tensor_reduce", "vector", "sum", "sbuf"),
     "vector reciprocal sbuf": ("reciprocal", "vector", "reciprocal", "sbuf"),
 }
+PAIRS = "products and their weights"
 _DTYPES = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16"}
 _ROWS = 128
 
@@ -39,26 +44,49 @@ def predict(point: PublishedPoint, bench: Bench) -> Prediction:
     Profiles show a product of fp32 as two instructions, which the model has as one: of a half, its second
     comes when half of the interval is over.
     """
+    if point.operation == PAIRS:
+        return _pairs(point, bench)
     found = _PROBES.get(point.operation)
     if found is None or point.quantity is not Quantity.LATENCY:
         raise NotEmulated(f"no instruction is known as {point.operation or point.op!r}")
     opcode, engine, *_ = found
-    count = COUNTS[engine]
+    apart, ticks = _last(found, point, bench)
+    what = "from start to end"
+    if point.operation.endswith(" half interval"):
+        ticks, what = apart // 2, "half of what lies between one start and the next"
+    elif point.operation.endswith(" interval"):
+        ticks, what = apart, "from one start to the next"
+    elif point.operation.endswith(" half"):
+        ticks, what = ticks - apart // 2, "from start to end of its second half"
+    return Prediction(value=seconds(ticks), how=f"{opcode} on {engine}, the last of {COUNTS[engine]}, {what}")
+
+
+def _pairs(point: PublishedPoint, bench: Bench) -> Prediction:
+    """Durations of products and of the loads of their weights, added up as a profile's table does."""
+    count = point.number("products")
+    if count is None or point.quantity is not Quantity.LATENCY:
+        raise NotEmulated("how many products is not stated")
+    ticks = sum(
+        _last(_PROBES[half], point, bench)[1] for half in ("nc_matmul", "load_stationary")
+    )  # of one product and of one load
+    return Prediction(
+        value=count * seconds(ticks), how=f"{count} of nc_matmul and load_stationary, each from start to end"
+    )
+
+
+def _last(found: tuple[str, str, str, str], point: PublishedPoint, bench: Bench) -> tuple[int, int]:
+    """Of the last of several in a row: ticks from the start of the one before it, and from its start to its
+    end."""
+    opcode, engine, *_ = found
     schedule = _timed(found, point, bench).schedule
     program = schedule.program
     mine = [
         at
         for at, number in enumerate(program.op)
         if program.ops[number].opcode == opcode and program.ops[number].engine == engine
-    ][:count]
+    ][: COUNTS[engine]]
     before, last = mine[-2:]
-    apart, ticks = schedule.start[last] - schedule.start[before], schedule.end[last] - schedule.start[last]
-    what = "from start to end"
-    if point.operation.endswith(" interval"):
-        ticks, what = apart, "from one start to the next"
-    elif point.operation.endswith(" half"):
-        ticks, what = ticks - apart // 2, "from start to end of its second half"
-    return Prediction(value=seconds(ticks), how=f"{opcode} on {engine}, the last of {count}, {what}")
+    return schedule.start[last] - schedule.start[before], schedule.end[last] - schedule.start[last]
 
 
 def _timed(found: tuple[str, str, str, str], point: PublishedPoint, bench: Bench) -> Timing:

@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trnbench.facts.scope import Scope
+from trnbench.facts.fact import Scope
+from trnbench_fidelity.engines import active_s
 from trnbench_fidelity.kernel_source import KernelSource
-from trnbench_fidelity.point import PublishedPoint, Quantity
+from trnbench_fidelity.point import Clock, PublishedPoint, Quantity
 from trnbench_fidelity.prediction import NotEmulated, Prediction
 
 if TYPE_CHECKING:
@@ -33,12 +34,13 @@ def predict(point: PublishedPoint, bench: Bench) -> Prediction:
     from trnbench_emulator.nki import Machine
     from trnbench_fidelity.adapters.source_recording import recorded
     from trnbench_fidelity.clock import launch_of
-    from trnbench_fidelity.scheduled import timing_of
+    from trnbench_fidelity.probes import timing_of
 
     time_s = flops = 0.0
     launch, launched = launch_of(point, bench)
     calls, bounds = 0, []
     busy: dict[str, float] = {}
+    active: dict[str, float] = {}
     nki = ""
     for each in (source, *source.also):
         path = find(bench.kernels, each, repository(point))
@@ -52,13 +54,16 @@ def predict(point: PublishedPoint, bench: Bench) -> Prediction:
         calls += public.recording.calls
         for engine, spent in timing.busy_s.items():
             busy[engine] = busy.get(engine, 0) + spent
+        if point.clock is Clock.PROFILE or any(key.endswith("_active") for key in point.extra):
+            for engine, spent in active_s(timing, bench.table(point.system)).items():
+                active[engine] = active.get(engine, 0) + spent
         bounds.append(max(timing.busy_s, key=lambda name: (timing.busy_s[name], name)))
         nki = public.nki
     names = " + ".join(each.function for each in (source, *source.also))
     names += "".join(f" with {each.replace('=', ' = ')}" for each in source.constants)
     how = f"{source.file}::{names}, {calls:,} calls, {' and '.join(dict.fromkeys(bounds))}-bound, {nki}"
     how += f", {launched}" if launched else ""
-    return Prediction(value=_wanted(point, bench, time_s, flops, busy), how=how)
+    return Prediction(value=_wanted(point, bench, time_s, flops, busy), how=how, active=active)
 
 
 _ACTIVE = re.compile(r"(Tensor|Vector|Scalar)E active( %)?")

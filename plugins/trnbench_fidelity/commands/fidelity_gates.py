@@ -10,12 +10,16 @@ import msgspec
 
 from trnbench.bounded import kinds
 from trnbench.cli.output import say
-from trnbench.errors import ExitCode, UnknownName, UsageError
-from trnbench.quoting import quoted
+from trnbench.errors import ExitCode, UnknownName, UsageError, quoted
+from trnbench.results.expectation import size_text
+from trnbench_fidelity.family import FAMILIES
+from trnbench_fidelity.inequalities import broken_of
+from trnbench_fidelity.steps.errors import EVERYWHERE
 
 if TYPE_CHECKING:
     from trnbench.results.fidelity import Errors, FamilyFidelity, Fidelity
     from trnbench_fidelity.steps.errors import StepFidelity
+
 
 PUBLIC = "public"
 """Stands for all public kernels of a generation, whatever their family."""
@@ -47,8 +51,6 @@ def parsed(medians: Sequence[str], p90s: Sequence[str], broken: int | None, *, s
 
     Raises `UsageError` for what is no limit, `UnknownName` for another family.
     """
-    from trnbench_fidelity.family import FAMILIES
-
     known = TASKS if steps else (*FAMILIES, PUBLIC)
     limits = [_limit("median", each, known) for each in medians]
     limits += [_limit("p90", each, known) for each in p90s]
@@ -73,8 +75,6 @@ def judge(found: Fidelity, gates: Gates) -> ExitCode:
     """Says what is not kept, each on a line of stderr."""
     failed = [text for limit in gates.limits for text in _over(found, limit)]
     if gates.broken is not None:
-        from trnbench_fidelity.broken import broken_of
-
         bounds, broken = broken_of(found.points)
         if len(broken) > gates.broken:
             failed.append(
@@ -88,8 +88,6 @@ def judge(found: Fidelity, gates: Gates) -> ExitCode:
 
 def judge_steps(found: StepFidelity, gates: Gates) -> ExitCode:
     """The same of steps: errors with the constants fitted without each model."""
-    from trnbench_fidelity.steps.errors import EVERYWHERE
-
     rows = {row.family: row.crossed for row in found.rows if row.generation == EVERYWHERE}
     failed = [text for limit in gates.limits for text in _beyond(limit, rows.get(limit.family), "all")]
     for text in failed:
@@ -106,8 +104,6 @@ def _over(found: Fidelity, limit: Limit) -> Iterator[str]:
 
 
 def _beyond(limit: Limit, errors: Errors | None, generation: str) -> Iterator[str]:
-    from trnbench.results.error_text import size_text
-
     if errors is None:
         yield f"{limit.option}: no point of it is emulated, so nothing is shown"
         return

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trnbench.cli.output import Column, emit, paragraph, say, write
+from trnbench.cli.cell import Column
+from trnbench.cli.output import emit, paragraph, say, write
+from trnbench.results.expectation import factor_text, signed_text, size_text
+from trnbench.results.json import plain
+from trnbench_fidelity.engines import by_error, engines_text
+from trnbench_fidelity.inequalities import broken_of
+from trnbench_fidelity.order import by_order, notes, order_of, order_text
+from trnbench_fidelity.own_products import products
+from trnbench_fidelity.summary import markdown, told
+from trnbench_fidelity.tables import family_row
 
 if TYPE_CHECKING:
-    from trnbench.results.fidelity import Comparison, Fidelity
-    from trnbench_fidelity.told import Table
+    from trnbench.registry import Registry
+    from trnbench.results.fidelity import Comparison, Fidelity, OwnProduct
+    from trnbench_fidelity.summary import Table
 
 
 _KEEP = {"generation": 3, "median": 3, "to": 2, "p90": 2, "published": 2, "model": 2, "order": 2}
@@ -20,9 +32,6 @@ _KEEP |= {"untouched": 1, "worst": 1, "kernels, points": 1, "now": 1}
 
 def show(found: Fidelity, format: str) -> None:
     """The whole comparison: for people all parts, for JSON and CSV one row per family and generation."""
-    from trnbench_fidelity.tables import family_row
-    from trnbench_fidelity.told import markdown
-
     if format == "md":
         write("".join(f"{note[0].upper()}{note[1:]}.\n\n" for note in found.notes) + markdown(found))
     elif format == "table":
@@ -35,8 +44,6 @@ def show(found: Fidelity, format: str) -> None:
 
 
 def _show_parts(found: Fidelity) -> None:
-    from trnbench_fidelity.told import told
-
     all_ = told(found, (*found.families, *(each.row for each in found.public)))
     if all_.broken:
         paragraph(all_.broken)
@@ -51,9 +58,15 @@ def _show_parts(found: Fidelity) -> None:
     if all_.sequences:
         paragraph(f"\n{all_.sequences}")
         _grid(all_.wrong)
+        for each in all_.undecided:
+            paragraph(each)
+    if all_.engines:
+        paragraph(f"\n{all_.engines}")
     if all_.moved:
         paragraph(f"\n{all_.moved}")
         _grid(all_.movement)
+        for each in all_.movers:
+            paragraph(each)
     say(f"model: {all_.model}", level=0)
     _say_public(found)
 
@@ -91,8 +104,19 @@ def show_table(name: str, found: Fidelity, format: str) -> None:
         emit([_point_row(each) for each in found.points], _POINTS, format)
     elif name == "bounds":
         _emit(_BOUNDS, _bound_rows(found.points), format)
-    elif name == "sequences":
+    elif name == "order":
         _emit(_STEPS, _step_rows(found), format)
+        if format == "table":
+            _say_order(found)
+    elif name == "engines":
+        _emit(_ENGINES, _engine_rows(found), format)
+        if format == "table":
+            paragraph(f"\n{engines_text(found.engines)}")
+    elif format == "table":
+        all_ = told(found)
+        _grid(all_.movement)
+        for each in all_.movers:
+            paragraph(each)
     else:
         _emit(_MOVED, _moved_rows(found), format)
 
@@ -102,20 +126,20 @@ def _emit(columns: Sequence[Column | str], rows: Sequence[dict[str, object]], fo
 
 
 def _size(e: float) -> str:
-    from trnbench.results.error_text import size_text
-
     return size_text(e)
 
 
 def _signed(e: float) -> str:
-    from trnbench.results.error_text import signed_text
-
     return signed_text(e)
 
 
-def _factor(e: float) -> str:
-    from trnbench.results.error_text import factor_text
+def _seconds(seconds: float) -> str:
+    from trnbench.facts.units import show
 
+    return show(seconds, "s")
+
+
+def _factor(e: float) -> str:
     return factor_text(e)
 
 
@@ -150,7 +174,20 @@ _STEPS: tuple[Column | str, ...] = (
     Column("model", show=_signed, align="right", keep=3),
     Column("off", "ratio off", show=_signed, align="right"),
     Column("in_order", "order kept", keep=3),
+    "apart",
+    "tied",
+    "note",
     "source",
+)
+_ENGINES: tuple[Column | str, ...] = (
+    Column("id", "point", keep=2),
+    "generation",
+    Column("engine", keep=3),
+    Column("share", "of the time", show=lambda share: f"{100 * share:.0f} %", align="right"),
+    Column("published", show=_seconds, align="right", keep=3),
+    Column("model", show=_seconds, align="right", keep=3),
+    Column("e", "error", show=_signed, align="right", keep=3),
+    "vote",
 )
 _MOVED: tuple[Column | str, ...] = (
     "family",
@@ -166,14 +203,13 @@ _MOVED: tuple[Column | str, ...] = (
     "bounds",
     Column("broken_then", "broken then"),
     Column("broken_now", "broken now"),
-    Column("movers", "moved most"),
+    Column("movers", "moved by more than 5 %"),
     Column("unanswered", "no answer now"),
 )
 
 
 def _point_row(each: Comparison) -> dict[str, object]:
-    from trnbench.facts.format import show
-    from trnbench.results.json import plain
+    from trnbench.facts.units import show
 
     def text(value: float | None) -> str | None:
         if value is None:
@@ -193,15 +229,10 @@ def _point_row(each: Comparison) -> dict[str, object]:
 
 
 def _bound_rows(points: Iterable[Comparison]) -> list[dict[str, object]]:
-    from trnbench_fidelity.broken import broken_of
-
     return [_point_row(each) for each in broken_of(points)[1]]
 
 
 def _step_rows(found: Fidelity) -> list[dict[str, object]]:
-    from trnbench.results.json import plain
-    from trnbench_fidelity.sequence import by_order
-
     rows = []
     for each in by_order(found.steps):
         fields = plain(each)
@@ -210,9 +241,25 @@ def _step_rows(found: Fidelity) -> list[dict[str, object]]:
     return rows
 
 
-def _moved_rows(found: Fidelity) -> list[dict[str, object]]:
-    from trnbench.results.error_text import signed_text
+def _engine_rows(found: Fidelity) -> list[dict[str, object]]:
+    rows = []
+    for each in by_error(found.engines):
+        fields = plain(each)
+        assert isinstance(fields, dict)
+        rows.append({**fields, "e": each.e})
+    return rows
 
+
+def _say_order(found: Fidelity) -> None:
+    """The counts over all pairs, and each sequence's rank correlation."""
+    paragraph(f"\n{order_text(found.steps)}.")
+    for name, tau in order_of(found.steps).tau.items():
+        write(f"τ {tau:.2f}: {name}\n")
+    for each in notes(found.steps):
+        paragraph(each)
+
+
+def _moved_rows(found: Fidelity) -> list[dict[str, object]]:
     return [
         {
             "family": each.family,
@@ -239,8 +286,6 @@ def _moved_rows(found: Fidelity) -> list[dict[str, object]]:
 
 def show_sources(found: Fidelity, kernels: Path, format: str, assumed: str) -> None:
     """What is kept of public kernels run from `kernels`: JSON for the plugins, Markdown for the docs."""
-    from datetime import UTC, datetime
-
     from trnbench_fidelity.sources import as_json, checkouts, markdown, of_fidelity
 
     made = of_fidelity(found, checkouts(kernels), datetime.now(UTC).date().isoformat(), assumed)
@@ -253,3 +298,50 @@ def show_not_run(found: Fidelity) -> None:
     if rows:
         write("\n")
         emit(rows, ("not run", "because"), "table")
+
+
+def _rate(flops_per_s: float) -> str:
+    from trnbench.facts.units import show
+
+    return show(flops_per_s, "FLOP/s")
+
+
+def _error(fraction: float) -> str:
+    return signed_text(math.log1p(fraction))
+
+
+_COLUMNS: tuple[Column | str, ...] = (
+    "generation",
+    Column("shape", "M x N x K", align="right", keep=2),
+    "dtype",
+    "cores",
+    Column("model_flops_per_s", "our kernel", show=_rate, align="right", keep=1),
+    Column("published_flops_per_s", "best published", show=_rate, align="right", keep=1),
+    Column("error", "time", show=_error, align="right", keep=1),
+    Column("id", keep=1),
+    Column("slower", "slower ones", show=str, align="right"),
+)
+
+
+def show_own_products(registry: Registry, generations: Sequence[str], format: str) -> bool:
+    """Prints a row for each published shape; whether there is any. `error` is the one of the time."""
+    rows = [_row(each) for name in generations or registry.generations for each in products(registry, name)]
+    if rows:
+        emit(rows, _COLUMNS, format)
+        say(
+            "two programs, so no error of the model alone: what the published one loses is in it. "
+            "Times are without the launch",
+            level=0,
+        )
+    return bool(rows)
+
+
+def _row(of: OwnProduct) -> dict[str, object]:
+    fields = plain(of)
+    assert isinstance(fields, dict)
+    return {
+        **fields,
+        "shape": f"{of.m} x {of.n} x {of.k}",
+        "error": math.expm1(of.e),
+        "slower": len(of.others),
+    }

@@ -5,14 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from trnbench.cli.output import Column, emit, paragraph, say, write
+from trnbench.cli.cell import Column
+from trnbench.cli.output import emit, paragraph, say, write
 from trnbench.errors import ExitCode, NothingSelected, UsageError
+from trnbench.facts.units import show
+from trnbench.results.expectation import signed_text
+from trnbench.results.json import plain
+from trnbench_fidelity.commands import fidelity_gates
+from trnbench_fidelity.steps import validate
+from trnbench_fidelity.steps.tables import HEADS, broken, cells, coverage, few, markdown
 
 if TYPE_CHECKING:
-    from trnbench.cli.context import Session
+    from trnbench import Session
     from trnbench.results.fidelity import Errors
     from trnbench_fidelity.commands.fidelity_gates import Gates
     from trnbench_fidelity.steps.errors import StepError, StepFidelity, StepRow
+
 
 _KEEP = {
     "generation": 3,
@@ -42,9 +50,6 @@ def validate_steps(
     format: str,
 ) -> ExitCode:
     """Compose what is published, from the cache where nothing has changed, and print how far it is off."""
-    from trnbench_fidelity.commands import fidelity_gates
-    from trnbench_fidelity.steps import validate
-
     registry = state.registry
     say("composing published steps: a minute or two where they are not in the cache", level=1)
     kept = validate.answered(registry, generations, state.cache())
@@ -63,8 +68,6 @@ def validate_steps(
 
 
 def _show(found: StepFidelity, format: str) -> None:
-    from trnbench_fidelity.steps.tables import HEADS, broken, cells, coverage, few, markdown
-
     if format == "md":
         write(markdown(found))
     elif format == "table":
@@ -110,14 +113,10 @@ def _errors(name: str, found: Errors | None) -> dict[str, object]:
 
 
 def _signed(e: float) -> str:
-    from trnbench.results.error_text import signed_text
-
     return signed_text(e)
 
 
 def _seconds(value: float) -> str:
-    from trnbench.facts.format import show
-
     return show(value, "s")
 
 
@@ -137,8 +136,6 @@ _POINTS: tuple[Column | str, ...] = (
 
 
 def _point_row(each: StepError) -> dict[str, object]:
-    from trnbench.results.json import plain
-
     fields = plain(each)
     assert isinstance(fields, dict)
     return fields

@@ -1,11 +1,14 @@
-"""Bands: what the model's error was on published points of each class, every point judged without its own
-evidence. A snapshot of them is shipped with each generation, since public kernels need their sources."""
+"""Bands: ends beyond which one more vote lies with a probability of one in ten at most, by class.
+
+Every point is judged without its own evidence. A snapshot is shipped with each generation, since public
+kernels need their sources.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
@@ -23,12 +26,15 @@ if TYPE_CHECKING:
 SECTION = "bands"
 """Of a generation's answers."""
 
-ENOUGH = 8
-"""Votes from which a band stands on its own."""
+BEYOND = 0.1
+"""The probability that one more vote lies beyond an end."""
 
-LOW, MIDDLE, HIGH = 0.1, 0.5, 0.9
+ENOUGH = 9
+"""Votes from which a band stands on its own: of fewer and one more, one in ten is none."""
+
 TINY = 1e-9
 BANDED = tuple(kind for kind in Nearness if kind.banded)
+"""Nearest first."""
 GENERATIONS = "all generations"
 """Towards what the last class of a group is widened: the same family on every generation."""
 EVERYTHING = "every family"
@@ -99,10 +105,10 @@ def errors(fidelity: Fidelity) -> dict[str, float]:
     Contradicted points count against the interval of their sources. Raises `BadInput` where public kernels
     were run by another model than the rest.
     """
-    for each in fidelity.public:
-        if (each.by, each.version) != (fidelity.by, fidelity.version):
+    for public in fidelity.public:
+        if (public.by, public.version) != (fidelity.by, fidelity.version):
             raise BadInput(
-                f"public kernels were run by {each.by} {each.version}, the rest by {fidelity.by} "
+                f"public kernels were run by {public.by} {public.version}, the rest by {fidelity.by} "
                 f"{fidelity.version}",
                 cause="bands are of one model",
                 try_="run the public kernels again: docs/fidelity.md",
@@ -116,40 +122,45 @@ def errors(fidelity: Fidelity) -> dict[str, float]:
     return by_point
 
 
-class Rule(NamedTuple):
-    """How a class's errors become its band: which of them are its ends, by share, and the votes from which
-    these stand on their own."""
-
-    quantile: Callable[[Iterable[tuple[float, float]], float], float]
-    enough: int
-
-
-def bands(
-    evidence: Evidence, errors: Mapping[str, float], by: str, version: str, rule: Rule | None = None
-) -> dict[str, Bands]:
-    """Generation → its bands, for every group of which a point has an error.
-
-    Each class is widened towards the next where fewer votes than are enough stand behind it; the last class
-    of a group towards the group on all generations, and that towards everything.
-    """
-    rule = rule or AS_MEASURED
-    rated = [each for each in evidence.points if each.id in errors]
-    everything = _band(rated, errors, rule) if rated else None
+def bands(evidence: Evidence, errors: Mapping[str, float], by: str, version: str) -> dict[str, Bands]:
+    """Generation → its bands, for every group of which a point has an error."""
     by_generation: dict[str, dict[str, dict[Nearness, Band]]] = {}
-    for generation, group in dict.fromkeys((e.subject.generation, e.subject.group) for e in rated):
-        assert everything is not None
-        pooled = _band([each for each in rated if each.subject.group == group], errors, rule)
-        beyond, name = widened(pooled, everything, EVERYTHING, rule.enough), GENERATIONS
-        classes: dict[Nearness, Band] = {}
-        for kind in reversed(BANDED):
-            mine = landing(evidence, generation, group, kind, errors)
-            beyond = widened(_band(mine, errors, rule), beyond, name, rule.enough)
-            classes[kind], name = _rounded(beyond), str(kind)
-        by_generation.setdefault(generation, {})[group] = dict(reversed(classes.items()))
+    for point in evidence.points:
+        generation, group = point.subject.generation, point.subject.group
+        groups = by_generation.setdefault(generation, {}) if point.id in errors else {}
+        if point.id in errors and group not in groups:
+            groups[group] = class_bands(evidence, errors, generation, group)
     return {
         generation: Bands(generation=generation, by=by, version=version, groups=groups)
         for generation, groups in by_generation.items()
     }
+
+
+def class_bands(
+    evidence: Evidence, errors: Mapping[str, float], generation: str, group: str
+) -> dict[Nearness, Band]:
+    """Class → band of one group, each around those of all nearer classes; empty where no point has an error.
+
+    A class with too few votes is widened towards the next one, the last towards the group on all generations,
+    and that towards everything.
+    """
+    rated = [point for point in evidence.points if point.id in errors]
+    if not any((point.subject.generation, point.subject.group) == (generation, group) for point in rated):
+        return {}
+    own_ends: dict[Nearness, Band | None] = {}
+    inner: Band | None = None
+    for kind in BANDED:
+        own_ends[kind] = _around(_band(landing(evidence, generation, group, kind, errors), errors), inner)
+        inner = own_ends[kind] or inner
+    of_group = _around(_band([point for point in rated if point.subject.group == group], errors), inner)
+    everything = _around(_band(rated, errors), of_group)
+    assert everything is not None
+    outer, name = widened(of_group, everything, EVERYTHING), GENERATIONS
+    classes: dict[Nearness, Band] = {}
+    for kind in reversed(BANDED):
+        outer = widened(own_ends[kind], outer, name)
+        classes[kind], name = _rounded(outer), str(kind)
+    return dict(reversed(classes.items()))
 
 
 def landing(
@@ -176,77 +187,49 @@ def own(of: Known, kind: Nearness) -> Callable[[Known], bool]:
     return lambda each: each.subject.program == of.subject.program or each.vote == of.vote
 
 
-def _band(points: Sequence[Known], errors: Mapping[str, float], rule: Rule) -> Band | None:
-    """p10 to p90; every vote weighs the same, however many points it has here."""
+def _band(points: Sequence[Known], errors: Mapping[str, float]) -> Band | None:
+    """Of these points; every vote weighs the same, however many points it has here."""
     if not points:
         return None
     sizes: dict[str, int] = {}
-    for each in points:
-        sizes[each.vote] = sizes.get(each.vote, 0) + 1
-    weighed = [(errors[each.id], 1.0 / sizes[each.vote]) for each in points]
-    return Band(
-        low=rule.quantile(weighed, LOW),
-        high=rule.quantile(weighed, HIGH),
-        votes=len(sizes),
-        points=len(points),
-    )
+    for point in points:
+        sizes[point.vote] = sizes.get(point.vote, 0) + 1
+    weighed = [(errors[point.id], 1.0 / sizes[point.vote]) for point in points]
+    return Band(low=end(weighed), high=end(weighed, upper=True), votes=len(sizes), points=len(points))
 
 
-def weighted_quantile(weighed: Iterable[tuple[float, float]], q: float) -> float:
-    """Of (value, weight): linear between neighbours, the least value at 0 and the largest at 1.
+def end(weighed: Iterable[tuple[float, float]], *, upper: bool = False) -> float:
+    """Of (value, weight), weights adding up to n votes: the innermost end that one more vote, if it is like
+    the others, lies beyond with a probability of `BEYOND` at most: of n + 1 votes, the further one among
+    them. The outermost value where n is too small for that.
 
-    With equal weights it is type 7 of Hyndman and Fan, as `results.statistics.quantile`. Raises `ValueError`
-    for no value.
+    Split conformal prediction over groups: Dunn, Wasserman and Ramdas 2023. Raises `ValueError` for none.
     """
-    ordered = sorted(weighed)
-    if not ordered:
-        raise ValueError("no values")
-    last = len(ordered) - 1
-    places, before = [], 0.0
-    for k, (_, weight) in enumerate(ordered):
-        places.append(k * weight + last * before)
-        before += weight
-    wanted = q * places[-1]
-    for k in range(last):
-        if wanted <= places[k + 1]:
-            low, high = ordered[k][0], ordered[k + 1][0]
-            return low + (high - low) * (wanted - places[k]) / (places[k + 1] - places[k])
-    return ordered[-1][0]
-
-
-def conformal_quantile(weighed: Iterable[tuple[float, float]], q: float) -> float:
-    """Of (value, weight), weights adding up to the votes n: the innermost end that a further vote, if it is
-    one like the others, lies beyond with a probability of no more than p = min(q, 1 - q): the votes beyond
-    it, and the further one, are at most p of n + 1. The outermost value where n is too small for that.
-
-    Split conformal prediction, its votes groups of points (Dunn, Wasserman and Ramdas 2023). Raises
-    `ValueError` for no value.
-    """
-    inwards = sorted(weighed, reverse=q > MIDDLE)
+    inwards = sorted(weighed, reverse=upper)
     if not inwards:
         raise ValueError("no values")
-    room = min(q, 1.0 - q) * (math.fsum(weight for _, weight in inwards) + 1.0) - 1.0 + TINY
+    allowed = BEYOND * (math.fsum(weight for _, weight in inwards) + 1.0) - 1.0 + TINY
     beyond = 0.0
     for value, weight in inwards:
         beyond += weight
-        if beyond > room:
+        if beyond > allowed:
             return value
     return inwards[-1][0]
 
 
-AS_MEASURED = Rule(weighted_quantile, ENOUGH)
-"""Quantiles of what was measured."""
+def _around(band: Band | None, inner: Band | None) -> Band | None:
+    """`band` with no end inside those of `inner`."""
+    if band is None or inner is None:
+        return band
+    return msgspec.structs.replace(band, low=min(band.low, inner.low), high=max(band.high, inner.high))
 
-CONFORMAL = Rule(conformal_quantile, 9)
-"""Ends that hold for one more vote: with fewer than 9, one in ten of votes and one more is none."""
 
-
-def widened(band: Band | None, towards: Band, name: str, enough: int = ENOUGH) -> Band:
-    """`band` with each end moved outwards to that of `towards`, by the share of `enough` votes that it lacks;
+def widened(band: Band | None, towards: Band, name: str) -> Band:
+    """`band` with each end moved outwards to that of `towards`, by the share of `ENOUGH` votes that it lacks;
     `towards` itself where no point is in the class. An end never moves inwards."""
     if band is None:
         return Band(low=towards.low, high=towards.high, votes=0, points=0, widened=name)
-    lacking = max(0.0, 1.0 - band.votes / enough)
+    lacking = max(0.0, 1.0 - band.votes / ENOUGH)
     if not lacking:
         return band
     return msgspec.structs.replace(

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from trnbench.facts.format import show
-from trnbench.facts.scope import Scope
+from trnbench.facts.fact import Scope
+from trnbench.facts.units import show
 from trnbench.results.nearness import BestPublished, Nearness
 from trnbench_fidelity.nearness.subject import LINKS, Known, Subject
 from trnbench_fidelity.point import Quantity
 
 if TYPE_CHECKING:
-    from trnbench.kernels.case import Case
+    from trnbench.kernels.kernel import Case
     from trnbench.results.measurement import Metric
 
 COMPARED = (Nearness.SAME, Nearness.KERNEL, Nearness.OPERATION)
@@ -104,8 +104,7 @@ def _alike(point: Known, subject: Subject, metric: Metric) -> bool:
 
 def _rate(point: Known, metric: Metric, case: Case | None) -> float | None:
     """Work over time, of the published shape."""
-    from trnbench.kernels.busbw import busbw_factor
-    from trnbench.kernels.extent import Extent
+    from trnbench.kernels.work import Extent, busbw_factor
 
     if point.subject.group in LINKS:
         if metric.name != "busbw_bytes_per_s":

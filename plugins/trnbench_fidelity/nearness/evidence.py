@@ -16,10 +16,13 @@ NAMED = 3
 
 
 class Evidence:
-    """All points, filed by generation and group, by program and by operation. Read once, asked often."""
+    """All points, filed by generation and group, by program and by operation. Read once, asked often.
 
-    def __init__(self, points: Iterable[Known]) -> None:
-        self.points = tuple(points)
+    `limits` are published inequalities of collectives in a graph.
+    """
+
+    def __init__(self, points: Iterable[Known], limits: Iterable[Known] = ()) -> None:
+        self.points, self._limits = tuple(points), tuple(limits)
         self._groups: dict[tuple[str, str], list[Known]] = {}
         self._programs: dict[tuple[str, str, str], list[Known]] = {}
         self._operations: dict[tuple[str, str, str, str], list[Known]] = {}
@@ -33,6 +36,11 @@ class Evidence:
 
     def of_group(self, generation: str, group: str) -> Sequence[Known]:
         return self._groups.get((generation, group), ())
+
+    def limit(self, subject: Subject) -> Known | None:
+        """The tightest inequality that holds for it: of as much data or more over the same ranks."""
+        found = [each for each in self._limits if _bounds(each.subject, subject)]
+        return min(found, key=lambda each: (each.value, each.id), default=None)
 
     def candidates(self, subject: Subject, kind: Nearness) -> Sequence[Known]:
         """Points that would put `subject` into class `kind`, were there none nearer."""
@@ -67,6 +75,17 @@ def same_size(one: Subject, other: Subject) -> bool:
     if one.dtype != other.dtype or one.sizes.keys() != other.sizes.keys() or not one.sizes:
         return False
     return all(_apart(one.sizes[axis], other.sizes[axis]) <= NEAR for axis in one.sizes)
+
+
+def _bounds(published: Subject, asked: Subject) -> bool:
+    """Whether `asked` takes no longer than `published`: the same collective of no more bytes."""
+    rest = {name: size for name, size in asked.sizes.items() if name != "bytes"}
+    return (
+        (published.generation, published.group, published.program)
+        == (asked.generation, asked.group, asked.program)
+        and {name: size for name, size in published.sizes.items() if name != "bytes"} == rest
+        and asked.sizes.get("bytes", 0.0) <= published.sizes.get("bytes", 0.0)
+    )
 
 
 def _apart(a: float, b: float) -> float:

@@ -3,33 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from trnbench.errors import BadInput, TrnbenchError
-from trnbench.results.evidence import Grade
 from trnbench.results.expectation import SHIPPED, above
-from trnbench.results.nearness import Band, Nearest, Nearness
+from trnbench.results.measurement import Grade
+from trnbench.results.nearness import Band, Limit, Nearest, Nearness
 from trnbench.store.answers import RENEW, answers_of, files_of
 from trnbench.store.answers import changed as changed_files
-from trnbench_fidelity.nearness.bands import Bands, bands, errors, shipped_bands
+from trnbench_fidelity.nearness.bands import Bands, errors, shipped_bands
+from trnbench_fidelity.nearness.bands import bands as bands_of_points
 from trnbench_fidelity.nearness.best import best_of
 from trnbench_fidelity.nearness.evidence import NAMED, Evidence
 from trnbench_fidelity.nearness.question import ULTRASERVER, of_case
-from trnbench_fidelity.nearness.subject import Known, Subject, known
+from trnbench_fidelity.nearness.ranges import Ends, Ranges, over, shipped_ranges
+from trnbench_fidelity.nearness.subject import GRAPH, Known, Subject, known
+from trnbench_fidelity.point import Kind
 
 if TYPE_CHECKING:
     from trnbench.generation import System
-    from trnbench.kernels.case import Case
+    from trnbench.kernels.kernel import Case
     from trnbench.registry import Registry
     from trnbench.results.fidelity import Fidelity
     from trnbench.results.measurement import Measurement, Metric
 
 
 class Nearby:
-    """`bands` by generation, or why they could not be read; `changed` names systems whose facts or costs are
-    the user's own; `unread` says why points could not be read. Small, and can be sent to other processes."""
+    """`bands` by generation, or why they could not be read, with the `ranges` under which none is narrower;
+    `changed` names systems whose facts or costs are the user's own; `unread` says why points could not be
+    read. Small, and can be sent to other processes."""
 
     def __init__(
         self,
@@ -37,8 +42,9 @@ class Nearby:
         bands: Mapping[str, Bands | str],
         changed: Collection[str] = (),
         unread: str = "",
+        ranges: Mapping[str, Ranges] = MappingProxyType({}),
     ) -> None:
-        self.evidence, self.bands = evidence, dict(bands)
+        self.evidence, self.bands, self.ranges = evidence, dict(bands), dict(ranges)
         self.changed, self.unread = frozenset(changed), unread
         self._classes: dict[object, tuple[Nearness, tuple[Known, ...]]] = {}
 
@@ -79,15 +85,24 @@ class Nearby:
             return Nearest(kind=Nearness.NONE, note=self.unread)
         kind, points = self._class(subject)
         band, note = self._band(subject, kind, version)
-        if band is not None and system in self.changed:
-            note = SHIPPED
+        if band is not None:
+            band = over(band, self._ends(subject.generation, points[0].id, case))
+            note = SHIPPED if system in self.changed else note
+        limit = self.evidence.limit(subject)
         return Nearest(
             kind=kind,
+            limit=Limit(id=limit.id, time_s=limit.value) if limit is not None else None,
             points=tuple(each.id for each in points[:NAMED]),
             band=band,
             best=best_of(points, kind, subject, metric, case) if metric is not None and kind.banded else None,
             note=note,
         )
+
+    def _ends(self, generation: str, nearest: str, case: Case | None) -> Ends | None:
+        """What assumptions do to the kernel of the case, or to the nearest point."""
+        ranges = self.ranges.get(generation, Ranges())
+        of_kernel = ranges.kernels.get(case.key.kernel) if case is not None else None
+        return of_kernel or ranges.points.get(nearest)
 
     def _class(self, subject: Subject) -> tuple[Nearness, tuple[Known, ...]]:
         of = subject
@@ -102,9 +117,9 @@ class Nearby:
         if kind is Nearness.NONE:
             if group == ULTRASERVER:
                 return None, "no measurement of the links between instances of an UltraServer is published"
-            return None, "nothing of this family is published"
+            return None, f"nothing of {_family(group)} is published"
         if kind is Nearness.ELSEWHERE:
-            return None, f"nothing of this family is published of {generation}"
+            return None, f"nothing of {_family(group)} is published of {generation}"
         bands = self.bands.get(generation)
         if bands is None or isinstance(bands, str):
             return None, bands or f"no bands are shipped for {generation}"
@@ -114,6 +129,10 @@ class Nearby:
         if found is None:
             return None, "no published point of this family could be emulated"
         return found, ""
+
+
+def _family(group: str) -> str:
+    return "a collective in a graph" if group == GRAPH else "this family"
 
 
 def nearby(registry: Registry, systems: Mapping[str, System] | None = None) -> Nearby:
@@ -130,15 +149,16 @@ def nearby(registry: Registry, systems: Mapping[str, System] | None = None) -> N
         why = error.what if isinstance(error, TrnbenchError) else str(error)
         return Nearby(Evidence(()), {}, unread=f"published points could not be read: {why}")
     shipped: dict[str, Bands | str] = {}
+    ranges: dict[str, Ranges] = {}
     for name, generation in registry.generations.items():
         try:
-            found = shipped_bands(generation)
+            bands, ranges[name] = shipped_bands(generation), shipped_ranges(generation)
         except BadInput as error:
             shipped[name] = f"{error.what}. {error.cause}"
         else:
-            if found is not None:
-                shipped[name] = found
-    return Nearby(evidence, shipped, changed)
+            if bands is not None:
+                shipped[name] = bands
+    return Nearby(evidence, shipped, changed, ranges=ranges)
 
 
 def evidence_of(registry: Registry) -> Evidence:
@@ -151,8 +171,11 @@ def evidence_of(registry: Registry) -> Evidence:
 
         _READ.clear()
         found = published_points(registry).values()
+        every = [point for points in found for point in points]
+        limits = [each for point in every if (each := known(point, Kind.UPPER_BOUND)) is not None]
         _READ[key] = Evidence(
-            each for points in found for point in points if (each := known(point)) is not None
+            (each for point in every if (each := known(point)) is not None),
+            (each for each in limits if each.subject.group == GRAPH),
         )
     return _READ[key]
 
@@ -167,7 +190,7 @@ def made(registry: Registry, fidelity: Fidelity) -> dict[str, Bands]:
 
     Raises `BadInput` where public kernels were run by another model.
     """
-    return bands(evidence_of(registry), errors(fidelity), fidelity.by, fidelity.version)
+    return bands_of_points(evidence_of(registry), errors(fidelity), fidelity.by, fidelity.version)
 
 
 def _edited(registry: Registry, generation: str) -> bool:

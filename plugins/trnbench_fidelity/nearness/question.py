@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from trnbench.facts.scope import Scope
-from trnbench.kernels.published import PublishedAs, always
-from trnbench.kernels.spread import Spread
-from trnbench_fidelity.nearness.subject import CONTEXT, TYPELESS, Known, Subject, link_program
+from trnbench.facts.fact import Scope
+from trnbench.kernels.kernel import PublishedAs, always
+from trnbench.kernels.work import Spread
+from trnbench_fidelity.nearness.subject import CONTEXT, GRAPH, TYPELESS, Known, Subject, link_program
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from trnbench.generation import System
-    from trnbench.kernels.case import Case
-    from trnbench.kernels.kernel import Kernel
+    from trnbench.kernels.kernel import Case, Kernel
 
 ULTRASERVER = "ultraserver"
 """Group of what crosses the links between the instances of an UltraServer: nothing is published of it."""
@@ -78,10 +77,11 @@ def of_collective(
     point_to_point: bool = False,
 ) -> Subject:
     """The subject of one collective (or message) of `size` bytes over `ranks` on `nodes` hosts."""
-    group = "point-to-point" if point_to_point else "collective"
-    if system.instance.scope is Scope.ULTRASERVER and (nodes > 1 or not point_to_point):
+    inside = context == GRAPH and nodes == 1
+    group = GRAPH if context == GRAPH else "point-to-point" if point_to_point else "collective"
+    if system.instance.scope is Scope.ULTRASERVER and (nodes > 1 or not (point_to_point or inside)):
         group = ULTRASERVER
-    elif nodes > 1:
+    elif nodes > 1 and group != GRAPH:
         group = MESSAGES if point_to_point else "network"
     return Subject(
         generation=system.generation.name,

@@ -7,12 +7,14 @@ from typing import Any
 
 import msgspec
 
-from trnbench.facts.scope import Scope
-from trnbench_fidelity.point import Kind, PublishedPoint, Quantity, ShapeValue, Usable
-from trnbench_fidelity.vote import vote
+from trnbench.facts.fact import Scope
+from trnbench_fidelity.point import Kind, PublishedPoint, Quantity, ShapeValue, Usable, vote
 
 CONTEXT = "nccom"
 """Of a collective that does not say: alone, as the runtime's own tool measures it."""
+
+GRAPH = "graph"
+"""Context and group of a collective inside a compiled graph: evidence of nothing alone, and the reverse."""
 
 GROUPS: dict[str, str] = {
     "gemm": "core",
@@ -21,13 +23,14 @@ GROUPS: dict[str, str] = {
     "dma": "dma",
     "instruction": "instruction",
     "collective": "collective",
+    "collective-graph": GRAPH,
     "collective-network": "network",
     "point-to-point": "point-to-point",
     "host-copy": "host-copy",
 }
 """Family of points → what it may be evidence for. Families without a model are evidence for nothing."""
 
-LINKS = ("collective", "network", "point-to-point")
+LINKS = ("collective", "network", "point-to-point", GRAPH)
 """Groups whose points are about ranks, and whose data type does not matter: bytes are bytes."""
 
 TYPELESS = ("hbm", "dma", "host-copy", *LINKS)
@@ -63,10 +66,10 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
     kernel: tuple[str, str] = ("", "")
 
 
-def known(point: PublishedPoint) -> Known | None:
-    """None for what is no evidence of a time: bounds, documents, points that cannot be read or compared."""
+def known(point: PublishedPoint, kind: Kind = Kind.MEASURED) -> Known | None:
+    """None for what is no evidence of a time: points of another kind, that cannot be read or compared."""
     group = GROUPS.get(point.family, "")
-    if not group or point.kind is not Kind.MEASURED or point.usable is Usable.NO or point.value is None:
+    if not group or point.kind is not kind or point.usable is Usable.NO or point.value is None:
         return None
     sizes = _sizes(point, group)
     if group in LINKS and "bytes" not in sizes:

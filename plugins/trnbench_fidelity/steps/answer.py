@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from trnbench.errors import TrnbenchError
-from trnbench.kernels.dtype import item_bytes
+from trnbench.kernels.work import item_bytes
 from trnbench_emulator.fabric.ask import ask
-from trnbench_emulator.fabric.published import published_question
+from trnbench_emulator.fabric.publication import published_question
 from trnbench_fidelity.prediction import NotEmulated
 from trnbench_fidelity.steps.compose import Composed, composed, contradicted
 from trnbench_fidelity.steps.point import PublishedStep
@@ -20,7 +20,7 @@ from trnbench_steps.floor import floor
 from trnbench_steps.job import Task
 from trnbench_steps.step import StepModel
 from trnbench_steps.step_constants import NONE
-from trnbench_steps.step_parts import COLLECTIVES, StepParts
+from trnbench_steps.step_parts import COLLECTIVES, STARTS, StepParts
 
 if TYPE_CHECKING:
     from trnbench.generation import System
@@ -43,7 +43,6 @@ def answers(registry: Registry, points: Iterable[PublishedStep]) -> Iterator[Ste
 
 def _answer(step: Composed, model: StepModel, registry: Registry) -> StepAnswer:
     parts = model.parts(step.division, step.system)
-    slowest = max(parts.stages, key=lambda stage: stage.all)
     without = parts.time(NONE)
     return StepAnswer(
         id=step.point.id,
@@ -54,8 +53,8 @@ def _answer(step: Composed, model: StepModel, registry: Registry) -> StepAnswer:
         floor_s=floor(step.division, step.system).time_s,
         naive_s=naive_s(step.division, step.system, registry),
         rows=tuple(_row(parts, number) for number in range(len(parts.stages))),
-        links_s=without.parts.get(COLLECTIVES, 0.0),
-        collectives=slowest.collectives * parts.micro_batches,
+        moving_s=without.parts.get(COLLECTIVES, 0.0),
+        starts_s=without.parts.get(STARTS, 0.0),
         roofline_share=without.roofline_share,
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -87,15 +87,6 @@ def composed(point: PublishedStep, registry: Registry) -> Composed:
     return Composed(
         point=point, division=division, system=system, vote=vote, family=class_of(point.task, model)
     )
-
-
-def all_composed(registry: Registry, points: tuple[PublishedStep, ...]) -> Iterator[Composed | str]:
-    """Of each point, or why not."""
-    for point in points:
-        try:
-            yield composed(point, registry)
-        except NotEmulated as no:
-            yield no.why
 
 
 def contradicted(registry: Registry, points: Iterable[PublishedStep]) -> dict[str, tuple[float, float]]:

@@ -8,7 +8,7 @@ import msgspec
 
 from trnbench.results.fidelity import Errors
 from trnbench_fidelity.statistics import of_votes
-from trnbench_fidelity.steps.kept import KeptSteps
+from trnbench_fidelity.steps.archive import StepArchive
 from trnbench_steps.step_constants import UNITS, Constant, StepConstants
 
 EVERYWHERE = "all"
@@ -34,6 +34,7 @@ class StepError(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     inside: bool | None = (
         None  # whether what was published lies in the band of those that are not of its model
     )
+    e_frozen: float | None = None  # `e_cross` of the version before, of a point that was kept apart
     why: str = ""
 
     @property
@@ -62,7 +63,7 @@ class StepFidelity(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     points: tuple[StepError, ...]
 
 
-def step_errors(kept: KeptSteps, named: Mapping[str, Constant]) -> list[StepError]:
+def step_errors(kept: StepArchive, named: Mapping[str, Constant]) -> list[StepError]:
     """Of the points of one generation, with its constants `named`."""
     now = constants(named)
     errors = []

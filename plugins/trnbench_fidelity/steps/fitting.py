@@ -2,8 +2,7 @@
 
 Few numbers for many kinds of software: the least mean |ln(model / published)| is taken, every model and task
 weighing the same however many of its rows were published. No constant is of one model. All lie within
-`LIMITS`, and the collectives of a step leave room for what it reads and multiplies: a published token is an
-upper bound of them.
+`LIMITS`, and the collectives of a published step take no longer than it.
 """
 
 from __future__ import annotations
@@ -20,24 +19,22 @@ if TYPE_CHECKING:
     import numpy as np
 
 LIMITS: dict[str, float] = {
-    "host_s": 2e-3,
-    "collective_s": 100e-6,
     "operator_s": 20e-6,
-    "links_share": 4.0,
+    "collective_residue": 2.0,
     "engine_share": 1.0,
 }
 """The largest value that each is searched to, in seconds or as a share; the least is 0.
 
-Half of the shortest published token; twice what an all-reduce pays alone; so long for an operator that a
-published token of 405 of them would hold little else; five times as long as the links alone, twice as long
-as the engines.
+So long for an operator that a published token of 405 of them would hold little else; collectives three times
+as long as alone, beyond which the other constants move by more than a factor of 2 when a model leaves; twice
+as long as the engines.
 """
 
-STARTS = (0.02, 0.1, 0.3)
+STARTS = (0.05, 0.1, 0.3)
 """Shares of the limits that the search begins at; the better end is taken."""
 
-STEPS = (0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001)
-"""Of the limits, one after the other: each until nothing is better."""
+STEPS = (0.2, 0.1, 0.05)
+"""Of the limits, one after the other: each until nothing is better. Finer ones follow single points."""
 
 
 class FittedStep(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,15 +57,15 @@ def fit(found: Sequence[StepAnswer], names: Sequence[str] = NAMES) -> FittedStep
     )
 
 
-def most_of_collectives(found: Sequence[StepAnswer]) -> float:
-    """Seconds that a collective's start can take at most: what every published step leaves for it, beside the
-    links' own time and the least that the rest takes. 0 where one leaves nothing."""
+def most_residue(found: Sequence[StepAnswer]) -> float:
+    """The share that collectives can take at most beyond start and links: what every published step leaves,
+    as if nothing else took any time; weights may stream in meanwhile. 0 where one leaves nothing."""
     left = [
-        (each.published_s - each.floor_s - each.links_s) / each.collectives
+        (each.published_s - each.starts_s - each.moving_s) / each.moving_s
         for each in found
-        if not each.why and each.collectives
+        if not each.why and each.moving_s
     ]
-    return max(0.0, min(left, default=LIMITS["collective_s"]))
+    return max(0.0, min(left, default=LIMITS["collective_residue"]))
 
 
 def _fitted(
@@ -80,7 +77,8 @@ def _fitted(
         return dict.fromkeys(NAMES, 0.0)
     objective = _Objective(found)
     limits = np.array([LIMITS[name] if name in names else 0.0 for name in NAMES])
-    limits[NAMES.index("collective_s")] = min(limits[NAMES.index("collective_s")], most_of_collectives(found))
+    residue = NAMES.index("collective_residue")
+    limits[residue] = min(limits[residue], most_residue(found))
     starts = [np.full(len(NAMES), share) for share in STARTS]
     if warm is not None:
         safe = np.where(limits > 0, limits, 1.0)

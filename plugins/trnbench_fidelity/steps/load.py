@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
-from trnbench.errors import TrnbenchError
+from trnbench.errors import FactError, TrnbenchError
 from trnbench.facts.table import Place, near, read_content
-from trnbench_fidelity.grouped import opened, rows
-from trnbench_fidelity.steps.point import Metric, PublishedStep, PublishedSteps, Reading
+from trnbench_fidelity.load import opened, rows
+from trnbench_fidelity.steps.point import Frozen, Metric, PublishedStep, PublishedSteps, Reading
 from trnbench_steps.job import Job, Task, check_job
 from trnbench_steps.layout import Layout, check_layout
 
+if TYPE_CHECKING:
+    from trnbench.registry import Registry
+
 T = TypeVar("T")
 
-_TABLES = ("schema", "reading", "group")
+_TABLES = ("schema", "frozen", "reading", "group")
 _TEXTS = (
     "id",
     "source",
@@ -65,7 +68,23 @@ def load_steps(path: Path, generation: str = "") -> PublishedSteps:
     for name in readings:
         if name not in named:
             raise place.error(f"no point is read by {name!r}", try_="name it in readings, or leave it out")
-    return PublishedSteps(points=tuple(points.values()), readings=readings)
+    frozen = _frozen(place, document.get("frozen"), points)
+    return PublishedSteps(points=tuple(points.values()), readings=readings, frozen=frozen)
+
+
+def _frozen(place: Place, listed: object, points: Mapping[str, PublishedStep]) -> Frozen | None:
+    """The list of points that were kept apart, where the file has one."""
+    if listed is None:
+        return None
+    where = place.at("frozen")
+    table = where.table(listed)
+    where.check(table, {"version": str, "errors": dict}, ("version", "errors"))
+    for name, e in table["errors"].items():
+        if name not in points:
+            raise where.error(f"no point {name!r}", cause=near(name, points))
+        if isinstance(e, bool) or not isinstance(e, int | float) or not -100 < e < 100:
+            raise where.error(f"errors.{name} is {e!r}", cause="it is ln(model / published)")
+    return Frozen(version=table["version"], errors=table["errors"])
 
 
 def _readings(place: Place, document: Mapping[str, Any]) -> dict[str, Reading]:
@@ -144,3 +163,26 @@ def _made(where: Place, row: Mapping[str, Any], kind: type[T]) -> T:
         return msgspec.convert(row, kind)
     except msgspec.ValidationError as error:
         raise where.error(str(error)) from None
+
+
+def published_steps(registry: Registry, generations: Collection[str] = ()) -> dict[str, PublishedSteps]:
+    """Generation → its steps, for those that bring a file of them.
+
+    Raises what `load_steps` raises, and `FactError` when two files have a point of one id.
+    """
+    by_generation: dict[str, PublishedSteps] = {}
+    owners: dict[str, str] = {}
+    for name, generation in registry.generations.items():
+        path = generation.steps_file
+        if path is None or (generations and name not in generations):
+            continue
+        by_generation[name] = load_steps(path, name)
+        for point in by_generation[name].points:
+            if point.id in owners:
+                raise FactError(
+                    f"{path}: id {point.id!r} is used twice",
+                    cause=f"{owners[point.id]} has it too",
+                    try_="give each point an id of its own",
+                )
+            owners[point.id] = str(path)
+    return by_generation

@@ -11,16 +11,17 @@ import msgspec
 
 from trnbench.bounded.file import TABLE, read_file
 from trnbench.digest import digest_of
-from trnbench.results.evidence import Grade
+from trnbench.results.measurement import Grade
 from trnbench.store.source_digest import packages_digest
 from trnbench_fidelity.nearness.bands import Bands
 from trnbench_fidelity.nearness.evidence import Evidence
 from trnbench_fidelity.nearness.nearby import Nearby
+from trnbench_fidelity.nearness.ranges import Ranges
 from trnbench_fidelity.nearness.subject import Known
 
 if TYPE_CHECKING:
     from trnbench.generation import System
-    from trnbench.kernels.case import Case
+    from trnbench.kernels.kernel import Case
     from trnbench.registry import Registry
     from trnbench.results.measurement import Measurement
     from trnbench.store.cache import Cache
@@ -31,6 +32,7 @@ class _Kept(msgspec.Struct, frozen=True):
 
     points: tuple[Known, ...]
     bands: dict[str, Bands | str]
+    ranges: dict[str, Ranges]
 
 
 def _key(registry: Registry) -> bytes:
@@ -72,10 +74,10 @@ class NearbySteps:
         if known is None:
             found = nearby_steps(registry)
             if not found.unread:
-                told = _Kept(points=found.evidence.points, bands=found.bands)
-                cache.put(key, msgspec.json.encode(told))
+                content = _Kept(points=found.evidence.points, bands=found.bands, ranges=found.ranges)
+                cache.put(key, msgspec.json.encode(content))
             return cls(found)
-        return cls(Nearby(Evidence(known.points), known.bands))
+        return cls(Nearby(Evidence(known.points), known.bands, ranges=known.ranges))
 
     def measurement(self, measurement: Measurement, case: Case, system: System) -> Measurement:
         """The measurement with its nearest evidence, where it is emulated and has a time."""
@@ -83,9 +85,9 @@ class NearbySteps:
         if evidence.grade is not Grade.EMULATED or measurement.time_s is None:
             return measurement
         from trnbench_fidelity.steps.nearness import nearest_step
-        from trnbench_steps.asked import Asked
+        from trnbench_steps.step_request import StepRequest
 
-        assert isinstance(asked, Asked)
+        assert isinstance(asked, StepRequest)
         nearest = nearest_step(asked.at(case.key.point), system, self.nearby, evidence.version)
         return msgspec.structs.replace(
             measurement, evidence=msgspec.structs.replace(evidence, nearest=nearest)

@@ -6,11 +6,12 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from trnbench.errors import BadInput, TrnbenchError
-from trnbench.facts.scope import Scope
+from trnbench.facts.fact import Scope
 from trnbench.results.nearness import Nearest, Nearness
-from trnbench_fidelity.nearness.bands import CONFORMAL, Bands, bands
+from trnbench_fidelity.nearness.bands import Bands, bands
 from trnbench_fidelity.nearness.evidence import Evidence
 from trnbench_fidelity.nearness.nearby import Nearby
+from trnbench_fidelity.nearness.ranges import Ranges
 from trnbench_fidelity.nearness.subject import Known, Subject
 from trnbench_fidelity.point import Quantity
 from trnbench_fidelity.steps.compose import class_of, composed, kind_of, shape_of
@@ -56,7 +57,7 @@ def _crosses(division: Division, system: System) -> bool:
 
 def known_steps(registry: Registry) -> list[Known]:
     """All usable published steps as evidence. Raises what `published_steps` raises."""
-    from trnbench_fidelity.steps.published import published_steps
+    from trnbench_fidelity.steps.load import published_steps
 
     published = []
     for steps in published_steps(registry).values():
@@ -85,12 +86,12 @@ def step_bands(
     known: Iterable[Known], errors: Mapping[str, float], by: str, version: str
 ) -> dict[str, Bands]:
     """Generation → group → class → band, of errors that were made without the point's own model."""
-    return bands(Evidence(known), errors, by, version, CONFORMAL)
+    return bands(Evidence(known), errors, by, version)
 
 
 def nearby_steps(registry: Registry) -> Nearby:
     """What `registry` has of published steps and their bands. A file that cannot be read costs bands."""
-    from trnbench_fidelity.steps.kept import shipped_step_bands
+    from trnbench_fidelity.steps.archive import shipped_step_bands, shipped_step_ranges
 
     try:
         evidence = Evidence(known_steps(registry))
@@ -98,15 +99,16 @@ def nearby_steps(registry: Registry) -> Nearby:
         why = error.what if isinstance(error, TrnbenchError) else str(error)
         return Nearby(Evidence(()), {}, unread=f"published steps could not be read: {why}")
     shipped: dict[str, Bands | str] = {}
+    ranges: dict[str, Ranges] = {}
     for name, generation in registry.generations.items():
         try:
-            found = shipped_step_bands(generation)
+            found, ranges[name] = shipped_step_bands(generation), shipped_step_ranges(generation)
         except BadInput as error:
             shipped[name] = f"{error.what}. {error.cause}"
         else:
             if found is not None:
                 shipped[name] = found
-    return Nearby(evidence, shipped)
+    return Nearby(evidence, shipped, ranges=ranges)
 
 
 def nearest_step(division: Division, system: System, nearby: Nearby, version: str) -> Nearest:

@@ -15,7 +15,9 @@ class Metric(str, Enum):
 
     PER_TOKEN = "ms/token"  # of one decoding step
     MILLISECONDS = "ms"  # of one step
+    SECONDS = "s"  # of one step
     SEQUENCES = "seq/s"  # the step's batch in so many seconds
+    RATE = "tok/s"  # of all sequences of a decoding step, one token each
     TOKENS = "tokens/s"  # of whole requests: no step
     SHARE = "%"  # of a peak: no step
 
@@ -72,11 +74,24 @@ class PublishedStep(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         if self.job is None:
             raise ValueError(f"{self.id} is no step: {self.note}")
         value = float(self.printed)
-        return self.job.batch / value if self.unit is Metric.SEQUENCES else value * 1e-3
+        if self.unit in (Metric.SEQUENCES, Metric.RATE):
+            return self.job.batch / value
+        return value if self.unit is Metric.SECONDS else value * 1e-3
+
+
+class Frozen(msgspec.Struct, frozen=True, kw_only=True):
+    """Points that no rule after `version` of the model was chosen by, each with its error then.
+
+    ln(model / published), with constants that were fitted without its model.
+    """
+
+    version: str
+    errors: dict[str, float]
 
 
 class PublishedSteps(msgspec.Struct, frozen=True, kw_only=True):
-    """The points of one file, and by id the readings that they name."""
+    """The points of one file, by id the readings that they name, and the list of those kept apart."""
 
     points: tuple[PublishedStep, ...]
     readings: dict[str, Reading]
+    frozen: Frozen | None = None

@@ -17,9 +17,8 @@ NAMES = tuple(UNITS)
 
 class StepAnswer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`rows`: of each pipeline stage that may be the slowest, seconds without constants and then seconds for
-    one of each of `NAMES` (a second, or a share of 1). `links_s` of them are the links' of its collectives,
-    of which there are `collectives` in series. `why`: the reason where there is no answer, and then nothing
-    else.
+    one of each of `NAMES` (a second, or a share of 1). `starts_s` of them are the starts of its collectives,
+    `moving_s` what these take beside. `why`: the reason where there is no answer, and then nothing else.
 
     `published_s`, `floor_s` and `naive_s` are what was measured, what documents allow at best, and the sum
     that people make on paper. `span_s`: the least and the most that sources print of the same step, where
@@ -35,8 +34,8 @@ class StepAnswer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     floor_s: float = 0.0
     naive_s: float = 0.0
     rows: tuple[tuple[float, ...], ...] = ()
-    links_s: float = 0.0
-    collectives: float = 0.0
+    starts_s: float = 0.0
+    moving_s: float = 0.0
     roofline_share: float = 0.0
     why: str = ""
 

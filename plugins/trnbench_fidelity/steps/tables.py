@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from trnbench.results.error_text import NOTHING, signed_text, size_text
+from trnbench.results.expectation import NOTHING, signed_text, size_text
 from trnbench.results.fidelity import Errors
+from trnbench_fidelity.statistics import of_votes
 from trnbench_fidelity.steps.errors import EVERYWHERE, StepError, StepFidelity, StepRow
 from trnbench_fidelity.tables import count_text, grid, with_span
 
@@ -82,8 +83,33 @@ def few(rows: Iterable[StepRow]) -> list[str]:
     ]
 
 
+MOVED = ("class", "generation", "models, points", "median then", "now", "points, then and now")
+APART = (
+    "Points that no rule was chosen by (`[frozen]` of published/steps.toml; no point leaves the list), each "
+    "with its model left out, by the version before and now."
+)
+
+
+def moved(found: StepFidelity) -> list[tuple[str, ...]]:
+    """How points moved that were kept apart, a row for each class under `MOVED`."""
+    apart = [each for each in found.points if each.e_frozen is not None and each.e_cross is not None]
+    lines: list[tuple[str, ...]] = []
+    for family, generation in dict.fromkeys((each.family, each.generation) for each in apart):
+        mine = [each for each in apart if (each.family, each.generation) == (family, generation)]
+        then, now = (
+            of_votes((each.vote, each.id, e) for each in mine if (e := getattr(each, name)) is not None)
+            for name in ("e_frozen", "e_cross")
+        )
+        points = ", ".join(
+            f"{each.id} {signed_text(each.e_frozen or 0.0)} → {signed_text(each.e_cross or 0.0)}"
+            for each in mine
+        )
+        lines.append((family, generation, count_text(now), _median(then), _median(now), points))
+    return lines
+
+
 def markdown(found: StepFidelity) -> str:
-    """All of it as docs/fidelity.md shows it."""
+    """All of it as docs/errors.md shows it."""
     lines: Sequence[str] = (
         f"Model: {found.by} {found.version}. {MEANS}",
         "",
@@ -98,5 +124,9 @@ def markdown(found: StepFidelity) -> str:
         *(f"- {each}" for each in few(found.rows)),
         "",
         "</details>",
+        "",
+        APART,
+        "",
+        *grid(MOVED, moved(found)),
     )
     return "\n".join(lines) + "\n"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Set
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -12,16 +12,18 @@ from trnbench.digest import digest_of
 from trnbench.store.cache import Cache
 from trnbench_fidelity.bench import Bench
 from trnbench_fidelity.inputs import inputs_digest
+from trnbench_fidelity.nearness.coverage import UNSEEN, Judged, judged
 from trnbench_fidelity.nearness.evidence import Evidence
+from trnbench_fidelity.nearness.ranges import Ends, ends_of
 from trnbench_fidelity.nearness.subject import Known
 from trnbench_fidelity.steps.answer import answers
-from trnbench_fidelity.steps.errors import StepError, StepFidelity, rows, step_errors
+from trnbench_fidelity.steps.archive import StepArchive, step_archives
+from trnbench_fidelity.steps.errors import StepError, StepFidelity, constants, rows, step_errors
 from trnbench_fidelity.steps.fitting import fit
-from trnbench_fidelity.steps.kept import KeptSteps, kept_steps
-from trnbench_fidelity.steps.nearness import known_steps, step_bands
-from trnbench_fidelity.steps.published import published_steps
+from trnbench_fidelity.steps.load import published_steps
+from trnbench_fidelity.steps.nearness import known_steps
 from trnbench_fidelity.steps.step_answer import StepAnswer
-from trnbench_steps.step_constants import Constant, StepConstants, read_constants
+from trnbench_steps.step_constants import UNITS, Constant, StepConstants, read_constants
 
 if TYPE_CHECKING:
     from trnbench.registry import Registry
@@ -29,22 +31,22 @@ if TYPE_CHECKING:
 
 def answered(
     registry: Registry, generations: Collection[str] = (), cache: Cache | None = None
-) -> dict[str, KeptSteps]:
+) -> dict[str, StepArchive]:
     """Generation → the installed model's answers to its published steps, without bands.
 
     From `cache` where nothing has changed; made anew they take a minute or two of a processor.
     """
     by, version = Bench(registry).model()
-    by_generation: dict[str, KeptSteps] = {}
+    by_generation: dict[str, StepArchive] = {}
     for name, steps in published_steps(registry, generations).items():
         key = digest_of("published steps", inputs_digest(registry, [name])) if cache is not None else b""
         content = cache.get(key) if cache is not None else None
         if content is not None:
             with suppress(msgspec.MsgspecError):  # else it is made anew
-                by_generation[name] = msgspec.msgpack.decode(content, type=KeptSteps)
+                by_generation[name] = msgspec.msgpack.decode(content, type=StepArchive)
                 continue
         made = tuple(answers(registry, steps.points))
-        by_generation[name] = KeptSteps(generation=name, by=by, version=version, answers=made)
+        by_generation[name] = StepArchive(generation=name, by=by, version=version, answers=made)
         if cache is not None:
             cache.put(key, msgspec.msgpack.encode(by_generation[name]))
     return by_generation
@@ -56,7 +58,9 @@ def named_constants(registry: Registry, generation: str) -> dict[str, Constant]:
     return read_constants(path) if path is not None else {}
 
 
-def compared(registry: Registry, kept: dict[str, KeptSteps], systems: Set[str] = frozenset()) -> StepFidelity:
+def compared(
+    registry: Registry, kept: dict[str, StepArchive], systems: Set[str] = frozenset()
+) -> StepFidelity:
     """The answers as errors, with the constants of the generations' files.
 
     `systems`: only points of these, a name without a size meaning every size. Coverage of the bands is that
@@ -64,7 +68,10 @@ def compared(registry: Registry, kept: dict[str, KeptSteps], systems: Set[str] =
     """
     points = errors_of(registry, kept)
     lies = _lying_inside(registry, kept, points)
-    points = [msgspec.structs.replace(each, inside=lies.get(each.id)) for each in points]
+    then = frozen_errors(registry)
+    points = [
+        msgspec.structs.replace(each, inside=lies.get(each.id), e_frozen=then.get(each.id)) for each in points
+    ]
     if systems:
         wanted = {
             point.id
@@ -82,15 +89,23 @@ def compared(registry: Registry, kept: dict[str, KeptSteps], systems: Set[str] =
     )
 
 
-def _lying_inside(registry: Registry, kept: dict[str, KeptSteps], points: list[StepError]) -> dict[str, bool]:
+def frozen_errors(registry: Registry) -> dict[str, float]:
+    """By id the errors of points that were kept apart, before the rules changed."""
+    lists = [each.frozen for each in published_steps(registry).values()]
+    return {name: e for each in lists if each is not None for name, e in each.errors.items()}
+
+
+def _lying_inside(
+    registry: Registry, kept: dict[str, StepArchive], points: list[StepError]
+) -> dict[str, bool]:
     """As the plugins keep it, where all answers are theirs; else found anew, which takes some seconds."""
-    shipped = kept_steps(registry)
+    shipped = step_archives(registry)
     if all(name in shipped and shipped[name].answers == each.answers for name, each in kept.items()):
         return {id: lies for name in kept for id, lies in shipped[name].inside.items()}
     return inside(known_steps(registry), points, kept)
 
 
-def errors_of(registry: Registry, kept: dict[str, KeptSteps]) -> list[StepError]:
+def errors_of(registry: Registry, kept: dict[str, StepArchive]) -> list[StepError]:
     """Of every answer, with the constants of its generation's file."""
     return [
         point for name, each in kept.items() for point in step_errors(each, named_constants(registry, name))
@@ -98,43 +113,62 @@ def errors_of(registry: Registry, kept: dict[str, KeptSteps]) -> list[StepError]
 
 
 def inside(
-    known: Iterable[Known], points: Iterable[StepError], kept: Mapping[str, KeptSteps]
+    known: Iterable[Known], points: Iterable[StepError], kept: Mapping[str, StepArchive]
 ) -> dict[str, bool]:
-    """Id → whether its e lies in the band it would be given, had nothing of its model been published.
+    """Id → whether its e lies in the band it would be given, had nothing of its model been published."""
+    return {
+        each.id: each.inside
+        for each in judged_steps(known, points, kept)
+        if each.kind == UNSEEN and each.inside is not None
+    }
 
-    The band knows nothing of the model either: each model whose errors make it is judged by constants that
-    were fitted without both. Fits them anew for every two models of a generation, which takes some seconds.
+
+def judged_steps(
+    known: Iterable[Known], points: Iterable[StepError], kept: Mapping[str, StepArchive]
+) -> Iterator[Judged]:
+    """Each step in the bands that know nothing of its model.
+
+    Each model whose errors make a band is judged by constants that were fitted without both. Fits them anew
+    for every two models of a generation, which takes some seconds.
     """
     places = {each.id: each for each in known}
     own = {each.id: each.e_cross for each in points if each.e_cross is not None and each.id in places}
-    found: dict[str, bool] = {}
-    for generation, each in kept.items():
-        usable = [answer for answer in each.answers if not answer.why and answer.id in own]
-        elsewhere = {id: e for id, e in own.items() if places[id].subject.generation != generation}
-        for vote in dict.fromkeys(answer.vote for answer in usable):
-            others = _errors([answer for answer in usable if answer.vote != vote]) | elsewhere
-            if others:
-                mine = [places[answer.id] for answer in usable if answer.vote == vote]
-                found |= _inside(mine, own, [places[id] for id in others], others)
-    return found
+    usable = {
+        generation: [answer for answer in each.answers if not answer.why and answer.id in own]
+        for generation, each in kept.items()
+    }
+
+    def others(vote: str) -> dict[str, float]:
+        errors = dict(own)
+        for generation, of_generation in usable.items():
+            if any(answer.vote == vote for answer in of_generation):
+                errors = {id: e for id, e in own.items() if places[id].subject.generation != generation}
+                errors |= _errors([answer for answer in of_generation if answer.vote != vote])
+        return errors
+
+    ranges = {id: ends for each in kept.values() for id, ends in each.ends.items()}
+    tasks = {id: places[id].asked.partition(",")[0] for id in own}
+    return judged(Evidence(places.values()), own, tasks, ranges, others)
 
 
 def _errors(answers: list[StepAnswer]) -> dict[str, float]:
-    """e of each, with constants fitted on these alone and without its own model."""
-    held_out = fit(answers).held_out
+    """e of each, with constants fitted on these alone and without its own model; nothing of no answer."""
+    held_out = fit(answers).held_out if answers else {}
     return {each.id: each.error(each.time_s(StepConstants(**held_out[each.vote]))) for each in answers}
 
 
-def _inside(
-    mine: list[Known], own: Mapping[str, float], others: list[Known], errors: Mapping[str, float]
-) -> dict[str, bool]:
-    evidence, inside = Evidence(others), {}
-    made = step_bands(others, errors, "", "")
-    for answer in mine:
-        subject = answer.subject
-        kind, _ = evidence.classify(subject)
-        groups = made[subject.generation].groups if subject.generation in made else {}
-        band = groups.get(subject.group, {}).get(kind)
-        if band is not None:
-            inside[answer.id] = band.low <= own[answer.id] <= band.high
-    return inside
+def step_ends(kept: StepArchive, named: Mapping[str, Constant]) -> dict[str, Ends]:
+    """What the ranges of the constants `named` do to the time of each step, one at a time."""
+    now = constants(named)
+    ends: dict[str, Ends] = {}
+    for answer in kept.answers:
+        if answer.why:
+            continue
+        moved = [
+            answer.time_s(msgspec.structs.replace(now, **{name: end * UNITS[name][1]}))
+            for name, each in named.items()
+            for end in (each.low, each.high)
+        ]
+        if found := ends_of(moved, answer.time_s(now)):
+            ends[answer.id] = found
+    return ends

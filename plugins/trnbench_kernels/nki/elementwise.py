@@ -33,6 +33,19 @@ def combine(x, operands):
 
 
 @nki.jit
+def row_maximum(x):
+    """The largest of each row of x (tiles, rows, columns): (tiles, rows, 1). A sum of a row takes as long."""
+    result = nl.ndarray((*x.shape[:2], 1), dtype=x.dtype, buffer=nl.shared_hbm)
+    for tile in nl.affine_range(x.shape[0]):
+        held = nl.ndarray(x.shape[1:], dtype=x.dtype, buffer=nl.sbuf)
+        nisa.dma_copy(dst=held, src=x[tile])
+        largest = nl.ndarray((x.shape[1], 1), dtype=x.dtype, buffer=nl.sbuf)
+        nisa.tensor_reduce(dst=largest, op=nl.maximum, data=held, axis=1)
+        nisa.dma_copy(dst=result[tile], src=largest)
+    return result
+
+
+@nki.jit
 def adam(weights, gradient, moments, master):
     """A step of Adam with decoupled decay: weights (128, columns), two moments (2, 128, columns) and, where
     `master`, a copy of the weights in the moments' type as a third. Returns (weights, moments and copy)."""
@@ -97,6 +110,12 @@ def combine_pieces(inputs):
     return (*pieces, *([((((rows, rest), dtype), operands), 1)] if rest else []))
 
 
+def row_maximum_pieces(inputs):
+    """Tile by tile."""
+    (((tiles, rows, columns), dtype),) = inputs
+    return ((((((1, rows, columns), dtype),)), tiles),)
+
+
 def adam_pieces(inputs):
     """Chunks of columns."""
     ((rows, columns), dtype), (_, sloped), ((kept, _, _), moved), master = inputs
@@ -109,5 +128,6 @@ def adam_pieces(inputs):
     return (*([(piece(chunk), whole)] if whole else []), *([(piece(rest), 1)] if rest else []))
 
 
+row_maximum_reference = "trnbench_kernels.nki.step_references:row_maximum"
 combine_reference = "trnbench_kernels.nki.step_references:combine"
 adam_reference = "trnbench_kernels.nki.step_references:adam"

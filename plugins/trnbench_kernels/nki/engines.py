@@ -202,5 +202,9 @@ def tensor_burst_inputs(point):
 
 tensor_burst_reference = "trnbench_kernels.nki.references:tensor_burst"
 tensor_chain_reference = "trnbench_kernels.nki.references:tensor_chain"
-vector_burst_reference = scalar_burst_reference = gpsimd_burst_reference = "trnbench_neuron.instruction:burst"
-vector_chain_reference = scalar_chain_reference = gpsimd_chain_reference = "trnbench_neuron.instruction:chain"
+vector_burst_reference = scalar_burst_reference = gpsimd_burst_reference = (
+    "trnbench_neuron.verification:burst"
+)
+vector_chain_reference = scalar_chain_reference = gpsimd_chain_reference = (
+    "trnbench_neuron.verification:chain"
+)

@@ -99,20 +99,7 @@ def gemm_blocked(lhsT, rhs):  # noqa: N803
                     for n in nl.affine_range(0, n1 - n0, tile_n):
                         n_end = min(n + tile_n, n1 - n0)
                         sums = nl.ndarray((m_end - m, n_end - n), dtype=nl.float32, buffer=nl.psum)
-                        for index in nl.sequential_range(len(left)):
-                            if double:
-                                nisa.nc_matmul(
-                                    dst=sums,
-                                    stationary=left[index][:, :, m:m_end],
-                                    moving=right[index][:, :, n:n_end],
-                                    perf_mode=nisa.matmul_perf_mode.double_row,
-                                )
-                            else:
-                                nisa.nc_matmul(
-                                    dst=sums,
-                                    stationary=left[index][:, m:m_end],
-                                    moving=right[index][:, n:n_end],
-                                )
+                        _multiply(sums, left, right, m, m_end, n, n_end, double)
                         target = out if last else totals[m // tile_m]
                         if first:
                             nisa.tensor_copy(dst=target[:, n:n_end], src=sums)
@@ -126,6 +113,20 @@ def gemm_blocked(lhsT, rhs):  # noqa: N803
                     if last:
                         nisa.dma_copy(dst=result[m0 + m : m0 + m_end, n0:n1], src=out)
     return result
+
+
+def _multiply(sums, left, right, m, m_end, n, n_end, double):
+    """Columns m to m_end of the left tiles by columns n to n_end of the right ones, summed."""
+    for index in nl.sequential_range(len(left)):
+        if double:
+            nisa.nc_matmul(
+                dst=sums,
+                stationary=left[index][:, :, m:m_end],
+                moving=right[index][:, :, n:n_end],
+                perf_mode=nisa.matmul_perf_mode.double_row,
+            )
+        else:
+            nisa.nc_matmul(dst=sums, stationary=left[index][:, m:m_end], moving=right[index][:, n:n_end])
 
 
 def _load_block(source, k0, k1, start, end, double):

@@ -40,6 +40,8 @@ def instructions(like, op, engine, source, count):
             nisa.tensor_copy(dst=result, src=data, engine=which)
         elif op == "tensor_scalar":
             nisa.tensor_scalar(dst=result, data=data, op0=nl.multiply, operand0=2.0, engine=which)
+        elif op == "sum":
+            nisa.tensor_reduce(dst=result[0:128, 0:1], op=nl.add, data=data, axis=1)
         elif op == "reciprocal":
             nisa.reciprocal(dst=result, data=data)
         else:

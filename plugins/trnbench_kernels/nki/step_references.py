@@ -83,6 +83,11 @@ def _softmax(scores: Array) -> Array:
     return np.asarray(grown / grown.sum(axis=-1, keepdims=True))
 
 
+def row_maximum(x: Array) -> Array:
+    """The largest of each row."""
+    return np.asarray(x.max(axis=-1, keepdims=True))
+
+
 def combine(x: Array, operands: int) -> Array:
     """x · operands; of a single one x · sigmoid(x)."""
     return np.asarray(x * operands if operands > 1 else x / (1 + np.exp(-x)))

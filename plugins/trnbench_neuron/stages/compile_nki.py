@@ -15,7 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from answering import array, keep, serve
+from reply import array, keep, serve
 
 
 def load(module: str, file: str, function: str) -> Any:

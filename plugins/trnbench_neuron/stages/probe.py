@@ -6,7 +6,7 @@ import sys
 from importlib import metadata
 from typing import Any
 
-from answering import serve
+from reply import serve
 
 
 def versions(names: list[str]) -> dict[str, Any]:

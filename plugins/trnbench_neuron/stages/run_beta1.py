@@ -6,7 +6,7 @@ import importlib.util
 import time
 from typing import Any
 
-from answering import array, keep, serve
+from reply import array, keep, serve
 
 PERCENTILES = (0, 1, 10, 25, 50, 90, 99, 100)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from answering import array, keep, serve
+from reply import array, keep, serve
 
 _held: dict[str, Any] = {}
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trnbench.errors import TrnbenchError
-from trnbench.testing.finding import Finding
-from trnbench.testing.subject import Subject
+from trnbench.testing import Finding, Subject
 
 
 def workloads(subject: Subject) -> Iterator[Finding | str]:

@@ -6,101 +6,25 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
+from trnbench import Session
 from trnbench.bounded import kinds
-from trnbench.cli.context import Session, session
-from trnbench.cli.facts import facts_of, facts_option
-from trnbench.cli.names import complete_instances
-from trnbench.cli.number import NumberType
-from trnbench.cli.output import format_option, say
-from trnbench.cli.target import force_option
-from trnbench.errors import ExitCode, NothingSelected
-from trnbench_steps.commands.workload.options import complete_models
+from trnbench.cli.output import say
+from trnbench.errors import ExitCode, NothingSelected, UsageError
+from trnbench.run.output_file import check_writable, write_whole
+from trnbench.run.render import find_page, render_page
+from trnbench_steps.commands.plan_tables import show_plan
+from trnbench_steps.job import Task, check_dtype
+from trnbench_steps.plan import price, search
+from trnbench_steps.plan.goal import BATCHES, By, Goal
+from trnbench_steps.plan.pareto import pareto
+from trnbench_steps.shipped import model_of
 
 if TYPE_CHECKING:
     from trnbench.generation import System
     from trnbench_steps.plan.option import Option
     from trnbench_steps.plan.search import Plan
-    from trnbench_steps.plan.wanted import Wanted
-
-BY = ("time", "throughput", "dollars")
 
 
-@click.command("plan")
-@click.argument("model", shell_complete=complete_models)
-@click.option("--task", type=click.Choice(("decode", "train")), required=True, help="What is done with it.")
-@click.option(
-    "-i",
-    "--instance",
-    "instances",
-    multiple=True,
-    metavar="NAME",
-    help="Name, alias or NAME:SIZE. Repeatable.  [default: every system of a run]",
-    shell_complete=complete_instances,
-)
-@click.option(
-    "--batch",
-    "batches",
-    default="",
-    metavar="N[,N…]",
-    help="Sequences of a replica, or of a training step.  [default: 1 to 64; 1024]",
-)
-@click.option("--tpot", type=NumberType(kinds.AWAITED), metavar="TIME", help="Most that a token may take.")
-@click.option(
-    "--ttft",
-    type=NumberType(kinds.AWAITED),
-    metavar="TIME",
-    help="Most until the first token; with --prompt.",
-)
-@click.option("--prompt", type=NumberType(kinds.TOKENS), metavar="TOKENS", help="Tokens of a prompt.")
-@click.option(
-    "--kv",
-    type=NumberType(kinds.TOKENS),
-    default="4096",
-    show_default=True,
-    metavar="TOKENS",
-    help="Tokens in the cache of each sequence.",
-)
-@click.option(
-    "--sequence",
-    type=NumberType(kinds.TOKENS),
-    default="4096",
-    show_default=True,
-    metavar="TOKENS",
-    help="Tokens of a sequence that is trained on.",
-)
-@click.option("--tokens", type=NumberType(kinds.TRAINED), metavar="N", help="Of the whole training: 1T.")
-@click.option("--days", type=NumberType(kinds.DAYS), metavar="N", help="Most that the training may take.")
-@click.option("--weights", default="bf16", show_default=True, metavar="TYPE", help="Type of the weights.")
-@click.option(
-    "--prices",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="CSV with the columns instance, region, kind, dollars per hour, date.",
-)
-@click.option(
-    "--by",
-    type=click.Choice(BY),
-    help="What comes first.  [default: dollars with --prices, else throughput of a device]",
-)
-@click.option("--top", type=NumberType(kinds.SHOWN), default="10", show_default=True, help="Rows shown.")
-@click.option(
-    "--chart",
-    "drawing",
-    type=click.Path(path_type=Path),
-    metavar="FILE.svg",
-    help="Draw time against cost: what is on the Pareto front.",
-)
-@force_option
-@click.option(
-    "--allow-no-evidence",
-    is_flag=True,
-    help="Let an option come first of whose class nothing is published.",
-)
-@facts_option
-@format_option
-@session
 def plan(
     state: Session,
     /,
@@ -116,34 +40,25 @@ def plan(
     format: str,
     **options: Any,
 ) -> ExitCode:
-    """Rank the layouts of MODEL on all systems: by time, throughput or dollars, with what limits each.
-
-    Every layout is held against HBM, its divisions, the limits given and the least time that documents allow,
-    and composed from kernels and collectives where it passes; the others are listed with the reason. Times
-    have the band of the model's error on published steps of their class; an option without one is never
-    first unless --allow-no-evidence says so. No price is shipped: --prices brings yours.
-    """
-    from trnbench_steps.commands.plan_tables import show_plan
-    from trnbench_steps.plan import price, search
-
+    """Rank the layouts of MODEL on all systems: by time, throughput or dollars, with what limits each."""
     if drawing is not None:
         _check_drawing(state, drawing, force=force)
-    wanted = _wanted(state, model, prices is not None, options)
+    goal = _wanted(state, model, prices is not None, options)
     known = price.read_prices(prices) if prices is not None else ()
-    systems = _systems(state, instances, facts_of(state, facts), wanted)
+    systems = _systems(state, instances, state.facts_of(facts), goal)
     planned = search.plan(
-        state.registry, wanted, systems, known, lambda name: say(f"looking at {name}", level=1)
+        state.registry, goal, systems, known, lambda name: say(f"looking at {name}", level=1)
     )
     show_plan(state.registry, planned, top=top, any_evidence=allow_no_evidence, format=format)
     if not planned.options:
         raise NothingSelected(
-            f"no layout of {wanted.model.name} is feasible",
+            f"no layout of {goal.model.name} is feasible",
             cause="all were refused, each with its reason above",
             try_="a longer --tpot, --ttft or --days, another -i, or smaller --weights",
         )
     if not planned.banded and not allow_no_evidence:
         raise NothingSelected(
-            f"nothing is published of this task for {wanted.model.name} on these systems",
+            f"nothing is published of this task for {goal.model.name} on these systems",
             cause="all feasible options are without a band, so none is put first",
             try_="--allow-no-evidence, or another -i",
         )
@@ -155,10 +70,6 @@ def plan(
 def _check_drawing(state: Session, drawing: Path, *, force: bool) -> None:
     """Raises `UsageError` for a name that is no drawing's, where it cannot be written, and where nobody can
     draw: before the search instead of after it."""
-    from trnbench.errors import UsageError
-    from trnbench.run.render import find_page
-    from trnbench.run.writing import check_writable
-
     if drawing.suffix.lower() != ".svg":
         raise UsageError(
             f"{drawing} does not look like a drawing",
@@ -171,21 +82,12 @@ def _check_drawing(state: Session, drawing: Path, *, force: bool) -> None:
 
 
 def _draw(state: Session, made: Plan, ranked: Sequence[Option], drawing: Path) -> None:
-    from trnbench.run.render import find_page, render_page
-    from trnbench.run.writing import write_whole
-    from trnbench_steps.plan.pareto import pareto
-
-    chart = render_page([pareto(made.wanted, ranked)], find_page(state.registry, "plan"))
+    chart = render_page([pareto(made.goal, ranked)], find_page(state.registry, "plan"))
     write_whole(drawing, chart, option="--chart")
     say(f"chart: {drawing}", level=0)
 
 
-def _wanted(state: Session, model: str, priced: bool, options: dict[str, Any]) -> Wanted:
-    from trnbench.errors import UsageError
-    from trnbench_steps.job import Task, check_dtype
-    from trnbench_steps.plan.wanted import BATCHES, By, Wanted
-    from trnbench_steps.shipped import model_of
-
+def _wanted(state: Session, model: str, priced: bool, options: dict[str, Any]) -> Goal:
     task = Task(options["task"])
     check_dtype(options["weights"], "--weights")
     given = {"--tokens": options["tokens"], "--days": options["days"]}
@@ -203,7 +105,7 @@ def _wanted(state: Session, model: str, priced: bool, options: dict[str, Any]) -
     batches = tuple(
         kinds.SEQUENCES.counted(each, "--batch") for each in options["batches"].split(",") if each
     )
-    return Wanted(
+    return Goal(
         model=model_of(state.registry, model),
         task=task,
         batches=batches or (BATCHES if task is Task.DECODE else (1024,)),
@@ -219,10 +121,8 @@ def _wanted(state: Session, model: str, priced: bool, options: dict[str, Any]) -
     )
 
 
-def _systems(state: Session, instances: tuple[str, ...], facts: Any, wanted: Wanted) -> list[System]:
+def _systems(state: Session, instances: tuple[str, ...], facts: Any, goal: Goal) -> list[System]:
     """Those named, else all of a run that have cores of ours; a cluster only where training may fill it."""
-    from trnbench_steps.job import Task
-
     registry = state.registry
     if instances:
         return [registry.system(name, facts) for name in instances]
@@ -233,7 +133,7 @@ def _systems(state: Session, instances: tuple[str, ...], facts: Any, wanted: Wan
             continue
         if not instance.sizable:
             chosen.append(registry.system(name, facts))
-        elif wanted.task is Task.TRAIN:
+        elif goal.task is Task.TRAIN:
             chosen += [registry.system(f"{name}:{size}", facts) for size in SIZES]
     return chosen
 

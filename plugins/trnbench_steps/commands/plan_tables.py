@@ -5,30 +5,36 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from trnbench.cli.output import Column, emit, emit_json, paragraph, write
+from trnbench.cli.cell import Column
+from trnbench.cli.output import emit, emit_json, paragraph, write
+from trnbench.facts.units import percent, show
+from trnbench_steps.plan import search
+from trnbench_steps.plan.front import chart, front, priced
+from trnbench_steps.plan.layouts import words
+from trnbench_steps.plan.option import sensitivity
+from trnbench_steps.plan.pareto import label
+from trnbench_steps.plan.price import OLD_DAYS
+from trnbench_steps.step_constants import named_constants
 
 if TYPE_CHECKING:
     from trnbench.registry import Registry
-    from trnbench_steps.plan.deciding import Deciding
-    from trnbench_steps.plan.option import Option
+    from trnbench_steps.plan.option import Option, Sensitivity
     from trnbench_steps.plan.search import Plan
+
 
 Row = dict[str, object]
 
 
 def show_plan(registry: Registry, plan: Plan, *, top: int, any_evidence: bool, format: str) -> None:
     """Options in their order, the first `top` of them for people; JSON has all."""
-    from trnbench_steps.plan.front import front
-    from trnbench_steps.plan.pareto import label
-
     ranked = plan.options if any_evidence else plan.banded
     decided = _decided(registry, ranked)
     if format == "json":
         emit_json(
             {
-                "model": plan.wanted.model.name,
-                "task": str(plan.wanted.task),
-                "by": str(plan.wanted.by),
+                "model": plan.goal.model.name,
+                "task": str(plan.goal.task),
+                "by": str(plan.goal.by),
                 "options": [_row(each) for each in ranked],
                 "without_evidence": [_row(each) for each in plan.options if each not in ranked],
                 "front": [label(each) for each in front(ranked)],
@@ -51,10 +57,10 @@ def show_plan(registry: Registry, plan: Plan, *, top: int, any_evidence: bool, f
 
 
 def _tables(plan: Plan, ranked: Sequence[Option], top: int, format: str) -> None:
-    training = bool(plan.wanted.tokens)
+    training = bool(plan.goal.tokens)
     if ranked:
         shown = [_row(each) for each in ranked[:top]]
-        emit(shown, _columns(training, plan), format, title=f"By {plan.wanted.by}")
+        emit(shown, _columns(training, plan), format, title=f"By {plan.goal.by}")
         write("\n")
     others = [each for each in plan.options if each not in ranked]
     if others:
@@ -89,7 +95,7 @@ def _columns(training: bool, plan: Plan) -> list[Column | str]:
         Column("time_s", time, "right", _seconds, keep=3),
         Column("expected", "expect", "right", keep=2),
     ]
-    if plan.wanted.prompt:
+    if plan.goal.prompt:
         columns.append(Column("first_s", "to the first", "right", _seconds))
     if training:
         columns.append(Column("days", "days", "right", lambda value: f"{value:,.1f}", keep=3))
@@ -111,9 +117,6 @@ def _columns(training: bool, plan: Plan) -> list[Column | str]:
 
 
 def _row(option: Option) -> Row:
-    from trnbench.facts.format import percent
-    from trnbench_steps.plan.layouts import words
-
     return {
         "system": option.system,
         "layout": words(option.layout),
@@ -137,10 +140,7 @@ def _row(option: Option) -> Row:
     }
 
 
-def _remarks(plan: Plan, ranked: Sequence[Option], decided: Deciding | None) -> list[str]:
-    from trnbench_steps.plan.price import OLD_DAYS
-    from trnbench_steps.plan.search import today
-
+def _remarks(plan: Plan, ranked: Sequence[Option], decided: Sensitivity | None) -> list[str]:
     lines: list[str] = []
     if decided is not None and ranked:
         lines.append(
@@ -150,7 +150,7 @@ def _remarks(plan: Plan, ranked: Sequence[Option], decided: Deciding | None) -> 
             + (f", and {decided.turns} comes before it at one end." if decided.turns else "; it stays first.")
         )
     priced = {each.price for each in plan.options if each.price is not None}
-    day = today()
+    day = search.today()
     for each in sorted(priced, key=lambda price: price.line):
         age = each.age(day)
         old = f", {age} days old: look whether it still holds" if age > OLD_DAYS else ""
@@ -163,11 +163,7 @@ def _remarks(plan: Plan, ranked: Sequence[Option], decided: Deciding | None) -> 
     return lines
 
 
-def _decided(registry: Registry, ranked: Sequence[Option]) -> Deciding | None:
-    from trnbench_steps.plan.deciding import deciding
-    from trnbench_steps.plan.pareto import label
-    from trnbench_steps.step_constants import named_constants
-
+def _decided(registry: Registry, ranked: Sequence[Option]) -> Sensitivity | None:
     if not ranked:
         return None
     first = ranked[0]
@@ -177,19 +173,16 @@ def _decided(registry: Registry, ranked: Sequence[Option]) -> Deciding | None:
         for each in ranked[1:6]
         if registry.instance(each.system.partition(":")[0])[0].name == system.generation.name
     ]
-    return deciding(first, mine, named_constants(system), {id(each): label(each) for each in mine})
+    return sensitivity(first, mine, named_constants(system), {id(each): label(each) for each in mine})
 
 
 def _chart(plan: Plan, ranked: Sequence[Option]) -> None:
-    from trnbench_steps.plan.front import chart, front, priced
-    from trnbench_steps.plan.pareto import label
-
     in_dollars = priced(ranked)
     down = "dollars" if in_dollars else "device seconds a token"
     lines = chart(
         ranked,
         _dollars if in_dollars else _seconds,
-        f"time of a {'step' if plan.wanted.tokens else 'token'}; ●: nothing is both faster and cheaper",
+        f"time of a {'step' if plan.goal.tokens else 'token'}; ●: nothing is both faster and cheaper",
         down,
     )
     if lines:
@@ -199,8 +192,6 @@ def _chart(plan: Plan, ranked: Sequence[Option]) -> None:
 
 
 def _seconds(value: float) -> str:
-    from trnbench.facts.format import show
-
     return show(value, "s")
 
 
@@ -213,6 +204,4 @@ def _dollars(value: float) -> str:
 
 
 def _percent(value: float) -> str:
-    from trnbench.facts.format import percent
-
     return percent(value)

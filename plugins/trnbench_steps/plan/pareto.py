@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from trnbench.facts.format import percent, show
+from trnbench.facts.units import percent, show
 from trnbench_steps.plan.front import cost_of, front, priced
 from trnbench_steps.plan.layouts import words
 
 if TYPE_CHECKING:
+    from trnbench_steps.plan.goal import Goal
     from trnbench_steps.plan.option import Option
-    from trnbench_steps.plan.wanted import Wanted
 
 
 class ParetoOption(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,15 +40,15 @@ class Pareto(msgspec.Struct, frozen=True, kw_only=True):
     options: tuple[ParetoOption, ...]
 
 
-def pareto(wanted: Wanted, ranked: Sequence[Option]) -> Pareto:
+def pareto(goal: Goal, ranked: Sequence[Option]) -> Pareto:
     """Of the ranked options of a plan, at least one."""
-    training = bool(wanted.tokens)
+    training = bool(goal.tokens)
     in_dollars = priced(ranked)
     dollars = "dollars of the training" if training else "dollars of a million tokens"
     best = front(ranked)
     kept = {id(each) for each in best}
     return Pareto(
-        of=f"{wanted.model.name}, {wanted.task}",
+        of=f"{goal.model.name}, {goal.task}",
         time="time of a step" if training else "time of a token",
         cost=dollars if in_dollars else "device seconds of a token",
         unit="dollars" if in_dollars else "s",

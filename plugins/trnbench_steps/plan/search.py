@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from trnbench.errors import TrnbenchError, UsageError
-from trnbench.expectation import expectations
-from trnbench.facts.format import show
+from trnbench.facts.units import show
+from trnbench.run.expectation import expectations
 from trnbench_emulator.backend import MODEL_VERSION
 from trnbench_steps.division import Division, divide
 from trnbench_steps.floor import floor
 from trnbench_steps.hbm import Fit, fit
 from trnbench_steps.job import Task
 from trnbench_steps.layout import Layout
+from trnbench_steps.plan.goal import By, Goal, check_goal
 from trnbench_steps.plan.layouts import layouts, words
 from trnbench_steps.plan.option import Option, Refused, Why
 from trnbench_steps.plan.price import Price, of_instance
-from trnbench_steps.plan.wanted import By, Wanted, check_wanted
 from trnbench_steps.step import StepModel
 from trnbench_steps.step_constants import constants_of
 
@@ -36,7 +36,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """`options` in their order, those that have a band before those that have none; `refused` in that of the
     search. `without_price` names systems that no row of the prices is about."""
 
-    wanted: Wanted
+    goal: Goal
     options: tuple[Option, ...]
     refused: tuple[Refused, ...]
     without_price: tuple[str, ...] = ()
@@ -48,25 +48,25 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
 def plan(
     registry: Registry,
-    wanted: Wanted,
+    goal: Goal,
     systems: Sequence[System],
     prices: Iterable[Price] = (),
     told: Callable[[str], None] = lambda _: None,
 ) -> Plan:
-    """All layouts of `wanted` on `systems`. `told` hears of each system before it is looked at.
+    """All layouts of `goal` on `systems`. `told` hears of each system before it is looked at.
 
     Raises `UsageError` for a plan that says too little.
     """
-    check_wanted(wanted)
+    check_goal(goal)
     known = tuple(prices)
-    search = _Search(registry, wanted, known)
+    search = _Search(registry, goal, known)
     for system in systems:
         told(system.name)
         search.system(system)
     unpriced = {name for name, price in search.priced.items() if price is None} if known else set()
     return Plan(
-        wanted=wanted,
-        options=tuple(sorted(search.options, key=lambda each: _place(each, wanted.by))),
+        goal=goal,
+        options=tuple(sorted(search.options, key=lambda each: _place(each, goal.by))),
         refused=tuple(search.refused.values()),
         without_price=tuple(sorted(unpriced)),
     )
@@ -84,8 +84,8 @@ def _place(option: Option, by: By) -> tuple[object, ...]:
 
 
 class _Search:
-    def __init__(self, registry: Registry, wanted: Wanted, prices: tuple[Price, ...]) -> None:
-        self.registry, self.wanted, self.prices = registry, wanted, prices
+    def __init__(self, registry: Registry, goal: Goal, prices: tuple[Price, ...]) -> None:
+        self.registry, self.goal, self.prices = registry, goal, prices
         self.model, self.expected = StepModel(), expectations(registry, {})
         self.options: list[Option] = []
         self.refused: dict[tuple[str, str, str], Refused] = {}
@@ -95,10 +95,10 @@ class _Search:
     def system(self, system: System) -> None:
         self.priced[system.name] = self._price(system)
         seen = 0
-        for layout in layouts(self.wanted.model, self.wanted.task, system):
-            if self.wanted.task is Task.TRAIN and seen and layout.pp > 1 and self._stands(system, layout):
+        for layout in layouts(self.goal.model, self.goal.task, system):
+            if self.goal.task is Task.TRAIN and seen and layout.pp > 1 and self._stands(system, layout):
                 continue  # more stages than it needs to fit only add a bubble
-            for batch in self.wanted.batches:
+            for batch in self.goal.batches:
                 self._try(system, layout, batch)
             seen += 1
 
@@ -110,9 +110,9 @@ class _Search:
         )
 
     def _try(self, system: System, layout: Layout, batch: int) -> None:
-        job = self.wanted.job(batch, layout.dp)
+        job = self.goal.job(batch, layout.dp)
         try:
-            division = divide(self.wanted.model, layout, job)
+            division = divide(self.goal.model, layout, job)
         except UsageError as error:
             self._refuse(system, layout, batch, Why.DIVIDES, error.what)
             return
@@ -141,23 +141,23 @@ class _Search:
 
     def _time_of(self, step_s: float, batch: int) -> float:
         """What the limit is about: a token, or all of the training."""
-        if self.wanted.task is Task.TRAIN:
-            return self.wanted.tokens / (batch * self.wanted.sequence) * step_s
+        if self.goal.task is Task.TRAIN:
+            return self.goal.tokens / (batch * self.goal.sequence) * step_s
         return step_s
 
     def _too_slow(self, time_s: float, least: str = "") -> str:
-        if self.wanted.task is Task.TRAIN:
-            allowed = self.wanted.days * DAY
+        if self.goal.task is Task.TRAIN:
+            allowed = self.goal.days * DAY
             if allowed and time_s > allowed:
-                return f"{least}{time_s / DAY:,.0f} days, allowed are {self.wanted.days:g}"
+                return f"{least}{time_s / DAY:,.0f} days, allowed are {self.goal.days:g}"
             return ""
-        allowed = self.wanted.tpot_s
+        allowed = self.goal.tpot_s
         if allowed and time_s > allowed:
             return f"{least}{show(time_s, 's')} a token, allowed are {show(allowed, 's')}"
         return ""
 
     def _late(self, option: Option) -> str:
-        allowed = self.wanted.ttft_s
+        allowed = self.goal.ttft_s
         if allowed and option.first_s > allowed:
             return f"{show(option.first_s, 's')} to the first token, allowed are {show(allowed, 's')}"
         return ""
@@ -168,10 +168,11 @@ class _Search:
         step = parts.time(constants)
         time_s = step.time_s
         nearest = self.expected.nearest(division, system, version=MODEL_VERSION)
-        low, high = nearest.band.times(time_s) if nearest.band is not None else (0.0, 0.0)
+        least = floor(division, system).time_s
+        low, high = nearest.band.times(time_s, least) if nearest.band is not None else (0.0, 0.0)
         limit = max(step.parts, key=lambda name: step.parts[name])
-        training = self.wanted.task is Task.TRAIN
-        tokens = division.job.batch * (self.wanted.sequence if training else 1) / time_s
+        training = self.goal.task is Task.TRAIN
+        tokens = division.job.batch * (self.goal.sequence if training else 1) / time_s
         price = self.priced[system.name]
         option = Option(
             system=system.name,
@@ -184,26 +185,26 @@ class _Search:
             tokens_per_s=tokens,
             limit=limit,
             limit_share=step.parts[limit] / time_s,
-            of_documents=floor(division, system).time_s / time_s,
+            of_documents=least / time_s,
             used=lies.used / lies.capacity,
             nearest=nearest,
             parts=parts,
-            days=self.wanted.tokens / tokens / DAY if training else 0.0,
+            days=self.goal.tokens / tokens / DAY if training else 0.0,
             price=price,
             notes=lies.notes,
-            first_s=0.0 if training or not self.wanted.prompt else self._first(system, division.layout),
+            first_s=0.0 if training or not self.goal.prompt else self._first(system, division.layout),
         )
         if price is None:
             return option
         hourly = price.dollars_per_hour * _instances(system, price)
-        amount = self.wanted.tokens if training else MILLION
+        amount = self.goal.tokens if training else MILLION
         return msgspec.structs.replace(option, dollars=hourly * amount / tokens / 3600)
 
     def _first(self, system: System, layout: Layout) -> float:
         """Seconds of a prompt on every replica; once for a layout, whatever the batch that decodes."""
         key = (system.name, layout)
         if key not in self.first:
-            division = divide(self.wanted.model, layout, self.wanted.prefill(layout.dp))
+            division = divide(self.goal.model, layout, self.goal.prefill(layout.dp))
             self.first[key] = self.model.time(division, system, constants_of(system)).time_s
         return self.first[key]
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from torch.nn.functional import scaled_dot_product_attention
+
 from trnbench.kernels.kernel import Point
-from trnbench_kernels.families.attention import pairs
+from trnbench_kernels.operator import pairs
 from trnbench_torch import data
-from trnbench_torch.dtype import ROUNDOFF
-from trnbench_torch.launch import Launch
+from trnbench_torch.data import ROUNDOFF
+from trnbench_torch.device import Launch
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -21,19 +24,15 @@ QUERIES = 6
 
 def prepare(point: Point, device: Device, rng: Generator) -> Launch:
     """Q, K and V are [1, heads, seq, head_dim]; scores are scaled by 1/√head_dim."""
-    from torch.nn.functional import scaled_dot_product_attention
-
     seq, width, heads = int(point["seq"]), int(point["head_dim"]), int(point["heads"])
     causal, dtype = point["mask"] == "causal", str(point["dtype"])
     shape = (1, heads, seq, width)
     q, k, v = (data.uniform(device, rng, shape, dtype) for _ in range(3))
     places = data.places(seq, QUERIES)
     wanted = [_exact(q, k, v, head, places, causal) for head in (0, heads - 1)]
-    one = q[:, :1, :1].contiguous()
+    unit = q[:, :1, :1].contiguous()
 
     def check(found: Any) -> str:
-        import numpy as np
-
         for head, exact in zip((0, heads - 1), wanted, strict=True):
             seen = data.exact_at(found[0, head], places)
             # Probabilities are rounded to `dtype` before they weigh V, and the sum once more.
@@ -53,14 +52,12 @@ def prepare(point: Point, device: Device, rng: Generator) -> Launch:
         checked=f"{len(places)} queries of two heads in double precision by NumPy",
         amount=4.0 * pairs(point) * heads * width,
         smaller=lambda: prepare({**point, "seq": max(1, seq // 2)}, device, rng),
-        idle=lambda: scaled_dot_product_attention(one, one, one),
+        idle=lambda: scaled_dot_product_attention(unit, unit, unit),
         settings={"torch_operator": "scaled_dot_product_attention"},
     )
 
 
 def _exact(q: Any, k: Any, v: Any, head: int, at: Any, causal: bool) -> Any:
-    import numpy as np
-
     queries, keys, values = (
         data.exact_at(q[0, head], at),
         data.exact(k[0, head]),

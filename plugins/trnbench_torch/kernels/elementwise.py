@@ -6,12 +6,16 @@ import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
+from torch.nn.functional import gelu
+
+import torch
 from trnbench.errors import UsageError
 from trnbench.kernels.kernel import Point
-from trnbench_kernels.families.engine import LANES
+from trnbench_kernels.engine import LANES
 from trnbench_torch import data
-from trnbench_torch.dtype import ROUNDOFF
-from trnbench_torch.launch import Launch
+from trnbench_torch.data import ROUNDOFF
+from trnbench_torch.device import Launch
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -26,8 +30,6 @@ PLACES = 64
 
 def vector(point: Point, device: Device, rng: Generator) -> Launch:
     """copy, tensor_scalar (x·s + b), tensor_tensor (x + y), reduce (sum of a row), reciprocal."""
-    import torch
-
     x, y, out = _operands(point, device, rng)
     shift = torch.full((), SHIFT, dtype=x.dtype, device=x.device)
     into = torch.empty(LANES, dtype=x.dtype, device=x.device)
@@ -43,11 +45,6 @@ def vector(point: Point, device: Device, rng: Generator) -> Launch:
 
 def scalar(point: Point, device: Device, rng: Generator) -> Launch:
     """copy, and f(x·s + b) for everything else: two operators of torch to an activation."""
-    import numpy as np
-    from torch.nn.functional import gelu
-
-    import torch
-
     x, _, out = _operands(point, device, rng)
     shift = torch.full((), SHIFT, dtype=x.dtype, device=x.device)
 
@@ -109,8 +106,6 @@ def _launch(
         return found
 
     def check(found: Any) -> str:
-        import numpy as np
-
         seen = _seen(found)
         # Rounded two or three times; a sum of n in fp32 first.
         reach = 6.0 * ROUNDOFF[dtype] * (np.abs(wanted) + 1.0) + (
@@ -119,17 +114,17 @@ def _launch(
         wrong = np.argwhere(~(np.abs(seen - wanted) <= reach))
         if not len(wrong):
             return ""
-        place = tuple(wrong[0])
+        first = tuple(wrong[0])
         return (
-            f"element {[int(each) for each in place]} is {seen[place]:.6g}, it should be {wanted[place]:.6g}"
+            f"element {[int(each) for each in first]} is {seen[first]:.6g}, it should be {wanted[first]:.6g}"
         )
 
-    one, other = x[:1, :1].clone(), x[:1, :1].clone()
+    src, dst = x[:1, :1].clone(), x[:1, :1].clone()
     return Launch(
         call=call,
         check=check,
         checked=f"{len(rows)} rows by the formula, in double precision by NumPy",
         amount=float(count),
         smaller=lambda: prepare({**point, "instructions": max(1, count // 4)}, device, rng),
-        idle=lambda: other.copy_(one),
+        idle=lambda: dst.copy_(src),
     )

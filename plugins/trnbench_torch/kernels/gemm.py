@@ -6,12 +6,15 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from trnbench.kernels.dtype import result_dtype
+import numpy as np
+
+import torch
 from trnbench.kernels.kernel import Point
-from trnbench_kernels.families.gemm import mnk
+from trnbench.kernels.work import result_dtype
+from trnbench_kernels.matrix import mnk
 from trnbench_torch import data
-from trnbench_torch.dtype import ROUNDOFF, torch_dtype
-from trnbench_torch.launch import Launch
+from trnbench_torch.data import ROUNDOFF, torch_dtype
+from trnbench_torch.device import Launch
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -36,14 +39,14 @@ def _launch(m: int, n: int, k: int, dtype: str, device: Device, rng: Generator) 
     rows = data.places(m, ROWS)
     wanted = _product(a, b, rows)
     # As small as takes the same way through the library: below 17³ oneDNN leaves bf16 to plain loops.
-    one = _filled(device, rng, (32, 32), dtype), _filled(device, rng, (32, 32), dtype)
+    unit = _filled(device, rng, (32, 32), dtype), _filled(device, rng, (32, 32), dtype)
     return Launch(
         call=multiply(a, b, dtype, device),
         check=lambda found: compare(data.exact_at(found, rows), wanted, k, dtype, rows),
         checked=f"{len(rows)} rows computed in double precision by NumPy",
         amount=2.0 * m * n * k,
         smaller=lambda: _launch(_half(m), _half(n), _half(k), dtype, device, rng),
-        idle=multiply(*one, dtype, device),
+        idle=multiply(*unit, dtype, device),
         settings={"torch_operator": OPERATORS.get(dtype, "torch.matmul")},
     )
 
@@ -53,8 +56,6 @@ OPERATORS = {"fp8": "torch._scaled_mm, scales of 1", "int8": "torch._int_mm"}
 
 def multiply(a: Any, b: Any, dtype: str, device: Device) -> Callable[[], Any]:
     """The one call that is timed. `a` is [m, k], `b` [k, n]; both on `device`."""
-    import torch
-
     if dtype == "fp8":
         # The matrix units take the second operand column by column.
         columns = b.t().contiguous().t()
@@ -75,8 +76,6 @@ def compare(found: Any, wanted: Any, k: int, dtype: str, rows: Any) -> str:
     standard deviations of √k products. Stored in `dtype`, and partial sums perhaps too. A product in
     TF32 is hundreds of times further away than fp32 allows.
     """
-    import numpy as np
-
     if dtype == "int8":
         reach = np.zeros_like(wanted)
     else:
@@ -97,12 +96,10 @@ def compare(found: Any, wanted: Any, k: int, dtype: str, rows: Any) -> str:
 
 def _product(a: Any, b: Any, rows: Any) -> Any:
     """The rows of A·B in double precision, B a slice at a time."""
-    import numpy as np
-
-    left = data.exact_at(a, rows)
+    operand = data.exact_at(a, rows)
     total = np.zeros((len(rows), b.shape[1]))
     for start in range(0, b.shape[0], SLICE):
-        total += left[:, start : start + SLICE] @ data.exact(b[start : start + SLICE])
+        total += operand[:, start : start + SLICE] @ data.exact(b[start : start + SLICE])
     return total
 
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+import torch
 from trnbench.kernels.kernel import Point
 from trnbench_torch import data
-from trnbench_torch.launch import Launch
+from trnbench_torch.device import Launch
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -30,8 +33,6 @@ def device_to_host(point: Point, device: Device, rng: Generator) -> Launch:
 
 
 def _arrays(point: Point, device: Device, rng: Generator) -> tuple[Any, Any]:
-    import torch
-
     count = max(1, int(point["size"]))
     block = torch.from_numpy(rng.integers(0, 256, min(count, data.BLOCK)).astype("uint8"))
     here = block.repeat(-(-count // len(block)))[:count].contiguous()
@@ -53,11 +54,9 @@ def _launch(
 ) -> Launch:
     size = source.numel()
     places = data.places(size, PLACES)
-    one = target[:1].clone()
+    unit = target[:1].clone()
 
     def check(found: Any) -> str:
-        import numpy as np
-
         seen, wanted = data.exact_at(found, places), data.exact_at(source, places)
         if np.array_equal(seen, wanted):
             return ""
@@ -69,6 +68,6 @@ def _launch(
         checked=f"{len(places):,} bytes compared",
         amount=float(size),
         smaller=lambda: prepare({**point, "size": max(1, size // 4)}, device, rng),
-        idle=lambda: one.copy_(source[:1], non_blocking=True),
+        idle=lambda: unit.copy_(source[:1], non_blocking=True),
         settings={"pinned": _pins(device)},
     )

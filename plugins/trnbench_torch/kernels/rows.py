@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from torch.nn import functional
+
+import torch
 from trnbench.kernels.kernel import Point
 from trnbench_torch import data
-from trnbench_torch.dtype import ROUNDOFF
-from trnbench_torch.launch import Launch
+from trnbench_torch.data import ROUNDOFF
+from trnbench_torch.device import Launch
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -21,36 +25,28 @@ EPSILON = 1e-5
 
 def softmax(point: Point, device: Device, rng: Generator) -> Launch:
     """[rows, columns] of values between -4 and 4."""
-    import torch
-
     x = _rows(point, device, rng)
     out = torch.empty_like(x)
 
     def wanted(rows: Any) -> Any:
-        import numpy as np
-
         power = np.exp(rows - rows.max(axis=1, keepdims=True))
         return power / power.sum(axis=1, keepdims=True)
 
     def call(x: Any = x, out: Any = out) -> Any:
         return torch.softmax(x, dim=-1, out=out)
 
-    one = x[:1, :1].contiguous()
-    small = torch.empty_like(one)
-    return _launch(point, device, rng, softmax, call, lambda: call(one, small), x, wanted)
+    unit = x[:1, :1].contiguous()
+    small = torch.empty_like(unit)
+    return _launch(point, device, rng, softmax, call, lambda: call(unit, small), x, wanted)
 
 
 def layer_norm(point: Point, device: Device, rng: Generator) -> Launch:
     """With a weight and a bias for each column."""
-    from torch.nn import functional
-
     x = _rows(point, device, rng)
     columns = int(point["columns"])
     weight, bias = (data.uniform(device, rng, (columns,), str(point["dtype"])) for _ in range(2))
 
     def wanted(rows: Any) -> Any:
-        import numpy as np
-
         centred = rows - rows.mean(axis=1, keepdims=True)
         scale = np.sqrt((centred**2).mean(axis=1, keepdims=True) + EPSILON)
         return centred / scale * data.exact(weight) + data.exact(bias)
@@ -58,30 +54,26 @@ def layer_norm(point: Point, device: Device, rng: Generator) -> Launch:
     def call() -> Any:
         return functional.layer_norm(x, (columns,), weight, bias, EPSILON)
 
-    one = x[:1]
-    idle = lambda: functional.layer_norm(one, (columns,), weight, bias, EPSILON)  # noqa: E731
+    unit = x[:1]
+    idle = lambda: functional.layer_norm(unit, (columns,), weight, bias, EPSILON)  # noqa: E731
     return _launch(point, device, rng, layer_norm, call, idle, x, wanted)
 
 
 def rms_norm(point: Point, device: Device, rng: Generator) -> Launch:
     """With a weight for each column."""
-    from torch.nn import functional
-
     x = _rows(point, device, rng)
     columns = int(point["columns"])
     weight = data.uniform(device, rng, (columns,), str(point["dtype"]))
 
     def wanted(rows: Any) -> Any:
-        import numpy as np
-
         scale = np.sqrt((rows**2).mean(axis=1, keepdims=True) + EPSILON)
         return rows / scale * data.exact(weight)
 
     def call() -> Any:
         return functional.rms_norm(x, (columns,), weight, EPSILON)
 
-    one = x[:1]
-    idle = lambda: functional.rms_norm(one, (columns,), weight, EPSILON)  # noqa: E731
+    unit = x[:1]
+    idle = lambda: functional.rms_norm(unit, (columns,), weight, EPSILON)  # noqa: E731
     return _launch(point, device, rng, rms_norm, call, idle, x, wanted)
 
 
@@ -93,22 +85,20 @@ def transpose(point: Point, device: Device, rng: Generator) -> Launch:
     places = data.places(side, ROWS)
 
     def check(found: Any) -> str:
-        import numpy as np
-
         seen, wanted = data.exact_at(found, places), data.exact_at(x.t(), places)
         if np.array_equal(seen, wanted):
             return ""
         row, column = np.argwhere(seen != wanted)[0]
         return f"row {int(places[row])}, column {int(column)} is not the element of the other row and column"
 
-    one, other = x[:1, :1].clone(), out[:1, :1].clone()
+    src, dst = x[:1, :1].clone(), out[:1, :1].clone()
     return Launch(
         call=lambda: out.copy_(x.t()),
         check=check,
         checked=f"{len(places)} rows, element by element",
         amount=float(side * side),
         smaller=lambda: transpose({**point, "size": max(1, side // 2)}, device, rng),
-        idle=lambda: other.copy_(one),
+        idle=lambda: dst.copy_(src),
         memory=True,
     )
 
@@ -133,8 +123,6 @@ def _launch(
     exact = wanted(data.exact_at(x, places))
 
     def check(found: Any) -> str:
-        import numpy as np
-
         seen = data.exact_at(found, places)
         # Reduced in fp32, scaled and stored in `dtype`: a few roundings of it.
         reach = 8.0 * ROUNDOFF[dtype] * (np.abs(exact) + np.abs(exact).max() / 16.0) + 64 * ROUNDOFF["fp32"]

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from trnbench.kernels.dtype import item_bytes
+import numpy as np
+
+import torch
 from trnbench.kernels.kernel import Point
+from trnbench.kernels.work import item_bytes
 from trnbench_torch import data
-from trnbench_torch.dtype import ROUNDOFF
-from trnbench_torch.launch import Launch
+from trnbench_torch.data import ROUNDOFF
+from trnbench_torch.device import Launch
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -26,7 +29,6 @@ def read(point: Point, device: Device, rng: Generator) -> Launch:
     count = _count(point, "fp32")
     a = data.uniform(device, rng, (count,), "fp32", 1.0, 2.0)
     wanted = _total(a)
-    import torch
 
     def check(found: Any) -> str:
         total = float(found)
@@ -64,8 +66,6 @@ def copy(point: Point, device: Device, rng: Generator) -> Launch:
 
 def triad(point: Point, device: Device, rng: Generator) -> Launch:
     """a = b + s·c"""
-    import torch
-
     dtype = str(point["dtype"])
     b, c = (data.uniform(device, rng, (_count(point, dtype),), dtype, 1.0, 2.0) for _ in range(2))
     a = data.empty(device, tuple(b.shape), dtype)
@@ -91,14 +91,14 @@ def _launch(
     checked: str = f"{PLACES:,} elements by the formula, in double precision by NumPy",
 ) -> Launch:
     size = int(point["size"])
-    one, other = (data.uniform(device, rng, (1,), "fp32") for _ in range(2))
+    src, dst = (data.uniform(device, rng, (1,), "fp32") for _ in range(2))
     return Launch(
         call=call,
         check=check,
         checked=checked,
         amount=float(arrays * size),
         smaller=lambda: prepare({**point, "size": max(64, size // 4)}, device, rng),
-        idle=lambda: other.copy_(one),
+        idle=lambda: dst.copy_(src),
         memory=True,
     )
 
@@ -108,8 +108,6 @@ def _count(point: Point, dtype: str) -> int:
 
 
 def _differing(found: Any, wanted: Callable[[Any], Any], reach: float) -> str:
-    import numpy as np
-
     places = data.places(found.numel(), PLACES)
     seen, exact = data.exact_at(found, places), wanted(places)
     wrong = np.flatnonzero(~(np.abs(seen - exact) <= reach))
@@ -121,5 +119,5 @@ def _differing(found: Any, wanted: Callable[[Any], Any], reach: float) -> str:
 
 def _total(a: Any) -> float:
     """In double precision, a part at a time: an array may fill most of the memory."""
-    part = 1 << 24
-    return float(sum(data.exact(a[start : start + part]).sum() for start in range(0, a.numel(), part)))
+    stretch = 1 << 24
+    return float(sum(data.exact(a[start : start + stretch]).sum() for start in range(0, a.numel(), stretch)))

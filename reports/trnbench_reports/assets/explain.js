@@ -8,6 +8,7 @@ const block = (name, title, ...children) => {
 };
 const note = (...text) => make("p", { class: "note" }, text);
 
+const ASSUMED = "the ranges of its assumptions";
 const valueBlock = (run, each, metric) => {
   const judged = each.judgement, band = each.evidence.nearest?.band, expected = expectedOf(each, metric);
   const bad = each.status === "suspect" || each.status === "failed";
@@ -29,7 +30,8 @@ const valueBlock = (run, each, metric) => {
     ]),
     band ? note(`The band is that of the class “${nearness(each)}”: ${plural(band.votes, "kernel")} with ${plural(band.points, "point")} stand behind it, `
       + `model over published time from ${signedError(band.low)} to ${signedError(band.high)}`
-      + `${band.widened ? `; widened towards the class “${band.widened}”, since few do` : ""}.`)
+      + `${!band.widened ? "" : band.widened === ASSUMED ? `; it is no narrower than ${ASSUMED}`
+        : `; widened towards the class “${band.widened}”, since few do`}.`)
       : grey(each) && note(`No interval: nearest evidence “${nearness(each)}”. Do not lean on this number.`),
     each.evidence.nearest?.note && note(clip(each.evidence.nearest.note)),
     judged?.comment && !said.includes(judged.comment) && note(clip(judged.comment)));

@@ -6,25 +6,33 @@ const grey = (each) => each.evidence.grade === "emulated" && each.time_s !== nul
 const nearness = (each) => each.evidence.nearest?.kind
   ?? (each.evidence.grade === "emulated" && each.time_s !== null ? "nearness not recorded" : "");
 
+// Seconds under which clocks and rates allow no time; 0 where no document has one.
+const leastTime = (each) => {
+  const judged = each.judgement;
+  if (!judged || each.time_s === null) return 0;
+  let share = judged.of_engine_bound;
+  if (typeof share !== "number" && judged.peaks.chosen.evidence !== "measured") {
+    const chosen = judged.peaks.chosen.value;
+    const figures = [chosen, ...(judged.peaks.alternatives ?? []).map((peak) => peak.value)];
+    const lower = each.metrics[judged.metric]?.better === "lower";
+    share = judged.fraction * (lower ? Math.min(...figures) / chosen : chosen / Math.max(...figures));
+  }
+  return each.time_s * Math.min(share || 0, 1);
+};
 // Least and most seconds that the band lets one expect; null without a band.
 const expectedTime = (each) => {
-  const band = each.evidence.nearest?.band;
-  if (!band || each.time_s === null) return null;
-  return [each.time_s * Math.exp(-band.high), each.time_s * Math.exp(-band.low)];
+  const band = each.evidence.nearest?.band, time = each.time_s;
+  if (!band || time === null) return null;
+  const least = Math.max(time * Math.exp(-band.high), Math.min(leastTime(each), time));
+  return [least, Math.max(time * Math.exp(-band.low), least)];
 };
-// The same of a metric; of the judged rate no more than the clocks allow.
+// The same of a metric.
 const expectedOf = (each, metric) => {
   const times = expectedTime(each);
   if (!times || !metric) return null;
   if (metric.unit === "s") return times;
   if (!metric.unit.endsWith("/s")) return null;
-  let [least, most] = [metric.value * each.time_s / times[1], metric.value * each.time_s / times[0]];
-  const judged = each.judgement;
-  if (judged && judged.metric === metric.name && judged.of_engine_bound) {
-    most = Math.min(most, Math.max(metric.value / judged.of_engine_bound, metric.value));
-    least = Math.min(least, most);
-  }
-  return [least, most];
+  return [metric.value * each.time_s / times[1], metric.value * each.time_s / times[0]];
 };
 const ranged = ([low, high], unit) => {
   const texts = [show(low, unit), show(high, unit)];

@@ -7,9 +7,8 @@ from math import log
 
 from trnbench import Comparison
 from trnbench_reports import numbers, words
-from trnbench_reports.charts import scale
 from trnbench_reports.charts.figure import SHAPES, SYMBOLS, Figure, Series
-from trnbench_reports.charts.plane import Plane
+from trnbench_reports.charts.plane import Plane, logarithmic
 
 BANDS = (0.25, 0.10)
 SIDE = 360
@@ -29,8 +28,8 @@ def draw(
     low, high = min(values) / 2, max(values) * 2
     families = list(dict.fromkeys(each.family for each in points))
     plane = Plane(
-        scale.logarithmic("published", low, high, unit),
-        scale.logarithmic("emulated", low, high, unit),
+        logarithmic("published", low, high, unit),
+        logarithmic("emulated", low, high, unit),
         width=SIDE,
         height=SIDE,
     )
@@ -49,9 +48,9 @@ def draw(
             shape=index,
         )
     within = sum(each.e is not None and abs(each.e) <= log(1 + BANDS[0]) for each in points)
-    what = _QUANTITY.get(unit, "values")
+    quantity = _QUANTITY.get(unit, "values")
     counted = words.plural(len(points), "point")
-    title = f"{counted} of {what}: {within} within a factor of 1.25 of the published value"
+    title = f"{counted} of {quantity}: {within} within a factor of 1.25 of the published value"
     label = f"{title}. Emulated against published, logarithmic, equal axes."
     return Figure(
         id=id,
@@ -63,32 +62,30 @@ def draw(
             Series(index=i, name=titles.get(name, name), symbol=SYMBOLS[SHAPES[i % len(SHAPES)]])
             for i, name in enumerate(families)
         ),
-        columns=(
-            "point",
-            "family",
-            "published",
-            "emulated",
-            "error of the time",
-            "evidence",
-            "seen by the model",
-            "source",
-        ),
-        rows=tuple(
-            (
-                "",
-                (
-                    each.id,
-                    titles.get(each.family, each.family),
-                    numbers.show(published, unit),
-                    numbers.show(emulated, unit),
-                    numbers.error(each.e),
-                    "published / emulated",
-                    _seen(each),
-                    each.source,
-                ),
-            )
-            for published, emulated, each in pairs
-        ),
+        columns=_COLUMNS,
+        rows=tuple(("", _row(*pair, unit, titles)) for pair in pairs),
+    )
+
+
+_COLUMNS = (
+    "point", "family", "published", "emulated", "error of the time", "evidence", "seen by the model",
+    "source",
+)  # fmt: skip
+
+
+def _row(
+    published: float, emulated: float, point: Comparison, unit: str, titles: Mapping[str, str]
+) -> tuple[str, ...]:
+    """The cells of a point, by _COLUMNS."""
+    return (
+        point.id,
+        titles.get(point.family, point.family),
+        numbers.show(published, unit),
+        numbers.show(emulated, unit),
+        numbers.error(point.e),
+        "published / emulated",
+        _seen(point),
+        point.source,
     )
 
 

@@ -28,11 +28,11 @@ def draw(id: str, kernel: str, curves: Sequence[Curve]) -> Figure:
     judged = [point for point in every if _by_busbw(point[2])]
     name = words.clean(kernel, 40)
     top = max(judged or every, key=lambda p: p[2].judgement.fraction if p[2].judgement and judged else p[1])
-    where = words.clean(top[2].case.instance, 60)
-    title = f"{name}: at best {numbers.show(top[1], 'B/s')}, on {where}"
+    instance = words.clean(top[2].case.instance, 60)
+    title = f"{name}: at best {numbers.show(top[1], 'B/s')}, on {instance}"
     if judged and top[2].judgement is not None:
         share = numbers.percent(top[2].judgement.fraction)
-        title = f"{name}: at best {share} of the documented figure, on {where}"
+        title = f"{name}: at best {share} of the documented figure, on {instance}"
     grades = words.listed(sorted({str(p[2].evidence.grade) for p in every}))
     return lines.draw(
         id,

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from trnbench import Measurement
-from trnbench_reports import address, numbers, view, words
-from trnbench_reports.charts import scale
+from trnbench_reports import numbers, view, words
 from trnbench_reports.charts.figure import SHAPES, SYMBOLS, Figure, Series
 from trnbench_reports.charts.lines import Promise, name_levels
-from trnbench_reports.charts.plane import Plane
+from trnbench_reports.charts.plane import Plane, logarithmic
 
 PUBLISHED = SHAPES.index("diamond")
 """Of the marks of what is published; systems have the others."""
@@ -57,52 +56,26 @@ def draw(id: str, index: int, title: str, sweeps: Sequence[Sweep], what: str) ->
     sizes = [point.size for point in points]
     ends = min(sizes) / 1.4, max(sizes) * 1.4
     plane = Plane(
-        scale.logarithmic("message size", *ends, "B", base=2, most=6),
-        scale.logarithmic(what, low, high * 1.6, "B/s"),
+        logarithmic("message size", *ends, "B", base=2, most=6),
+        logarithmic(what, low, high * 1.6, "B/s"),
         width=WIDTH,
         height=HEIGHT,
     )
-    for place, sweep in enumerate(shown):
+    for row, sweep in enumerate(shown):
         colour = f"var(--g{sweep.colour})"
         opacity = 0.5 if sweep.faint else 0.9
         if sweep.promised:
-            plane.line([(ends[0], sweep.promised), (ends[1], sweep.promised)], colour=colour, series=place)
+            plane.line([(ends[0], sweep.promised), (ends[1], sweep.promised)], colour=colour, series=row)
         for name, dash in (("bound", "5 3"), ("best", "1 3")):
-            known = [(p.size, getattr(p, name)) for p in sweep.points if getattr(p, name) >= low]
-            if len(known) > 1:
-                plane.line(known, colour=colour, dash=dash, opacity=opacity, series=place)
+            curve = [(p.size, getattr(p, name)) for p in sweep.points if getattr(p, name) >= low]
+            if len(curve) > 1:
+                plane.line(curve, colour=colour, dash=dash, opacity=opacity, series=row)
         line = [(point.size, point.rate) for point in sweep.points if point.rate >= low]
-        plane.line(line, colour=colour, width=2.4, opacity=opacity, series=place)
+        plane.line(line, colour=colour, width=2.4, opacity=opacity, series=row)
     levels = dict.fromkeys(sweep.promised for sweep in shown if sweep.promised)
-    name_levels(plane, [Promise(value=each, words=numbers.show(each, "B/s")) for each in levels], ends)
-    for place, sweep in enumerate(shown):
-        colour = f"var(--g{sweep.colour})"
-        for point in sweep.points:
-            if point.rate < low:
-                continue
-            anchor = address.figure_of(index, point.case)
-            says = view.tooltip(point.case)
-            plane.mark(
-                point.size,
-                point.rate,
-                colour=colour,
-                says=says,
-                anchor=anchor,
-                series=place,
-                shape=OWN[place],
-            )
-            if point.published:
-                told = f"published: {numbers.show(point.published, 'B/s')} at {numbers.show(point.size, 'B')}"
-                to = address.figure_of(index, point.case, address.PUBLISHED)
-                plane.mark(
-                    point.size,
-                    point.published,
-                    colour="var(--fg)",
-                    says=told,
-                    anchor=to,
-                    series=place,
-                    shape=PUBLISHED,
-                )
+    name_levels(plane, [Promise(value=level, words=numbers.show(level, "B/s")) for level in levels], ends)
+    for row, sweep in enumerate(shown):
+        _points(plane, index, row, sweep, low)
     label = f"{title}. {words.plural(len(points), 'case')} on {words.plural(len(shown), 'system')}."
     return Figure(
         id=id,
@@ -113,11 +86,42 @@ def draw(id: str, index: int, title: str, sweeps: Sequence[Sweep], what: str) ->
         drawing=plane.svg(label),
         series=tuple(
             Series(
-                index=place,
+                index=row,
                 name=sweep.system + (" (no band)" if sweep.faint else ""),
-                symbol=SYMBOLS[SHAPES[OWN[place]]],
+                symbol=SYMBOLS[SHAPES[OWN[row]]],
                 colour=sweep.colour,
             )
-            for place, sweep in enumerate(shown)
+            for row, sweep in enumerate(shown)
         ),
     )
+
+
+def _points(plane: Plane, index: int, row: int, sweep: Sweep, low: float) -> None:
+    """What a sweep reaches at each size, and the published rates beside it."""
+    colour = f"var(--g{sweep.colour})"
+    for point in sweep.points:
+        if point.rate < low:
+            continue
+        anchor = view.figure_of(index, point.case)
+        says = view.tooltip(point.case)
+        plane.mark(
+            point.size,
+            point.rate,
+            colour=colour,
+            says=says,
+            anchor=anchor,
+            series=row,
+            shape=OWN[row],
+        )
+        if point.published:
+            told = f"published: {numbers.show(point.published, 'B/s')} at {numbers.show(point.size, 'B')}"
+            to = view.figure_of(index, point.case, view.PUBLISHED)
+            plane.mark(
+                point.size,
+                point.published,
+                colour="var(--fg)",
+                says=told,
+                anchor=to,
+                series=row,
+                shape=PUBLISHED,
+            )

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from trnbench_reports import numbers, view, words
-from trnbench_reports.charts import scale
 from trnbench_reports.charts.figure import Figure
-from trnbench_reports.charts.plane import Plane, Point, side_by_side
+from trnbench_reports.charts.plane import Plane, Point, even, linear, row_scale, side_by_side
 from trnbench_reports.charts.waterfall import WIDTH, heading
 from trnbench_reports.losses import Losses
 
@@ -23,8 +22,8 @@ def draw(id: str, losses: Losses, colour: int, anchor: str) -> Figure:
     names = [words.clean(name, 24) for name, _ in rows]
     tint = f"var(--g{colour})"
     bars = Plane(
-        scale.linear("busy", 0.0, 1.6 if strips else 1.2, [(0.0, "0 %"), (0.5, "50 %"), (1.0, "100 %")]),
-        scale.names(names),
+        linear("busy", 0.0, 1.6 if strips else 1.2, [(0.0, "0 %"), (0.5, "50 %"), (1.0, "100 %")]),
+        row_scale(names),
         height=_ROW * len(rows),
         within=_BARS if strips else WIDTH,
     )
@@ -36,8 +35,8 @@ def draw(id: str, losses: Losses, colour: int, anchor: str) -> Figure:
     if strips:
         step, unit = numbers.scale("s", [losses.time_s])
         when = Plane(
-            scale.even(f"time ({unit})", losses.time_s / step, most=3),
-            scale.names([""] * len(rows)),
+            even(f"time ({unit})", losses.time_s / step, most=3),
+            row_scale([""] * len(rows)),
             height=_ROW * len(rows),
             within=WIDTH - _BARS,
         )

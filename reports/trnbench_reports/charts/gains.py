@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from trnbench_reports.charts import scale
 from trnbench_reports.charts.figure import Figure, Series
-from trnbench_reports.charts.plane import Plane
+from trnbench_reports.charts.plane import Plane, logarithmic, row_scale
 
 _UPRIGHT = 0.18  # of a row, above and below the middle of a lane
 
@@ -32,24 +31,24 @@ class Gain:
 
 def draw(id: str, gains: Sequence[Gain], reach: str) -> Figure | None:
     """At most 16 kernels: those with a promise, the widest miss first."""
-    told = [gain for gain in gains if gain.promised]
-    if not told:
+    promised = [gain for gain in gains if gain.promised]
+    if not promised:
         return None
-    worst = {g.name: 0.0 for g in told}
-    for gain in told:
+    worst = {g.name: 0.0 for g in promised}
+    for gain in promised:
         worst[gain.name] = max(worst[gain.name], (gain.promised or 0) / gain.got)
     names = sorted(worst, key=lambda name: -worst[name])[:16]
-    kept = [gain for gain in told if gain.name in names]
-    generations = list(dict.fromkeys(gain.generation for gain in kept))
-    extremes = [v for gain in kept for v in (gain.got, gain.promised or gain.got)]
+    shown = [gain for gain in promised if gain.name in names]
+    generations = list(dict.fromkeys(gain.generation for gain in shown))
+    extremes = [v for gain in shown for v in (gain.got, gain.promised or gain.got)]
     low, high = min(*extremes, 1) / 1.3, max(extremes) * 1.3
     plane = Plane(
-        scale.logarithmic("gain over the oldest generation (times)", low, high, base=2),
-        scale.names(names),
+        logarithmic("gain over the oldest generation (times)", low, high, base=2),
+        row_scale(names),
         width=400,
         height=18 * len(names) + 8,
     )
-    for gain in kept:
+    for gain in shown:
         lane = generations.index(gain.generation)
         row = names.index(gain.name) + (lane + 1) / (len(generations) + 1)
         colour = f"var(--g{gain.colour})"
@@ -58,9 +57,9 @@ def draw(id: str, gains: Sequence[Gain], reach: str) -> Figure | None:
         ends = [(told_of, row - _UPRIGHT), (told_of, row + _UPRIGHT)]
         plane.line(ends, colour=colour, width=2, series=lane)
         plane.mark(gain.got, row, colour=colour, says=gain.tooltip, anchor=gain.anchor, series=lane)
-    short = sum(gain.got < (gain.promised or 0) * 0.98 for gain in kept)
-    title = f"One {reach}: {short} of {len(kept)} gains stay short of what the documents promise"
-    by_generation = {gain.generation: gain.colour for gain in kept}
+    short = sum(gain.got < (gain.promised or 0) * 0.98 for gain in shown)
+    title = f"One {reach}: {short} of {len(shown)} gains stay short of what the documents promise"
+    by_generation = {gain.generation: gain.colour for gain in shown}
     label = f"{title}. Dot: gain got; upright line: gain promised."
     return Figure(
         id=id,

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from trnbench_reports import numbers, words
-from trnbench_reports.charts import scale
 from trnbench_reports.charts.figure import SHAPES, SYMBOLS, Figure, Series
-from trnbench_reports.charts.plane import LETTER, Plane
+from trnbench_reports.charts.plane import LETTER, Plane, logarithmic
 
 _APART = 12  # pixels between two lines of small words
 
@@ -60,8 +59,8 @@ def draw(
     low = max(min([*rates, *(each.value for each in promised)]) / 1.6, max(rates) / 1e5)
     ends = min(xs) / 1.4, max(xs) * 1.4
     plane = Plane(
-        scale.logarithmic(axis.title, *ends, axis.unit, base=2),
-        scale.logarithmic("bus bandwidth", low, top * 2, "B/s"),
+        logarithmic(axis.title, *ends, axis.unit, base=2),
+        logarithmic("bus bandwidth", low, top * 2, "B/s"),
         width=width,
         height=height,
     )
@@ -97,7 +96,7 @@ def draw(
 def name_levels(plane: Plane, promised: Sequence[Promise], ends: tuple[float, float]) -> None:
     """On their line at its left end, further right or below where it would touch another name or line."""
     levels = [plane.py(each.value) for each in promised]
-    taken: list[tuple[float, float, float]] = []  # left and right end, height
+    occupied: list[tuple[float, float, float]] = []  # left and right end, height
     for promise in sorted(promised, key=lambda each: -each.value):
         text = words.clean(promise.words, 48)
         wide, height = LETTER * 0.92 * len(text), plane.py(promise.value)
@@ -109,13 +108,13 @@ def name_levels(plane: Plane, promised: Sequence[Promise], ends: tuple[float, fl
             if start >= 4
             and high < plane.height
             and not any(high - _APART < level < high + 1 for level in levels)
-            and all(abs(high - y) > _APART or start + wide < a or start > b for a, b, y in taken)
+            and all(abs(high - y) > _APART or start + wide < a or start > b for a, b, y in occupied)
         )
         place = next(free, None)
         if place is None:
             continue  # the table and the list of peaks have it
         start, high = place
-        taken.append((start, start + wide, high))
+        occupied.append((start, start + wide, high))
         plane.words(ends[0], promise.value, text, dx=start, dy=high - height)
 
 

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from markupsafe import Markup
+
 import trnbench
 from trnbench import LinkKind, Topology
 from trnbench_reports import numbers, words
@@ -52,12 +54,12 @@ def expanded(topology: Topology, stored: object) -> list[int] | None:
     if not isinstance(stored, Sequence) or isinstance(stored, str):
         return None
     values: list[int] = []
-    for each in stored:
-        if not (isinstance(each, Sequence) and len(each) == 2 and all(type(part) is int for part in each)):
+    for entry in stored:
+        if not (isinstance(entry, Sequence) and len(entry) == 2 and all(type(part) is int for part in entry)):
             return None
-        if not 0 <= each[0] <= len(topology.links):
+        if not 0 <= entry[0] <= len(topology.links):
             return None
-        values += [max(each[1], 0)] * each[0]
+        values += [max(entry[1], 0)] * entry[0]
     return values if len(values) == len(topology.links) else None
 
 
@@ -67,8 +69,6 @@ def band(load: int) -> int:
 
 def picture(topology: Topology, loads: Sequence[int], label: str) -> Markup:
     """The drawing for a page: classes of its style sheet instead of attributes, no name space."""
-    from markupsafe import Markup
-
     colours = {
         (link.src, link.dst): f"load-{band(load)}"
         for link, load in zip(topology.links, loads, strict=True)

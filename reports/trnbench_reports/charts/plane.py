@@ -1,21 +1,83 @@
-"""A drawing with two axes: lines, marks and words on it, as SVG that can stand in a strict page.
-
-Marks are references to the shapes that the page defines once; colours are the page's own.
-"""
+"""Drawings on two scales: values stand where the scales say, what lies outside is cut."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from trnbench_reports import words
+from markupsafe import Markup, escape
+
+from trnbench_reports import numbers, words
 from trnbench_reports.charts.figure import SHAPES
-from trnbench_reports.charts.scale import Scale
 
 if TYPE_CHECKING:
     from markupsafe import Markup
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scale:
+    """Values from `low` to `high`; `ticks` are (value, label). `rows`: each tick is a thing, not a value."""
+
+    title: str
+    low: float
+    high: float
+    ticks: tuple[tuple[float, str], ...]
+    logarithmic: bool = False
+    rows: bool = False
+
+    def share(self, value: float) -> float:
+        """0 at `low`, 1 at `high`; beyond them below 0 and above 1."""
+        if self.logarithmic:
+            return math.log(value / self.low) / math.log(self.high / self.low)
+        return (value - self.low) / (self.high - self.low)
+
+
+def logarithmic(
+    title: str, low: float, high: float, unit: str = "", *, base: int = 10, most: int = 8
+) -> Scale:
+    """A tick for each decade, or for each few powers of `base`: at most about `most`.
+
+    `low` and `high` are positive and differ.
+    """
+    first, last = math.ceil(math.log(low, base) - 1e-9), math.floor(math.log(high, base) + 1e-9)
+    step = max(1, math.ceil((last - first + 1) / most))
+    values = [float(base) ** power for power in range(first, last + 1, step)]
+    if base == 10 and len(values) < 3:
+        finer = (times * 10.0**power for power in range(first - 1, last + 1) for times in (1, 2, 5))
+        values = [value for value in finer if low * (1 - 1e-9) <= value <= high * (1 + 1e-9)]
+    return Scale(
+        title=title,
+        low=low,
+        high=high,
+        ticks=tuple((value, numbers.show(value, unit).replace(numbers.NBSP, " ")) for value in values),
+        logarithmic=True,
+    )
+
+
+def linear(title: str, low: float, high: float, ticks: Sequence[tuple[float, str]]) -> Scale:
+    """Even steps; the ticks as given."""
+    return Scale(title=title, low=low, high=high, ticks=tuple(ticks))
+
+
+def even(title: str, high: float, *, most: int = 5) -> Scale:
+    """From nothing to `high` in steps of 1, 2 or 5 times a power of ten."""
+    rough = high / most
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(times * power for times in (1, 2, 5, 10) if times * power >= rough * (1 - 1e-9))
+    count = math.floor(high / step + 1e-9)
+    places = max(0, -math.floor(math.log10(step)))
+    ticks = [(i * step, f"{i * step:,.{places}f}") for i in range(count + 1)]
+    return linear(title, 0.0, high, ticks)
+
+
+def row_scale(found: Sequence[str]) -> Scale:
+    """A row for each name, from top to bottom; row i has its middle at i + 0.5."""
+    ticks = tuple((i + 0.5, name) for i, name in enumerate(found))
+    return Scale(title="", low=len(found), high=0, ticks=ticks, rows=True)
+
 
 LETTER = 7.2
 """Pixels of a letter at 12 pixels, in the widest of the fonts that a page may get."""
@@ -67,16 +129,16 @@ class Plane:
 
     def area(self, points: Sequence[Point], *, opacity: float = 1, colour: str = "currentColor") -> None:
         more = f' fill-opacity="{opacity:g}"' if opacity != 1 else ""
-        made = f'<path d="{self._path(points)}Z" fill="{colour}"{more}/>'
-        self._inside.append(("", made))
+        path = f'<path d="{self._path(points)}Z" fill="{colour}"{more}/>'
+        self._inside.append(("", path))
 
     def mark(
         self, x: float, y: float, *, colour: str, says: str, anchor: str = "", series: int = 0, shape: int = 0
     ) -> None:
         """A point that the pointer and the arrow keys find; `anchor` is the row it leads to."""
         name = f"k{shape % len(SHAPES)}"
-        place = f'x="{_n(self.px(x))}" y="{_n(self.py(y))}"'
-        self._inside.append((colour, f'<use href="#{name}" {place}{_data(anchor, series, says)}</use>'))
+        position = f'x="{_n(self.px(x))}" y="{_n(self.py(y))}"'
+        self._inside.append((colour, f'<use href="#{name}" {position}{_data(anchor, series, says)}</use>'))
 
     def bar(
         self,
@@ -111,10 +173,10 @@ class Plane:
         left, top = self.px(x) + dx, self.py(y) + dy
         more = f' text-anchor="{anchor}"' if anchor != "start" else ""
         more += ' font-weight="600"' if bold else ""
-        place = f'x="{_n(left)}" y="{_n(top)}"'
+        position = f'x="{_n(left)}" y="{_n(top)}"'
         if turn:
-            place = f'transform="translate({_n(left)} {_n(top)}) rotate({_n(turn)})"'
-        self._outside.append(f'<text class="l" {place}{more}>{_escaped(text)}</text>')
+            position = f'transform="translate({_n(left)} {_n(top)}) rotate({_n(turn)})"'
+        self._outside.append(f'<text class="l" {position}{more}>{_escaped(text)}</text>')
 
     def svg(self, label: str) -> Markup:
         """The drawing; `label` is what a screen reader says of it."""
@@ -127,12 +189,12 @@ class Plane:
 
     def drawn(self, start: int) -> str:
         """Everything, `start` pixels from the left."""
-        left = start + self.left
-        frame = f'x="{left}" y="{_TOP}" width="{self.width}" height="{self.height}"'
+        x = start + self.left
+        frame = f'x="{x}" y="{_TOP}" width="{self.width}" height="{self.height}"'
         return (
-            f'<g transform="translate({left} {_TOP})">{self._axes()}</g>'
+            f'<g transform="translate({x} {_TOP})">{self._axes()}</g>'
             f'<svg {frame} stroke-width="{_LINE}">{self._grouped()}</svg>'
-            f'<g transform="translate({left} {_TOP})">{"".join(self._outside)}</g>'
+            f'<g transform="translate({x} {_TOP})">{"".join(self._outside)}</g>'
         )
 
     def _path(self, points: Sequence[Point]) -> str:
@@ -140,11 +202,11 @@ class Plane:
 
     def _grouped(self) -> str:
         """Neighbours of one colour share a group that says it once."""
-        made = []
+        groups = []
         for colour, found in groupby(self._inside, key=lambda each: each[0]):
             text = "".join(element for _, element in found)
-            made.append(f'<g class="marks" fill="{colour}">{text}</g>' if colour else text)
-        return "".join(made)
+            groups.append(f'<g class="marks" fill="{colour}">{text}</g>' if colour else text)
+        return "".join(groups)
 
     def _axes(self) -> str:
         w, h = self.width, self.height
@@ -159,8 +221,8 @@ class Plane:
         rows = ' class="rows"' if self.y.rows else ""
         title = f'<text x="{_n(w / 2)}" y="{h + 33}">{_escaped(self.x.title)}</text>'
         if self.y.title:
-            place = f"translate({10 - self.left} {_n(h / 2)}) rotate(-90)"
-            title += f'<text transform="{place}">{_escaped(self.y.title)}</text>'
+            position = f"translate({10 - self.left} {_n(h / 2)}) rotate(-90)"
+            title += f'<text transform="{position}">{_escaped(self.y.title)}</text>'
         return (
             f'<path class="grid" d="{grid}"/><path class="axis" d="M0 0V{h}H{w}"/>'
             f'<g text-anchor="middle">{below}{title}</g><g text-anchor="end"{rows}>{beside}</g>'
@@ -175,8 +237,6 @@ class Plane:
 
 def side_by_side(planes: Sequence[Plane], label: str) -> Markup:
     """One drawing of several, from left to right."""
-    from markupsafe import Markup
-
     wide, parts = 0, []
     for plane in planes:
         parts.append(plane.drawn(wide))
@@ -194,8 +254,6 @@ def _data(anchor: str, series: int, says: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    from markupsafe import escape
-
     return str(escape(words.clean(text, 300)))
 
 

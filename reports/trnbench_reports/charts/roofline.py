@@ -7,12 +7,21 @@ from collections.abc import Sequence
 
 from trnbench import Measurement
 from trnbench_reports import numbers, view, words
-from trnbench_reports.charts import scale
 from trnbench_reports.charts.figure import SYMBOLS, Figure, Series
-from trnbench_reports.charts.plane import Plane
-from trnbench_reports.charts.roofline_frame import HEIGHT, WIDTH, Frame, rate_text
-from trnbench_reports.charts.roofs import Roof, choices, roofs
-from trnbench_reports.charts.spots import Spot, series_name, series_of, spots
+from trnbench_reports.charts.plane import Plane, logarithmic
+from trnbench_reports.charts.roofline_frame import (
+    HEIGHT,
+    WIDTH,
+    Frame,
+    Roof,
+    Spot,
+    choices,
+    rate_text,
+    roofs,
+    series_name,
+    series_of,
+    spots,
+)
 
 DRAWN = 150
 """Cases of one chart; more are a cloud, and stand in the table of all cases."""
@@ -30,16 +39,7 @@ def figure(
     if not point or not flat or not slopes:
         return None
     bandwidth = max(choice.chosen.value for choice in slopes)
-    achieved = max(
-        (
-            m.value
-            for c in cases
-            if c.status in view.GOOD
-            for m in c.metrics.values()
-            if m.name == "hbm_bytes_per_s"
-        ),
-        default=0.0,
-    )
+    achieved = _achieved(cases)
     best = max(point, key=lambda spot: spot.rate)
     low_x = min(min(s.intensity for s in point), flat[-1].documented / bandwidth) / 4
     high_x = max(max(s.intensity for s in point), flat[0].documented / bandwidth) * 4
@@ -47,8 +47,8 @@ def figure(
     high_y = max(flat[0].documented, *flat[0].engines, best.rate) * 2.2
     low_y = max(min(s.rate for s in point) / 2, high_y / 1e5)
     plane = Plane(
-        scale.logarithmic("arithmetic intensity (FLOP per byte of HBM)", low_x, high_x),
-        scale.logarithmic("achieved FLOP per second", low_y, high_y, "FLOP/s"),
+        logarithmic("arithmetic intensity (FLOP per byte of HBM)", low_x, high_x),
+        logarithmic("achieved FLOP per second", low_y, high_y, "FLOP/s"),
         width=WIDTH,
         height=HEIGHT,
     )
@@ -64,7 +64,7 @@ def figure(
     furthest: dict[str, float] = {}
     for spot in inside:
         furthest[series_name(spot)] = max(furthest.get(series_name(spot), 0.0), spot.rate)
-    told = sorted(furthest, key=lambda name: -furthest[name])[:LEGEND]
+    legend = sorted(furthest, key=lambda name: -furthest[name])[:LEGEND]
     main = next(roof for roof in flat if roof.main)
     label = f"{title}. {len(point)} cases; the table below has the same numbers."
     return Figure(
@@ -78,7 +78,7 @@ def figure(
         series=tuple(
             Series(index=i, name=name, symbol=SYMBOLS[shape], colour=colour)
             for i, (name, shape) in enumerate(series.items())
-            if name in told
+            if name in legend
         ),
         columns=("case", "FLOP per byte", "rate", "% of peak", "limited by", "evidence"),
         rows=tuple(_row(spot) for spot in sorted(point, key=lambda s: -s.rate)),
@@ -126,3 +126,9 @@ def _row(spot: Spot) -> tuple[str, tuple[str, ...]]:
         case.bound,
         str(case.evidence.grade),
     )
+
+
+def _achieved(cases: Sequence[Measurement]) -> float:
+    """The highest rate of device memory that any case reached, bytes/s; 0 where none tells."""
+    metrics = (metric for case in cases if case.status in view.GOOD for metric in case.metrics.values())
+    return max((metric.value for metric in metrics if metric.name == "hbm_bytes_per_s"), default=0.0)

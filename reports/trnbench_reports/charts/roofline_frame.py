@@ -1,4 +1,4 @@
-"""What is drawn of a roofline: its slope, its roofs and their labels, its points."""
+"""The frame of a roofline: its flat roofs, the spots below them, the axes and their words."""
 
 from __future__ import annotations
 
@@ -7,11 +7,126 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from trnbench import Measurement, PeakChoice, Status
 from trnbench_reports import numbers, view, words
 from trnbench_reports.charts.figure import SHAPES
 from trnbench_reports.charts.plane import LETTER, Plane
-from trnbench_reports.charts.roofs import Roof
-from trnbench_reports.charts.spots import Spot, series_name, series_of, sweeps_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spot:
+    """A case on the chart: FLOP per byte of HBM, FLOP per second."""
+
+    intensity: float
+    rate: float
+    case: Measurement
+    anchor: str
+
+
+def spots(index: int, cases: Sequence[Measurement]) -> list[Spot]:
+    """Cases that did arithmetic on bytes of HBM in a known time."""
+    marks = []
+    for case in cases:
+        work = case.work
+        flops = sum(count for name, count in work.items() if name == "flops" or name.endswith("_flops"))
+        moved = work.get("hbm_bytes", 0.0)
+        if flops > 0 and moved > 0 and case.time_s and case.status is not Status.SKIPPED:
+            marks.append(
+                Spot(
+                    intensity=flops / moved,
+                    rate=flops / case.time_s,
+                    case=case,
+                    anchor=view.anchor(index, case),
+                )
+            )
+    return marks
+
+
+def series_name(spot: Spot) -> str:
+    return words.clean(" ".join(filter(None, (spot.case.case.kernel, spot.case.case.dtype))), 40)
+
+
+def series_of(found: Sequence[Spot]) -> dict[str, str]:
+    """Series names → shape, one shape per data type, in order of appearance."""
+    types = list(dict.fromkeys(spot.case.case.dtype for spot in found))
+    return {series_name(spot): SHAPES[types.index(spot.case.case.dtype) % len(SHAPES)] for spot in found}
+
+
+def sweeps_of(found: Sequence[Spot]) -> dict[str, int]:
+    """Anchor → number of its line: cases of one series that differ only in the axis swept most."""
+    groups: dict[str, list[Spot]] = defaultdict(list)
+    for spot in found:
+        groups[series_name(spot)].append(spot)
+    lines: dict[tuple[str, str], int] = {}
+    numbers = {}
+    for name, spots_of in groups.items():
+        values: dict[str, set[object]] = defaultdict(set)
+        for spot in spots_of:
+            for axis, value in spot.case.case.point.items():
+                values[axis].add(value)
+        # Axes that move together (m = n = k) are one sweep.
+        widest = max((len(points) for points in values.values()), default=0)
+        swept = {axis for axis, points in values.items() if len(points) == widest}
+        for spot in spots_of:
+            fixed = view.point_text(spot.case, without=swept)
+            numbers[spot.anchor] = lines.setdefault((name, fixed), len(lines))
+    return numbers
+
+
+@dataclass(frozen=True, kw_only=True)
+class Roof:
+    """One flat roof: the types that share it, the documented figure and what the clocks allow each."""
+
+    names: tuple[str, ...]
+    documented: float
+    engines: tuple[float, ...]
+    shared: bool  # a smaller scope's share of a documented figure, not a printed one
+    main: bool  # of the 16-bit type: its ridge is labelled
+
+
+def choices(cases: Sequence[Measurement], metric: str) -> list[PeakChoice]:
+    """Every peak of `metric` these cases were, or would have been, judged by; skipped ones included."""
+    by_key: dict[tuple[object, ...], PeakChoice] = {}
+    for case in cases:
+        offered = (case.judgement.peaks, *case.reference_peaks) if case.judgement else case.reference_peaks
+        for choice in offered:
+            peak = choice.chosen
+            if peak.metric == metric and peak.value > 0:
+                by_key.setdefault((peak.dtype, peak.sparse, peak.qualifier, peak.value), choice)
+    return list(by_key.values())
+
+
+def roofs(cases: Sequence[Measurement]) -> list[Roof]:
+    """Flat roofs from high to low; types with one figure share one line.
+
+    Of an engine that is not the tensor engine only the highest roof is drawn: one line, its name.
+    """
+    flat: dict[str, list[tuple[str, PeakChoice]]] = defaultdict(list)
+    engines: dict[str, PeakChoice] = {}
+    for choice in choices(cases, "peak_flops"):
+        peak = choice.chosen
+        if peak.qualifier:
+            held = engines.get(peak.qualifier)
+            if held is None or peak.value > held.chosen.value:
+                engines[peak.qualifier] = choice
+            continue
+        name = " ".join(filter(None, (peak.dtype, "sparse" if peak.sparse else ""))) or "peak"
+        flat[numbers.significant(peak.value)].append((name, choice))
+    for qualifier, choice in engines.items():
+        flat[numbers.significant(choice.chosen.value)].append((f"{qualifier} engine", choice))
+    ordered = sorted(flat.values(), key=lambda group: -group[0][1].chosen.value)
+    main = next((i for i, group in enumerate(ordered) if {"bf16", "fp16"} & {n for n, _ in group}), 0)
+    return [
+        Roof(
+            names=tuple(dict.fromkeys(name for name, _ in group)),
+            documented=group[0][1].chosen.value,
+            engines=tuple(sorted({c.engine_bound.value for _, c in group if c.engine_bound})),
+            shared=group[0][1].chosen.evidence != "documented",
+            main=i == main,
+        )
+        for i, group in enumerate(ordered)
+    ]
+
 
 WIDTH, HEIGHT = 400, 280
 _GAP = 13.0  # pixels between two labels that must not touch
@@ -70,7 +185,7 @@ class Frame:
     def labels(self, flat: Sequence[Roof], bandwidth: float) -> None:
         """At the right end above the line; below it, or further left, where two would touch."""
         plane = self.plane
-        taken: list[tuple[float, float, float]] = []  # right edge, width, y
+        occupied: list[tuple[float, float, float]] = []  # right edge, width, y
         for roof in sorted(flat, key=lambda each: not each.main):
             text = words.clean(f"{'/'.join(roof.names)} {rate_text(roof.documented, 'FLOP/s')}", 60)
             width = 0.92 * LETTER * len(text)
@@ -80,10 +195,10 @@ class Frame:
             start = plane.px(roof.documented / bandwidth)
             places = [(WIDTH * part, y) for part in (1.0, 0.8, 0.6) for y in (above, below)]
             fitting = (p for p in places if p[0] - width > start or p[0] == WIDTH)
-            spot = next((place for place in fitting if _free(place, width, taken)), None)
+            spot = next((label for label in fitting if _free(label, width, occupied)), None)
             if spot is None:
                 continue  # the table of peaks has it; a label on a label helps nobody
-            taken.append((spot[0], width, spot[1]))
+            occupied.append((spot[0], width, spot[1]))
             plane.words(
                 plane.x.high,
                 roof.documented,

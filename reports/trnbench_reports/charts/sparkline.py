@@ -1,8 +1,10 @@
-"""A series as a line the height of a word, with a mark where each step is."""
+"""Drawings the height of a word: a series as a line, a sweep as a bar."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+
+from markupsafe import Markup
 
 from trnbench import CaseHistory
 from trnbench_reports import numbers, words
@@ -14,10 +16,8 @@ _WIDTH, _HEIGHT, _EDGE = 150, 22, 2
 _LEAST = 0.01  # of the value: noise in the last digit would fill the height
 
 
-def draw(found: CaseHistory) -> Markup | str:
+def sparkline(found: CaseHistory) -> Markup | str:
     """Values that count over the runs; "" where none does."""
-    from markupsafe import Markup
-
     counted = [(at, point.value) for at, point in enumerate(found.points) if point.counts]
     values = [(at, value) for at, value in counted if value is not None]
     if not values:
@@ -31,10 +31,10 @@ def draw(found: CaseHistory) -> Markup | str:
         y = _HEIGHT / 2 - (_HEIGHT / 2 - _EDGE) * (value - middle) / half
         return f"{x:.1f} {y:.1f}"
 
-    where = {point.run: at for at, point in enumerate(found.points)}
+    position_of = {point.run: at for at, point in enumerate(found.points)}
     marks = ""
     for step in found.steps:
-        at = where[step.first.run] - 0.5
+        at = position_of[step.first.run] - 0.5
         line = f"M{place(at, middle - half)}L{place(at, middle + half)}"
         marks += f'<path class="{"worse" if step.worse else "better"}" d="{line}"/>'
     path = "L".join(place(at, value) for at, value in values)
@@ -53,3 +53,24 @@ def _says(found: CaseHistory, low: float, high: float) -> str:
         else f"{numbers.show(low, found.unit)} to {numbers.show(high, found.unit)}"
     )
     return f"{words.plural(len(found.points), 'run')}, {span}, {steps}"
+
+
+_FULL = 1.1
+"""Share at the right end: what exceeds its document is still seen to."""
+
+
+def span_bar(low: float | None, high: float, grade: str) -> Markup:
+    """`low` is None for a single case: then only where it stands is marked."""
+
+    def at(share: float) -> float:
+        return max(0.0, min(share, _FULL)) / _FULL * 100
+
+    end = at(high)
+    start = at(low) if low is not None else end
+    return Markup(
+        '<svg class="span" width="100%" height="9" aria-hidden="true">'
+        f'<path class="rail" d="M0 4.5H999"/><rect class="fill g-{grade}" x="{start:.1f}%" y="1.5"'
+        f' width="{max(end - start, 0):.1f}%" height="6"/>'
+        f'<rect class="best" x="{end:.1f}%" width="2.5" height="9"/>'
+        f'<rect class="full" x="{100 / _FULL:.1f}%" width="1" height="9"/></svg>'
+    )

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from markupsafe import Markup, escape
+
 from trnbench_reports import numbers, words
 
 if TYPE_CHECKING:
@@ -20,32 +22,28 @@ _LANE, _GAP = 7, 1
 
 def bar(parts: Sequence[tuple[str, float]]) -> Markup:
     """`parts` are (name, share of the time); the first is the work at the peak, the others largest first."""
-    from markupsafe import Markup, escape
-
     shapes, at = [], 0.0
-    for place, (name, share) in enumerate(parts):
+    for number, (name, share) in enumerate(parts):
         wide = max(0.0, min(share, 1.0 - at))
-        told = escape(f"{words.clean(name, 60)}: {numbers.percent(share)}")
+        title = escape(f"{words.clean(name, 60)}: {numbers.percent(share)}")
         shapes.append(
-            f'<rect class="t{min(place, KINDS - 1)}" x="{at * 100:.2f}%" width="{wide * 100:.2f}%"'
+            f'<rect class="t{min(number, KINDS - 1)}" x="{at * 100:.2f}%" width="{wide * 100:.2f}%"'
             ' height="14">'
-            f"<title>{told}</title></rect>"
+            f"<title>{title}</title></rect>"
         )
         at += wide
-    said = escape("; ".join(f"{words.clean(name, 60)} {numbers.percent(share)}" for name, share in parts))
+    label = escape("; ".join(f"{words.clean(name, 60)} {numbers.percent(share)}" for name, share in parts))
     return Markup(
-        f'<svg class="stack" width="100%" height="14" role="img" aria-label="{said}">{"".join(shapes)}</svg>'
+        f'<svg class="stack" width="100%" height="14" role="img" aria-label="{label}">{"".join(shapes)}</svg>'
     )
 
 
 def strip(lanes: Sequence[tuple[str, Sequence[float]]], label: str) -> Markup:
     """`lanes` are (engine, busy shares of equal spans); there is at least one."""
-    from markupsafe import Markup, escape
-
     shapes = []
     wide = max(len(shares) for _, shares in lanes)
-    for place, (_, shares) in enumerate(lanes):
-        ground = (place + 1) * (_LANE + _GAP) - _GAP
+    for number, (_, shares) in enumerate(lanes):
+        ground = (number + 1) * (_LANE + _GAP) - _GAP
         steps = [f"M0 {ground}"]
         before: float | None = None
         for at, share in enumerate(shares):

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from trnbench_reports import numbers, view, words
-from trnbench_reports.charts import scale
 from trnbench_reports.charts.figure import Figure
-from trnbench_reports.charts.plane import Plane
+from trnbench_reports.charts.plane import Plane, even, row_scale
 from trnbench_reports.losses import Losses
 
 WIDTH = 500
@@ -30,17 +29,17 @@ class Bar:
 
 def bars(losses: Losses) -> list[Bar]:
     """Each begins where the last one ended; the last is the whole time. `losses` has terms."""
-    names = _unique([words.clean(name, 40) for name, _ in losses.terms])
+    row_scale = _unique([words.clean(name, 40) for name, _ in losses.terms])
     columns: list[Bar] = []
     start = 0.0
-    for number, (name, (raw, seconds)) in enumerate(zip(names, losses.terms, strict=True)):
+    for number, (name, (raw, seconds)) in enumerate(zip(row_scale, losses.terms, strict=True)):
         kind = "loss" if number else "work"
         if number and losses.worst is not None and (raw, seconds) == losses.worst:
             kind = "worst"
         columns.append(Bar(name=name, start=start, stop=start + seconds, seconds=seconds, kind=kind))
         start += seconds
-    whole = Bar(name=_TOTAL, start=0.0, stop=losses.time_s, seconds=losses.time_s, kind="work")
-    return [*columns, whole]
+    total = Bar(name=_TOTAL, start=0.0, stop=losses.time_s, seconds=losses.time_s, kind="work")
+    return [*columns, total]
 
 
 def draw(id: str, losses: Losses, colour: int, anchor: str) -> Figure:
@@ -50,16 +49,16 @@ def draw(id: str, losses: Losses, colour: int, anchor: str) -> Figure:
     ends = [max(bar.start, bar.stop) / step for bar in columns]
     # Room for the words behind the longest bar.
     plane = Plane(
-        scale.even(f"time ({unit})", max(ends) * 1.75),
-        scale.names([bar.name for bar in columns]),
+        even(f"time ({unit})", max(ends) * 1.75),
+        row_scale([bar.name for bar in columns]),
         height=_ROW * len(columns),
         within=WIDTH,
     )
     tints = {"work": f"var(--g{colour})", "worst": "var(--fg)", "loss": "var(--soft)"}
     for row, (bar, end) in enumerate(zip(columns, ends, strict=True)):
         says = _words(bar.name, bar.seconds, losses)
-        place = (bar.start / step, bar.stop / step, row + 0.5)
-        plane.bar(*place, thick=_BAR, colour=tints[bar.kind], says=says, anchor=anchor)
+        span = (bar.start / step, bar.stop / step, row + 0.5)
+        plane.bar(*span, thick=_BAR, colour=tints[bar.kind], says=says, anchor=anchor)
         plane.words(end, row + 0.5, _label(bar, losses.time_s), dx=5, dy=4)
     title = f"{heading(losses)}: {_finding(losses)}"
     label = f"{title}. {len(losses.terms)} terms add up to {numbers.show(losses.time_s, 's')}."
@@ -114,9 +113,9 @@ def _unique(names: list[str]) -> list[str]:
     distinct: list[str] = []
     for name in names:
         number = 2
-        made = name
-        while made in distinct or made == _TOTAL:
-            made = f"{name} ({number})"
+        name_ = name
+        while name_ in distinct or name_ == _TOTAL:
+            name_ = f"{name} ({number})"
             number += 1
-        distinct.append(made)
+        distinct.append(name_)
     return distinct

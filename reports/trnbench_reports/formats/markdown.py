@@ -31,11 +31,15 @@ def _run(run: Run) -> list[str]:
 
 def sentences(run: Run) -> list[str]:
     """The headline as a list, what must not be hidden below it."""
-    found = headline(run)
+    summary = headline(run)
     return [
-        *(f"- {plain(said.text, 2400)}" for _, said in found.said),
-        *(f"- {plain(system)}: **{bad.upper()}**" for system, bad in found.alarms),
-        *(f"- {plain(each)}" for each in (found.silence, found.footnote, found.means) if each),
+        *(f"- {plain(text.text, 2400)}" for _, text in summary.said),
+        *(f"- {plain(system)}: **{bad.upper()}**" for system, bad in summary.alarms),
+        *(
+            f"- {plain(sentence)}"
+            for sentence in (summary.silence, summary.footnote, summary.means)
+            if sentence
+        ),
     ]
 
 
@@ -65,9 +69,9 @@ def _cell(cell: Shown | None) -> str:
     least = f"{plain(cell.least)} – " if cell.least else ""
     within = f" {plain(cell.within)}" if cell.within else ""
     near = f"; {plain(cell.near)}" if cell.near else ""
-    where = f" ({plain(cell.systems)})" if cell.systems else ""
+    systems = f" ({plain(cell.systems)})" if cell.systems else ""
     shout = f" **{plain(cell.note).upper()}**" if cell.note else ""
-    return f"{least}{plain(cell.text)} {cell.letter}".rstrip() + within + near + where + shout
+    return f"{least}{plain(cell.text)} {cell.letter}".rstrip() + within + near + systems + shout
 
 
 def plain(text: object, limit: int = 300) -> str:

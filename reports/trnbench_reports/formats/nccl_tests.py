@@ -12,6 +12,7 @@ from trnbench import (
     TrnbenchError,
     expected_time,
     item_bytes,
+    least_time,
     nccl_operation,
     nccl_table,
     nearness_of,
@@ -31,12 +32,12 @@ def write(runs: Sequence[Run]) -> bytes:
         for each in _timed(run):
             case = each.case
             groups.setdefault((case.instance, case.kernel, case.dtype, str(case.scope)), []).append(each)
-        for (instance, kernel, _, scope), found in groups.items():
-            evidence = found[0].evidence
+        for (instance, kernel, _, scope), group in groups.items():
+            evidence = group[0].evidence
             title = (
                 f"trnbench {kernel} on {instance}, {scope}, {evidence.grade} by {evidence.by}, run {run.id}"
             )
-            rows = [_row(each) for each in sorted(found, key=lambda each: each.work["payload_bytes"])]
+            rows = [_row(each) for each in sorted(group, key=lambda each: each.work["payload_bytes"])]
             lines += nccl_table(words.clean(title).replace("\n", " "), rows)
     if not lines:
         raise NothingSelected(
@@ -48,16 +49,16 @@ def write(runs: Sequence[Run]) -> bytes:
 
 
 def _timed(run: Run) -> Iterator[Measurement]:
-    for each in run.measurements:
-        measured = {"busbw_bytes_per_s", "algbw_bytes_per_s"} <= set(each.metrics)
-        if measured and each.time_s and each.work.get("payload_bytes"):
-            yield each
+    for measurement in run.measurements:
+        measured = {"busbw_bytes_per_s", "algbw_bytes_per_s"} <= set(measurement.metrics)
+        if measured and measurement.time_s and measurement.work.get("payload_bytes"):
+            yield measurement
 
 
 def _row(each: Measurement) -> dict[str, Any]:
     redop, root = nccl_operation(each.case.kernel)
     size = round(each.work["payload_bytes"])
-    low, high = expected_time(each.evidence, each.time_s) or (None, None)
+    low, high = expected_time(each.evidence, each.time_s, least_time(each)) or (None, None)
     kind, _, algorithm = each.implementation.partition(": ")
     return {
         "size": size,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from trnbench import HeadlineRow, Run, UsageError, headline
 from trnbench_reports import board, numbers, opportunities, view, words
-from trnbench_reports.charts import promised
+from trnbench_reports.charts import promise
 from trnbench_reports.charts.figure import Figure
 from trnbench_reports.drawing import document, placed, words_at
 from trnbench_reports.formats import markdown
@@ -40,12 +40,12 @@ def headline_svg(runs: Sequence[Run]) -> bytes:
 def _bar(shown: first.Shown, row: HeadlineRow, y: int) -> list[str]:
     """One row of a card: its name, its bar, what to expect and the largest loss."""
     kind = "soft" if shown.faint else ""
-    told = f"{shown.clause}{f'; {shown.swept}' if shown.swept else ''}"
-    made = [words_at(20, y + 10, shown.name, "strong"), words_at(20, y + 25, shown.what, "soft")]
+    caption = f"{shown.clause}{f'; {shown.swept}' if shown.swept else ''}"
+    marks = [words_at(20, y + 10, shown.name, "strong"), words_at(20, y + 25, shown.what, "soft")]
     if row.line is not None and shown.bar:
-        bar = placed(str(promised.draw(row.line)), 370, y - 4, 355)
-        made.append(f'<g class="faint">{bar}</g>' if shown.faint else bar)
-    return [*made, words_at(750, y + 10, _said(shown), kind), words_at(750, y + 25, told, "soft")]
+        bar = placed(str(promise.draw(row.line)), 370, y - 4, 355)
+        marks.append(f'<g class="faint">{bar}</g>' if shown.faint else bar)
+    return [*marks, words_at(750, y + 10, _said(shown), kind), words_at(750, y + 25, caption, "soft")]
 
 
 def _said(shown: first.Shown) -> str:
@@ -103,14 +103,14 @@ def losses_svg(runs: Sequence[Run]) -> bytes:
     """Where the time of the kernels goes that are furthest from their peak."""
     body, y = [words_at(20, 30, "Where the time goes", "strong")], 60
     for index, run in enumerate(runs):
-        for each in losses.drawn(opportunities.chosen(run)):
-            shown = losses.bar(index, each)
+        for loss in losses.drawn(opportunities.chosen(run)):
+            shown = losses.bar(index, loss)
             body.append(words_at(20, y, shown.name, "strong"))
             body.append(words_at(20, y + 15, shown.where, "soft"))
             body.append(placed(str(shown.bar), 380, y - 10, 780))
-            told = ", ".join(f"{name} {share}" for name, share in shown.causes)
+            causes = ", ".join(f"{name} {share}" for name, share in shown.causes)
             body.append(
-                words_at(380, y + 18, f"at the peak {shown.reached}{f', {told}' if told else ''}", "soft")
+                words_at(380, y + 18, f"at the peak {shown.reached}{f', {causes}' if causes else ''}", "soft")
             )
             y += _ROW
     return _drawn("losses", runs, body, y)
@@ -120,10 +120,17 @@ def losses_md(runs: Sequence[Run]) -> bytes:
     """The largest opportunities as a table."""
     lines = ["| kernel | generation | cause | if fixed | of its time |", "|---|---|---|---:|---:|"]
     for run in runs:
-        for each in opportunities.of(opportunities.chosen(run))[: losses.SHOWN]:
-            key = each.case.case
-            cells = (key.kernel, key.generation, each.cause, f"−{numbers.show(each.seconds, 's')}")
-            lines.append(f"| {' | '.join(map(markdown.plain, cells))} | {numbers.percent(each.share)} |")
+        for opportunity in opportunities.of(opportunities.chosen(run))[: losses.SHOWN]:
+            key = opportunity.case.case
+            cells = (
+                key.kernel,
+                key.generation,
+                opportunity.cause,
+                f"−{numbers.show(opportunity.seconds, 's')}",
+            )
+            lines.append(
+                f"| {' | '.join(map(markdown.plain, cells))} | {numbers.percent(opportunity.share)} |"
+            )
     return _md(lines if len(lines) > 2 else [])
 
 
@@ -133,8 +140,8 @@ def links_svg(runs: Sequence[Run]) -> bytes:
     y = 20
     for index, run in enumerate(runs):
         for figure in links.figures(index, run):
-            y, made = _chart(figure, y)
-            body += made
+            y, charts = _chart(figure, y)
+            body += charts
     return _drawn("links", runs, body, y)
 
 
@@ -144,8 +151,8 @@ def generations_svg(runs: Sequence[Run]) -> bytes:
     y = 20
     for index, run in enumerate(runs):
         for figure in generations.figures(index, run):
-            y, made = _chart(figure, y)
-            body += made
+            y, charts = _chart(figure, y)
+            body += charts
     return _drawn("generations", runs, body, y)
 
 
@@ -156,8 +163,8 @@ def _chart(figure: Figure, y: int) -> tuple[int, list[str]]:
     assert size is not None
     beside = int(size[1]) + 50
     shapes = [words_at(20, y + 14, figure.title, "strong"), placed(drawn, 20, y + 30, int(size[1]))]
-    for place, series in enumerate(figure.series):
-        high = y + 50 + 18 * place
+    for number, series in enumerate(figure.series):
+        high = y + 50 + 18 * number
         colour = f"var(--g{series.colour})" if series.colour is not None else "var(--fg)"
         shapes.append(f'<text x="{beside}" y="{high}"><tspan fill="{colour}">{series.symbol}</tspan></text>')
         shapes.append(words_at(beside + 18, high, series.name))

@@ -58,25 +58,25 @@ def write(runs: Sequence[Run]) -> bytes:
 
 
 def _timed(run: Run) -> Iterator[tuple[Measurement, list[float]]]:
-    for each in run.measurements:
-        if each.time_s is not None and each.time_s > 0.0:
-            yield each, list(each.samples) or [each.time_s]
+    for measurement in run.measurements:
+        if measurement.time_s is not None and measurement.time_s > 0.0:
+            yield measurement, list(measurement.samples) or [measurement.time_s]
 
 
 def _machine(run: Run) -> dict[str, Any]:
-    told = run.environment
+    environment = run.environment
     return {
         "node": "",
-        "processor": told.get("cpu_model", ""),
-        "machine": told.get("machine", ""),
+        "processor": environment.get("cpu_model", ""),
+        "machine": environment.get("machine", ""),
         "python_compiler": "",
-        "python_implementation": told.get("python_implementation", ""),
-        "python_implementation_version": told.get("python_version", ""),
-        "python_version": told.get("python_version", ""),
+        "python_implementation": environment.get("python_implementation", ""),
+        "python_implementation_version": environment.get("python_version", ""),
+        "python_version": environment.get("python_version", ""),
         "python_build": ["", ""],
         "release": "",
-        "system": told.get("system", ""),
-        "cpu": {"brand_raw": told.get("cpu_model", ""), "count": told.get("cpu_count", 0)},
+        "system": environment.get("system", ""),
+        "cpu": {"brand_raw": environment.get("cpu_model", ""), "count": environment.get("cpu_count", 0)},
         "trnbench_version": run.tool_version,
         "trnbench_backend": run.backend,
         "trnbench_evidence": str(run.grade),

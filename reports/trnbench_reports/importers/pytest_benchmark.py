@@ -29,7 +29,7 @@ def read(data: bytes) -> ImportedRun:
         raise _none("it has no list of benchmarks")
     return ImportedRun(
         by=f"pytest-benchmark {document.get('version', '')}"[:60].strip(),
-        cases=tuple(_case(each, number) for number, each in enumerate(benchmarks, start=1)),
+        cases=tuple(_case(benchmark, number) for number, benchmark in enumerate(benchmarks, start=1)),
         created=_moment(document.get("datetime")),
         environment=_environment(document),
     )
@@ -63,10 +63,10 @@ def _case(each: Any, number: int) -> ImportedCase:
 
 def _point(text: str) -> dict[str, Any]:
     point: dict[str, Any] = {}
-    for part in filter(None, text.split(",")):
-        name, _, value = part.partition("=")
-        whole = re.fullmatch(r"-?\d{1,18}", value, re.ASCII)
-        point[name] = int(value) if whole else value
+    for word in filter(None, text.split(",")):
+        name, _, value = word.partition("=")
+        integer = re.fullmatch(r"-?\d{1,18}", value, re.ASCII)
+        point[name] = int(value) if integer else value
     return point
 
 
@@ -98,7 +98,7 @@ def _environment(document: Mapping[str, Any]) -> dict[str, Any]:
     described: dict[str, Any] = {}
     if isinstance(machine, Mapping):
         cpu = _mapping(machine.get("cpu"))
-        told = {
+        environment = {
             "python_version": machine.get("python_version"),
             "python_implementation": machine.get("python_implementation"),
             "system": machine.get("system"),
@@ -106,7 +106,9 @@ def _environment(document: Mapping[str, Any]) -> dict[str, Any]:
             "cpu_model": cpu.get("brand_raw"),
             "cpu_count": cpu.get("count"),
         }
-        described |= {name: value for name, value in told.items() if isinstance(value, str | int) and value}
+        described |= {
+            name: value for name, value in environment.items() if isinstance(value, str | int) and value
+        }
     if isinstance(commit, Mapping):
         commit_id = commit.get("id")
         if isinstance(commit_id, str) and re.fullmatch(r"[0-9a-f]{40,64}", commit_id):

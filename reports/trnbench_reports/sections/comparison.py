@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from markupsafe import Markup, escape
+
 import trnbench
 from trnbench import Change, Run, RunComparison, Side, TrnbenchError, Verdict
-from trnbench_reports import address, numbers, view, words
+from trnbench_reports import numbers, view, words
 from trnbench_reports.template import fill
 
 if TYPE_CHECKING:
@@ -69,14 +71,14 @@ def _part(runs: Sequence[Run], index: int) -> Part:
     try:
         comparison = trnbench.compare_runs(before, after)
     except TrnbenchError as error:
-        told = ": ".join(filter(None, (error.what, error.cause)))
+        reason = ": ".join(filter(None, (error.what, error.cause)))
         return Part(
             before=before.id, after=after.id, counts="", first=(), differs=(), rows=(), left_out=0, same=0,
-            refused=(), missing=(), new=(), nothing=told,
+            refused=(), missing=(), new=(), nothing=reason,
         )  # fmt: skip
-    changed = [each for each in comparison.changes if not (each.exact and not each.effect)]
-    rows = tuple(_row(runs, index, each) for each in changed[:SHOWN])
-    judged = [row for row, each in zip(rows, changed, strict=False) if _moved(each)]
+    changed = [change for change in comparison.changes if not (change.exact and not change.effect)]
+    rows = tuple(_row(runs, index, change) for change in changed[:SHOWN])
+    judged = [row for row, change in zip(rows, changed, strict=False) if _moved(change)]
     return Part(
         before=before.id,
         after=after.id,
@@ -86,7 +88,7 @@ def _part(runs: Sequence[Run], index: int) -> Part:
         rows=rows,
         left_out=len(changed) - len(rows),
         same=len(comparison.changes) - len(changed),
-        refused=tuple(Counter(each.why for each in comparison.refused).most_common(_REASONS)),
+        refused=tuple(Counter(change.why for change in comparison.refused).most_common(_REASONS)),
         missing=comparison.missing,
         new=comparison.new,
     )
@@ -114,8 +116,8 @@ def _row(runs: Sequence[Run], index: int, change: Change) -> Row:
         point=", ".join((str(case.scope), *(f"{name}={value}" for name, value in case.point.items()))),
         before=_value(change, change.before),
         after=_value(change, change.after),
-        before_at=address.figure_by_id(0, change.before.id, change.metric),
-        after_at=address.figure_by_id(index, change.after.id, change.metric),
+        before_at=view.figure_by_id(0, change.before.id, change.metric),
+        after_at=view.figure_by_id(index, change.after.id, change.metric),
         bar=bars(change, view.colour(runs[index], system.generation if system else case.generation)),
         change=trnbench.change_text(change),
         effect=repr(change.effect) if change.effect is not None else "",
@@ -132,8 +134,6 @@ def _value(change: Change, side: Side) -> str:
 
 def bars(change: Change, colour: int) -> Markup:
     """Widths are of the larger of the two, which is all of it; nothing where either has no value."""
-    from markupsafe import Markup, escape
-
     before, after = change.before.value, change.after.value
     if before is None or after is None or max(before, after) <= 0:
         return Markup("")
@@ -147,3 +147,43 @@ def bars(change: Change, colour: int) -> Markup:
 
 def _says(change: Change, before: float, after: float) -> str:
     return f"before {numbers.show(before, change.unit)}, after {numbers.show(after, change.unit)}"
+
+
+LARGEST = 3
+
+
+def since(before: Run, after: Run, index: int) -> Markup:
+    """`index` is that of `after` on its page. Nothing where the two cannot be compared."""
+    try:
+        comparison = trnbench.compare_runs(before, after)
+    except TrnbenchError:
+        return Markup("")
+    moved = [each for each in comparison.changes if each.verdict in (Verdict.FASTER, Verdict.SLOWER)]
+    moved.sort(key=lambda each: -abs(each.effect or 0.0))
+    unchanged = sum(1 for each in comparison.changes if each.exact and not each.effect)
+    return fill(
+        "since",
+        before=before,
+        rows=[_change_row(index, each) for each in moved[:LARGEST]],
+        more=len(moved) - LARGEST,
+        same=unchanged,
+        unsure=len(comparison.changes) - len(moved) - unchanged,
+        missing=len(comparison.missing),
+        new=len(comparison.new),
+    )
+
+
+def _change_row(index: int, change: Change) -> dict[str, str]:
+    def value(side: trnbench.Side) -> str:
+        if side.value is None:
+            return str(side.status)
+        return words.clean(numbers.show(side.value, change.unit), 40)
+
+    return {
+        "case": change.after.id,
+        "change": trnbench.change_text(change),
+        "before": value(change.before),
+        "after": value(change.after),
+        "address": view.figure_by_id(index, change.after.id, change.metric),
+        "why": "; ".join(filter(None, (change.why, *change.causes))),
+    }

@@ -1,4 +1,4 @@
-"""Section 8: where each peak comes from, what disagrees, and what no document says."""
+"""What the documents say: figures, sources, assumptions, and where two of them disagree."""
 
 from __future__ import annotations
 
@@ -8,13 +8,169 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from trnbench import Direction, Fact, Measurement, Peak, PeakChoice, Run, Source
+import trnbench
+from trnbench import (
+    Assembly,
+    Direction,
+    Dispute,
+    Fact,
+    FactBook,
+    Measurement,
+    Peak,
+    PeakChoice,
+    Run,
+    Scope,
+    Source,
+    SystemRecord,
+)
 from trnbench_reports import numbers, view, words
-from trnbench_reports.sections.disagreements import disagreements
 from trnbench_reports.template import fill
 
 if TYPE_CHECKING:
     from markupsafe import Markup
+
+
+@dataclass(frozen=True, kw_only=True)
+class Side:
+    """What one document says, and where."""
+
+    value: str
+    source: str
+    locator: str = ""
+    superseded: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Contradiction:
+    """`found` says by which rule, or that no rule can find it. `ratio` of the largest to the smallest."""
+
+    id: str
+    topic: str
+    about: str
+    sides: tuple[Side, ...]
+    found: str
+    ratio: str
+    note: str
+
+
+def disagreements(run: Run) -> list[tuple[str, list[Contradiction]]]:
+    """By generation: those the fact files name, then what the rules find besides."""
+    contradictions = []
+    for generation in dict.fromkeys([*(r.generation for r in view.systems(run)), *run.books]):
+        book = run.books.get(generation)
+        if book is not None and (findings := _of(book, assemblies(run, generation))):
+            contradictions.append((generation, findings))
+    return contradictions
+
+
+def assemblies(run: Run, generation: str) -> list[Assembly]:
+    """What the run's systems are made of.
+
+    The instance a larger system is made of is not recorded; it is the one that holds a host's devices.
+    """
+    records = [record for record in view.systems(run) if record.generation == generation]
+    return [
+        Assembly(
+            subject=record.instance,
+            scope=record.scope,
+            device=record.device,
+            core=record.core,
+            parent=_parent(record, records),
+        )
+        for record in records
+    ]
+
+
+def _parent(record: SystemRecord, records: Sequence[SystemRecord]) -> str:
+    if record.scope is Scope.INSTANCE or record.hosts < 2:
+        return ""
+    return next(
+        (
+            other.instance
+            for other in records
+            if other.scope is Scope.INSTANCE and other.devices * record.hosts == record.devices
+        ),
+        "",
+    )
+
+
+def _of(book: FactBook, made_of: Sequence[Assembly]) -> list[Contradiction]:
+    findings = trnbench.check_facts(book, made_of)
+    by_dispute: dict[str, list[trnbench.Disagreement]] = defaultdict(list)
+    for disagreement in findings.found:
+        for name in disagreement.disputes:
+            by_dispute[name].append(disagreement)
+    named = [_named(dispute, by_dispute[dispute.id], book.sources) for dispute in book.disputes]
+    return named + [_found(disagreement, book.sources) for disagreement in findings.unnamed]
+
+
+def _named(
+    dispute: Dispute, findings: Sequence[trnbench.Disagreement], known: dict[str, Source]
+) -> Contradiction:
+    """The dispute's own values; those the rules found besides are added once each."""
+    count = max(len(dispute.values), len(dispute.sources))
+    paired = len(dispute.values) == len(dispute.sources)
+    if paired:
+        sides = [
+            Side(value=value, source=cite(known, source))
+            for value, source in zip(dispute.values, dispute.sources, strict=True)
+        ]
+    else:
+        # The lists do not pair up: all values, then all documents, and no guess which said what.
+        sides = [
+            Side(
+                value=dispute.values[i] if i < len(dispute.values) else "",
+                source="" if i < len(dispute.values) else cite(known, dispute.sources[i]),
+            )
+            for i in range(count)
+        ]
+        if len(dispute.sources) <= len(dispute.values):
+            sides.append(Side(value="", source=words.listed([cite(known, s) for s in dispute.sources])))
+    rules = list(dict.fromkeys(finding.rule for finding in findings))
+    ratios = [finding.ratio for finding in findings if finding.ratio]
+    return Contradiction(
+        id=dispute.id,
+        topic=dispute.topic,
+        about=", ".join(dispute.subjects),
+        sides=tuple(sides),
+        found=f"rule {words.listed(rules)}" if rules else "by reading: no rule can",
+        ratio=_ratio(max(ratios)) if ratios else "",
+        note=dispute.note,
+    )
+
+
+def _found(each: trnbench.Disagreement, known: dict[str, Source]) -> Contradiction:
+    marks = [*each.dtypes, "sparse" if each.sparse else "", each.qualifier]
+    return Contradiction(
+        id="",
+        topic=" ".join(filter(None, (each.subject, each.metric.replace("_", " ")))),
+        about=", ".join(filter(None, marks)),
+        sides=tuple(
+            Side(
+                value=claim.text,
+                source=cite(known, claim.source),
+                locator=claim.locator,
+                superseded=cite(known, claim.superseded_by) if claim.superseded_by else "",
+            )
+            for claim in each.claims
+        ),
+        found=f"rule {each.rule}",
+        ratio=_ratio(each.ratio) if each.ratio else "",
+        note=each.note,
+    )
+
+
+def _ratio(ratio: float) -> str:
+    """How far apart: per cent while that is small, times beyond."""
+    if ratio < 1.995:
+        return f"{numbers.significant((ratio - 1) * 100, 2)}{numbers.NBSP}% apart"
+    return f"{numbers.times(ratio)} apart"
+
+
+def cite(known: dict[str, Source], id: str) -> str:
+    """Document and version of a source, its id when the book does not hold it."""
+    source = known.get(id)
+    return ", ".join(filter(None, (source.document, source.version))) if source else id
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +196,7 @@ class Used:
 def render(runs: Sequence[Run]) -> Markup:
     parts = []
     for _, run, heading in view.each_run(runs):
-        known = view.sources(run)
+        cited = view.sources(run)
         facts = {fact.id: fact for book in run.books.values() for fact in book.facts}
         parts.append(
             {
@@ -48,7 +204,7 @@ def render(runs: Sequence[Run]) -> Markup:
                 "policy": run.policy,
                 "peaks": [
                     (name, list(group))
-                    for name, group in groupby(_used(run, known, facts), key=lambda used: used.instance)
+                    for name, group in groupby(_used(run, cited, facts), key=lambda used: used.instance)
                 ],
                 "disputes": disagreements(run),
                 "assumptions": list(_assumptions(run)),
@@ -98,7 +254,7 @@ def _used(run: Run, known: dict[str, Source], facts: dict[str, Fact]) -> Iterato
             locator=fact.locator if fact else "",
             policy=str(choice.policy),
             note=choice.note,
-            others=tuple(_other(other, known) for other in choice.alternatives),
+            others=tuple(_other(alternative, known) for alternative in choice.alternatives),
             bound=numbers.show(bound.value, unit) if bound else "no clock bounds it",
             cases=len(group),
         )

@@ -40,9 +40,9 @@ def render(runs: Sequence[Run]) -> Markup | str:
                     "links": fabric_links.tables(index, run, runs),
                 }
             )
-            for each in run.measurements:
-                if view.faint(each) and "busbw_bytes_per_s" in each.metrics:
-                    faint[words.clean(each.case.instance, 60)] = None
+            for measurement in run.measurements:
+                if view.faint(measurement) and "busbw_bytes_per_s" in measurement.metrics:
+                    faint[words.clean(measurement.case.instance, 60)] = None
     if not parts:
         return ""
     bands = [label for _, label in links.BANDS]
@@ -64,25 +64,25 @@ def _curves(index: int, run: Run, found: Sequence[Measurement]) -> list[Curve]:
         if not mine:
             continue
         widest = max((each.case.scope for each in mine), key=lambda scope: scope.rank)
-        kept: dict[float, Measurement] = {}
+        by_size: dict[float, Measurement] = {}
         for case in mine:
             size = _size(case)
-            held = kept.get(size)
+            held = by_size.get(size)
             rate = case.metrics["busbw_bytes_per_s"].value
             if (
                 case.case.scope is widest
                 and rate > 0
                 and (held is None or rate > held.metrics["busbw_bytes_per_s"].value)
             ):
-                kept[size] = case
-        if kept:
+                by_size[size] = case
+        if by_size:
             curves.append(
                 Curve(
                     system=words.clean(record.instance, 60),
                     colour=view.colour(run, record.generation),
                     points=tuple(
                         (size, each.metrics["busbw_bytes_per_s"].value, each, view.anchor(index, each))
-                        for size, each in sorted(kept.items())
+                        for size, each in sorted(by_size.items())
                     ),
                 )
             )

@@ -39,7 +39,7 @@ def algorithms(index: int, run: Run) -> list[tuple[str, list[Markup]]]:
         drawn = []
         for number, kernel in enumerate(COMPARED):
             cases = next((c for r, c in swept.get(kernel, ()) if r is record), [])
-            tried = [each for case in cases if (each := _tried(case)) is not None]
+            tried = [trial for case in cases if (trial := _tried(case)) is not None]
             if tried:
                 drawn.append(_chart(f"algorithms-{index}-{place}-{number}", index, kernel, tried))
         if drawn:
@@ -55,8 +55,8 @@ def _tried(case: Measurement) -> _Tried | None:
     ranks, each = stored.get("ranks"), stored.get("per_device")
     if not seconds or not isinstance(ranks, int) or not isinstance(each, int) or ranks < 2 * each or each < 1:
         return None
-    taken = words.clean(stored.get("taken", ""), 40)
-    return _Tried(case=case, seconds=seconds, taken=taken, ranks=ranks, per_device=each)
+    algorithm = words.clean(stored.get("taken", ""), 40)
+    return _Tried(case=case, seconds=seconds, taken=algorithm, ranks=ranks, per_device=each)
 
 
 def _chart(id: str, index: int, kernel: str, tried: Sequence[_Tried]) -> Markup:
@@ -73,17 +73,17 @@ def _chart(id: str, index: int, kernel: str, tried: Sequence[_Tried]) -> Markup:
             )
             series.setdefault(words.clean(name, 40), []).append((size, moved / seconds, anchor, tip))
     last = tried[-1]
-    taken = {each.taken for each in tried}
+    taken = {trial.taken for trial in tried}
     best = max(series, key=lambda name: series[name][-1][1])
     top = series[best][-1][1]
-    promised = _promise(each.case for each in reversed(tried))
+    promised = _promise(trial.case for trial in reversed(tried))
     share = f", {numbers.percent(top / promised[0].value)} of the documented figure" if promised else ""
     mark = words.capital(fabric_model.evidence(last.case))
-    what = kernel.replace("_", "-")
+    collective = kernel.replace("_", "-")
     return figure.show(
         lines_.draw(
             id,
-            f"{mark}. {what}: {best} is quickest at {numbers.show(fabric_model.size(last.case), 'B')}, "
+            f"{mark}. {collective}: {best} is quickest at {numbers.show(fabric_model.size(last.case), 'B')}, "
             f"{numbers.show(top, 'B/s')}{share}",
             [
                 Line(
@@ -119,7 +119,7 @@ def _factor(each: _Tried) -> float:
 
 
 def _promise(cases: Iterable[Measurement]) -> list[Promise]:
-    judged = next((each.judgement for each in cases if each.judgement), None)
+    judged = next((case.judgement for case in cases if case.judgement), None)
     if judged is None or judged.metric != "busbw_bytes_per_s":
         return []
     peak = judged.peaks.chosen
@@ -130,7 +130,9 @@ def scaling(index: int, run: Run) -> list[Markup]:
     """All systems in one chart for each collective: bus bandwidth of the largest message, rank by rank."""
     swept = fabric_model.sweeps(run)
     return [
-        made for kernel in SCALED if (made := _scaling(index, run, kernel, swept.get(kernel, ()))) is not None
+        chart
+        for kernel in SCALED
+        if (chart := _scaling(index, run, kernel, swept.get(kernel, ()))) is not None
     ]
 
 
@@ -145,8 +147,8 @@ def _scaling(index: int, run: Run, kernel: str, swept: Sequence[fabric_model.Swe
         largest = max(largest, fabric_model.size(last))
         least, most = min(least, pairs[0][0]), max(most, pairs[-1][0])
         name, note = words.clean(record.instance, 60), fabric_model.evidence(last)
-        each = pairs[-1][0] / max(record.devices, 1)
-        ranks = f"{each:g} ranks a device" if each > 1 else "one rank a device"
+        per_device = pairs[-1][0] / max(record.devices, 1)
+        ranks = f"{per_device:g} ranks a device" if per_device > 1 else "one rank a device"
         points = tuple(
             (
                 count,
@@ -161,11 +163,11 @@ def _scaling(index: int, run: Run, kernel: str, swept: Sequence[fabric_model.Swe
         curves.append(Line(name=f"{name} ({ranks}{mark})", colour=colour, points=points))
     if not curves:
         return None
-    what = kernel.replace("_", "-")
+    collective = kernel.replace("_", "-")
     return figure.show(
         lines_.draw(
             f"scaling-{index}-{kernel}",
-            f"Emulated. {what} of {numbers.show(largest, 'B')} from {least:,.0f} to {most:,.0f} ranks",
+            f"Emulated. {collective} of {numbers.show(largest, 'B')} from {least:,.0f} to {most:,.0f} ranks",
             curves,
             Axis(title="ranks"),
             caption="the first two devices of a system, more of them, all; a cluster grows by instances",
@@ -178,9 +180,9 @@ def _pairs(value: object) -> list[tuple[float, float]]:
     if not isinstance(value, Sequence) or isinstance(value, str):
         return []
     return [
-        (float(each[0]), float(each[1]))
-        for each in value
-        if isinstance(each, Sequence)
-        and len(each) == 2
-        and all(isinstance(part, int | float) and part > 0 and part - part == 0 for part in each)
+        (float(pair[0]), float(pair[1]))
+        for pair in value
+        if isinstance(pair, Sequence)
+        and len(pair) == 2
+        and all(isinstance(part, int | float) and part > 0 and part - part == 0 for part in pair)
     ]

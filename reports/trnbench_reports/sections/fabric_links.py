@@ -41,18 +41,22 @@ class Row:
 def tables(index: int, run: Run, runs: Sequence[Run]) -> list[tuple[str, str, list[Row]]]:
     """(system, evidence of the emulated column, rows) of every system whose pairs were run."""
     listed = []
-    told: set[str] = set()  # published points already shown
+    shown: set[str] = set()  # published points already shown
     measured = [
-        each
-        for other in runs
-        for each in other.measurements
-        if each.evidence.grade is Grade.MEASURED and each.status in view.GOOD
+        measurement
+        for run_ in runs
+        for measurement in run_.measurements
+        if measurement.evidence.grade is Grade.MEASURED and measurement.status in view.GOOD
     ]
-    pairs = [each for each in run.measurements if each.case.kernel in PAIRS and each.status in view.GOOD]
+    pairs = [
+        measurement
+        for measurement in run.measurements
+        if measurement.case.kernel in PAIRS and measurement.status in view.GOOD
+    ]
     for record in view.systems(run):
         best = _best(pairs, record)
         rows = [_row(index, run, record, case, measured) for case in best]
-        rows += _published(run, record, told, has_links=bool(best))
+        rows += _published(run, record, shown, has_links=bool(best))
         if rows:
             marks = dict.fromkeys(str(case.evidence.grade) for case in best)
             listed.append((words.clean(record.instance, 60), words.listed(list(marks)), rows))
@@ -61,7 +65,7 @@ def tables(index: int, run: Run, runs: Sequence[Run]) -> list[tuple[str, str, li
 
 def _best(pairs: Sequence[Measurement], record: SystemRecord) -> list[Measurement]:
     """Of each kernel and reach the case of one link that came furthest."""
-    kept: dict[tuple[str, str], Measurement] = {}
+    fastest: dict[tuple[str, str], Measurement] = {}
     for pair in pairs:
         rate = _rate(pair)
         # Copies of all devices at once count every device's link.
@@ -73,11 +77,11 @@ def _best(pairs: Sequence[Measurement], record: SystemRecord) -> list[Measuremen
         ):
             continue
         key = pair.case.kernel, str(pair.case.point.get("reach", ""))
-        held = kept.get(key)
+        held = fastest.get(key)
         before = _rate(held) if held is not None else None
         if before is None or rate.value > before.value:
-            kept[key] = pair
-    return list(kept.values())
+            fastest[key] = pair
+    return list(fastest.values())
 
 
 def _rate(case: Measurement) -> Metric | None:
@@ -115,8 +119,8 @@ def _about(case: Measurement) -> str:
     """`point_to_point to a neighbour, 1 GiB`."""
     size, reach = case.case.point.get("size"), case.case.point.get("reach")
     shown = numbers.show(float(size), "B") if isinstance(size, int | float) else view.point_text(case)
-    where = f", {words.clean(reach, 40)}" if reach else ""
-    return f"{words.clean(case.case.kernel, 40)}{where}, {shown}"
+    reach_words = f", {words.clean(reach, 40)}" if reach else ""
+    return f"{words.clean(case.case.kernel, 40)}{reach_words}, {shown}"
 
 
 def _shares(value: float, documented: float, emulated: float) -> str:
@@ -150,7 +154,7 @@ def _figure(run: Run, record: SystemRecord, name: str) -> _Figure:
     if not rate.assumed:
         return _Figure(documented=rate.value, basis=words.clean(rate.formula, 120))
     book = run.books.get(record.generation)
-    known = book.assumptions.get(rate.origin) if book is not None else None
+    assumption = book.assumptions.get(rate.origin) if book is not None else None
     between = (
         f", plausible {numbers.show(rate.low, 'B/s')} to {numbers.show(rate.high, 'B/s')}"
         if rate.low is not None and rate.high is not None
@@ -159,7 +163,9 @@ def _figure(run: Run, record: SystemRecord, name: str) -> _Figure:
     return _Figure(
         basis="no document gives one",
         assumed=f"{numbers.show(rate.value, 'B/s')}{between}",
-        why=words.clean(f"{rate.origin}: {known.reason}" if known is not None else rate.origin, 200),
+        why=words.clean(
+            f"{rate.origin}: {assumption.reason}" if assumption is not None else rate.origin, 200
+        ),
     )
 
 
@@ -174,7 +180,7 @@ def _measured(case: Measurement, measured: Sequence[Measurement]) -> Measurement
 def _published(run: Run, record: SystemRecord, told: set[str], *, has_links: bool) -> list[Row]:
     """Points of this system, or of its generation where they name none: each is shown once."""
     points = run.fidelity.points if run.fidelity else ()
-    names = [each.instance for each in view.systems(run)]
+    names = [system.instance for system in view.systems(run)]
     published = []
     for point in points:
         named = [name for name in names if f" of {name}," in f"{point.how},"]

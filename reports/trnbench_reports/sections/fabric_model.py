@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from trnbench import Measurement, Run, SystemRecord
 from trnbench_reports import numbers, view, words
-from trnbench_reports.charts import figure, links, spent
-from trnbench_reports.charts.spent import Spent
+from trnbench_reports.charts import figure, links, shares
+from trnbench_reports.charts.shares import Spent
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -58,14 +58,14 @@ def losses(index: int, run: Run) -> Markup | None:
         for record, cases in swept:
             last = cases[-1]
             parts = seconds(last.detail.get("waterfall_s"), zero=True)
-            total = sum(parts.get(name, 0.0) for name in spent.PARTS)
+            total = sum(parts.get(name, 0.0) for name in shares.PARTS)
             if total <= 0:
                 continue
             bars.append(
                 Spent(
                     name=f"{words.clean(kernel, 20)} {words.clean(record.instance, 40)}",
                     anchor=view.anchor(index, last),
-                    seconds={name: parts.get(name, 0.0) for name in spent.PARTS},
+                    seconds={name: parts.get(name, 0.0) for name in shares.PARTS},
                     total=total,
                     evidence=evidence(last),
                 )
@@ -75,7 +75,7 @@ def losses(index: int, run: Run) -> Markup | None:
     worst = min(bars, key=lambda bar: bar.seconds["ideal"] / bar.total)
     share = numbers.percent(worst.seconds["ideal"] / worst.total)
     return figure.show(
-        spent.draw(
+        shares.draw(
             f"losses-{index}",
             f"Emulated. Where the time goes; furthest from its bound: {worst.name}, {share}",
             bars,
@@ -94,7 +94,7 @@ def pictures(index: int, run: Run) -> list[dict[str, Any]]:
     for record in view.systems(run):
         topology = run.topologies.get(record.instance)
         tables, hottest, drawn, title = [], [], None, ""
-        where = words.clean(record.instance, 60)
+        instance = words.clean(record.instance, 60)
         for kernel in SHOWN:
             for other, cases in swept.get(kernel, ()):
                 last = cases[-1]
@@ -106,12 +106,12 @@ def pictures(index: int, run: Run) -> list[dict[str, Any]]:
                 mark = words.capital(evidence(last))
                 loads = links.expanded(topology, last.detail.get("link_load")) if topology else None
                 if topology is not None and loads is not None and any(loads):
-                    rows = [links.row(each) for each in links.summary(topology, loads)]
+                    rows = [links.row(link) for link in links.summary(topology, loads)]
                     tables.append((view.anchor(index, last), about, evidence(last), rows))
-                    title = f"{mark}. {where}, {about}: {rows[0][0]} links at {rows[0][2]}"
+                    title = f"{mark}. {instance}, {about}: {rows[0][0]} links at {rows[0][2]}"
                     drawn = links.picture(topology, loads, title)
                 elif shown and not title:
-                    title = f"{mark}. {where}: {record.devices:,} devices are too many to draw"
+                    title = f"{mark}. {instance}: {record.devices:,} devices are too many to draw"
         if title:
             listed.append({"title": title, "svg": drawn, "tables": tables, "hottest": hottest})
     return listed
@@ -129,10 +129,10 @@ def picture(index: int, run: Run, system: str, kernels: Collection[str]) -> dict
             loads = links.expanded(topology, last.detail.get("link_load"))
             if record.instance != system or loads is None or not any(loads):
                 continue
-            where = words.clean(system, 60)
+            instance = words.clean(system, 60)
             busiest = links.row(links.summary(topology, loads)[0])
             title = (
-                f"{where}, {words.clean(kernel, 40)} of {numbers.show(size(last), 'B')}: "
+                f"{instance}, {words.clean(kernel, 40)} of {numbers.show(size(last), 'B')}: "
                 f"{busiest[0]} links at {busiest[2]}"
             )
             return {
@@ -150,11 +150,11 @@ def _hottest(case: Measurement) -> list[tuple[str, str, str]]:
     if not isinstance(stored, Sequence) or isinstance(stored, str):
         return []
     return [
-        (words.clean(each[0], 60), numbers.show(each[1], "B"), numbers.percent(each[2]))
-        for each in stored
-        if isinstance(each, Sequence)
-        and len(each) == 3
-        and all(isinstance(part, int | float) and part - part == 0 for part in each[1:])
+        (words.clean(link[0], 60), numbers.show(link[1], "B"), numbers.percent(link[2]))
+        for link in stored
+        if isinstance(link, Sequence)
+        and len(link) == 3
+        and all(isinstance(part, int | float) and part - part == 0 for part in link[1:])
     ]
 
 
@@ -163,7 +163,7 @@ def seconds(value: object, *, zero: bool = False) -> dict[str, float]:
     if not isinstance(value, Mapping):
         return {}
     return {
-        str(name): float(each)
-        for name, each in value.items()
-        if isinstance(each, int | float) and (each > 0 or (zero and each == 0)) and each - each == 0
+        str(name): float(amount)
+        for name, amount in value.items()
+        if isinstance(amount, int | float) and (amount > 0 or (zero and amount == 0)) and amount - amount == 0
     }

@@ -47,6 +47,10 @@ class Part:
     steps: Grid
     moved: str
     movement: Grid
+    movers: tuple[str, ...]
+    undecided: tuple[str, ...]
+    engines: str
+    active: Grid
     notes: tuple[str, ...]
 
 
@@ -62,7 +66,7 @@ def render(runs: Sequence[Run]) -> Markup | str:
 
 def part(index: int, run: Run, fidelity: Fidelity, heading: str = "") -> Part:
     """All of one run, as it is printed."""
-    all_ = fidelity_told(fidelity, (*fidelity.families, *(each.row for each in fidelity.public)))
+    all_ = fidelity_told(fidelity, (*fidelity.families, *(kernel.row for kernel in fidelity.public)))
     return Part(
         heading=heading,
         model=all_.model,
@@ -75,17 +79,23 @@ def part(index: int, run: Run, fidelity: Fidelity, heading: str = "") -> Part:
         public=tuple(public(fidelity)),
         disputed=disputed(fidelity),
         sequences=all_.sequences,
-        steps=_grid(all_.steps, "Steps, those out of order first"),
+        steps=_grid(all_.steps, "Pairs out of order, then steps to the next version"),
         moved=all_.moved,
         movement=_grid(all_.movement),
+        movers=all_.movers,
+        undecided=all_.undecided,
+        engines=all_.engines,
+        active=_grid(all_.active, "Engines, the worst first"),
         notes=fidelity.notes,
     )
 
 
 def public(fidelity: Fidelity) -> list[str]:
     """When public kernels were run, and by which model."""
-    made = dict.fromkeys((each.day, f"{each.by} {each.version}".strip()) for each in fidelity.public)
-    return [f"Public kernels: run on {day} by {model}." for day, model in made if day]
+    makers = dict.fromkeys(
+        (kernel.day, f"{kernel.by} {kernel.version}".strip()) for kernel in fidelity.public
+    )
+    return [f"Public kernels: run on {day} by {model}." for day, model in makers if day]
 
 
 def disputed(fidelity: Fidelity) -> Grid:
@@ -118,11 +128,11 @@ def _grid(table: FidelityTable, summary: str = "") -> Grid:
 
 
 def _figures(index: int, run: Run, fidelity: Fidelity) -> list[Markup]:
-    titles = {each.name: each.title for each in fidelity.families}
-    colours = {each.generation: view.colour(run, each.generation) for each in fidelity.points}
+    titles = {point.name: point.title for point in fidelity.families}
+    colours = {point.generation: view.colour(run, point.generation) for point in fidelity.points}
     drawn = []
     for number, unit in enumerate(_UNITS):
-        mine = [each for each in _drawable(fidelity.points) if each.unit == unit]
+        mine = [point for point in _drawable(fidelity.points) if point.unit == unit]
         if mine:
             drawn.append(figure.show(agreement.draw(f"fit-{index}-{number}", unit, mine, titles, colours)))
     return drawn
@@ -130,5 +140,7 @@ def _figures(index: int, run: Run, fidelity: Fidelity) -> list[Markup]:
 
 def _drawable(points: Iterable[Comparison]) -> list[Comparison]:
     return [
-        each for each in points if each.counted and (each.published or 0) > 0 and (each.emulated or 0) > 0
+        point
+        for point in points
+        if point.counted and (point.published or 0) > 0 and (point.emulated or 0) > 0
     ]

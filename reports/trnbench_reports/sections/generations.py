@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from trnbench import Measurement, Run, Scope, SystemRecord, superseding
-from trnbench_reports import address, numbers, view, words
+from trnbench_reports import numbers, view, words
 from trnbench_reports.charts import figure
 from trnbench_reports.charts.figure import Figure
 from trnbench_reports.charts.gains import Gain, draw
@@ -61,8 +61,8 @@ def render(runs: Sequence[Run]) -> Markup | str:
         for scope, name in REACHES:
             rows, gains = _rows(index, run, reps, scope)
             if rows:
-                made = draw(f"gain-{index}-{scope}", gains, str(scope)) if gains else None
-                tables.append((name, rows, figure.show(made) if made else ""))
+                chart = draw(f"gain-{index}-{scope}", gains, str(scope)) if gains else None
+                tables.append((name, rows, figure.show(chart) if chart else ""))
         if tables:
             parts.append((heading, [(r, view.colour(run, r.generation)) for r in reps], tables))
     return fill("generations", parts=parts) if parts else ""
@@ -76,11 +76,11 @@ def gains(index: int, run: Run, scope: Scope) -> list[Gain]:
 def figures(index: int, run: Run) -> list[Figure]:
     """The chart of each reach that has gains to show."""
     drawn = (
-        draw(f"gain-{index}-{scope}", found, str(scope))
+        draw(f"gain-{index}-{scope}", scope_gains, str(scope))
         for scope, _ in REACHES
-        if (found := gains(index, run, scope))
+        if (scope_gains := gains(index, run, scope))
     )
-    return [each for each in drawn if each is not None]
+    return [gain for gain in drawn if gain is not None]
 
 
 def representatives(run: Run) -> list[SystemRecord]:
@@ -89,7 +89,7 @@ def representatives(run: Run) -> list[SystemRecord]:
     Its devices are those of all others.
     """
     chosen: dict[str, SystemRecord] = {}
-    ran = {each.case.instance for each in run.measurements}
+    ran = {measurement.case.instance for measurement in run.measurements}
     for record in view.systems(run):
         if record.instance not in ran:
             continue
@@ -111,9 +111,9 @@ def _rows(index: int, run: Run, reps: Sequence[SystemRecord], scope: Scope) -> t
         here = [each for each in found if each.case.scope is scope]
         for dtype in dict.fromkeys(each.case.dtype for each in here):
             mine = [each for each in here if each.case.dtype == dtype]
-            made = _row(index, run, kernel, dtype, mine, reps, gains)
-            if made is not None:
-                rows.append(made)
+            cells_row = _row(index, run, kernel, dtype, mine, reps, gains)
+            if cells_row is not None:
+                rows.append(cells_row)
     return rows, gains
 
 
@@ -189,9 +189,9 @@ def _cell(index: int, run: Run, case: Measurement, gain: str) -> Cell:
         promise=promise,
         since=since,
         gain=gain,
-        address=address.figure_of(index, case),
-        share_address=address.figure_of(index, case, address.SHARE),
-        peak_address=address.figure_of(index, case, address.PEAK),
+        address=view.figure_of(index, case),
+        share_address=view.figure_of(index, case, view.SHARE),
+        peak_address=view.figure_of(index, case, view.PEAK),
     )
 
 
@@ -204,8 +204,8 @@ def _documents(run: Run, case: Measurement) -> tuple[str, str]:
     book = run.books.get(case.case.generation)
 
     def named(source: str) -> str:
-        known = book.sources.get(source) if book is not None else None
-        year = (known.date or known.version).partition("-")[0] if known is not None else ""
+        source_ = book.sources.get(source) if book is not None else None
+        year = (source_.date or source_.version).partition("-")[0] if source_ is not None else ""
         return " ".join(filter(None, (words.clean(source, 40) or "the clocks", words.clean(year, 12))))
 
     newer = superseding(run, case)

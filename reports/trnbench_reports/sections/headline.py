@@ -7,15 +7,12 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from trnbench import Grade, HeadlineCard, HeadlineLine, HeadlineRow, Run, Scope, headline
-from trnbench_reports import address, numbers, view, words
-from trnbench_reports.charts import promised
+from trnbench_reports import numbers, view, words
+from trnbench_reports.charts import promise
 from trnbench_reports.template import fill
 
 if TYPE_CHECKING:
     from markupsafe import Markup
-
-
-_PRODUCT = {"gemm": "product", "hbm_copy": "copy within memory", "all_reduce": "all-reduce"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,8 +64,8 @@ def render(runs: Sequence[Run]) -> Markup:
                 "found": answered,
                 "cards": _told_once([shown_card(index, run, card) for card in answered.cards]),
                 "counts": [(str(status), n) for status, n in run.counts().items() if n],
-                "kernels": len({each.case.kernel for each in run.measurements}),
-                "systems": len({each.case.instance for each in run.measurements}),
+                "kernels": len({measurement.case.kernel for measurement in run.measurements}),
+                "systems": len({measurement.case.instance for measurement in run.measurements}),
                 "by": _by(run),
                 "held": _held(run),
             }
@@ -90,30 +87,30 @@ def question(runs: Sequence[Run]) -> str:
     names = list(dict.fromkeys(each.rstrip("0123456789") or each for each in dict.fromkeys(devices)))
     if len(set(devices)) == 1:
         names = devices[:1]
-    said = words.listed([words.capital(each) for each in names[:4]]) or "this machine"
+    devices_words = words.listed([words.capital(each) for each in names[:4]]) or "this machine"
     verb, its = ("do", "their") if len(names) > 1 else ("does", "its")
-    return f"How close {verb} {said} come to {its} documents?"
+    return f"How close {verb} {devices_words} come to {its} documents?"
 
 
 def _by(run: Run) -> str:
     """`emulated by trnbench schedule + flows 7`, or how else."""
-    found = dict.fromkeys(
+    makers = dict.fromkeys(
         " ".join(filter(None, (f"{each.evidence.grade} by {each.evidence.by}", each.evidence.version)))
         for each in run.measurements
         if each.time_s is not None and each.evidence.grade is not Grade.DERIVED
     )
-    return words.listed([words.clean(each, 80) for each in list(found)[:3]])
+    return words.listed([words.clean(each, 80) for each in list(makers)[:3]])
 
 
 def _held(run: Run) -> str:
     """What bands rest on."""
     if run.fidelity is None or not run.fidelity.points:
         return ""
-    kernels = {each.vote for each in run.fidelity.points if each.vote}
+    kernels = {point.vote for point in run.fidelity.points if point.vote}
     return (
         f"bands from {words.plural(len(run.fidelity.points), 'published point')} of "
-        f"{words.plural(len(kernels), 'kernel')} and collectives"
-    ).replace("kernels and collectives", "kernels, streams and collectives")
+        f"{words.plural(len(kernels), 'kernel')}, streams and collectives"
+    )
 
 
 def shown_card(index: int, run: Run, card: HeadlineCard) -> dict[str, Any]:
@@ -126,12 +123,12 @@ def shown_card(index: int, run: Run, card: HeadlineCard) -> dict[str, Any]:
 
 def _told_once(cards: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """A reason that several rows share is told with the first of them."""
-    told: set[str] = set()
+    sentences: set[str] = set()
     for card in cards:
         rows = []
         for row in card["rows"]:
-            rows.append(replace(row, reason="as above") if row.reason in told else row)
-            told |= {row.reason} - {""}
+            rows.append(replace(row, reason="as above") if row.reason in sentences else row)
+            sentences |= {row.reason} - {""}
         card["rows"] = rows
     return cards
 
@@ -143,7 +140,7 @@ def shown(index: int, row: HeadlineRow) -> Shown:
     case = line.sweep.case
 
     def figure(text: str, metric: str) -> Figure:
-        return Figure(text=text, address=address.figure_by_id(index, case, metric))
+        return Figure(text=text, address=view.figure_by_id(index, case, metric))
 
     unit, sweep = line.sweep.unit, line.sweep
     return Shown(
@@ -151,38 +148,38 @@ def shown(index: int, row: HeadlineRow) -> Shown:
         what=_what(line),
         clause=row.clause,
         faint=line.muted,
-        bar=promised.draw(line) if sweep.better == "higher" else "",
+        bar=promise.draw(line) if sweep.better == "higher" else "",
         by="model" if line.grade is Grade.EMULATED else str(line.grade),
         got=figure(numbers.show(sweep.best, unit), sweep.metric),
-        share=figure(numbers.percent(line.of.fraction), address.SHARE) if line.of else None,
-        of=figure(numbers.show(line.of.value, unit), address.PEAK) if line.of else None,
+        share=figure(numbers.percent(line.of.fraction), view.SHARE) if line.of else None,
+        of=figure(numbers.show(line.of.value, unit), view.PEAK) if line.of else None,
         of_document=_document(line.of.source, line.of.date) if line.of else "",
-        since=figure(numbers.show(line.since.value, unit), address.SINCE) if line.since else None,
+        since=figure(numbers.show(line.since.value, unit), view.SINCE) if line.since else None,
         since_document=_document(line.since.source, line.since.date) if line.since else "",
         low="the document's figure is low" if line.of and line.of.fraction > 1 else "",
-        counted=line.ranks.partition(", ")[2],
+        counted=line.counts,
         swept=_swept(line),
-        expect=figure(_between(line), address.EXPECT) if line.expected else None,
+        expect=figure(_between(line), view.EXPECT) if line.expected else None,
         behind=_behind(line),
         published=_published(index, line),
         published_at=_published_at(line),
         above=line.above if line.published is not None and line.published.reaches else "",
         own=row.own,
         reason=line.reason,
-        loss=address.figure_by_id(index, case, address.LOSS),
+        loss=view.figure_by_id(index, case, view.LOSS),
         others=tuple(
-            f"{numbers.show(each.value, unit)} ({_document(each.source, each.date)}"
-            + (f", superseded by {each.superseded_by})" if each.superseded_by else ")")
-            for each in line.others
+            f"{numbers.show(peak.value, unit)} ({_document(peak.source, peak.date)}"
+            + (f", superseded by {peak.superseded_by})" if peak.superseded_by else ")")
+            for peak in line.others
         ),
     )
 
 
 def _what(line: HeadlineLine) -> str:
     """`bf16 product, one device`; of a fabric its system and who takes part."""
-    name = " ".join(filter(None, (line.dtype, _PRODUCT.get(line.kernel, line.kernel))))
+    name = line.called
     if line.ranks:
-        return f"{name}, {', '.join(line.systems)}, {line.ranks.partition(', ')[0]}"
+        return f"{name}, {', '.join(line.systems)}, {line.ranks}"
     if line.scope.rank <= Scope.DEVICE.rank and line.whole and line.question != "kernel":
         return f"{name}, one {str(line.scope).replace('-', ' ')}"
     return f"{name}, {', '.join(line.systems)}"
@@ -197,13 +194,13 @@ def _swept(line: HeadlineLine) -> str:
     if sweep.points == 1:
         return f"at {sweep.over}" if sweep.over else ""
     at = f"at {sweep.at}, " if sweep.at else ""
-    over = (sweep.over or f"{sweep.points} cases").replace(" to ", "–")
+    over = sweep.over or f"{sweep.points} cases"
     return f"{at}best of {over}, from {numbers.show(sweep.worst, sweep.unit)}"
 
 
 def _between(line: HeadlineLine) -> str:
     assert line.expected is not None
-    low, high = (numbers.show(each, line.sweep.unit) for each in line.expected)
+    low, high = (numbers.show(bound, line.sweep.unit) for bound in line.expected)
     return view.ranged(low, high)
 
 
@@ -225,13 +222,13 @@ def _published(index: int, line: HeadlineLine) -> Figure | None:
     else:
         return None
     return Figure(
-        text=numbers.show(best.value, best.unit), address=address.figure_by_id(index, case, address.PUBLISHED)
+        text=numbers.show(best.value, best.unit), address=view.figure_by_id(index, case, view.PUBLISHED)
     )
 
 
 def _published_at(line: HeadlineLine) -> str:
-    """Where that stands when it is not the very same: on one core, at another size."""
+    """Where that stands when it is not the very same: on one core and its share of that, at another size."""
     if line.of_core is not None:
-        return "on one core"
+        return f"{line.of_core.where}, {numbers.percent(line.of_core.fraction)} of its peak"
     best = line.published
     return f"at {best.at}" if best is not None and best.at and not best.reaches else ""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from trnbench import Measurement, Metric, Nearness, Run
-from trnbench_reports import address, board, numbers, view, words
+from trnbench_reports import board, numbers, view, words
 from trnbench_reports.charts import busbw, figure
 from trnbench_reports.charts.busbw import Point, Sweep
 from trnbench_reports.charts.figure import Figure
@@ -54,9 +54,9 @@ def render(runs: Sequence[Run]) -> Markup | str:
     parts = []
     for index, run, heading in view.each_newest(runs):
         panels = [
-            made
-            for place, (kind, found) in enumerate(kinds(run).items())
-            if place < KINDS and (made := _panel(index, run, place, kind, found)) is not None
+            panel
+            for number, (kind, found) in enumerate(kinds(run).items())
+            if number < KINDS and (panel := _panel(index, run, number, kind, found)) is not None
         ]
         if panels:
             parts.append({"heading": heading, "panels": panels, "id": index})
@@ -69,14 +69,14 @@ def kinds(run: Run) -> dict[tuple[str, str], list[Measurement]]:
     The kind that all-reduces run on comes first.
     """
     by_kind: dict[tuple[str, str], list[Measurement]] = {}
-    for each in run.measurements:
-        ranks = view.rank_kind(each)
-        if ranks and each.status in view.GOOD and each.primary in RATES and _rate(each) is not None:
-            by_kind.setdefault((ranks, each.primary), []).append(each)
+    for case in run.measurements:
+        ranks = view.rank_kind(case)
+        if ranks and case.status in view.GOOD and case.primary in RATES and _rate(case) is not None:
+            by_kind.setdefault((ranks, case.primary), []).append(case)
 
     def place(item: tuple[tuple[str, str], list[Measurement]]) -> tuple[int, bool, int]:
         (_, metric), cases = item
-        return RATES.index(metric), all(each.case.kernel != LEAD[0] for each in cases), -len(cases)
+        return RATES.index(metric), all(case.case.kernel != LEAD[0] for case in cases), -len(cases)
 
     return dict(sorted(by_kind.items(), key=place))
 
@@ -84,8 +84,8 @@ def kinds(run: Run) -> dict[tuple[str, str], list[Measurement]]:
 def figures(index: int, run: Run) -> list[Figure]:
     """The chart of each kind of ranks."""
     found = (
-        _figure(index, run, place, kind, view.by_kernel(cases))
-        for place, (kind, cases) in enumerate(kinds(run).items())
+        _figure(index, run, number, kind, view.by_kernel(cases))
+        for number, (kind, cases) in enumerate(kinds(run).items())
     )
     return [each for each in found if each is not None][:KINDS]
 
@@ -102,8 +102,8 @@ def _figure(
     sweeps = _sweeps(run, by_kernel[lead])
     if not sweeps:
         return None
-    what = "bus bandwidth" if kind[1] == RATES[0] else board.COUNTED[kind[1]]
-    return busbw.draw(f"links-{index}-{place}", index, _title(lead, kind[0], sweeps), sweeps, what)
+    quantity = "bus bandwidth" if kind[1] == RATES[0] else board.COUNTED[kind[1]]
+    return busbw.draw(f"links-{index}-{place}", index, _title(lead, kind[0], sweeps), sweeps, quantity)
 
 
 def _panel(
@@ -141,9 +141,9 @@ def _sweeps(run: Run, found: Sequence[Measurement]) -> list[Sweep]:
             Sweep(
                 system=words.clean(record.instance, 60),
                 colour=view.colour(run, record.generation),
-                points=tuple(point(each) for each in mine),
+                points=tuple(point(case) for case in mine),
                 promised=promised if judged is not None and judged.metric == mine[0].primary else 0.0,
-                faint=any(view.faint(each) for each in mine),
+                faint=any(view.faint(case) for case in mine),
             )
         )
     return sweeps
@@ -158,7 +158,7 @@ def point(case: Measurement) -> Point:
     name = min(tried, key=lambda each: tried[each]) if tried else ""
     nearest = case.evidence.nearest
     best = nearest.best if nearest is not None else None
-    same = best is not None and best.kind is Nearness.SAME and best.metric == metric.name
+    same_program = best is not None and best.kind is Nearness.SAME and best.metric == metric.name
     bound_s = case.detail.get("bound_s")
     bound = bound_s if isinstance(bound_s, int | float) and not isinstance(bound_s, bool) else 0.0
     return Point(
@@ -169,7 +169,7 @@ def point(case: Measurement) -> Point:
         best=metric.value * case.time_s / tried[name] if name else 0.0,
         best_name=words.clean(name, 40),
         bound=metric.value * case.time_s / bound if bound > 0 else 0.0,
-        published=best.value if best is not None and same else 0.0,
+        published=best.value if best is not None and same_program else 0.0,
     )
 
 
@@ -194,7 +194,7 @@ def rows(index: int, run: Run, by_kernel: Mapping[str, Sequence[Measurement]]) -
         for sweep in _sweeps(run, found):
             last = sweep.points[-1]
             case, judged = last.case, last.case.judgement
-            taken = words.clean(case.implementation.removeprefix("collective: ").partition(",")[0], 40)
+            algorithm = words.clean(case.implementation.removeprefix("collective: ").partition(",")[0], 40)
             gain = last.best / last.rate - 1 if last.best else 0.0
             lost = _lost(case)
             listed.append(
@@ -212,12 +212,12 @@ def rows(index: int, run: Run, by_kernel: Mapping[str, Sequence[Measurement]]) -
                     letter=case.evidence.grade.letter,
                     expect=view.expect_text(case),
                     faint=sweep.faint,
-                    taken=taken,
+                    taken=algorithm,
                     better=f"{last.best_name} +{numbers.percent(gain)}" if gain > 0.005 else "",
                     lost=f"{words.clean(lost[0], 40)} {numbers.percent(lost[1])}" if lost else "",
-                    address=address.figure_of(index, case),
-                    share_address=address.figure_of(index, case, address.SHARE),
-                    loss_address=address.figure_of(index, case, address.LOSS),
+                    address=view.figure_of(index, case),
+                    share_address=view.figure_of(index, case, view.SHARE),
+                    loss_address=view.figure_of(index, case, view.LOSS),
                 )
             )
     return listed
@@ -226,11 +226,11 @@ def rows(index: int, run: Run, by_kernel: Mapping[str, Sequence[Measurement]]) -
 def _lost(case: Measurement) -> tuple[str, float] | None:
     """The largest term beside the ideal one, as a share of the time."""
     parts = fabric_model.seconds(case.detail.get("waterfall_s"))
-    rest = {name: seconds for name, seconds in parts.items() if name != "ideal"}
-    if not rest or not case.time_s:
+    lost = {name: seconds for name, seconds in parts.items() if name != "ideal"}
+    if not lost or not case.time_s:
         return None
-    name = max(rest, key=lambda each: rest[each])
-    return name, rest[name] / case.time_s
+    name = max(lost, key=lambda each: lost[each])
+    return name, lost[name] / case.time_s
 
 
 def _picture(index: int, run: Run, found: Sequence[Measurement]) -> dict[str, Any] | None:
@@ -238,9 +238,9 @@ def _picture(index: int, run: Run, found: Sequence[Measurement]) -> dict[str, An
     kernels = {each.case.kernel for each in found}
     systems = {each.case.instance for each in found}
     drawn = [
-        (len(topology.links), made)
+        (len(topology.links), picture)
         for name in systems
         if (topology := run.topologies.get(name)) is not None
-        and (made := fabric_model.picture(index, run, name, kernels)) is not None
+        and (picture := fabric_model.picture(index, run, name, kernels)) is not None
     ]
     return min(drawn, key=lambda each: each[0])[1] if drawn else None

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from trnbench import Grade, Run
-from trnbench_reports import address, ladder, losses, numbers, opportunities, view, words
+from trnbench_reports import losses, numbers, opportunities, view, words
 from trnbench_reports.charts import stack
 from trnbench_reports.losses import LIMIT, Losses
 from trnbench_reports.opportunities import Opportunity
@@ -68,8 +68,12 @@ class Row:
 
 def render(runs: Sequence[Run]) -> Markup | str:
     """Nothing when no case says what was busy."""
-    parts = [made for index, run, heading in view.each_newest(runs) if (made := _part(index, run, heading))]
-    steps = tuple(ladder.NAMES.values())
+    parts = [
+        part_html
+        for index, run, heading in view.each_newest(runs)
+        if (part_html := _part(index, run, heading))
+    ]
+    steps = tuple(losses.NAMES.values())
     return fill("losses", parts=parts, steps=steps, beside=beside(runs)) if parts else ""
 
 
@@ -77,17 +81,17 @@ def _part(index: int, run: Run, heading: str) -> dict[str, Any] | None:
     chosen = opportunities.chosen(run)
     if not chosen:
         return None
-    told = opportunities.of(chosen)
+    ranked = opportunities.of(chosen)
     return {
         "heading": heading,
-        "title": _title(told),
+        "title": _title(ranked),
         "bars": [bar(index, each) for each in drawn(chosen)],
-        "rows": [_row(index, run, each) for each in told[:SHOWN]],
-        "more": [_row(index, run, each) for each in told[SHOWN : SHOWN + FOLDED]],
-        "smaller": max(0, len(told) - SHOWN - FOLDED),
+        "rows": [_row(index, run, each) for each in ranked[:SHOWN]],
+        "more": [_row(index, run, each) for each in ranked[SHOWN : SHOWN + FOLDED]],
+        "smaller": max(0, len(ranked) - SHOWN - FOLDED),
         "passed": [_passed(index, each) for each in chosen if opportunities.passed(each)],
         "beyond": [_beyond(index, each) for each in chosen if _is_beyond(each)],
-        "ladder": [_rung(index, each) for each in ladder.rungs(run)],
+        "ladder": [_rung(index, each) for each in losses.rungs(run)],
     }
 
 
@@ -109,12 +113,12 @@ def drawn(found: Sequence[Losses]) -> list[Losses]:
     special cases of it.
     """
     names = {each.case.case.kernel for each in found}
-    kept: dict[str, Losses] = {}
+    by_kernel: dict[str, Losses] = {}
     for each in sorted(found, key=lambda each: not each.terms):
         case = each.case.case
         if case.family not in names or case.kernel == case.family:
-            kept.setdefault(case.family, each)
-    return sorted(kept.values(), key=lambda each: (not each.terms, opportunities.fraction(each)))[:DRAWN]
+            by_kernel.setdefault(case.family, each)
+    return sorted(by_kernel.values(), key=lambda each: (not each.terms, opportunities.fraction(each)))[:DRAWN]
 
 
 def bar(index: int, each: Losses) -> Bar:
@@ -125,16 +129,16 @@ def bar(index: int, each: Losses) -> Bar:
         ranked = [("no waterfall is stored", max(0.0, 1 - opportunities.fraction(each)) * each.time_s)]
     at_peak = each.terms[0][0] if each.terms else "at the peak"
     parts = [(at_peak, each.time_s - sum(s for _, s in ranked)), *ranked[: stack.KINDS - 2]]
-    other = sum(seconds for _, seconds in ranked[stack.KINDS - 2 :])
-    if other > 0:
-        parts.append(("the rest", other))
+    remainder = sum(seconds for _, seconds in ranked[stack.KINDS - 2 :])
+    if remainder > 0:
+        parts.append(("the rest", remainder))
     busy = sorted(each.busy, key=lambda entry: -entry[1])
     lanes = [(name, shares) for name, shares in each.strip if shares][:LANES]
-    told = ", ".join(f"{words.clean(n, 24)} {numbers.percent(s / each.time_s)}" for n, s in busy[:2])
+    busiest = ", ".join(f"{words.clean(n, 24)} {numbers.percent(s / each.time_s)}" for n, s in busy[:2])
     return Bar(
         name=case.case.kernel,
         where=f"{case.case.generation}, {view.point_text(case)}",
-        address=address.figure_of(index, case, address.SHARE),
+        address=view.figure_of(index, case, view.SHARE),
         reached=numbers.percent(opportunities.fraction(each)),
         bar=stack.bar([(name, seconds / each.time_s) for name, seconds in parts]),
         causes=[
@@ -142,14 +146,14 @@ def bar(index: int, each: Losses) -> Bar:
             for name, seconds in ranked[:_NAMED]
             if seconds > opportunities.LEAST * each.time_s
         ],
-        loss=address.figure_of(index, case, address.LOSS),
-        strip=stack.strip(lanes, f"when each engine was busy: {told}") if lanes else "",
-        busy=told,
+        loss=view.figure_of(index, case, view.LOSS),
+        strip=stack.strip(lanes, f"when each engine was busy: {busiest}") if lanes else "",
+        busy=busiest,
         lines=[
-            (words.clean(place, 60), words.clean(text, 120), numbers.percent(seconds / each.time_s))
-            for place, text, seconds in each.lines[:2]
+            (words.clean(number, 60), words.clean(text, 120), numbers.percent(seconds / each.time_s))
+            for number, text, seconds in each.lines[:2]
         ],
-        timeline=address.figure_of(index, case, address.BUSY),
+        timeline=view.figure_of(index, case, view.BUSY),
         command=_lines(each),
         faint=view.faint(case),
     )
@@ -182,8 +186,8 @@ def _row(index: int, run: Run, each: Opportunity) -> Row:
         fraction=each.share,
         reached=numbers.percent(opportunities.fraction(each.losses)),
         letter=case.evidence.grade.letter,
-        address=address.figure_of(index, case, address.LOSS),
-        at=address.figure_of(index, case, address.SHARE),
+        address=view.figure_of(index, case, view.LOSS),
+        at=view.figure_of(index, case, view.SHARE),
         faint=view.faint(case),
     )
 
@@ -192,7 +196,7 @@ def _passed(index: int, each: Losses) -> tuple[str, str, str]:
     case = each.case
     name = f"{words.clean(case.case.kernel, 40)} {words.clean(case.case.generation, 30)}"
     text = numbers.percent(opportunities.fraction(each))
-    return name, text, address.figure_of(index, case, address.SHARE)
+    return name, text, view.figure_of(index, case, view.SHARE)
 
 
 def _is_beyond(each: Losses) -> bool:
@@ -208,7 +212,7 @@ def _beyond(index: int, each: Losses) -> tuple[str, str, str]:
     return _passed(index, each)
 
 
-def _rung(index: int, rung: ladder.Rung) -> dict[str, Any]:
+def _rung(index: int, rung: losses.Rung) -> dict[str, Any]:
     """A row of the table: what each step reaches of the peak, and how much faster the last one is."""
     first = rung.first
     return {
@@ -218,13 +222,13 @@ def _rung(index: int, rung: ladder.Rung) -> dict[str, Any]:
         "letter": first.evidence.grade.letter,
         "steps": [
             (
-                address.figure_of(index, each, address.SHARE),
-                numbers.percent(each.judgement.fraction) if each.judgement else view.value_text(each),
-                min(each.judgement.fraction, 1.0) if each.judgement else 0.0,
+                view.figure_of(index, case, view.SHARE),
+                numbers.percent(case.judgement.fraction) if case.judgement else view.value_text(case),
+                min(case.judgement.fraction, 1.0) if case.judgement else 0.0,
             )
-            if each is not None
+            if case is not None
             else None
-            for each in rung.cases
+            for case in rung.cases
         ],
         "gain": numbers.times(rung.gain) if rung.gain is not None else "",
     }
@@ -245,35 +249,37 @@ class Beside:
 
 def beside(runs: Sequence[Run]) -> list[Beside]:
     """What a profiler counted of each engine, beside what the emulator says of the same case."""
-    counted = {each.id for run in runs for each in run.measurements if losses.profiled(each)}
+    counted = {
+        measurement.id for run in runs for measurement in run.measurements if losses.profiled(measurement)
+    }
     if not counted:
         return []
     emulated = {
-        each.id: told
+        measurement.id: loss
         for run in runs
-        for each in run.measurements
-        if each.evidence.grade is Grade.EMULATED
-        and each.id in counted
-        and (told := losses.of(each)) is not None
+        for measurement in run.measurements
+        if measurement.evidence.grade is Grade.EMULATED
+        and measurement.id in counted
+        and (loss := losses.of(measurement)) is not None
     }
     rows = []
     for index, run in enumerate(runs):
         for case in run.measurements:
-            told, profiled = emulated.get(case.id), losses.profiled(case)
-            if told is None or not profiled:
+            loss, profiled = emulated.get(case.id), losses.profiled(case)
+            if loss is None or not profiled:
                 continue
-            model, worst = dict(told.busy), told.worst
+            model, worst = dict(loss.busy), loss.worst
             names = [*profiled, *(name for name in model if name not in profiled and name in losses.ENGINES)]
             for number, name in enumerate(names):
-                seen, said = profiled.get(name), model.get(name)
+                seen, title = profiled.get(name), model.get(name)
                 rows.append(
                     Beside(
-                        anchor=address.figure_of(index, case, address.BUSY),
+                        anchor=view.figure_of(index, case, view.BUSY),
                         case=words.clean(case.id, 120),
                         engine=name,
                         profiled=numbers.show(seen, "s") if seen is not None else "",
-                        emulated=numbers.show(said, "s") if said is not None else "",
-                        ratio=numbers.significant(said / seen) if seen and said is not None else "",
+                        emulated=numbers.show(title, "s") if title is not None else "",
+                        ratio=numbers.significant(title / seen) if seen and title is not None else "",
                         largest=f"{words.clean(worst[0], 60)}, {numbers.show(worst[1], 's')}"
                         if worst is not None and not number
                         else "",

@@ -89,8 +89,8 @@ def _formulas(run: Run) -> list[tuple[str, str, str, int]]:
     """Metric, unit, formula and how many cases used it."""
     formulas = Counter(
         (metric.name, metric.unit, metric.formula)
-        for each in run.measurements
-        for metric in each.metrics.values()
+        for measurement in run.measurements
+        for metric in measurement.metrics.values()
         if metric.formula
     )
     return [(name, unit, formula, count) for (name, unit, formula), count in sorted(formulas.items())]

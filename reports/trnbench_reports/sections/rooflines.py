@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def render(runs: Sequence[Run]) -> Markup | str:
     """Nothing when no case did arithmetic on bytes of HBM."""
     parts = [
-        (heading, [figure.show(each) for each in _figures(index, run)])
+        (heading, [figure.show(figure_) for figure_ in _figures(index, run)])
         for index, run, heading in view.each_newest(runs)
     ]
     drawn = [part for part in parts if part[1]]
@@ -28,16 +28,16 @@ def render(runs: Sequence[Run]) -> Markup | str:
 
 def _figures(index: int, run: Run) -> list[Figure]:
     drawn: list[Figure] = []
-    whole: list[Figure | None] = []
+    systems: list[Figure | None] = []
     cores: dict[tuple[object, ...], _Core] = {}
     for number, record in enumerate(view.systems(run)):
         mine = [each for each in run.measurements if each.case.instance == record.instance]
         cases = [each for each in mine if each.case.scope is record.scope]
         name = words.clean(record.instance, 60)
         colour = view.colour(run, record.generation)
-        where = f"whole system, {record.scope}"
-        whole.append(
-            roofline.figure(f"roof-{index}-{number}", _title(name, cases), index, cases, colour, where)
+        scope_words = f"whole system, {record.scope}"
+        systems.append(
+            roofline.figure(f"roof-{index}-{number}", _title(name, cases), index, cases, colour, scope_words)
         )
         core = [each for each in mine if each.case.scope is Scope.CORE]
         if not core:
@@ -47,11 +47,11 @@ def _figures(index: int, run: Run) -> list[Figure]:
         cores.setdefault(key, _Core(words.clean(record.core, 40), colour, core, [])).systems.append(name)
     for number, one in enumerate(cores.values()):
         title = _title(f"One {one.name}", one.cases)
-        where = f"one core of {words.listed(one.systems)}"
-        made = roofline.figure(f"core-{index}-{number}", title, index, one.cases, one.colour, where)
-        if made is not None:
-            drawn.append(made)
-    return drawn + [each for each in whole if each is not None]
+        scope_words = f"one core of {words.listed(one.systems)}"
+        chart = roofline.figure(f"core-{index}-{number}", title, index, one.cases, one.colour, scope_words)
+        if chart is not None:
+            drawn.append(chart)
+    return drawn + [each for each in systems if each is not None]
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import trnbench
 from trnbench import Change, Measurement, Run, Side, Status, TrnbenchError, nearness_of
-from trnbench_reports import address, board, numbers, view, words
-from trnbench_reports.charts import span
+from trnbench_reports import board, numbers, view, words
+from trnbench_reports.charts import sparkline
 from trnbench_reports.template import fill
 
 if TYPE_CHECKING:
@@ -31,21 +31,21 @@ def beside(runs: Sequence[Run]) -> dict[tuple[int, str], Beside]:
     if len(runs) != 2 or runs[0].id == runs[1].id:
         return {}
     try:
-        found = trnbench.compare_runs(*runs, across=True)
+        comparison = trnbench.compare_runs(*runs, across=True)
     except TrnbenchError:  # nothing in common
         return {}
-    told: dict[tuple[int, str], Beside] = {}
-    for change in found.changes:
-        told[0, change.before.id] = _of(change, change.after, 1)
-        told[1, change.after.id] = _of(change, change.before, 0)
-    return told
+    changes: dict[tuple[int, str], Beside] = {}
+    for change in comparison.changes:
+        changes[0, change.before.id] = _of(change, change.after, 1)
+        changes[1, change.after.id] = _of(change, change.before, 0)
+    return changes
 
 
 def _of(change: Change, other: Side, index: int) -> Beside:
     value = numbers.show(other.value, change.unit) if other.value is not None else str(other.status)
     return Beside(
         value=value,
-        anchor=address.figure_by_id(index, other.id, address.SHARE),
+        anchor=view.figure_by_id(index, other.id, view.SHARE),
         change=trnbench.change_text(change),
         why="; ".join(filter(None, (change.why, *change.causes))),
     )
@@ -91,25 +91,25 @@ def render(runs: Sequence[Run]) -> Markup:
     for index, run, heading in view.each_newest(runs):
         wanted = board.generations(run)
         rows, silent = [], []
-        left: dict[str, int] = {}
+        spans: dict[str, int] = {}
         groups = board.groups(run)
         for kernel, found in groups:
             shown = [(row, cells(index, row, others)) for row in found]
             kept = [
                 (row, made)
-                for place, (row, made) in enumerate(shown)
+                for number, (row, made) in enumerate(shown)
                 if any(cell and cell.status != "skipped" for cell in made)
-                or (place == 0 and any(cell for _, rest in shown for cell in rest if cell and cell.letter))
+                or (number == 0 and any(cell for _, rest in shown for cell in rest if cell and cell.letter))
             ]
             if kept:
                 rows.append((kernel, kept))
             else:
                 silent.append(words.clean(kernel, 60))
         most = MOST if sum(len(kept) for _, kept in rows) <= ALL else FEWEST
-        for place, (kernel, kept) in enumerate(rows):
+        for number, (kernel, kept) in enumerate(rows):
             loud = [pair for pair in kept[most:] if any(cell and cell.note for cell in pair[1])]
-            left[kernel] = len(kept[most:]) - len(loud)
-            rows[place] = (kernel, kept[:most] + loud)
+            spans[kernel] = len(kept[most:]) - len(loud)
+            rows[number] = (kernel, kept[:most] + loud)
         parts.append(
             {
                 "heading": heading,
@@ -117,7 +117,7 @@ def render(runs: Sequence[Run]) -> Markup:
                 "generations": [(name, view.colour(run, name), _systems(run, name)) for name in wanted],
                 "rows": rows,
                 "folded": _folded(rows),
-                "left": left,
+                "left": spans,
                 "silent": silent,
                 "families": sorted({words.clean(found[0].family, 40) for _, found in groups}),
                 "letters": sorted(
@@ -145,7 +145,7 @@ def _folded(rows: Sequence[tuple[str, Sequence[tuple[board.Row, Sequence[Shown |
 
 
 def _systems(run: Run, generation: str) -> str:
-    ran = {each.case.instance for each in run.measurements}
+    ran = {measurement.case.instance for measurement in run.measurements}
     names = [
         words.clean(record.instance, 60)
         for record in view.systems(run)
@@ -156,7 +156,7 @@ def _systems(run: Run, generation: str) -> str:
 
 def cells(index: int, row: board.Row, others: Mapping[tuple[int, str], Beside] = {}) -> list[Shown | None]:
     """Of a row, in the order of its generations."""
-    return [_cell(index, row, each, others) if each is not None else None for each in row.cells]
+    return [_cell(index, row, cell, others) if cell is not None else None for cell in row.cells]
 
 
 def _cell(
@@ -168,18 +168,20 @@ def _cell(
     top, least = cell.best, cell.least
     if top is not None:
         share = cell.share
-        metric = address.SHARE if share is not None else top.primary
+        metric = view.SHARE if share is not None else top.primary
         low = least.judgement.fraction if least is not None and least.judgement is not None else None
         return Shown(
             text=numbers.percent(share) if share is not None else view.value_text(top),
             title=view.tooltip(top),
-            address=address.figure_of(index, top, metric),
+            address=view.figure_of(index, top, metric),
             status=str(top.status),
             letter=top.evidence.grade.letter,
             grade=str(top.evidence.grade),
             value=share,
             least=_least(least),
-            drawn=span.draw(low, share, str(top.evidence.grade)) if share is not None and row.main else "",
+            drawn=sparkline.span_bar(low, share, str(top.evidence.grade))
+            if share is not None and row.main
+            else "",
             near=_near(top),
             within=view.interval_text(top),
             faint=view.faint(top),
@@ -193,7 +195,7 @@ def _cell(
     return Shown(
         text=str(worst.status),
         title=words.clean(worst.reason_text or str(worst.reason) or "no reason was recorded", 300),
-        address=address.figure_of(index, worst, address.SHARE),
+        address=view.figure_of(index, worst, view.SHARE),
         status=str(worst.status),
         note=note if len(cell.bad) > 1 else "",
         systems=systems,
@@ -222,14 +224,14 @@ def _causes(each: Measurement) -> str:
 def _skips(run: Run) -> list[tuple[str, str, str, int]]:
     """Why cases were skipped: reason, kernels, systems, count; the commonest first."""
     groups: dict[str, list[Measurement]] = defaultdict(list)
-    for each in run.measurements:
-        if each.status is Status.SKIPPED:
-            groups[each.reason_text or "no reason was recorded"].append(each)
+    for case in run.measurements:
+        if case.status is Status.SKIPPED:
+            groups[case.reason_text or "no reason was recorded"].append(case)
     return [
         (
             reason,
-            words.listed(list(dict.fromkeys(words.clean(each.case.kernel, 60) for each in found))),
-            words.listed(list(dict.fromkeys(words.clean(each.case.instance, 60) for each in found))),
+            words.listed(list(dict.fromkeys(words.clean(case.case.kernel, 60) for case in found))),
+            words.listed(list(dict.fromkeys(words.clean(case.case.instance, 60) for case in found))),
             len(found),
         )
         for reason, found in sorted(groups.items(), key=lambda item: -len(item[1]))
@@ -243,20 +245,20 @@ def _loud(index: int, run: Run) -> list[tuple[str, list[tuple[str, str, Measurem
         ("Suspect and failed", board.BAD),
         ("Inconclusive: not steady enough to judge", (Status.INCONCLUSIVE,)),
     )
-    told = [
+    groups = [
         (
             heading,
             [
                 (
-                    address.figure_of(index, each, address.SHARE),
-                    words.clean(each.id, 200),
-                    each,
-                    _causes(each),
+                    view.figure_of(index, case, view.SHARE),
+                    words.clean(case.id, 200),
+                    case,
+                    _causes(case),
                 )
-                for each in run.measurements
-                if each.status in statuses
+                for case in run.measurements
+                if case.status in statuses
             ],
         )
         for heading, statuses in kinds
     ]
-    return [each for each in told if each[1]]
+    return [case for case in groups if case[1]]

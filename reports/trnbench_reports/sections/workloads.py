@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from trnbench import Measurement, Run, Status, expected_time, nearness_of, stored_waterfall
-from trnbench_reports import address, numbers, view, words
+from trnbench import Measurement, Run, Status, expected_time, least_time, nearness_of, stored_waterfall
+from trnbench_reports import numbers, view, words
 from trnbench_reports.charts import stack
 from trnbench_reports.template import fill
 
@@ -47,12 +47,12 @@ def render(runs: Sequence[Run]) -> Markup | str:
     """Nothing of runs without a step."""
     parts = []
     for index, run, heading in view.each_run(runs):
-        found = [each for each in run.measurements if each.case.family == FAMILY]
+        steps = [each for each in run.measurements if each.case.family == FAMILY]
         # What ran comes first, and of one step the quickest system.
-        found.sort(key=lambda each: (each.time_s is None, view.point_text(each), each.time_s or 0.0))
-        if found:
-            rows = [row(index, run, each) for each in found[:SHOWN]]
-            parts.append({"heading": heading, "rows": rows, "left_out": len(found) - len(rows)})
+        steps.sort(key=lambda each: (each.time_s is None, view.point_text(each), each.time_s or 0.0))
+        if steps:
+            rows = [row(index, run, each) for each in steps[:SHOWN]]
+            parts.append({"heading": heading, "rows": rows, "left_out": len(steps) - len(rows)})
     return fill("workloads", parts=parts) if parts else ""
 
 
@@ -68,9 +68,9 @@ def row(index: int, run: Run, case: Measurement) -> Row:
             system=system,
             colour=colour,
             why=f"{case.status}: {words.clean(why, 200)}" if case.status is not Status.OK else "no time",
-            address=address.figure_of(index, case, address.TIME),
+            address=view.figure_of(index, case, view.TIME),
         )
-    band = expected_time(case.evidence, case.time_s)
+    band = expected_time(case.evidence, case.time_s, least_time(case))
     tokens = case.metrics.get("tokens_per_s")
     parts = sorted(_parts(case), key=lambda each: -each[1])
     return Row(
@@ -86,14 +86,14 @@ def row(index: int, run: Run, case: Measurement) -> Row:
         bar=stack.bar([(name, seconds / case.time_s) for name, seconds in parts]) if parts else "",
         limit=f"{words.clean(parts[0][0], 60)} {numbers.percent(parts[0][1] / case.time_s)}" if parts else "",
         faint=view.faint(case),
-        address=address.figure_of(index, case, address.TIME),
-        expect_address=address.figure_of(index, case, address.EXPECT),
-        rate_address=address.figure_of(index, case, "tokens_per_s"),
-        loss_address=address.figure_of(index, case, address.LOSS),
+        address=view.figure_of(index, case, view.TIME),
+        expect_address=view.figure_of(index, case, view.EXPECT),
+        rate_address=view.figure_of(index, case, "tokens_per_s"),
+        loss_address=view.figure_of(index, case, view.LOSS),
     )
 
 
 def _parts(case: Measurement) -> list[tuple[str, float]]:
     """What the step's time is made of, (name, seconds): they add up to it."""
     stored = [(name, seconds) for name, seconds in stored_waterfall(case) if seconds > 0]
-    return stored or [(part.name, part.seconds) for part in case.parts if part.seconds > 0]
+    return stored or [(term.name, term.seconds) for term in case.parts if term.seconds > 0]

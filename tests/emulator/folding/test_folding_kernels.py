@@ -11,9 +11,9 @@ from folded import CAUSES, TRN1, TRN2, TRN3, same_program, same_schedule
 from trnbench.errors import KernelError
 from trnbench_emulator.core.builder import Builder
 from trnbench_emulator.core.costs import CostTable
-from trnbench_emulator.core.launch import Launch
-from trnbench_emulator.core.model import KernelModel
 from trnbench_emulator.core.pace import Pace
+from trnbench_emulator.core.recording import Launch
+from trnbench_emulator.core.timing import KernelModel
 from trnbench_emulator.nki import Machine, TensorSpec, load_kernel, record
 from trnbench_emulator.nki.provide import provide
 

@@ -14,10 +14,10 @@ from folded import TRN1, TRN2, Both
 from trnbench.errors import KernelError
 from trnbench_emulator.core.core import Core
 from trnbench_emulator.core.costs import CostTable
-from trnbench_emulator.core.launch import Launch
-from trnbench_emulator.core.model import KernelModel
 from trnbench_emulator.core.pace import Pace
+from trnbench_emulator.core.recording import Launch
 from trnbench_emulator.core.scheduler import schedule
+from trnbench_emulator.core.timing import KernelModel
 from trnbench_emulator.nki import Machine, TensorSpec, load_kernel
 
 CARRIED = tomllib.loads(Path(__file__).with_name("loops.toml").read_text())["carried"]

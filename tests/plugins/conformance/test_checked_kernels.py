@@ -11,8 +11,10 @@ from typing import Any
 import msgspec
 import pytest
 from checked_project import change, found
+from parts import part
 
-from trnbench_emulator.checks import emulation
+emulation = part("trnbench_emulator.checks.emulation")
+
 
 Trnbench = Callable[..., "subprocess.CompletedProcess[str]"]
 

@@ -10,6 +10,7 @@ from checked_project import change, found
 from trnbench.testing import CHECKS, check_plugin
 
 
+@pytest.mark.parts
 def test_new_project_breaks_no_promise(project: Path) -> None:
     # Its own tests ask for all checks: tests/plugins/test_new_project.py.
     quick = [each for each in CHECKS if each != "emulation"]
@@ -50,6 +51,7 @@ def test_command_without_help_is_found(project: Path) -> None:
     assert (finding.problem, finding.try_) == ("has no help", "give the function a docstring")
 
 
+@pytest.mark.parts
 @pytest.mark.parametrize(
     ("old", "new", "problem"),
     [
@@ -70,6 +72,7 @@ def test_facts_that_break_a_rule_are_found(project: Path, old: str, new: str, pr
     assert any(problem in f"{each.problem}" for each in found(project, "facts"))
 
 
+@pytest.mark.parts
 def test_one_way_cable_is_found(project: Path) -> None:
     change(
         project,
@@ -81,18 +84,21 @@ def test_one_way_cable_is_found(project: Path) -> None:
     assert any(each.startswith("symmetry: 4 links have no way back") for each in problems)
 
 
+@pytest.mark.parts
 def test_links_that_do_not_add_up_are_found(project: Path) -> None:
     change(project, "topology.py", "scaled(whole, 1 / 2,", "scaled(whole, 1 / 3,")
     problems = [each.problem for each in found(project, "topologies")]
     assert any(each.startswith("sum of links, cables of a device: ") for each in problems)
 
 
+@pytest.mark.parts
 def test_links_held_against_nothing_are_found(project: Path) -> None:
     change(project, "topology.py", "budgets=[total]", "budgets=[]")
     (finding,) = found(project, "topologies")
     assert finding.problem == "no Budget says what they add up to"
 
 
+@pytest.mark.parts
 def test_figure_without_an_origin_is_found(project: Path) -> None:
     change(
         project,
@@ -107,6 +113,7 @@ def test_figure_without_an_origin_is_found(project: Path) -> None:
     assert finding.problem.startswith("latency stands on 'hearsay', which is no fact of the book (")
 
 
+@pytest.mark.parts
 def test_graph_that_changes_is_found(project: Path) -> None:
     change(
         project,

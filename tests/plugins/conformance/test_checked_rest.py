@@ -10,9 +10,10 @@ import pytest
 from checked_project import change, found
 
 from trnbench.testing import check_plugin
-from trnbench.testing.checks import reports
+from trnbench.testing.checks import services
 
 
+@pytest.mark.parts
 @pytest.mark.parametrize(
     ("old", "new", "problem"),
     [
@@ -35,7 +36,7 @@ from trnbench.testing.checks import reports
 def test_sections_that_break_a_rule_are_found(
     project: Path, old: str, new: str, problem: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reports, "_small_run", _one_run)
+    monkeypatch.setattr(services, "_small_run", _one_run)
     change(project, "section.py", old, new)
     assert any(each.problem.startswith(problem) for each in found(project, "reports"))
 
@@ -50,7 +51,7 @@ def _one_run(subject: Any) -> Any:
     return _RUNS[0]
 
 
-_SMALL_RUN = reports._small_run
+_SMALL_RUN = services._small_run
 
 BACKEND = """
 import time

@@ -8,11 +8,13 @@ from pathlib import Path
 
 import pytest
 from checked_project import change
+from parts import part
 
 from trnbench.errors import BadInput, MissingFile, UnknownName
 from trnbench.store.store import Store
 from trnbench.testing import CHECKS, Finding, Report, check_plugin
-from trnbench_emulator.checks.emulation import believable
+
+believable = part("trnbench_emulator.checks.emulation").believable
 
 Trnbench = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -37,14 +39,31 @@ def test_command_prints_findings_and_fails(project: Path, trnbench: Trnbench) ->
     name = next(project.glob("probe_*")).name.replace("_", "-")
     assert told.returncode == 1
     assert (
-        told.stdout
-        == (
-            f"reports: section {name}\n  returns NoneType\n"
-            "  try:   return markupsafe.Markup, or an empty string\n"
-        )
-        * 2
+        told.stdout == f"reports: section {name}\n  returns NoneType\n"
+        "  try:   return markupsafe.Markup, or an empty string\n  2 times\n"
     )
-    assert told.stderr == f"{name} ({name} 0.1.0): 2 problems (looked at: reports 1)\n"
+    assert told.stderr == f"{name} ({name} 0.1.0): 1 problem (looked at: reports 1)\n"
+
+
+def test_one_error_that_many_checks_meet_is_told_once(project: Path) -> None:
+    change(project, "facts.toml", 'printed = "32", unit = "GiB"', 'printed = "32", unit = "GiBx"')
+    report = check_plugin(str(project), checks=["facts", "topologies", "kernels", "values"])
+    assert len(report.findings) == 4
+    (once,) = report.repeated
+    assert once.times == 4
+    assert str(once).startswith("facts: generation")
+    assert str(once).splitlines()[-1].startswith("  4 times, also in topologies: ")
+    assert ": 1 problem (" in report.summary()
+
+
+def test_places_of_a_repeated_problem_are_named_and_counted() -> None:
+    findings = tuple(Finding(f"k{i}", "is wrong", "mend it", "kernels") for i in range(7))
+    other = Finding("x", "is wrong", "mend it", "facts", warning=True)
+    first, warning = Report(("a",), (*findings, other), {}).repeated
+    assert str(first).splitlines()[-1] == (
+        "  7 times, also in kernels: k1, kernels: k2, kernels: k3, kernels: k4 and 2 more"
+    )
+    assert str(warning) == str(other)
 
 
 def test_what_cannot_be_checked_is_said(tmp_path: Path) -> None:
@@ -75,14 +94,15 @@ def test_report_says_what_was_looked_at() -> None:
     finding = Finding("x", "is wrong", "mend it", "facts")
     assert str(finding) == "facts: x\n  is wrong\n  try:   mend it"
     assert (
-        Report(("a (a 1)",), (finding,), {"facts": 3}).summary() == "a (a 1): 1 problems (looked at: facts 3)"
+        Report(("a (a 1)",), (finding,), {"facts": 3}).summary() == "a (a 1): 1 problem (looked at: facts 3)"
     )
     note = finding._replace(warning=True)
     assert str(note) == "facts: x\n  warning: is wrong\n  try:   mend it"
     assert Report(("a",), (note,), {}).passed
-    assert Report(("a",), (note, note), {"facts": 3}).summary() == (
+    another = note._replace(problem="is odd")
+    assert Report(("a",), (note, note, another), {"facts": 3}).summary() == (
         "a: all well, 2 warnings (looked at: facts 3)"
     )
     assert Report(("a",), (note, finding), {"facts": 3}).summary() == (
-        "a: 1 problems, 1 warning (looked at: facts 3)"
+        "a: 1 problem, 1 warning (looked at: facts 3)"
     )

@@ -7,9 +7,8 @@ from headline_parts import changed, judged_by, near, of, replace
 
 from trnbench import PeakPolicy, Run, Scope, headline
 from trnbench.results.nearness import BestPublished, Nearness
-from trnbench.run.headline.cards import clause
 from trnbench.run.headline.line import Cause
-from trnbench.run.headline.words import said
+from trnbench.run.headline.words import clause, said
 
 
 class TestCards:
@@ -74,6 +73,21 @@ class TestOneCore:
         assert core.case.scope is Scope.CORE
         assert line.of_core.fraction == pytest.approx(1e12 / core.judgement.peaks.chosen.value)
         assert "; best published 1 TFLOPS on one core (p-1), expect " in said(line).promise
+
+    def test_what_was_published_of_a_core_pair_is_its_own_share(self, small: Run) -> None:
+        """Of the pair's own promise, and with no place on the scale of the device."""
+        core = next(e for e in small.measurements if e.case.scope is Scope.CORE and e.case.kernel == "gemm")
+        pair = replace(
+            judged_by(near(Nearness.OPERATION, best=self.BEST))(core),
+            case=replace(core.case, scope=Scope.LOGICAL_CORE, kernel="gemm_shared"),
+        )
+        run = changed(small, lambda _: True, judged_by(near(Nearness.OPERATION)))
+        line = of(replace(run, measurements=(*run.measurements, pair)), "product", core.case.generation)
+        assert line.of_core is not None
+        assert (line.of_core.case, line.of_core.scope) == (pair.id, Scope.LOGICAL_CORE)
+        assert pair.judgement is not None
+        assert line.of_core.fraction == pytest.approx(1e12 / pair.judgement.peaks.chosen.value)
+        assert "; best published 1 TFLOPS on a core pair (p-1), " in said(line).promise
 
     def test_of_memory_one_core_says_nothing(self, small: Run) -> None:
         run = changed(

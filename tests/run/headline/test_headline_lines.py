@@ -9,6 +9,7 @@ from headline_parts import changed, of, replace
 from synthetic_run import with_verdicts
 
 from trnbench import Grade, Measurement, Run, Scope, Status, headline
+from trnbench.run.headline.answer import swept
 
 
 class TestLines:
@@ -35,10 +36,20 @@ class TestLines:
         values = [each.metrics["flops_per_s"].value for each in mine]
         assert (line.sweep.worst, line.sweep.best) == (min(values), max(values))
         assert line.sweep.points == 5
-        assert line.sweep.over == "m=n=k 512 to 8,192"
+        assert line.sweep.over == "m=n=k 512–8,192"
         assert line.sweep.at == "8,192"
         best = next(each for each in mine if each.id == line.sweep.case)
         assert best.metrics["flops_per_s"].value == max(values)
+
+    def test_an_axis_that_stands_still_is_named_for_one_case_alone(self, small: Run) -> None:
+        run = changed(
+            small,
+            lambda each: each.case.kernel == "gemm",
+            lambda each: replace(each, case=replace(each.case, point={**each.case.point, "batch": 3})),
+        )
+        assert of(run, "product", "trn2").sweep.over == "m=n=k 512–8,192"
+        one = next(each for each in run.measurements if each.id == of(run, "product", "trn2").sweep.case)
+        assert swept([one], one) == ("m=n=k 8,192, batch 3", "")
 
     def test_where_less_is_better_the_least_is_best(self, small: Run) -> None:
         late = tuple(each for each in small.measurements if each.case.kernel == "dma_latency")

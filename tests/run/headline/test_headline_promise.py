@@ -8,8 +8,8 @@ import pytest
 from headline_parts import changed, of, replace
 
 from trnbench import Measurement, Run, Scope, Status, headline
-from trnbench.facts.format import show
-from trnbench.run.headline.answered import rest
+from trnbench.facts.units import show
+from trnbench.run.headline.answer import rest
 from trnbench.run.headline.words import said
 
 
@@ -87,7 +87,7 @@ class TestRest:
         assert [(each.name, each.share) for each in rest(case)] == [
             ("launch", pytest.approx(0.3)),
             ("DMA engines", pytest.approx(0.1)),
-            ("limit of tensor in the model", pytest.approx(0.1)),
+            ("limit of tensor", pytest.approx(0.1)),
         ]
         assert math.fsum(each.share for each in rest(case)) == pytest.approx(1 - 0.5)
 

@@ -7,14 +7,14 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
 from trnbench.cli import terminal
-from trnbench.cli.context import Session, session
-from trnbench.cli.facts import facts_of, facts_option
-from trnbench.cli.names import complete_generations
-from trnbench.cli.output import Column, clean, emit, format_option, say, write
+from trnbench.cli.cell import Column, clean
+from trnbench.cli.context import Session
+from trnbench.cli.output import emit, say, write
 from trnbench.errors import ExitCode, UnknownName
+from trnbench.facts.check import check as check_book
+from trnbench.facts.disagreement import RULES
+from trnbench.facts.fact import Assembly
 
 if TYPE_CHECKING:
     from trnbench.cli.spec.figures import Row
@@ -36,15 +36,6 @@ _COLUMNS: tuple[Column | str, ...] = (
 )
 
 
-@click.command("check")
-@click.argument("generations", nargs=-1, metavar="[GENERATION]...", shell_complete=complete_generations)
-@click.option("--rule", "rules", multiple=True, metavar="RULE", help="Only this rule. Repeatable.")
-@click.option(
-    "--strict", is_flag=True, help="Exit with 1 when a disagreement, or a figure in it, is in no dispute."
-)
-@facts_option
-@format_option
-@session
 def check(
     state: Session,
     generations: tuple[str, ...],
@@ -53,22 +44,14 @@ def check(
     facts: tuple[Path, ...],
     format: str,
 ) -> ExitCode:
-    """Find every disagreement of value, unit, sum or count between documents, and list those that
-    are known and no rule can find. All generations unless some are named.
-
-    A figure stands for what its last printed digit allows: half a unit of it, and never more than
-    5 %. Rules: value count prose unit-base rounded words per-device devices-sum cores-sum hosts-sum
-    link-sum product clock.
-    """
-    from trnbench.facts.rulebook import RULES
-
+    """Every disagreement between documents; exit code 1 where --strict finds one without a dispute."""
     for rule in rules:
         if rule not in RULES:
             raise UnknownName("rule", rule, RULES, try_="trnbench spec check --help")
     rows: list[Row] = []
     known: set[tuple[str, str, str, tuple[Claim, ...]]] = set()
     by_rule = unnamed = by_name = 0
-    extra = facts_of(state, facts)
+    extra = state.facts_of(facts)
     for generation in _chosen(state, generations):
         findings = _findings(state, generation, extra)
         for finding in findings.found:
@@ -105,9 +88,6 @@ def _chosen(state: Session, names: Iterable[str]) -> list[Generation]:
 
 
 def _findings(state: Session, generation: Generation, extra: tuple[Path, ...]) -> Findings:
-    from trnbench.facts.assembly import Assembly
-    from trnbench.facts.check import check as check_book
-
     assemblies = [
         Assembly(subject=each.name, scope=each.scope, device=each.device, core=each.core, parent=each.parent)
         for each in generation.instances

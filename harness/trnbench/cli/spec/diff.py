@@ -5,50 +5,36 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
-from trnbench.cli.context import Session, session
-from trnbench.cli.facts import facts_of, facts_option
-from trnbench.cli.names import complete_systems
-from trnbench.cli.output import Column, emit, format_option, say
-from trnbench.cli.peaks import peak_option, policy_of
-from trnbench.cli.spec.options import scope_of, scope_option
+from trnbench.cli.cell import Column
+from trnbench.cli.context import Session
+from trnbench.cli.output import emit, say
+from trnbench.cli.spec.figures import (
+    RATES,
+    choices,
+    find_subject,
+    named,
+    normalised,
+    peak_value,
+    printed,
+    scope_of,
+)
+from trnbench.errors import NothingSelected
+from trnbench.facts.metric import ratio, unlike
 
 if TYPE_CHECKING:
-    from trnbench.cli.spec.figures import Row
-    from trnbench.cli.spec.subject import Subject
-    from trnbench.facts.fact import Fact
-    from trnbench.facts.peak import Peak, PeakPolicy
-    from trnbench.facts.scope import Scope
+    from trnbench.cli.spec.figures import Row, Subject
+    from trnbench.facts.fact import Fact, Peak, PeakPolicy, Scope
 
 
-@click.command("diff")
-@click.argument("a", metavar="A", shell_complete=complete_systems)
-@click.argument("b", metavar="B", shell_complete=complete_systems)
-@peak_option
-@scope_option
-@facts_option
-@format_option
-@session
 def diff(
     state: Session, a: str, b: str, policy: str, scope: str, facts: tuple[Path, ...], format: str
 ) -> None:
-    """Compare two instances, devices or cores, figure by figure, with the ratio of B to A.
-
-    Rates are the peaks that the policy chooses, each of its own whole system unless --scope names a
-    part that both have. Figures of unlike scopes stand side by side without a ratio.
-
-    Example: trnbench spec diff trn1.32xlarge trn2-16.48xlarge --scope device
-    """
-    from trnbench.cli.spec.subject import find_subject
-
-    extra, chosen = facts_of(state, facts), policy_of(state, policy)
+    """Compare two instances, devices or cores, figure by figure, with the ratio of B to A."""
+    extra, chosen = state.facts_of(facts), state.policy_of(policy)
     sides = [find_subject(state.registry, name, extra) for name in (a, b)]
     scopes = [scope_of(scope, side.scope) for side in sides]
     rows = _rows(sides, scopes, chosen, whole=not scope)
     if not rows:
-        from trnbench.errors import NothingSelected
-
         raise NothingSelected(
             f"{a} and {b} have no figure of scope {scope}",
             cause="neither is made of parts of that scope",
@@ -100,16 +86,12 @@ def _rows(sides: list[Subject], scopes: list[Scope], policy: PeakPolicy, *, whol
 
 def _ratio(one: _Cell | None, other: _Cell | None) -> float | None:
     """B over A, where both are figures of one kind."""
-    from trnbench.facts.ratio import ratio, unlike
-
     if one is None or other is None or not one.figure.value or not other.figure.value:
         return None
     return None if unlike(other.figure, one.figure) else ratio(other.figure, one.figure)
 
 
 def _peaks(side: Subject, scope: Scope, policy: PeakPolicy) -> dict[str, _Cell]:
-    from trnbench.cli.spec.figures import choices, peak_value
-
     found = {}
     for each, choice in choices(side.system, scope, policy):
         chosen = choice.chosen
@@ -120,8 +102,6 @@ def _peaks(side: Subject, scope: Scope, policy: PeakPolicy) -> dict[str, _Cell]:
 
 def _others(side: Subject) -> dict[str, _Cell]:
     """Counts, capacities and words: the first current fact of each."""
-    from trnbench.cli.spec.figures import RATES, named, normalised, printed
-
     cells: dict[str, _Cell] = {}
     for fact in sorted(side.facts, key=_replaced):
         name = named(fact)

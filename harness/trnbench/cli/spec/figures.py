@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from trnbench.facts.format import show
+from trnbench.errors import UnknownName
+from trnbench.facts.fact import Direction, Scope
 from trnbench.facts.metric import DTYPES, METRICS
-from trnbench.facts.scope import Direction, Scope
+from trnbench.facts.units import show
+from trnbench.peaks import choose_peak
+from trnbench.peaks.candidate import show_printed
 
 if TYPE_CHECKING:
-    from trnbench.facts.fact import Fact
-    from trnbench.facts.peak import Peak, PeakChoice, PeakPolicy
+    from trnbench.facts.fact import Fact, Peak, PeakChoice, PeakPolicy
     from trnbench.generation import System
+    from trnbench.registry import Registry
+
 
 Row = dict[str, object]
 
@@ -41,8 +46,6 @@ def _named(metric: str, dtypes: tuple[str, ...], sparse: bool, qualifier: str) -
 
 def printed(fact: Fact) -> str:
     """As the document shows it, with the word that makes it a bound."""
-    from trnbench.peaks.candidate import show_printed
-
     return show_printed(fact)
 
 
@@ -95,8 +98,6 @@ def asked(system: System) -> list[Asked]:
 
 def choices(system: System, scope: Scope, policy: PeakPolicy) -> Iterator[tuple[Asked, PeakChoice]]:
     """What is asked of a system, each with the peak that `policy` names; without those no document has."""
-    from trnbench.peaks import choose_peak
-
     for wanted in asked(system):
         choice = choose_peak(
             system,
@@ -144,3 +145,51 @@ def peak_row(each: Asked, choice: PeakChoice) -> Row:
         "unit": METRICS[each.metric].unit,
         "choice": choice,
     }
+
+
+def scope_of(given: str, default: Scope) -> Scope:
+    """Raises `UnknownName` for a word that is no scope."""
+    if not given:
+        return default
+    if given not in set(map(str, Scope)):
+        raise UnknownName("scope", given, map(str, Scope), try_="--scope device")
+    return Scope(given)
+
+
+class Subject(NamedTuple):
+    """`name` of facts, and the system and scope at which its peaks are taken."""
+
+    name: str
+    title: str
+    scope: Scope
+    system: System
+
+    @property
+    def facts(self) -> list[Fact]:
+        """Its own facts; for a sizable system those of the instance it is made of, too."""
+        own = list(self.system.book.select(self.name))
+        parent = self.system.instance.parent
+        if self.system.instance.sizable and parent and self.name == self.system.instance.name:
+            own += self.system.book.select(parent)
+        return own
+
+
+def find_subject(registry: Registry, name: str, extra: tuple[Path, ...] = ()) -> Subject:
+    """Raises `UnknownName` with the nearest instances, devices and cores."""
+    if name.partition(":")[0] in registry.instance_names(aliases=True):
+        system = registry.system(name, extra)
+        return Subject(system.instance.name, system.instance.title, system.instance.scope, system)
+    known = list(registry.instance_names(aliases=True))
+    for generation in registry.generations.values():
+        holders = [each for each in generation.instances if name in (each.device, each.core)]
+        known += [part for each in generation.instances for part in (each.device, each.core)]
+        if holders:
+            # The largest single system stands for its parts: figures of a part are the same in each.
+            single = [each for each in holders if not each.sizable] or holders
+            system = max(
+                (registry.system(each.name, extra) for each in single), key=lambda each: each.devices
+            )
+            scope = Scope.DEVICE if name == system.instance.device else Scope.CORE
+            title = f"{'device' if scope is Scope.DEVICE else 'core'} of {generation.title}"
+            return Subject(name, title, scope, system)
+    raise UnknownName("instance, device or core", name, set(known), try_="trnbench spec list")

@@ -1,4 +1,4 @@
-"""A baseline: a run that later ones are held against, with who accepted it, when and why.
+"""A baseline: a run that later ones are compared with, with who accepted it, when and why.
 
 A file of its own, made to be kept beside the code it speaks of: the run is in it whole, so that it needs no
 store, and what was accepted before is listed with its reason.
@@ -7,13 +7,15 @@ store, and what was accepted before is listed with its reason.
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from trnbench.bounded.file import RUNS
+from trnbench.bounded.file import RUNS, read_file
 from trnbench.bounded.json import NotJson, parse_json
-from trnbench.errors import BadInput
+from trnbench.errors import BadInput, UsageError
 from trnbench.results.digest import is_edited
 from trnbench.results.json import dumps, dumps_value, loads
 from trnbench.results.run import Run
@@ -71,7 +73,7 @@ def baseline_in(data: bytes, where: str) -> Baseline | None:
         ) from None
     inner: dict[str, Any] = document.get("run") or {}
     run = loads(msgspec.json.encode(inner), f"the run in {where}")
-    if is_edited(inner) or not accepted or accepted[-1].digest != run.digest:
+    if is_edited(inner) or not accepted or accepted[-1].digest != inner.get("digest"):
         raise BadInput(
             f"the run in {where} was edited: its digest belongs to another content",
             cause="a figure in it was changed without being accepted",
@@ -85,3 +87,37 @@ def written(baseline: Baseline) -> bytes:
     accepted = json.loads(dumps_value(baseline.accepted, "the baseline"))
     head = json.dumps({_MARK: VERSION, "accepted": accepted}, indent=1, ensure_ascii=False)
     return head.removesuffix("\n}").encode() + b',\n "run": ' + dumps(baseline.run) + b"\n}\n"
+
+
+def accepted(run: Run, path: Path, *, why: str, by: str = "", force: bool = False) -> Baseline:
+    """The baseline that `path` is to hold: the run, and after what was accepted there before, this.
+
+    Raises `UsageError` for a run that has not ended, and for a file that is no baseline unless `force`.
+    """
+    if not run.finished or run.interrupted:
+        how = "was interrupted" if run.interrupted else "has not ended"
+        raise UsageError(
+            f"run {run.id} cannot be a baseline: it {how}",
+            cause="cases are missing from it",
+            try_=f"trnbench resume {run.id}",
+        )
+    if not run.digest:
+        raise UsageError(
+            f"run {run.id} cannot be a baseline: it has no digest, by which an edit would show",
+            cause="it was made before runs had one",
+            try_="the same command again, as a new run",
+        )
+    before: tuple[Acceptance, ...] = ()
+    if path.exists():
+        baseline = baseline_in(read_file(path, most=RUNS), str(path)) if not force else None
+        if baseline is None and not force:
+            raise UsageError(
+                f"{path} exists and is no baseline",
+                cause="it is not overwritten, in case it is needed",
+                try_="--force  overwrites it; or name another file with -o",
+            )
+        before = baseline.accepted if baseline is not None else ()
+    this = Acceptance(
+        run=run.id, digest=run.digest, when=datetime.now(UTC).isoformat(timespec="seconds"), why=why, by=by
+    )
+    return Baseline(run=run, accepted=(*before, this))

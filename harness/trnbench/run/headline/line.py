@@ -1,13 +1,19 @@
-"""A line of the headline as values: everything its words say, and where to look it up."""
+"""A line of the headline as values, with the documents that promise its figure and where to look it up."""
 
 from __future__ import annotations
 
+import math
+
 import msgspec
 
-from trnbench.facts.scope import Scope
-from trnbench.results.evidence import Grade
+from trnbench.facts.fact import Fact, FactBook, Peak, PeakPolicy, Scope
+from trnbench.results.fidelity import OwnProduct
+from trnbench.results.measurement import Grade, Measurement
 from trnbench.results.nearness import BestPublished
-from trnbench.results.own_product import OwnProduct
+from trnbench.results.run import Run
+
+CALLED = {"gemm": "product", "hbm_copy": "copy within device memory", "all_reduce": "all-reduce"}
+"""Kernels of the headline's own questions, in words."""
 
 
 class Sweep(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -45,11 +51,18 @@ class Promised(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class PerCore(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The best published of one core; `fraction` of what is promised of one core, by the same document."""
+    """The best published of one core, or of a core pair; `fraction` of what is promised of that `scope`, by
+    the same document."""
 
     published: BestPublished
     fraction: float
     case: str
+    scope: Scope = Scope.CORE
+
+    @property
+    def where(self) -> str:
+        """Of which part of the device it is."""
+        return "on one core" if self.scope is Scope.CORE else "on a core pair"
 
 
 class Cause(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -63,14 +76,15 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """One kernel on the systems of one generation that gave the same numbers.
 
     - `whole`: no system of the generation that was asked gave other numbers.
-    - `ranks`: of a collective, how many ranks of what kind, and what its bandwidth counts.
+    - `ranks`: of a collective, how many ranks of what kind; `counts`: what its bandwidth counts.
     - `of` and `since`: the figure it is held against, and the one that has superseded that.
     - `others`: what other documents print or imply for the same figure, superseded ones too.
     - `clock`: the share of what the clocks allow, of the best case; `clock_value` is that bound.
     - `expected`: what the band of the nearest published evidence leaves of the best value, low before high,
       in the unit of the sweep; `votes` stand behind it, `widened` and `band_note` as in `Band` and `Nearest`.
     - `published`: the best of the nearest class that has one; `above` says where the model is far above it.
-    - `of_core`: where nobody published the scope, the best published of one core, beside the promise of one.
+    - `of_core`: where nobody published the scope, the best published of one core, or of a core pair, beside
+      the promise of that.
     - `bound` and `rest`: what the best case waits for most, as its model names it, and what takes its time.
     - `own`: our product at the shapes that others published, where the line is about a product;
       `own_outdated` says why there is none, where what is shipped of it does not hold, and what to type.
@@ -88,6 +102,7 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     sweep: Sweep
     whole: bool = True
     ranks: str = ""
+    counts: str = ""
     of: Promised | None = None
     since: Promised | None = None
     others: tuple[Promised, ...] = ()
@@ -107,3 +122,104 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     own_outdated: str = ""
     muted: bool = False
     reason: str = ""
+
+    @property
+    def called(self) -> str:
+        """`bf16 product`: the type and what the kernel does, in words."""
+        return " ".join(filter(None, (self.dtype, CALLED.get(self.kernel, self.kernel))))
+
+
+UNSTATED = "one direction or both is not stated"
+
+
+def promised(run: Run, case: Measurement) -> Promised | None:
+    """None where no document has a figure, or only one that no share can be taken of."""
+    judgement = case.judgement
+    if judgement is None or not math.isfinite(judgement.fraction):
+        return None
+    return _promised(run, case, judgement.peaks.chosen, judgement.fraction)
+
+
+def superseding(run: Run, case: Measurement) -> Promised | None:
+    """What replaced the figure of `promised`, at the same scope; None where nothing has.
+
+    What the superseding document prints of the same subject is taken; without that, the newest figure.
+    """
+    judgement = case.judgement
+    if judgement is None or not judgement.peaks.chosen.superseded_by:
+        return None
+    chosen = judgement.peaks.chosen
+    book = run.books.get(case.case.generation, FactBook())
+    old = next((fact for fact in book.facts if fact.id in chosen.facts), None)
+    new = _replacing(book, old, chosen.superseded_by, chosen.dtype) if old is not None else None
+    if old is not None and old.value and new is not None and new.value:
+        ratio = new.value / old.value
+        peak = _as_printed(chosen, chosen.value * ratio, new)
+        return _promised(run, case, peak, judgement.fraction / ratio)
+    latest = next(
+        (
+            alternative
+            for alternative in judgement.peaks.alternatives
+            if alternative.policy is PeakPolicy.LATEST
+        ),
+        None,
+    )
+    if latest is None or not latest.value > 0:
+        return None
+    return _promised(run, case, latest, judgement.fraction * chosen.value / latest.value)
+
+
+def others(run: Run, case: Measurement) -> tuple[Promised, ...]:
+    """Every other figure of the same scope that a document prints or implies, each value once, least first.
+
+    What the clocks allow is no document's figure and is left out.
+    """
+    judgement = case.judgement
+    if judgement is None or not math.isfinite(judgement.fraction):
+        return ()
+    chosen = judgement.peaks.chosen
+    by_value: dict[float, Promised] = {}
+    for peak in judgement.peaks.alternatives:
+        if peak.policy is PeakPolicy.ENGINE or not peak.value > 0 or peak.value == chosen.value:
+            continue
+        made = _promised(run, case, peak, judgement.fraction * chosen.value / peak.value)
+        if made is not None:
+            by_value.setdefault(round(peak.value, 3), made)
+    return tuple(by_value[value] for value in sorted(by_value))
+
+
+def _replacing(book: FactBook, old: Fact, source: str, dtype: str) -> Fact | None:
+    """The figure of the same subject, metric, scope and kind that `source` prints."""
+    newer = book.select(
+        old.subject,
+        old.metric,
+        dtype=dtype or None,
+        sparse=old.sparse,
+        scope=old.scope,
+        qualifier=old.qualifier,
+        source=source,
+    )
+    return next((fact for fact in newer if fact.direction is old.direction and not fact.part), None)
+
+
+def _as_printed(chosen: Peak, value: float, fact: Fact) -> Peak:
+    return msgspec.structs.replace(
+        chosen, value=value, source=fact.source, superseded_by=fact.superseded_by, facts=(fact.id,)
+    )
+
+
+def _promised(run: Run, case: Measurement, peak: Peak, fraction: float) -> Promised | None:
+    if not (peak.value > 0 and math.isfinite(peak.value) and math.isfinite(fraction)):
+        return None
+    source = run.books.get(case.case.generation, FactBook()).sources.get(peak.source)
+    unstated = str(peak.direction) == "unstated"
+    return Promised(
+        value=peak.value,
+        fraction=fraction,
+        document=source.document if source else "",
+        source=peak.source,
+        date=(source.date or source.version) if source else "",
+        printed=peak.evidence == "documented",
+        note=UNSTATED if unstated else "",
+        superseded_by=peak.superseded_by,
+    )

@@ -6,9 +6,8 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from trnbench.facts.scope import Scope
-from trnbench.results.evidence import Grade
-from trnbench.results.measurement import Measurement, Metric, Status
+from trnbench.facts.fact import Scope
+from trnbench.results.measurement import Grade, Measurement, Metric, Status
 from trnbench.results.run import Run
 
 GOOD = (Status.OK, Status.DOCUMENT_LOW)
@@ -61,13 +60,17 @@ def primary(case: Measurement) -> Metric | None:
 
 def answers(run: Run) -> Iterator[Answer]:
     """Of every question, generation by generation; of every kernel where no question finds one."""
-    good = [each for each in run.measurements if each.status in GOOD and primary(each) is not None]
-    made = [each for question in QUESTIONS for each in _answers(run, question, good)]
-    if not made:
-        kernels = list(dict.fromkeys(each.case.kernel for each in good))[:KERNELS_SHOWN]
+    good = [
+        measurement
+        for measurement in run.measurements
+        if measurement.status in GOOD and primary(measurement) is not None
+    ]
+    lines = [answer for question in QUESTIONS for answer in _answers(run, question, good)]
+    if not lines:
+        kernels = list(dict.fromkeys(case.case.kernel for case in good))[:KERNELS_SHOWN]
         asked = [Question(OTHER, (kernel,), Scope.CORE) for kernel in kernels]
-        made = [each for question in asked for each in _answers(run, question, good)]
-    yield from made
+        lines = [answer for question in asked for answer in _answers(run, question, good)]
+    yield from lines
 
 
 def _answers(run: Run, question: Question, good: Sequence[Measurement]) -> Iterator[Answer]:
@@ -83,7 +86,7 @@ def _answers(run: Run, question: Question, good: Sequence[Measurement]) -> Itera
         for grade in Grade:
             cases = [each for each in here if each.evidence.grade is grade]
             if grade is Grade.DERIVED:
-                cases = [each for each in cases if each.case.instance not in better]
+                cases = [case for case in cases if case.case.instance not in better]
             yield from _same(run, question, cases)
 
 
@@ -91,21 +94,21 @@ def _same(run: Run, question: Question, cases: Sequence[Measurement]) -> Iterato
     """Systems that gave the same numbers are one answer, unless the question asks for each."""
     if not question.apart:
         cases = _one_scope(cases, question.scope)
-    kept: list[tuple[list[str], tuple[Measurement, ...], frozenset[object]]] = []
-    for system in _in_order(run, {each.case.instance for each in cases}):
-        own = [each for each in cases if each.case.instance == system]
+    groups: list[tuple[list[str], tuple[Measurement, ...], frozenset[object]]] = []
+    for system in _in_order(run, {case.case.instance for case in cases}):
+        own = [case for case in cases if case.case.instance == system]
         record = run.systems.get(system)
         if question.apart:
             own = _one_scope(own, record.scope if record else None)
-        swept = tuple(each for each in own if _definition(each) == _definition(own[0]))
+        swept = tuple(group for group in own if _definition(group) == _definition(own[0]))
         marks = frozenset(map(_mark, swept))
-        twin = next((each for each in kept if not question.apart and marks <= each[2]), None)
+        twin = next((group for group in groups if not question.apart and marks <= group[2]), None)
         if twin is not None:
             twin[0].append(system)
         else:
-            kept.append(([system], swept, marks))
-    for systems, swept, _ in kept:
-        yield Answer(question, tuple(systems), swept, whole=len(kept) == 1)
+            groups.append(([system], swept, marks))
+    for systems, swept, _ in groups:
+        yield Answer(question, tuple(systems), swept, whole=len(groups) == 1)
 
 
 def _mark(case: Measurement) -> object:
@@ -116,9 +119,9 @@ def _mark(case: Measurement) -> object:
 
 def _one_scope(cases: Sequence[Measurement], wanted: Scope | None) -> list[Measurement]:
     """Of the wanted scope, else of the smallest that was run."""
-    scopes = {each.case.scope for each in cases}
+    scopes = {case.case.scope for case in cases}
     scope = wanted if wanted in scopes else min(scopes, key=lambda each: each.rank, default=None)
-    return [each for each in cases if each.case.scope is scope]
+    return [case for case in cases if case.case.scope is scope]
 
 
 def _definition(case: Measurement) -> object:
@@ -128,17 +131,17 @@ def _definition(case: Measurement) -> object:
 
 
 def _dtype(cases: Sequence[Measurement]) -> str:
-    present = dict.fromkeys(each.case.dtype for each in cases)
+    present = dict.fromkeys(case.case.dtype for case in cases)
     return next((dtype for dtype in DTYPES if dtype in present), next(iter(present), ""))
 
 
 def _generations(run: Run, cases: Iterable[Measurement]) -> list[str]:
     """In the order in which the run's systems are shown."""
-    order = {each.generation: each.order for each in reversed(run.systems.values())}
-    found = dict.fromkeys(each.case.generation for each in cases)
-    return sorted(found, key=lambda name: order.get(name, len(order) + 10**6))
+    order = {system.generation: system.order for system in reversed(run.systems.values())}
+    generations = dict.fromkeys(case.case.generation for case in cases)
+    return sorted(generations, key=lambda name: order.get(name, len(order) + 10**6))
 
 
 def _in_order(run: Run, names: Iterable[str]) -> list[str]:
-    place = {name: index for index, name in enumerate(run.systems)}
-    return sorted(names, key=lambda name: (place.get(name, len(place)), name))
+    positions = {name: index for index, name in enumerate(run.systems)}
+    return sorted(names, key=lambda name: (positions.get(name, len(positions)), name))

@@ -1,12 +1,16 @@
-"""The words of a line: the same on a terminal, in a report and in a pull request."""
+"""The words of a line, the same on a terminal, in a report and in a pull request; and lines as cards."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from trnbench.facts.format import percent, show
-from trnbench.facts.scope import Scope
-from trnbench.results.error_text import signed_text
+import msgspec
+
+from trnbench.facts.fact import Scope
+from trnbench.facts.units import percent, show
+from trnbench.results.expectation import signed_text
+from trnbench.results.run import Run
 from trnbench.run.headline.line import Line, Promised
 from trnbench.run.headline.question import OTHER
 
@@ -15,7 +19,6 @@ AT_CLOCK = 0.98
 FEW = 4
 """Shapes of our own product whose extremes say enough."""
 
-_CALLED = {"gemm": "product", "hbm_copy": "copy within device memory", "all_reduce": "all-reduce"}
 _BY = {"emulated": "model", "derived": "formula"}
 """Who says the number, where the grade alone does not name it."""
 
@@ -57,13 +60,12 @@ def said(line: Line, alike: int = 0) -> Said:
 
 def _subject(line: Line) -> str:
     """`trn2, one core, bf16 product`; a system is named where it answers for itself."""
-    part = line.scope.rank <= Scope.DEVICE.rank
+    within_device = line.scope.rank <= Scope.DEVICE.rank
     asked = line.question != OTHER
-    where = line.generation if part and line.whole and asked else ", ".join(line.systems)
-    reach = f", one {str(line.scope).replace('-', ' ')}" if part else ""
-    what = " ".join(filter(None, (line.dtype, _CALLED.get(line.kernel, line.kernel))))
-    ranks = f" ({line.ranks})" if line.ranks else ""
-    return f"{where}{reach}, {what}{ranks}"
+    owner = line.generation if within_device and line.whole and asked else ", ".join(line.systems)
+    reach = f", one {str(line.scope).replace('-', ' ')}" if within_device else ""
+    ranks = f" ({line.ranks}, {line.counts})" if line.ranks else ""
+    return f"{owner}{reach}, {line.called}{ranks}"
 
 
 def _result(line: Line) -> str:
@@ -94,7 +96,7 @@ def _sweep(line: Line) -> str:
     sweep = line.sweep
     if sweep.points == 1:
         return f" at {sweep.over}" if sweep.over else ""
-    over = (sweep.over or f"{sweep.points} cases").replace(" to ", "–")
+    over = sweep.over or f"{sweep.points} cases"
     at = f" at {sweep.at}," if sweep.at else ","
     return f"{at} best of {over} from {_bare(sweep.worst, line)}"
 
@@ -147,10 +149,10 @@ def _expect(line: Line) -> str:
     """`expect 45–79 (operation, 7 votes, widened)`."""
     if line.expected is None:
         return ""
-    low, high = (_bare(each, line) for each in line.expected)
+    low, high = (_bare(end, line) for end in line.expected)
     # `45–1.2 TFLOPS` would lend the unit of one end to the other.
     if (" " in low) != (" " in high):
-        low, high = (each if " " in each else f"{each} {_unit(line)}" for each in (low, high))
+        low, high = (end if " " in end else f"{end} {_unit(line)}" for end in (low, high))
     bare, _, unit = low.partition(" ")
     between = low if low == high else f"{bare if high.endswith(f' {unit}') else low}–{high}"
     behind = ", ".join(filter(None, (line.nearness, _votes(line), line.band_note)))
@@ -169,8 +171,8 @@ def _published(line: Line) -> str:
     nothing here, so that no multiple of it means anything."""
     best = line.published
     if line.of_core is not None:
-        one = line.of_core.published
-        return f"best published {show(one.value, one.unit)} on one core ({one.id})"
+        core = line.of_core.published
+        return f"best published {show(core.value, core.unit)} {line.of_core.where} ({core.id})"
     if best is None or best.metric != line.sweep.metric:
         return ""
     kind = "" if line.expected is not None and str(best.kind) == line.nearness else f"{best.kind}: "
@@ -191,7 +193,7 @@ def _rest(line: Line) -> str:
     if at_clock(line):
         return ""
     if line.rest:
-        causes = (f"{each.name.removesuffix(' in the model')} {percent(each.share)}" for each in line.rest)
+        causes = (f"{cause.name} {percent(cause.share)}" for cause in line.rest)
         return f"The rest: {', '.join(causes)}."
     return f"Bound by {line.bound}." if line.bound else ""
 
@@ -203,8 +205,8 @@ def own_products(line: Line) -> str:
     """
     if not line.own:
         return f"Our product against published: out of date. {line.own_outdated}" if line.own_outdated else ""
-    errors = [each.e for each in line.own]
-    least, most = (signed_text(each) for each in (min(errors), max(errors)))
+    errors = [error.e for error in line.own]
+    least, most = (signed_text(error) for error in (min(errors), max(errors)))
     spread = least if len(errors) == 1 else f"{least} … {most}"
     shapes = "1 shape" if len(errors) == 1 else f"{len(errors)} shapes"
     middle = ""
@@ -213,3 +215,83 @@ def own_products(line: Line) -> str:
 
         middle = f", median {signed_text(median(errors))}"
     return f"Our product against published: {spread} of the time at {shapes}{middle}."
+
+
+ROWS = {"product": "compute", "stream": "memory", "all-reduce": "links"}
+"""Question of a line → the row of its generation's card; any other is called by its kernel."""
+
+LARGEST = 2
+"""Causes that a clause has room for."""
+
+
+class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One bar of a card, and beside it the largest loss in a clause.
+
+    `line` is None where the run has no case that answers; `clause` then says so. `own` tells how the model
+    does with products that others published.
+    """
+
+    name: str
+    line: Line | None
+    clause: str
+    own: str = ""
+
+
+class Card(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a run says of one generation; `device` as its documents call it."""
+
+    generation: str
+    device: str
+    rows: tuple[Row, ...]
+
+
+def cards(run: Run, lines: Sequence[Line]) -> tuple[Card, ...]:
+    """In the order in which the run's systems are shown; a generation without a line has no card.
+
+    Compute, memory and links come in this order, and one that the run did not ask says so, unless the run
+    asked none of them.
+    """
+    order = {record.generation: record.order for record in run.systems.values()}
+    devices = {record.generation: record.device for record in run.systems.values()}
+    places = {name: position for position, name in enumerate(run.systems)}
+    generations = sorted(
+        dict.fromkeys(line.generation for line in lines), key=lambda name: order.get(name, 10**6)
+    )
+    asked = any(line.question in ROWS for line in lines)
+    drawn = []
+    for generation in generations:
+        mine = sorted(
+            (line for line in lines if line.generation == generation),
+            key=lambda each: min(places.get(name, len(places)) for name in each.systems),
+        )
+        rows = []
+        for question, name in ROWS.items() if asked else ():
+            answered = [each for each in mine if each.question == question]
+            rows += [_row(name, each) for each in answered]
+            if not answered:
+                rows.append(Row(name=name, line=None, clause="not in this run"))
+        rows += [_row(each.kernel, each) for each in mine if each.question not in ROWS]
+        drawn.append(Card(generation=generation, device=devices.get(generation, ""), rows=tuple(rows)))
+    return tuple(drawn)
+
+
+def _row(name: str, line: Line) -> Row:
+    return Row(name=name, line=line, clause=clause(line), own=own_products(line))
+
+
+def clause(line: Line) -> str:
+    """The largest loss and what it costs; why there is no evidence where there is none.
+
+    Shares are of the time of the best case; at its clock a model has no loss to show, only what the clock
+    leaves of the promise.
+    """
+    if at_clock(line) and line.of is not None and line.clock:
+        allowed = line.of.fraction / line.clock
+        return f"at its clock, which allows {percent(allowed)} of the promise"
+    if line.rest:
+        named = (f"{cause.name} {percent(cause.share)}" for cause in line.rest)
+        return f"time lost: {', '.join(list(named)[:LARGEST])}"
+    short = ""
+    if line.of is not None and line.of.fraction < 1:
+        short = f"{percent(1 - line.of.fraction)} below the promise"
+    return ", ".join(filter(None, (short, f"bound by {line.bound}" if line.bound else "")))

@@ -1,30 +1,29 @@
-"""Rank 0: carries out each case with all the others, and puts what they saw together."""
+"""Cases on all ranks at once: rank 0 puts results together and records them, the others follow."""
 
 from __future__ import annotations
 
 import contextlib
 import time
 from collections import defaultdict, deque
-from collections.abc import Callable, Collection, Generator, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
+import msgspec
+
 from trnbench.backend import Backend
 from trnbench.errors import ExitCode, TrnbenchError
-from trnbench.kernels.case import Case
+from trnbench.kernels.kernel import Case
 from trnbench.results.json import dumps_measurement, loads_value
-from trnbench.results.measurement import Measurement, Reason
-from trnbench.run.attempt import Attempts
-from trnbench.run.cut import CutShort
-from trnbench.run.outcome import Outcome
+from trnbench.results.measurement import Measurement, Reason, Status
+from trnbench.results.statistics import median
+from trnbench.run.attempt import Attempts, Outcome, Retries
+from trnbench.run.executor import CutShort
 from trnbench.run.pool import GRACE_S, Pool
-from trnbench.run.ranks.hello import hello
-from trnbench.run.ranks.line import Gone, Late, Line
-from trnbench.run.ranks.meeting import gather
+from trnbench.run.ranks.connection import Gone, Late, Line
 from trnbench.run.ranks.place import place_of
 from trnbench.run.ranks.rank import Rank
-from trnbench.run.ranks.together import together
-from trnbench.run.retry import Retries
+from trnbench.run.ranks.rendezvous import gather, hello, join
 
 BOOT_S = 30.0
 """What a case's own process may take before and after the case, on a machine that is busy with it."""
@@ -51,10 +50,10 @@ class RankExecutor:
 
     def ended(self, code: int, error: TrnbenchError | None = None) -> None:
         """Once; later calls have nobody to tell."""
-        told = {"what": error.what, "cause": error.cause, "try_": error.try_} if error else {}
+        message = {"what": error.what, "cause": error.cause, "try_": error.try_} if error else {}
         for line in self.lines.values():
             with contextlib.suppress(Gone):
-                line.send(end=code, **told)
+                line.send(end=code, **message)
             line.close()
         self.lines.clear()
 
@@ -78,7 +77,7 @@ class RankPool:
         own = hello(self._attempts, self._cases)
         met = gather(self._rank, place_of(self._rank), own, waiting)
         self._executor.lines = {number: line for number, (line, _) in met.items()}
-        self._know({0: own, **{number: each for number, (_, each) in met.items()}})
+        self._know({0: own, **{number: answer for number, (_, answer) in met.items()}})
         self._left = deque(range(len(self._cases)))
         while self._left:
             position = self._left.popleft()
@@ -87,20 +86,20 @@ class RankPool:
             if not lost and self._retries.again(position, measurement):
                 self._left.appendleft(position)
                 continue
-            told = self._retries.told(position, measurement)
-            yield position, told, dumps_measurement(told)
+            noted = self._retries.told(position, measurement)
+            yield position, noted, dumps_measurement(noted)
             if lost:
                 raise lost[1]
 
     def leave_out(self, positions: Collection[int]) -> None:
         """These need not be carried out any more, where they have not begun."""
-        self._left = deque(each for each in self._left if each not in positions)
+        self._left = deque(position for position in self._left if position not in positions)
 
     def _know(self, hellos: dict[int, dict[str, Any]]) -> None:
         by_machine: dict[str, list[int]] = defaultdict(list)
         for number in sorted(hellos):
             by_machine[str(hellos[number]["machine"])].append(number)
-        self._shared = [each for each in by_machine.values() if len(each) > 1]
+        self._shared = [members for members in by_machine.values() if len(members) > 1]
         self.notes.append(
             f"{self._rank.size} ranks of {self._rank.launcher} on {len(by_machine)} "
             f"machine{'s' if len(by_machine) > 1 else ''} measured every case at once; a result is the "
@@ -130,19 +129,19 @@ class RankPool:
         return seen, None
 
     def _lost(self, position: int, number: int, late_s: float = 0.0) -> tuple[Measurement, CutShort]:
-        what = (
+        sentence = (
             f"rank {number} of {self._rank.size} did not answer within {late_s:g} s"
             if late_s
             else f"rank {number} of {self._rank.size} was lost"
         )
         error = CutShort(
-            what,
+            sentence,
             cause="it hangs, or its machine does" if late_s else "its process ended, or its machine left",
             try_="its own output, which the launcher has; then the same command again",
             code=ExitCode.TIMEOUT if late_s else ExitCode.CRASH,
         )
         reason = Reason.TIMEOUT if late_s else Reason.CRASH
-        return self._attempts.gone_wrong(self._cases[position], reason, what), error
+        return self._attempts.gone_wrong(self._cases[position], reason, sentence), error
 
 
 def carried_out(
@@ -167,3 +166,122 @@ def rank_executor(rank: Rank) -> Iterator[RankExecutor]:
         raise
     finally:
         executor.ended(int(ExitCode.OK))
+
+
+def follow(rank: Rank, attempts: Attempts, cases: Sequence[Case]) -> int:
+    """The exit code that rank 0 tells. Raises `CutShort` when rank 0 is lost, or says what went wrong."""
+    line = join(rank, place_of(rank), hello(attempts, cases))
+    limit = attempts.timeout_s
+    # While rank 0 waits for another rank it says nothing; it waits no longer than this.
+    patience = 2 * (limit + GRACE_S + BOOT_S) + 60.0 if limit > 0.0 else None
+    try:
+        while True:
+            asked = _next(rank, line, patience)
+            if "end" in asked:
+                return _ended(rank, asked)
+            position = int(asked["case"])
+            measurement = carried_out(attempts, cases[position])
+            line.send(case=position, measurement=dumps_measurement(measurement).decode())
+    except Gone:
+        raise CutShort(
+            f"rank {rank.rank}: rank 0 was lost",
+            cause="its process ended, or its machine left; what it had recorded is in its store",
+            try_="the output of rank 0",
+        ) from None
+    finally:
+        line.close()
+
+
+def _next(rank: Rank, line: Line, patience: float | None) -> dict[str, Any]:
+    try:
+        return line.hear(None if patience is None else time.monotonic() + patience)
+    except Late:
+        raise CutShort(
+            f"rank {rank.rank}: no word from rank 0 for {patience:g} s",
+            cause="it hangs, or its machine does",
+            try_="the output of rank 0",
+            code=ExitCode.TIMEOUT,
+        ) from None
+
+
+def _ended(rank: Rank, asked: dict[str, Any]) -> int:
+    code = ExitCode(int(str(asked["end"])))
+    if asked.get("what"):
+        raise CutShort(
+            f"rank {rank.rank}: the run has ended: {asked['what']}",
+            cause=str(asked.get("cause", "")),
+            try_=str(asked.get("try_", "")),
+            code=code,
+        )
+    return int(code)
+
+
+STRAGGLES = 1.05
+"""Times the median of all ranks from which the slowest is named: two medians, each known to 2 %, differ by
+4 % without a cause."""
+
+
+def together(seen: Mapping[int, Measurement], shared: Sequence[Sequence[int]] = ()) -> Measurement:
+    """What a job of all ranks gets: the slowest rank's time, and with it all others' in `detail.ranks`.
+
+    One rank that failed fails the case; one whose number is suspect makes it suspect. `shared` are ranks
+    that ran on one machine: they measured each other, and the result says so.
+    """
+    number, chosen = _chosen(seen)
+    notes = [*chosen.notes]
+    detail = {**chosen.detail}
+    times = {rank: measurement.time_s for rank, measurement in seen.items() if measurement.time_s is not None}
+    if len(times) == len(seen):
+        job = spread(times)
+        detail["ranks"] = job
+        if job["slowest_over_median"] > STRAGGLES:
+            notes.insert(
+                0,
+                f"rank {job['slowest']} is a straggler: {job['slowest_over_median']:.3g} times the median "
+                f"of {len(times)} ranks",
+            )
+    elif chosen.status is not Status.SKIPPED:
+        detail["ranks"] = {
+            "count": len(seen),
+            "status": {str(rank): _told(seen[rank]) for rank in sorted(seen)},
+        }
+    notes.extend(
+        f"ranks {', '.join(map(str, rank))} ran at once on one machine and shared it" for rank in shared
+    )
+    text = chosen.reason_text
+    if chosen.status in (Status.FAILED, Status.SUSPECT) and text:
+        text = f"rank {number}: {text}"
+    return msgspec.structs.replace(chosen, notes=tuple(notes), detail=detail, reason_text=text)
+
+
+def _told(one: Measurement) -> str:
+    return f"{one.status} {one.reason}".strip()
+
+
+def spread(times: Mapping[int, float]) -> dict[str, Any]:
+    """Seconds by rank, their median, the slowest rank and how far it is from the median. JSON-safe."""
+    slowest = max(times, key=lambda each: (times[each], -each))
+    middle = median(tuple(times.values()))
+    return {
+        "count": len(times),
+        "time_s": {str(time_s): times[time_s] for time_s in sorted(times)},
+        "median_s": middle,
+        "slowest": slowest,
+        "slowest_over_median": times[slowest] / middle,
+    }
+
+
+def _chosen(seen: Mapping[int, Measurement]) -> tuple[int, Measurement]:
+    for status in (Status.FAILED, Status.SUSPECT):
+        for number in sorted(seen):
+            if seen[number].status is status:
+                return number, seen[number]
+    skipped = [number for number in sorted(seen) if seen[number].status is Status.SKIPPED]
+    if skipped and len(skipped) < len(seen):
+        odd = seen[skipped[0]]
+        text = f"left out there, and not elsewhere: {odd.reason_text}"
+        return skipped[0], msgspec.structs.replace(
+            odd, status=Status.FAILED, reason=Reason.ERROR, reason_text=text
+        )
+    number = max(seen, key=lambda each: (seen[each].time_s or 0.0, -each))
+    return number, seen[number]

@@ -18,8 +18,7 @@ from trnbench.bounded.file import read_file
 from trnbench.bounded.json import parse_json
 from trnbench.bounded.kinds import JOB, PORT
 from trnbench.bounded.number import Number
-from trnbench.errors import UsageError
-from trnbench.quoting import cut
+from trnbench.errors import UsageError, cut
 from trnbench.run.ranks.rank import RENDEZVOUS, RENDEZVOUS_KEY, Rank
 
 _JOBS = (
@@ -33,6 +32,8 @@ _JOBS = (
 
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
+
+
 KEY_LENGTH = 32
 """Characters of a key that a person gives: 128 bits, written in hexadecimal."""
 

@@ -8,8 +8,7 @@ from collections.abc import Mapping
 import msgspec
 
 from trnbench.bounded import kinds
-from trnbench.errors import UsageError
-from trnbench.quoting import cut
+from trnbench.errors import UsageError, cut
 
 # (launcher, rank, ranks, ranks on this machine). The first whose two are set is taken: under
 # `srun torchrun` it is torchrun that made the ranks. A batch script of Slurm has SLURM_PROCID and

@@ -4,34 +4,31 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from trnbench.cli.context import Session, session
-from trnbench.cli.output import Column, emit, format_option, say
-from trnbench_emulator.commands.fabric.options import about, fabric_of, fabric_options
+from trnbench import Session
+from trnbench.cli.cell import Column
+from trnbench.cli.output import emit, say
+from trnbench_emulator.commands.fabric.options import about, fabric_of
+from trnbench_emulator.fabric.algorithms.algorithm import COLLECTIVES, NotPossible
+from trnbench_emulator.fabric.planner import Planner, algorithms_of
 
 if TYPE_CHECKING:
     from trnbench_emulator.fabric.rule import Rule
     from trnbench_emulator.fabric.systems import Fabric
 
+
 PROBE = float(2**20)
 
 
-@click.command()
-@fabric_options
-@format_option
-@session
 def algorithms(state: Session, /, *, format: str, **options: Any) -> None:
     """Which algorithms this system allows, for which collectives, and why not."""
-    from trnbench_emulator.fabric.planner import algorithms_of
-
     fabric = fabric_of(state, options)
     rows = [_row(fabric, name) for name in algorithms_of(fabric)]
     for line in about(fabric):
         say(line, level=0)
     for rule in rules(fabric):
         say(
-            f"auto, {' and '.join(rule.collectives)} of {_listed(rule.ranks)} ranks: {rule.sentence}", level=0
+            f"auto, {' and '.join(rule.collectives)} of {_alternatives(rule.ranks)} ranks: {rule.sentence}",
+            level=0,
         )
     say("auto elsewhere: no rule observed, the best of all that is possible", level=0)
     emit(
@@ -43,9 +40,6 @@ def algorithms(state: Session, /, *, format: str, **options: Any) -> None:
 
 def _row(fabric: Fabric, name: str) -> dict[str, object]:
     """Plans every collective; nothing is carried out."""
-    from trnbench_emulator.fabric.algorithms.algorithm import COLLECTIVES, NotPossible
-    from trnbench_emulator.fabric.planner import Planner
-
     does: list[str] = []
     why: dict[str, None] = {}
     for collective in COLLECTIVES:
@@ -66,7 +60,7 @@ def _row(fabric: Fabric, name: str) -> dict[str, object]:
     }
 
 
-def _listed(ranks: tuple[int, ...]) -> str:
+def _alternatives(ranks: tuple[int, ...]) -> str:
     return " or ".join(map(str, ranks))
 
 

@@ -1,95 +1,163 @@
-"""What the commands about one collective share: its name, the question, the columns of answers."""
+"""`trnbench fabric scale`: from two ranks or instances to all of them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import click
-
-from trnbench.bounded.kinds import MESSAGE
-
-if TYPE_CHECKING:
-    from trnbench_emulator.fabric.question import Beside
-    from trnbench_emulator.fabric.systems import Fabric
-
-COLLECTIVES = (
-    "all_reduce",
-    "all_gather",
-    "reduce_scatter",
-    "all_to_all",
-    "broadcast",
-    "reduce",
-    "permute",
-    "barrier",
-)
+from trnbench import Session
+from trnbench.bounded import kinds
+from trnbench.cli.cell import Column
+from trnbench.cli.output import emit, say
+from trnbench.errors import UsageError, cut
+from trnbench.facts.units import show
+from trnbench_emulator.commands.fabric.cells import EVIDENCE, percent_of, say_about, time_column, two_places
+from trnbench_emulator.commands.fabric.options import fabric_of
+from trnbench_emulator.commands.fabric.question import frozen, groups_of, shown
+from trnbench_emulator.fabric.ask import ask
+from trnbench_emulator.fabric.sensitivity import sensitivity as shifts_of
 
 
-class Collective(click.ParamType[str]):
-    """`all_reduce`, also as `all-reduce`, `allreduce` and nccl-tests' `all_reduce_perf`."""
-
-    name = "collective"
-
-    def __init__(self, uneven: tuple[str, ...] = ()) -> None:
-        self.known = (*COLLECTIVES, *uneven)
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        from trnbench.errors import UnknownName
-
-        plain = {name.replace("_", ""): name for name in self.known}
-        plain["sendrecv"] = "permute"
-        word = str(value).lower().removesuffix("_perf").replace("-", "").replace("_", "")
-        if word not in plain:
-            raise UnknownName(
-                "collective", str(value), self.known, try_="trnbench fabric algorithms -i trn2-16.48xlarge"
-            )
-        return plain[word]
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
-        from click.shell_completion import CompletionItem
-
-        return [CompletionItem(name) for name in self.known if name.startswith(incomplete)]
-
-
-COLLECTIVE = click.argument("collective", type=Collective(), metavar="COLLECTIVE")
-
-
-def frozen(groups: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
-    """Groups as a question takes them."""
-    return tuple(tuple(group) for group in groups)
-
-
-with_option = click.option(
-    "--with",
-    "others",
-    multiple=True,
-    metavar="COLLECTIVE=SIZE[@KIND=SIZE]",
-    help="Another collective at the same time: all_to_all=64M; in groups: all_to_all=64M@expert=8.",
-)
-
-
-def others_of(fabric: Fabric, texts: Sequence[str]) -> list[Beside]:
-    """What `--with` names. Raises UsageError for what cannot be read."""
-    from trnbench.errors import UsageError
-    from trnbench_emulator.commands.fabric.grouping import groups_of
-    from trnbench_emulator.fabric.question import Beside
-
-    neighbours = []
-    for text in texts:
-        what, _, kinds = text.partition("@")
-        name, equals, size = what.partition("=")
-        if not equals:
-            raise UsageError(
-                f"--with {text} is no COLLECTIVE=SIZE",
-                cause="a collective, its message, and behind @ the groups if there are some",
-                try_="--with all_to_all=64M or --with all_to_all=64M@expert=8",
-            )
-        groups = groups_of(fabric, (kinds,), None) if kinds else []
-        neighbours.append(
-            Beside(
-                collective=Collective().convert(name, None, None),
-                size=float(MESSAGE.counted(size, f"--with {name}")),
-                groups=frozen(groups),
-            )
+def scale(
+    state: Session,
+    /,
+    *,
+    collective: str,
+    size: int,
+    algorithm: str,
+    counts: str | None,
+    format: str,
+    **options: Any,
+) -> None:
+    """A collective on more and more ranks: instances of a cluster, or devices of one system."""
+    whole = fabric_of(state, options)
+    steps = _counts(counts, whole.system.size if whole.clustered else whole.size)
+    rows: list[dict[str, Any]] = []
+    for count in steps:
+        if whole.clustered:
+            fabric = fabric_of(state, options, size=count)
+            result = ask(fabric.question(collective, size, algorithm=algorithm))
+        else:
+            some = () if count == whole.size else tuple(range(count))
+            result = ask(whole.question(collective, size, algorithm=algorithm, ranks=some))
+        rows.append(
+            {
+                "instances": count if whole.clustered else None,
+                "ranks": result.ranks,
+                "algorithm": result.algorithm,
+                "time_s": result.time_s,
+                "algbw_gb_s": result.algbw / 1e9,
+                "busbw_gb_s": result.busbw / 1e9,
+                "bound_share": result.bound.time_s / result.time_s,
+                "evidence": EVIDENCE,
+            }
         )
-    return neighbours
+    if not whole.clustered:
+        for each in rows:
+            del each["instances"]
+    first = rows[0]["time_s"]
+    for each in rows:
+        each["times_first"] = each["time_s"] / first
+    say_about(whole)
+    names = (*(["instances"] if whole.clustered else []), "ranks", "algorithm")
+    columns = [
+        *map(Column, names),
+        time_column(),
+        Column("algbw_gb_s", "algbw (GB/s)", "right", two_places),
+        Column("busbw_gb_s", "busbw (GB/s)", "right", two_places),
+        Column("times_first", "× first", "right", lambda v: f"{v:.2f}"),
+        Column("bound_share", "% of bound", "right", percent_of),
+        Column("evidence"),
+    ]
+    emit(rows, columns, format, title=f"{collective} of {shown(size)} on {whole.system.name}")
+
+
+def _counts(text: str | None, most: int) -> list[int]:
+    if text is None:
+        counts = [2**k for k in range(1, most.bit_length()) if 2**k < most]
+        return [*counts, most] if most > 1 else [most]
+    read = [kinds.GROUP.parsed(each) for each in text.split(",")]
+    counts = sorted({int(each) for each in read if each is not None})
+    if None in read:
+        raise UsageError(
+            f"--counts {cut(text)} are no numbers",
+            cause="whole numbers, 1 or more, with commas between",
+            try_="--counts 2,4,8",
+        )
+    if not 2 <= counts[0] <= counts[-1] <= most:
+        raise UsageError(
+            f"--counts {cut(text)} is not within reach",
+            cause=f"2 to {most:,} are there",
+            try_="--counts 2,4,8",
+        )
+    return counts
+
+
+def sensitivity(
+    state: Session, /, *, collective: str, size: int, algorithm: str, format: str, **options: Any
+) -> None:
+    """How the answer moves over the range of each assumption and each reading of the documents."""
+    fabric = fabric_of(state, options)
+    base, shifts = shifts_of(fabric.question(collective, size, algorithm=algorithm))
+    rows: list[dict[str, object]] = [
+        {
+            "what": each.name,
+            "usual": each.usual,
+            "setting": each.setting,
+            "time_s": each.time_s,
+            "change": each.ratio - 1,
+            "reason": each.reason,
+        }
+        for each in shifts
+    ]
+    say_about(fabric)
+    columns = [
+        Column("what"),
+        Column("usual"),
+        Column("setting"),
+        time_column(),
+        Column("change", "change", "right", lambda v: f"{v * 100:+.1f} %"),
+    ]
+    say(f"usual: {show(base.time_s, 's')} by {base.algorithm}", level=0)
+    if not rows:
+        say("nothing is assumed about the links that carry this", level=0)
+    emit(rows, columns, format, title=f"{collective} of {shown(size)} on {fabric.system.name}")
+
+
+def links(
+    state: Session,
+    /,
+    *,
+    collective: str,
+    size: int,
+    algorithm: str,
+    group: tuple[str, ...],
+    replica_groups: str | None,
+    top: int,
+    every: bool,
+    format: str,
+    **options: Any,
+) -> None:
+    """What every link carries during one collective, the busiest first."""
+    fabric = fabric_of(state, options)
+    groups = groups_of(fabric, group, replica_groups)
+    result = ask(fabric.question(collective, size, algorithm=algorithm, groups=frozen(groups)))
+    rows = [
+        {
+            "link": f"{each.src} > {each.dst}",
+            "class": each.cls,
+            "bytes": each.bytes,
+            "gb_s": each.bytes / result.time_s / 1e9,
+            "load": each.utilisation,
+        }
+        for each in (result.links if every else result.links[:top])
+    ]
+    say_about(fabric)
+    say(f"{result.algorithm}: {len(rows):,} of {len(result.links):,} links that carry something", level=0)
+    columns = [
+        Column("link"),
+        Column("class"),
+        Column("bytes", "bytes", "right", shown),
+        Column("gb_s", "GB/s", "right", two_places),
+        Column("load", "load", "right", percent_of),
+    ]
+    emit(rows, columns, format, title=f"{collective} of {shown(size)} on {fabric.system.name}")

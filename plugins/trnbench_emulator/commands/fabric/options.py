@@ -4,85 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import click
+import msgspec
 
 from trnbench.bounded import kinds
-from trnbench.cli.bundle import bundle
-from trnbench.cli.facts import facts_of, facts_option
-from trnbench.cli.link_figures import neuronlink_direction_option, trn3_links_option
-from trnbench.cli.names import complete_systems
-from trnbench.cli.number import NumberType
-from trnbench.quoting import cut
+from trnbench.errors import UsageError, cut
+from trnbench.facts.units import show
+from trnbench_emulator.fabric.constants import RESIDUE, START_SHARE
+from trnbench_emulator.fabric.sensitivity import assumed
+from trnbench_emulator.fabric.systems import Options
+from trnbench_emulator.fabric.systems import fabric_of as built
 
 if TYPE_CHECKING:
-    from trnbench.cli.context import Session
-    from trnbench.topology.graph import Topology
+    from trnbench import Session
+    from trnbench.topology import Topology
     from trnbench_emulator.fabric.systems import Fabric
-
-LEVELS = ("device", "logical-core", "core")
-CONTEXTS = ("nccom", "graph")
-
-algorithm_option = click.option(
-    "--algorithm",
-    "-a",
-    default="auto",
-    show_default=True,
-    metavar="auto|best|NAME",
-    help="auto: what the runtime was observed to take, else the best; best: the quickest; or one by name.",
-)
-dtype_option = click.option(
-    "--dtype", "-d", default="fp32", show_default=True, help="Of an element; sizes are rounded down to it."
-)
-
-
-fabric_options = bundle(
-    click.option(
-        "--instance",
-        "-i",
-        required=True,
-        metavar="INSTANCE",
-        shell_complete=complete_systems,
-        help="The system; a cluster takes a size: trn1-ultracluster:64.",
-    ),
-    click.option(
-        "--ranks", type=click.Choice(LEVELS), default="device", show_default=True, help="What a rank is."
-    ),
-    click.option(
-        "--context",
-        type=click.Choice(CONTEXTS),
-        default="nccom",
-        show_default=True,
-        help="Alone, as nccom-test measures it, or inside a compiled graph.",
-    ),
-    neuronlink_direction_option,
-    trn3_links_option,
-    click.option(
-        "--degrade",
-        multiple=True,
-        metavar="LINK=FACTOR",
-        help="A slow or dead link: d0-d1=0.5 both ways, 'd0>d1=0' one way. Repeatable.",
-    ),
-    click.option(
-        "--straggler",
-        multiple=True,
-        metavar="RANK=SHARE|TIME",
-        help="A slow rank: 3=0.5 has half its memory bandwidth, 3=50us begins late. Repeatable.",
-    ),
-    click.option(
-        "--exact",
-        is_flag=True,
-        help="Simulate what competes unevenly however long it takes, instead of in lockstep.",
-    ),
-    click.option(
-        "--oversubscription",
-        type=NumberType(kinds.OVERSUBSCRIPTION),
-        default=1.0,
-        show_default=True,
-        help="How many times less the cluster network carries than all adapters together.",
-    ),
-    facts_option,
-)
-"""The system and the readings of its links; the command gets them as keywords for `fabric_of`."""
 
 
 def fabric_of(state: Session, options: dict[str, Any], *, size: int | None = None) -> Fabric:
@@ -90,13 +25,7 @@ def fabric_of(state: Session, options: dict[str, Any], *, size: int | None = Non
 
     Raises UsageError for a link that is not there and everything `Fabric` raises.
     """
-    import msgspec
-
-    from trnbench.errors import UsageError
-    from trnbench_emulator.fabric.systems import Options
-    from trnbench_emulator.fabric.systems import fabric_of as built
-
-    system = state.registry.system(options["instance"], facts_of(state, options["facts"]))
+    system = state.registry.system(options["instance"], state.facts_of(options["facts"]))
     if size is not None:
         system = msgspec.structs.replace(system, size=size)
     if options["trn3_links"] and "trn3" not in system.generation.name:
@@ -128,8 +57,6 @@ Stragglers = tuple[tuple[int, float], ...]
 
 def _stragglers(texts: tuple[str, ...]) -> tuple[Stragglers, Stragglers]:
     """`3=0.5` as a share of speed among the first, `3=50us` as a time in seconds among the second."""
-    from trnbench.errors import UsageError
-
     slow: list[tuple[int, float]] = []
     late: list[tuple[int, float]] = []
     for text in texts:
@@ -151,8 +78,6 @@ def _stragglers(texts: tuple[str, ...]) -> tuple[Stragglers, Stragglers]:
 
 def _degraded(text: str, topology: Topology) -> tuple[tuple[str, str, float], ...]:
     """`d0-d1=0.5` as both directions, `d0>d1=0.5` as one."""
-    from trnbench.errors import UsageError
-
     link, equals, number = text.rpartition("=")
     left = kinds.LEFT_OF_LINK.parsed(number)
     if not equals or left is None:
@@ -172,10 +97,12 @@ def _degraded(text: str, topology: Topology) -> tuple[tuple[str, str, float], ..
         for a, _ in known:
             near = ", ".join(topology.nodes[node].name for node in topology.neighbours(names[a].id))
             near = f"{a} is joined to {near}"
+        first = topology.links[0]
+        example = f"{topology.nodes[first.src].name}-{topology.nodes[first.dst].name}"
         raise UsageError(
             f"{topology.name} has no link {cut(link)}",
-            cause=near or "links are named by the nodes they join, as in d0-d1",
-            try_=f"trnbench topology show {topology.name}",
+            cause=near or f"links are named by the nodes they join, as in {example}",
+            try_=f"--degrade {example}={number}",
         )
     a, b = joined[0]
     return ((a, b, factor),) if one_way else ((a, b, factor), (b, a, factor))
@@ -183,21 +110,20 @@ def _degraded(text: str, topology: Topology) -> tuple[tuple[str, str, float], ..
 
 def about(fabric: Fabric) -> list[str]:
     """What an answer holds for, in lines: system, ranks, readings, assumptions."""
-    from trnbench.facts.format import show
-    from trnbench_emulator.fabric.sensitivity import assumed
-
     options, system = fabric.options, fabric.system
     each = {"device": "device", "logical-core": "logical core", "core": "core"}[options.level]
     lines = [f"{system.name}: {fabric.size:,} ranks, one per {each}"]
     context = {"nccom": "alone, as nccom-test measures it", "graph": "inside a compiled graph"}
     lines.append(f"context: {options.context}, {context[options.context]}")
-    if assumptions := fabric.constants.assumed:
+    ranged = fabric.constants.ranged
+    if share := ranged.get(START_SHARE):
         lines.append(
-            "assumed: "
-            + "; ".join(
-                f"{name} {show(each.value, 's')} ({show(each.low, 's')} to {show(each.high, 's')})"
-                for name, each in assumptions.items()
-            )
+            f"start: {share.value:.0%} of a collective's start alone, {share.low:.0%} to {share.high:.0%}"
+        )
+    if residue := ranged.get(RESIDUE):
+        lines.append(
+            f"residue: {residue.value:.0%} of what links take is added, {residue.low:.0%} to "
+            f"{residue.high:.0%}: published steps take so much longer, and no mechanism explains it"
         )
     readings = []
     if options.neuronlink_direction:

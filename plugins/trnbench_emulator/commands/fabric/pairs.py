@@ -5,19 +5,31 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from trnbench.bounded import kinds
-from trnbench.cli.context import Session, session
-from trnbench.cli.number import NumberType
-from trnbench.cli.output import Column, emit, format_option, say
-from trnbench_emulator.commands.fabric.cells import one_place, percent_of, say_about, time_column
-from trnbench_emulator.commands.fabric.options import fabric_of, fabric_options
-from trnbench_emulator.commands.fabric.sizes import SIZE, shown
+from trnbench import Session
+from trnbench.cli.cell import Column
+from trnbench.cli.output import emit, say
+from trnbench.errors import UsageError
+from trnbench.topology.bisection import bisection as narrowest
+from trnbench_emulator.commands.fabric.cells import (
+    EVIDENCE,
+    Near,
+    near_cells,
+    near_columns,
+    one_place,
+    percent_of,
+    say_about,
+    time_column,
+    two_places,
+)
+from trnbench_emulator.commands.fabric.options import fabric_of
+from trnbench_emulator.commands.fabric.question import shown, sweep
+from trnbench_emulator.fabric.ask import ask
+from trnbench_emulator.fabric.question import HALVES, INCAST, PING_PONG, SEND
 
 if TYPE_CHECKING:
     from trnbench_emulator.fabric.answer import Answer
     from trnbench_emulator.fabric.systems import Fabric
+
 
 _SHOWN: dict[str, Callable[[dict[str, Any]], str]] = {
     "bandwidth": lambda each: f"{each['bandwidth_gb_s']:.1f}",
@@ -28,24 +40,8 @@ MOST_RANKS = 16
 """A matrix of more is no longer read on a screen; --all prints it nevertheless."""
 
 
-@click.command()
-@click.option("--size", "-s", type=SIZE, default="64M", show_default=True, help="The message.")
-@click.option(
-    "--show",
-    type=click.Choice(("bandwidth", "latency", "hops")),
-    default="bandwidth",
-    show_default=True,
-    help="What the table holds; JSON and CSV hold all.",
-)
-@click.option("--all", "every", is_flag=True, help="Every rank, however many.")
-@fabric_options
-@format_option
-@session
 def matrix(state: Session, /, *, size: int, show: str, every: bool, format: str, **options: Any) -> None:
-    """Latency and bandwidth between every two ranks, one pair at a time.
-
-    Latency is the time of one byte: links, start and step of the ends.
-    """
+    """Latency and bandwidth between every two ranks, one pair at a time."""
     _positive(size)
     fabric = fabric_of(state, options)
     network = fabric.network
@@ -72,17 +68,8 @@ def matrix(state: Session, /, *, size: int, show: str, every: bool, format: str,
     emit(table, columns, format, title=f"{fabric.system.name}: {unit}, row sends to column")
 
 
-@click.command()
-@click.option("--size", "-s", type=SIZE, default="64M", show_default=True, help="Of each message.")
-@fabric_options
-@format_option
-@session
 def bisection(state: Session, /, *, size: int, format: str, **options: Any) -> None:
     """Every rank exchanges with the one half the ranks away, held against the narrowest cut."""
-    from trnbench.topology.bisection import bisection as narrowest
-    from trnbench_emulator.fabric.ask import ask
-    from trnbench_emulator.fabric.question import HALVES
-
     _positive(size)
     fabric = fabric_of(state, options)
     answer = ask(fabric.question(HALVES, size))
@@ -118,25 +105,8 @@ def bisection(state: Session, /, *, size: int, format: str, **options: Any) -> N
     emit(rows, columns, format)
 
 
-@click.command()
-@click.option("--size", "-s", type=SIZE, default="64M", show_default=True, help="Of each message.")
-@click.option(
-    "--to",
-    "target",
-    type=NumberType(kinds.RANK),
-    default=0,
-    show_default=True,
-    help="The rank they all send to.",
-)
-@fabric_options
-@format_option
-@session
 def incast(state: Session, /, *, size: int, target: int, format: str, **options: Any) -> None:
     """More and more ranks send to one at the same time."""
-    from trnbench.errors import UsageError
-    from trnbench_emulator.fabric.ask import ask
-    from trnbench_emulator.fabric.question import INCAST
-
     _positive(size)
     fabric = fabric_of(state, options)
     n = fabric.network.size
@@ -176,9 +146,6 @@ def incast(state: Session, /, *, size: int, target: int, format: str, **options:
 
 
 def _pair(fabric: Fabric, src: int, dst: int, size: int) -> dict[str, Any]:
-    from trnbench_emulator.fabric.ask import ask
-    from trnbench_emulator.fabric.question import SEND
-
     network = fabric.network
     time_s, latency_s = (
         ask(fabric.question(SEND, amount, ranks=(src, dst))).time_s for amount in (size, 1.0)
@@ -202,9 +169,68 @@ def _busiest(answer: Answer) -> tuple[str, float | None]:
 
 
 def _positive(size: int) -> None:
-    from trnbench.errors import UsageError
-
     if size < 1:
         raise UsageError(
             f"a message of {size} bytes cannot be sent", cause="it is 1 byte or more", try_="-s 64M"
         )
+
+
+def pingpong(
+    state: Session,
+    /,
+    *,
+    minbytes: int,
+    maxbytes: int,
+    stepfactor: float,
+    src: int,
+    dst: int | None,
+    format: str,
+    **options: Any,
+) -> None:
+    """A message there and back between two ranks; on a cluster over EFA to the next instance."""
+    fabric = fabric_of(state, options)
+    sizes = list(sweep(minbytes, maxbytes, stepfactor, None))
+    if dst is None:
+        step = fabric.size // fabric.system.size if fabric.clustered else 1
+        dst = (src + step) % fabric.size
+    if fabric.size < 2:
+        raise UsageError(
+            f"{fabric.system.name} has one rank",
+            cause="a ping-pong takes two",
+            try_="--ranks core, or a system of several devices",
+        )
+    if src == dst:
+        raise UsageError(
+            f"rank {src} cannot play with itself", cause="a ping-pong takes two ranks", try_="--from 0 --to 1"
+        )
+    near = Near(state, fabric)
+    rows: list[dict[str, Any]] = []
+    hosts = 0
+    for size in sizes:
+        time_s = ask(fabric.question(PING_PONG, size, ranks=(src, dst))).time_s / 2
+        # Whether there are such ranks is known by now.
+        hosts = hosts or len({fabric.network.nodes[fabric.network.ranks[rank]].host for rank in (src, dst)})
+        rows.append(
+            {
+                "size": size,
+                "time_s": time_s,
+                "bandwidth_gb_s": size / time_s / 1e9,
+                "evidence": EVIDENCE,
+                **near_cells(near.of("sendrecv", size, 2, hosts=hosts), time_s),
+            }
+        )
+    network = fabric.network
+    ends = [network.nodes[network.ranks[rank]].name for rank in (src, dst)]
+    hops = network.route(src, dst).hops
+    say_about(fabric)
+    say(f"{hops} links between {ends[0]} and {ends[1]}", level=0)
+    if format == "json":
+        rows = [{"src": ends[0], "dst": ends[1], "hops": hops, **each} for each in rows]
+    columns = [
+        Column("size", "size", "right", shown),
+        time_column(),
+        Column("bandwidth_gb_s", "GB/s", "right", two_places),
+        Column("evidence"),
+        *near_columns(),
+    ]
+    emit(rows, columns, format, title=f"{fabric.system.name}: {ends[0]} to {ends[1]} and back, half of it")

@@ -11,16 +11,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+import numpy as np
 
 from trnbench.bounded import kinds
-from trnbench.errors import BadInput, KernelError, MissingFile, UnknownName, UsageError
-from trnbench.quoting import cut, quoted
+from trnbench.errors import BadInput, KernelError, MissingFile, UnknownName, UsageError, cut, quoted
+from trnbench_emulator.nki import TensorSpec
+from trnbench_emulator.nki.dtype import DTYPES, WORDS, dtype_of, random_values
 
 if TYPE_CHECKING:
-    import numpy as np
     import numpy.typing as npt
 
     from trnbench_emulator.nki.dtype import DType
+
 
 FORMS = "NAME=128x512:bf16, NAME=random:128x512:bf16, NAME=@file.npy or NAME=3"
 _SHAPE = re.compile(r"\d+(?:[x,]\d+)*,?", re.ASCII)
@@ -147,8 +149,6 @@ def fit(function: Any, given: Mapping[str, Argument], ref: str) -> dict[str, Arg
 
 def specs(given: Mapping[str, Argument]) -> dict[str, Any]:
     """Shapes and plain values: what timing needs."""
-    from trnbench_emulator.nki import TensorSpec
-
     return {
         name: each.value if each.shape is None else TensorSpec(each.shape, each.dtype)
         for name, each in given.items()
@@ -160,11 +160,6 @@ def values(given: Mapping[str, Argument], seed: int) -> dict[str, Any]:
 
     Floats are normal with variance 1, integers from 0 to 7, truth values even.
     """
-    import numpy as np
-
-    from trnbench_emulator.nki.dtype import dtype_of
-    from trnbench_emulator.nki.words import drawn
-
     tensors: dict[str, Any] = {}
     for name, argument in given.items():
         if argument.shape is None:
@@ -176,15 +171,13 @@ def values(given: Mapping[str, Argument], seed: int) -> dict[str, Any]:
         else:
             # A stream of its own per name: another argument more or less changes no values.
             stream = np.random.default_rng([seed, *name.encode()])
-            tensors[name] = drawn(dtype_of(argument.dtype), argument.shape, stream, 8)
+            tensors[name] = random_values(dtype_of(argument.dtype), argument.shape, stream, 8)
     return tensors
 
 
 def _file(name: str, text: str) -> Argument:
     path, _, dtype = text.rpartition(":") if not Path(text).exists() and ":" in text else (text, "", "")
     array = _loaded(name, Path(path), dtype)
-    from trnbench_emulator.nki.dtype import dtype_of
-
     if dtype:
         return Argument(name, array.shape or (1,), _dtype(dtype, f"{name}=@{text}").name, Path(path))
     try:
@@ -199,8 +192,6 @@ def _file(name: str, text: str) -> Argument:
 
 
 def _loaded(name: str, path: Path, dtype: str) -> npt.NDArray[Any]:
-    import numpy as np
-
     try:
         if path.exists() and not path.is_file():
             raise ValueError("it is a folder, a pipe or a device")
@@ -227,8 +218,6 @@ def _loaded(name: str, path: Path, dtype: str) -> npt.NDArray[Any]:
 
 def _as(array: npt.NDArray[Any], dtype: str) -> npt.NDArray[np.generic]:
     """Raw bytes of the right width are the data type itself; everything else is converted later."""
-    from trnbench_emulator.nki.dtype import dtype_of
-
     kind = dtype_of(dtype)
     if array.dtype.kind == "V" and array.dtype.itemsize == kind.size:
         return array.view(kind.numpy)
@@ -236,8 +225,6 @@ def _as(array: npt.NDArray[Any], dtype: str) -> npt.NDArray[np.generic]:
 
 
 def _dtype(text: str, whole: str) -> DType:
-    from trnbench_emulator.nki.dtype import DTYPES, WORDS, dtype_of
-
     try:
         return dtype_of(text)
     except KernelError:

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trnbench.errors import UnknownName, UsageError
-from trnbench.kernels.spread import Spread
+from trnbench.kernels.work import Spread
+from trnbench.run.axes import parse_sweep
+from trnbench_emulator.commands.nki import arguments as given
 from trnbench_emulator.commands.nki.arguments import Argument
+from trnbench_emulator.commands.nki.kernel import Loaded, load
+from trnbench_emulator.nki import load_kernel
+from trnbench_emulator.nki.dtype import dtype_of
+from trnbench_emulator.nki.source import Sources
 
 if TYPE_CHECKING:
     from trnbench.kernels.kernel import Kernel
     from trnbench.registry import Registry
     from trnbench.results.measurement import Value
-    from trnbench_emulator.commands.nki.kernel import Loaded
+
 
 SHARED = (2,)
 """Programs of a benchmark whose cores share one problem, unless --grid says otherwise."""
@@ -48,8 +55,6 @@ def point_of(kernel: Kernel, texts: Sequence[str]) -> dict[str, Value]:
 
     Raises `UsageError` and `UnknownName` for what is no point of it.
     """
-    from trnbench.run.axes import parse_sweep
-
     point = {axis.name: axis.values[0] for axis in kernel.axes}
     given: set[str] = set()
     for text in texts:
@@ -79,12 +84,6 @@ def prepare(kernel: Kernel, texts: Sequence[str]) -> tuple[Loaded, dict[str, Arg
 
     Raises `UsageError` and `UnknownName`, among them where no source takes the point, and `KernelError`.
     """
-    import inspect
-
-    from trnbench_emulator.commands.nki.kernel import Loaded
-    from trnbench_emulator.nki.dtype import dtype_of
-    from trnbench_emulator.nki.source import Sources
-
     point = point_of(kernel, texts)
     source = Sources().taking(kernel.nki_sources, point)
     if source is None:
@@ -120,9 +119,6 @@ def loaded_with(
 
     `systems` is called before a file is loaded: what is wrong with them is said first.
     """
-    from trnbench_emulator.commands.nki import arguments as given
-    from trnbench_emulator.commands.nki.kernel import load
-
     kernel = named(registry, ref)
     if kernel is None:
         asked = given.gather(texts)
@@ -136,8 +132,6 @@ def loaded_with(
 
 def reference_of(kernel: Kernel, ref: str) -> str:
     """The function that `--check reference` means for the source `ref`. Raises `UsageError`."""
-    from trnbench_emulator.nki import load_kernel
-
     _, module, _ = load_kernel(ref, nki="trnbench")
     home, _, name = ref.rpartition(":")
     declared = getattr(module, f"{name}_reference", None)

@@ -7,30 +7,73 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from trnbench.cli.output import Column
-from trnbench_emulator.commands.nki.assuming import told
+from trnbench.cli.cell import Column
+from trnbench.facts.units import percent, show
+from trnbench_emulator.compiler import SWITCHES, Switch
+from trnbench_emulator.kernel_run.result import Alternative, best_of
 
 if TYPE_CHECKING:
     from trnbench_emulator.kernel_run.result import KernelRun
+
+
+def switches() -> list[tuple[str, str]]:
+    """Name and meaning of each switch of `--assume`, for `--help`."""
+    return [(each.name, _about(each)) for each in SWITCHES.values()]
+
+
+def _about(switch: Switch) -> str:
+    evidence = switch.evidence[0].upper() + switch.evidence[1:]
+    return f"{switch.interface}: {switch.assumed}; else {switch.otherwise}. {evidence}."
+
+
+def told(run: KernelRun) -> list[str]:
+    """What was assumed, and what that is worth: a line for each that matters, one for the rest."""
+    lines = []
+    on = [f"{each.name} ({_times(each.times)})" for each in run.assumed if each.on]
+    off = [each.name for each in run.assumed if not each.on]
+    if on:
+        lines.append(f"the compiler is taken to do: {', '.join(on)}")
+    if off:
+        lines.append(f"the compiler is not taken to do: {', '.join(off)}")
+    lines += [worth(each) for each in run.alternatives if each.matters or each.problem]
+    rest = [said(each.name) for each in run.alternatives if not each.matters and not each.problem]
+    if rest:
+        lines.append(f"within 10 % of this: {', '.join(rest)}")
+    if run.not_compared:
+        lines.append(f"what each is worth was left out: {run.not_compared}; --assume no-NAME tells")
+    return lines
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count:,} times"
+
+
+def worth(of: Alternative) -> str:
+    """`without hoisting: 4.31 ms (+38 %)`"""
+    if of.problem:
+        return f"{said(of.name)}: cannot be timed: {of.problem}"
+    sign = "−" if of.slower < 0 else "+"
+    return f"{said(of.name)}: {show(of.latency_s, 's')} ({sign}{abs(of.slower) * 100:.0f} %)"
+
+
+def said(name: str) -> str:
+    """ "no-hoisting" → "without hoisting", "hoisting" → "with hoisting"."""
+    bare = name.removeprefix("no-")
+    return f"with {bare}" if bare == name else f"without {bare}"
+
 
 _EVEN = 1e-4  # programs whose ends are closer than that take the same time
 
 
 def time_text(seconds: float) -> str:
-    from trnbench.facts.format import show
-
     return show(seconds, "s")
 
 
 def percent_text(fraction: float) -> str:
-    from trnbench.facts.format import percent
-
     return percent(fraction)
 
 
 def bytes_text(count: float) -> str:
-    from trnbench.facts.format import show
-
     return show(count, "B")
 
 
@@ -56,8 +99,6 @@ def headline(run: KernelRun) -> str:
         many += f", {launches:,} such launches at once" if launches > 1 else ""
     said = f"{run.kernel} on {run.system}, {many}: {time_text(run.latency_s)} {run.evidence.grade}"
     said += f", bound by {run.bound}"
-    from trnbench_emulator.kernel_run.result import best_of
-
     best = best_of(run.shares)
     if best is not None:
         said += f", {percent_text(best.fraction)} of the {best.what} peak"
@@ -80,8 +121,6 @@ def facts(run: KernelRun) -> list[str]:
 
 def nearness(run: KernelRun) -> list[str]:
     """What the nearest published evidence is, and what to expect by its band."""
-    from trnbench.facts.format import show
-
     nearest = run.evidence.nearest
     if nearest is None:
         return []
@@ -160,8 +199,6 @@ _LINES: tuple[Column | str, ...] = (
 
 def share_rows(run: KernelRun) -> list[dict[str, Any]]:
     """Numbers as they are, and `…_text` for people."""
-    from trnbench.facts.format import show
-
     rows = []
     for share in run.shares:
         peak = share.choice.chosen

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib
+import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
+import numpy as np
 
-from trnbench.cli.context import Session, quiet_option, session
-from trnbench.cli.output import Column, emit, format_option, say
-from trnbench.errors import ExitCode
+from trnbench import Session
+from trnbench.cli.cell import Column
+from trnbench.cli.output import emit, say
+from trnbench.errors import ExitCode, UsageError
 from trnbench_emulator.commands.nki import arguments as given
-from trnbench_emulator.commands.nki.apart import apart
-from trnbench_emulator.commands.nki.options import instance_option, kernel_options, system_of
+from trnbench_emulator.commands.nki.benchmark import loaded_with
+from trnbench_emulator.commands.nki.kernel import apart, compute, guarded
+from trnbench_emulator.commands.nki.options import system_of
+from trnbench_emulator.kernel_run.grid import parse_grid, programs_of
+from trnbench_emulator.nki import agreement, load_kernel
 
 if TYPE_CHECKING:
     from trnbench.generation import System
     from trnbench_emulator.commands.nki.kernel import Loaded
     from trnbench_emulator.nki import Trace
-    from trnbench_emulator.nki.compared import Compared
+    from trnbench_emulator.nki.agreement import Agreement
+
 
 VALUES: tuple[Column | str, ...] = (
     "output",
@@ -33,12 +42,6 @@ VALUES: tuple[Column | str, ...] = (
 )
 
 
-@click.command("check")
-@kernel_options
-@instance_option
-@quiet_option
-@format_option
-@session
 @apart
 def check(
     state: Session,
@@ -55,13 +58,7 @@ def check(
     nki: str,
     format: str,
 ) -> ExitCode:
-    """Run KERNEL with values and without time: rules, shapes, NaN, and a reference if one is named.
-
-    Exits with 1 when a value is wrong, with 3 when the kernel breaks a rule of the machine.
-    """
-    from trnbench_emulator.commands.nki.benchmark import loaded_with
-    from trnbench_emulator.kernel_run.grid import parse_grid, programs_of
-
+    """Run KERNEL with values and without time: rules, shapes, NaN, and a reference if one is named."""
     state.kept = "nothing was written"
     sizes = parse_grid(grid) if grid is not None else ()
     loaded, asked, reference = loaded_with(
@@ -70,7 +67,7 @@ def check(
     loaded = loaded.as_grid(sizes)
     system = system_of(state.registry, instance)
     programs_of(loaded.kernel, system)
-    trace, compared = computed(
+    trace, agreements = computed(
         loaded,
         system,
         asked,
@@ -81,13 +78,13 @@ def check(
         timeout_s=timeout_s,
         memory=memory,
     )
-    emit(rows(trace, compared), VALUES, format, title=f"{loaded.name} on {system.name}")
+    emit(rows(trace, agreements), VALUES, format, title=f"{loaded.name} on {system.name}")
     say(
         f"{trace.count:,} instructions; SBUF {trace.sbuf_peak_bytes:,} and PSUM {trace.psum_peak_bytes:,} "
         f"bytes per partition at most; nki: {loaded.by}",
         level=0,
     )
-    return verdict(compared)
+    return verdict(agreements)
 
 
 def computed(
@@ -101,12 +98,8 @@ def computed(
     limit: int,
     timeout_s: float,
     memory: int,
-) -> tuple[Trace, tuple[Compared, ...]]:
+) -> tuple[Trace, tuple[Agreement, ...]]:
     """The kernel's values, and what they are against the reference where one is named."""
-    from trnbench_emulator.commands.nki.kernel import compute, guarded
-    from trnbench_emulator.commands.nki.reference import find
-    from trnbench_emulator.nki import compared
-
     function = None
     if reference:
         with guarded(loaded.ref, timeout_s=timeout_s):
@@ -119,16 +112,14 @@ def computed(
     if function is None:
         return trace, ()
     with guarded(loaded.ref, timeout_s=timeout_s):
-        wanted = compared.call(function, str(reference), inputs)
+        wanted = agreement.call(function, str(reference), inputs)
     dtypes = [each.dtype for each in trace.output_specs]
     types = [each.dtype for each in asked.values() if each.dtype]
-    return trace, compared.compare(trace.outputs, dtypes, wanted, types, tolerance)
+    return trace, agreement.compare(trace.outputs, dtypes, wanted, types, tolerance)
 
 
-def rows(trace: Trace, compared: tuple[Compared, ...]) -> list[dict[str, Any]]:
+def rows(trace: Trace, agreements: tuple[Agreement, ...]) -> list[dict[str, Any]]:
     """One per output; `error` and `allowed` in the output's own unit."""
-    import numpy as np
-
     table: list[dict[str, Any]] = []
     for number, (array, spec) in enumerate(zip(trace.outputs, trace.output_specs, strict=True)):
         wide = np.asarray(array, np.float64)
@@ -144,8 +135,8 @@ def rows(trace: Trace, compared: tuple[Compared, ...]) -> list[dict[str, Any]]:
             "allowed": None,
             "verdict": "not compared",
         }
-        if compared:
-            one = compared[number]
+        if agreements:
+            one = agreements[number]
             place = ", ".join(map(str, one.where))
             row |= {
                 "error": one.error,
@@ -158,5 +149,34 @@ def rows(trace: Trace, compared: tuple[Compared, ...]) -> list[dict[str, Any]]:
     return table
 
 
-def verdict(compared: tuple[Compared, ...]) -> ExitCode:
-    return ExitCode.OK if all(each.ok for each in compared) else ExitCode.GATE
+def verdict(agreements: tuple[Agreement, ...]) -> ExitCode:
+    return ExitCode.OK if all(each.ok for each in agreements) else ExitCode.GATE
+
+
+def find(ref: str, kernel_ref: str) -> Any:
+    """The function that `ref` names: `name` in the kernel's own file, FILE.py::name or module:name."""
+    if ":" not in ref:
+        home, double, _ = kernel_ref.partition("::")
+        ref = f"{home}::{ref}" if double else f"{kernel_ref.partition(':')[0]}:{ref}"
+    if "::" in ref:
+        function, _, _ = load_kernel(ref, kind="function")
+        return getattr(function, "function", function)
+    module, _, name = ref.partition(":")
+    if module == kernel_ref.partition(":")[0]:  # it imports nki, as the kernel does
+        function, _, _ = load_kernel(ref, nki="trnbench", kind="function")
+        return getattr(function, "function", function)
+    sys.path.insert(0, str(Path.cwd()))
+    try:
+        function = getattr(importlib.import_module(module), name, None)
+    except Exception as error:
+        raise UsageError(
+            f"--check {ref}: {module} cannot be imported",
+            cause=f"{type(error).__name__}: {error}",
+            try_="--check FILE.py::function, or a function of the kernel's own file by its name",
+        ) from error
+    finally:
+        with contextlib.suppress(ValueError):
+            sys.path.remove(str(Path.cwd()))
+    if not callable(function):
+        raise UsageError(f"--check {ref}: {module} has no function {name!r}")
+    return function

@@ -3,20 +3,32 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from trnbench import Session
+from trnbench.cli.failure import report
+from trnbench.cli.output import abandon, write
 from trnbench.errors import ExitCode, KernelError, TrnbenchError, UsageError
+from trnbench.facts.units import show
+from trnbench.isolation.child import Lost, Overdue, carried_out
+from trnbench.isolation.interrupt import from_outside
+from trnbench.isolation.limit import CaseTimeout, can_limit, limited
+from trnbench.isolation.output import aside
 from trnbench.results.measurement import Value
+from trnbench_emulator.kernel_run.grid import launched
+from trnbench_emulator.nki import Machine, load_kernel, provide, record
 
 if TYPE_CHECKING:
     from trnbench.generation import System
     from trnbench.kernels.kernel import Kernel
     from trnbench_emulator.nki import Trace
+
 
 ROOM = 0.5
 """Share of the memory that is free now beyond which a kernel's values never go."""
@@ -58,8 +70,6 @@ class Loaded(msgspec.Struct, frozen=True):
 
     def as_grid(self, sizes: Sequence[int]) -> Loaded:
         """Launched as so many programs; as it is where there are none. Raises `UsageError`."""
-        from trnbench_emulator.kernel_run.grid import launched
-
         return msgspec.structs.replace(self, kernel=launched(self.kernel, sizes)) if sizes else self
 
 
@@ -67,8 +77,6 @@ def load(ref: str, nki: str, timeout_s: float = 0.0) -> Loaded:
     """Raises `UsageError` where the real nki answers, `MissingFile`, `UnknownName`, `KernelError`, and
     `TookTooLong` for a file whose import does not end.
     """
-    from trnbench_emulator.nki import load_kernel
-
     home, double, name = ref.partition("::")
     if not double:
         home, _, name = ref.partition(":")
@@ -100,9 +108,6 @@ def compute(
 ) -> Trace:
     """Run it with values, checked against the limits of `system`'s core; `memory` bytes are what it may
     take on this machine."""
-    from trnbench.facts.format import show
-    from trnbench_emulator.nki import Machine, provide, record
-
     machine = Machine.of(system)
     with guarded(loaded.ref, timeout_s=timeout_s), provide("trnbench"), _room(memory):
         try:
@@ -127,10 +132,6 @@ def guarded(ref: str, *, timeout_s: float = 0.0) -> Iterator[None]:
     Modules beside the kernel's file can be imported. Raises `TookTooLong`, and `KernelError` for an exit and
     what is no `Exception`, a `KeyboardInterrupt` of its own among it.
     """
-    from trnbench.isolation.interrupt import from_outside
-    from trnbench.isolation.limit import CaseTimeout, can_limit, limited
-    from trnbench.isolation.output import aside
-
     home, double, _ = ref.partition("::")
     folder = str(Path(home).resolve().parent)
     if double:
@@ -188,3 +189,59 @@ def _free_bytes() -> tuple[int, int] | None:
     except (OSError, ValueError, StopIteration, IndexError):
         return None
     return used, free
+
+
+NATIVE = "native code that it uses crashed, or memory ran out"
+SILENT = "it calls os._exit, or something that it uses ends the process without a word"
+
+
+def apart(command: Callable[..., int]) -> Callable[..., int]:
+    """`command`, in a process that ends with all that the kernel of its option `kernel`, or those of the
+    folder `kernels`, started; in this one where it has none of either.
+
+    Raises `KernelError` where that process ends without an outcome, be it with exit code 0, and `TookTooLong`
+    where it is deaf to the alarm of --timeout.
+    """
+
+    @functools.wraps(command)
+    def called(shared: Session, **options: Any) -> int:
+        ref = options.get("kernel") or options.get("kernels")
+        if ref is None:
+            return command(shared, **options)
+
+        def work(send: Callable[[str, Any], None]) -> int:
+            shared.on_kept = lambda text: send("kept", text)
+            return _outcome(lambda: command(shared, **options), shared)
+
+        def kept(text: str) -> None:
+            shared.kept = text
+
+        try:
+            return carried_out(work, {"stdout": write, "stderr": _to_stderr, "kept": kept})
+        except Overdue as error:
+            raise TookTooLong.of(str(ref), error.seconds) from None
+        except Lost as error:
+            raise KernelError(
+                f"{ref} has no result: the process that ran it {error.how}",
+                cause=SILENT if error.code >= 0 else NATIVE,
+                try_="an exception, which says what is wrong" if error.code >= 0 else "smaller arguments",
+            ) from None
+
+    return called
+
+
+def _outcome(command: Callable[[], int], shared: Session) -> int:
+    try:
+        code = command()
+    except BaseException as error:
+        code = report(error, shared)
+    shared.warn_of_plugins()
+    return int(code)
+
+
+def _to_stderr(text: str) -> None:
+    try:
+        sys.stderr.write(text)
+        sys.stderr.flush()
+    except BrokenPipeError:
+        abandon(sys.stderr)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from trnbench.cli.output import Column, emit, emit_json, paragraph, plain, write
-from trnbench_emulator.commands.nki.assuming import told
+from trnbench.cli.cell import Column, plain
+from trnbench.cli.output import emit, emit_json, paragraph, write
 from trnbench_emulator.commands.nki.blocks import (
     Block,
     blocks,
@@ -16,6 +16,7 @@ from trnbench_emulator.commands.nki.blocks import (
     percent_text,
     share_rows,
     time_text,
+    told,
 )
 
 if TYPE_CHECKING:

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
+import importlib
+import sys
 from typing import Any
 
-import click
+from trnbench import Session
+from trnbench.cli.output import emit, say
+from trnbench.errors import UnknownName
+from trnbench_emulator.commands.vocabulary import STATES
+from trnbench_emulator.nki import provide
+from trnbench_emulator.nki.names import REMOVED, WHY
 
-from trnbench.cli.output import emit, format_option, say
 
-STATES = ("run", "refused", "removed")
-
-
-@click.command("list")
-@click.option(
-    "--state", type=click.Choice(STATES), multiple=True, help="Only names of this state. Repeatable."
-)
-@click.option("--module", "modules", multiple=True, metavar="NAME", help="Only of nki.isa, nki.language, …")
-@format_option
-def list_(state: tuple[str, ...], modules: tuple[str, ...], format: str) -> None:
+def list_(_: Session, /, *, state: tuple[str, ...], modules: tuple[str, ...], format: str) -> None:
     """List the public names of NKI: run, refused, or removed by NKI itself."""
-    from trnbench.errors import UnknownName
-
     entries = names()
     known = sorted({row["module"] for row in entries})
     for each in modules:
@@ -38,8 +33,6 @@ def list_(state: tuple[str, ...], modules: tuple[str, ...], format: str) -> None
 
 def names() -> list[dict[str, Any]]:
     """Every name, from what the provided modules hold and what they refuse."""
-    from trnbench_emulator.nki.names import REMOVED, WHY
-
     rows: dict[tuple[str, str], tuple[str, str]] = {}
     for module, provided in _provided().items():
         rows.update({(module, name): ("run", "") for name in provided})
@@ -57,11 +50,6 @@ def names() -> list[dict[str, Any]]:
 
 def _provided() -> dict[str, tuple[str, ...]]:
     """What a kernel sees of each module: asked of the modules themselves."""
-    import importlib
-    import sys
-
-    from trnbench_emulator.nki import provide
-
     with provide("trnbench"):
         for module in ("nki.isa", "nki.language", "nki.typing"):
             importlib.import_module(module)

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from trnbench.cli.context import Session, quiet_option, session
-from trnbench.cli.output import format_option, say
-from trnbench.cli.trace_limit import trace_limit_option
+from trnbench import Session
+from trnbench.cli.output import say
 from trnbench.errors import ExitCode, FactError, KernelError, UsageError
+from trnbench.facts.fact import Scope, as_policy
+from trnbench.run.expectation import expectations
+from trnbench.run.output_file import check_writable, write_whole
+from trnbench.version import VERSION
 from trnbench_emulator.commands.nki import arguments as given
-from trnbench_emulator.commands.nki.apart import apart
-from trnbench_emulator.commands.nki.assuming import WithSwitches
-from trnbench_emulator.commands.nki.options import instance_option, kernel_options, runnable, system_of
+from trnbench_emulator.commands.nki import layout
+from trnbench_emulator.commands.nki.benchmark import loaded_with
+from trnbench_emulator.commands.nki.check import VALUES, computed, rows, verdict
+from trnbench_emulator.commands.nki.kernel import apart, guarded
+from trnbench_emulator.commands.nki.options import runnable, system_of
+from trnbench_emulator.compiler import assumptions
+from trnbench_emulator.kernel_run.emulation import emulate
+from trnbench_emulator.kernel_run.evidence import beside_benchmark, beside_kernel
+from trnbench_emulator.kernel_run.grid import parse_grid
+from trnbench_emulator.trace import write_trace
 
 if TYPE_CHECKING:
     from trnbench.generation import System
@@ -24,105 +31,31 @@ if TYPE_CHECKING:
     from trnbench_emulator.commands.nki.kernel import Loaded
     from trnbench_emulator.kernel_run.result import KernelRun
 
-CORES = ("core", "logical-core", "device", "instance")
-POLICIES = ("seed", "device", "engine", "latest")
+
+LIMITS = ("tolerance", "seed", "limit", "timeout_s", "memory")
+"""Options of what computes a kernel's values."""
 
 
-@click.command("run", cls=WithSwitches)
-@kernel_options
-@partial(instance_option, many=True)
-@click.option(
-    "--cores",
-    type=click.Choice(CORES),
-    default="core",
-    show_default=True,
-    help="How many run it at once, each the whole problem: one, a logical core's two, a device's, the whole "
-    "system's. With --grid: the cores that are full of launches; core is one launch alone.",
-)
-@click.option(
-    "--all",
-    "--all-generations",
-    "everywhere",
-    is_flag=True,
-    help="On one system of every generation, side by side.",
-)
-@click.option(
-    "--no-fold",
-    "unfolded",
-    is_flag=True,
-    help="Execute and schedule every round of every loop. The result is the same.",
-)
-@click.option(
-    "--assume",
-    "assume",
-    multiple=True,
-    metavar="no-NAME[,…]",
-    help="What the compiler is not taken to do to the kernel; the names are below. Repeatable.",
-)
-@click.option("--functional", is_flag=True, help="Compute the values as well; --check does so too.")
-@click.option("--lines", is_flag=True, help="Time by source line.")
-@click.option(
-    "--peak",
-    "policy",
-    type=click.Choice(POLICIES),
-    default="seed",
-    show_default=True,
-    help="Which of the disagreeing documents percentages are taken of.",
-)
-@click.option(
-    "--trace",
-    type=click.Path(path_type=Path),
-    metavar="FILE.json",
-    help="Write the timeline for ui.perfetto.dev.",
-)
-@trace_limit_option
-@click.option("--force", is_flag=True, help="Let --trace replace a file that trnbench did not write.")
-@quiet_option
-@format_option
-@session
 @apart
 def run(
     state: Session,
+    /,
+    *,
     kernel: str,
     instances: tuple[str, ...],
     texts: tuple[str, ...],
     grid: str | None,
     reference: str | None,
-    tolerance: float | None,
-    seed: int,
-    limit: int,
-    timeout_s: float,
-    memory: int,
     nki: str,
-    cores: str,
     everywhere: bool,
-    unfolded: bool,
-    assume: tuple[str, ...],
     functional: bool,
-    lines: bool,
-    policy: str,
     trace: Path | None,
-    trace_limit: int,
     force: bool,
     format: str,
+    **options: Any,
 ) -> ExitCode:
-    """Emulate KERNEL: time, share of each peak, what is busy, what bounds it.
-
-    Only shapes count for the time; values are computed with --functional and --check. Exits with 1
-    when a value is wrong, with 3 when the kernel breaks a rule of the machine (of several: of all of them),
-    with 124 when it takes longer than --timeout.
-
-    What the compiler is taken to do to the kernel is told with the time, and so is the time without it where
-    that differs by more than 10 %.
-    """
-    from trnbench_emulator.commands.nki import layout
-    from trnbench_emulator.commands.nki.benchmark import loaded_with
-    from trnbench_emulator.commands.nki.check import VALUES, computed, rows, verdict
-    from trnbench_emulator.commands.nki.kernel import guarded
-    from trnbench_emulator.compiler import assumptions
-    from trnbench_emulator.kernel_run.grid import parse_grid
-
-    assumed = assumptions(assume)
+    """Emulate KERNEL: time, share of each peak, what is busy, what bounds it."""
+    options["assumptions"] = assumptions(options["assume"])
     state.kept = "nothing was written"
     many = everywhere or len(dict.fromkeys(instances)) > 1
     if trace is not None:
@@ -134,49 +67,49 @@ def run(
         return [system_of(state.registry, each) for each in dict.fromkeys(instances or ("",))]
 
     sizes = parse_grid(grid) if grid is not None else ()
-    loaded, asked, reference = loaded_with(state.registry, kernel, texts, reference, nki, chosen, timeout_s)
+    loaded, asked, reference = loaded_with(
+        state.registry, kernel, texts, reference, nki, chosen, options["timeout_s"]
+    )
     loaded = loaded.as_grid(sizes)
     systems = chosen()
     code, values = ExitCode.OK, []
     if functional or reference:
-        executed, compared = computed(
-            loaded,
-            systems[0],
-            asked,
-            reference,
-            tolerance=tolerance,
-            seed=seed,
-            limit=limit,
-            timeout_s=timeout_s,
-            memory=memory,
-        )
-        values, code = rows(executed, compared), verdict(compared)
-    options: dict[str, Any] = {
-        "cores": cores,
-        "policy": policy,
-        "limit": limit,
-        "fold": not unfolded,
-        "assumptions": assumed,
-    }
+        limits = {name: options[name] for name in LIMITS}
+        executed, agreements = computed(loaded, systems[0], asked, reference, **limits)
+        values, code = rows(executed, agreements), verdict(agreements)
     if many:
-        with guarded(loaded.ref, timeout_s=timeout_s):
-            runs, refused = _side_by_side(loaded, asked, systems, options, state.registry)
-        layout.show_runs(runs, refused, format)
-        for row in values:
-            if row["verdict"].startswith("wrong"):
-                say(f"output {row['output']} on {systems[0].name}: {row['verdict']}")
-        if not runs:
-            say(f"error: {loaded.name} runs on none of them, the table says why")
-            return ExitCode.CRASH
-        return code
-    with guarded(loaded.ref, timeout_s=timeout_s):
+        return _show_side_by_side(state, loaded, asked, systems, options, values, code, format)
+    with guarded(loaded.ref, timeout_s=options["timeout_s"]):
         emulated, timeline = _emulated(
             loaded, asked, systems[0], options, state.registry, timeline=trace is not None
         )
     if trace is not None and timeline is not None:
-        _write(trace, emulated, timeline, trace_limit)
+        _write(trace, emulated, timeline, options["trace_limit"])
         state.kept = f"{trace} was written"
-    layout.show_run(emulated, format, lines=lines, values=values, value_columns=VALUES)
+    layout.show_run(emulated, format, lines=options["lines"], values=values, value_columns=VALUES)
+    return code
+
+
+def _show_side_by_side(
+    state: Session,
+    loaded: Loaded,
+    asked: Mapping[str, given.Argument],
+    systems: Sequence[System],
+    options: Mapping[str, Any],
+    values: Sequence[Mapping[str, Any]],
+    code: ExitCode,
+    format: str,
+) -> ExitCode:
+    """One row a system; `values` are those of the first, and `code` is what they end with."""
+    with guarded(loaded.ref, timeout_s=options["timeout_s"]):
+        runs, refused = _side_by_side(loaded, asked, systems, options, state.registry)
+    layout.show_runs(runs, refused, format)
+    for row in values:
+        if row["verdict"].startswith("wrong"):
+            say(f"output {row['output']} on {systems[0].name}: {row['verdict']}")
+    if not runs:
+        say(f"error: {loaded.name} runs on none of them, the table says why")
+        return ExitCode.CRASH
     return code
 
 
@@ -190,11 +123,6 @@ def _emulated(
     timeline: bool,
 ) -> tuple[KernelRun, Any]:
     """The run with the nearest published evidence beside it, and its timeline."""
-    from trnbench.expectation import expectations
-    from trnbench.facts.peak import as_policy
-    from trnbench_emulator.kernel_run.emulation import emulate
-    from trnbench_emulator.kernel_run.evidence import beside_benchmark, beside_kernel
-
     emulated, drawn = emulate(
         loaded.kernel,
         given.specs(asked),
@@ -203,7 +131,7 @@ def _emulated(
         by=loaded.by,
         policy=as_policy(options["policy"]),
         limit=options["limit"],
-        fold=options["fold"],
+        fold=not options["unfolded"],
         timeline=timeline,
         assumptions=options["assumptions"],
     )
@@ -240,8 +168,6 @@ def _side_by_side(
 def _everywhere(registry: Registry, instances: Sequence[str]) -> list[System]:
     """One system of every generation that has NeuronCores: those that were asked for, else the first
     of more than one device, else the first."""
-    from trnbench.facts.scope import Scope
-
     asked = [registry.system(each) for each in dict.fromkeys(instances)]
     found = []
     for generation in sorted(registry.generations.values(), key=lambda each: each.order):
@@ -258,8 +184,6 @@ def _everywhere(registry: Registry, instances: Sequence[str]) -> list[System]:
 
 
 def _check_trace(path: Path, *, many: bool, force: bool) -> None:
-    from trnbench.run.writing import check_writable
-
     if many:
         raise UsageError(
             "--trace and several systems do not go together",
@@ -270,10 +194,6 @@ def _check_trace(path: Path, *, many: bool, force: bool) -> None:
 
 
 def _write(path: Path, made: KernelRun, timeline: Any, cap: int) -> None:
-    from trnbench.run.writing import write_whole
-    from trnbench.version import VERSION
-    from trnbench_emulator.trace import write_trace
-
     evidence = f"{made.evidence.grade} by {made.evidence.by} {made.evidence.version}".strip()
     about = {
         "tool": f"trnbench {VERSION}",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from trnbench_emulator.fabric.algorithms.algorithm import Algorithm, OverInstances
 from trnbench_emulator.fabric.algorithms.bucket import Bucket
-from trnbench_emulator.fabric.algorithms.direct import Direct, Mesh, Pairwise, SingleStepMesh
+from trnbench_emulator.fabric.algorithms.exchange import Direct, Mesh, Pairwise, SingleStepMesh
 from trnbench_emulator.fabric.algorithms.halving import HalvingDoubling
 from trnbench_emulator.fabric.algorithms.hierarchical import Hierarchical
 from trnbench_emulator.fabric.algorithms.instances import (
@@ -14,11 +14,9 @@ from trnbench_emulator.fabric.algorithms.instances import (
     InstanceTree,
 )
 from trnbench_emulator.fabric.algorithms.kangaring import Kangaring
-from trnbench_emulator.fabric.algorithms.ring import Ring
-from trnbench_emulator.fabric.algorithms.scatter import ScatterGather
-from trnbench_emulator.fabric.algorithms.shift import Shift
+from trnbench_emulator.fabric.algorithms.ring import Ring, Shift
+from trnbench_emulator.fabric.algorithms.scatter import ScatterGather, Tree
 from trnbench_emulator.fabric.algorithms.switch import SwitchDirect
-from trnbench_emulator.fabric.algorithms.tree import Tree
 
 ALGORITHMS: dict[str, Algorithm] = {
     each.name: each

@@ -23,7 +23,7 @@ from trnbench_emulator.fabric.algorithms.algorithm import (
     ways,
 )
 from trnbench_emulator.fabric.algorithms.bucket import Bucket
-from trnbench_emulator.fabric.algorithms.direct import Mesh
+from trnbench_emulator.fabric.algorithms.exchange import Mesh
 from trnbench_emulator.fabric.network import Network
 from trnbench_emulator.fabric.schedule import Move, Schedule, Step
 

@@ -19,7 +19,7 @@ from trnbench_emulator.fabric.algorithms.algorithm import (
     Transfer,
     ways,
 )
-from trnbench_emulator.fabric.cycles import device_cycles
+from trnbench_emulator.fabric.cycles import cycle_shares, device_cycles
 from trnbench_emulator.fabric.network import Network
 from trnbench_emulator.fabric.schedule import Move, Schedule, Step
 
@@ -36,10 +36,11 @@ class Kangaring(Algorithm):
     def schedule(self, network: Network, collective: str, size: float) -> Schedule:
         lanes = self._lanes(network)
         n, hops = network.size, network.size // 2 - 1
-        block = size / len(lanes) / n
+        shares = cycle_shares(network, [[first for first, _ in lane] for lane in lanes])
         reduces, gathers = ways(collective)
         chains = []
-        for lane in lanes:
+        for lane, share in zip(lanes, shares, strict=True):
+            block = size * share / n
             out = tuple((lane[i][0], lane[(i + 1) % len(lane)][0]) for i in range(len(lane)))
             up = tuple((second, first) for first, second in lane)
             down = tuple((first, second) for first, second in lane)

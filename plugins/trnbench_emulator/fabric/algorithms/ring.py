@@ -1,4 +1,4 @@
-"""Ring: every rank passes to the next; several edge-disjoint cycles share the work.
+"""Ring: every rank passes to the next; several edge-disjoint cycles share the work. A permute is one step.
 
 Behind switches of several levels the cycles are walks that favour one level each (`levels`), with uneven
 shares. Cost 2(n−1)(α + S/(n·B)) for an all-reduce on one cycle, S/(c·n·B) on c cycles: Patarasuk and Yuan,
@@ -14,13 +14,14 @@ from trnbench_emulator.fabric.algorithms.algorithm import (
     ALL_GATHER,
     ALL_REDUCE,
     BROADCAST,
+    PERMUTE,
     REDUCE_SCATTER,
     Algorithm,
     Transfer,
     too_few,
     ways,
 )
-from trnbench_emulator.fabric.cycles import directed_cycles, level_cycles
+from trnbench_emulator.fabric.cycles import cycle_shares, directed_cycles, level_cycles
 from trnbench_emulator.fabric.network import Network
 from trnbench_emulator.fabric.schedule import Move, Schedule, Step
 
@@ -42,7 +43,7 @@ class Ring(Algorithm):
         if not self.cycles and (across := level_cycles(network)):
             return across
         cycles = directed_cycles(network, self.directions, self.cycles)
-        return [(cycle, 1 / len(cycles)) for cycle in cycles]
+        return list(zip(cycles, cycle_shares(network, cycles), strict=True))
 
     def _cycles(self, network: Network) -> list[Sequence[int]]:
         return [cycle for cycle, _ in self._lanes(network)]
@@ -112,3 +113,28 @@ def _from_root(cycles: Sequence[Sequence[int]]) -> list[list[int]]:
 def _window(cycle: Sequence[int], blocks: int, step: int) -> tuple[tuple[int, int], ...]:
     rooted = _from_root([cycle])[0]
     return tuple((rooted[i], rooted[i + 1]) for i in range(len(rooted) - 1) if 0 <= step - i < blocks)
+
+
+class Shift(Algorithm):
+    """Permute: every rank passes its message to the next along a Hamiltonian cycle, all at once.
+
+    α + S/B where neighbours of the cycle have a link each.
+    """
+
+    name = "shift"
+    collectives = (PERMUTE,)
+
+    def schedule(self, network: Network, collective: str, size: float) -> Schedule:
+        step = Step(moves=(Move(size=size, pairs=self._pairs(network)),))
+        return Schedule(algorithm=self.name, chains=((step,),))
+
+    def transfers(self, network: Network, collective: str) -> Iterator[list[Transfer]]:
+        """Block r is rank r's message."""
+        yield [Transfer(src, dst, (src,)) for src, dst in self._pairs(network)]
+
+    @staticmethod
+    def _pairs(network: Network) -> tuple[tuple[int, int], ...]:
+        if network.size < 2:
+            raise too_few(network)
+        cycle = directed_cycles(network, 1, 1)[0]
+        return tuple(zip(cycle, (*cycle[1:], cycle[0]), strict=True))

@@ -1,6 +1,7 @@
 """Large broadcasts: scatter from the root, then all-gather; large reductions the other way round.
 
-(n−1)/n·S/B twice instead of S/B per level of a tree: van de Geijn's algorithm, Chan et al. 2007.
+(n−1)/n·S/B twice instead of S/B per level of a tree: van de Geijn's algorithm, Chan et al. 2007. Small ones
+take the tree.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from collections.abc import Iterator
 
 from trnbench_emulator.fabric.algorithms.algorithm import (
     ALL_GATHER,
+    ALL_REDUCE,
     BROADCAST,
     REDUCE,
     REDUCE_SCATTER,
@@ -18,7 +20,7 @@ from trnbench_emulator.fabric.algorithms.algorithm import (
     too_few,
 )
 from trnbench_emulator.fabric.algorithms.bucket import Bucket
-from trnbench_emulator.fabric.algorithms.direct import Mesh
+from trnbench_emulator.fabric.algorithms.exchange import Mesh
 from trnbench_emulator.fabric.algorithms.switch import SwitchDirect
 from trnbench_emulator.fabric.network import Network
 from trnbench_emulator.fabric.schedule import Move, Schedule, Step
@@ -62,3 +64,47 @@ class ScatterGather(Algorithm):
                 continue
             return each
         raise too_few(network)
+
+
+class Tree(Algorithm):
+    """Binomial: broadcast and reduce in ⌈log₂ n⌉ steps of the whole message.
+
+    ⌈log₂ n⌉(α + S/B): Chan et al. 2007.
+    """
+
+    name = "tree"
+    collectives = (BROADCAST, REDUCE, ALL_REDUCE)
+    auto_ranks = 256
+
+    def schedule(self, network: Network, collective: str, size: float) -> Schedule:
+        levels = self._levels(network)
+        steps = []
+        if collective in (REDUCE, ALL_REDUCE):
+            steps += [
+                Step(moves=(Move(size=size, pairs=tuple((b, a) for a, b in pairs), writes=2.0),))
+                for pairs in reversed(levels)
+            ]
+        if collective in (BROADCAST, ALL_REDUCE):
+            steps += [Step(moves=(Move(size=size, pairs=tuple(pairs)),)) for pairs in levels]
+        return Schedule(algorithm=self.name, chains=(tuple(steps),))
+
+    def transfers(self, network: Network, collective: str) -> Iterator[list[Transfer]]:
+        levels = self._levels(network)
+        whole = tuple(range(network.size))
+        if collective in (REDUCE, ALL_REDUCE):
+            for pairs in reversed(levels):
+                yield [Transfer(b, a, whole, True) for a, b in pairs]
+        if collective in (BROADCAST, ALL_REDUCE):
+            for pairs in levels:
+                yield [Transfer(a, b, whole) for a, b in pairs]
+
+    def _levels(self, network: Network) -> list[list[tuple[int, int]]]:
+        """Edges (parent, child) by step; rank 0 is the root."""
+        n = network.size
+        if n < 2:
+            raise too_few(network)
+        levels, have = [], 1
+        while have < n:
+            levels.append([(a, a + have) for a in range(min(have, n - have))])
+            have *= 2
+        return levels

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import product
 
-from trnbench.topology.graph import NodeKind
+from trnbench.topology import NodeKind
 from trnbench_emulator.fabric.algorithms.algorithm import (
     ALL_GATHER,
     ALL_REDUCE,

@@ -1,31 +1,131 @@
-"""Launches of Beta 1: the programs of a grid run one after the other on a core.
+"""Launches of Beta 1: the programs of a grid, one after the other on a core or dealt to several.
 
-On several cores where a dimension says so (nl.nc, nl.spmd_dim): values are the same then; with shapes only,
-one core is recorded at a time.
+Several cores take part where a dimension says so (nl.nc, nl.spmd_dim). Values are the same then; with shapes
+only, one core is recorded at a time. Outside a run a kernel is called on arrays, as its public tests do.
 """
 
 from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable, Iterator
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from math import prod
 from typing import Any
 
+import numpy as np
+
 from trnbench.errors import KernelError
 from trnbench_emulator.nki import site
-from trnbench_emulator.nki.beta1.pending import SLOT, settle
-from trnbench_emulator.nki.beta1.resident import compiling
+from trnbench_emulator.nki.beta1.deferral import SLOT, settle
+from trnbench_emulator.nki.beta1.residence import compiling
 from trnbench_emulator.nki.beta1.root import Root
-from trnbench_emulator.nki.beta1.simulation import SIMULATION, simulated
-from trnbench_emulator.nki.beta1.spread import Dimension, core_of, cores_of
 from trnbench_emulator.nki.beta1.tile import Tile
 from trnbench_emulator.nki.jit import Kernel
+from trnbench_emulator.nki.machine import Machine
 from trnbench_emulator.nki.memory import Buffer
 from trnbench_emulator.nki.recorder import Recorder
-from trnbench_emulator.nki.recorder_state import STATE
+from trnbench_emulator.nki.recording import STATE
 from trnbench_emulator.nki.tensor import NkiTensor
+from trnbench_emulator.nki.trace import record
+
+
+class Dimension(int):
+    """So many programs, dealt to `cores` cores: `block` of them in a row to one core, then to the next."""
+
+    cores: int
+    block: int
+
+    def __new__(cls, size: int, cores: int = 1, block: int = 1) -> Dimension:
+        dimension = super().__new__(cls, size)
+        dimension.cores, dimension.block = cores, block
+        return dimension
+
+
+def nc(count: int) -> Dimension:
+    """nl.nc(count): as many programs as cores, one on each."""
+    return Dimension(_counted("nc", count), int(count))
+
+
+def spmd_dim(*sizes: int) -> Dimension:
+    """nl.spmd_dim(nl.nc(2), 4): 8 programs, four in a row on each core; (4, nl.nc(2)): by turns."""
+    parts = [size if isinstance(size, Dimension) else _counted("spmd_dim", size) for size in sizes]
+    spread = [at for at, size in enumerate(parts) if isinstance(size, Dimension) and size.cores > 1]
+    if not parts or len(spread) > 1:
+        raise KernelError(
+            f"nl.spmd_dim{tuple(map(int, sizes))}: "
+            + ("it has no size" if not parts else "two of its parts are cores")
+            + f" ({site.here()})",
+            try_="nl.spmd_dim(nl.nc(2), 4)",
+        )
+    if not spread:
+        return Dimension(prod(parts))
+    at = spread[0]
+    dealt = parts[at]
+    assert isinstance(dealt, Dimension)
+    return Dimension(prod(parts), dealt.cores, dealt.block * prod(parts[at + 1 :]))
+
+
+def cores_of(sizes: tuple[int, ...]) -> int:
+    """How many cores the programs of a grid are dealt to."""
+    return prod(size.cores for size in sizes if isinstance(size, Dimension))
+
+
+def core_of(sizes: tuple[int, ...], at: tuple[int, ...]) -> int:
+    """The core of one program, the first dimension counting most."""
+    core = 0
+    for size, index in zip(sizes, at, strict=True):
+        if isinstance(size, Dimension):
+            core = core * size.cores + index // size.block % size.cores
+    return core
+
+
+def _counted(call: str, size: object) -> int:
+    try:
+        count = int(size)  # type: ignore[call-overload]
+    except (TypeError, ValueError):
+        count = 0
+    if count < 1:
+        raise KernelError(f"nl.{call}({size!r}): it takes a number of at least 1 ({site.here()})")
+    return int(count)
+
+
+class _Simulation:
+    """The machine that calls outside of a run are carried out for, None where that is refused."""
+
+    __slots__ = ("machine", "written")
+
+    def __init__(self) -> None:
+        self.machine: Machine | None = None
+        self.written: list[int | str] = []  # arguments that the last launch has written to
+
+
+SIMULATION = _Simulation()
+
+
+@contextmanager
+def simulating(machine: Machine) -> Iterator[None]:
+    """While open, calling a kernel (or nki.simulate_kernel) computes its values for `machine`."""
+    before = SIMULATION.machine
+    SIMULATION.machine = machine
+    try:
+        yield
+    finally:
+        SIMULATION.machine = before
+
+
+def simulated(kernel: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    """The arrays a kernel returns: one, a tuple, or None. Arrays it was given to write to are written."""
+    assert SIMULATION.machine is not None
+    SIMULATION.written = []
+    trace = record(kernel, args, kwargs, machine=SIMULATION.machine, functional=True)
+    if SIMULATION.written:
+        for key, values in zip(SIMULATION.written, trace.outputs, strict=True):
+            argument = args[key] if isinstance(key, int) else kwargs[key]
+            if isinstance(argument, np.ndarray):
+                argument[...] = values.reshape(argument.shape)
+        return None
+    return trace.outputs[0] if len(trace.outputs) == 1 else trace.outputs
 
 
 class _Launch:
@@ -55,9 +155,9 @@ class _Launch:
             return make()
         if self._next == len(self._shared):
             self._shared.append(make())
-        found = self._shared[self._next]
+        root = self._shared[self._next]
         self._next += 1
-        return found
+        return root
 
 
 LAUNCH = _Launch()
@@ -74,7 +174,7 @@ def num_programs(axes: Any = None) -> Any:
     if axes is None:
         return functools.reduce(lambda a, b: a * b, LAUNCH.sizes, 1)
     if isinstance(axes, (tuple, list)):
-        return tuple(_along("num_programs", LAUNCH.sizes, each) for each in axes)
+        return tuple(_along("num_programs", LAUNCH.sizes, axis) for axis in axes)
     return _along("num_programs", LAUNCH.sizes, axes)
 
 
@@ -112,9 +212,9 @@ class Beta1Kernel(Kernel):
         return super().__call__(*args, **kwargs)
 
     def __getitem__(self, grid: Any) -> Kernel:
-        given = grid if isinstance(grid, tuple) else (grid,)
+        entries = grid if isinstance(grid, tuple) else (grid,)
         try:
-            sizes = tuple(each if isinstance(each, Dimension) else int(each) for each in given)
+            sizes = tuple(size if isinstance(size, Dimension) else int(size) for size in entries)
         except (TypeError, ValueError):
             sizes = ()
         if not sizes or min(sizes) < 1:
@@ -133,13 +233,13 @@ def _only_core(sizes: tuple[int, ...]) -> int | None:
 
 
 def _launched(function: Callable[..., Any], sizes: tuple[int, ...], args: Any, kwargs: Any) -> Any:
-    inside = any(isinstance(each, Tile) for each in (*args, *kwargs.values()))
+    inside = any(isinstance(argument, Tile) for argument in (*args, *kwargs.values()))
     if inside and not sizes:
         return function(*args, **kwargs)
     SLOT.held = None
-    given = [_tile(each) for each in args]
-    named = {name: _tile(each) for name, each in kwargs.items()}
-    tiles = [each for each in (*given, *named.values()) if isinstance(each, Tile)]
+    arguments = [_tile(argument) for argument in args]
+    named = {name: _tile(argument) for name, argument in kwargs.items()}
+    tiles = [argument for argument in (*arguments, *named.values()) if isinstance(argument, Tile)]
     result: Any = None
     core = _only_core(sizes)
     recorder: Recorder | None = STATE.recorder  # None where NumPy asks a kernel for its values
@@ -148,16 +248,20 @@ def _launched(function: Callable[..., Any], sizes: tuple[int, ...], args: Any, k
             if core is not None and core_of(sizes, at) != core:
                 continue
             LAUNCH.asked = False
-            result = function(*given, **named)
+            result = function(*arguments, **named)
             settle()
-            alike = not LAUNCH.asked and prod(sizes) > 1 and not any(each.root.written for each in tiles)
+            alike = (
+                not LAUNCH.asked and prod(sizes) > 1 and not any(argument.root.written for argument in tiles)
+            )
             if alike and (recorder is None or recorder.assumes("equal-programs")):
                 break  # the others do the very same; the compiler keeps one of equal stores
     if inside:
         return result
     if result is None:  # an old kernel writes to the tensors it is given
-        places: list[tuple[int | str, Any]] = [*enumerate(given), *named.items()]
-        written = {key: each for key, each in places if isinstance(each, Tile) and each.root.written}
+        places: list[tuple[int | str, Any]] = [*enumerate(arguments), *named.items()]
+        written = {
+            key: argument for key, argument in places if isinstance(argument, Tile) and argument.root.written
+        }
         SIMULATION.written = list(written)
         result = tuple(written.values())
     return _tensors(result)
@@ -165,9 +269,9 @@ def _launched(function: Callable[..., Any], sizes: tuple[int, ...], args: Any, k
 
 def _tile(value: Any) -> Any:
     if isinstance(value, NkiTensor):
-        return Tile.of(Root.holding(value))
+        return Tile.holding(value)
     if isinstance(value, (tuple, list)):
-        return type(value)(_tile(each) for each in value)
+        return type(value)(_tile(item) for item in value)
     return value
 
 
@@ -175,7 +279,7 @@ def _tensors(value: Any) -> Any:
     if isinstance(value, Tile):
         return value.operand()
     if isinstance(value, (tuple, list)):
-        return tuple(_tensors(each) for each in value)
+        return tuple(_tensors(item) for item in value)
     return value
 
 

@@ -1,4 +1,4 @@
-"""nl.arange and nl.mgrid: indices that are sums of multiples of a tile's own counters."""
+"""Indices of Beta 1, nl.arange and nl.mgrid: affine sums of counters, and masks made of them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,65 @@ from typing import Any
 
 from trnbench.errors import KernelError
 from trnbench_emulator.nki import site
-from trnbench_emulator.nki.beta1.mask import Mask
+
+Box = tuple[tuple[int, int], ...]
+
+
+class Mask:
+    """All of the conditions hold."""
+
+    __slots__ = ("conditions",)
+
+    def __init__(self, conditions: tuple[Grid, ...]) -> None:
+        self.conditions = conditions
+
+    def __and__(self, other: Any) -> Any:
+        if isinstance(other, Mask):
+            return Mask((*self.conditions, *other.conditions))
+        return self if other else False
+
+    __rand__ = __and__
+
+    def box(self) -> dict[tuple[int, int, int], tuple[int, int]]:
+        """(dimension from the end, its size, rank) → the part of it that is inside.
+
+        Raises `KernelError` for a mask that leaves no box, such as a triangle.
+        """
+        bounds: dict[tuple[int, int, int], tuple[int, int]] = {}
+        for condition in self.conditions:
+            used = [at for at, c in enumerate(condition.coefficients) if c and condition.sizes[at] > 1]
+            if len(used) > 1:
+                raise KernelError(
+                    f"a mask joins {len(used)} dimensions of a tile ({site.here()})",
+                    cause="what is left of the tile is no box; engines that skip elements are not modelled",
+                    try_="nisa.affine_select, or two masks of one dimension each",
+                )
+            if not used:
+                continue
+            at, size = used[0], condition.sizes[used[0]]
+            step = condition.coefficients[at]
+            inside = [n for n in range(size) if condition.const + step * n >= 0]
+            key = (at, size, len(condition.sizes))
+            low, high = bounds.get(key, (0, size))
+            bounds[key] = (max(low, inside[0]), min(high, inside[-1] + 1))
+        return bounds
+
+
+def box_of(mask: Any, shape: tuple[int, ...]) -> Box | None:
+    """The part of a tile of this shape that the mask lets through; None where it is nothing.
+
+    A condition concerns a dimension of its own size at its own place.
+    """
+    whole_box = tuple((0, size) for size in shape)
+    if mask is None or mask is True or (isinstance(mask, Mask) and not mask.conditions):
+        return whole_box
+    if not isinstance(mask, Mask):
+        return whole_box if mask else None
+    sides = list(whole_box)
+    for (at, size, _), (low, high) in mask.box().items():
+        if at < len(sides) and sides[at][1] == size:
+            sides[at] = (low, high)
+    return None if any(low >= high for low, high in sides) else tuple(sides)
 
 
 class Grid:
@@ -45,13 +103,8 @@ class Grid:
 
     def __getitem__(self, index: Any) -> Grid:
         """New dimensions of size 1 by None; slices that take everything, or a part of a dimension."""
-        index = index if isinstance(index, tuple) else (index,)
         const, coefficients, sizes, axis = self.const, [], [], 0
-        if any(each is Ellipsis for each in index):
-            where = next(n for n, each in enumerate(index) if each is Ellipsis)
-            given = sum(each is not None and each is not Ellipsis for each in index)
-            index = (*index[:where], *[slice(None)] * (len(self.sizes) - given), *index[where + 1 :])
-        for entry in index:
+        for entry in entries_of(index, len(self.sizes)):
             if entry is None:
                 coefficients.append(0)
                 sizes.append(1)
@@ -59,14 +112,12 @@ class Grid:
             size, step = self.sizes[axis], self.coefficients[axis]
             axis += 1
             if isinstance(entry, slice):
-                part = range(size)[entry]
-                const += part.start * step
-                coefficients.append(step * part.step)
-                sizes.append(len(part))
+                indices = range(size)[entry]
+                const += indices.start * step
+                coefficients.append(step * indices.step)
+                sizes.append(len(indices))
             else:
                 const += range(size)[int(entry)] * step
-        coefficients += self.coefficients[axis:]
-        sizes += self.sizes[axis:]
         return Grid(const, tuple(coefficients), tuple(sizes))
 
     # Sums and multiples -------------------------------------------------------------------------
@@ -85,7 +136,7 @@ class Grid:
     __radd__ = __add__
 
     def __neg__(self) -> Grid:
-        return Grid(-self.const, tuple(-each for each in self.coefficients), self.sizes)
+        return Grid(-self.const, tuple(-coefficient for coefficient in self.coefficients), self.sizes)
 
     def __sub__(self, other: Any) -> Any:
         return self + (-other)
@@ -97,7 +148,7 @@ class Grid:
         by = whole(other)
         if by is None:
             return NotImplemented
-        return Grid(self.const * by, tuple(each * by for each in self.coefficients), self.sizes)
+        return Grid(self.const * by, tuple(coefficient * by for coefficient in self.coefficients), self.sizes)
 
     __rmul__ = __mul__
 
@@ -110,7 +161,7 @@ class Grid:
     def _divided(self, other: Any, sign: str, apply: Callable[[int, int], int]) -> Grid:
         """Quotients and remainders where they are sums of multiples again; else a `KernelError`."""
         by = whole(other)
-        used = [at for at, each in enumerate(self.coefficients) if each and self.sizes[at] > 1]
+        used = [at for at, coefficient in enumerate(self.coefficients) if coefficient and self.sizes[at] > 1]
         if by and not used:
             return Grid(apply(self.const, by), (0,) * len(self.sizes), self.sizes)
         if by and len(used) == 1:
@@ -118,9 +169,9 @@ class Grid:
             values = [apply(self.const + self.coefficients[at] * n, by) for n in range(self.sizes[at])]
             steps = {b - a for a, b in itertools.pairwise(values)}
             if len(steps) == 1:
-                made = [0] * len(self.sizes)
-                made[at] = steps.pop()
-                return Grid(values[0], tuple(made), self.sizes)
+                coefficients = [0] * len(self.sizes)
+                coefficients[at] = steps.pop()
+                return Grid(values[0], tuple(coefficients), self.sizes)
         raise KernelError(
             f"an index is not a sum of multiples after {sign} {other!r} ({site.here()})",
             cause="indices of NKI are affine: counters times constants",
@@ -131,16 +182,16 @@ class Grid:
 
     def _condition(self, other: Any, shift: int) -> Any:
         """self + shift ≥ other, as a mask or, without counters, as a truth value."""
-        left = self - other
-        if not isinstance(left, Grid):
+        difference = self - other
+        if not isinstance(difference, Grid):
             return NotImplemented
-        left = left + shift
-        low, high = left.bounds()
+        difference = difference + shift
+        low, high = difference.bounds()
         if low >= 0:
-            return True if max(left.sizes, default=1) == 1 else Mask(())
+            return True if max(difference.sizes, default=1) == 1 else Mask(())
         if high < 0:
             return False
-        return Mask((left,))
+        return Mask((difference,))
 
     def __ge__(self, other: Any) -> Any:
         return self._condition(other, 0)
@@ -170,12 +221,12 @@ class MGrid:
 
     def __getitem__(self, index: Any) -> Grids:
         parts = index if isinstance(index, tuple) else (index,)
-        made = []
-        for at, part in enumerate(parts):
-            one = arange(part.start or 0, part.stop, part.step or 1)
+        grids = []
+        for at, bounds in enumerate(parts):
+            counters = arange(bounds.start or 0, bounds.stop, bounds.step or 1)
             key = tuple(slice(None) if n == at else None for n in range(len(parts)))
-            made.append(one[key])
-        return Grids(made)
+            grids.append(counters[key])
+        return Grids(grids)
 
 
 class Grids(tuple[Grid, ...]):
@@ -198,6 +249,15 @@ class Grids(tuple[Grid, ...]):
     @property
     def z(self) -> Grid:
         return self[3]
+
+
+def entries_of(index: Any, rank: int) -> list[Any]:
+    """Of an index, an entry for each of `rank` dimensions, and None for each new one."""
+    entries = list(index) if isinstance(index, tuple) else [index]
+    missing = rank - sum(entry is not None and entry is not Ellipsis for entry in entries)
+    at = next((number for number, entry in enumerate(entries) if entry is Ellipsis), len(entries))
+    entries[at : at + 1] = [slice(None)] * missing
+    return entries
 
 
 def broadcast(left: tuple[int, ...], right: tuple[int, ...]) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""Element-wise operations of Beta 1: names that are both an instruction's operand and a call."""
+"""Element-wise operations and copies of Beta 1: names that are both an instruction's operand and a call."""
 
 from __future__ import annotations
 
@@ -8,15 +8,11 @@ from typing import Any
 import numpy as np
 
 from trnbench.errors import KernelError
+from trnbench_emulator.nki import isa, site
 from trnbench_emulator.nki import language as today
-from trnbench_emulator.nki import site
-from trnbench_emulator.nki.beta1.calls import CALLS
-from trnbench_emulator.nki.beta1.deferred import later
-from trnbench_emulator.nki.beta1.index import broadcast
-from trnbench_emulator.nki.beta1.made import made_of
-from trnbench_emulator.nki.beta1.mask import box_of
-from trnbench_emulator.nki.beta1.pending import settle
-from trnbench_emulator.nki.beta1.tile import Tile
+from trnbench_emulator.nki.beta1.deferral import settle
+from trnbench_emulator.nki.beta1.index import box_of, broadcast
+from trnbench_emulator.nki.beta1.tile import CALLS, Tile, later
 from trnbench_emulator.nki.beta1.view import FREE, PARTITION
 from trnbench_emulator.nki.dtype import DTYPES, DType, dtype_of
 from trnbench_emulator.nki.functions import FUNCTIONS, Function
@@ -37,17 +33,17 @@ class Operation(Function):
         )  # fmt: skip
 
     def __call__(self, *operands: Any, dtype: Any = None, mask: Any = None, **named: Any) -> Any:
-        operands += tuple(named[each] for each in ("x", "y", "src") if each in named)
+        operands += tuple(named[name] for name in ("x", "y", "src") if name in named)
         if len(operands) != self.arity:
             raise KernelError(
                 f"nl.{self.name} takes {self.arity} operands, got {len(operands)} ({site.here()})"
             )
-        if not any(isinstance(each, Tile) for each in operands):
+        if not any(isinstance(operand, Tile) for operand in operands):
             return self.apply(*operands)  # numbers: computed while the kernel is read
         return apply(self.name, operands, dtype=dtype, mask=mask)
 
 
-OPERATIONS: dict[str, Operation] = {name: Operation(each) for name, each in FUNCTIONS.items()}
+OPERATIONS: dict[str, Operation] = {name: Operation(function) for name, function in FUNCTIONS.items()}
 
 
 def apply(
@@ -58,13 +54,13 @@ def apply(
     function = FUNCTIONS[name]
     operands = of_one_rank(operands)
     shape: tuple[int, ...] = ()
-    for each in operands:
-        if isinstance(each, Tile):
-            shape = broadcast(shape, each.shape)
-    given = tuple(_spread(each, shape) if isinstance(each, Tile) else each for each in operands)
+    for operand in operands:
+        if isinstance(operand, Tile):
+            shape = broadcast(shape, operand.shape)
+    spread = tuple(_spread(operand, shape) if isinstance(operand, Tile) else operand for operand in operands)
     settle()
-    kind = common_type([each for each in given if isinstance(each, Tile)])
-    fractions = name == "divide" or any(isinstance(each, (float, np.floating)) for each in operands)
+    kind = common_type([operand for operand in spread if isinstance(operand, Tile)])
+    fractions = name == "divide" or any(isinstance(operand, (float, np.floating)) for operand in operands)
     if dtype is not None:
         kind = dtype_of(dtype)
     elif fractions and not kind.is_float:  # whole numbers become fractions, as in NumPy
@@ -72,7 +68,9 @@ def apply(
 
     def issue(dst: Tile) -> None:
         if box_of(mask, shape) is not None:
-            views = tuple(each.operand(mask) if isinstance(each, Tile) else each for each in given)
+            views = tuple(
+                operand.operand(mask) if isinstance(operand, Tile) else operand for operand in spread
+            )
             elementwise.apply(function, views, None, dst.operand(mask))
 
     if into is not None:
@@ -83,25 +81,25 @@ def apply(
 
 def of_one_rank(operands: tuple[Any, ...]) -> tuple[Any, ...]:
     """Tiles with fewer dimensions get free ones of size 1 behind their partition, the first of each."""
-    tiles = [each for each in operands if isinstance(each, Tile)]
-    rank = max(len(each.shape) for each in tiles)
-    if any(each.kinds[:1] != (PARTITION,) for each in tiles):
+    tiles = [operand for operand in operands if isinstance(operand, Tile)]
+    rank = max(len(operand.shape) for operand in tiles)
+    if any(operand.kinds[:1] != (PARTITION,) for operand in tiles):
         return operands
     return tuple(
-        each.like(
-            (each.shape[0], *[1] * (rank - len(each.shape)), *each.shape[1:]),
-            (each.strides[0], *[0] * (rank - len(each.shape)), *each.strides[1:]),
+        operand.like(
+            (operand.shape[0], *[1] * (rank - len(operand.shape)), *operand.shape[1:]),
+            (operand.strides[0], *[0] * (rank - len(operand.shape)), *operand.strides[1:]),
             (PARTITION, *[FREE] * (rank - 1)),
         )
-        if isinstance(each, Tile) and len(each.shape) < rank and not each.over
-        else each
-        for each in operands
+        if isinstance(operand, Tile) and len(operand.shape) < rank and not operand.over
+        else operand
+        for operand in operands
     )
 
 
 def common_type(tiles: list[Tile]) -> DType:
     """The widest of the types, a float before an integer."""
-    return max((each.dtype for each in tiles), key=lambda kind: (kind.is_float, kind.size))
+    return max((tile.dtype for tile in tiles), key=lambda kind: (kind.is_float, kind.size))
 
 
 def _spread(tile: Tile, shape: tuple[int, ...]) -> Tile:
@@ -129,7 +127,7 @@ def repeated(tile: Tile, shape: tuple[int, ...]) -> Tile:
 def broadcast_to(src: Tile, shape: Any, *, dtype: Any = None, **_: Any) -> Tile:
     """A view where only free dimensions grow; otherwise a tile whose partitions are filled."""
     settle()
-    sizes = tuple(int(each) for each in shape)
+    sizes = tuple(int(size) for size in shape)
     more = len(sizes) - len(src.shape)
     if more > 0:
         src = src.like((1,) * more + src.shape, (0,) * more + src.strides, (FREE,) * more + src.kinds)
@@ -144,13 +142,14 @@ def broadcast_to(src: Tile, shape: Any, *, dtype: Any = None, **_: Any) -> Tile:
         view = view.reshape((view.shape[0], *[1] * (len(sizes) - len(view.shape)), *view.shape[1:]))
     if dtype is None and view.shape[0] == 1 and _stays(view, sizes) and _in_psum():
         row = view.reshape((1, view.form.free))
-        return made_of(composite.spread(row, sizes[0]).reshape(sizes))
-    return made_of(today.broadcast_to(view, sizes, dtype))
+        return Tile.holding(composite.spread(row, sizes[0]).reshape(sizes))
+    return Tile.holding(today.broadcast_to(view, sizes, dtype))
 
 
 def _stays(row: NkiTensor, sizes: tuple[int, ...]) -> bool:
-    """A row of one bank that is spread over partitions is read in PSUM, without a copy: Mamba's published
-    profiles leave Vector no time for two operands in SBUF."""
+    """Is a row of one bank, spread over partitions, read in PSUM without a copy? Mamba's published profiles
+    leave Vector no time for two operands in SBUF.
+    """
     free = prod(sizes[1:])
     bank = current().machine.psum_bank_bytes
     return row.dtype is DTYPES["float32"] and free == row.form.free and free * row.dtype.size <= bank
@@ -158,8 +157,8 @@ def _stays(row: NkiTensor, sizes: tuple[int, ...]) -> bool:
 
 def _in_psum() -> bool:
     recorder = current()
-    made = "broadcast-product" in recorder.assumptions and recorder.assumes("broadcast-in-psum")
-    return made and recorder.assumes("broadcast-product")
+    product = "broadcast-product" in recorder.assumptions and recorder.assumes("broadcast-in-psum")
+    return product and recorder.assumes("broadcast-product")
 
 
 def column_of(tile: Tile) -> NkiTensor:
@@ -168,4 +167,19 @@ def column_of(tile: Tile) -> NkiTensor:
     return view if len(view.shape) == 2 else view.reshape((view.shape[0], prod(view.shape[1:])))
 
 
-CALLS.apply, CALLS.broadcast_to = apply, broadcast_to
+def copy(src: Any, *, mask: Any = None, dtype: Any = None, **_: Any) -> Tile:
+    """A copy in SBUF; Scalar makes it, as published profiles of such kernels show."""
+    if not isinstance(src, Tile):
+        return src  # type: ignore[no-any-return]
+    settle()
+    if current().assumes("engine-choice"):
+        return apply("copy", (src,), dtype=dtype, mask=mask)
+
+    def issue(dst: Tile) -> None:
+        if box_of(mask, src.shape) is not None:
+            isa.tensor_copy(dst.operand(mask), src.operand(mask))
+
+    return later(src.shape, src.dtype if dtype is None else dtype_of(dtype), issue)
+
+
+CALLS.apply, CALLS.broadcast_to, CALLS.copy = apply, broadcast_to, copy

@@ -1,4 +1,4 @@
-"""neuronxcc.nki: decorators of Beta 1, and the type of its tensors."""
+"""neuronxcc.nki and neuronxcc.nki.compiler: decorators of Beta 1, its tensors, buffers with an allocation."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ from typing import Any
 
 from trnbench.errors import KernelError
 from trnbench_emulator.nki import site
-from trnbench_emulator.nki.beta1.grid import jit
-from trnbench_emulator.nki.beta1.simulation import SIMULATION
+from trnbench_emulator.nki.beta1.grid import SIMULATION, jit
 from trnbench_emulator.nki.beta1.tile import Tile
-from trnbench_emulator.nki.recorder_state import STATE
+from trnbench_emulator.nki.language import no_reorder as no_reorder
+from trnbench_emulator.nki.memory import Buffer
+from trnbench_emulator.nki.recording import STATE
+
+tensor = mutable_tensor = Tile
 
 baremetal = benchmark = profile = trace = jit
-tensor = mutable_tensor = Tile
 
 
 def simulate_kernel(kernel: Any, *args: Any, **kwargs: Any) -> Any:
@@ -26,4 +28,38 @@ def simulate_kernel(kernel: Any, *args: Any, **kwargs: Any) -> Any:
     )
 
 
+class BufferAllocation:
+    """A buffer with an allocation: `sbuf.alloc(…)`, `sbuf.mod_alloc(…)`. Where tiles lie is not modelled."""
+
+    def __init__(self, buffer: Buffer) -> None:
+        self.buffer = buffer
+
+    def alloc(self, *args: Any, **named: Any) -> BufferAllocation:
+        return self
+
+    def mod_alloc(self, *args: Any, **named: Any) -> BufferAllocation:
+        return self
+
+    def auto_alloc(self, *args: Any, **named: Any) -> BufferAllocation:
+        return self
+
+
+sbuf, psum = BufferAllocation(Buffer.SBUF), BufferAllocation(Buffer.PSUM)
+
+
+def _unchanged(function: Any = None, **_: Any) -> Any:
+    return (lambda each: each) if function is None else function
+
+
+skip_middle_end_transformations = _unchanged
+enable_stack_allocator = _unchanged
+force_auto_alloc = _unchanged
+
+
 __all__ = ["baremetal", "benchmark", "jit", "profile", "simulate_kernel", "tensor", "trace"]
+
+COMPILER = (
+    "enable_stack_allocator", "force_auto_alloc", "no_reorder", "psum", "sbuf",
+    "skip_middle_end_transformations",
+)  # fmt: skip
+"""Names of neuronxcc.nki.compiler."""

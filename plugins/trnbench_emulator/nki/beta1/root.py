@@ -9,10 +9,9 @@ from typing import Any
 from trnbench.errors import KernelError
 from trnbench_emulator.nki import isa, site
 from trnbench_emulator.nki.dtype import DType
-from trnbench_emulator.nki.ledger import Life
-from trnbench_emulator.nki.memory import Buffer, Storage, intern
+from trnbench_emulator.nki.memory import Buffer, Life, Storage, intern
 from trnbench_emulator.nki.recorder import Recorder, current
-from trnbench_emulator.nki.recorder_state import STATE
+from trnbench_emulator.nki.recording import STATE
 from trnbench_emulator.nki.tensor import NkiTensor
 
 
@@ -44,20 +43,17 @@ class Root:
 
     @classmethod
     def holding(cls, tensor: NkiTensor) -> Root:
-        """For a tensor that exists: an argument in HBM."""
-        root = cls(tensor.shape, -1, tensor.dtype, tensor.buffer, tensor.name)
-        root.adopt(tensor)
+        """For a tensor that exists: an argument in HBM, or a tile that today's calls have made."""
+        axis = 0 if tensor.form.on_chip else -1
+        root = cls(tensor.shape, axis, tensor.dtype, tensor.buffer, tensor.name)
+        root._tiles[0] = tensor
         return root
 
-    def adopt(self, tensor: NkiTensor) -> None:
-        """Let `tensor` be what this is made of."""
-        self._tiles[0] = tensor
-
     def tile(self, block: int) -> NkiTensor:
-        found = self._tiles.get(block)
-        if found is None:
-            found = self._tiles[block] = self._made()
-        return found
+        tile = self._tiles.get(block)
+        if tile is None:
+            tile = self._tiles[block] = self._made()
+        return tile
 
     def renew(self, block: int) -> None:
         """Let what comes be written to another place: nobody reads what is there any more."""
@@ -73,8 +69,8 @@ class Root:
             sizes = (*sizes, 1)
         form = intern(self.buffer, self.dtype, sizes, _strides(sizes, 0))
         _check(recorder, form, self.name)
-        place = STATE.place or recorder.places.of(sys._getframe(1))
-        life = Life(recorder.count, form.free * self.dtype.size, self.name, place)
+        line = STATE.place or recorder.places.of(sys._getframe(1))
+        life = Life(recorder.count, form.free * self.dtype.size, self.name, line)
         storage = recorder._filled(Storage(form, self.name, life, None))
         tile = NkiTensor(storage, form, 0)
         if filled and self.fill is not None:
@@ -112,12 +108,12 @@ def _check(recorder: Recorder, form: Any, name: str) -> None:
 
 def shaped(shape: Any, buffer: Buffer) -> tuple[tuple[int, ...], int]:
     """Sizes, and which of them is the partition: the one marked by nl.par_dim, else the first."""
-    given = (shape,) if isinstance(shape, int) else tuple(shape)
-    marked = [at for at, each in enumerate(given) if isinstance(each, ParDim)]
+    entries = (shape,) if isinstance(shape, int) else tuple(shape)
+    marked = [at for at, entry in enumerate(entries) if isinstance(entry, ParDim)]
     if len(marked) > 1:
-        raise KernelError(f"shape {list(given)} has {len(marked)} partition dimensions ({site.here()})")
+        raise KernelError(f"shape {list(entries)} has {len(marked)} partition dimensions ({site.here()})")
     try:
-        sizes = tuple(int(each.__index__()) for each in given)
+        sizes = tuple(int(entry.__index__()) for entry in entries)
     except (AttributeError, TypeError):
         raise KernelError(f"shape {shape!r} is not made of integers ({site.here()})") from None
     if not sizes or min(sizes) < 1:

@@ -1,26 +1,36 @@
-"""Tile: a Beta 1 tensor, or the part of it that an index picks."""
+"""Tile: a Beta 1 tensor or a part of it, its operators, and results that wait for their destination."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from functools import cache
 from math import prod
 from typing import Any
 
 from trnbench.errors import KernelError
 from trnbench_emulator.nki import isa, site
-from trnbench_emulator.nki.beta1.calls import CALLS
-from trnbench_emulator.nki.beta1.index import Grid
-from trnbench_emulator.nki.beta1.mask import box_of
-from trnbench_emulator.nki.beta1.operand import operand_of
-from trnbench_emulator.nki.beta1.pending import settle, taken
-from trnbench_emulator.nki.beta1.picked import picked
+from trnbench_emulator.nki.beta1.deferral import SLOT, Pending, settle, taken
+from trnbench_emulator.nki.beta1.index import Grid, box_of
 from trnbench_emulator.nki.beta1.root import Root
-from trnbench_emulator.nki.beta1.view import BLOCK, FREE, PARTITION
+from trnbench_emulator.nki.beta1.view import BLOCK, FREE, PARTITION, indexed, operand_of
 from trnbench_emulator.nki.dtype import DType, dtype_of
 from trnbench_emulator.nki.memory import Buffer, intern
 from trnbench_emulator.nki.tensor import NkiTensor
 from trnbench_emulator.nki.view import reshaped
+
+
+class Calls:
+    """`apply`, `broadcast_to` and `copy` of Beta 1's language."""
+
+    __slots__ = ("apply", "broadcast_to", "copy")
+
+    apply: Callable[..., Any]
+    broadcast_to: Callable[..., Any]
+    copy: Callable[..., Any]
+
+
+CALLS = Calls()
 
 
 class Arithmetic:
@@ -112,6 +122,11 @@ class Tile(Arithmetic):
         """All of a tensor."""
         return cls(root, root.shape, root.strides, _kinds(root.axis, len(root.shape)))
 
+    @classmethod
+    def holding(cls, tensor: NkiTensor) -> Tile:
+        """All of a tensor of today's NKI."""
+        return cls.of(Root.holding(tensor))
+
     @property
     def buffer(self) -> Buffer:
         return self.root.buffer
@@ -137,17 +152,17 @@ class Tile(Arithmetic):
     # Views --------------------------------------------------------------------------------------
 
     def __getitem__(self, index: Any) -> Tile:
-        return picked(self, index)
+        return indexed(self, index)
 
     def reshape(self, *shape: Any, **named: Any) -> Tile:
         """The same elements under another shape; the partition stays in place."""
         settle()
         shape = shape or (named["shape"],)
         sizes = tuple(shape[0]) if len(shape) == 1 and not isinstance(shape[0], int) else tuple(shape)
-        sizes = tuple(int(each) if each == int(each) else each for each in sizes)  # 2 / 2 is a size there
+        sizes = tuple(int(size) if size == int(size) else size for size in sizes)  # 2 / 2 is a size there
         if -1 in sizes:
-            known = prod(each for each in sizes if each != -1)
-            sizes = tuple(self.size // known if each == -1 else each for each in sizes)
+            product = prod(size for size in sizes if size != -1)
+            sizes = tuple(self.size // product if size == -1 else size for size in sizes)
         form = intern(self.buffer, self.dtype, self.shape, self.strides)
         wrong = BLOCK in self.kinds or (
             self.on_chip and (self.kinds[0] != PARTITION or sizes[0] != self.shape[0])
@@ -191,9 +206,9 @@ class Tile(Arithmetic):
         kind = dtype_of(dtype)
         if kind.size != self.dtype.size:
             raise KernelError(f"view: {self!r} cannot be read as {kind} ({site.here()})")
-        made = self.like(self.shape, self.strides, self.kinds)
-        made.dtype = kind
-        return made
+        view = self.like(self.shape, self.strides, self.kinds)
+        view.dtype = kind
+        return view
 
     def astype(self, dtype: Any) -> Tile:
         copied: Tile = CALLS.copy(self, dtype=dtype)
@@ -207,8 +222,8 @@ class Tile(Arithmetic):
         """This tile as the destination of a transfer. Where that brings all of it anew from HBM, the
         compiler of Beta 1 has a place of its own for it, and nothing waits for those who still read. A mask
         that lets everything through leaves nothing out."""
-        whole = mask is None or box_of(mask, self.shape) == box_of(None, self.shape)
-        if whole and not src.on_chip and self._is_all_of_a_place():
+        unmasked = mask is None or box_of(mask, self.shape) == box_of(None, self.shape)
+        if unmasked and not src.on_chip and self._is_all_of_a_place():
             self.root.renew(self.block)
         return self.operand(mask)
 
@@ -235,14 +250,14 @@ class Tile(Arithmetic):
         """This tile under a shape that differs in dimensions of size 1; None where it is another one."""
         if self.shape == shape:
             return self
-        if [each for each in self.shape if each != 1] != [each for each in shape if each != 1]:
+        if [size for size in self.shape if size != 1] != [size for size in shape if size != 1]:
             return None
-        left = [at for at, each in enumerate(self.shape) if each != 1]
-        ones = [at for at, each in enumerate(self.shape) if each == 1 and self.kinds[at] == PARTITION]
+        sources = [at for at, size in enumerate(self.shape) if size != 1]
+        ones = [at for at, size in enumerate(self.shape) if size == 1 and self.kinds[at] == PARTITION]
         strides, kinds = [], []
-        for at, each in enumerate(shape):
-            if each != 1:
-                source = left.pop(0)
+        for at, size in enumerate(shape):
+            if size != 1:
+                source = sources.pop(0)
                 strides.append(self.strides[source])
                 kinds.append(self.kinds[source])
             elif at == 0 and ones:
@@ -291,8 +306,8 @@ class Tile(Arithmetic):
     def _in_place(self, name: str, value: Any) -> Tile:
         held = taken(value)
         if held is not None:
-            whole = value.same_place(Tile.of(held.root))
-            if name == "add" and whole and held.adding and self.buffer is Buffer.PSUM:
+            all_of_root = value.same_place(Tile.of(held.root))
+            if name == "add" and all_of_root and held.adding and self.buffer is Buffer.PSUM:
                 target = self.fitted(value.shape)
                 if target is not None:
                     held.add(target)
@@ -312,7 +327,27 @@ def _kinds(axis: int, rank: int) -> tuple[str, ...]:
 def _aligned(dst: Tile, src: Tile) -> tuple[NkiTensor, NkiTensor]:
     target = dst if dst.over else dst.fitted(src.shape)
     if target is None:
-        whole: Tile = CALLS.broadcast_to(src, dst.shape)
+        wide: Tile = CALLS.broadcast_to(src, dst.shape)
         settle()
-        return dst.operand(), whole.operand()
+        return dst.operand(), wide.operand()
     return target.operand(), src.operand()
+
+
+_ON_CHIP = (Buffer.SBUF, Buffer.PSUM)
+
+
+def later(
+    shape: tuple[int, ...],
+    dtype: Any,
+    issue: Callable[[Tile], None],
+    *,
+    buffer: Buffer = Buffer.SBUF,
+    into: tuple[Buffer, ...] = _ON_CHIP,
+    exact: bool = False,
+    adds: Callable[[Tile], None] | None = None,
+) -> Tile:
+    """A tile of this shape and type in `buffer`, which `issue` fills; see `Pending` for the others."""
+    settle()
+    root = Root(shape, 0, dtype, buffer)
+    SLOT.held = Pending(root, Tile.of, issue, into, exact, adds)
+    return Tile.of(root)

@@ -1,13 +1,17 @@
-"""What indexing and operands see of a tile."""
+"""Views of Beta 1: the part of a tile that an index picks, and the tile as an operand of an instruction."""
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
-from trnbench_emulator.nki.beta1.index import Grid
+from trnbench.errors import KernelError
+from trnbench_emulator.nki import site
+from trnbench_emulator.nki.beta1.deferral import settle
+from trnbench_emulator.nki.beta1.index import Grid, box_of, broadcast, entries_of, whole
 from trnbench_emulator.nki.beta1.root import Root
 from trnbench_emulator.nki.dtype import DType
-from trnbench_emulator.nki.memory import Buffer
+from trnbench_emulator.nki.memory import Buffer, Form, intern
+from trnbench_emulator.nki.tensor import IndirectTensor, NkiTensor
 
 BLOCK, PARTITION, FREE = "block", "partition", "free"
 """Kinds of a tile's dimensions."""
@@ -32,3 +36,267 @@ class View(Protocol):
     def on_chip(self) -> bool: ...
     @property
     def size(self) -> int: ...
+
+
+AnyView = TypeVar("AnyView", bound=View)
+"""A tile: its parts are tiles."""
+
+
+def indexed(tile: AnyView, index: Any) -> AnyView:
+    """The part of a tile that `index` picks. What leaves the tensor is noted: a mask may keep it inside."""
+    if type(index) is tuple and len(index) == len(tile.shape) and not tile.over:
+        part = _plain(tile, index)
+        if part is not None:
+            return part
+    entries = _whole_index(tile, index)
+    common: tuple[int, ...] = ()
+    rows = tile.rows
+    for axis, entry in enumerate(entries):
+        if isinstance(entry, type(tile)):
+            entries[axis], rows = _read_at_run_time(tile, entry, axis, rows)
+        if isinstance(entries[axis], Grid):
+            common = broadcast(common, entries[axis].sizes)
+    layout = _Layout(tile, common)
+    for entry in entries:
+        layout.add(entry)
+    of_type: Any = type(tile)
+    view: AnyView = layout.view(of_type, rows)
+    return view
+
+
+class _Layout:
+    """The layout of a part of a tile, from one entry of an index after the other.
+
+    `common`: the shape of all indices made of counters; `begin`: its first dimension among those of the part.
+    """
+
+    def __init__(self, tile: View, common: tuple[int, ...]) -> None:
+        self.tile = tile
+        self.common = common
+        self.shape: list[int] = []
+        self.strides: list[int] = []
+        self.kinds: list[str] = []
+        self.begin: int | None = None
+        self.block, self.offset = tile.block, tile.offset
+        self.checks: list[tuple[Grid, int, int]] = []
+        self.steps, self.step_kinds = [0] * len(common), [FREE] * len(common)
+        self.axis = 0
+
+    def add(self, entry: Any) -> None:
+        """Raises `KernelError` for an entry that is none, or outside its dimension."""
+        if entry is None:
+            self._dimension(1, 0, FREE)
+            return
+        tile, axis = self.tile, self.axis
+        size, stride, kind = tile.shape[axis], tile.strides[axis], tile.kinds[axis]
+        self.axis += 1
+        if isinstance(entry, Grid):
+            move = self._counters(entry, size, stride, kind)
+        elif isinstance(entry, slice):
+            move = self._slice(entry, size, stride, kind)
+        else:
+            move = _number(tile, entry)
+            move += size if move < 0 else 0
+            if not 0 <= move < size:
+                raise _wrong(tile, f"index {entry} is outside a dimension of size {size}")
+        if kind == BLOCK:
+            self.block += move * stride
+        else:
+            self.offset += move * stride
+
+    def _dimension(self, size: int, stride: int, kind: str) -> None:
+        self.shape.append(size)
+        self.strides.append(stride)
+        self.kinds.append(kind)
+
+    def _counters(self, grid: Grid, size: int, stride: int, kind: str) -> int:
+        if self.begin is None:
+            self.begin = len(self.shape)
+            for common in self.common:
+                self._dimension(common, 0, FREE)
+        wide = grid.widened(len(self.common))
+        steps, kinds = self.steps, self.step_kinds
+        for at, coefficient in enumerate(wide.coefficients):
+            if coefficient:
+                if PARTITION in (kind, kinds[at]) and (steps[at] or kind != kinds[at] != FREE):
+                    raise _wrong(self.tile, "one dimension of the index walks partitions and more")
+                steps[at] += coefficient * stride
+                kinds[at] = kind if kind != FREE else kinds[at]
+        low, high = wide.bounds()
+        if low < 0 or high >= size:
+            self.checks.append((wide, size, -1))
+        return wide.const
+
+    def _slice(self, entry: slice, size: int, stride: int, kind: str) -> int:
+        start, count, step = _sliced(entry, size)
+        if count < 1:
+            raise _wrong(self.tile, f"[{entry.start}:{entry.stop}] is empty")
+        if start < 0 or start + (count - 1) * step >= size:
+            self.checks.append((Grid(start, (step,), (count,)), size, len(self.shape)))
+        self._dimension(count, step * stride, kind)
+        return start
+
+    def view(self, of_type: Any, rows: Any) -> Any:
+        """A tile of this layout."""
+        if self.begin is not None:
+            common = slice(self.begin, self.begin + len(self.common))
+            self.strides[common], self.kinds[common] = self.steps, self.step_kinds
+        if self.kinds == [PARTITION]:  # a tile has a free dimension, if only of size 1
+            self._dimension(1, 0, FREE)
+        tile, begin, rank = self.tile, self.begin or 0, len(self.shape)
+        over = tuple((_placed(grid, at, begin, rank), size) for grid, size, at in self.checks)
+        if tile.over and over:
+            raise _wrong(tile, "it is indexed twice outside its bounds")
+        return of_type(
+            tile.root, tuple(self.shape), tuple(self.strides), tuple(self.kinds),
+            block=self.block, offset=self.offset, dtype=tile.dtype, over=over, rows=rows,
+        )  # fmt: skip
+
+
+def _plain(tile: AnyView, index: tuple[Any, ...]) -> AnyView | None:
+    """Where `index` is slices of plain numbers inside a tensor in HBM: most loads and stores."""
+    root = tile.root
+    if root.axis >= 0:
+        return None
+    shape, offset = [], tile.offset
+    for part, size, stride in zip(index, tile.shape, tile.strides, strict=True):
+        if type(part) is not slice or part.step is not None:
+            return None
+        start, stop = part.start, part.stop
+        if type(start) is not int or type(stop) is not int or not 0 <= start < stop <= size:
+            return None
+        shape.append(stop - start)
+        offset += start * stride
+    of_type: Any = type(tile)
+    view: AnyView = of_type(
+        root, tuple(shape), tile.strides, tile.kinds, offset=offset, block=tile.block, dtype=tile.dtype,
+        rows=tile.rows,
+    )  # fmt: skip
+    return view
+
+
+def _read_at_run_time(tile: View, index: View, at: int, rows: Any) -> tuple[Grid, tuple[View, int, int]]:
+    """A tile of indices, one per partition, stands for counters that do not move by themselves."""
+    settle()
+    if rows is not None or not index.on_chip or tile.on_chip or index.size != index.shape[0]:
+        raise KernelError(
+            f"{index!r} as an index of {tile!r} ({site.here()})",
+            cause="one tile of one index per partition addresses rows of a tensor in HBM",
+        )
+    shape = index.shape if len(index.shape) > 1 else (*index.shape, 1)
+    return Grid(0, (0,) * len(shape), shape), (index, tile.strides[at], tile.shape[at])
+
+
+def _whole_index(tile: View, index: Any) -> list[Any]:
+    """One entry per dimension, and None for each new one."""
+    entries = entries_of(index, len(tile.shape))
+    named = sum(entry is not None for entry in entries)
+    if named > len(tile.shape):
+        raise _wrong(tile, f"{named} indices for {len(tile.shape)} dimensions")
+    return entries
+
+
+def _sliced(part: slice, size: int) -> tuple[int, int, int]:
+    step = 1 if part.step is None else int(part.step)
+    start = 0 if part.start is None else int(part.start)
+    stop = size if part.stop is None else int(part.stop)
+    start, stop = (start + size if start < 0 else start), (stop + size if stop < 0 else stop)
+    return start, len(range(start, stop, step)), step
+
+
+def _number(tile: View, given: Any) -> int:
+    number = whole(given)
+    if number is None:
+        raise KernelError(
+            f"index of type {type(given).__name__} on {tile!r} ({site.here()})",
+            cause="numbers, slices, nl.ds, nl.arange, nl.mgrid and tiles of indices are emulated",
+        )
+    return number
+
+
+def _placed(grid: Grid, at: int, spread: int, rank: int) -> Grid:
+    """An index over the dimensions of the whole result."""
+    first = spread if at < 0 else at
+    before, after = first, rank - first - len(grid.sizes)
+    return Grid(
+        grid.const,
+        (0,) * before + grid.coefficients + (0,) * after,
+        (1,) * before + grid.sizes + (1,) * after,
+    )
+
+
+def _wrong(tile: View, why: str) -> KernelError:
+    return KernelError(f"{tile!r}: {why} ({site.here()})")
+
+
+def operand_of(tile: View, mask: Any = None) -> NkiTensor:
+    """What instructions of today's NKI take: partition first, inside the mask's box.
+
+    Raises `KernelError` where the mask leaves nothing, the tile spans blocks, or an index leaves the tensor.
+    """
+    if mask is None and not tile.over and tile.rows is None:
+        root = tile.root
+        key = (root.buffer, tile.dtype, tile.shape, tile.strides, tile.kinds)
+        form = _FORMS.get(key)
+        if form is None and (not tile.on_chip or PARTITION in tile.kinds) and BLOCK not in tile.kinds:
+            if len(_FORMS) >= _MOST:
+                _FORMS.clear()
+            form = _FORMS[key] = _masked(tile, None).form
+        if form is not None:
+            base = root.tile(tile.block)
+            return NkiTensor(base.storage, form, base.offset + tile.offset)
+    return _masked(tile, mask)
+
+
+_FORMS: dict[Any, Form] = {}
+"""Of operands that no mask cuts."""
+_MOST = 1 << 14
+
+
+def _masked(tile: View, mask: Any) -> NkiTensor:
+    box = box_of(mask, tile.shape)
+    if box is None:
+        raise KernelError(f"the mask leaves nothing of {tile!r} ({site.here()})")
+    for counters, size in tile.over:
+        _inside(tile, counters, size, box)
+    sizes, strides, offset = [], [], tile.offset
+    first: tuple[int, int] | None = None
+    for (low, high), stride, kind in zip(box, tile.strides, tile.kinds, strict=True):
+        offset += low * stride if kind != BLOCK else 0
+        if kind == PARTITION:
+            first = (high - low, stride)
+        elif kind == FREE:
+            sizes.append(high - low)
+            strides.append(stride)
+        elif high - low > 1:
+            raise KernelError(
+                f"{tile!r} spans {high - low} blocks ({site.here()})",
+                cause="an instruction works on one tile: a partition and free dimensions",
+                try_="index the dimensions before nl.par_dim with numbers",
+            )
+    base = tile.root.tile(tile.block)
+    if tile.on_chip:
+        count, step = first or (1, tile.root.strides[tile.root.axis])
+        shape, steps = (count, *(sizes or [1])), (step, *(strides or [1]))
+    else:
+        shape, steps = tuple(sizes) or (1,), tuple(strides) or (1,)
+    if tile.rows is not None:
+        index, pace, count = tile.rows
+        form = intern(tile.buffer, tile.dtype, shape, steps, "vector")
+        return IndirectTensor(
+            base.storage, form, base.offset + offset, index=index.operand(mask), step=pace, bound=count
+        )
+    return NkiTensor(base.storage, intern(tile.buffer, tile.dtype, shape, steps), base.offset + offset)
+
+
+def _inside(tile: View, where: Grid, size: int, box: tuple[tuple[int, int], ...]) -> None:
+    low = high = where.const
+    for coefficient, (start, end) in zip(where.coefficients, box, strict=True):
+        ends = coefficient * start, coefficient * (end - 1)
+        low, high = low + min(ends), high + max(ends)
+    if low < 0 or high >= size:
+        raise KernelError(
+            f"index {low if low < 0 else high} is outside a dimension of size {size} of {tile!r} "
+            f"({site.here()})",
+            try_="keep the index inside with a mask: mask=index < size",
+        )

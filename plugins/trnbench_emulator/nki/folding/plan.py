@@ -62,28 +62,28 @@ def _plan(code: CodeType, line: int, names: dict[str, Any]) -> Plan | None:
     source = source_of(code)
     if source is None or not code.co_flags & _OPTIMISED:
         return None
-    found = source.loops.get(line, [])
-    if len(found) != 1:
+    loops = source.loops.get(line, [])
+    if len(loops) != 1:
         return None
-    loop = found[0]
+    loop = loops[0]
     call = loop.iter
     name = getattr(call.func, "attr", getattr(call.func, "id", "")) if isinstance(call, ast.Call) else ""
     if name not in RANGES or not isinstance(loop.target, ast.Name) or loop.orelse:
         return None
     function = source.around.get(loop)
     # Within the head another loop may run, in a frame of its own or in this one.
-    if function is None or any(isinstance(each, _COMPREHENSIONS) for each in ast.walk(call)):
+    if function is None or any(isinstance(node, _COMPREHENSIONS) for node in ast.walk(call)):
         return None
     if function.name != code.co_name:
         return None
-    known = Known({loop.target.id}, set())
+    known_names = Known({loop.target.id}, set())
     try:
         reader = Reader(code, names, stored(loop.body), _harmless)
-        reader.block(loop.body, known)
+        reader.block(loop.body, known_names)
     except Unfit:
         return None
-    sure = known.defined
-    if any(isinstance(each, _LEAVES_EARLY) for part in loop.body for each in ast.walk(part)):
+    sure = known_names.defined
+    if any(isinstance(node, _LEAVES_EARLY) for statement in loop.body for node in ast.walk(statement)):
         sure = {loop.target.id}
     later = (reader.stored | {loop.target.id}) & _read(function, loop)
     carried = reader.carried | (later - sure)
@@ -92,7 +92,7 @@ def _plan(code: CodeType, line: int, names: dict[str, Any]) -> Plan | None:
 
 def _read(function: ast.FunctionDef, loop: ast.For) -> set[str]:
     """Names that `function` reads outside of the loop's body."""
-    inside = {id(each) for part in loop.body for each in ast.walk(part)}
+    inside = {id(child) for statement in loop.body for child in ast.walk(statement)}
     names: set[str] = set()
     for node in ast.walk(function):
         if id(node) in inside:
@@ -157,21 +157,21 @@ class Source:
                 for line in range(node.lineno, (node.iter.end_lineno or node.lineno) + 1):
                     self.loops.setdefault(line, []).append(node)
             elif isinstance(node, ast.FunctionDef):
-                lines = [each.lineno for each in node.decorator_list]
+                lines = [child.lineno for child in node.decorator_list]
                 self.functions[min([node.lineno, *lines])] = node
                 # Outer functions come first: inner ones have the last word.
-                self.around |= {each: node for each in ast.walk(node) if isinstance(each, ast.For)}
+                self.around |= {child: node for child in ast.walk(node) if isinstance(child, ast.For)}
 
     def _codes(self, code: CodeType) -> None:
         self.codes[code.co_firstlineno, code.co_name] = code
-        for each in code.co_consts:
-            if isinstance(each, CodeType):
-                self._codes(each)
+        for constant in code.co_consts:
+            if isinstance(constant, CodeType):
+                self._codes(constant)
 
     def holds(self, code: CodeType) -> bool:
         """Is this what `code` was compiled from?"""
-        known = self.codes.get((code.co_firstlineno, code.co_name))
-        return known is not None and (known.co_code, known.co_names, known.co_varnames) == (
+        present = self.codes.get((code.co_firstlineno, code.co_name))
+        return present is not None and (present.co_code, present.co_names, present.co_varnames) == (
             code.co_code,
             code.co_names,
             code.co_varnames,
@@ -183,7 +183,7 @@ _SOURCES: dict[str, Source] = {}
 
 def source_of(code: CodeType) -> Source | None:
     """The file that `code` was compiled from, if it is still the same."""
-    found = _SOURCES.get(code.co_filename)
-    if found is None:
-        found = _SOURCES[code.co_filename] = Source(code.co_filename)
-    return found if found.holds(code) else None
+    source = _SOURCES.get(code.co_filename)
+    if source is None:
+        source = _SOURCES[code.co_filename] = Source(code.co_filename)
+    return source if source.holds(code) else None

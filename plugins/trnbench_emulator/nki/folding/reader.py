@@ -1,5 +1,4 @@
-"""The statements of a loop or a function, one after the other: what is read before it is written, what is
-changed in place, and whether all of it is understood."""
+"""A reader of a loop's or a function's statements: what they read before writing and change in place."""
 
 from __future__ import annotations
 
@@ -11,10 +10,10 @@ from typing import Any
 
 import msgspec
 
-from trnbench_emulator.nki.arranged import Arranged
 from trnbench_emulator.nki.tensor import NkiTensor
+from trnbench_emulator.nki.view import Arrangement
 
-_VIEWS = frozenset(name for name in (*vars(NkiTensor), *vars(Arranged)) if not name.startswith("_"))
+_VIEWS = frozenset(name for name in (*vars(NkiTensor), *vars(Arrangement)) if not name.startswith("_"))
 _GROW = ("append", "extend")
 _NOTHING = object()
 _MADE_OF_PARTS = (
@@ -47,9 +46,9 @@ class Known(msgspec.Struct):
         return Known(set(self.defined), set(self.fresh))
 
     def meet(self, *others: Known) -> None:
-        for each in others:
-            self.defined &= each.defined
-            self.fresh &= each.fresh
+        for branch in others:
+            self.defined &= branch.defined
+            self.fresh &= branch.fresh
 
 
 class Reader:
@@ -72,8 +71,8 @@ class Reader:
     # Statements ---------------------------------------------------------------------------------
 
     def block(self, body: list[ast.stmt], state: Known) -> None:
-        for each in body:
-            self.statement(each, state)
+        for statement in body:
+            self.statement(statement, state)
 
     def statement(self, node: ast.stmt, state: Known) -> None:
         match node:
@@ -93,11 +92,11 @@ class Reader:
                 self.value(node.value, state)
             case ast.If():
                 self.value(node.test, state)
-                one, other = state.copy(), state.copy()
-                self.block(node.body, one)
-                self.block(node.orelse, other)
-                state.defined, state.fresh = one.defined, one.fresh
-                state.meet(other)
+                then, otherwise = state.copy(), state.copy()
+                self.block(node.body, then)
+                self.block(node.orelse, otherwise)
+                state.defined, state.fresh = then.defined, then.fresh
+                state.meet(otherwise)
             case ast.For():
                 self.value(node.iter, state)
                 inside = state.copy()
@@ -140,8 +139,8 @@ class Reader:
                 values = (
                     value.elts if isinstance(value, ast.Tuple) and len(value.elts) == len(parts) else None
                 )
-                for at, each in enumerate(parts):
-                    self.assign(each, values[at] if values else ast.Constant(None), state)
+                for at, part in enumerate(parts):
+                    self.assign(part, values[at] if values else ast.Constant(None), state)
             case _:
                 raise Unfit
 
@@ -164,18 +163,18 @@ class Reader:
                 self.call(node, state)
             case ast.Compare():
                 if any(isinstance(op, (ast.Is, ast.IsNot)) for op in node.ops) and not all(
-                    isinstance(each, ast.Constant) for each in node.comparators
+                    isinstance(operand, ast.Constant) for operand in node.comparators
                 ):
                     raise Unfit
-                for each in (node.left, *node.comparators):
-                    self.value(each, state)
+                for operand in (node.left, *node.comparators):
+                    self.value(operand, state)
             case ast.ListComp() | ast.GeneratorExp():
                 inside = state.copy()
                 for clause in node.generators:
                     self.value(clause.iter, inside)
                     inside.defined |= stored([clause.target])
-                    for each in clause.ifs:
-                        self.value(each, inside)
+                    for operand in clause.ifs:
+                        self.value(operand, inside)
                 self.value(node.elt, inside)
             case _ if isinstance(node, _MADE_OF_PARTS):
                 for child in ast.iter_child_nodes(node):
@@ -185,17 +184,17 @@ class Reader:
                 raise Unfit
 
     def names_in(self, node: ast.AST, state: Known) -> None:
-        for each in ast.walk(node):
-            if isinstance(each, ast.Name):
-                self.read(each.id, state)
+        for child in ast.walk(node):
+            if isinstance(child, ast.Name):
+                self.read(child.id, state)
 
     def read(self, name: str, state: Known) -> None:
         if name in self.stored and name not in state.defined:
             self.carried.add(name)
 
     def call(self, node: ast.Call, state: Known) -> None:
-        for each in (*node.args, *(word.value for word in node.keywords)):
-            self.value(each, state)
+        for argument in (*node.args, *(word.value for word in node.keywords)):
+            self.value(argument, state)
         called = self.constant(node.func)
         if called is not _NOTHING:
             if not self.harmless(called):

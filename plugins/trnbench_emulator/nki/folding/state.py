@@ -14,9 +14,8 @@ import numpy as np
 
 from trnbench_emulator.nki.dtype import DType
 from trnbench_emulator.nki.jit import Kernel
-from trnbench_emulator.nki.ledger import AGES
 from trnbench_emulator.nki.loop_index import Index, Watched
-from trnbench_emulator.nki.memory import Form
+from trnbench_emulator.nki.memory import AGES, Form
 from trnbench_emulator.nki.tensor import NkiTensor
 
 State = tuple[Any, ...]
@@ -28,8 +27,8 @@ _SAME = (DType, Enum, Kernel, type, FunctionType, BuiltinFunctionType, ModuleTyp
 
 
 class Held(msgspec.Struct, eq=False, gc=False):
-    """A tile in a name: which one (the `age` of its life), and `told` the round and place it was made at,
-    counted back from now, or that it was made before the loop.
+    """A tile in a name, by the `age` of its life. `told`: the round and place at which it was made, counted
+    back from now, or that it is older than the loop.
     """
 
     age: int
@@ -50,7 +49,7 @@ def alike(before: State, after: State) -> frozenset[int] | None:
     later: dict[int, int] = {}
     if not _alike(before, after, later, {}):
         return None
-    return frozenset(other for one, other in later.items() if one != other)
+    return frozenset(successor for former, successor in later.items() if former != successor)
 
 
 def _alike(before: Any, after: Any, later: dict[int, int], earlier: dict[int, int]) -> bool:
@@ -59,11 +58,11 @@ def _alike(before: Any, after: Any, later: dict[int, int], earlier: dict[int, in
     if type(before) is Held:
         if before.age != after.age and before.told != after.told:
             return False
-        one, other = before.age, after.age
-        return later.setdefault(one, other) == other and earlier.setdefault(other, one) == one
+        first, second = before.age, after.age
+        return later.setdefault(first, second) == second and earlier.setdefault(second, first) == first
     if type(before) is tuple:
         return len(before) == len(after) and all(
-            _alike(one, other, later, earlier) for one, other in zip(before, after, strict=True)
+            _alike(first, second, later, earlier) for first, second in zip(before, after, strict=True)
         )
     return bool(before == after)
 
@@ -95,15 +94,13 @@ class Names:
         self.number = number
         held = self.frame.f_locals
         seen: dict[int, int] | None = None if same else {}
-        found = tuple([self._told(held.get(name, _MISSING), seen) for name in names])
+        snapshot = tuple([self._told(held.get(name, _MISSING), seen) for name in names])
         _dropped(held)
-        return found
+        return snapshot
 
     def advance(self, names: Iterable[str], rounds: int, period: int, tiles: Collection[int]) -> None:
-        """`rounds` more, that repeat the last `period`, were left out: numbers move as far as the loop would
-        have moved them, and `tiles` (by age) are now those that the last of these rounds would have made. As
-        many are counted as would have been, so that a round of the loop around makes its own at the same
-        places whatever was left out of it.
+        """Move names as if `rounds` more, which repeat the last `period`, had been executed. Numbers move
+        as far as the loop would; `tiles` (by age) become those of the last round.
         """
         per_round = AGES.next - self.ages[-period]
         AGES.next += per_round * (rounds // period)
@@ -114,13 +111,13 @@ class Names:
             self.ages.append(ages[turn % period] + per_round * (turn // period + 1))
             self.rounds.append(number + turn)
         held = self.frame.f_locals
-        found = {id(part): part for name in names for part in _parts(held.get(name))}
+        parts = {id(value): value for name in names for value in _parts(held.get(name))}
         lives = {
-            id(part.storage.life): part.storage.life for part in found.values() if type(part) is not Index
+            id(value.storage.life): value.storage.life for value in parts.values() if type(value) is not Index
         }
-        for part in found.values():
-            if type(part) is Index:
-                part.value += part.slopes.get(self.loop, 0) * rounds
+        for value in parts.values():
+            if type(value) is Index:
+                value.value += value.slopes.get(self.loop, 0) * rounds
         for life in lives.values():
             if life.age in tiles:
                 life.age += per_round * (rounds // period)
@@ -135,9 +132,9 @@ class Names:
             return (self._tile(value), value.form, value.offset, type(value), more)
         if isinstance(value, Index):
             moved = value.value - value.slopes.get(self.loop, 0) * self.number
-            return ("index", moved, tuple((id(each), by) for each, by in value.slopes.items() if each.open))
+            return ("index", moved, tuple((id(item), by) for item, by in value.slopes.items() if item.open))
         if isinstance(value, tuple):
-            return (type(value), tuple([self._told(each, seen) for each in value]))
+            return (type(value), tuple([self._told(item, seen) for item in value]))
         if type(value) in (list, dict):
             return self._container(value, seen)
         if isinstance(value, np.generic):
@@ -165,17 +162,17 @@ class Names:
             if again is not None:
                 return ("again", again)
             seen[id(value)] = len(seen)
-        parts = value if type(value) is list else [part for item in value.items() for part in item]
-        inside = tuple([self._told(each, seen) for each in parts])
-        made = seen is not None and any(_made(each) for each in inside)
-        return (type(value), 0 if made else id(value), inside)
+        parts = value if type(value) is list else [member for item in value.items() for member in item]
+        inside = tuple([self._told(entry, seen) for entry in parts])
+        fresh = seen is not None and any(_made(entry) for entry in inside)
+        return (type(value), 0 if fresh else id(value), inside)
 
 
 def _made(told: Any) -> bool:
     """Is there a tile of a round in it?"""
     if type(told) is Held:
         return told.made
-    return isinstance(told, tuple) and any(_made(each) for each in told)
+    return isinstance(told, tuple) and any(_made(entry) for entry in told)
 
 
 def _parts(value: Any) -> Iterator[Any]:
@@ -183,11 +180,11 @@ def _parts(value: Any) -> Iterator[Any]:
     if isinstance(value, (Index, NkiTensor)):
         yield value
     elif isinstance(value, (list, tuple)):
-        for each in value:
-            yield from _parts(each)
+        for item in value:
+            yield from _parts(item)
     elif isinstance(value, dict):
-        for each in value.values():
-            yield from _parts(each)
+        for item in value.values():
+            yield from _parts(item)
 
 
 def _dropped(held: dict[str, Any]) -> None:

@@ -63,7 +63,7 @@ from trnbench_emulator.nki.isa.statistics import (
 from trnbench_emulator.nki.isa.transfer import core_barrier, dma_compute, dma_transpose, sendrecv
 from trnbench_emulator.nki.names import refuse
 from trnbench_emulator.nki.recorder import current
-from trnbench_emulator.nki.register import VirtualRegister
+from trnbench_emulator.nki.values import VirtualRegister
 
 
 def get_nc_version() -> int:

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from trnbench_emulator.nki.constraints import Rules
+from trnbench_emulator.nki.constraints import Rules, made, word
 from trnbench_emulator.nki.functions import Function
-from trnbench_emulator.nki.isa.common import made, word
 from trnbench_emulator.nki.memory import Form
 from trnbench_emulator.nki.recorder import Recorder
 from trnbench_emulator.nki.tensor import NkiTensor
@@ -36,16 +35,16 @@ def accumulate(
     load: Any = None,
 ) -> None:
     """Fold `values` over the free dimensions into what `engine` holds."""
-    what = word(command)
-    if what == "idle":
+    command_word = word(command)
+    if command_word == "idle":
         return
     rows = values.shape[0]
     held = recorder.accumulators.setdefault(engine, np.zeros(recorder.machine.partitions, np.float32))
-    if what in ("reset", "reset_reduce"):
+    if command_word in ("reset", "reset_reduce"):
         held[:rows] = function.start
-    elif what == "load_reduce":
+    elif command_word == "load_reduce":
         held[:rows] = np.broadcast_to(np.asarray(load, np.float32).reshape(-1), (rows,))
-    if what != "reset":
+    if command_word != "reset":
         assert function.fold is not None
         folded = function.fold(values.reshape(rows, -1).astype(np.float32), axis=1)
         held[:rows] = function.apply(held[:rows], folded)

@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from trnbench_emulator.nki.constraints import Rules
+from trnbench_emulator.nki.constraints import Rules, column, form_of, issue, made, step, tiles, word
 from trnbench_emulator.nki.functions import BYPASS, FUNCTIONS, function_of
 from trnbench_emulator.nki.isa.accumulate import accumulate, check_result, read_out, store
-from trnbench_emulator.nki.isa.common import column, form_of, issue, made, step, tiles, word
 from trnbench_emulator.nki.isa.constants import reduce_cmd as reduce_cmds
 from trnbench_emulator.nki.memory import Form
 from trnbench_emulator.nki.op import SCALAR, VECTOR, Op
@@ -51,7 +50,7 @@ def activation(
         operation = recorder.ops[key] = _activation(
             recorder, "activation", dst, op, data, bias, scale, reduce_op, reduce_res, reduce_cmd
         )
-    extra = tuple([each for each in (bias, scale) if isinstance(each, NkiTensor)])
+    extra = tuple([operand for operand in (bias, scale) if isinstance(operand, NkiTensor)])
     recorder.emit(operation, (dst,), (data, *extra))
     if recorder.functional:
         values = _activated(dst, op, data, bias, scale)
@@ -172,8 +171,8 @@ def activate2(
         op if getattr(op, "name", "") == "prelu" else function_of(op, "activate2", arity=1, kind="table")
     )
     steps = tuple(
-        BYPASS if each is None or getattr(each, "name", "") == "bypass" else function_of(each, "activate2")
-        for each in (op0, op1)
+        BYPASS if entry is None or getattr(entry, "name", "") == "bypass" else function_of(entry, "activate2")
+        for entry in (op0, op1)
     )
 
     def build() -> Op:
@@ -187,8 +186,8 @@ def activate2(
             f"op0 and op1 are {names[0]} and {names[1]}",
             cause="pairs: " + ", ".join(f"{first} {second}" for first, second in _PAIRS),
         )
-        for label, each in (("imm0", imm0), ("imm1", imm1), ("relu_param", relu_param)):
-            rules.scalar_operand(0.0 if each is None else each, data.form.partitions, name=label)
+        for label, operand in (("imm0", imm0), ("imm1", imm1), ("relu_param", relu_param)):
+            rules.scalar_operand(0.0 if operand is None else operand, data.form.partitions, name=label)
         check_result(rules, reduce_res, data.form.partitions)
         return made(SCALAR, "activate2", (dst.form,), (data.form,), op=function.name)
 
@@ -197,8 +196,8 @@ def activate2(
     if recorder.functional:
         values = data.floats()
         with np.errstate(all="ignore"):
-            for each, imm, reverse in zip(steps, (imm0, imm1), (reverse0, reverse1), strict=True):
-                values = step(each, values, column(imm, values.ndim), reverse=reverse)
+            for entry, imm, reverse in zip(steps, (imm0, imm1), (reverse0, reverse1), strict=True):
+                values = step(entry, values, column(imm, values.ndim), reverse=reverse)
             values = np.asarray(step(function, values, column(relu_param, values.ndim)), np.float32)
         dst.put(values.reshape(dst.shape))
         if reduce_op is not None:
@@ -212,13 +211,13 @@ def reciprocal(dst: NkiTensor, data: NkiTensor, name: str | None = None) -> None
     """dst = 1 / data, on Vector."""
     recorder = current()
     key = ("reciprocal", dst.form, data.form)
-    found = recorder.ops.get(key)
-    if found is None:
+    op = recorder.ops.get(key)
+    if op is None:
         rules = Rules("reciprocal", recorder.machine)
         tiles(rules, data=data, dst=dst)
         rules.same_elements(dst.form, data.form, ("dst", "data"))
-        found = recorder.ops[key] = made(VECTOR, "reciprocal", (dst.form,), (data.form,), op="reciprocal")
-    recorder.emit(found, (dst,), (data,))
+        op = recorder.ops[key] = made(VECTOR, "reciprocal", (dst.form,), (data.form,), op="reciprocal")
+    recorder.emit(op, (dst,), (data,))
     if recorder.functional:
         with np.errstate(all="ignore"):
             dst.put(FUNCTIONS["reciprocal"].apply(data.floats()).reshape(dst.shape))

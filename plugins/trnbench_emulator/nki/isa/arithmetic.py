@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from trnbench_emulator.nki.constraints import Rules
+from trnbench_emulator.nki.constraints import INTEGERS, Rules, bits, column, form_of, made, step, tiles, word
 from trnbench_emulator.nki.functions import Function, function_of
-from trnbench_emulator.nki.isa.common import INTEGERS, bits, column, form_of, made, step, tiles, word
 from trnbench_emulator.nki.isa.constants import engine as engines
 from trnbench_emulator.nki.memory import Buffer
 from trnbench_emulator.nki.op import GPSIMD, SCALAR, VECTOR, Op
@@ -38,11 +37,11 @@ def tensor_tensor(
     if recorder.functional:
         function = function_of(op, "tensor_tensor", arity=2)
         if function.bitwise or (operation.engine == GPSIMD and operation.variables["op"] != "power"):
-            left, right = data1.array, data2.array
+            first, second = data1.array, data2.array
         else:
-            left, right = data1.floats(), data2.floats()
+            first, second = data1.floats(), data2.floats()
         with np.errstate(all="ignore"):
-            dst.put(function.apply(left, right.reshape(left.shape)).reshape(dst.shape))
+            dst.put(function.apply(first, second.reshape(first.shape)).reshape(dst.shape))
 
 
 def _tensor_tensor(recorder: Recorder, dst: Any, data1: Any, data2: Any, op: Any, engine: Any) -> Op:
@@ -77,11 +76,11 @@ def tensor_scalar(
     """dst = (data op0 operand0) op1 operand1, operands being numbers or one per partition."""
     recorder = current()
     key = ("tensor_scalar", dst.form, data.form, op0, op1, form_of(operand0), form_of(operand1), engine)
-    found = recorder.ops.get(key)
-    if found is None:
-        found = recorder.ops[key] = _tensor_scalar(recorder, dst, data, op0, operand0, op1, operand1, engine)
-    extra = tuple([each for each in (operand0, operand1) if isinstance(each, NkiTensor)])
-    recorder.emit(found, (dst,), (data, *extra))
+    op = recorder.ops.get(key)
+    if op is None:
+        op = recorder.ops[key] = _tensor_scalar(recorder, dst, data, op0, operand0, op1, operand1, engine)
+    extra = tuple([tensor for tensor in (operand0, operand1) if isinstance(tensor, NkiTensor)])
+    recorder.emit(op, (dst,), (data, *extra))
     if recorder.functional:
         first = function_of(op0, "tensor_scalar")
         take = bits if first.bitwise else column
@@ -126,10 +125,10 @@ def _tensor_scalar(
             f"engine scalar does multiply, add, or multiply and add, not {names}",
             try_="leave the engine open",
         )
-    reads = tuple(each.form for each in (data, operand0, operand1) if isinstance(each, NkiTensor))
-    found = made(chosen, "tensor_scalar", (dst.form,), (data.form,), op=first.name)
-    found.traffic = made(chosen, "tensor_scalar", (dst.form,), reads).traffic
-    return found
+    reads = tuple(tensor.form for tensor in (data, operand0, operand1) if isinstance(tensor, NkiTensor))
+    op = made(chosen, "tensor_scalar", (dst.form,), (data.form,), op=first.name)
+    op.traffic = made(chosen, "tensor_scalar", (dst.form,), reads).traffic
+    return op
 
 
 def operand(rules: Rules, function: Function, given: Any, partitions: int, name: str) -> None:
@@ -222,10 +221,10 @@ def tensor_reduce(
     """dst = op over the trailing free axes of data."""
     recorder = current()
     rank = len(data.form.shape)
-    axes = tuple(sorted(each % rank for each in ((axis,) if isinstance(axis, int) else axis)))
+    axes = tuple(sorted(number % rank for number in ((axis,) if isinstance(axis, int) else axis)))
     key = ("tensor_reduce", dst.form, data.form, op, axes)
-    found = recorder.ops.get(key)
-    if found is None:
+    instruction = recorder.ops.get(key)
+    if instruction is None:
         rules = Rules("tensor_reduce", recorder.machine)
         function = function_of(op, "tensor_reduce", arity=2, kind="fold")
         tiles(rules, data=data, dst=dst)
@@ -233,22 +232,24 @@ def tensor_reduce(
             axes == tuple(range(rank - len(axes), rank)) and 0 not in axes,
             f"axis {axis} of {data.form!r} is not made of the last free dimensions",
         )
-        left = data.form.elements
-        for each in axes:
-            left //= data.form.shape[each]
+        remaining = data.form.elements
+        for number in axes:
+            remaining //= data.form.shape[number]
         rules.require(
-            dst.form.partitions == data.form.partitions and dst.form.elements == left,
+            dst.form.partitions == data.form.partitions and dst.form.elements == remaining,
             f"dst has {dst.form.elements} elements on {dst.form.partitions} partitions, "
-            f"the reduction has {left} on {data.form.partitions}",
+            f"the reduction has {remaining} on {data.form.partitions}",
         )
         _bit_types(rules, function, dst, data)
         rules.require(not (negate and function.bitwise), "negate= goes with arithmetic operations")
-        found = recorder.ops[key] = made(VECTOR, "tensor_reduce", (dst.form,), (data.form,), op=function.name)
-    recorder.emit(found, (dst,), (data,))
+        instruction = recorder.ops[key] = made(
+            VECTOR, "tensor_reduce", (dst.form,), (data.form,), op=function.name
+        )
+    recorder.emit(instruction, (dst,), (data,))
     if recorder.functional:
         function = function_of(op, "tensor_reduce")
         assert function.fold is not None
-        whole = data.array if function.bitwise else data.floats()
-        kept = whole.shape[: rank - len(axes)]
-        values = function.fold(whole.reshape(*kept, -1), axis=len(kept))
+        elements = data.array if function.bitwise else data.floats()
+        shape = elements.shape[: rank - len(axes)]
+        values = function.fold(elements.reshape(*shape, -1), axis=len(shape))
         dst.put((-values if negate else values).reshape(dst.shape))

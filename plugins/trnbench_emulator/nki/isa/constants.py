@@ -34,6 +34,10 @@ class dge_mode(str, Enum):  # noqa: N801
     hwdge = "hwdge"
 
 
+DGE_NUMBERS = ("unknown", "swdge", "hwdge", "none")
+"""What a number given as `dge_mode` stands for; source: aws-neuron-sdk 81ce03ae, nki/api/nki/isa."""
+
+
 class oob_mode(str, Enum):  # noqa: N801
     error = "error"
     skip = "skip"

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from trnbench_emulator.nki.constraints import Rules
-from trnbench_emulator.nki.isa.common import issue, made, tiles
+from trnbench_emulator.nki.constraints import Rules, issue, made, tiles
 from trnbench_emulator.nki.memory import Buffer
 from trnbench_emulator.nki.op import GPSIMD, VECTOR, Op
 from trnbench_emulator.nki.recorder import current
@@ -27,14 +26,14 @@ _TOPK_RESULTS = 32767
 def nc_stream_shuffle(dst: NkiTensor, src: NkiTensor, shuffle_mask: Any, name: str | None = None) -> None:
     """Within 32 partitions each, partition i of dst from partition shuffle_mask[i] of src; 255 keeps it."""
     recorder = current()
-    mask = tuple(int(each) for each in shuffle_mask)
+    mask = tuple(int(partition) for partition in shuffle_mask)
 
     def build() -> Op:
         rules = Rules("nc_stream_shuffle", recorder.machine)
         tiles(rules, src=src, dst=dst)
         rules.require(len(mask) == QUADRANT, f"shuffle_mask has {len(mask)} elements, it must have 32")
         rules.require(
-            all(0 <= each < QUADRANT or each == _KEEP for each in mask),
+            all(0 <= partition < QUADRANT or partition == _KEEP for partition in mask),
             "shuffle_mask holds numbers other than 0 to 31 and 255",
         )
         rules.require(src.form.dtype is dst.form.dtype, f"src is {src.form.dtype}, dst is {dst.form.dtype}")
@@ -172,10 +171,10 @@ def nonzero_with_count(
         source = src.array.reshape(src.form.partitions, -1)
         result = dst.array.reshape(dst.form.partitions, -1).copy()
         for row in range(0, len(source), GROUP):
-            found = np.flatnonzero(source[row])
+            positions = np.flatnonzero(source[row])
             result[row] = padding_val
-            result[row, : len(found)] = found + index_offset
-            result[row, -1] = len(found)
+            result[row, : len(positions)] = positions + index_offset
+            result[row, -1] = len(positions)
         dst.put(result.reshape(dst.shape))
 
 

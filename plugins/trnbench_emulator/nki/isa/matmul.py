@@ -8,15 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from trnbench_emulator.nki.constraints import Rules, moved
-from trnbench_emulator.nki.isa.common import word
+from trnbench_emulator.nki.constraints import Rules, moved, word
 from trnbench_emulator.nki.isa.constants import engine as engines
 from trnbench_emulator.nki.isa.constants import matmul_perf_mode
 from trnbench_emulator.nki.machine import Machine
 from trnbench_emulator.nki.memory import Buffer, Form
 from trnbench_emulator.nki.op import TENSOR, VECTOR, Op
 from trnbench_emulator.nki.recorder import Recorder, current
-from trnbench_emulator.nki.recorder_state import STATE
+from trnbench_emulator.nki.recording import STATE
 from trnbench_emulator.nki.tensor import NkiTensor
 
 _WIDE = ("float32", "tfloat32")
@@ -85,31 +84,10 @@ def _matmul(
         not double or not size or int(size[1]) == machine.stationary_free,
         "perf_mode double_row does not go with column tiles",
     )
-    rules.within(stationary, Buffer.SBUF, name="stationary")
-    rules.within(moving, Buffer.SBUF, name="moving")
-    rules.within(dst, Buffer.PSUM, name="dst")
-    for name, form in (("stationary", stationary), ("moving", moving)):
-        rules.require(
-            form.dtype.name in _MATMUL_TYPES,
-            f"{name} has dtype {form.dtype}, the tensor engine takes {', '.join(_MATMUL_TYPES)}",
-        )
-    wide = [form.dtype.name in _WIDE for form in (stationary, moving)]
-    rules.require(
-        wide[0] == wide[1],
-        f"stationary is {stationary.dtype}, moving is {moving.dtype}: float32 mixes "
-        "only with float32 and tfloat32",
-    )
-    rows = 1
+    _check_operands(rules, dst, stationary, moving)
     if double:
-        rules.require(
-            machine.nc_version >= _DOUBLE_ROW_SINCE, "perf_mode double_row needs NeuronCore-v3 or later"
-        )
-        for name, form in (("stationary", stationary), ("moving", moving)):
-            rules.require(
-                form.dtype.name in _FP8 and len(form.shape) == 3 and form.shape[1] == 2,
-                f"{name} is {form!r}, double_row takes 8-bit floats of shape (K, 2, free)",
-            )
-        rows = 2
+        _check_double_row(rules, stationary, moving)
+    rows = 2 if double else 1
     contraction, m, n = stationary.partitions, stationary.free // rows, moving.free // rows
     rules.require(
         contraction == moving.partitions,
@@ -150,18 +128,47 @@ def _matmul(
     )
 
 
+def _check_operands(rules: Rules, dst: Form, stationary: Form, moving: Form) -> None:
+    """Memories, and data types of what is multiplied."""
+    rules.within(stationary, Buffer.SBUF, name="stationary")
+    rules.within(moving, Buffer.SBUF, name="moving")
+    rules.within(dst, Buffer.PSUM, name="dst")
+    for name, form in (("stationary", stationary), ("moving", moving)):
+        rules.require(
+            form.dtype.name in _MATMUL_TYPES,
+            f"{name} has dtype {form.dtype}, the tensor engine takes {', '.join(_MATMUL_TYPES)}",
+        )
+    wide = [form.dtype.name in _WIDE for form in (stationary, moving)]
+    rules.require(
+        wide[0] == wide[1],
+        f"stationary is {stationary.dtype}, moving is {moving.dtype}: float32 mixes "
+        "only with float32 and tfloat32",
+    )
+
+
+def _check_double_row(rules: Rules, stationary: Form, moving: Form) -> None:
+    rules.require(
+        rules.machine.nc_version >= _DOUBLE_ROW_SINCE, "perf_mode double_row needs NeuronCore-v3 or later"
+    )
+    for name, form in (("stationary", stationary), ("moving", moving)):
+        rules.require(
+            form.dtype.name in _FP8 and len(form.shape) == 3 and form.shape[1] == 2,
+            f"{name} is {form!r}, double_row takes 8-bit floats of shape (K, 2, free)",
+        )
+
+
 def _multiply(
     dst: NkiTensor, stationary: NkiTensor, moving: NkiTensor, accumulate: bool | None, double: bool
 ) -> None:
     # Double rows are a contraction over (partition, row) pairs: both are folded into one axis.
-    left, right = stationary.floats(), moving.floats()
+    first, second = stationary.floats(), moving.floats()
     if double:
-        left = left.reshape(-1, left.shape[2])
-        right = right.reshape(-1, right.shape[2])
-    left = left.reshape(left.shape[0], -1)
-    right = right.reshape(right.shape[0], -1)
+        first = first.reshape(-1, first.shape[2])
+        second = second.reshape(-1, second.shape[2])
+    first = first.reshape(first.shape[0], -1)
+    second = second.reshape(second.shape[0], -1)
     with np.errstate(all="ignore"):
-        accumulated(dst, (left.T @ right).reshape(dst.shape), accumulate)
+        accumulated(dst, (first.T @ second).reshape(dst.shape), accumulate)
 
 
 def accumulated(dst: NkiTensor, product: Any, accumulate: bool | None) -> None:
@@ -186,16 +193,16 @@ def check_tile(
         "both are set, or neither",
     )
     machine = rules.machine
-    whole = machine.partitions, machine.stationary_free
+    limits = machine.partitions, machine.stationary_free
     smallest = _ROW_TILE.get(machine.nc_version, min(_ROW_TILE.values()))
-    for label, start, part, limit in zip(("row", "column"), position, size, whole, strict=True):
+    for label, start, length, limit in zip(("row", "column"), position, size, limits, strict=True):
         allowed = [limit >> shift for shift in range(3) if limit >> shift >= smallest]
         if label == "column" and not columns_too:
             allowed = [limit]
-        rules.require(int(part) in allowed, f"tile_size has {label} size {part}, it is one of {allowed}")
+        rules.require(int(length) in allowed, f"tile_size has {label} size {length}, it is one of {allowed}")
         rules.require(
-            int(start) % int(part) == 0 and int(start) + int(part) <= limit,
-            f"tile_position starts at {label} {start}, it must be a multiple of {part} below {limit}",
+            int(start) % int(length) == 0 and int(start) + int(length) <= limit,
+            f"tile_position starts at {label} {start}, it must be a multiple of {length} below {limit}",
         )
     rules.at_most(rows, int(size[0]), "the number of partitions in a row tile")
     rules.at_most(columns, int(size[1]), "the stationary free size in a column tile")

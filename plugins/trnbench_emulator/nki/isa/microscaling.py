@@ -14,14 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from trnbench_emulator.nki.constraints import Rules, moved
-from trnbench_emulator.nki.isa.common import issue, made
+from trnbench_emulator.nki.constraints import Rules, issue, made, moved
+from trnbench_emulator.nki.dtype import PACK, pack, unpack
 from trnbench_emulator.nki.isa.matmul import accumulated, check_tile
 from trnbench_emulator.nki.memory import Buffer, Form
 from trnbench_emulator.nki.op import TENSOR, VECTOR, Op
 from trnbench_emulator.nki.recorder import current
 from trnbench_emulator.nki.tensor import NkiTensor
-from trnbench_emulator.nki.words import PACK, pack, unpack
 
 SINCE = 4
 _ROWS = 8  # partitions of a group
@@ -80,9 +79,9 @@ def quantize_mx(dst: NkiTensor, src: NkiTensor, dst_scale: NkiTensor, name: str 
         scaled = groups / np.exp2(exponent)[:, None, :, None]
         dst.put(pack(scaled.reshape(rows, columns, PACK), dst.form.dtype).reshape(dst.shape))
         scales = dst_scale.array.view(np.uint8).reshape(dst_scale.form.partitions, -1)
-        found = scales.copy()
-        found[_scale_rows(rows // _ROWS), :columns] = (exponent + _BIAS).astype(np.uint8)
-        dst_scale.put(found.view(dst_scale.form.dtype.numpy).reshape(dst_scale.shape))
+        exponents = scales.copy()
+        exponents[_scale_rows(rows // _ROWS), :columns] = (exponent + _BIAS).astype(np.uint8)
+        dst_scale.put(exponents.view(dst_scale.form.dtype.numpy).reshape(dst_scale.shape))
 
 
 def nc_matmul_mx(
@@ -112,10 +111,10 @@ def nc_matmul_mx(
         (stationary, moving, stationary_scale, moving_scale),
     )  # fmt: skip
     if recorder.functional:
-        left = _dequantised(stationary, stationary_scale)
-        right = _dequantised(moving, moving_scale)
+        first = _dequantised(stationary, stationary_scale)
+        second = _dequantised(moving, moving_scale)
         with np.errstate(all="ignore"):
-            accumulated(dst, (left.T @ right).reshape(dst.shape), accumulate)
+            accumulated(dst, (first.T @ second).reshape(dst.shape), accumulate)
 
 
 def _product(

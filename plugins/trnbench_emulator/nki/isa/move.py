@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from trnbench_emulator.nki.constraints import Rules, elementwise, moved
-from trnbench_emulator.nki.isa.common import word
+from trnbench_emulator.nki.constraints import Rules, elementwise, moved, word
+from trnbench_emulator.nki.isa.constants import DGE_NUMBERS
 from trnbench_emulator.nki.isa.constants import dge_mode as dge_modes
 from trnbench_emulator.nki.isa.constants import engine as engines
 from trnbench_emulator.nki.isa.constants import oob_mode as oob_modes
@@ -17,7 +17,7 @@ from trnbench_emulator.nki.machine import Machine
 from trnbench_emulator.nki.memory import Buffer, Form
 from trnbench_emulator.nki.op import DMA, GPSIMD, SCALAR, VECTOR, Op
 from trnbench_emulator.nki.recorder import Recorder, current
-from trnbench_emulator.nki.recorder_state import STATE
+from trnbench_emulator.nki.recording import STATE
 from trnbench_emulator.nki.tensor import IndirectTensor, NkiTensor
 
 _SCALAR_COPY_SINCE = 3  # NeuronCore-v3 copies bit by bit on Scalar
@@ -70,7 +70,7 @@ def _dma(machine: Machine, dst: Form, src: Form, mode: Any, engine: Any, priorit
         f"src has {src.elements} elements {list(src.shape)}, dst has {dst.elements} {list(dst.shape)}",
     )
     generator(rules, mode, engine, priority)
-    variables = {**transfer_variables(dst, src), "dge": word(mode)}
+    variables = {**transfer_variables(dst, src), "dge": dge_word(mode)}
     if word(engine) != "unknown":
         variables["trigger"] = word(engine)
     return Op(DMA, "dma_copy", src.dtype.word, variables, moved(reads=(src,), writes=(dst,)))
@@ -86,11 +86,18 @@ def reachable(rules: Rules, **forms: Form) -> None:
         )
 
 
+def dge_word(mode: Any) -> str:
+    """What makes the descriptors, by name, where the kernel gives a member or its number."""
+    if isinstance(mode, int) and 0 <= mode < len(DGE_NUMBERS):
+        return DGE_NUMBERS[mode]
+    return word(mode)
+
+
 def generator(rules: Rules, mode: Any, engine: Any, priority: int | None) -> None:
     """What makes the descriptors, and for whom it may be asked."""
     version = rules.machine.nc_version
     rules.require(
-        word(mode) != "hwdge" or version >= HARDWARE_DGE_SINCE,
+        dge_word(mode) != "hwdge" or version >= HARDWARE_DGE_SINCE,
         "dge_mode hwdge is available from NeuronCore-v3 on",
         try_="dge_mode=nisa.dge_mode.swdge, or leave it open",
     )

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from trnbench_emulator.nki.constraints import Rules
-from trnbench_emulator.nki.isa.common import INTEGERS, column, form_of, issue, made, tiles, word
+from trnbench_emulator.nki.constraints import INTEGERS, Rules, column, form_of, issue, made, tiles, word
 from trnbench_emulator.nki.isa.constants import engine as engines
 from trnbench_emulator.nki.memory import Buffer
 from trnbench_emulator.nki.op import GPSIMD, VECTOR, Op
@@ -21,10 +20,10 @@ _DEFAULT_SEED = 0
 
 
 def _generator(recorder: Recorder, engine: str) -> Any:
-    found = recorder.generators.get(engine)
-    if found is None:
-        found = recorder.generators[engine] = np.random.default_rng(_DEFAULT_SEED)
-    return found
+    generator = recorder.generators.get(engine)
+    if generator is None:
+        generator = recorder.generators[engine] = np.random.default_rng(_DEFAULT_SEED)
+    return generator
 
 
 def rng(dst: NkiTensor, engine: engines = engines.vector, name: str | None = None) -> None:

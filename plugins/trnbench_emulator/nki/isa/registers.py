@@ -6,13 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from trnbench_emulator.nki.constraints import Rules
-from trnbench_emulator.nki.isa.common import made
+from trnbench_emulator.nki.constraints import Rules, made
 from trnbench_emulator.nki.memory import Buffer
 from trnbench_emulator.nki.op import GPSIMD, Op
 from trnbench_emulator.nki.recorder import Recorder, current
-from trnbench_emulator.nki.register import VirtualRegister
 from trnbench_emulator.nki.tensor import NkiTensor
+from trnbench_emulator.nki.values import VirtualRegister
 
 # Every engine's sequencer carries these out for itself. One of them is counted: GpSimd's.
 

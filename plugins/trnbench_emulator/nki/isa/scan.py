@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from trnbench_emulator.nki.constraints import Rules
+from trnbench_emulator.nki.constraints import Rules, column, form_of, issue, made, step, tiles, word
 from trnbench_emulator.nki.functions import Function, function_of
 from trnbench_emulator.nki.isa.accumulate import accumulate, check_result, store
 from trnbench_emulator.nki.isa.arithmetic import operand
-from trnbench_emulator.nki.isa.common import column, form_of, issue, made, step, tiles, word
 from trnbench_emulator.nki.isa.constants import reduce_cmd as reduce_cmds
 from trnbench_emulator.nki.op import VECTOR, Op
 from trnbench_emulator.nki.recorder import current
@@ -60,14 +59,14 @@ def tensor_tensor_scan(
     recorder.emit(operation, (dst,), (data0, data1, *extra))
     if recorder.functional:
         rows = data0.form.partitions
-        left, right = data0.floats().reshape(rows, -1), data1.floats().reshape(rows, -1)
+        decays, inputs = data0.floats().reshape(rows, -1), data1.floats().reshape(rows, -1)
         first, second = function_of(op0, "tensor_tensor_scan"), function_of(op1, "tensor_tensor_scan")
         state = np.broadcast_to(column(initial, 1), (rows,)).astype(np.float32)
-        result = np.empty_like(left)
+        result = np.empty_like(decays)
         with np.errstate(all="ignore"):
-            for at in range(left.shape[1]):
-                state = np.asarray(step(first, left[:, at], state, reverse=reverse0), np.float32)
-                state = np.asarray(step(second, state, right[:, at], reverse=reverse1), np.float32)
+            for at in range(decays.shape[1]):
+                state = np.asarray(step(first, decays[:, at], state, reverse=reverse0), np.float32)
+                state = np.asarray(step(second, state, inputs[:, at], reverse=reverse1), np.float32)
                 result[:, at] = state
         dst.put(result.reshape(dst.shape))
 
@@ -166,7 +165,7 @@ def tensor_scalar_reduce(
     writes = (dst,) if reduce_res is None else (dst, reduce_res)
     key = (
         "tensor_scalar_reduce", data.form, op0, reduce_op, form_of(operand0), reduce_cmd,
-        *(each.form for each in writes),
+        *(tensor.form for tensor in writes),
     )  # fmt: skip
     issue(recorder, key, build, writes, (data, operand0, reduce_init))
     if recorder.functional:

@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from trnbench_emulator.nki.constraints import Rules
+from trnbench_emulator.nki.constraints import Rules, column, form_of, issue, made, tiles
 from trnbench_emulator.nki.functions import FUNCTIONS, function_of
 from trnbench_emulator.nki.isa.accumulate import accumulate, check_result, read_out
-from trnbench_emulator.nki.isa.common import column, form_of, issue, made, tiles
 from trnbench_emulator.nki.isa.constants import reduce_cmd as reduce_cmds
 from trnbench_emulator.nki.memory import Buffer
 from trnbench_emulator.nki.op import GPSIMD, VECTOR, Op
@@ -30,7 +29,7 @@ def _affine(rules: Rules, pattern: Any, dst: NkiTensor) -> None:
     total = prod(int(count) for _, count in pattern)
     rules.require(
         total == dst.form.free,
-        f"pattern {[list(each) for each in pattern]} has {total} elements, "
+        f"pattern {[list(pair) for pair in pattern]} has {total} elements, "
         f"dst has {dst.form.free} per partition",
     )
 
@@ -47,7 +46,7 @@ def iota(
 ) -> None:
     """dst[p, w, z, y, x] = offset + p · channel_multiplier + w · step_w + …, on GpSimd."""
     recorder = current()
-    sizes = tuple(tuple(int(value) for value in each) for each in pattern)
+    sizes = tuple(tuple(int(value) for value in pair) for pair in pattern)
 
     def build() -> Op:
         _affine(Rules("iota", recorder.machine), sizes, dst)
@@ -71,7 +70,7 @@ def affine_select(
 ) -> None:
     """dst = on_true_tile where the affine value compares true with 0, else on_false_value, on GpSimd."""
     recorder = current()
-    sizes = tuple(tuple(int(value) for value in each) for each in pattern)
+    sizes = tuple(tuple(int(value) for value in pair) for pair in pattern)
 
     def build() -> Op:
         rules = Rules("affine_select", recorder.machine)
@@ -95,8 +94,8 @@ def affine_select(
         values = on_true_tile.array.reshape(chosen.shape)
         if values.dtype != dst.form.dtype.numpy:
             values = values.astype(np.float32)
-        other = np.float32(on_false_value).astype(values.dtype) if dst.form.dtype.is_float else on_false_value
-        dst.put(np.where(chosen, values, other).reshape(dst.shape))
+        fill = np.float32(on_false_value).astype(values.dtype) if dst.form.dtype.is_float else on_false_value
+        dst.put(np.where(chosen, values, fill).reshape(dst.shape))
 
 
 def range_select(
@@ -127,9 +126,11 @@ def range_select(
             rules.require(
                 view.form.dtype.name == "float32", f"{label} is {view.form.dtype}, it must be float32"
             )
-        for each in (comp_op0, comp_op1):
-            named = function_of(each, "range_select", arity=2).name
-            rules.require(named in _COMPARISONS and named != "not_equal", f"{each!r} is no comparison it has")
+        for comparison in (comp_op0, comp_op1):
+            named = function_of(comparison, "range_select", arity=2).name
+            rules.require(
+                named in _COMPARISONS and named != "not_equal", f"{comparison!r} is no comparison it has"
+            )
         rules.require(
             function_of(reduce_op, "range_select", arity=2).name == "maximum",
             f"reduce_op is {reduce_op!r}, it takes the maximum",
@@ -216,7 +217,7 @@ def tensor_copy_predicated(
 ) -> None:
     """dst = src where predicate; the rest of dst stays. Vector."""
     recorder = current()
-    given = form_of(src)
+    form = form_of(src)
 
     def build() -> Op:
         rules = Rules("tensor_copy_predicated", recorder.machine)
@@ -226,17 +227,17 @@ def tensor_copy_predicated(
             predicate.form.dtype.name in ("bool_", "uint8", "uint16", "uint32"),
             f"predicate is {predicate.form.dtype}, it must be uint8, uint16 or uint32",
         )
-        if given is not None:
-            rules.on_chip(given, name="src")
-            rules.same_elements(dst.form, given, ("dst", "src"))
-            rules.not_both_psum(given, predicate.form, ("src", "predicate"))
-            rules.require(given.dtype is dst.form.dtype, f"src is {given.dtype}, dst is {dst.form.dtype}")
-        reads = (predicate.form,) if given is None else (given, predicate.form)
+        if form is not None:
+            rules.on_chip(form, name="src")
+            rules.same_elements(dst.form, form, ("dst", "src"))
+            rules.not_both_psum(form, predicate.form, ("src", "predicate"))
+            rules.require(form.dtype is dst.form.dtype, f"src is {form.dtype}, dst is {dst.form.dtype}")
+        reads = (predicate.form,) if form is None else (form, predicate.form)
         return made(VECTOR, "tensor_copy_predicated", (dst.form,), reads)
 
     issue(
         recorder,
-        ("tensor_copy_predicated", dst.form, given, predicate.form),
+        ("tensor_copy_predicated", dst.form, form, predicate.form),
         build,
         (dst,),
         (src, predicate, dst),

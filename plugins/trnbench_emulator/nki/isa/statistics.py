@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from trnbench_emulator.nki.constraints import Rules
+from trnbench_emulator.nki.constraints import Rules, issue, made, tiles
 from trnbench_emulator.nki.functions import function_of
-from trnbench_emulator.nki.isa.common import issue, made, tiles
 from trnbench_emulator.nki.memory import Form
 from trnbench_emulator.nki.op import GPSIMD, VECTOR, Op
 from trnbench_emulator.nki.recorder import current
@@ -173,7 +172,7 @@ def nc_match_replace8(
         return made(VECTOR, "nc_match_replace8", (dst.form,), (data.form, vals.form))
 
     writes = (dst,) if dst_idx is None else (dst, dst_idx)
-    key = ("nc_match_replace8", data.form, vals.form, *(each.form for each in writes))
+    key = ("nc_match_replace8", data.form, vals.form, *(tensor.form for tensor in writes))
     issue(recorder, key, build, writes, (data, vals))
     if recorder.functional:
         # Values are matched from the last to the first, which decides where equal ones go.

@@ -8,15 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from trnbench_emulator.nki.constraints import Rules, moved
+from trnbench_emulator.nki.constraints import Rules, issue, made, moved, word
 from trnbench_emulator.nki.functions import function_of
-from trnbench_emulator.nki.isa.common import issue, made, word
 from trnbench_emulator.nki.isa.constants import dge_mode as dge_modes
 from trnbench_emulator.nki.isa.constants import dma_engine as dma_engines
 from trnbench_emulator.nki.isa.constants import engine as engines
 from trnbench_emulator.nki.isa.constants import oob_mode as oob_modes
-from trnbench_emulator.nki.isa.move import generator, reachable, transfer_variables
-from trnbench_emulator.nki.memory import Buffer
+from trnbench_emulator.nki.isa.move import dge_word, generator, reachable, transfer_variables
+from trnbench_emulator.nki.memory import Buffer, Form
 from trnbench_emulator.nki.op import DMA, Op
 from trnbench_emulator.nki.recorder import current
 from trnbench_emulator.nki.tensor import IndirectTensor, NkiTensor
@@ -52,7 +51,7 @@ def dma_transpose(
             src.form.dtype is dst.form.dtype,
             f"src is {src.form.dtype}, dst is {dst.form.dtype}: they must be the same",
         )
-        turned = tuple(src.form.shape[each] for each in order)
+        turned = tuple(src.form.shape[axis] for axis in order)
         rules.require(
             src.form.elements == dst.form.elements and (turned[0] == dst.form.shape[0]),
             f"dst is {list(dst.form.shape)}, the transpose is {list(turned)}",
@@ -64,9 +63,9 @@ def dma_transpose(
                 src.form.dtype.size == 2, f"src is {src.form.dtype}, gathered rows have 2-byte elements"
             )
             rules.require(not src.form.on_chip, "src is on chip, rows are gathered from HBM")
-        if word(dge_mode) == "hwdge":
+        if dge_word(dge_mode) == "hwdge":
             rules.require(src.form.dtype.size == 2, f"src is {src.form.dtype}, hwdge takes 2-byte elements")
-        variables = {**transfer_variables(dst.form, src.form), "dge": word(dge_mode), "transpose": True}
+        variables = {**transfer_variables(dst.form, src.form), "dge": dge_word(dge_mode), "transpose": True}
         # Elements change places one by one: what a descriptor moves on one side is a run on the other only.
         return Op(
             DMA, "dma_transpose", src.form.dtype.word, variables, moved(reads=(src.form,), writes=(dst.form,))
@@ -93,7 +92,7 @@ def dma_compute(
 ) -> None:
     """dst = the sum of `srcs`, added while they are copied. One source may be addressed at run time."""
     recorder = current()
-    forms = tuple(each.form for each in srcs)
+    forms = tuple(source.form for source in srcs)
 
     def build() -> Op:
         rules = Rules("dma_compute", recorder.machine)
@@ -102,21 +101,10 @@ def dma_compute(
             f"reduce_op is {reduce_op!r}, DMA engines add",
         )
         rules.require(
-            scales is None or all(each == 1.0 for each in scales),
+            scales is None or all(scale == 1.0 for scale in scales),
             f"scales are {scales}, they must all be 1.0",
         )
-        rules.at_most(len(srcs), _MOST_SOURCES, "the number of sources")
-        rules.require(len(srcs) > 0, "it has no source")
-        for at, form in enumerate(forms):
-            reachable(rules, **{f"srcs[{at}]": form})
-            rules.require(
-                form.elements == dst.form.elements,
-                f"srcs[{at}] has {form.elements} elements, dst has {dst.form.elements}",
-            )
-        reachable(rules, dst=dst.form)
-        if dst.form.indirect or any(form.indirect for form in forms):
-            rules.require(len(srcs) == 2, f"with run-time addresses it takes 2 sources, got {len(srcs)}")
-            rules.require(unique_indices, "unique_indices=False is not supported by NKI yet")
+        _check_sources(rules, dst.form, forms, unique_indices=unique_indices)
         variables = {
             **transfer_variables(dst.form, forms[0]),
             "compute": True,
@@ -133,16 +121,31 @@ def dma_compute(
     issue(recorder, ("dma_compute", dst.form, forms, reduce_op), build, (dst,), tuple(srcs))
     if recorder.functional:
         skip = word(oob_mode) == "skip"
-        for each in (dst, *srcs):
-            if isinstance(each, IndirectTensor):
-                each.inside("dma_compute", skip=skip)
+        for tensor in (dst, *srcs):
+            if isinstance(tensor, IndirectTensor):
+                tensor.inside("dma_compute", skip=skip)
         total = np.zeros(dst.shape, np.float32)
-        for each in srcs:
-            values = each.floats().reshape(dst.shape)
-            if isinstance(each, IndirectTensor):
-                values = np.where(each.positions()[1].reshape(dst.shape), values, 0)
+        for source in srcs:
+            values = source.floats().reshape(dst.shape)
+            if isinstance(source, IndirectTensor):
+                values = np.where(source.positions()[1].reshape(dst.shape), values, 0)
             total = total + values
         dst.put(total)
+
+
+def _check_sources(rules: Rules, dst: Form, forms: tuple[Form, ...], *, unique_indices: bool) -> None:
+    rules.at_most(len(forms), _MOST_SOURCES, "the number of sources")
+    rules.require(len(forms) > 0, "it has no source")
+    for at, form in enumerate(forms):
+        reachable(rules, **{f"srcs[{at}]": form})
+        rules.require(
+            form.elements == dst.elements,
+            f"srcs[{at}] has {form.elements} elements, dst has {dst.elements}",
+        )
+    reachable(rules, dst=dst)
+    if dst.indirect or any(form.indirect for form in forms):
+        rules.require(len(forms) == 2, f"with run-time addresses it takes 2 sources, got {len(forms)}")
+        rules.require(unique_indices, "unique_indices=False is not supported by NKI yet")
 
 
 def sendrecv(

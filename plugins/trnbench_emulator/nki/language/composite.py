@@ -61,7 +61,9 @@ def rms_norm(
 
 def where(condition: NkiTensor, x: Any, y: Any, dtype: Any = None) -> NkiTensor:
     """x where condition is not 0, else y."""
-    kind = dtype or next((each.dtype for each in (x, y) if isinstance(each, NkiTensor)), condition.dtype)
+    kind = dtype or next(
+        (operand.dtype for operand in (x, y) if isinstance(operand, NkiTensor)), condition.dtype
+    )
     dst = ndarray(condition.shape, kind, sbuf)
     if isinstance(y, NkiTensor):
         isa.tensor_copy(dst, y)

@@ -12,7 +12,7 @@ from trnbench_emulator.nki import isa, site
 from trnbench_emulator.nki.dtype import DTYPES, DType, dtype_of
 from trnbench_emulator.nki.memory import Buffer
 from trnbench_emulator.nki.recorder import Recorder, current
-from trnbench_emulator.nki.recorder_state import STATE
+from trnbench_emulator.nki.recording import STATE
 from trnbench_emulator.nki.tensor import NkiTensor
 
 sbuf = Buffer.SBUF
@@ -40,7 +40,7 @@ def ndarray(
         except ValueError:
             raise KernelError(
                 f"ndarray: {buffer!r} is no buffer ({site.here()})",
-                cause=f"known: {', '.join(f'nl.{each}' for each in Buffer)}",
+                cause=f"known: {', '.join(f'nl.{known_buffer}' for known_buffer in Buffer)}",
             ) from None
     return recorder.allocate(shape, dtype, buffer, name, address)
 
@@ -107,9 +107,9 @@ def shared_identity_matrix(n: int, dtype: Any = DTYPES["uint8"], dst: NkiTensor 
     """An n × n identity in SBUF, loaded from a constant; one per size and type, unless `dst` is given."""
     recorder = current()
     kind = dtype_of(dtype) if dst is None else dst.dtype
-    known = recorder.identities.get((n, kind))
-    if dst is None and known is not None:
-        return known
+    identity = recorder.identities.get((n, kind))
+    if dst is None and identity is not None:
+        return identity
     source = recorder.allocate((n, n), kind, Buffer.HBM, "identity")
     if recorder.functional:
         source.put(np.eye(n, dtype=np.float32))

@@ -8,8 +8,8 @@ import numpy as np
 
 from trnbench.errors import KernelError
 from trnbench_emulator.nki import isa, site
+from trnbench_emulator.nki.constraints import issue, made
 from trnbench_emulator.nki.functions import CALLS, Function
-from trnbench_emulator.nki.isa.common import issue, made
 from trnbench_emulator.nki.language.creation import ndarray, sbuf
 from trnbench_emulator.nki.op import VECTOR
 from trnbench_emulator.nki.recorder import current
@@ -28,17 +28,17 @@ def apply(
         raise KernelError(f"nl.{function.name}: no operand is a tensor ({site.here()})")
     if len(operands) == 1:
         return _unary(function, first, dtype, dst)
-    left, right = operands
-    both = isinstance(left, NkiTensor) and isinstance(right, NkiTensor)
+    left_side, right = operands
+    both = isinstance(left_side, NkiTensor) and isinstance(right, NkiTensor)
     wide = max((each for each in operands if isinstance(each, NkiTensor)), key=lambda each: each.form.free)
     if dst is None:
         dst = ndarray(wide.shape, dtype or wide.dtype, sbuf)
-    if both and left.form.free == right.form.free:
-        isa.tensor_tensor(dst, left, right, function)
-    elif wide is left:
-        isa.tensor_scalar(dst, left, function, right)
+    if both and left_side.form.free == right.form.free:
+        isa.tensor_tensor(dst, left_side, right, function)
+    elif wide is left_side:
+        isa.tensor_scalar(dst, left_side, function, right)
     else:
-        isa.tensor_scalar(dst, right, function, left, reverse0=True)
+        isa.tensor_scalar(dst, right, function, left_side, reverse0=True)
     return dst
 
 

@@ -10,10 +10,9 @@ from trnbench.errors import KernelError
 from trnbench_emulator.nki import site
 from trnbench_emulator.nki.loop_index import Index
 from trnbench_emulator.nki.recorder import current
-from trnbench_emulator.nki.recorder_state import STATE
-from trnbench_emulator.nki.recording import Recording
-from trnbench_emulator.nki.register import VirtualRegister
+from trnbench_emulator.nki.recording import STATE, Recording
 from trnbench_emulator.nki.rounds import Rounds
+from trnbench_emulator.nki.values import VirtualRegister
 
 
 def _range(call: str, start: Any, stop: Any, step: int) -> Sequence[int]:
@@ -51,8 +50,8 @@ def dynamic_range(start: Any, stop: Any = None, step: int = 1) -> Sequence[int]:
 
 def fori_loop(lower: Any, upper: Any, body_fun: Callable[[VirtualRegister], Any], step: int = 1) -> None:
     """body_fun(i) for every i from lower to upper; i is a register."""
-    for each in _range("fori_loop", int(lower), int(upper), step):
-        body_fun(VirtualRegister(each))
+    for number in _range("fori_loop", int(lower), int(upper), step):
+        body_fun(VirtualRegister(number))
 
 
 def while_loop(init: VirtualRegister, body_fun: Callable[[VirtualRegister], Any]) -> None:
@@ -90,8 +89,8 @@ def program_id(axis: int = 0) -> int:
 
 def num_programs(axes: Any = 0) -> int:
     """How many programs were launched."""
-    for each in axes if isinstance(axes, (tuple, list)) else (0 if axes is None else axes,):
-        _axis("num_programs", each)
+    for axis in axes if isinstance(axes, (tuple, list)) else (0 if axes is None else axes,):
+        _axis("num_programs", axis)
     return max(current().grid, 1)
 
 

@@ -17,7 +17,7 @@ _FP32 = DTYPES["float32"]
 
 def _axes(call: str, x: NkiTensor, axis: Any) -> tuple[int, ...]:
     rank = len(x.shape)
-    axes = tuple(sorted(each % rank for each in ((axis,) if isinstance(axis, int) else axis)))
+    axes = tuple(sorted(number % rank for number in ((axis,) if isinstance(axis, int) else axis)))
     if not axes or 0 in axes or axes != tuple(range(rank - len(axes), rank)):
         raise KernelError(
             f"nl.{call}: axis {axis} of {x!r} is not made of the last free dimensions ({site.here()})"
@@ -26,8 +26,8 @@ def _axes(call: str, x: NkiTensor, axis: Any) -> tuple[int, ...]:
 
 
 def _left(x: NkiTensor, axes: tuple[int, ...], keepdims: bool) -> tuple[int, ...]:
-    kept = x.shape[: len(x.shape) - len(axes)] + ((1,) * len(axes) if keepdims else ())
-    return kept if len(kept) > 1 else (*kept, 1)
+    shape = x.shape[: len(x.shape) - len(axes)] + ((1,) * len(axes) if keepdims else ())
+    return shape if len(shape) > 1 else (*shape, 1)
 
 
 def _reduced(
@@ -67,7 +67,9 @@ def mean(x: NkiTensor, axis: Any, dtype: Any = None, keepdims: bool = False) -> 
     axes = _axes("mean", x, axis)
     total = _reduced("mean", FUNCTIONS["add"], x, axis, _FP32, keepdims)
     dst = ndarray(total.shape, dtype or x.dtype, sbuf)
-    isa.tensor_scalar(dst, total, FUNCTIONS["multiply"], 1.0 / product(x.shape[each] for each in axes))
+    isa.tensor_scalar(
+        dst, total, FUNCTIONS["multiply"], 1.0 / product(x.shape[dimension] for dimension in axes)
+    )
     return dst
 
 
@@ -86,8 +88,8 @@ def var(x: NkiTensor, axis: Any, dtype: Any = None, keepdims: bool = False) -> N
 
 def grouped(x: NkiTensor, axes: tuple[int, ...]) -> NkiTensor:
     """x as (partitions, what stays, what is reduced)."""
-    kept = x.shape[1 : len(x.shape) - len(axes)]
-    return x.reshape((x.shape[0], product(kept), product(x.shape[each] for each in axes)))
+    shape = x.shape[1 : len(x.shape) - len(axes)]
+    return x.reshape((x.shape[0], product(shape), product(x.shape[axis] for axis in axes)))
 
 
 def axes_of(call: str, x: NkiTensor, axis: Any) -> tuple[int, ...]:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from trnbench_emulator.nki.isa.statistics import BN_STATS_MOST
 from trnbench_emulator.nki.recorder import current
-from trnbench_emulator.nki.recorder_state import STATE
-from trnbench_emulator.nki.recording import Recording
+from trnbench_emulator.nki.recording import STATE, Recording
 
 _FP32 = 4
 

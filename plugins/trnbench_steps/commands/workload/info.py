@@ -4,49 +4,37 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from trnbench.cli.context import Session, session
-from trnbench.cli.facts import facts_of, facts_option
-from trnbench.cli.output import format_option, paragraph
-from trnbench.cli.sections import Section, emit_sections
-from trnbench_steps.commands.workload.model_tables import (
+from trnbench import Session
+from trnbench.cli.cell import Column
+from trnbench.cli.output import Section, emit, emit_sections, paragraph
+from trnbench.errors import UsageError
+from trnbench_steps.commands.workload.options import (
+    job_from,
+    layout_from,
+)
+from trnbench_steps.commands.workload.tables import (
+    count,
+    memory_table,
+    operation_table,
     parameter_table,
     published_tables,
     shape_table,
+    system_table,
     token_table,
 )
-from trnbench_steps.commands.workload.options import (
-    job_from,
-    job_options,
-    layout_from,
-    layout_options,
-    model_options,
-)
-from trnbench_steps.commands.workload.step_tables import memory_table, operation_table, system_table
+from trnbench_steps.division import divide
+from trnbench_steps.job import check_dtype
+from trnbench_steps.parameters import parameters
+from trnbench_steps.shipped import model_of, shipped_names
 
 if TYPE_CHECKING:
     from trnbench_steps.model import Model
 
 
-@click.command("info")
-@model_options()
-@job_options
-@layout_options
-@facts_option
-@format_option
-@session
 def info(
     state: Session, /, *, model: str, instances: tuple[str, ...], facts: Any, format: str, **options: Any
 ) -> None:
-    """Show the parameters, operations and cache of MODEL: a name of `workload list`, or a config.json.
-
-    With --task also the operations and the memory of a step on the ranks of a layout, and the systems that
-    it fits on.
-    """
-    from trnbench_steps.job import check_dtype
-    from trnbench_steps.shipped import model_of
-
+    """Show the parameters, operations and cache of MODEL: a name of `workload list`, or a config.json."""
     described = model_of(state.registry, model)
     check_dtype(options["cache"], "--cache")
     tables = [
@@ -56,7 +44,7 @@ def info(
         token_table(described, options["cache"]),
     ]
     if options["task"]:
-        tables += _step(state, described, instances, facts_of(state, facts), options)
+        tables += _step(state, described, instances, state.facts_of(facts), options)
     else:
         _refuse_alone(instances, options)
     about = {key: getattr(described, key) for key in ("name", "architecture", "kind", "source", "left_out")}
@@ -69,8 +57,6 @@ def info(
 
 def _refuse_alone(instances: tuple[str, ...], options: dict[str, Any]) -> None:
     """Raises `UsageError` for options that say nothing without a task."""
-    from trnbench.errors import UsageError
-
     given = [
         f"--{name.replace('_', '-')}"
         for name in ("tp", "pp", "dp", "cp", "ep", "kv", "sequence")
@@ -87,8 +73,6 @@ def _refuse_alone(instances: tuple[str, ...], options: dict[str, Any]) -> None:
 def _step(
     state: Session, model: Model, instances: tuple[str, ...], facts: Any, options: dict[str, Any]
 ) -> list[Section]:
-    from trnbench_steps.division import divide
-
     division = divide(model, layout_from(options), job_from(options))
     return [
         operation_table(division),
@@ -110,3 +94,36 @@ def _remarks(model: Model, tables: list[Section]) -> list[str]:
     if model.source:
         remarks.append(f"Source: {model.source.document} {model.source.version}, {model.source.locator}.")
     return remarks
+
+
+def list_(state: Session, format: str) -> None:
+    """List the models that trnbench and plugins describe, with their parameters."""
+    rows: list[dict[str, object]] = []
+    registry = state.registry
+    for name in dict.fromkeys((*shipped_names(), *registry.models)):
+        model = model_of(registry, name)
+        counted = parameters(model)
+        rows.append(
+            {
+                "model": name,
+                "kind": model.kind,
+                "architecture": model.architecture,
+                "parameters": counted.all,
+                "active": counted.all_active,
+                "layers": model.layers,
+                "hidden": model.hidden,
+                "vocabulary": model.vocabulary,
+                "source": model.source.document if model.source else "",
+            }
+        )
+    columns = (
+        "model",
+        "kind",
+        "architecture",
+        Column("parameters", align="right", show=count),
+        Column("active", align="right", show=count),
+        "layers",
+        "hidden",
+        "vocabulary",
+    )
+    emit(rows, columns, format)

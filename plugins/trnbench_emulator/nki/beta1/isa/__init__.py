@@ -8,10 +8,23 @@ from trnbench_emulator.nki import isa as today
 from trnbench_emulator.nki.beta1.isa.arithmetic import (
     activation,
     activation_reduce,
+    affine_select,
+    bn_aggr,
+    bn_stats,
     dropout,
+    iota,
+    local_gather,
+    max8,
+    nc_find_index8,
+    nc_match_replace8,
+    range_select,
     reciprocal,
     scalar_tensor_tensor,
+    select_reduce,
+    sequence_bounds,
     tensor_copy,
+    tensor_partition_reduce,
+    tensor_reduce,
     tensor_scalar,
     tensor_scalar_cumulative,
     tensor_scalar_reduce,
@@ -25,19 +38,6 @@ from trnbench_emulator.nki.beta1.isa.move import (
     memset,
     nc_stream_shuffle,
     tensor_copy_predicated,
-)
-from trnbench_emulator.nki.beta1.isa.pattern import affine_select, iota
-from trnbench_emulator.nki.beta1.isa.reduction import tensor_partition_reduce, tensor_reduce
-from trnbench_emulator.nki.beta1.isa.statistics import (
-    bn_aggr,
-    bn_stats,
-    local_gather,
-    max8,
-    nc_find_index8,
-    nc_match_replace8,
-    range_select,
-    select_reduce,
-    sequence_bounds,
 )
 from trnbench_emulator.nki.isa.constants import (
     dge_mode,

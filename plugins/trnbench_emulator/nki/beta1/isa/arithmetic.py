@@ -1,20 +1,105 @@
-"""Element by element, and along a row: activations, tensor_tensor, tensor_scalar, scans."""
+"""Instructions of Beta 1 on Vector, Scalar and GpSimd, which return their result."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
-from trnbench_emulator.nki.beta1.index import broadcast
-from trnbench_emulator.nki.beta1.isa.returning import returning
+from trnbench.errors import KernelError
+from trnbench_emulator.nki import isa as today
+from trnbench_emulator.nki import site
+from trnbench_emulator.nki.beta1.deferral import settle
+from trnbench_emulator.nki.beta1.index import Grid, Mask, box_of, broadcast
 from trnbench_emulator.nki.beta1.operation import broadcast_to, of_one_rank
-from trnbench_emulator.nki.beta1.pending import settle
-from trnbench_emulator.nki.beta1.tile import Tile
+from trnbench_emulator.nki.beta1.tile import Tile, later
+from trnbench_emulator.nki.constraints import word
+from trnbench_emulator.nki.dtype import DTYPES, dtype_of
 from trnbench_emulator.nki.functions import FUNCTIONS
-from trnbench_emulator.nki.isa.common import word
 from trnbench_emulator.nki.isa.constants import (
+    gpsimd_engine,
     unknown_engine,
 )
+from trnbench_emulator.nki.memory import Buffer
 from trnbench_emulator.nki.recorder import current
+
+Shape = Callable[[dict[str, Any]], tuple[int, ...]]
+
+
+def returning(name: str, order: str, source: str, shape: Shape | None = None, dtype: Any = None) -> Any:
+    """An instruction whose arguments are today's but for `dst`: its result is like `source`."""
+    ours = getattr(today, name)
+    names = order.split()
+
+    def call(*args: Any, mask: Any = None, dtype: Any = dtype, **named: Any) -> Any:
+        settle()
+        if len(args) > len(names):
+            raise KernelError(f"nisa.{name} takes {', '.join(names)} ({site.here()})")
+        arguments = {**dict(zip(names, args, strict=False)), **named}
+        arguments.pop("name", None)
+        into = arguments.pop("dst", None)
+        like = arguments.get(source)
+        if not isinstance(like, Tile):
+            raise KernelError(
+                f"nisa.{name}: {source} is {type(like).__name__}, it must be a tile ({site.here()})"
+            )
+
+        def issue(dst: Tile) -> None:
+            if box_of(mask, like.shape) is None:
+                return
+            lowered = {
+                key: argument.operand(mask) if isinstance(argument, Tile) else argument
+                for key, argument in arguments.items()
+            }
+            ours(dst.operand(mask), **lowered)
+
+        if into is not None:
+            issue(into)
+            return into
+        kind = like.dtype if dtype is None else dtype_of(dtype)
+        return later(shape(arguments) if shape else like.shape, kind, issue)
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = f"nisa.{name} of Beta 1: the result is returned."
+    return call
+
+
+range_select = returning("range_select", "on_true_tile comp_op0 comp_op1 bound0 bound1", "on_true_tile")
+
+
+select_reduce = returning("select_reduce", "predicate on_true on_false", "on_true")
+
+
+def _eight(given: dict[str, Any]) -> tuple[int, ...]:
+    data = given["src"] if "src" in given else given["data"]
+    return (data.shape[0], 8)
+
+
+bn_stats = returning("bn_stats", "data", "data", lambda given: (given["data"].shape[0], 6))
+
+
+bn_aggr = returning("bn_aggr", "data", "data", lambda given: (given["data"].shape[0], 2))
+
+
+max8 = returning("max8", "src", "src", _eight)
+
+
+nc_find_index8 = returning("nc_find_index8", "data vals", "data", _eight, DTYPES["uint32"])
+
+
+nc_match_replace8 = returning("nc_match_replace8", "data vals imm dst_idx", "data")
+
+
+local_gather = returning(
+    "local_gather", "src_buffer index num_elem_per_idx num_valid_indices", "src_buffer",
+    lambda given: (*given["index"].shape, 16, given.get("num_elem_per_idx", 1)),
+)  # fmt: skip
+
+
+sequence_bounds = returning(
+    "sequence_bounds", "segment_ids", "segment_ids", lambda given: (1, 2, given["segment_ids"].shape[-1])
+)
+
 
 activation = returning("activation", "op data bias scale reduce_op reduce_res reduce_cmd", "data")
 
@@ -31,7 +116,7 @@ def tensor_tensor(data1: Tile, data2: Tile, op: Any, **named: Any) -> Any:
     if data1.shape != data2.shape:
         data1, data2 = of_one_rank((data1, data2))
         shape = broadcast(data1.shape, data2.shape)
-        data1, data2 = (broadcast_to(each, shape) for each in (data1, data2))
+        data1, data2 = (broadcast_to(tile, shape) for tile in (data1, data2))
     return _tensor_tensor(data1, data2, op, **named)
 
 
@@ -41,11 +126,11 @@ _tensor_scalar = returning("tensor_scalar", "data op0 operand0 reverse0 op1 oper
 def tensor_scalar(data: Tile, op0: Any, operand0: Any, *args: Any, **named: Any) -> Any:
     """(data op0 operand0) op1 operand1. Products of floats with the engine left open go to Scalar: published
     profiles show them there."""
-    alone = not args and not any(named.get(each) for each in ("op1", "dst"))
+    alone = not args and not any(named.get(name) for name in ("op1", "dst"))
     opened = word(named.get("engine", unknown_engine)) == "unknown"
     if alone and opened and scaled_by_scalar(op0, data) and current().assumes("engine-choice"):
-        kept = {each: named[each] for each in ("mask", "dtype") if each in named}
-        return activation(op=FUNCTIONS["copy"], data=data, scale=operand0, **kept)
+        options = {name: named[name] for name in ("mask", "dtype") if name in named}
+        return activation(op=FUNCTIONS["copy"], data=data, scale=operand0, **options)
     return _tensor_scalar(data, op0, operand0, *args, **named)
 
 
@@ -78,3 +163,106 @@ reciprocal = returning("reciprocal", "data", "data")
 
 
 dropout = returning("dropout", "data prob", "data")
+
+
+def tensor_reduce(
+    op: Any,
+    data: Tile,
+    axis: Any,
+    *,
+    mask: Any = None,
+    dtype: Any = None,
+    negate: bool = False,
+    keepdims: bool = False,
+    **_: Any,
+) -> Tile:
+    settle()
+    rank = len(data.shape)
+    axes = tuple(sorted(int(number) % rank for number in ((axis,) if isinstance(axis, int) else axis)))
+    order = (*(at for at in range(rank) if at not in axes), *axes)  # what is reduced is read last
+    sizes = tuple(1 if at in axes else size for at, size in enumerate(data.shape))
+    shape = sizes if keepdims else tuple(size for at, size in enumerate(data.shape) if at not in axes)
+    shape = shape if len(shape) > 1 else (*shape, 1)
+    kind = data.dtype if dtype is None else dtype_of(dtype)
+
+    def issue(dst: Tile) -> None:
+        if box_of(mask, data.shape) is not None:
+            today.tensor_reduce(
+                dst.operand(mask),
+                op,
+                data.operand(mask).permute(order),
+                tuple(range(rank - len(axes), rank)),
+                negate=negate,
+            )
+
+    return later(shape, kind, issue)
+
+
+def tensor_partition_reduce(op: Any, data: Tile, *, mask: Any = None, dtype: Any = None, **_: Any) -> Tile:
+    kind = data.dtype if dtype is None else dtype_of(dtype)
+
+    def issue(dst: Tile) -> None:
+        today.tensor_partition_reduce(dst.operand(), op, data.operand(mask))
+
+    return later((1, *data.shape[1:]), kind, issue)
+
+
+def iota(expr: Grid, dtype: Any, *, mask: Any = None, **_: Any) -> Tile:
+    """The values of an index, such as nl.arange(128)[:, None] * 512 + nl.arange(512)[None, :]."""
+    pattern, step = _pattern(expr, "iota")
+
+    def issue(dst: Tile) -> None:
+        today.iota(dst.operand(mask), pattern, expr.const, step)
+
+    return later(expr.sizes, dtype_of(dtype), issue)
+
+
+def affine_select(
+    pred: Any, on_true_tile: Tile, on_false_value: Any, *, mask: Any = None, dtype: Any = None, **_: Any
+) -> Tile:
+    """The tile where `pred` holds, a comparison of indices; else the number."""
+    settle()
+    if on_true_tile.buffer is Buffer.PSUM:  # out of GpSimd's reach
+        held = later(
+            on_true_tile.shape, on_true_tile.dtype, partial(_brought, on_true_tile, mask), into=(Buffer.SBUF,)
+        )
+        settle()
+        on_true_tile = held
+    kind = on_true_tile.dtype if dtype is None else dtype_of(dtype)
+    shape = on_true_tile.shape
+    if isinstance(pred, Mask) and len(pred.conditions) > 1:
+        raise KernelError(
+            f"affine_select: pred joins {len(pred.conditions)} comparisons ({site.here()})",
+            try_="one nisa.affine_select for each",
+        )
+
+    def issue(dst: Tile) -> None:
+        if not isinstance(pred, Mask) or not pred.conditions:
+            if pred:
+                today.tensor_copy(dst.operand(mask), on_true_tile.operand(mask), engine=gpsimd_engine)
+            else:
+                today.memset(dst.operand(mask), on_false_value, engine=gpsimd_engine)
+            return
+        expr = pred.conditions[0].widened(len(shape))
+        pattern, step = _pattern(Grid(expr.const, expr.coefficients, shape), "affine_select")
+        today.affine_select(
+            dst.operand(mask), pattern, step, on_true_tile.operand(mask), on_false_value,
+            cmp_op=FUNCTIONS["greater_equal"], offset=expr.const,
+        )  # fmt: skip
+
+    return later(shape, kind, issue)
+
+
+def _brought(source: Tile, mask: Any, dst: Tile) -> None:
+    """Out of PSUM."""
+    if current().assumes("engine-choice"):
+        today.activation(dst.operand(mask), FUNCTIONS["copy"], source.operand(mask))
+    else:
+        today.tensor_copy(dst.operand(mask), source.operand(mask))
+
+
+def _pattern(expr: Any, call: str) -> tuple[list[list[int]], int]:
+    if not isinstance(expr, Grid):
+        raise KernelError(f"{call}: {expr!r} is no index made of nl.arange ({site.here()})")
+    pairs = list(zip(expr.coefficients, expr.sizes, strict=True))[1:]
+    return [[step, size] for step, size in pairs] or [[1, 1]], expr.coefficients[0]

@@ -9,14 +9,12 @@ from math import prod
 from typing import Any
 
 from trnbench_emulator.nki import isa as today
-from trnbench_emulator.nki.beta1.copying import copy
-from trnbench_emulator.nki.beta1.deferred import later
-from trnbench_emulator.nki.beta1.index import Grid
-from trnbench_emulator.nki.beta1.mask import Mask, box_of
-from trnbench_emulator.nki.beta1.pending import settle
-from trnbench_emulator.nki.beta1.tile import Tile
+from trnbench_emulator.nki.beta1.deferral import settle
+from trnbench_emulator.nki.beta1.index import Grid, Mask, box_of
+from trnbench_emulator.nki.beta1.operation import copy
+from trnbench_emulator.nki.beta1.tile import Tile, later
+from trnbench_emulator.nki.constraints import word
 from trnbench_emulator.nki.dtype import DTYPES, dtype_of
-from trnbench_emulator.nki.isa.common import word
 from trnbench_emulator.nki.isa.constants import (
     unknown_engine,
 )
@@ -41,7 +39,7 @@ def nc_matmul(
 ) -> Tile:
     """stationaryᵀ · moving into PSUM; `tile[…] += nc_matmul(…)` adds to what PSUM holds."""
     settle()
-    stationary, moving = (_in_sbuf(each, mask) for each in (stationary, moving))
+    stationary, moving = (_in_sbuf(operand, mask) for operand in (stationary, moving))
     mode = {"double_row_gen3": "double_row"}.get(word(perf_mode), word(perf_mode))
     rows = stationary.shape[1:-1] if mode == "double_row" else ()
     m = prod(stationary.shape[1:]) // prod(rows)
@@ -77,16 +75,16 @@ def nc_transpose(
 ) -> Tile:
     """The transpose in PSUM by the tensor engine, or in SBUF by Vector."""
     settle()
-    where = Buffer.SBUF if word(engine) == "vector" else Buffer.PSUM
+    buffer = Buffer.SBUF if word(engine) == "vector" else Buffer.PSUM
     free = prod(data.shape[1:])
 
     def issue(dst: Tile) -> None:
         source = data.operand(mask)
         today.nc_transpose(dst.operand(_turned(mask)), source, engine=engine)
 
-    same = dtype is None or dtype_of(dtype) is data.dtype or current().machine.nc_version < 3
-    kind = data.dtype if dtype is None or not same else dtype_of(dtype)
-    return later((free, data.shape[0]), kind, issue, buffer=where, into=(where,), exact=True)
+    same_type = dtype is None or dtype_of(dtype) is data.dtype or current().machine.nc_version < 3
+    kind = data.dtype if dtype is None or not same_type else dtype_of(dtype)
+    return later((free, data.shape[0]), kind, issue, buffer=buffer, into=(buffer,), exact=True)
 
 
 def _turned(mask: Any) -> Any:
@@ -94,5 +92,8 @@ def _turned(mask: Any) -> Any:
     if not isinstance(mask, Mask):
         return mask
     return Mask(
-        tuple(Grid(each.const, each.coefficients[::-1], each.sizes[::-1]) for each in mask.conditions)
+        tuple(
+            Grid(condition.const, condition.coefficients[::-1], condition.sizes[::-1])
+            for condition in mask.conditions
+        )
     )

@@ -7,14 +7,13 @@ from __future__ import annotations
 from typing import Any
 
 from trnbench_emulator.nki import isa as today
-from trnbench_emulator.nki.beta1.deferred import later
-from trnbench_emulator.nki.beta1.mask import box_of
-from trnbench_emulator.nki.beta1.pending import settle
+from trnbench_emulator.nki.beta1.deferral import settle
+from trnbench_emulator.nki.beta1.index import box_of
 from trnbench_emulator.nki.beta1.root import shaped
-from trnbench_emulator.nki.beta1.tile import Tile
+from trnbench_emulator.nki.beta1.tile import Tile, later
+from trnbench_emulator.nki.constraints import word
 from trnbench_emulator.nki.dtype import dtype_of
 from trnbench_emulator.nki.functions import FUNCTIONS
-from trnbench_emulator.nki.isa.common import word
 from trnbench_emulator.nki.isa.constants import dge_mode as dge_modes
 from trnbench_emulator.nki.isa.constants import (
     oob_mode,
@@ -79,7 +78,7 @@ def _by_hardware(dst: NkiTensor, src: NkiTensor) -> bool:
 
 def dma_transpose(src: Tile, *, axes: Any = None, mask: Any = None, dtype: Any = None, **_: Any) -> Tile:
     settle()
-    shape = src.shape[::-1] if len(src.shape) != 4 else tuple(src.shape[each] for each in (3, 1, 2, 0))
+    shape = src.shape[::-1] if len(src.shape) != 4 else tuple(src.shape[axis] for axis in (3, 1, 2, 0))
 
     def issue(dst: Tile) -> None:
         today.dma_transpose(dst.operand(), src.operand(mask), axes)

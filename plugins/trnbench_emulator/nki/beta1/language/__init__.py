@@ -8,21 +8,9 @@ import ml_dtypes
 import numpy as np
 
 from trnbench_emulator.nki import language as today
-from trnbench_emulator.nki.beta1.copying import copy
-from trnbench_emulator.nki.beta1.grid import num_programs, program_id, program_ndim
+from trnbench_emulator.nki.beta1.deferral import static_range
+from trnbench_emulator.nki.beta1.grid import nc, num_programs, program_id, program_ndim, spmd_dim
 from trnbench_emulator.nki.beta1.index import MGrid, arange
-from trnbench_emulator.nki.beta1.language.creation import (
-    empty_like,
-    full,
-    ndarray,
-    ones,
-    rand,
-    random_seed,
-    shared_constant,
-    shared_identity_matrix,
-    zeros,
-    zeros_like,
-)
 from trnbench_emulator.nki.beta1.language.mathematics import (
     all,
     dropout,
@@ -39,19 +27,27 @@ from trnbench_emulator.nki.beta1.language.mathematics import (
     var,
     where,
 )
-from trnbench_emulator.nki.beta1.language.transfer import (
+from trnbench_emulator.nki.beta1.language.memory import (
     device_print,
+    empty_like,
+    full,
     gather_flattened,
     load,
     load_transpose2d,
+    ndarray,
+    ones,
+    rand,
+    random_seed,
+    shared_constant,
+    shared_identity_matrix,
     static_cast,
     store,
+    zeros,
+    zeros_like,
 )
-from trnbench_emulator.nki.beta1.operation import OPERATIONS, apply, broadcast_to
+from trnbench_emulator.nki.beta1.operation import OPERATIONS, apply, broadcast_to, copy
 from trnbench_emulator.nki.beta1.root import ParDim
-from trnbench_emulator.nki.beta1.spread import nc, spmd_dim
 from trnbench_emulator.nki.beta1.tile import Tile
-from trnbench_emulator.nki.beta1.unrolled import static_range
 from trnbench_emulator.nki.dtype import DTYPES, dtype_of
 
 mgrid = MGrid()
@@ -93,7 +89,7 @@ _SAME = (
 
 globals().update({name: getattr(today, name) for name in _SAME})
 globals().update(DTYPES)
-globals().update({name: each for name, each in OPERATIONS.items() if name != "copy"})
+globals().update({name: operation for name, operation in OPERATIONS.items() if name != "copy"})
 
 __all__ = [
     "affine_range", "all", "apply", "arange", "broadcast_to", "copy", "device_print", "dropout",

@@ -8,13 +8,10 @@ from typing import Any
 
 from trnbench_emulator.nki import isa
 from trnbench_emulator.nki import language as today
-from trnbench_emulator.nki.beta1.copying import copy
-from trnbench_emulator.nki.beta1.deferred import later
+from trnbench_emulator.nki.beta1.deferral import settle
 from trnbench_emulator.nki.beta1.isa import nc_matmul, tensor_reduce
-from trnbench_emulator.nki.beta1.made import made_of
-from trnbench_emulator.nki.beta1.operation import broadcast_to, column_of
-from trnbench_emulator.nki.beta1.pending import settle
-from trnbench_emulator.nki.beta1.tile import Tile
+from trnbench_emulator.nki.beta1.operation import broadcast_to, column_of, copy
+from trnbench_emulator.nki.beta1.tile import Tile, later
 from trnbench_emulator.nki.dtype import dtype_of
 from trnbench_emulator.nki.functions import FUNCTIONS
 from trnbench_emulator.nki.memory import Buffer
@@ -25,7 +22,7 @@ def loop_reduce(
     x: Tile, op: Any, loop_indices: Any, *, mask: Any = None, dtype: Any = None, **_: Any
 ) -> Tile:
     """The reduction of x over the rounds of these loops: the first round copies, the others combine."""
-    first = not any(int(each) for each in loop_indices)
+    first = not any(int(index) for index in loop_indices)
     kind = x.dtype if dtype is None else dtype_of(dtype)
 
     def issue(dst: Tile) -> None:
@@ -39,48 +36,48 @@ def loop_reduce(
 
 def transpose(x: Tile, *, dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
     settle()
-    return made_of(today.transpose(column_of(x), dtype))
+    return Tile.holding(today.transpose(column_of(x), dtype))
 
 
 def matmul(x: Tile, y: Tile, *, transpose_x: bool = False, mask: Any = None, **_: Any) -> Tile:
     """x @ y, or xᵀ @ y, into PSUM; x is turned by the tensor engine first unless it is already."""
     settle()
-    x, y = (copy(each) if each.buffer is Buffer.PSUM else each for each in (x, y))
+    x, y = (copy(operand) if operand.buffer is Buffer.PSUM else operand for operand in (x, y))
     settle()
     if not transpose_x:
         turned = today.transpose(x.operand(mask))
-        left = today.ndarray(turned.shape, x.dtype, today.sbuf)
+        stationary = today.ndarray(turned.shape, x.dtype, today.sbuf)
         if current().assumes("engine-choice"):
-            isa.activation(left, FUNCTIONS["copy"], turned)
+            isa.activation(stationary, FUNCTIONS["copy"], turned)
         else:
-            isa.tensor_copy(left, turned)
-        x, mask = made_of(left), None
+            isa.tensor_copy(stationary, turned)
+        x, mask = Tile.holding(stationary), None
     return nc_matmul(x, y, mask=mask)
 
 
 def softmax(x: Tile, axis: Any = -1, *, dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
     settle()
-    return made_of(today.softmax(x.operand(mask), axis, dtype))
+    return Tile.holding(today.softmax(x.operand(mask), axis, dtype))
 
 
 def rms_norm(x: Tile, w: Tile, axis: Any, n: int, epsilon: float = 1e-6, **named: Any) -> Tile:
     settle()
     kinds = {key: named.get(key) for key in ("dtype", "compute_dtype")}
-    return made_of(today.rms_norm(x.operand(), w.operand(), axis, n, epsilon, **kinds))
+    return Tile.holding(today.rms_norm(x.operand(), w.operand(), axis, n, epsilon, **kinds))
 
 
 def where(condition: Tile, x: Any, y: Any, *, dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
     settle()
     shape = condition.shape
-    parts = [broadcast_to(each, shape) if isinstance(each, Tile) else each for each in (x, y)]
+    parts = [broadcast_to(operand, shape) if isinstance(operand, Tile) else operand for operand in (x, y)]
     settle()
-    left, right = (each.operand() if isinstance(each, Tile) else each for each in parts)
-    return made_of(today.where(condition.operand(), left, right, dtype))
+    left, right = (operand.operand() if isinstance(operand, Tile) else operand for operand in parts)
+    return Tile.holding(today.where(condition.operand(), left, right, dtype))
 
 
 def dropout(x: Tile, rate: Any, *, dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
     settle()
-    return made_of(today.dropout(x.operand(mask), rate, dtype))
+    return Tile.holding(today.dropout(x.operand(mask), rate, dtype))
 
 
 def _folded(name: str, op: str) -> Any:
@@ -109,14 +106,14 @@ def mean(
     x: Tile, axis: Any, *, dtype: Any = None, mask: Any = None, keepdims: bool = False, **_: Any
 ) -> Tile:
     settle()
-    return made_of(today.mean(x.operand(mask), axis, dtype, keepdims))
+    return Tile.holding(today.mean(x.operand(mask), axis, dtype, keepdims))
 
 
 def var(x: Tile, axis: Any, *, dtype: Any = None, mask: Any = None, keepdims: bool = False, **_: Any) -> Tile:
     settle()
-    return made_of(today.var(x.operand(mask), axis, dtype, keepdims))
+    return Tile.holding(today.var(x.operand(mask), axis, dtype, keepdims))
 
 
 def all(x: Tile, axis: Any, *, dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
     settle()
-    return made_of(today.all(x.operand(mask), axis, dtype))
+    return Tile.holding(today.all(x.operand(mask), axis, dtype))

@@ -1,0 +1,236 @@
+"""`trnbench run` and `trnbench resume`: cases carried out and kept, their progress shown."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from trnbench.backend import Backend
+from trnbench.cli.context import Session
+from trnbench.cli.outcome import Ended, tell
+from trnbench.cli.output import say
+from trnbench.cli.request import Request
+from trnbench.cli.target import check_html, own_target, report_target
+from trnbench.cli.terminal import suits_colours
+from trnbench.errors import ExitCode, TrnbenchError, UsageError
+from trnbench.measure.conditions import quiet_within
+from trnbench.registry import Registry
+from trnbench.run.api import choose_backend
+from trnbench.run.execute import execute
+from trnbench.run.executor import PROCESS, Executor, RunCutShort
+from trnbench.run.executor import executor as opened_executor
+from trnbench.run.plan import Plan
+from trnbench.run.preparation import prepared
+from trnbench.run.progress import progress
+from trnbench.run.ranks.rank import Rank, find_rank
+from trnbench.run.reply import detected
+from trnbench.run.resumption import Earlier, Resumption, unfinished
+from trnbench.run.rounds import for_ranks
+from trnbench.run.settings import RunSettings
+from trnbench.store.path import check_named, store_path
+from trnbench.store.store import Store
+
+
+class BusyMachine(TrnbenchError):
+    """--require-quiet, and it is not."""
+
+    exit_code = ExitCode.GATE
+
+
+class Steadiness(NamedTuple):
+    """`strict`: an inconclusive case makes the exit code 1."""
+
+    wait_s: float
+    required: bool
+    strict: bool
+
+
+def wait_for_quiet(shared: Session, chosen: Backend, by: Executor | None, wanted: Steadiness) -> None:
+    """Before a measured run on this machine: says that it is busy, or waits. Raises `BusyMachine`."""
+    if not detected(chosen).instance or (by is not None and by.elsewhere):
+        return
+    if wanted.wait_s and shared.verbosity >= 0:
+        say(f"waiting for a quiet machine, {wanted.wait_s:g} s at most")
+    cause = quiet_within(wanted.wait_s)
+    if cause is None:
+        return
+    if wanted.required:
+        raise BusyMachine(
+            "the machine is too busy to measure: nothing was run (--require-quiet)",
+            cause=cause.what,
+            try_="end other processes, or wait for them: --wait-quiet 600",
+        )
+    if shared.verbosity >= 0:
+        say(f"warning: the machine is busy: {cause.what}; cases that suffer from it will be inconclusive")
+        say("  try:   end other processes, or wait for them: --wait-quiet 600")
+
+
+def carry_out_request(
+    request: Request, page: tuple[Path | None, bool] | None, steadiness: Steadiness, format: str
+) -> int:
+    """A new run, its report where `page` (file, whether to overwrite) asks for one; the exit code."""
+    shared, settings = request.shared, request.settings
+    rank = find_rank() if settings.executor == PROCESS else None
+    follows = rank is not None and rank.rank > 0
+    target = None
+    if page is not None and not follows:
+        target = page[0] and report_target(page[0], force=page[1])
+        check_html(shared)
+    # Whoever carries out the cases is gone before anything goes to stdout.
+    with ExitStack() as stack:
+        by = stack.enter_context(opened_executor(shared.registry, settings.executor, settings.jobs))
+        chosen = request.chosen(by)
+        if not follows:
+            check_named(store_path(shared.store_path))  # before the seconds that a plan takes
+        selection = request.selection(chosen)
+        planned = request.plan(selection)
+        if rank is not None and rank.rank > 0:
+            return _follow(rank, planned, chosen, settings, shared.registry)
+        if rank is not None and detected(chosen).instance:
+            from trnbench.run.ranks.executor import rank_executor  # ranks bring secrets and sockets
+
+            by = stack.enter_context(rank_executor(rank))
+        if page is not None and target is None:
+            target = own_target(chosen.name, selection, force=page[1])
+        ended = carry_out(shared, planned, chosen, settings, by, steadiness)
+    return tell(shared, planned, ended, target, format)
+
+
+def _follow(rank: Rank, planned: Plan, chosen: Backend, settings: RunSettings, registry: Registry) -> int:
+    """The part of every rank but the first: no store, no report, nothing on stdout."""
+    if not detected(chosen).instance:
+        say(f"rank {rank.rank}: emulated cases need no machine, rank 0 carries them out alone")
+        return 0
+    from trnbench.run.ranks.executor import follow
+
+    cases = for_ranks(planned.cases, settings.processes)
+    return follow(rank, prepared(planned, chosen, settings, registry), cases)
+
+
+def carry_out(
+    shared: Session,
+    planned: Plan,
+    chosen: Backend,
+    settings: RunSettings,
+    by: Executor | None,
+    steadiness: Steadiness,
+) -> Ended:
+    """A new run, kept in the store."""
+    with shared.open_store() as store:
+        opening = _opening(planned, chosen.name)
+        return carry_on(shared, store, planned, chosen, settings, by, steadiness, opening=opening)
+
+
+def carry_on(
+    shared: Session,
+    store: Store,
+    planned: Plan,
+    chosen: Backend,
+    settings: RunSettings,
+    by: Executor | None,
+    steadiness: Steadiness,
+    *,
+    resumed: Resumption | None = None,
+    opening: str,
+) -> Ended:
+    """What is left of a run: all of a new one. `opening` is said first. Raises `BusyMachine` before the first
+    case where a quiet machine is required."""
+    quiet = shared.verbosity < 0
+    shared.kept = f"what was done is in {store.path}; see it with: {shared.typed('trnbench runs show')}"
+    if not quiet:
+        say(opening)
+    wait_for_quiet(shared, chosen, by, steadiness)
+    cases = len(planned.cases) - (len(resumed.kept) if resumed else 0)
+    try:
+        with progress(cases, quiet=quiet, terminal=suits_colours(sys.stderr)) as on_progress:
+            done = execute(
+                planned,
+                chosen,
+                shared.registry,
+                settings,
+                on_progress,
+                store=store,
+                cache=shared.cache(),
+                executor=by,
+                resumed=resumed,
+            )
+    except RunCutShort as error:
+        ended = Ended(error.run, store.path, error, steadiness.strict)
+    else:
+        ended = Ended(done, store.path, strict=steadiness.strict)
+    if store.behind is not None:
+        say(f"warning: {store.behind.what}; run {ended.run.id} is kept in its journal")
+        say(f"  try:   {store.behind.try_}; the next command then fills the store")
+    if by is not None:
+        failure = ended.failure
+        by.ended(int(failure.exit_code if failure else ended.code), failure)
+    return ended
+
+
+def _opening(planned: Plan, backend: str) -> str:
+    total, skipped = len(planned.cases), len(planned.skipped)
+    systems = len(planned.systems)
+    return (
+        f"{backend}: {total:,} {'case' if total == 1 else 'cases'} "
+        f"on {systems} {'system' if systems == 1 else 'systems'}"
+        + (f", {skipped:,} of them skipped" if skipped else "")
+    )
+
+
+def resume(
+    shared: Session,
+    /,
+    *,
+    run: str,
+    anyway: bool,
+    facts: tuple[Path, ...],
+    jobs: int | None,
+    output: Path | None,
+    force: bool,
+    no_report: bool,
+    wait_quiet: float,
+    require_quiet: bool,
+    strict: bool,
+    format: str,
+) -> int:
+    """The missing, failed and inconclusive cases of a run, and a report of the whole."""
+    target = None
+    if not no_report:
+        target = output and report_target(output, force=force)
+        check_html(shared)
+    with ExitStack() as stack:
+        store = stack.enter_context(shared.open_store())
+        earlier = stack.enter_context(Earlier(store, unfinished(store, run)))
+        _check_hosts(earlier)
+        if target is None and not no_report:
+            target = own_target(earlier.run.backend, earlier.selection(shared.registry), force=force)
+        settings = earlier.settings
+        jobs = settings.jobs if jobs is None else jobs
+        by = stack.enter_context(opened_executor(shared.registry, settings.executor, jobs))
+        chosen = choose_backend(
+            shared.registry, earlier.run.backend, by, keep_identity=settings.keep_identity
+        )
+        planned = earlier.planned(shared.registry, facts)
+        resumed = earlier.taken_up(planned, chosen, shared.registry, anyway=anyway)
+        settings = msgspec.structs.replace(settings, jobs=jobs, isolate=True).checked()
+        left = len(planned.cases) - len(resumed.kept)
+        opening = f"{chosen.name}: run {earlier.id} goes on with {left:,} of {len(planned.cases):,} cases"
+        steadiness = Steadiness(wait_quiet, require_quiet, strict)
+        ended = carry_on(
+            shared, store, planned, chosen, settings, by, steadiness, resumed=resumed, opening=opening
+        )
+    return tell(shared, planned, ended, target, format)
+
+
+def _check_hosts(earlier: Earlier) -> None:
+    """Raises `UsageError` for a run of several ranks: only the first of them has the journal."""
+    if earlier.opening.executor == "ranks":
+        raise UsageError(
+            f"run {earlier.id} cannot be resumed: several ranks measured every case of it together",
+            cause="rank 0 alone has the journal, and the others would not know which cases are left",
+            try_="the same command on all ranks again, as a new run; what was done stays in this one",
+        )

@@ -1,3 +1,0 @@
-"""How every command that lists things can print them."""
-
-FORMATS = ("table", "json", "csv", "md")

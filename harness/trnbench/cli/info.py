@@ -1,0 +1,224 @@
+"""One kernel: axes, formulas, peaks, implementations, and what of it would be skipped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from trnbench.cli.cell import Column
+from trnbench.cli.context import Session
+from trnbench.cli.output import Row, Section, emit_sections
+from trnbench.errors import UnknownName
+from trnbench.facts.units import show
+from trnbench.generation import System
+from trnbench.run.metrics import CasePeaks
+from trnbench.run.plan import Plan, plan
+from trnbench.run.selection import Selection
+
+if TYPE_CHECKING:
+    from trnbench.facts.fact import PeakChoice, PeakPolicy
+    from trnbench.kernels.kernel import Case, Kernel, PrimaryMetric
+    from trnbench.registry import Registry
+
+
+SKIPS: tuple[Column | str, ...] = ("instance", "cases", "of", "reason")
+
+
+def document_name(system: System, source: str) -> str:
+    """Document and version of a source's id; the id itself where no document has it."""
+    found = system.book.sources.get(source)
+    return f"{found.document} {found.version}".strip() if found else source
+
+
+def skips(planned: Plan) -> Iterable[Row]:
+    """How many cases of each instance each reason costs."""
+    reasons: dict[tuple[str, str], int] = {}
+    totals: dict[str, int] = {}
+    for case in planned.cases:
+        totals[case.key.instance] = totals.get(case.key.instance, 0) + 1
+        if case.skip:
+            key = (case.key.instance, case.skip)
+            reasons[key] = reasons.get(key, 0) + 1
+    for (instance, reason), count in reasons.items():
+        yield {"instance": instance, "cases": count, "of": totals[instance], "reason": reason}
+
+
+_AXES: tuple[Column | str, ...] = ("axis", "unit", "values", Column("wide", "above core scope"), "about")
+_WORK: tuple[Column | str, ...] = ("scope", "formula", Column("example", "for example"))
+_PEAKS: tuple[Column | str, ...] = ("instance", "scope", "dtype", "peak", "source", "formula", "note")
+
+
+def about_kernel(registry: Registry, kernel: Kernel, policy: PeakPolicy) -> tuple[str, list[Section]]:
+    """Its title, and all there is to know about it; peaks by `policy`."""
+    planned = plan(registry, Selection(kernels=(kernel.name,)))
+    primary = kernel.primary
+    about: list[Row] = [
+        {"what": "name", "is": kernel.name},
+        {"what": "about", "is": kernel.about},
+        {"what": "family", "is": kernel.family},
+        {"what": "tags", "is": ", ".join(kernel.tags)},
+        {"what": "scopes", "is": _scopes(kernel)},
+        {"what": "judged by", "is": f"{primary.name} in {primary.unit}, {primary.better} is better"},
+        {"what": "held against", "is": _held(primary)},
+    ]
+    for scope, other in kernel.primary_at.items():
+        about += [
+            {"what": f"judged by, {scope}", "is": f"{other.name} in {other.unit}, {other.better} is better"},
+            {"what": f"held against, {scope}", "is": _held(other)},
+        ]
+    about += [
+        {"what": f"implementation, {kind}", "is": reference}
+        for kind, reference in kernel.implementations.items()
+    ]
+    about += [{"what": "tests", "is": str(each)} for each in kernel.tests]
+    axes: list[Row] = [
+        {
+            "axis": axis.name,
+            "unit": axis.unit,
+            "values": list(axis.values),
+            "wide": list(axis.wide),
+            "about": axis.about + (f"; takes {', '.join(map(str, axis.choices))}" if axis.choices else ""),
+        }
+        for axis in kernel.axes
+    ]
+    sections: list[Section] = [
+        ("kernel", ("what", "is"), about),
+        ("axes", _AXES, axes),
+        ("work", _WORK, list(_work(planned))),
+        ("peaks", _PEAKS, list(_peaks(planned, policy))),
+        ("skipped", SKIPS, list(skips(planned))),
+    ]
+    return f"{kernel.name}: {kernel.title}", sections
+
+
+def _scopes(kernel: Kernel) -> str:
+    default = kernel.default_scopes or kernel.scopes
+    return ", ".join(
+        str(scope) + ("" if scope in default else " (when asked for)") for scope in kernel.scopes
+    )
+
+
+def _held(primary: PrimaryMetric) -> str:
+    if not primary.peak:
+        return "nothing: no document gives such a figure"
+    marks = [primary.qualifier, "sparse" if primary.sparse else "", str(primary.direction)]
+    marks += [f"of one {primary.scope}"] if primary.scope else []
+    return f"{primary.peak} ({', '.join(filter(None, marks))})" if any(marks) else primary.peak
+
+
+def _work(planned: Plan) -> Iterable[Row]:
+    """The formula at each scope, with the counts of the last case of it that runs."""
+    last = {case.key.scope: case for case in planned.cases}
+    last |= {case.key.scope: case for case in planned.runnable}
+    for scope, case in last.items():
+        work = case.kernel.work(case.key.point, case.extent)
+        counts = ", ".join(
+            f"{count} {show(amount, 'B') if count.endswith('bytes') else f'{amount:.4g}'}"
+            for count, amount in work.as_counts().items()
+        )
+        yield {"scope": str(scope), "formula": work.formula, "example": f"{case.id}: {counts}"}
+
+
+def _peaks(planned: Plan, policy: PeakPolicy) -> Iterable[Row]:
+    peaks, seen = CasePeaks(policy, alternatives=False), set()
+    for case in planned.cases:
+        key = (case.key.instance, case.key.scope, case.key.dtype)
+        if key in seen:
+            continue
+        seen.add(key)
+        choice = peaks.of(case, planned.systems[case.key.instance])
+        if choice is not None:
+            yield _peak(case, choice, planned.systems[case.key.instance])
+
+
+def _peak(case: Case, choice: PeakChoice, system: System) -> Row:
+    chosen = choice.chosen
+    return {
+        "instance": case.key.instance,
+        "scope": str(chosen.scope),
+        "dtype": chosen.dtype,
+        "peak": show(chosen.value, case.primary.unit),
+        "value": chosen.value,
+        "source": document_name(system, chosen.source),
+        "formula": chosen.formula,
+        "note": choice.note,
+    }
+
+
+_FACTS: tuple[Column | str, ...] = (
+    "subject",
+    "figure",
+    Column("printed", keep=1),
+    Column("source", keep=1),
+    "locator",
+    Column("superseded_by", "superseded by"),
+)
+
+
+def about_instance(registry: Registry, name: str) -> tuple[str, list[Section]]:
+    """Its title, and all there is to know about it. Raises what `Registry.system` raises."""
+    system = registry.system(name)
+    instance = system.instance
+    about: list[Row] = [
+        {"what": "name", "is": system.name},
+        {"what": "other names", "is": ", ".join(instance.aliases)},
+        {"what": "generation", "is": f"{system.generation.name} ({system.generation.title})"},
+        {"what": "scope", "is": str(instance.scope)},
+        {
+            "what": "made of",
+            "is": f"{system.size:,} × {instance.parent}" if instance.sizable else instance.parent,
+        },
+        {"what": "devices", "is": f"{system.devices:,} × {instance.device}"},
+        {"what": "cores", "is": f"{system.devices * system.cores_per_device:,} × {instance.core}"},
+        {"what": "hosts", "is": f"{system.hosts:,}"},
+        {"what": "in a default run", "is": "yes" if instance.default else "no"},
+        {"what": "brought by", "is": system.plugin},
+    ]
+    # A generation that can do what its base cannot leaves the sentence empty.
+    cannot: list[Row] = [
+        {"need": need, "why": why} for need, why in system.costs.get("cannot", {}).items() if why
+    ]
+    planned = plan(registry, Selection(instances=(name,)))
+    sections: list[Section] = [
+        ("instance", ("what", "is"), [row for row in about if row["is"]]),
+        ("figures", _FACTS, list(_facts(system))),
+        ("cannot", ("need", "why"), cannot),
+        ("skipped", SKIPS, list(skips(planned))),
+    ]
+    return f"{system.name}: {instance.title}", sections
+
+
+def _facts(system: System) -> Iterable[Row]:
+    """Every figure of the system, its device and its core, superseded ones marked."""
+    subjects = (system.instance.name, system.instance.device, system.instance.core)
+    for subject in subjects:
+        for fact in system.book.select(subject):
+            if fact.value is None:
+                continue
+            marks = ", ".join(
+                word for word in (*fact.dtypes, "sparse" if fact.sparse else "", fact.qualifier) if word
+            )
+            yield {
+                "subject": subject,
+                "figure": f"{fact.metric} ({marks})" if marks else fact.metric,
+                "printed": f"{fact.printed} {fact.printed_unit}".strip(),
+                "value": fact.value,
+                "source": document_name(system, fact.source),
+                "locator": fact.locator,
+                "superseded_by": document_name(system, fact.superseded_by),
+            }
+
+
+def info(state: Session, /, *, subject: str, policy: str, format: str) -> None:
+    """All there is to know about one kernel or one instance."""
+    registry = state.registry
+    if subject in registry.kernels:
+        title, sections = about_kernel(registry, registry.kernels[subject], state.policy_of(policy))
+    elif subject.partition(":")[0] in registry.instance_names(aliases=True):
+        title, sections = about_instance(registry, subject)
+    else:
+        known = [*registry.kernels, *registry.instance_names(aliases=True)]
+        raise UnknownName(
+            "kernel or instance", subject, known, try_="trnbench list kernels, trnbench list instances"
+        )
+    emit_sections({"name": subject, "title": title}, title, sections, format)

@@ -1,0 +1,65 @@
+"""What is asked to be run: the cases that options choose, by whom, and how."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from trnbench.cli.cell import Column
+from trnbench.cli.context import Session
+from trnbench.run.api import choose_backend, here
+from trnbench.run.plan import Plan, plan
+from trnbench.run.selection import Selection
+from trnbench.run.settings import RunSettings
+
+if TYPE_CHECKING:
+    from trnbench.backend import Backend
+    from trnbench.run.executor import Executor
+
+CASE_COLUMNS = (Column("id", "case"), Column("planned", keep=1), "reason")
+"""What people are shown of a row; JSON holds all of it."""
+
+EXACT = ("instance", "case", "planned", "reason")
+"""The columns of CSV."""
+
+
+def case_rows(planned: Plan) -> Iterator[dict[str, object]]:
+    """One per case; `reason` says why one is skipped, and is empty for those that run."""
+    for case in planned.cases:
+        key = case.key
+        fullname = key.fullname
+        yield {
+            "case": fullname,
+            "instance": key.instance,
+            "planned": "skip" if case.skip else "run",
+            "reason": case.skip,
+            "id": key.on_instance(fullname),
+            "kernel": key.kernel,
+            "scope": key.scope.value,
+            "point": dict(key.point),
+        }
+
+
+class Request(NamedTuple):
+    """What is asked to be run: `backend` by its name, or "", cases by the options that select them."""
+
+    shared: Session
+    settings: RunSettings
+    backend: str
+    options: Mapping[str, Any]
+
+    def chosen(self, by: Executor | None) -> Backend:
+        """Who measures or emulates. Raises `UnknownName`, `UsageError`."""
+        name = self.backend or self.shared.settings.backend
+        return choose_backend(self.shared.registry, name, by, keep_identity=self.settings.keep_identity)
+
+    def selection(self, chosen: Backend) -> Selection:
+        """What is typed goes over what is configured, option by option."""
+        configured = self.shared.settings.selection
+        typed = {name: self.options[name] or configured[name] for name in configured}
+        return here(Selection.of(**typed, shard=self.options["shard"]), chosen)
+
+    def plan(self, selection: Selection) -> Plan:
+        """The cases of `selection`. Raises `NothingSelected`, `UnknownName`."""
+        facts = self.shared.facts_of(self.options["facts"])
+        return plan(self.shared.registry, selection, extra_facts=facts)

@@ -1,1 +1,0 @@
-"""The checker's rules, a file per kind. Each is a function (book, assemblies) → disagreements."""

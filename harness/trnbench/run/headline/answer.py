@@ -1,0 +1,350 @@
+"""From the cases of a run to the lines of its headline, in the order in which they may be believed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from trnbench.facts.fact import Scope
+from trnbench.facts.units import show
+from trnbench.results.expectation import NOT_RECORDED, above, expected
+from trnbench.results.fidelity import OwnProduct
+from trnbench.results.measurement import (
+    IN_MODEL,
+    Grade,
+    Measurement,
+    Metric,
+    Status,
+    Value,
+    stored_waterfall,
+    waterfall_from_peak,
+)
+from trnbench.results.nearness import Nearness
+from trnbench.results.run import Run
+from trnbench.run.headline.line import UNSTATED, Cause, Line, PerCore, Sweep, others, promised, superseding
+from trnbench.run.headline.question import PRODUCTS, QUESTIONS, Answer, answers, primary
+from trnbench.run.headline.words import Card, Said, cards, said
+
+REASONS = {
+    Nearness.ELSEWHERE: "published on another generation only",
+    Nearness.NONE: "nothing published stands near it",
+}
+FORMULA = "worked out by a formula: no program stands behind it"
+
+
+def line(run: Run, answer: Answer) -> Line:
+    """`answer` has at least one case, each with a judged metric that can be shown."""
+    valued = [(case, metric) for case in answer.cases if (metric := primary(case)) is not None]
+    higher = valued[0][1].better == "higher"
+    best, metric = (max if higher else min)(valued, key=lambda each: each[1].value)
+    _, worst = (min if higher else max)(valued, key=lambda each: each[1].value)
+    nearest = best.evidence.nearest if best.evidence.grade is not Grade.MEASURED else None
+    reason = _muted(best)
+    band = nearest.band if nearest is not None and not reason else None
+    over, position = swept([each for each, _ in valued], best)
+    judged = best.judgement
+    ranks, counts = _ranks(run, best, metric)
+    return Line(
+        question=answer.question.name,
+        generation=best.case.generation,
+        systems=answer.systems,
+        scope=best.case.scope,
+        kernel=best.case.kernel,
+        dtype=best.case.dtype,
+        grade=best.evidence.grade,
+        sweep=Sweep(
+            metric=metric.name,
+            unit=metric.unit,
+            better=metric.better,
+            points=len(valued),
+            worst=worst.value,
+            best=metric.value,
+            over=over,
+            at=position,
+            case=best.id,
+        ),
+        whole=answer.whole,
+        ranks=ranks,
+        counts=counts,
+        of=promised(run, best),
+        since=superseding(run, best),
+        others=others(run, best),
+        clock=judged.of_engine_bound if judged is not None else None,
+        clock_value=_clock(best),
+        nearness=str(nearest.kind) if nearest is not None else "",
+        expected=expected(best) if band is not None else None,
+        votes=band.votes if band is not None else 0,
+        widened=band.widened if band is not None else "",
+        band_note=nearest.note if nearest is not None and band is not None else "",
+        published=nearest.best if nearest is not None else None,
+        above=above(metric.value, metric, nearest.best) if nearest is not None else "",
+        of_core=_of_core(run, answer, best) if nearest is not None and nearest.best is None else None,
+        bound=best.bound,
+        rest=rest(best),
+        own=_own(run, answer, best),
+        own_outdated=_own_outdated(run, answer, best),
+        muted=bool(reason),
+        reason=reason,
+    )
+
+
+def _clock(case: Measurement) -> float | None:
+    judged = case.judgement
+    bound = judged.peaks.engine_bound if judged is not None else None
+    return bound.value if bound is not None else None
+
+
+def _of_core(run: Run, answer: Answer, best: Measurement) -> PerCore | None:
+    """What was published of the same product on one core of the same system, else of any on a core pair.
+
+    Of products alone: cores do not share their engines, but they share memory and links. It is never
+    multiplied to a device.
+    """
+    if answer.question.kernels != PRODUCTS or best.case.scope is not Scope.DEVICE:
+        return None
+    alike = [
+        case
+        for case in run.measurements
+        if (case.case.instance, case.case.family, case.case.dtype)
+        == (best.case.instance, best.case.family, best.case.dtype)
+    ]
+    cores = [
+        case
+        for case in alike
+        if (case.case.scope, case.case.kernel, case.case.point)
+        == (Scope.CORE, best.case.kernel, best.case.point)
+    ]
+    pairs = [case for case in alike if case.case.scope is Scope.LOGICAL_CORE]
+    return next(
+        (published for case in (*cores, *pairs) if (published := _per_core(case, best.primary)) is not None),
+        None,
+    )
+
+
+def _per_core(case: Measurement, metric: str) -> PerCore | None:
+    nearest, judged = case.evidence.nearest, case.judgement
+    best = nearest.best if nearest is not None else None
+    if best is None or judged is None or best.metric != metric or judged.metric != metric:
+        return None
+    promise = judged.peaks.chosen.value
+    if not promise > 0:
+        return None
+    return PerCore(published=best, fraction=best.value / promise, case=case.id, scope=case.case.scope)
+
+
+def _muted(case: Measurement) -> str:
+    """Why no interval can be given; "" for what was measured, and where a band stands."""
+    if case.evidence.grade is Grade.MEASURED:
+        return ""
+    if case.evidence.grade is Grade.DERIVED:
+        return FORMULA
+    nearest = case.evidence.nearest
+    if nearest is None:
+        return NOT_RECORDED
+    if nearest.kind.banded and nearest.band is not None:
+        return ""
+    return nearest.note or REASONS.get(nearest.kind, "no band is known")
+
+
+def _ranks(run: Run, case: Measurement, metric: Metric) -> tuple[str, str]:
+    """How many ranks of what kind, from what each must send of the tensor, 2·(n−1)/n; what is counted.
+
+    Empty for what has no ranks.
+    """
+    record = run.systems.get(case.case.instance)
+    if record is None:
+        return "", ""
+    if metric.name == "network_bytes_per_s":
+        return f"{record.hosts:,} hosts", "what each sends"
+    payload, link = (case.work.get(name, 0.0) for name in ("payload_bytes", "link_bytes"))
+    share = link / payload if payload > 0 else 0.0
+    if metric.name != "busbw_bytes_per_s" or case.case.kernel != "all_reduce" or not 1.0 <= share < 2.0:
+        return "", ""
+    ranks = round(2 / (2 - share))
+    kinds = {record.devices: "device", record.devices * record.cores_per_device: "core"}
+    return f"{ranks:,} {kinds.get(ranks, 'logical-core')} ranks", "bus bandwidth"
+
+
+def _own(run: Run, answer: Answer, best: Measurement) -> tuple[OwnProduct, ...]:
+    """Of the model alone: a measured product needs none of its errors."""
+    if run.fidelity is None or not _by_model(answer, best):
+        return ()
+    return tuple(product for product in run.fidelity.products if product.generation == best.case.generation)
+
+
+def _own_outdated(run: Run, answer: Answer, best: Measurement) -> str:
+    if run.fidelity is None or not _by_model(answer, best):
+        return ""
+    return run.fidelity.outdated.get(best.case.generation, "")
+
+
+def _by_model(answer: Answer, best: Measurement) -> bool:
+    return answer.question.kernels == PRODUCTS and best.evidence.grade is not Grade.MEASURED
+
+
+_BYTES = ("hbm", "dma", "copy", "link", "collective")
+"""Families whose axis `size` counts bytes; elsewhere it is the side of a matrix."""
+_NAMED = 3
+"""Words of an axis that are listed; more are counted."""
+
+
+def swept(cases: Sequence[Measurement], best: Measurement) -> tuple[str, str]:
+    """(`size 128–16,384`, `16,384`): the axes that vary over `cases`, and where `best` stands; the point
+    of the only case, and "", where none varies. Axes that always move together are one."""
+    names = [name for name in best.case.point if name != "dtype"]
+    columns = {name: tuple(case.case.point.get(name) for case in cases) for name in names}
+    together: dict[tuple[Value | None, ...], list[str]] = {}
+    for name, column in columns.items():
+        together.setdefault(column, []).append(name)
+    moving = {column: held for column, held in together.items() if len(set(column)) > 1}
+    if not moving:
+        return ", ".join(f"{'='.join(held)} {axis_text(best, held[0])}" for held in together.values()), ""
+    over = [f"{'='.join(held)} {_range(column, best, held[0])}" for column, held in moving.items()]
+    at = [axis_text(best, held[0]) for held in moving.values()]
+    return ", ".join(over), ", ".join(at)
+
+
+def _range(column: Sequence[Value | None], case: Measurement, name: str) -> str:
+    numbers = [value for value in column if isinstance(value, int | float) and not isinstance(value, bool)]
+    if len(numbers) == len(column):
+        return f"{_shown(min(numbers), case, name)}–{_shown(max(numbers), case, name)}"
+    kinds = list(dict.fromkeys(str(value) for value in column))
+    return ", ".join(kinds) if len(kinds) <= _NAMED else f"{len(kinds)} kinds"
+
+
+def axis_text(case: Measurement, name: str) -> str:
+    """`1 GiB` or `4,096`: where the case stands on an axis, in words."""
+    return _shown(case.case.point.get(name, ""), case, name)
+
+
+def _shown(value: Value, case: Measurement, name: str) -> str:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value)
+    if name == "size" and case.case.family in _BYTES and 0 <= value < 1e30:
+        return show(float(value), "B")
+    return f"{value:,}"
+
+
+SHOWN = 3
+LEAST = 0.005
+"""Of the time: a smaller cause explains nothing."""
+IDEAL = "ideal"
+"""The first term of a fabric's waterfall: what its links allow."""
+
+
+def rest(case: Measurement) -> tuple[Cause, ...]:
+    """Shares of the time that the stored waterfall holds between the work at the judged peak and the time;
+    none where a run stores none. Before they are cut to the largest they add up to 1 − share of the peak."""
+    terms = stored_waterfall(case)
+    if not terms or not case.time_s:
+        return ()
+    (first, seconds), *others = terms
+    if first == IDEAL:
+        terms = (("links", seconds), *others)
+    if case.judgement is not None:
+        terms = waterfall_from_peak(terms, case.judgement.fraction * case.time_s)
+    causes = [
+        Cause(name=name.removesuffix(IN_MODEL), share=share / case.time_s) for name, share in _net(terms[1:])
+    ]
+    return tuple(
+        sorted((cause for cause in causes if cause.share >= LEAST), key=lambda each: (-each.share, each.name))
+    )[:SHOWN]
+
+
+def _net(terms: Sequence[tuple[str, float]]) -> Iterator[tuple[str, float]]:
+    """What is gained, by a limit above the documented peak, is taken off the losses that follow it: only
+    time beyond the work at the peak is told."""
+    gained = 0.0
+    for name, seconds in terms:
+        loss = seconds + gained
+        gained = min(loss, 0.0)
+        if loss > 0.0:
+            yield name, loss
+
+
+UNSTATED_NOTE = "No document says whether a figure of links counts one direction or both."
+_ASKED = [each.name for each in QUESTIONS]
+
+
+class Headline(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`lines`: by question and generation, what has no band last; `silence`: why there is no line, else "".
+    `cards`: the same lines by generation.
+    `alarms`: (system, `1 suspect, 2 failed`) of each with such or inconclusive cases. `means`: what an
+    emulated number is.
+    `footnote`: what is to be known of the figures of several lines.
+    """
+
+    lines: tuple[Line, ...] = ()
+    alarms: tuple[tuple[str, str], ...] = ()
+    means: str = ""
+    footnote: str = ""
+    silence: str = ""
+    cards: tuple[Card, ...] = ()
+
+    @property
+    def said(self) -> tuple[tuple[Line, Said], ...]:
+        """Each line with its words. A reason that several grey lines share is told with the first."""
+        reasons = [entry.reason if entry.muted else "" for entry in self.lines]
+        sentences = []
+        for at, entry in enumerate(self.lines):
+            repeated = bool(at and entry.muted and reasons[at - 1] == entry.reason)
+            alike = -1 if repeated else sum(reason == entry.reason for reason in reasons[at + 1 :])
+            sentences.append((entry, said(entry, alike)))
+        return tuple(sentences)
+
+
+def headline(run: Run) -> Headline:
+    """What a run says first, from what is stored in it alone."""
+    lines = [line(run, answer) for answer in answers(run)]
+    order = {record.generation: record.order for record in run.systems.values()}
+    lines.sort(key=lambda each: (each.muted, _asked(each), order.get(each.generation, 10**6)))
+    # Grey lines of one reason stand together.
+    reasons = list(dict.fromkeys(each.reason for each in lines if each.muted))
+    lines.sort(key=lambda each: reasons.index(each.reason) if each.muted else -1)
+    unstated = any(each.of is not None and each.of.note == UNSTATED for each in lines)
+    return Headline(
+        lines=tuple(lines),
+        alarms=_alarms(run),
+        means=_means(run),
+        footnote=UNSTATED_NOTE if unstated else "",
+        silence="" if lines else _silence(run),
+        cards=cards(run, lines),
+    )
+
+
+def _asked(each: Line) -> int:
+    return _ASKED.index(each.question) if each.question in _ASKED else len(_ASKED)
+
+
+def _alarms(run: Run) -> tuple[tuple[str, str], ...]:
+    bad: dict[str, Counter[str]] = {}
+    for measurement in run.measurements:
+        if measurement.status in (Status.INCONCLUSIVE, Status.SUSPECT, Status.FAILED):
+            bad.setdefault(measurement.case.instance, Counter())[str(measurement.status)] += 1
+    return tuple(
+        (system, ", ".join(f"{counts[status]} {status}" for status in sorted(counts, reverse=True)))
+        for system, counts in bad.items()
+    )
+
+
+def _means(run: Run) -> str:
+    models = {
+        f"{measurement.evidence.by} {measurement.evidence.version}".strip()
+        for measurement in run.measurements
+        if str(measurement.evidence.grade) == "emulated" and measurement.time_s is not None
+    }
+    if not models:
+        return ""
+    return f"Emulated: computed by a model ({', '.join(sorted(models))}), not run on the device."
+
+
+def _silence(run: Run) -> str:
+    """What became of the cases, and the commonest reason."""
+    if not run.measurements:
+        return "no case was carried out"
+    counts = ", ".join(f"{count:,} {status}" for status, count in run.counts().items() if count)
+    reasons = Counter(measurement.reason_text for measurement in run.measurements if measurement.reason_text)
+    why = f"; most often: {reasons.most_common(1)[0][0]}" if reasons else ""
+    return f"no case gave a number to hold against a document ({counts}{why})"

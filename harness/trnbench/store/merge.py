@@ -1,0 +1,164 @@
+"""Runs of other stores put into this one: all of them, or on an error none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from trnbench.errors import StoreError, UsageError
+from trnbench.store.database import StoreFile
+from trnbench.store.journal import is_in_use
+from trnbench.store.repair import check
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterator
+
+    from trnbench.store.store import Store
+
+
+class Merged(NamedTuple):
+    """Ids by what became of them: `renewed` were there as less of the same run, `under_way` are not
+    taken before they have ended."""
+
+    added: tuple[str, ...]
+    renewed: tuple[str, ...]
+    known: tuple[str, ...]
+    under_way: tuple[str, ...]
+
+
+def merge(store: Store, others: Iterable[Path]) -> Merged:
+    """Every run of `others`, with tags and all; the others are only read, and again changes nothing.
+
+    Raises `StoreError` for another store that is none, damaged, edited or behind its journals, and for a run
+    that is here with another content; `UsageError` for the store itself.
+    """
+    outcomes: dict[str, list[str]] = {name: [] for name in Merged._fields}
+    with ExitStack() as stack:
+        opened = []
+        for path in others:
+            if path.exists() and store.path.exists() and path.samefile(store.path):
+                raise UsageError(
+                    f"{path} is the store itself",
+                    cause="another store is to be put into the one of --store or TRNBENCH_STORE",
+                    try_="trnbench --store INTO.db store merge OTHER.db",
+                )
+            other = stack.enter_context(StoreFile(path))
+            connection = stack.enter_context(_at_rest(other))
+            _check(other)
+            opened.append((other, connection))
+        with store.writing() as into:
+            for other, connection in opened:
+                for number, run_id in connection.execute("SELECT number, id FROM runs ORDER BY number"):
+                    if is_in_use(other.journal(run_id)):
+                        outcomes["under_way"].append(run_id)
+                    else:
+                        outcomes[_merged(store, into, other, connection, number, run_id)].append(run_id)
+    return Merged(**{name: tuple(dict.fromkeys(ids)) for name, ids in outcomes.items()})
+
+
+@contextmanager
+def _at_rest(other: StoreFile) -> Iterator[sqlite3.Connection]:
+    """As it is at this moment, whoever writes to it meanwhile."""
+    with other.reading() as connection:
+        connection.execute("BEGIN")
+        try:
+            yield connection
+        finally:
+            connection.execute("ROLLBACK")
+
+
+def _check(other: StoreFile) -> None:
+    problems = check(other)
+    if problems:
+        first = problems[0]
+        of = f"run {first.run}: " if first.run else ""
+        more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+        raise StoreError(
+            f"{other.path} cannot be merged: {of}{first.what}{more}",
+            cause="it was damaged or edited, or a run in it was cut off; nothing was merged",
+            try_=f"trnbench --store {other.path} store repair",
+        )
+
+
+_TABLES = {
+    "environments": ("run", "content"),
+    "attachments": ("run", "position", "kind", "name", "sha256"),
+    "tags": ("run", "tag"),
+}
+_HEAD = (
+    *("id", "created", "finished", "interrupted", "schema_version", "tool_version", "backend", "grade"),
+    *("policy", "planned", "head", "digest"),
+)
+
+
+def _merged(
+    store: Store,
+    into: sqlite3.Connection,
+    other: StoreFile,
+    source: sqlite3.Connection,
+    number: int,
+    run_id: str,
+) -> str:
+    """Under which field of `Merged` the run comes."""
+    here = into.execute("SELECT number, digest, finished FROM runs WHERE id = ?", (run_id,)).fetchone()
+    digest, finished = source.execute(
+        "SELECT digest, finished FROM runs WHERE number = ?", (number,)
+    ).fetchone()
+    if here is None:
+        _copy(into, source, number)
+        return "added"
+    if here[1] == digest and here[2] == finished and _cases(into, here[0]) == _cases(source, number):
+        _copy_rows(into, source, "tags", number, here[0])
+        return "known"
+    if not store.journal(run_id).exists() and (finished or "") >= here[2]:
+        into.execute("DELETE FROM runs WHERE number = ?", (here[0],))
+        _copy(into, source, number)
+        return "renewed"
+    if here[2] > finished:  # this store has more of it
+        return "known"
+    raise StoreError(
+        f"run {run_id} of {other.path} is in {store.path} with another content",
+        cause="it was gone on with in both stores, or one of them was edited; nothing was merged",
+        try_=f"trnbench runs delete {run_id}  in one of them",
+    )
+
+
+def _cases(connection: sqlite3.Connection, number: int) -> int:
+    found = connection.execute("SELECT count(*) FROM measurements WHERE run = ?", (number,)).fetchone()
+    return int(found[0])
+
+
+def _copy(into: sqlite3.Connection, source: sqlite3.Connection, number: int) -> None:
+    names = ", ".join(_HEAD)
+    row: tuple[Any, ...] = source.execute(f"SELECT {names} FROM runs WHERE number = ?", (number,)).fetchone()
+    into.execute(f"INSERT INTO runs ({names}) VALUES ({', '.join('?' * len(_HEAD))})", row)
+    new = int(into.execute("SELECT number FROM runs WHERE id = ?", (row[0],)).fetchone()[0])
+    into.executemany(
+        "INSERT OR IGNORE INTO documents (sha256, content) VALUES (?, ?)",
+        source.execute(
+            "SELECT sha256, content FROM documents WHERE sha256 IN"
+            " (SELECT sha256 FROM attachments WHERE run = ?)",
+            (number,),
+        ),
+    )
+    for table in _TABLES:
+        _copy_rows(into, source, table, number, new)
+    # All columns in the order of the table: it is the same in both, of the present version.
+    rows = source.execute("SELECT * FROM measurements WHERE run = ? ORDER BY position", (number,))
+    into.executemany(
+        f"INSERT INTO measurements VALUES ({', '.join('?' * 18)})", ((new, *row[1:]) for row in rows)
+    )
+
+
+def _copy_rows(
+    into: sqlite3.Connection, source: sqlite3.Connection, table: str, number: int, new: int
+) -> None:
+    names = _TABLES[table]
+    rows = source.execute(f"SELECT {', '.join(names[1:])} FROM {table} WHERE run = ?", (number,))
+    into.executemany(
+        f"INSERT OR IGNORE INTO {table} ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})",
+        ((new, *row) for row in rows),
+    )

@@ -1,0 +1,360 @@
+"""Whether tables, documents, journals and digests of a store agree, and the repair where they do not."""
+
+from __future__ import annotations
+
+import hashlib
+import zlib
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import unquote
+
+import msgspec
+
+from trnbench.errors import StoreError, TrnbenchError, UsageError
+from trnbench.results.digest import PARTS, is_edited
+from trnbench.results.json import loads, loads_value
+from trnbench.results.run import Run
+from trnbench.store.database import StoreBusy, copy_whole, free_name
+from trnbench.store.journal import DAMAGED, SUFFIX, is_in_use, journal_folder, journals, read_chain
+from trnbench.store.journal_content import Journaled, journaled
+from trnbench.store.layout import change_run, columns, write_environment
+from trnbench.store.recording import fill
+from trnbench.store.store import Store
+
+if TYPE_CHECKING:
+    import sqlite3
+
+    from trnbench.store.database import StoreFile
+
+
+class Problem(NamedTuple):
+    """What does not fit; `run` is "" where it is not one run's, `repair` whether `store repair` helps."""
+
+    run: str
+    what: str
+    repair: bool
+
+
+def check(store: StoreFile) -> tuple[Problem, ...]:
+    """Everything that is wrong with a store, in its order. Raises `StoreError` where it cannot be opened."""
+    with store.reading() as connection:
+        problems = [*_of_the_file(connection)]
+        if not problems:
+            rows = connection.execute("SELECT number, id FROM runs ORDER BY number").fetchall()
+            for number, run_id in rows:
+                problems += _of_a_run(connection, number, run_id, kept=store.journal(run_id).exists())
+    return (*problems, *_of_the_journals(store))
+
+
+def said(error: Exception) -> str:
+    """One line of an error, ours or not."""
+    return error.what if isinstance(error, TrnbenchError) else str(error)
+
+
+def _of_the_file(connection: sqlite3.Connection) -> Iterator[Problem]:
+    for (damage,) in connection.execute("PRAGMA integrity_check"):
+        if damage != "ok":
+            yield Problem("", f"the database is damaged: {damage}", True)
+    for table, *_ in connection.execute("PRAGMA foreign_key_check"):
+        yield Problem("", f"the database is damaged: a row of {table} belongs to nothing", True)
+
+
+def document_of(connection: sqlite3.Connection, number: int) -> dict[str, Any]:
+    """A run as plain JSON values, as its documents have it.
+
+    Raises `BadInput` or `zlib.error` where a document cannot be read, `LookupError` for one that is another.
+    """
+    head, finished, interrupted, digest = connection.execute(
+        "SELECT head, finished, interrupted, digest FROM runs WHERE number = ?", (number,)
+    ).fetchone()
+    document: dict[str, Any] = loads_value(head, dict, "its head")
+    document |= {"finished": finished, "interrupted": bool(interrupted)}
+    if digest:
+        document["digest"] = digest
+    document |= {kind: {} for kind in PARTS if kind in document}
+    for kind, name, sha256, content in connection.execute(
+        "SELECT kind, name, sha256, content FROM attachments JOIN documents USING (sha256) WHERE run = ?"
+        " ORDER BY position",
+        (number,),
+    ):
+        data = zlib.decompress(content)
+        if hashlib.sha256(data).hexdigest() != sha256:
+            raise LookupError(f"the document of {kind}.{name} is another one than its digest says")
+        document[kind][name] = msgspec.json.decode(data)
+    document["measurements"] = [
+        msgspec.json.decode(zlib.decompress(row[0]))
+        for row in connection.execute(
+            "SELECT document FROM measurements WHERE run = ? ORDER BY position", (number,)
+        )
+    ]
+    return document
+
+
+def _of_a_run(connection: sqlite3.Connection, number: int, run_id: str, *, kept: bool) -> Iterator[Problem]:
+    try:
+        document = document_of(connection, number)
+        run = loads(msgspec.json.encode(document), f"run {run_id}")
+    except (zlib.error, msgspec.DecodeError, LookupError, TrnbenchError) as error:
+        yield Problem(run_id, f"a document cannot be read: {said(error)}", kept)
+        return
+    if is_edited(document):
+        yield Problem(run_id, "its digest belongs to another content: it was edited after it had ended", kept)
+    for name, cell, means in differing_head(connection, number, run):
+        yield Problem(run_id, f"column runs.{name} is {cell!r}, its document says {means!r}", True)
+    if environment_differs(connection, number, run):
+        yield Problem(run_id, "its row of environments says something else than its document", True)
+    for position, name, cell, means in differing_cells(connection, number, run):
+        case = run.measurements[position].id
+        yield Problem(run_id, f"column {name} of {case} is {cell!r}, its document says {means!r}", True)
+
+
+def differing_head(
+    connection: sqlite3.Connection, number: int, run: Run
+) -> Iterator[tuple[str, object, object]]:
+    """Columns of the run's own row that its document contradicts: name, what they say, what it says."""
+    means = {
+        "id": run.id,
+        "created": run.created,
+        "tool_version": run.tool_version,
+        "backend": run.backend,
+        "grade": str(run.grade),
+        "policy": str(run.policy),
+    }
+    row = connection.execute(f"SELECT {', '.join(means)} FROM runs WHERE number = ?", (number,)).fetchone()
+    for (name, meant), cell in zip(means.items(), row, strict=True):
+        if cell != meant:
+            yield name, cell, meant
+
+
+def environment_differs(connection: sqlite3.Connection, number: int, run: Run) -> bool:
+    """Whether what is kept apart of the run's environment is not what its document has."""
+    row = connection.execute("SELECT content FROM environments WHERE run = ?", (number,)).fetchone()
+    try:
+        return row is None or msgspec.json.decode(row[0]) != run.environment
+    except msgspec.DecodeError:
+        return True
+
+
+def differing_cells(
+    connection: sqlite3.Connection, number: int, run: Run
+) -> Iterator[tuple[int, str, object, object]]:
+    """Columns of measurements that their documents contradict: index, name, what they say, what it says."""
+    names = tuple(columns(run.measurements[0])) if run.measurements else ()
+    if not names:
+        return
+    rows = connection.execute(
+        f"SELECT {', '.join(names)} FROM measurements WHERE run = ? ORDER BY position", (number,)
+    )
+    for index, (row, measurement) in enumerate(zip(rows, run.measurements, strict=True)):
+        for (name, meant), cell in zip(columns(measurement).items(), row, strict=True):
+            if cell != meant:
+                yield index, name, cell, meant
+
+
+def _of_the_journals(store: StoreFile) -> Iterator[Problem]:
+    indexed = store.indexed()
+    for entry in sorted(journals(store.path), key=lambda each: each.name):
+        run_id = unquote(entry.name.removesuffix(SUFFIX))
+        path = journal_folder(store.path) / entry.name
+        if is_in_use(path):
+            continue
+        chain = read_chain(path.read_bytes())
+        if not chain.records:
+            yield Problem(run_id, f"its journal {entry.name} holds no run", False)
+        elif chain.lost:
+            yield Problem(run_id, f"its journal ends {chain.lost} bytes too early: they are damaged", False)
+        elif chain.end != indexed.get(run_id):
+            yield Problem(run_id, "its journal holds more than the store", True)
+        if path.with_name(entry.name + DAMAGED).exists():
+            yield Problem(run_id, f"its journal was damaged; what it was is in {entry.name}{DAMAGED}", False)
+
+
+def repair(store: Store) -> list[str]:
+    """What was done, in a sentence each; nothing where nothing was wrong.
+
+    A store of an older version is copied and brought up to date; journals fill it; columns are written again
+    from their documents; a database that is damaged is put aside and made anew from every run that can still
+    be read. Never removes a file.
+    Raises `StoreError` for a store that cannot be written, or is another program's.
+    """
+    done: list[str] = []
+    store.on_change = done.append
+    with closing(store):
+        try:
+            damaged = _is_damaged(store)
+        except StoreBusy:
+            raise
+        except StoreError as error:
+            # A store whose first page is gone looks like another program's file; its journals tell.
+            ours = "is no SQLite database" in error.what and any(journals(store.path))
+            if "is damaged" not in error.what and not ours:
+                raise
+            damaged = True
+        if damaged:
+            done += _made_anew(store)
+        done += [f"{path.name}: {error.what}" for path, error in store.catch_up().items()]
+        if store.path.exists():
+            done += _runs_renewed(store)
+    return done
+
+
+def backup(store: Store, target: Path) -> None:
+    """A whole copy of the store in one file, its owner's alone, made while others may write.
+
+    Raises `UsageError` where the file exists or cannot be written, `StoreError` for what is wrong
+    with the store.
+    """
+    with store.reading() as connection:
+        try:
+            copy_whole(connection, target)
+        except OSError as error:
+            raise UsageError(
+                f"cannot write {target}: {error.strerror or error}",
+                cause="a backup goes into a new file, in a folder that can be written to",
+                try_="trnbench store backup NEW.db",
+            ) from error
+
+
+def _is_damaged(store: Store) -> bool:
+    with store.reading() as connection:
+        answers = connection.execute("PRAGMA integrity_check").fetchall()
+        return answers != [("ok",)] or bool(connection.execute("PRAGMA foreign_key_check").fetchall())
+
+
+def _made_anew(store: Store) -> list[str]:
+    aside = free_name(store.path, "damaged")
+    anew = store.path.with_name(f"{store.path.name}.anew")
+    for path in _files(anew):
+        path.unlink(missing_ok=True)
+    done = []
+    with Store(anew) as fresh:
+        with suppress(StoreError), store.reading() as old:
+            for number, run_id in _runs(old):
+                if not (_copied(old, number, run_id, fresh) or _from_journal(store, run_id, fresh)):
+                    done.append(f"run {run_id} is lost: its documents are damaged, and it has no journal")
+        with fresh.writing():
+            pass  # a store without any run is a store
+    store.close()
+    for path, name in zip(_files(store.path), _files(aside), strict=True):
+        with suppress(FileNotFoundError):
+            path.rename(name)
+    anew.rename(store.path)
+    return [*done, f"the damaged database is now {aside}", f"{store.path} was made anew"]
+
+
+def _copied(old: sqlite3.Connection, number: int, run_id: str, fresh: Store) -> bool:
+    try:
+        run = loads(msgspec.json.encode(document_of(old, number)), f"run {run_id}")
+        planned = old.execute("SELECT planned FROM runs WHERE number = ?", (number,)).fetchone()[0]
+        fresh.save(run, tags=_tags(old, number))
+    except _unreadable():
+        return False
+    with fresh.writing() as connection:
+        connection.execute("UPDATE runs SET planned = ? WHERE id = ?", (planned, run_id))
+    return True
+
+
+def _from_journal(store: Store, run_id: str, fresh: Store) -> bool:
+    try:
+        journal = _journal(store, run_id)
+        with fresh.writing() as connection:
+            fill(connection, fresh.path, journal)
+    except _unreadable():
+        return False
+    return True
+
+
+def _journal(store: Store, run_id: str) -> Journaled:
+    chain = read_chain(store.journal(run_id).read_bytes())
+    if not chain.records:
+        raise LookupError("it holds no run")
+    return journaled(chain, str(store.journal(run_id)))
+
+
+def _runs_renewed(store: Store) -> list[str]:
+    done = []
+    with store.writing() as connection:
+        for number, run_id in _runs(connection):
+            try:
+                document = document_of(connection, number)
+                run = loads(msgspec.json.encode(document), f"run {run_id}")
+                if is_edited(document):
+                    raise LookupError("its digest belongs to another content")
+            except _unreadable() as error:
+                done.append(_renewed_from_journal(connection, number, run_id, store, error))
+                continue
+            if count := _renewed(connection, number, run):
+                done.append(f"run {run_id}: {count} columns were written again from its documents")
+    return done
+
+
+def _renewed_from_journal(
+    connection: sqlite3.Connection, number: int, run_id: str, store: Store, why: Exception
+) -> str:
+    try:
+        journal = _journal(store, run_id)
+    except _unreadable():
+        return f"run {run_id} stays as it is, without a journal to renew it from: {said(why)}"
+    for attached in journal.parts:
+        connection.execute(
+            "UPDATE documents SET content = ? WHERE sha256 = ?", (attached.content, attached.sha256)
+        )
+    change_run(connection, number, {"indexed": 0})
+    fill(connection, store.path, journal)
+    return f"run {run_id} was written again from its journal: {said(why)}"
+
+
+def _renewed(connection: sqlite3.Connection, number: int, run: Run) -> int:
+    head = {name: means for name, _, means in differing_head(connection, number, run)}
+    if head:
+        change_run(connection, number, head)
+    environment = environment_differs(connection, number, run)
+    if environment:
+        write_environment(connection, number, run)
+    cells = list(differing_cells(connection, number, run))
+    positions = [
+        row[0]
+        for row in connection.execute(
+            "SELECT position FROM measurements WHERE run = ? ORDER BY position", (number,)
+        )
+    ]
+    for index, name, _, means in cells:
+        connection.execute(
+            f"UPDATE measurements SET {name} = ? WHERE run = ? AND position = ?",
+            (means, number, positions[index]),
+        )
+    return len(head) + environment + len(cells)
+
+
+def _runs(connection: sqlite3.Connection) -> list[tuple[int, str]]:
+    with suppress(*_unreadable()):
+        return connection.execute("SELECT number, id FROM runs ORDER BY number").fetchall()
+    return []
+
+
+def _tags(connection: sqlite3.Connection, number: int) -> list[str]:
+    with suppress(*_unreadable()):
+        return [row[0] for row in connection.execute("SELECT tag FROM tags WHERE run = ?", (number,))]
+    return []
+
+
+def _files(path: Path) -> tuple[Path, Path, Path]:
+    return path, path.with_name(path.name + "-wal"), path.with_name(path.name + "-shm")
+
+
+def _unreadable() -> tuple[type[Exception], ...]:
+    """What reading a damaged run may raise."""
+    import sqlite3
+
+    return (
+        sqlite3.Error,
+        zlib.error,
+        msgspec.DecodeError,
+        LookupError,
+        TrnbenchError,
+        TypeError,
+        ValueError,
+        OSError,
+    )

@@ -1,1 +1,0 @@
-"""Pictures of topologies: where things lie, and the SVG they become."""

@@ -1,0 +1,233 @@
+"""Uneven parts of a collective: `--shares 3,1,1,1` or `--skew zipf:1.2`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import floor
+from typing import TYPE_CHECKING
+
+from trnbench import NotJson, parse_json
+from trnbench.bounded import kinds
+from trnbench.bounded.kinds import MESSAGE
+from trnbench.errors import UsageError, cut
+from trnbench.facts.units import show
+from trnbench_emulator.commands.vocabulary import UNEVEN, Collective
+from trnbench_emulator.fabric.groups import check_groups
+from trnbench_emulator.fabric.question import Beside
+from trnbench_emulator.fabric.transform import fractions
+
+if TYPE_CHECKING:
+    from trnbench_emulator.fabric.systems import Fabric
+
+
+def shares_of(collective: str, shares: str | None, skew: str | None, ranks: int) -> tuple[float, ...]:
+    """One for each of `ranks`, adding up to 1; empty where the collective has equal parts.
+
+    Raises UsageError for what cannot be read, does not fit the ranks, or is given to equal parts.
+    """
+    if collective not in UNEVEN:
+        if shares is None and skew is None:
+            return ()
+        given = "--shares" if shares is not None else "--skew"
+        instead = f"{collective}_v" if f"{collective}_v" in UNEVEN else UNEVEN[1]
+        raise UsageError(
+            f"{collective} takes no {given}",
+            cause=f"its parts are alike; {' and '.join(UNEVEN)} take uneven ones",
+            try_=f"trnbench fabric run {instead} {given} {shares if shares is not None else skew}",
+        )
+    if shares is not None and skew is not None:
+        raise UsageError(
+            "--shares and --skew exclude each other", cause="either says who has how much", try_="one of them"
+        )
+    if shares is not None:
+        return fractions(_listed(shares, ranks))
+    return fractions(_skewed(skew, ranks) if skew is not None else [1.0] * ranks)
+
+
+def about_shares(collective: str, shares: str | None, skew: str | None, found: Sequence[float]) -> str:
+    """In a line: what was given, whose it is, and the range of it."""
+    whose = "held by each rank" if collective == "all_gather_v" else "sent to each rank"
+    given = shares if shares is not None else skew if skew is not None else "all alike"
+    return (
+        f"shares: {given}, {whose}; largest {max(found) * 100:.3g} %, smallest {min(found) * 100:.3g} %,"
+        f" even {100 / len(found):.3g} %"
+    )
+
+
+def _listed(text: str, ranks: int) -> list[float]:
+    shares = [float(each) for each in map(kinds.SHARE.parsed, text.split(",")) if each is not None]
+    if len(shares) != text.count(",") + 1:
+        raise UsageError(
+            f"--shares {cut(text)} are no numbers",
+            cause="numbers from 0 to 1e12 with commas between",
+            try_="--shares 3,1,1,1",
+        )
+    if len(shares) > ranks or ranks % len(shares):
+        raise UsageError(
+            f"{len(shares)} shares do not fit {ranks} ranks",
+            cause="one for each rank is taken, or a pattern that is repeated a whole number of times",
+            try_=f"a number of shares that divides {ranks}",
+        )
+    return shares * (ranks // len(shares))
+
+
+def _skewed(text: str, ranks: int) -> list[float]:
+    rule, _, number = text.partition(":")
+    kind = {"zipf": kinds.ZIPF, "hot": kinds.HOT}.get(rule.strip())
+    exact = kind.parsed(number) if kind else None
+    if exact is None:
+        raise UsageError(
+            f"--skew {cut(text)} is no zipf:S and no hot:SHARE",
+            cause="S is 0 (even) to 100, SHARE is 0 to 1, that of rank 0",
+            try_="--skew zipf:1.2 or --skew hot:0.5",
+        )
+    value = float(exact)
+    if rule.strip() == "zipf":
+        return [(rank + 1) ** -value for rank in range(ranks)]
+    return [value, *[(1 - value) / max(ranks - 1, 1)] * (ranks - 1)]
+
+
+KINDS = ("pipeline", "data", "expert", "tensor")
+"""Outermost first: tensor groups talk most and take neighbours."""
+REST = "rest"
+
+
+def groups_of(fabric: Fabric, kinds: tuple[str, ...], replica: str | None) -> list[list[int]]:
+    """Empty for all ranks together. The groups are those of the kind named first.
+
+    Raises UsageError for what is unknown or does not divide the ranks.
+    """
+    if kinds and replica:
+        raise UsageError(
+            "--group and --replica-groups exclude each other",
+            cause="either says which ranks belong together",
+            try_="one of them",
+        )
+    if replica:
+        return _replica(fabric, replica)
+    if not kinds:
+        return []
+    asked = [_kind(text) for text in kinds]
+    names = [name for name, _ in asked]
+    if len(set(names)) != len(names):
+        raise UsageError("--group names a kind twice", cause=", ".join(kinds), try_="--group tensor=8")
+    sizes = dict(asked)
+    product = 1
+    for size in sizes.values():
+        product *= size
+    if fabric.size % product:
+        shown = " × ".join(str(size) for size in sizes.values())
+        raise UsageError(
+            f"groups of {shown} do not divide {fabric.size} ranks",
+            cause=f"{fabric.size} / {product} leaves {fabric.size % product}",
+            try_=f"a product that divides {fabric.size}",
+        )
+    ordered = {name: sizes[name] for name in KINDS if name in sizes}
+    # What is not named lies inside data and pipeline groups, and outside of expert and tensor groups.
+    if "tensor" in ordered or "expert" in ordered:
+        ordered = {REST: fabric.size // product, **ordered}
+    else:
+        ordered = {**ordered, REST: fabric.size // product}
+    if sizes[names[0]] < 2:
+        raise UsageError(
+            f"a {names[0]} group of {sizes[names[0]]} exchanges nothing",
+            cause="it takes 2 ranks or more",
+            try_=f"--group {names[0]}=2",
+        )
+    return fabric.groups(ordered, names[0])
+
+
+def _kind(text: str) -> tuple[str, int]:
+    name, _, number = text.partition("=")
+    if name not in KINDS:
+        raise UsageError(
+            f"unknown group {name!r}",
+            cause=f"there are {', '.join(reversed(KINDS))}",
+            try_="--group tensor=8",
+        )
+    size = kinds.GROUP.parsed(number)
+    if size is None:
+        raise UsageError(
+            f"--group {cut(text)} has no size", cause="a whole number, 1 or more", try_="--group tensor=8"
+        )
+    return name, int(size)
+
+
+def _replica(fabric: Fabric, text: str) -> list[list[int]]:
+    try:
+        groups = parse_json(text)
+    except NotJson:
+        groups = None
+    if not isinstance(groups, list) or not all(
+        isinstance(each, list) and all(type(rank) is int for rank in each) for each in groups
+    ):
+        raise UsageError(
+            f"--replica-groups {text[:60]!r} is no list of lists of ranks",
+            cause="it is read as JSON: brackets within brackets, whole numbers in them",
+            try_="--replica-groups '[[0,1],[2,3]]'",
+        )
+    check_groups(groups, fabric.size)
+    return groups
+
+
+MOST = 10_000
+"""Sizes of one sweep at most: more is a slip of the finger."""
+
+
+def shown(size: float) -> str:
+    """8 B, 64 KiB, 1 GiB."""
+    return show(size, "B")
+
+
+def sweep(first: int, last: int, factor: float, step: int | None) -> Iterator[int]:
+    """`first`, then times `factor` (or plus `step` bytes) up to `last`. Raises UsageError for no way up."""
+    if first < 1:
+        raise UsageError("a sweep starts at 1 byte or more", cause=f"-b is {first}", try_="-b 8")
+    if last < first:
+        raise UsageError(
+            f"the sweep ends at {last} B before it starts at {first} B",
+            cause="-e is the last size, -b the first",
+            try_="-b 8 -e 1G",
+        )
+    if step is not None and step < 1:
+        raise UsageError(
+            f"a step of {step} bytes leads nowhere", cause="it is added to the size", try_="--step 1M"
+        )
+    if step is None and not factor > 1:
+        raise UsageError(f"a factor of {factor:g} leads nowhere", cause="it multiplies the size", try_="-f 2")
+    size = first
+    for _ in range(MOST):
+        yield size
+        size = size + step if step is not None else max(floor(size * factor), size + 1)
+        if size > last:
+            return
+    how = f"in steps of {step}" if step is not None else f"by a factor of {factor!r}"
+    raise UsageError(f"more than {MOST:,} sizes", cause=f"{first} to {last} {how}", try_="-f 2")
+
+
+def frozen(groups: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
+    """Groups as a question takes them."""
+    return tuple(tuple(group) for group in groups)
+
+
+def others_of(fabric: Fabric, texts: Sequence[str]) -> list[Beside]:
+    """What `--with` names. Raises UsageError for what cannot be read."""
+    neighbours = []
+    for text in texts:
+        what, _, kinds = text.partition("@")
+        name, equals, size = what.partition("=")
+        if not equals:
+            raise UsageError(
+                f"--with {text} is no COLLECTIVE=SIZE",
+                cause="a collective, its message, and behind @ the groups if there are some",
+                try_="--with all_to_all=64M or --with all_to_all=64M@expert=8",
+            )
+        groups = groups_of(fabric, (kinds,), None) if kinds else []
+        neighbours.append(
+            Beside(
+                collective=Collective().convert(name, None, None),
+                size=float(MESSAGE.counted(size, f"--with {name}")),
+                groups=frozen(groups),
+            )
+        )
+    return neighbours

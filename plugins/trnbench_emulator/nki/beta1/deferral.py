@@ -1,0 +1,122 @@
+"""The call whose result nobody has named yet, and the rounds of unrolled loops.
+
+A Beta 1 call returns a tile; `tile[…] = call(…)` writes into that tile without a copy. So a call is deferred
+until what comes next shows where its result goes. Each round of nl.static_range is code of its own.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from trnbench_emulator.nki.recording import STATE
+from trnbench_emulator.nki.site import Places
+
+if TYPE_CHECKING:
+    from trnbench_emulator.nki.beta1.root import Root
+    from trnbench_emulator.nki.memory import Buffer
+
+
+class Pending:
+    """`into` are the buffers it can write to. `exact`: its destination must have the result's own data
+    type. `adding`: it can add to what PSUM holds. `place`: the file and line of its call. `whole`: all of a
+    root as a tile.
+    """
+
+    __slots__ = ("_add", "_issue", "adding", "exact", "into", "place", "root", "whole")
+
+    def __init__(
+        self,
+        root: Root,
+        whole: Callable[[Root], Any],
+        issue: Callable[[Any], None],
+        into: tuple[Buffer, ...],
+        exact: bool,
+        adds: Callable[[Any], None] | None,
+    ) -> None:
+        self.root = root
+        self.whole = whole
+        self._issue = issue
+        self.into = into
+        self.exact = exact
+        self._add = adds
+        self.adding = adds is not None
+        places = _PLACES if STATE.recorder is None else STATE.recorder.places
+        self.place = places.of(sys._getframe(2))
+
+    def issue(self, dst: Any) -> None:
+        """Carry the instruction out."""
+        self._at_its_place(self._issue, dst)
+
+    def add(self, dst: Any) -> None:
+        """Carry it out so that it adds to `dst`."""
+        assert self._add is not None
+        self._at_its_place(self._add, dst)
+
+    def _at_its_place(self, call: Callable[[Any], None], dst: Any) -> None:
+        before = STATE.place
+        STATE.place = self.place
+        try:
+            call(dst)
+        finally:
+            STATE.place = before
+
+
+_PLACES = Places()
+"""Of calls outside a recording."""
+
+
+class _Slot:
+    __slots__ = ("held",)
+
+    def __init__(self) -> None:
+        self.held: Pending | None = None
+
+
+SLOT = _Slot()
+
+
+def settle() -> None:
+    """Issue what was kept back, into a tile of its own."""
+    held = SLOT.held
+    if held is not None:
+        SLOT.held = None
+        held.issue(held.whole(held.root))
+
+
+def taken(value: Any) -> Pending | None:
+    """The pending instruction that `value` is the result of; it is then the caller's to issue."""
+    held = SLOT.held
+    if held is None or getattr(value, "root", None) is not held.root:
+        return None
+    SLOT.held = None
+    return held
+
+
+ROUNDS: list[int] = []
+"""Rounds of the unrolled loops under way, outermost first."""
+
+
+class static_range(Sequence[int]):  # noqa: N801 - called like the function it stands for
+    """Its numbers, as of `range`."""
+
+    def __init__(self, start: int, stop: int | None = None, step: int = 1, **_: Any) -> None:
+        self._numbers = range(int(start)) if stop is None else range(int(start), int(stop), step)
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def __getitem__(self, at: Any) -> Any:
+        return self._numbers[at]
+
+    def __iter__(self) -> Iterator[int]:
+        depth = len(ROUNDS)
+        try:
+            for number in self._numbers:
+                settle()
+                ROUNDS[depth:] = [number]
+                yield number
+        finally:
+            settle()
+            del ROUNDS[depth:]

@@ -1,0 +1,145 @@
+"""Tiles and tensors that a Beta 1 kernel makes, loads, stores and copies."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from trnbench.errors import KernelError
+from trnbench_emulator.nki import isa, site
+from trnbench_emulator.nki import language as today
+from trnbench_emulator.nki.beta1.deferral import settle
+from trnbench_emulator.nki.beta1.grid import LAUNCH
+from trnbench_emulator.nki.beta1.index import box_of
+from trnbench_emulator.nki.beta1.operation import broadcast_to, copy
+from trnbench_emulator.nki.beta1.root import Root, shaped
+from trnbench_emulator.nki.beta1.tile import Tile, later
+from trnbench_emulator.nki.dtype import DTYPES, DType, dtype_of
+from trnbench_emulator.nki.memory import Buffer
+
+_FP32 = DTYPES["float32"]
+
+
+def _buffer(given: Any, default: Buffer = Buffer.SBUF) -> Buffer:
+    given = default if given is None else getattr(given, "buffer", given)
+    try:
+        return Buffer(given)
+    except ValueError:
+        raise KernelError(f"ndarray: {given!r} is no buffer ({site.here()})") from None
+
+
+def ndarray(shape: Any, dtype: Any, *, name: str = "", buffer: Any = None, **_: Any) -> Tile:
+    """A tensor nobody wrote yet; nl.par_dim marks the partition, dimensions before it are blocks."""
+    settle()
+    memory = _buffer(buffer)
+    sizes, axis = shaped(shape, memory)
+    root = shared_root(sizes, dtype_of(dtype), memory, name) if axis < 0 else None
+    return Tile.of(root or Root(sizes, axis, dtype_of(dtype), memory, name))
+
+
+def shared_root(sizes: tuple[int, ...], dtype: DType, where: Buffer, name: str) -> Root:
+    """A tensor in HBM: programs of one launch that allocate it in turn get the same one."""
+    return LAUNCH.shared(lambda: Root(sizes, -1, dtype, where, name), where)
+
+
+def full(shape: Any, fill_value: Any, dtype: Any, *, buffer: Any = None, name: str = "", **_: Any) -> Tile:
+    """A tile filled by memset, block by block as they are used; zeros in PSUM cost nothing, since the first
+    product overwrites."""
+    tile = ndarray(shape, dtype, buffer=buffer, name=name)
+    if tile.on_chip:
+        tile.root.fill = fill_value
+    return tile
+
+
+def zeros(shape: Any, dtype: Any, *, buffer: Any = None, name: str = "", **_: Any) -> Tile:
+    return full(shape, 0, dtype, buffer=buffer, name=name)
+
+
+def ones(shape: Any, dtype: Any, *, buffer: Any = None, name: str = "", **_: Any) -> Tile:
+    return full(shape, 1, dtype, buffer=buffer, name=name)
+
+
+def zeros_like(a: Tile, dtype: Any = None, *, buffer: Any = None, name: str = "", **_: Any) -> Tile:
+    return zeros(a.shape, dtype or a.dtype, buffer=buffer or a.buffer, name=name)
+
+
+def empty_like(a: Tile, dtype: Any = None, *, buffer: Any = None, name: str = "", **_: Any) -> Tile:
+    return ndarray(a.shape, dtype or a.dtype, buffer=buffer or a.buffer, name=name)
+
+
+def rand(shape: Any, dtype: Any = _FP32, **_: Any) -> Tile:
+    settle()
+    return Tile.holding(today.rand(tuple(shape), dtype))
+
+
+def random_seed(seed: Any, **_: Any) -> None:
+    settle()
+    if isinstance(seed, Tile):
+        today.random_seed(seed.operand())
+
+
+def shared_constant(constant: Any, dtype: Any = None, **_: Any) -> Tile:
+    settle()
+    values = np.asarray(constant)
+    return Tile.holding(today.shared_constant(values if dtype is None else dtype_of(dtype).cast(values)))
+
+
+def shared_identity_matrix(n: int, dtype: Any = DTYPES["uint8"], **_: Any) -> Tile:
+    settle()
+    return Tile.holding(today.shared_identity_matrix(n, dtype))
+
+
+# ruff: noqa: ARG001 - the signatures are NKI's, whole; not every argument changes what is modelled
+
+
+def load(src: Tile, *, mask: Any = None, dtype: Any = None, **_: Any) -> Tile:
+    """A tile in SBUF with what `src` picks of a tensor in HBM."""
+
+    def issue(dst: Tile) -> None:
+        if box_of(mask, src.shape) is not None:
+            isa.dma_copy(dst.overwritten(src, mask), src.operand(mask))
+
+    kind = src.dtype if dtype is None else dtype_of(dtype)
+    return later(src.shape or (1,), kind, issue, into=(Buffer.SBUF,))
+
+
+def load_transpose2d(src: Tile, *, mask: Any = None, dtype: Any = None, **_: Any) -> Tile:
+    settle()
+    return Tile.holding(today.load_transpose2d(src.operand(mask), dtype))
+
+
+def store(dst: Tile, value: Any, *, mask: Any = None, **_: Any) -> None:
+    """Copy a tile to HBM, through SBUF where it is in PSUM."""
+    settle()
+    if not isinstance(value, Tile):
+        value = full((128, 1), value, dst.dtype)
+        value = broadcast_to(value[0 : dst.shape[0]], (dst.shape[0], *dst.shape[1:]))
+        settle()
+    if value.buffer is Buffer.PSUM:
+        value = copy(value)
+        settle()
+    box = box_of(mask, dst.shape)
+    if box is None:
+        return
+    target = dst if dst.over or dst.ndim == value.ndim else dst.fitted(value.shape) or dst
+    source = value if value.shape == target.shape else value.fitted(target.shape) or value
+    dst.root.written = True
+    isa.dma_copy(target.operand(mask), source.operand(mask))
+
+
+def static_cast(value: Any, dtype: Any) -> Any:
+    """A tile or an array as another type."""
+    if isinstance(value, Tile):
+        return copy(value, dtype=dtype)
+    return dtype_of(dtype).cast(np.asarray(value))
+
+
+def device_print(print_prefix: str, x: Tile, **_: Any) -> None:
+    settle()
+    today.device_print(print_prefix, x.operand())
+
+
+def gather_flattened(data: Tile, indices: Tile, *, mask: Any = None, dtype: Any = None, **_: Any) -> Tile:
+    settle()
+    return Tile.holding(today.gather_flattened(data.operand(), indices.operand(), dtype=dtype))

@@ -1,0 +1,301 @@
+"""Which tiles of a Beta 1 kernel are in SBUF and PSUM when, and whose place each takes.
+
+The compiler of Beta 1 decides it: capacity is no rule there.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from heapq import heappop, heappush
+from itertools import chain, count
+from typing import NamedTuple
+
+from trnbench_emulator.nki import isa
+from trnbench_emulator.nki.beta1.deferral import ROUNDS
+from trnbench_emulator.nki.beta1.elision import Recorded, known, uncopied
+from trnbench_emulator.nki.instruction import Instruction
+from trnbench_emulator.nki.memory import Buffer, Life, Storage
+from trnbench_emulator.nki.op import Op
+from trnbench_emulator.nki.recorder import Recorder
+from trnbench_emulator.nki.tensor import NkiTensor
+
+Taken = tuple[Life, tuple[Life, ...]]
+"""A tile, and those whose place it takes."""
+
+
+def places(instructions: Sequence[Instruction], capacities: Mapping[Buffer, int]) -> dict[int, list[Taken]]:
+    """By the number of an instruction, the tiles that begin with it and do not fit beside those before them.
+
+    `capacities` of SBUF and PSUM, in bytes per partition.
+    A tile is in use from its first instruction to its last, in the order of the program. Where it does not
+    fit, it takes the places of those that nobody uses any more, the one that is so for longest first: of all
+    choices the one that waits least. In PSUM more may be in use than there is; nothing is waited for then.
+    """
+    first, last = _uses(instructions)
+    takeovers: dict[int, list[Taken]] = {}
+    memories = {buffer: _Memory(capacity) for buffer, capacity in capacities.items()}
+    for storage, number in first.items():
+        life, form = storage.life, storage.form
+        ended = memories[form.buffer].room(life, form.free * form.dtype.size, number, last[storage])
+        if ended:
+            takeovers.setdefault(number, []).append((life, ended))
+    return takeovers
+
+
+class _Memory:
+    """Bytes per partition that are held, the tiles in use, and those that nobody uses any more."""
+
+    def __init__(self, capacity: int) -> None:
+        self._capacity = capacity
+        self._held = 0
+        self._used: list[tuple[int, int, Life, int]] = []  # by last use, the first to end first
+        self._idle: deque[tuple[Life, int]] = deque()  # in the order of their last uses
+
+    def room(self, life: Life, size: int, number: int, last: int) -> tuple[Life, ...]:
+        """Those whose place a tile takes that is used from instruction `number` to `last`."""
+        used, idle = self._used, self._idle
+        while used and used[0][0] < number:
+            _, _, ended, bytes_ = heappop(used)
+            idle.append((ended, bytes_))
+        self._held += size
+        replaced = []
+        while self._held > self._capacity and idle:
+            ended, bytes_ = idle.popleft()
+            self._held -= bytes_
+            replaced.append(ended)
+        heappush(used, (last, life.age, life, size))
+        return tuple(replaced)
+
+
+def _uses(instructions: Sequence[Instruction]) -> tuple[dict[Storage, int], dict[Storage, int]]:
+    """Of each tile, in the order in which they begin, its first and its last instruction."""
+    first: dict[Storage, int] = {}
+    last: dict[Storage, int] = {}
+    for number, instruction in enumerate(instructions):
+        for view in chain(instruction.reads, instruction.writes):
+            storage = view.storage
+            if storage.form.on_chip:
+                first.setdefault(storage, number)
+                last[storage] = number
+    return first, last
+
+
+Operands = tuple[NkiTensor, ...]
+
+
+@contextmanager
+def compiling(recorder: Recorder) -> Iterator[None]:
+    """What is recorded inside comes out as the compiler would have it."""
+    recording: list[Recorded] = []
+
+    def take(op: Op, writes: Operands, reads: Operands, place: tuple[str, int]) -> None:
+        for view in (*writes, *reads):
+            storage = view.storage
+            if storage.ledger is not None:  # kept until the end here, and no rule is broken by it
+                storage.ledger.release(storage.life)
+                storage.ledger = None
+        recording.append(Recorded(Instruction(op, writes, reads, *place), tuple(ROUNDS)))
+
+    before, recorder.issue = recorder.issue, take
+    try:
+        yield
+    finally:
+        recorder.issue = before
+    compiled = list(Residence(uncopied(recording, recorder), recorder).compiled())
+    begins = places(compiled, {buffer: ledger.capacity for buffer, ledger in recorder.ledgers.items()})
+    for number, instruction in enumerate(compiled):
+        takeovers = begins.get(number, ())
+        for life, ended in takeovers:
+            life.takes = ended
+        before(instruction.op, instruction.writes, instruction.reads, (instruction.file, instruction.line))
+        for life, _ in takeovers:
+            life.takes = ()  # else lives would hold each other, from the first to the last
+
+
+class _Held(NamedTuple):
+    """`storage` is the place in SBUF."""
+
+    storage: Storage
+    bytes: int
+
+
+class Residence:
+    """Tiles take room from their first use to their last.
+
+    Where it runs out, tiles leave that nobody uses before their value comes again, the oldest first. After
+    them the one that is used last of all: dropped if it holds a load, which is then repeated, else stored in
+    HBM first. No other rule moves less (Belady, IBM Systems Journal 5, 1966); a compiler that plans with
+    less knowledge moves more.
+    """
+
+    def __init__(self, recorded: Sequence[Recorded], recorder: Recorder) -> None:
+        instructions = self._instructions = [instruction for instruction, _ in recorded]
+        self._recorder = recorder
+        self._room = recorder.ledgers[Buffer.SBUF].capacity
+        self._again, self._repeatable = known(recorded, recorder.assumptions)
+        self._same = {instructions[at].writes[0].storage: first for at, first in self._again.items()}
+        self._fixed = _indirect(instructions)
+        self._uses: dict[Storage, deque[int]] = {}
+        self._tiles = [self._tiles_of(instruction) for instruction in instructions]
+        for number, tiles in enumerate(self._tiles):
+            for storage in tiles:
+                uses = self._uses.get(storage)
+                if uses is None:
+                    self._uses[storage] = deque((number,))
+                else:
+                    uses.append(number)
+        self._held: dict[Storage, _Held] = {}
+        self._bytes = 0
+        self._next: list[tuple[int, int, Storage]] = []  # by next use, last first; entries may be out of date
+        self._turn = count()
+        self._idle: dict[Storage, None] = {}  # not used before their value comes again, oldest first
+        self._loads: dict[Storage, Instruction] = {}  # what brings a tile's value back
+        self._copies: dict[Storage, NkiTensor] = {}  # where a tile's value is in HBM
+
+    def compiled(self) -> Iterator[Instruction]:
+        """The instructions with those left out and those added."""
+        for number, instruction in enumerate(self._instructions):
+            tiles = self._tiles[number]
+            for tile in tiles:
+                self._uses[tile].popleft()
+            first = self._again.get(number)
+            if first is None or first not in self._held:
+                for tile in tiles:
+                    if tile not in self._held:
+                        yield from self._placed(tile, tiles, instruction)
+                yield self._moved(instruction)
+                self._written(instruction, number)
+            else:
+                self._recorder.assumes("residence" if instruction.op.opcode == "dma_copy" else "hoisting")
+            for tile in tiles:
+                self._used(tile)
+
+    def _used(self, tile: Storage) -> None:
+        """Does anybody need it, and when?"""
+        self._idle.pop(tile, None)
+        if not self._uses[tile]:
+            self._gone(tile)
+        elif self._uses[tile][0] in self._again:
+            self._idle[tile] = None
+        else:
+            heappush(self._next, (-self._uses[tile][0], next(self._turn), tile))
+
+    def _tiles_of(self, each: Instruction) -> list[Storage]:
+        """Those of SBUF, once each."""
+        tiles: dict[Storage, None] = {}
+        for view in (*each.reads, *each.writes):
+            if view.storage.form.buffer is Buffer.SBUF and view.storage not in self._fixed:
+                tiles[self._same.get(view.storage, view.storage)] = None
+        return list(tiles)
+
+    def _placed(self, tile: Storage, needed: list[Storage], each: Instruction) -> Iterator[Instruction]:
+        """Room for a tile, and its value where it has one."""
+        form = tile.form
+        size = form.free * form.dtype.size
+        while self._bytes + size > self._room:
+            last = self._last(needed)
+            if last is None:
+                break
+            yield from self._left(last, each)
+        fresh = tile
+        if tile in self._loads or tile in self._copies:
+            life = Life(self._recorder.count, size, tile.name, tile.life.site)
+            fresh = Storage(form, tile.name, life, None)
+        self._held[tile] = _Held(fresh, size)
+        self._bytes += size
+        if any(self._same.get(view.storage) is tile for view in each.writes):
+            return  # the instruction itself comes again
+        load = self._loads.get(tile)
+        if load is not None:
+            yield Instruction(load.op, (_at(load.writes[0], fresh),), load.reads, load.file, load.line)
+        elif tile in self._copies:
+            yield self._transfer(NkiTensor(fresh, form, 0), self._copies[tile], each)
+
+    def _last(self, needed: list[Storage]) -> Storage | None:
+        """Of the tiles in SBUF that are not `needed` now, the one to leave; None where none does."""
+        for tile in self._idle:
+            if tile not in needed:
+                return tile
+        if "spilling" not in self._recorder.assumptions:
+            return None
+        entries: list[tuple[int, int, Storage]] = []
+        latest = None
+        while self._next and latest is None:
+            entry = heappop(self._next)
+            tile = entry[2]
+            if tile not in self._held or -entry[0] != self._uses[tile][0]:
+                continue  # it has gone, or was used since
+            if tile in needed:
+                entries.append(entry)
+            else:
+                latest = tile
+        for entry in entries:
+            heappush(self._next, entry)
+        return latest
+
+    def _left(self, tile: Storage, each: Instruction) -> Iterator[Instruction]:
+        """A tile makes room for another."""
+        if tile not in self._idle:
+            self._recorder.assumes("spilling")
+        if tile not in self._idle and tile not in self._loads and tile not in self._copies:
+            form = tile.form
+            copy = self._recorder.allocate(form.shape, form.dtype, Buffer.PRIVATE_HBM)
+            self._copies[tile] = copy
+            yield self._transfer(copy, NkiTensor(self._held[tile].storage, form, 0), each)
+        self._gone(tile)
+
+    def _gone(self, tile: Storage) -> None:
+        self._idle.pop(tile, None)
+        held = self._held.pop(tile, None)
+        if held is not None:
+            self._bytes -= held.bytes
+
+    def _written(self, each: Instruction, number: int) -> None:
+        for view in each.writes:
+            tile = self._same.get(view.storage, view.storage)
+            self._copies.pop(tile, None)
+            if number in self._repeatable:
+                self._loads[tile] = each
+
+    def _moved(self, each: Instruction) -> Instruction:
+        """The instruction on the places its tiles have now."""
+        reads, writes = (tuple(map(self._now, views)) for views in (each.reads, each.writes))
+        if reads == each.reads and writes == each.writes:
+            return each
+        return Instruction(each.op, writes, reads, each.file, each.line)
+
+    def _now(self, view: NkiTensor) -> NkiTensor:
+        held = self._held.get(self._same.get(view.storage, view.storage))
+        return view if held is None or held.storage is view.storage else _at(view, held.storage)
+
+    def _transfer(self, dst: NkiTensor, src: NkiTensor, each: Instruction) -> Instruction:
+        """A copy between SBUF and HBM that the kernel did not ask for."""
+        transfers: list[Instruction] = []
+
+        def take(op: Op, writes: Operands, reads: Operands, place: tuple[str, int]) -> None:  # noqa: ARG001
+            transfers.append(Instruction(op, writes, reads, each.file, each.line))
+
+        recorder = self._recorder
+        before, functional = recorder.issue, recorder.functional
+        recorder.issue, recorder.functional = take, False
+        try:
+            isa.dma_copy(dst, src)
+        finally:
+            recorder.issue, recorder.functional = before, functional
+        return transfers[0]
+
+
+def _indirect(instructions: Sequence[Instruction]) -> set[Storage]:
+    """Tiles that are addressed at run time, or lie where the kernel says: they stay where they are."""
+    return {
+        view.storage
+        for instruction in instructions
+        for view in chain(instruction.reads, instruction.writes)
+        if view.form.indirect or view.storage.place is not None
+    }
+
+
+def _at(view: NkiTensor, storage: Storage) -> NkiTensor:
+    return NkiTensor(storage, view.form, view.offset)

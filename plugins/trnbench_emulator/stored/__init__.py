@@ -1,1 +1,0 @@
-"""Emulated cases of stored runs, asked again."""

@@ -1,0 +1,117 @@
+"""`trnbench validate --coverage`: whether bands keep their word on published points."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from trnbench.bounded import kinds
+from trnbench.cli.cell import Column
+from trnbench.cli.output import emit, paragraph, say, write
+from trnbench.errors import ExitCode, NothingSelected, UnknownName, UsageError, quoted
+
+if TYPE_CHECKING:
+    from trnbench import Session
+    from trnbench_fidelity.nearness.coverage import Coverage
+
+TASKS = ("decode", "prefill", "train")
+"""Families of steps, beside those of points."""
+
+
+def refuse(options: Sequence[str]) -> None:
+    """Raises `UsageError` for options that speak of something else."""
+    if options:
+        raise UsageError(
+            f"--coverage does not go with {', '.join(options)}",
+            cause="it judges bands by all published points, as the model is shipped",
+            try_="trnbench validate --coverage --generation trn2",
+        )
+
+
+def minima(texts: Sequence[str]) -> dict[str, float]:
+    """Family → the least share, of `FAMILY=80%`; "all" of `80%`.
+
+    Raises `UsageError` for what is no limit, `UnknownName` for another family.
+    """
+    from trnbench_fidelity.family import FAMILIES
+    from trnbench_fidelity.nearness.coverage import ALL
+
+    least: dict[str, float] = {}
+    for text in texts:
+        family, equals, number = text.rpartition("=")
+        percent = kinds.PERCENT.parsed(number)
+        if percent is None or (equals and not family):
+            raise UsageError(
+                f"--min-coverage {quoted(text)} is no limit",
+                cause="it is a percentage, or a family, an equals sign and a percentage",
+                try_="--min-coverage 80%",
+            )
+        if family and family not in (*FAMILIES, *TASKS):
+            known = (*FAMILIES, *TASKS)
+            raise UnknownName("family", family, known, try_="trnbench validate --coverage: every family")
+        least[family or ALL] = float(percent) / 100
+    return least
+
+
+def show_coverage(
+    state: Session,
+    families: Collection[str],
+    generations: Collection[str],
+    least: dict[str, float],
+    format: str,
+) -> ExitCode:
+    """Judges every point, prints what `families` and `generations` select, and exits with 1 below a limit."""
+    from trnbench_fidelity.band_verdicts import judged_points
+    from trnbench_fidelity.nearness.coverage import coverage_rows
+
+    points = [
+        point
+        for point in judged_points(state.registry, state.cache())
+        if (not families or point.family in families) and (not generations or point.generation in generations)
+    ]
+    if not points:
+        raise NothingSelected(
+            "no point of the selection has a number of the model",
+            cause="bands are judged by published points that the model answers",
+            try_="trnbench validate --coverage: every family",
+        )
+    rows = coverage_rows(points)
+    _show(rows, format)
+    failed = [text for family, share in least.items() for text in _below(rows, family, share)]
+    for text in failed:
+        say(f"error: {text}")
+    return ExitCode.GATE if failed else ExitCode.OK
+
+
+def _show(rows: Sequence[Coverage], format: str) -> None:
+    from trnbench_fidelity.nearness.coverage_tables import HEADS, cells, markdown, sentence
+
+    if format == "md":
+        write(markdown(rows))
+    elif format == "table":
+        paragraph(sentence(rows))
+        columns = [
+            Column(str(index), head, "left" if index < 3 else "right", keep=2 if index else 0)
+            for index, head in enumerate(HEADS)
+        ]
+        emit([{str(index): cell for index, cell in enumerate(cells(row))} for row in rows], columns, "table")
+    else:
+        from trnbench.results.json import plain
+
+        emit([plain(row) for row in rows], rows[0].__struct_fields__, format)
+
+
+def _below(rows: Iterable[Coverage], family: str, share: float) -> Iterable[str]:
+    from trnbench_fidelity.nearness.coverage import ALL, UNSEEN
+
+    wanted = (family, ALL, UNSEEN)
+    row = next((row for row in rows if (row.family, row.generation, row.kind) == wanted), None)
+    option = f"--min-coverage {'' if family == ALL else f'{family}='}{share * 100:g}%"
+    if row is None or row.share is None:
+        yield f"{option}: no point of it has a band, so nothing is shown"
+    elif row.share < share - 1e-9:
+        yield (
+            f"{option}: {row.inside} of {row.rows} rows and {row.votes_inside:.1f} of {row.votes} votes lie "
+            f"in their bands, {math.floor(row.share * 1000) / 10:g} %"
+        )

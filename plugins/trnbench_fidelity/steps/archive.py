@@ -1,0 +1,151 @@
+"""What a generation keeps of its published steps: the model's answers to them, and bands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from trnbench.results.nearness import Band, Nearness
+from trnbench.store.answers import answers_of
+from trnbench_fidelity.nearness.bands import Bands, Groups, bands_of, groups_of
+from trnbench_fidelity.nearness.ranges import Ends, Ranges
+from trnbench_fidelity.prediction import NotEmulated
+from trnbench_fidelity.steps.compose import composed, contradicted
+from trnbench_fidelity.steps.load import published_steps
+from trnbench_fidelity.steps.point import PublishedStep
+from trnbench_fidelity.steps.step_answer import StepAnswer
+
+if TYPE_CHECKING:
+    from trnbench.generation import Generation
+    from trnbench.registry import Registry
+
+SECTION = "steps"
+"""Of a generation's answers."""
+
+
+class StepArchive(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Of one generation, by version `version` of the model `by`: answers, and group → class → band.
+
+    `inside`: which of the points lie in the band that they would be given, had nothing of their model been
+    published; of answers that no band was made for it is empty. `ends`: what the ranges of the constants do.
+    """
+
+    generation: str
+    by: str
+    version: str
+    answers: tuple[StepAnswer, ...] = ()
+    groups: dict[str, dict[Nearness, Band]] = {}
+    inside: dict[str, bool] = {}
+    ends: dict[str, Ends] = {}
+
+
+class StepRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What is kept of an answer to a usable point, by the names of `StepAnswer` and `StepArchive`."""
+
+    rows: tuple[tuple[float, ...], ...] = ()
+    floor_s: float = 0.0
+    naive_s: float = 0.0
+    starts_s: float = 0.0
+    moving_s: float = 0.0
+    roofline_share: float = 0.0
+    inside: bool | None = None
+    ends: Ends | None = None
+    why: str = ""
+
+
+class StepRows(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The section of a generation's answers, by version `version` of the model `by`."""
+
+    by: str
+    version: str
+    answers: dict[str, StepRow]
+    bands: Groups
+
+
+def section_of(registry: Registry, kept: StepArchive) -> StepRows:
+    """What is kept: what published steps and models say themselves is read from there."""
+    rows = {}
+    points = published_steps(registry, (kept.generation,))[kept.generation].points
+    usable = {point.id for point in points if point.usable}
+    for each in kept.answers:
+        if each.id not in usable:
+            continue
+        same = {name: getattr(each, name) for name in StepRow.__struct_fields__ if hasattr(each, name)}
+        rows[each.id] = StepRow(inside=kept.inside.get(each.id), ends=kept.ends.get(each.id), **same)
+    bands = Bands(generation=kept.generation, by=kept.by, version=kept.version, groups=kept.groups)
+    return StepRows(by=kept.by, version=kept.version, answers=rows, bands=groups_of(bands))
+
+
+def shipped_steps(generation: Generation) -> StepRows | None:
+    """None where it ships none. Raises `BadInput` for answers that hold something else."""
+    answers = answers_of(generation)
+    return answers.section(SECTION, StepRows) if answers is not None else None
+
+
+def shipped_step_bands(generation: Generation) -> Bands | None:
+    """Bands of the steps that it ships. Raises `BadInput`."""
+    rows = shipped_steps(generation)
+    return bands_of(generation.name, rows.by, rows.version, rows.bands) if rows is not None else None
+
+
+def shipped_step_ranges(generation: Generation) -> Ranges:
+    """What the ranges of its constants do to its published steps. Raises `BadInput`."""
+    rows = shipped_steps(generation)
+    return Ranges(points=_ends(rows)) if rows is not None else Ranges()
+
+
+def _ends(rows: StepRows) -> dict[str, Ends]:
+    return {id: row.ends for id, row in rows.answers.items() if row.ends is not None}
+
+
+def step_archives(registry: Registry) -> dict[str, StepArchive]:
+    """Generation → what it keeps, for those that keep any. Raises `BadInput` and what `published_steps` does.
+
+    Every published step that has an answer is composed, which takes tenths of a second.
+    """
+    kept: dict[str, StepArchive] = {}
+    for name, steps in published_steps(registry).items():
+        rows, bands = (
+            shipped_steps(registry.generations[name]),
+            shipped_step_bands(registry.generations[name]),
+        )
+        if rows is None or bands is None:
+            continue
+        spans = contradicted(registry, steps.points)
+        kept[name] = StepArchive(
+            generation=name,
+            by=rows.by,
+            version=rows.version,
+            answers=tuple(
+                _answer(point, rows.answers.get(point.id, StepRow()), registry, spans)
+                for point in steps.points
+                if point.id in rows.answers or not point.usable
+            ),
+            groups=bands.groups,
+            inside={id: row.inside for id, row in rows.answers.items() if row.inside is not None},
+            ends=_ends(rows),
+        )
+    return kept
+
+
+def _answer(
+    point: PublishedStep, row: StepRow, registry: Registry, spans: Mapping[str, tuple[float, float]]
+) -> StepAnswer:
+    try:
+        step = composed(point, registry)
+    except NotEmulated as no:
+        return StepAnswer(id=point.id, generation=point.generation, why=no.why)
+    if row.why:
+        return StepAnswer(id=point.id, generation=point.generation, why=row.why)
+    same = {name: getattr(row, name) for name in StepRow.__struct_fields__ if name not in ("inside", "ends")}
+    return StepAnswer(
+        id=point.id,
+        generation=point.generation,
+        family=step.family,
+        vote=step.vote,
+        published_s=point.time_s,
+        span_s=spans.get(point.id),
+        **same,
+    )

@@ -1,0 +1,197 @@
+"""A comparison with published points in sentences and tables: the same for terminal, docs and page."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
+
+from trnbench.results.expectation import NOTHING, factor_text, signed_text, size_text
+from trnbench.results.fidelity import Bounds, Errors, FamilyFidelity, Fidelity, Moved, Use
+from trnbench_fidelity.engines import HEADS as ENGINES
+from trnbench_fidelity.engines import by_error, engine_cells, engines_text
+from trnbench_fidelity.inequalities import BROKEN, broken_cells, broken_of, broken_text
+from trnbench_fidelity.order import STEPS, by_order, notes, order_text, step_cells
+from trnbench_fidelity.tables import HEADS, MEANS, cells, few, folded, grid, shown
+
+_ORDER = "Order of versions of one kernel"
+
+Rows = tuple[tuple[str, ...], ...]
+
+
+class Table(msgspec.Struct, frozen=True):
+    """Words in rows: the first `left` columns are names, the others numbers."""
+
+    heads: tuple[str, ...]
+    rows: Rows
+    left: int = 1
+
+
+class Told(msgspec.Struct, frozen=True, kw_only=True):
+    """What there is to say, in its order; each sentence stands above the table that follows it.
+
+    A sentence is "" and a table empty where there is nothing to say. `steps` has pairs out of order first,
+    then steps to the next version; `listed` the points of rows with under five votes, `movers` each that
+    moved by more than 5 %.
+    """
+
+    model: str
+    broken: str
+    bounds: Table
+    coverage: str
+    families: Table
+    listed: tuple[str, ...]
+    sequences: str
+    steps: Table
+    wrong: Table  # the pairs out of order alone
+    undecided: tuple[str, ...]  # pairs whose order no cost decides
+    moved: str
+    movement: Table
+    movers: tuple[str, ...]
+    engines: str
+    active: Table
+
+
+def told(fidelity: Fidelity, families: Sequence[FamilyFidelity] | None = None) -> Told:
+    """All of it; the table of families shows `families` where that is other than those of the comparison."""
+    bounds, broken = broken_of(fidelity.points)
+    moved = fidelity.moved if any(each.movers or each.unanswered for each in fidelity.moved) else ()
+    steps = by_order(fidelity.steps)
+    shown_steps = [each for each in steps if each.apart == 1 or each.in_order is False]
+    return Told(
+        model=f"{fidelity.by} {fidelity.version}".strip(),
+        broken=broken_text(bounds, broken) if bounds else "",
+        bounds=Table(BROKEN, tuple(map(broken_cells, broken))),
+        coverage=coverage(of_rows(fidelity.families)) if fidelity.families else "",
+        families=Table(HEADS, tuple(map(cells, shown(families or fidelity.families))), 2),
+        listed=tuple(few(shown(fidelity.families))),
+        sequences=f"{_ORDER}: {order_text(fidelity.steps)}." if fidelity.steps else "",
+        steps=Table(STEPS, tuple(map(step_cells, shown_steps)), 2),
+        wrong=Table(STEPS, tuple(step_cells(each) for each in steps if each.in_order is False), 2),
+        undecided=tuple(notes(steps)),
+        moved=moved_text(moved) if moved else "",
+        movement=Table(MOVED, tuple(map(moved_cells, moved)), 3),
+        movers=tuple(each for one in moved if (each := movers_text(one))),
+        engines=engines_text(fidelity.engines),
+        active=Table(ENGINES, tuple(map(engine_cells, by_error(fidelity.engines))), 2),
+    )
+
+
+def markdown(fidelity: Fidelity) -> str:
+    """All of it as the docs show it: broken inequalities, coverage, errors, sequences, what moved."""
+    all_ = told(fidelity)
+    lines = [
+        f"Model: {all_.model}. {MEANS}",
+        "",
+        all_.broken,
+        *folded("Broken inequalities, the worst first", _lines(all_.bounds)),
+        "",
+        all_.coverage,
+        "",
+        *_lines(all_.families),
+        *folded("Rows of under five votes, point by point", [f"- {each}" for each in all_.listed]),
+    ]
+    if all_.sequences:
+        lines += ["", all_.sequences]
+        lines += folded("Pairs out of order, then steps to the next version", _lines(all_.steps))
+        lines += folded("Pairs whose order no cost decides", [f"- {each}" for each in all_.undecided])
+    if all_.engines:
+        lines += ["", all_.engines, *folded("Engines, the worst first", _lines(all_.active))]
+    if all_.moved:
+        lines += ["", all_.moved, "", *_lines(all_.movement)]
+        lines += folded("Each that moved by more than 5 %", [f"- {each}" for each in all_.movers])
+    return "\n".join(lines) + "\n"
+
+
+def _lines(table: Table) -> list[str]:
+    return grid(table.heads, table.rows, table.left) if table.rows else []
+
+
+MOVED = (
+    *("family", "generation", "since version", "kernels, points", "median then", "now", "p90 then", "now"),
+    *("broken then", "now", "moved by more than 5 %"),
+)
+
+
+def moved_text(moved: Iterable[Moved]) -> str:
+    """What the table is of."""
+    versions = " and ".join(dict.fromkeys(each.version for each in moved))
+    return (
+        "Points that were untouched when their list was frozen (no point leaves it): errors by version "
+        f"{versions} of the model, and now."
+    )
+
+
+def moved_cells(moved: Moved) -> tuple[str, ...]:
+    """One row under `MOVED`."""
+    then, now = moved.then, moved.now
+    count = f"{now.votes}, {now.points}" if now else "0"
+    return (
+        moved.title,
+        moved.generation,
+        moved.version,
+        count,
+        *(_of(each, "median") for each in (then, now)),
+        *(_of(each, "p90") for each in (then, now)),
+        *map(_broken, (moved.bounds_then, moved.bounds_now)),
+        str(len(moved.movers)),
+    )
+
+
+def movers_text(moved: Moved) -> str:
+    """Each point that moved by more than 5 %, and those without an answer now."""
+    parts = [f"{each.id} {signed_text(each.then)} → {signed_text(each.now)}" for each in moved.movers]
+    if moved.unanswered:
+        parts.append(f"no answer now: {', '.join(moved.unanswered)}")
+    if not parts:
+        return ""
+    return f"{moved.title}, {moved.generation}, since version {moved.version}: {'; '.join(parts)}"
+
+
+def _of(errors: Errors | None, name: str) -> str:
+    e: float | None = getattr(errors, name) if errors else None
+    return NOTHING if e is None else size_text(e)
+
+
+def _broken(bounds: Bounds | None) -> str:
+    if bounds is None:
+        return NOTHING
+    return f"{bounds.broken} of {bounds.count}" + (f", {factor_text(bounds.worst)}" if bounds.broken else "")
+
+
+_WORDS = {
+    Use.NEEDS_SOURCE: "need the source of a public kernel",
+    Use.NO_KERNEL: "have a kernel that cannot be had",
+    Use.NOT_EMULATED: "the model refuses or has no answer for",
+    Use.NOT_USED: "say too little or something else",
+}
+
+
+def coverage(uses: Mapping[str, int]) -> str:
+    """`Counts 229 of 373 published points (61 %): 201 measured and 28 bounds. Of the rest 91 say too …`
+
+    `uses` counts published points by `Use`; `trnbench validate --points` has the reason of each.
+    """
+    count = {use: uses.get(str(use), 0) for use in Use}
+    bounds, measured = count[Use.BOUND], count[Use.EMULATED] + count[Use.CONTRADICTED]
+    total, everything = measured + bounds, sum(uses.values())
+    share = f" ({100 * total / everything:.0f} %)" if everything else ""
+    parts = f"{measured} measured" + (f" and {bounds} {_plural(bounds, 'bound')}" if bounds else "")
+    text = f"Counts {total} of {everything} published {_plural(everything, 'point')}{share}: {parts}."
+    rest = sorted(((count[use], words) for use, words in _WORDS.items() if count[use]), reverse=True)
+    if rest:
+        text += f" Of the rest {'; '.join(f'{number} {words}' for number, words in rest)}."
+    return text
+
+
+def of_rows(families: Iterable[FamilyFidelity]) -> dict[str, int]:
+    """What became of the points of all these rows together."""
+    total: Counter[str] = Counter()
+    for each in families:
+        total.update(each.uses)
+    return dict(total)
+
+
+def _plural(count: int, noun: str) -> str:
+    return noun if count == 1 else f"{noun}s"

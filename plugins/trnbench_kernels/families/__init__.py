@@ -1,1 +1,0 @@
-"""The kernels every generation shares, one file per family."""

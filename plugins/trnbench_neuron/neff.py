@@ -1,0 +1,187 @@
+"""A NEFF: compiled by the real `nki`, executed and timed by nrtpy in a process for each core, all at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from trnbench.measure.sampling import PrecisionReached, Rule, SampleLimit, TimeLimit, first_reason
+from trnbench.results.statistics import median
+from trnbench_emulator.nki.problem import Array, Source
+from trnbench_neuron.conversation import Conversation
+from trnbench_neuron.failure import NoEvidence
+from trnbench_neuron.settings import child_environment
+
+LOAD_S = 180.0
+TIME_S = 300.0
+WARM_UPS = 10
+BATCH = 20
+TOGETHER = 0.8
+"""Cores that are to share the machine have to be busy at the same time for this share of it."""
+
+RULES: tuple[Rule, ...] = (PrecisionReached(), TimeLimit(seconds=10.0), SampleLimit(samples=500))
+FEW: tuple[Rule, ...] = (SampleLimit(samples=BATCH),)
+
+SLACK = 0.98
+"""Clocks of host and device agree this well: the host's time may not be less than the device's."""
+
+
+class Timed(msgspec.Struct, frozen=True, kw_only=True):
+    """Seconds per execution; of several cores the slowest of each round."""
+
+    samples: tuple[float, ...]
+    stop_reason: str
+    outputs: tuple[tuple[dict[str, Any], ...], ...]  # by core
+    nrtpy: str
+    wall_s: float
+    host_s: float  # of one execution by the host's clock
+    executions: int
+
+
+def time_neff(
+    neff: str,
+    arrays: Sequence[Array],
+    folder: Path,
+    *,
+    python: str,
+    cores: Sequence[int],
+    tag: str,
+    rules: Sequence[Rule] = RULES,
+) -> Timed:
+    """Executes and times on every one of `cores` at once. Raises `ToolError`, `NoEvidence`."""
+    env = child_environment(NEURON_LOGICAL_NC_CONFIG="1", NEURON_PROCESS_TAG=tag)
+    inputs = [msgspec.to_builtins(array) for array in arrays]
+    with ExitStack() as open_:
+        workers = [
+            open_.enter_context(Conversation(python, "time_neff", env=env, name=f"nrtpy on core {core}"))
+            for core in cores
+        ]
+        for worker, core in zip(workers, cores, strict=True):
+            worker.send(do="load", neff=neff, inputs=inputs, core=core)
+        loaded = [worker.answer(LOAD_S) for worker in workers]
+        outputs = []
+        for worker, core in zip(workers, cores, strict=True):
+            core_folder = folder / f"core{core}"
+            core_folder.mkdir(exist_ok=True)
+            outputs.append(tuple(worker.ask(LOAD_S, do="execute", folder=str(core_folder))["outputs"]))
+        samples, why, wall_s, executions = _sample(workers, rules)
+        host = workers[0].ask(TIME_S, do="time", iterations=5, warmups=1, mode="host")
+    return Timed(
+        samples=tuple(samples),
+        stop_reason=why,
+        outputs=tuple(outputs),
+        nrtpy=str(loaded[0].get("nrtpy", "")),
+        wall_s=wall_s,
+        host_s=float(host["mean_s"]),
+        executions=executions,
+    )
+
+
+def _sample(workers: Sequence[Conversation], rules: Sequence[Rule]) -> tuple[list[float], str, float, int]:
+    samples: list[float] = []
+    wall_s, executions = 0.0, 0
+    while True:
+        warm = WARM_UPS if not samples else 1
+        for worker in workers:
+            worker.send(do="time", iterations=BATCH, warmups=warm, mode="device")
+        rounds = [worker.answer(TIME_S) for worker in workers]
+        _check_rounds(rounds)
+        samples += [
+            max(durations) for durations in zip(*(answer["durations_s"] for answer in rounds), strict=False)
+        ]
+        wall_s += max(float(answer["ended"]) - float(answer["began"]) for answer in rounds)
+        executions += (BATCH + warm) * len(workers)
+        why = first_reason(rules, samples, wall_s)
+        if why:
+            return samples, why, wall_s, executions
+
+
+def _check_rounds(rounds: Sequence[dict[str, Any]]) -> None:
+    for answer in rounds:
+        durations = answer["durations_s"]
+        if not durations or not all(each > 0.0 for each in durations):
+            raise NoEvidence("nrtpy gave no device time: no execution was seen on the NeuronCore")
+        spent = float(answer["ended"]) - float(answer["began"])
+        if spent < SLACK * sum(durations):
+            raise NoEvidence(
+                f"the device claims {sum(durations):.3g} s of execution within {spent:.3g} s by the host's "
+                "clock: the executions were not awaited, or the times are not theirs"
+            )
+    if len(rounds) > 1:
+        together = min(float(each["ended"]) for each in rounds) - max(float(each["began"]) for each in rounds)
+        longest = max(float(each["ended"]) - float(each["began"]) for each in rounds)
+        if together < TOGETHER * longest:
+            raise NoEvidence(
+                f"the cores worked together for {max(together, 0.0) / longest:.0%} of the time only: "
+                "what they share was not shared"
+            )
+
+
+def slower_by_host(timed: Timed) -> None:
+    """Raises `NoEvidence` unless an execution takes no less by the host's clock than by the device's."""
+    device_s = median(timed.samples)
+    if timed.host_s < SLACK * device_s:
+        raise NoEvidence(
+            f"one execution takes {timed.host_s:.3g} s by the host's clock and {device_s:.3g} s by the "
+            "device's: the host did not wait for the device"
+        )
+
+
+COMPILE_S = 1200.0
+
+
+class Compiled(msgspec.Struct, frozen=True, kw_only=True):
+    """The path of the NEFF, names of its arguments, the version of nki, seconds it took."""
+
+    neff: str
+    arguments: tuple[str, ...]
+    nki: str
+    seconds: float
+
+
+def target_of(core: str) -> str:
+    """NEURON_PLATFORM_TARGET_OVERRIDE: "neuroncore-v3" is gen3."""
+    return f"gen{''.join(char for char in core.rpartition('-')[2] if char.isdigit())}"
+
+
+def compile_kernel(
+    source: Source, arrays: Sequence[Array], folder: Path, *, python: str, target: str
+) -> Compiled:
+    """kernel.neff for `source`. Raises `NoEvidence` when the real compiler left none, `ToolError`."""
+    artifacts = folder / "artifacts"
+    artifacts.mkdir(exist_ok=True)
+    env = child_environment(
+        NKI_ARTIFACTS_DIR=str(artifacts),
+        NEURON_PLATFORM_TARGET_OVERRIDE=target,
+        NEURON_LOGICAL_NC_CONFIG="1",
+    )
+    with Conversation(python, "compile_nki", env=env, name="nki") as compiler:
+        answer = compiler.ask(
+            COMPILE_S,
+            do="compile",
+            module=source.module,
+            file=source.file,
+            function=source.function,
+            lnc=1,
+            inputs=[msgspec.to_builtins(each) for each in arrays],
+            plain=list(source.plain),
+            folder=str(folder),
+        )
+    neffs = [str(each) for each in answer.get("neffs", ())]
+    if len(neffs) != 1:
+        problem = "left no NEFF" if not neffs else f"left {len(neffs)} NEFFs, one was expected"
+        raise NoEvidence(
+            f"nki compiled nothing for the device: it {problem} in NKI_ARTIFACTS_DIR",
+            cause=str(answer.get("problem") or "the kernel may have run on the CPU simulator"),
+            try_="unset NKI_SIMULATOR; see the compiler's log",
+        )
+    return Compiled(
+        neff=neffs[0],
+        arguments=tuple(map(str, answer.get("arguments", ()))),
+        nki=str(answer.get("nki", "")),
+        seconds=float(answer.get("seconds", 0.0)),
+    )

@@ -1,0 +1,82 @@
+"""Commands about steps of models: their words, help and bodies."""
+
+from __future__ import annotations
+
+from trnbench.cli.declaration import Branch, Leaf, commands
+from trnbench.cli.vocabulary import TABLE
+from trnbench_steps.commands.vocabulary import ON_RANKS, WORDS
+
+_EVERY = "Repeatable.  [default: every system of a run]"
+_INSTANCE = {"instance": {"help": f"Name, alias or NAME:SIZE. {_EVERY}"}}
+_LENGTH = {"shown": "4096"}
+
+__getattr__ = commands(
+    WORDS,
+    {
+        "workload": Branch(
+            "Models: parameters, operations, memory, and what a step of theirs takes.",
+            {
+                "list": Leaf(
+                    "trnbench_steps.commands.workload.info:list_",
+                    """List the models that trnbench and plugins describe, with their parameters.
+
+                    A config.json of Hugging Face takes the place of a name wherever a model is asked for.
+                    """,
+                    TABLE,
+                ),
+                "info": Leaf(
+                    "trnbench_steps.commands.workload.info:info",
+                    """Show the parameters, operations and cache of MODEL: a name of `workload list`, or a
+                    config.json.
+
+                    With --task also the operations and the memory of a step on the ranks of a layout, and the
+                    systems that it fits on.
+                    """,
+                    f"model instance {ON_RANKS} facts {TABLE}",
+                    _INSTANCE,
+                ),
+                "run": Leaf(
+                    "trnbench_steps.commands.workload.run:run",
+                    """Put together what a step of MODEL takes: a name of `workload list`, or a config.json.
+
+                    Each system and each point of the axes is a case of a run, which is kept like every other.
+                    """,
+                    f"model instance {ON_RANKS} axis zip exclude operator facts jobs label output trace "
+                    f"force no-cache quiet {TABLE}",
+                    {
+                        "instance": {"help": f"Name, alias, glob or NAME:SIZE. {_EVERY}"},
+                        "axis": {
+                            "offers": None,
+                            "help": "Sweep batch, kv, sequence, tp or another option: batch=1,4,16, "
+                            "'kv[pow2]=10:14'.",
+                        },
+                        "zip": {"offers": None, "help": "These axes move together."},
+                        "exclude": {"offers": None, "help": "Leave out points."},
+                        "jobs": {"help": "Processes; 0: as many as pay off."},
+                        "output": {"help": "Write a report of the run, too."},
+                    },
+                ),
+            },
+        ),
+        "plan": Leaf(
+            "trnbench_steps.commands.plan:plan",
+            """Rank the layouts of MODEL on all systems: by time, throughput or dollars, with what limits
+            each.
+
+            Every layout is held against HBM, its divisions, the limits given and the least time that
+            documents allow, and composed from kernels and collectives where it passes; the others are listed
+            with the reason. Times have the band of the model's error on published steps of their class; an
+            option without one is never first unless --allow-no-evidence says so. No price is shipped:
+            --prices brings yours.
+            """,
+            "model task instance batches tpot ttft prompt kv sequence tokens days weights prices rank-by "
+            f"rows chart force allow-no-evidence facts {TABLE}",
+            {
+                **_INSTANCE,
+                "task": {"takes": ("decode", "train"), "required": True, "help": "What is done with it."},
+                "kv": {**_LENGTH, "help": "Tokens in the cache of each sequence."},
+                "sequence": {**_LENGTH, "help": "Tokens of a sequence that is trained on."},
+            },
+        ),
+    },
+)

@@ -1,0 +1,174 @@
+"""Every option of every command that is installed is a word of a table, and a word has one meaning."""
+
+from __future__ import annotations
+
+import inspect
+from collections import defaultdict
+from collections.abc import Iterator
+from importlib import import_module
+from typing import Any
+
+import click
+import msgspec
+import pytest
+
+from trnbench.cli.commands import find_commands
+from trnbench.cli.context import PROGRAM
+from trnbench.cli.declaration import Grown
+from trnbench.cli.main import cli
+from trnbench.cli.option import Option, Table
+from trnbench.cli.vocabulary import WORDS
+from trnbench.errors import UsageError
+from trnbench.run.settings import RunSettings
+from trnbench_emulator.commands.vocabulary import WORDS as EMULATOR
+from trnbench_fidelity.commands.declarations import WORDS as FIDELITY
+from trnbench_steps.commands.vocabulary import WORDS as STEPS
+from trnbench_steps.job import Job
+from trnbench_steps.plan.goal import Goal
+
+pytestmark = pytest.mark.parts
+
+TABLES = (PROGRAM, WORDS, EMULATOR, STEPS, FIDELITY)
+
+TWO_MEANINGS = {
+    "--all": ["all-generations: nothing", "all: nothing"],
+    "--as": ["as: text", "grade: one of measured, published", "graph-format: one of text, json, dot, svg"],
+    "--batch": ["batch: batch", "batches: text"],
+    "--by": ["by: text", "rank-by: one of time, throughput, dollars"],
+    "--cores": ["cores: nothing", "running-cores: one of core, logical-core, device, instance"],
+    "--dtype": ["dtype: text", "element: text"],
+    "--from": ["from: text", "sender: rank"],
+    "--peak": ["peak: one of seed, device, engine, latest", "peak: text"],
+    "--ranks": ["level: one of device, logical-core, core", "ranks: number of ranks"],
+    "--tag": ["run-tag: text", "tag: text"],
+    "--task": ["task: one of decode, train", "task: one of train, prefill, decode"],
+    "--top": ["rows: number of rows", "top: number of links"],
+    "-a": ["algorithm: text", "axis: text"],
+}
+"""Spelled alike, and two words, or one that takes two kinds of values. Nothing may be added to them."""
+
+TWO_DEFAULTS = {"kv", "output", "peak", "seed", "sequence", "size", "timeout", "to"}
+"""Words that stand for one value where nothing is typed in one command, and for another in others."""
+
+
+def commands() -> Iterator[tuple[str, click.Command]]:
+    """Each command with a body, and the words that call it."""
+    context = click.Context(cli)
+    for name, found in find_commands().items():
+        command = found.load()
+        if isinstance(command, click.Group):
+            for member in command.list_commands(context):
+                leaf = command.get_command(context, member)
+                assert leaf is not None
+                yield f"{name} {member}", leaf
+        else:
+            yield name, command
+
+
+COMMANDS = dict(commands())
+
+
+def options(command: click.Command) -> list[Option]:
+    found = [each for each in command.params if isinstance(each, click.Option)]
+    assert all(isinstance(each, Option) for each in found), f"{command.name}: an option of no table"
+    return [each for each in found if isinstance(each, Option)]
+
+
+def kind(option: click.Option) -> str:
+    """What a person types behind it, in words: a conflict where two commands take two kinds."""
+    if option.is_flag:
+        return "nothing"
+    choices = getattr(option.type, "choices", None)
+    number = getattr(option.type, "kind", None)
+    return f"one of {', '.join(choices)}" if choices else number.noun if number else option.type.name
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_and_completion_are_those_of_a_table(name: str) -> None:
+    """What a command says otherwise of a word stands in its declaration, and names the word."""
+    for option in options(COMMANDS[name]):
+        words = [table[option.key] for table in TABLES if option.key in table]
+        assert words, f"{name} {option.opts}: no table has {option.key!r}"
+        assert option.help
+        assert any(tuple(option.opts) + tuple(option.secondary_opts) == spelled(word.flags) for word in words)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_word_that_takes_one_value_is_typed_once(name: str) -> None:
+    command = COMMANDS[name]
+    for option in options(command):
+        if not (option.multiple or option.count or option.is_flag):
+            flag = max(option.opts, key=len)
+            with pytest.raises(UsageError, match=f"{flag} is given 2 times"):
+                command.make_context(name, [flag, *["1"] * option.nargs] * 2)
+
+
+def spelled(flags: tuple[str, ...]) -> tuple[str, ...]:
+    """`--color/--no-color` is two."""
+    halves = [flag.split("/") for flag in flags]
+    return tuple(half[0] for half in halves) + tuple(half[1] for half in halves if len(half) > 1)
+
+
+def test_a_word_of_the_core_is_taken_from_its_table() -> None:
+    for table in (EMULATOR, STEPS, FIDELITY):
+        shadowed = [word.key for word in table.own if word.key in WORDS and word is not WORDS[word.key]]
+        assert shadowed == []
+
+
+def test_a_word_has_one_meaning() -> None:
+    meanings: dict[str, dict[tuple[str, str], list[str]]] = defaultdict(lambda: defaultdict(list))
+    for name, command in (("", cli), *COMMANDS.items()):
+        for option in options(command):
+            for flag in (*option.opts, *option.secondary_opts):
+                meanings[flag][option.key, kind(option)].append(name)
+    found = {
+        flag: sorted({f"{key}: {taken}" for key, taken in words})
+        for flag, words in sorted(meanings.items())
+        if len(words) > 1
+    }
+    assert found == TWO_MEANINGS
+
+
+def test_a_word_has_one_default() -> None:
+    defaults: dict[str, set[str]] = defaultdict(set)
+    for command in COMMANDS.values():
+        for option in options(command):
+            default = option.to_info_dict()["default"]
+            default = default() if callable(default) else default
+            defaults[option.key].add("" if default is None else str(default))
+    assert {key for key, known in defaults.items() if len(known) > 1} == TWO_DEFAULTS
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_body_takes_what_is_declared(name: str) -> None:
+    command = COMMANDS[name]
+    module, _, function = command.callback.body.partition(":")  # type: ignore[union-attr]
+    parameters = list(inspect.signature(getattr(import_module(module), function)).parameters.values())[1:]
+    gathers = any(each.kind is inspect.Parameter.VAR_KEYWORD for each in parameters)
+    taken = {each.name for each in parameters if each.kind is not inspect.Parameter.VAR_KEYWORD}
+    declared = {each.name for each in command.params if each.expose_value}
+    assert taken <= declared
+    assert gathers or taken == declared
+
+
+@pytest.mark.parametrize(
+    ("struct", "table"),
+    [(RunSettings, WORDS), (Job, STEPS), (Goal, STEPS)],
+    ids=lambda each: getattr(each, "__name__", ""),
+)
+def test_a_default_is_that_of_the_struct_that_holds_the_setting(struct: Any, table: Table) -> None:
+    """Of words whose name in a body is a field's. What is told as configured, or by the task, has none."""
+    known = {field.name: field.default for field in msgspec.structs.fields(struct)}
+    compared = []
+    for word in table.values():
+        told = word.attributes.get("default")
+        if word.name in known and word.flags[0].startswith("--") and told not in (None, ""):
+            assert str(getattr(known[word.name], "value", known[word.name])) == str(told), word
+            compared.append(word.name)
+    assert len(compared) >= 1
+
+
+def test_a_group_knows_its_commands_without_making_them() -> None:
+    group = find_commands()["runs"].load()
+    assert isinstance(group, Grown)
+    assert set(group.list_commands(click.Context(group))) == set(group.branch.leaves)

@@ -1,0 +1,119 @@
+"""Files for people: pipes and devices are written to, and what a killed process left is swept up."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import threading
+from pathlib import Path
+
+import pytest
+from stored_run import text_of
+
+from trnbench.errors import UsageError
+from trnbench.run.output_file import PART, check_writable, write_whole
+
+
+def test_a_pipe_gets_all_of_it(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    read: list[bytes] = []
+    reader = threading.Thread(target=lambda: read.append(pipe.read_bytes()))
+    reader.start()
+    check_writable(pipe)
+    write_whole(pipe, b"x" * 300_000)
+    reader.join(60)
+    assert read == [b"x" * 300_000]
+    assert [each.name for each in tmp_path.iterdir()] == ["pipe"]
+
+
+def test_a_reader_that_goes_away_is_named(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+
+    def leave() -> None:
+        with pipe.open("rb") as stream:
+            stream.read(10)
+
+    reader = threading.Thread(target=leave)
+    reader.start()
+    try:
+        assert text_of(UsageError, write_whole, pipe, b"x" * 30_000_000) == (
+            f"cannot write {pipe}: its reader went away\n"
+            "  cause: the program at the other end of the pipe ended before it had read everything\n"
+            "  try:   name a file with -o"
+        )
+    finally:
+        reader.join(60)
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
+def test_a_device_that_takes_no_more_says_so() -> None:
+    path = Path("/dev/full")
+    check_writable(path)
+    assert text_of(UsageError, write_whole, path, b"x") == (
+        "cannot write /dev/full: No space left on device\n"
+        "  cause: it is no file, and what is behind it takes no more\n"
+        "  try:   name a file with -o"
+    )
+
+
+def test_a_device_is_written_to() -> None:
+    check_writable(Path("/dev/null"))
+    write_whole(Path("/dev/null"), b"x")
+    assert Path("/dev/null").is_char_device()
+
+
+def test_an_open_file_by_its_number_is_added_to(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    with path.open("ab") as stream:
+        stream.write(b"before ")
+        stream.flush()
+        write_whole(Path(f"/dev/fd/{stream.fileno()}"), b"page")
+    assert path.read_bytes() == b"before page"
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_pipe_that_is_closed_to_this_user_is_refused_before_the_work(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe, 0o400)
+    assert text_of(UsageError, check_writable, pipe).startswith(f"cannot write {pipe}: permission denied")
+
+
+def left(tmp_path: Path, name: str, *, age_s: float = 100.0) -> Path:
+    path = tmp_path / f".{name}.abcdefgh{PART}"
+    path.write_bytes(b"half")
+    then = path.stat().st_mtime - age_s
+    os.utime(path, (then, then))
+    return path
+
+
+def test_what_a_killed_process_left_is_swept_up(tmp_path: Path) -> None:
+    ours, others = left(tmp_path, "r.html"), left(tmp_path, "other.html")
+    check_writable(tmp_path / "r.html")
+    assert not ours.exists()
+    assert others.exists()
+
+
+def test_what_is_being_written_is_left_alone(tmp_path: Path) -> None:
+    young, locked = left(tmp_path, "r.html", age_s=0.0), tmp_path / f".r.html.locked{PART}"
+    locked.write_bytes(b"half")
+    os.utime(locked, (0, 0))
+    os.utime(young, (young.stat().st_mtime + 3600, young.stat().st_mtime + 3600))
+    with locked.open("rb") as stream:
+        fcntl.flock(stream.fileno(), fcntl.LOCK_EX)
+        check_writable(tmp_path / "r.html")
+    assert young.exists()
+    assert locked.exists()
+
+
+def test_an_interruption_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    path = tmp_path / "r.html"
+    write_whole(path, b"old")
+    monkeypatch.setattr(os, "replace", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        write_whole(path, b"new")
+    assert [(each.name, each.read_bytes()) for each in tmp_path.iterdir()] == [("r.html", b"old")]
