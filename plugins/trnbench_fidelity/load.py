@@ -21,7 +21,18 @@ _TABLES = ("schema", "group", "sequence")  # the last is read by trnbench_fideli
 _TEXTS = (
     *("id", "family", "kind", "hardware", "system", "operation", "op", "shapes", "dtype", "dtype_printed"),
     *("cores", "metric", "quantity", "printed", "unit", "unit_printed", "value_note", "source"),
-    *("how_measured", "clock", "confidence", "notes", "usable", "usable_note", "no_kernel", "of", "engine"),
+    *(
+        "how_measured",
+        "release",
+        "clock",
+        "confidence",
+        "notes",
+        "usable",
+        "usable_note",
+        "no_kernel",
+        "of",
+        "engine",
+    ),
 )
 _KEYS: dict[str, type] = {
     **dict.fromkeys(_TEXTS, str),
@@ -160,6 +171,12 @@ def _base(where: Place, printed: str, unit: str, quantity: Quantity) -> float:
 
 def _check_contradictions(place: Place, points: Mapping[str, PublishedPoint]) -> None:
     for point in points.values():
+        if point.contradicts and not point.release:
+            raise place.error(
+                f"point {point.id} contradicts another, but not of which release it is",
+                cause="releases of runtime and compiler may explain it",
+                try_='release = "SDK 2.30", or "unstated"',
+            )
         for other in point.contradicts:
             if other not in points or other == point.id:
                 raise _unanswered(place, point.id, other, near(other, points))

@@ -97,8 +97,9 @@ class PublishedPoint(msgspec.Struct, frozen=True, kw_only=True):
     `dtype`, `quantity` are the same things read ("" and {} where that is impossible). `low` and
     `high` are the range a source prints beside the value. `fitted` names constants outside [[fits]]
     that were read from this point, `shaped` rules of the model that were chosen by looking at it.
-    `extra` are further figures of the same measurement. `of`: the point whose profile this one is a part of;
-    `engine`: whose busy time it then is.
+    `release` is that of runtime and compiler as the source states it: sources that contradict each other may
+    differ by it. `extra` are further figures of the same measurement. `of`: the point whose profile this
+    one is a part of; `engine`: whose busy time it then is.
     """
 
     id: str
@@ -126,6 +127,7 @@ class PublishedPoint(msgspec.Struct, frozen=True, kw_only=True):
     high: float | None = None
     value_note: str = ""
     how_measured: str = ""
+    release: str = ""
     clock: Clock = Clock.UNSTATED
     of: str = ""
     engine: str = ""

@@ -152,7 +152,8 @@ def _compared(point: PublishedPoint, bench: Bench) -> Comparison:
         use = Use.BOUND
     elif point.contradicts:
         use = Use.CONTRADICTED
-        how = f"against {', '.join(point.contradicts)}; measured with {point.how_measured}; {point.notes}"
+        against = ", ".join(point.contradicts)
+        how = f"release {point.release}, against {against}; measured with {point.how_measured}; {point.notes}"
     costs = bench.system(point.system).costs
     row = _row(point, use, prediction, how=how.removesuffix("; "), fitted=bool(fits_of(costs, point)))
     if row.honesty != Honesty.FITTED:

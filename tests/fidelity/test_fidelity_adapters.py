@@ -269,11 +269,11 @@ def test_our_own_kernel_is_a_row_of_its_own(bench: Bench) -> None:
 
 def test_a_contradicted_point_says_by_what(bench: Bench) -> None:
     each = point(operation="descriptor", family="dma", shape={"bytes": 512}, contradicts=("y",))
-    each = msgspec.structs.replace(each, how_measured="a tool", notes="an older version")
+    each = msgspec.structs.replace(each, how_measured="a tool", notes="an older version", release="SDK 2.30")
     (found,) = compare(each, bench)
     assert found.use is Use.CONTRADICTED
     assert found.emulated is not None
-    assert found.how.endswith("; against y; measured with a tool; an older version")
+    assert found.how.endswith("; release SDK 2.30, against y; measured with a tool; an older version")
 
 
 def test_a_model_that_crashes_costs_its_own_point(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -86,6 +86,12 @@ def test_a_whole_number_is_a_value(tmp_path: Path) -> None:
         ),
         (
             {"contradicts": '["b"]'},
+            "FILE: point a contradicts another, but not of which release it is\n"
+            "  cause: releases of runtime and compiler may explain it\n"
+            '  try:   release = "SDK 2.30", or "unstated"',
+        ),
+        (
+            {"contradicts": '["b"]', "release": '"unstated"'},
             "FILE: point a contradicts 'b'\n  cause: known: a\n"
             "  try:   name each of the two in the other's list",
         ),
@@ -159,18 +165,19 @@ def test_an_id_is_used_once(tmp_path: Path) -> None:
 
 
 def test_a_contradiction_is_answered(tmp_path: Path) -> None:
-    one = {**GOOD, "contradicts": '["b"]'}
+    one = {**GOOD, "contradicts": '["b"]', "release": '"SDK 2.30"'}
     other = {**GOOD, "id": '"b"'}
     assert caught(write(tmp_path / "p.toml", one, other)) == (
         "FILE: point a contradicts 'b'\n  cause: b does not name a\n"
         "  try:   name each of the two in the other's list"
     )
-    assert len(load_published(write(tmp_path / "p.toml", one, {**other, "contradicts": '["a"]'}))) == 2
+    answered = {**other, "contradicts": '["a"]', "release": '"SDK 2.30"'}
+    assert len(load_published(write(tmp_path / "p.toml", one, answered))) == 2
 
 
 def test_points_contradict_each_other_in_one_quantity(tmp_path: Path) -> None:
-    one = {**GOOD, "contradicts": '["b"]'}
-    other = {**GOOD, "id": '"b"', "contradicts": '["a"]', "quantity": '"busbw_bytes_per_s"'}
+    one = {**GOOD, "contradicts": '["b"]', "release": '"SDK 2.30"'}
+    other = {**one, "id": '"b"', "contradicts": '["a"]', "quantity": '"busbw_bytes_per_s"'}
     assert caught(write(tmp_path / "p.toml", one, other)) == (
         "FILE: point a contradicts 'b'\n"
         "  cause: one is of bandwidth_bytes_per_s, the other of busbw_bytes_per_s\n"

@@ -53,12 +53,14 @@ def assumed(fabric: Fabric) -> list[str]:
     topology = fabric.of_instances(2).topology if fabric.clustered else fabric.topology
     kinds = ACROSS if fabric.clustered else INSIDE
     known = fabric.system.book.assumptions
+    # A figure that is a sum names each of its parts.
     origins = [
-        figure.origin
+        origin
         for cls in topology.classes.values()
         if cls.kind in kinds
         for figure in (cls.bandwidth, cls.latency)
-        if figure.assumed and figure.origin in known
+        for origin in figure.origin.split(" + ")
+        if figure.assumed and origin in known
     ]
     return list(dict.fromkeys(origins))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 import os
 import shutil
 import signal
@@ -15,6 +16,9 @@ from pathlib import Path
 
 import pytest
 from fabric_command import TRN1, TRN2, out, parsed, rows
+
+from trnbench.results.nearness import Band, Nearest, Nearness
+from trnbench_emulator.commands.fabric.cells import near_cells
 
 
 class TestTable:
@@ -81,6 +85,15 @@ class TestTable:
         assert (near, to) == ("same", "to")
         assert float(least) == pytest.approx(low * 1e6, rel=0.01)
         assert float(most) == pytest.approx(high * 1e6, rel=0.01)
+
+    def test_nothing_is_expected_sooner_than_documented_links_allow(self) -> None:
+        band = Band(low=-0.5, high=0.9, votes=9, points=9)
+        nearest = Nearest(kind=Nearness.SAME, band=band)
+        for least_s, expected in ((0.0, math.exp(-0.9)), (0.9, 0.9), (2.0, 1.0)):
+            cells = near_cells(nearest, 1.0, least_s=least_s)
+            assert cells["expected_low_s"] == pytest.approx(expected)
+            assert cells["expected_high_s"] == pytest.approx(math.exp(0.5))
+        assert near_cells(nearest, 1.0, (0.2, 3.0), 0.8)["expected_low_s"] == 0.8
 
     def test_a_question_that_nobody_published_has_no_interval(self) -> None:
         (one,) = rows("run", "all_reduce", "-i", TRN2, "-b", "64M", "-e", "64M", "--degrade", "d0-d1=0.5")

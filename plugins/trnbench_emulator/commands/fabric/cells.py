@@ -88,15 +88,20 @@ class Near:
         return self._expected.nearest(question, system, version=self._version, metric=metric)
 
 
-def near_cells(nearest: Nearest, time_s: float, range_s: tuple[float, float] | None = None) -> dict[str, Any]:
+def near_cells(
+    nearest: Nearest, time_s: float, range_s: tuple[float, float] | None = None, least_s: float = 0.0
+) -> dict[str, Any]:
     """Class, least and most seconds to expect, the best published and why there is no band: for one row.
 
-    A band is no narrower than `range_s`, what the ranges behind the number do to it, and ends where a
-    published inequality does. Where only that bounds the number, there is no least.
+    A band is no narrower than `range_s`, what the ranges behind the number do to it. It begins at `least_s`,
+    which documented links allow, and ends where a published inequality does. Where only that bounds the
+    number, there is no least.
     """
     low, high = nearest.band.times(time_s) if nearest.band is not None else (None, None)
     if low is not None and high is not None and range_s is not None:
         low, high = min(low, range_s[0]), max(high, range_s[1])
+    if low is not None:
+        low = max(low, min(least_s, time_s))
     if nearest.limit is not None:
         high = min(high or nearest.limit.time_s, nearest.limit.time_s)
     best = nearest.best

@@ -207,7 +207,8 @@ def pingpong(
     rows: list[dict[str, Any]] = []
     hosts = 0
     for size in sizes:
-        time_s = ask(fabric.question(PING_PONG, size, ranks=(src, dst))).time_s / 2
+        both_ways = ask(fabric.question(PING_PONG, size, ranks=(src, dst)))
+        time_s = both_ways.time_s / 2
         # Whether there are such ranks is known by now.
         hosts = hosts or len({fabric.network.nodes[fabric.network.ranks[rank]].host for rank in (src, dst)})
         rows.append(
@@ -216,7 +217,9 @@ def pingpong(
                 "time_s": time_s,
                 "bandwidth_gb_s": size / time_s / 1e9,
                 "evidence": EVIDENCE,
-                **near_cells(near.of("sendrecv", size, 2, hosts=hosts), time_s),
+                **near_cells(
+                    near.of("sendrecv", size, 2, hosts=hosts), time_s, least_s=both_ways.bound.time_s / 2
+                ),
             }
         )
     network = fabric.network

@@ -94,7 +94,7 @@ def run(
     near = Near(state, fabric, alone=not (parts or others or len(groups) > 1))
     nearest = [near.of(collective, each.size, each.ranks, busbw=each.busbw) for each in answers]
     rows = [
-        {**each, **near_cells(kind, each["time_s"], answer.range_s)}
+        {**each, **near_cells(kind, each["time_s"], answer.range_s, answer.bound.time_s)}
         for each, kind, answer in zip(rows, nearest, answers, strict=True)
     ]
     comments += notes(nearest, [each.busbw for each in answers])
