@@ -39,10 +39,7 @@ def test_with_room_for_all_every_row_is_a_line() -> None:
 def test_sentences_are_broken_before_a_column_goes() -> None:
     lines, left_out = table(len(ID) + 2 + 7 + 2 + 11 + 2 + 24)
     assert left_out == []
-    assert lines[3:] == [
-        f"{ID}  suspect   1.2 PFLOPS  above what the clocks",
-        " " * 73 + "allow, by 12 %",
-    ]
+    assert lines[3:] == [f"{ID}  suspect   1.2 PFLOPS  above what the clocks", " " * 73 + "allow, by 12 %"]
 
 
 def test_the_least_wanted_column_goes_first() -> None:

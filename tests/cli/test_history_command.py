@@ -134,7 +134,6 @@ def test_the_page_is_one_file_without_a_script(store: Store, tmp_path: Path) -> 
     assert "<script" not in text
     assert "&lt;script&gt;alert(1)" in text
     policy = re.search(r'Content-Security-Policy" content="([^"]+)"', text)
-    assert policy is not None
     assert policy[1].startswith("default-src &#39;none&#39;; img-src data:; style-src &#39;sha256-")
     assert "script-src" not in policy[1]
     assert "http" not in text.replace("http-equiv", "")

@@ -56,10 +56,7 @@ EXACT = {
         "\n  cause: --store or TRNBENCH_STORE has a character in it that cannot be printed\n"
         "  try:   --store ./results.db\n",
     ),
-    "a name of 5,000 characters": (
-        ("info", "x" * 5000),
-        None,
-    ),
+    "a name of 5,000 characters": (("info", "x" * 5000), None),
 }
 
 
@@ -218,10 +215,7 @@ def test_what_is_no_file_is_one_message(
 @pytest.mark.parts
 @pytest.mark.parametrize(
     "words",
-    [
-        ("topology", "export", "trn1.2xlarge", "-o", "pipe"),
-        ("export", "--schema", "-o", "pipe"),
-    ],
+    [("topology", "export", "trn1.2xlarge", "-o", "pipe"), ("export", "--schema", "-o", "pipe")],
     ids=" ".join,
 )
 def test_a_pipe_that_nobody_reads_is_not_waited_for(

@@ -70,14 +70,7 @@ def test_json_is_one_object_and_nothing_else(tmp_path: Path) -> None:
         "evidence": "emulated",
         "backend": "emulated",
         "cases": 2,
-        "counts": {
-            "ok": 1,
-            "document-low": 0,
-            "inconclusive": 0,
-            "suspect": 1,
-            "failed": 0,
-            "skipped": 0,
-        },
+        "counts": {"ok": 1, "document-low": 0, "inconclusive": 0, "suspect": 1, "failed": 0, "skipped": 0},
         "nearness": {"none": 2},
         "systems": [
             {
@@ -240,7 +233,6 @@ def test_facts_of_ones_own_go_beside_the_plugins(tmp_path: Path) -> None:
     with Store(tmp_path / "results.db") as store:
         run = store.load()
     judged = run.measurements[0].judgement
-    assert judged is not None
     assert judged.peaks.chosen.value == 150e9
     assert "mine" in run.books["tiny"].sources
     missing = invoke("run", "--facts", "nowhere.toml", "--no-report")

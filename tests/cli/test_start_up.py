@@ -76,10 +76,7 @@ def imported(folder: Path, *arguments: str) -> set[str]:
 @pytest.mark.parametrize(
     ("arguments", "more"),
     [
-        (
-            ("info", "gemm"),
-            {"trnbench.run.metrics"},
-        ),
+        (("info", "gemm"), {"trnbench.run.metrics"}),
         (
             ("run", "--dry-run"),
             {

@@ -166,8 +166,7 @@ def test_a_single_gpu_has_each_case_once() -> None:
     planned = plan(registry, Selection(kernels=("gemm",), instances=("h200-sxm",), kinds=("torch",)))
     assert {case.key.scope for case in planned.cases} == {trnbench.Scope.CORE}
     asked = plan(
-        registry,
-        Selection(kernels=("gemm",), instances=("h200-sxm",), kinds=("torch",), scopes=("system",)),
+        registry, Selection(kernels=("gemm",), instances=("h200-sxm",), kinds=("torch",), scopes=("system",))
     )
     assert {case.key.scope for case in asked.cases} == {trnbench.Scope.INSTANCE}
 
@@ -189,7 +188,6 @@ def test_documented_peaks_of_a_gpu_are_dense_unless_sparse_is_asked() -> None:
 
     def peak(metric: str, scope: str, **more: Any) -> float:
         choice = choose_peak(system, metric=metric, scope=trnbench.Scope(scope), **more)
-        assert choice is not None
         return choice.chosen.value
 
     assert peak("peak_flops", "core", dtype="bf16") == 989.5e12

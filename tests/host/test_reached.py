@@ -158,7 +158,6 @@ def test_a_peak_of_all_cores_is_still_measured() -> None:
     own = FactBook(sources={REACHED: Source(id=REACHED, document="here")}, facts=(fact,))
     system = msgspec.structs.replace(system, book=bare.merged(own))
     choice = choose_peak(system, metric="peak_flops", scope=Scope.INSTANCE, dtype="fp32")
-    assert choice is not None
     assert (choice.chosen.evidence, choice.chosen.value) == ("measured", 100e9 * system.cores_per_device)
 
 

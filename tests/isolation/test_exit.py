@@ -42,11 +42,7 @@ def test_what_is_written_and_registered_comes_out_with_the_code() -> None:
 
 @pytest.mark.parametrize(
     ("came", "said"),
-    [
-        ("", ""),
-        ("others_loaded('acme')\n", "taken apart"),
-        ("import numpy\n", "taken apart"),
-    ],
+    [("", ""), ("others_loaded('acme')\n", "taken apart"), ("import numpy\n", "taken apart")],
 )
 def test_only_where_nobody_else_was_loaded_nothing_is_taken_apart(came: str, said: str) -> None:
     done = ended(f"{TAKEN_APART}{came}guarded(lambda: None)")

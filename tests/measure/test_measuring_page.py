@@ -43,5 +43,4 @@ def test_the_facts_it_shows_give_memory_a_peak(tmp_path: Path) -> None:
     assert load_book([path]).facts[0].value == 307.2e9
     system = load_registry().system("host", extra_facts=(path,))
     choice = choose_peak(system, metric="host_memory_bandwidth", scope=Scope.INSTANCE)
-    assert choice is not None
     assert choice.chosen.value == 307.2e9

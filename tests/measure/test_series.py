@@ -9,14 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trnbench.measure.sampling import (
-    PrecisionReached,
-    Rule,
-    SampleLimit,
-    TimeLimit,
-    first_reason,
-    half_width,
-)
+from trnbench.measure.sampling import PrecisionReached, Rule, SampleLimit, TimeLimit, first_reason, half_width
 from trnbench.measure.series import Series, stability
 
 TIMES = st.lists(st.floats(1e-9, 1e3), min_size=1, max_size=200)
@@ -139,13 +132,7 @@ def test_of_fewer_than_five_samples_none_is_an_outlier() -> None:
 
 
 @pytest.mark.parametrize(
-    ("spread", "verdict"),
-    [
-        (0.019, "stable"),
-        (0.021, "noisy"),
-        (0.099, "noisy"),
-        (0.101, "unstable"),
-    ],
+    ("spread", "verdict"), [(0.019, "stable"), (0.021, "noisy"), (0.099, "noisy"), (0.101, "unstable")]
 )
 def test_the_spread_of_half_the_samples_decides_what_is_stable(spread: float, verdict: str) -> None:
     found = stability(Series(name="hot", samples=(1 - spread, 1 + spread) * 20))

@@ -41,7 +41,6 @@ RATES = [
 @pytest.mark.parametrize(("name", "dtype", "sparse", "tflops", "formula"), RATES)
 def test_one_core(name: str, dtype: str, sparse: bool, tflops: float, formula: str) -> None:
     rate = engine_rate(REGISTRY.system(name), dtype, sparse)
-    assert rate is not None
     assert rate.value == pytest.approx(tflops * 1e12, rel=1e-5)
     assert rate.formula == formula
     assert (rate.scope, rate.evidence, rate.dtype, rate.sparse) == (Scope.CORE, "derived", dtype, sparse)
@@ -66,25 +65,14 @@ BOUNDS: list[tuple[str, dict[str, Any], float, str]] = [
         10.0663e15,
         f"{V3} × 8 cores × 16 devices",
     ),
-    (
-        TRN2,
-        {"metric": "dma_bandwidth", "scope": Scope.DEVICE},
-        128 * 27.2e9,
-        "128 engines × 27.2 GB/s",
-    ),
-    (
-        TRN2,
-        {"metric": "efa_bandwidth", "scope": Scope.INSTANCE},
-        400e9,
-        "16 adapters × 200 Gbps",
-    ),
+    (TRN2, {"metric": "dma_bandwidth", "scope": Scope.DEVICE}, 128 * 27.2e9, "128 engines × 27.2 GB/s"),
+    (TRN2, {"metric": "efa_bandwidth", "scope": Scope.INSTANCE}, 400e9, "16 adapters × 200 Gbps"),
 ]
 
 
 @pytest.mark.parametrize(("name", "wants", "value", "formula"), BOUNDS)
 def test_bounds_of_larger_scopes(name: str, wants: dict[str, Any], value: float, formula: str) -> None:
     bound = engine_bound(REGISTRY.system(name), **wants)
-    assert bound is not None
     assert bound.value == pytest.approx(value, rel=1e-4)
     assert bound.formula == formula
     assert bound.scope is wants["scope"]
@@ -102,7 +90,6 @@ def test_a_share_of_the_adapters_bounds_no_device(name: str) -> None:
 @pytest.mark.parts
 def test_a_core_is_bounded_by_its_own_dma_engines() -> None:
     bound = engine_bound(REGISTRY.system(TRN3), metric="dma_bandwidth", scope=Scope.CORE)
-    assert bound is not None
     assert (bound.formula, bound.value) == ("16 engines × 38.4 GB/s", pytest.approx(614.4e9))
 
 
@@ -135,8 +122,6 @@ def test_the_cost_file_can_give_the_factor() -> None:
     assert engine_rate(system, "fp32") is None
     costed = msgspec.structs.replace(system, costs={"rate_factor": {"fp32": 0.25, "sparse-bf16": 4}})
     fp32, sparse = engine_rate(costed, "fp32"), engine_rate(costed, "bf16", sparse=True)
-    assert fp32 is not None
-    assert sparse is not None
     assert (fp32.formula, sparse.formula) == (f"{V2} / 4 (fp32)", f"{V2} × 4 (sparse bf16)")
 
 
@@ -157,7 +142,6 @@ def test_a_rate_factor_about_another_engine_is_not_taken() -> None:
     )
     book = msgspec.structs.replace(system.book, facts=(vector, *system.book.facts))
     rate = engine_rate(msgspec.structs.replace(system, book=book), "fp16")
-    assert rate is not None
     assert rate.formula == V2
 
 
@@ -179,7 +163,6 @@ def test_lanes_need_what_an_operation_counts() -> None:
     )
     book = msgspec.structs.replace(system.book, facts=(counted, *system.book.facts))
     bound = engine_bound(msgspec.structs.replace(system, book=book), **wants)
-    assert bound is not None
     assert bound.formula == "256 elements per cycle × 0.96 GHz × 2 operations"
     assert bound.value == pytest.approx(256 * 0.96e9 * 2)
 
@@ -201,10 +184,8 @@ def test_elements_of_an_engine(name: str, engine: str, dtype: str, elements: flo
     system = REGISTRY.system(name)
     fields = {"metric": "element_rate", "dtype": dtype, "qualifier": engine}
     one = engine_bound(system, scope=Scope.CORE, **fields)
-    assert one is not None
     assert (one.value, one.formula, one.evidence) == (pytest.approx(elements), formula, "derived")
     all_of_them = engine_bound(system, scope=Scope.DEVICE, **fields)
-    assert all_of_them is not None
     assert all_of_them.value == pytest.approx(elements * system.cores_per_device)
 
 

@@ -119,7 +119,6 @@ def test_a_product_is_explained_from_value_to_documents(visit: Visit, headline_r
     visit.follow(figure_of(0, case))
     said = plain(visit.explained())
     judged = case.judgement
-    assert judged is not None
     metric = case.metrics[case.primary]
     assert visit.page.inner_text("#drawer-title") == "gemm"
     for text in (
@@ -225,7 +224,6 @@ def test_the_timeline_zooms_moves_and_can_be_saved(visit: Visit, headline_run: R
 
 
 def test_a_published_point_is_explained_too(visit: Visit, headline_run: Run) -> None:
-    assert headline_run.fidelity is not None
     point = next(each for each in headline_run.fidelity.points if each.counted)
     visit.follow(f"point={point.id}")
     said = plain(visit.explained())

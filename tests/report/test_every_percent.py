@@ -98,7 +98,6 @@ def test_every_per_cent_and_place_of_the_first_screen(run: trnbench.Run, raw: Ra
             line, shown = row.line, headline.shown(0, row)
             case = cases[line.sweep.case]
             figure, rate = _figure(raw, case, _chosen(case)), _rate(case)
-            assert shown.share is not None
             (text,) = PERCENT.findall(shown.share.text)
             _check(text, rate / figure, shown.share.text)
             _clause(raw, case, shown.clause)

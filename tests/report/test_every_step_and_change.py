@@ -70,7 +70,6 @@ def test_every_figure_of_a_step(steps: tuple[Raw, trnbench.Run]) -> None:
     assert len(rows) == len(cases) == 2
     for row in rows:
         name = re.search(r"</span>\s*([\w.-]+)", row)
-        assert name is not None
         case = cases[name[1]]
         (answer,) = (each for each in printed["steps"] if each["system"] == name[1])
         _, _, expect, time, rate, bar, most = re.split(r"<td[^>]*>", row)
@@ -136,7 +135,6 @@ def test_every_figure_of_a_comparison(pair: tuple[trnbench.Run, trnbench.Run], t
         assert seconds(text_of(first)) == [pytest.approx(before, rel=ROUNDED)]
         assert seconds(text_of(second)) == [pytest.approx(after, rel=ROUNDED)]
         percent = re.search(r"([+−][\d.]+)\xa0?\s?%", text_of(change))
-        assert percent is not None
         assert float(percent[1].replace("−", "-")) == pytest.approx(100 * (after / before - 1), abs=0.0501)
         assert printed[id]["effect"] == pytest.approx(after / before - 1)
         assert (printed[id]["before"], printed[id]["after"]) == (before, after)

@@ -202,18 +202,7 @@ def test_it_needs_nothing_but_the_run(real: Run, text: str) -> None:
 
 @pytest.mark.parametrize(
     "stored",
-    [
-        None,
-        "words",
-        [],
-        [[1]],
-        [["a", 3]],
-        [[10**9, 3]],
-        [[-5, 3]],
-        [[True, 3]],
-        [[1, 2.5]],
-        {"a": 1},
-    ],
+    [None, "words", [], [[1]], [["a", 3]], [[10**9, 3]], [[-5, 3]], [[True, 3]], [[1, 2.5]], {"a": 1}],
 )
 def test_loads_that_fit_no_topology_are_left_out(real: Run, stored: Any) -> None:
     assert links.expanded(real.topologies["u-trn2x64"], stored) is None

@@ -136,7 +136,6 @@ def test_a_limit_of_the_engine_is_no_cause(stored: Run) -> None:
         detail={**case.detail, "waterfall": [["vector at its peak", 0.9 * time], ["launch", 0.1 * time]]},
     )
     found = losses.of(low)
-    assert found is not None
     assert found.worst == ("launch", pytest.approx(0.1 * time))
     assert [each.cause for each in opportunities.of([found])] == ["launch"]
     text = plain(section.render([replace(stored, measurements=(low,))]))
@@ -158,12 +157,10 @@ def test_bars_of_a_waterfall_begin_where_the_last_one_ended(stored: Run) -> None
 def test_a_waterfall_starts_at_the_peak_that_judges_the_case(stored: Run, limit: float) -> None:
     """What the model's own limit is apart from the document is a term, of either sign."""
     case = case_of(stored)
-    assert case.judgement is not None
     assert case.time_s
     peak = case.judgement.fraction * case.time_s
     terms = [["tensor at its peak", limit * peak], ["launch", case.time_s - limit * peak]]
     found = losses.of(replace(case, detail={"waterfall": terms}))
-    assert found is not None
     assert found.terms[0] == (JUDGED, pytest.approx(peak))
     assert sum(seconds for _, seconds in found.terms) == pytest.approx(case.time_s)
     steps = dict(found.terms[1:])
@@ -243,7 +240,6 @@ def synthetic_case(stored: Run) -> Measurement:
 )
 def test_a_waterfall_that_does_not_add_up_is_none(synthetic_case: Measurement, wrong: Any) -> None:
     found = losses.of(replace(synthetic_case, detail={"waterfall": wrong}))
-    assert found is not None
     assert found.terms == ()
 
 
@@ -269,7 +265,6 @@ def test_a_run_of_one_scope_alone_says_what_holds_it_back() -> None:
     (found,) = opportunities.chosen(run)
     assert found.case.case.scope is Scope.DEVICE
     assert sum(seconds for _, seconds in found.terms) == pytest.approx(found.time_s)
-    assert found.worst is not None
     assert found.worst[0] in plain(str(section.render([run])))
 
 
@@ -322,7 +317,6 @@ def test_the_lines_that_take_longest_stand_beside_the_bar(stored: Run) -> None:
         [[1, 2, "x"]],
     ):
         found = losses.of(replace(case, detail={**case.detail, "lines": strange}))
-        assert found is not None
         assert found.lines == ()
 
 

@@ -92,7 +92,4 @@ def test_drawings_side_by_side_share_one_label() -> None:
     first, second = plane(within=200), plane(within=300)
     root = ElementTree.fromstring(side_by_side([first, second], "both"))
     assert root.get("width") == "500"
-    assert [each.get("x") for each in root if each.tag == "svg"] == [
-        str(first.left),
-        str(200 + second.left),
-    ]
+    assert [each.get("x") for each in root if each.tag == "svg"] == [str(first.left), str(200 + second.left)]

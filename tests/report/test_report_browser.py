@@ -161,7 +161,6 @@ def test_the_pointer_finds_the_nearest_point(visit: Visit) -> None:
     mark = visit.page.locator("#roof-0-3 [data-id]").first
     mark.scroll_into_view_if_needed()
     box = mark.bounding_box()
-    assert box is not None
     visit.page.mouse.move(box["x"] + box["width"] / 2 + 6, box["y"] + box["height"] / 2 + 6)
     tip = visit.page.locator("#tip")
     assert tip.is_visible()

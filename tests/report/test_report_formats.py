@@ -96,7 +96,6 @@ def test_csv_numbers_keep_every_digit_and_say_what_they_are(run: Run) -> None:
     metric = case.metrics[case.primary]
     row = next(r for r in rows(run) if r["instance"] == case.case.instance and r["metric"] == metric.name)
     assert float(row["value"]) == metric.value
-    assert case.judgement is not None
     assert float(row["fraction_of_peak"]) == case.judgement.fraction
     assert (row["unit"], row["evidence"], row["metric_scope"]) == (metric.unit, "emulated", str(metric.scope))
     assert row["peak_source"] == case.judgement.peaks.chosen.source
@@ -151,10 +150,7 @@ def test_every_format_says_how_steady_a_measured_number_is(run: Run) -> None:
     assert chosen.time_s is not None
     processes = tuple(ProcessSamples(samples=(t * chosen.time_s,), time_s=t * chosen.time_s) for t in times)
     steady = msgspec.structs.replace(
-        chosen,
-        processes=processes,
-        interval=interval_of(processes),
-        stability=Stability(verdict="stable"),
+        chosen, processes=processes, interval=interval_of(processes), stability=Stability(verdict="stable")
     )
     unsure = msgspec.structs.replace(
         steady,

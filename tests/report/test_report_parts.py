@@ -69,7 +69,6 @@ def test_the_headline_says_what_the_first_screen_says(run: Run, drawings: dict[s
     text = shown(drawings["headline.svg"][0])
     for card in trnbench.headline(run).cards:
         for row in card.rows:
-            assert row.line is not None
             assert row.clause in text
             value = numbers.show(row.line.sweep.best, row.line.sweep.unit).replace(numbers.NBSP, " ")
             assert f"model {value} of " in text

@@ -12,15 +12,7 @@ import trnbench
 from trnbench import Grade, Measurement, PeakPolicy, Run, Scope, Status
 from trnbench_reports import board, numbers, view
 from trnbench_reports.charts import promise, roofline_frame
-from trnbench_reports.sections import (
-    documents,
-    fabric,
-    generations,
-    headline,
-    method,
-    rooflines,
-    scoreboard,
-)
+from trnbench_reports.sections import documents, fabric, generations, headline, method, rooflines, scoreboard
 from trnbench_reports.sections.documents import assemblies, disagreements
 
 replace = msgspec.structs.replace
@@ -61,7 +53,6 @@ class TestHeadline:
         lines = [row.line for card in cards for row in card.rows if row.line]
         assert text.count('<svg class="scale"') == len(lines)
         for line in lines:
-            assert line.of is not None
             share = numbers.percent(line.of.fraction)
             link = view.figure_by_id(0, line.sweep.case, view.SHARE).replace("&", "&amp;")
             assert f'<a class="figure" href="#{link}">{share}</a>' in text
@@ -88,7 +79,6 @@ class TestHeadline:
 
     def test_a_figure_far_beyond_the_promise_is_told_not_drawn(self, small: Run) -> None:
         line = next(row.line for card in trnbench.headline(small).cards for row in card.rows if row.line)
-        assert line.of is not None
         far = replace(line.of, value=line.of.value * 4, source="old", superseded_by="new")
         drawn = promise.ticks(replace(line, others=(far,)))
         assert "other" not in {each.kind for each in drawn}
@@ -298,7 +288,6 @@ class TestGenerations:
             for each in run.measurements
             if each.case.fullname.startswith("gemm[dtype=bf16,m=8192") and each.case.scope is Scope.DEVICE
         )
-        assert case.judgement is not None
         figure = numbers.show(case.judgement.peaks.chosen.value, "FLOP/s").replace(numbers.NBSP, " ")
         assert f"{figure}, trn1-page 2025" in text
 
@@ -428,7 +417,6 @@ def test_a_formula_stands_for_a_sweep_only_where_nothing_else_does() -> None:
     judged = [each for each in make_run().measurements if each.judgement and each.status is Status.OK]
     worst = min(judged, key=lambda each: each.judgement.fraction if each.judgement else 0.0)
     top = view.best(judged)
-    assert top is not None
     formula = replace(top, evidence=replace(top.evidence, grade=Grade.DERIVED))
     assert view.best([formula, worst]) is worst
     assert view.best([formula]) is formula

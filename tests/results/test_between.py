@@ -32,7 +32,6 @@ def test_the_time_is_the_median_over_the_processes_and_the_interval_is_between_t
     found = [process(1.00), process(1.03), process(1.01)]
     assert time_of(found) == 1.01
     interval = interval_of(found)
-    assert interval is not None
     # Mean 1.01333, standard deviation 0.0152753, over the root of three, times 4.3027.
     assert (interval.low, interval.high) == pytest.approx((0.975387, 1.051280), abs=1e-5)
     assert interval.confidence == 0.95
@@ -40,11 +39,9 @@ def test_the_time_is_the_median_over_the_processes_and_the_interval_is_between_t
 
 def test_the_interval_holds_the_time_and_no_negative_one() -> None:
     interval = interval_of([process(1.0), process(1.0), process(9.0)])
-    assert interval is not None
     assert interval.low == 0.0
     assert interval.high > 9.0
     many = interval_of([process(1.0)] * 60 + [process(50.0)])
-    assert many is not None
     assert many.low <= 1.0 <= many.high
 
 
@@ -93,10 +90,7 @@ def test_what_no_record_explains_is_not_explained() -> None:
             "other processes had 50% of the processors",
         ),
         ({"others": 0.3}, "other processes had 30% of the processors"),
-        (
-            {"others": None, "pressure": 0.4},
-            "something waited for a processor for 40% of the time (PSI)",
-        ),
+        ({"others": None, "pressure": 0.4}, "something waited for a processor for 40% of the time (PSI)"),
     ],
 )
 def test_a_disturbed_machine_is_not_believed_however_well_processes_agree(

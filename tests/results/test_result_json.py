@@ -173,10 +173,7 @@ def test_what_is_no_json_is_refused(data: bytes) -> None:
 
 def test_older_versions_are_brought_up_to_date(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(schema, "SCHEMA_VERSION", 3)
-    chain = {
-        1: lambda old: {**old, "steps": [1]},
-        2: lambda old: {**old, "steps": [*old["steps"], 2]},
-    }
+    chain = {1: lambda old: {**old, "steps": [1]}, 2: lambda old: {**old, "steps": [*old["steps"], 2]}}
     found = schema.migrated({"schema_version": 1, "id": "a"}, "old.json", chain)
     assert found == {"schema_version": 3, "id": "a", "steps": [1, 2]}
     with pytest.raises(BadInput) as caught:

@@ -31,20 +31,14 @@ def choice(documented: float, bound: float | None) -> PeakChoice:
         return Peak(metric="peak_flops", value=value, scope=Scope.CORE)
 
     return PeakChoice(
-        policy=PeakPolicy.SEED,
-        chosen=peak(documented),
-        engine_bound=None if bound is None else peak(bound),
+        policy=PeakPolicy.SEED, chosen=peak(documented), engine_bound=None if bound is None else peak(bound)
     )
 
 
 @pytest.mark.parametrize(
     ("ratio", "changes", "first"),
     [
-        (
-            1.0737,
-            {"unit": "B/s"},
-            "GiB counted as GB (factor 1.074): undone, 99.9 % remain",
-        ),
+        (1.0737, {"unit": "B/s"}, "GiB counted as GB (factor 1.074): undone, 99.9 % remain"),
         (
             1.99,
             {"unit": "B/s", "direction": Direction.ONE_WAY, "scope": Scope.DEVICE},

@@ -40,10 +40,7 @@ SQUARE = kernel("square", DTYPE, SIZE)
 
 
 OBLONG = kernel(
-    "oblong",
-    Axis(name="m", values=(1, 2, 3)),
-    Axis(name="n", values=(4, 5, 6)),
-    zipped=(("m", "n"),),
+    "oblong", Axis(name="m", values=(1, 2, 3)), Axis(name="n", values=(4, 5, 6)), zipped=(("m", "n"),)
 )
 
 

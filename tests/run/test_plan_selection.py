@@ -27,10 +27,7 @@ MESSAGES = [
         "  cause: nearest: gemm, gemm_int8, gemm_naive\n"
         "  try:   trnbench list kernels",
     ),
-    (
-        {"tags": "vectr"},
-        "unknown tag 'vectr'\n  cause: did you mean vector?\n  try:   trnbench list tags",
-    ),
+    ({"tags": "vectr"}, "unknown tag 'vectr'\n  cause: did you mean vector?\n  try:   trnbench list tags"),
     (
         {"families": "hbn"},
         "unknown family 'hbn'\n  cause: did you mean hbm?\n  try:   trnbench list families",

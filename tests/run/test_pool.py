@@ -133,13 +133,7 @@ def test_ctrl_c_stops_all_processes() -> None:
         if step.done == 5:
             os.kill(os.getpid(), signal.SIGINT)
 
-    run = execute(
-        plan(registry),
-        registry.backends["emulated"],
-        registry,
-        RunSettings(jobs=2),
-        interrupt,
-    )
+    run = execute(plan(registry), registry.backends["emulated"], registry, RunSettings(jobs=2), interrupt)
     assert run.interrupted
     assert 5 <= len(run.measurements) < 200
     assert seen == list(range(1, len(seen) + 1))

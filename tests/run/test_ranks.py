@@ -221,11 +221,7 @@ def test_a_real_mpirun(tmp_path: Path) -> None:
     [
         ({"RANK": "1", "WORLD_SIZE": "4", "LOCAL_WORLD_SIZE": "2"}, ("torchrun", 1, 4, False)),
         (
-            {
-                "OMPI_COMM_WORLD_RANK": "3",
-                "OMPI_COMM_WORLD_SIZE": "4",
-                "OMPI_COMM_WORLD_LOCAL_SIZE": "4",
-            },
+            {"OMPI_COMM_WORLD_RANK": "3", "OMPI_COMM_WORLD_SIZE": "4", "OMPI_COMM_WORLD_LOCAL_SIZE": "4"},
             ("mpirun", 3, 4, True),
         ),
         ({"PMI_RANK": "0", "PMI_SIZE": "2"}, ("mpirun", 0, 2, False)),

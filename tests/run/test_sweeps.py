@@ -81,10 +81,7 @@ WRONG = [
         "  cause: a number may have K, M, G or T behind it, for 2^10, 2^20, 2^30 and 2^40\n"
         "  try:   axis size 4096",
     ),
-    (
-        "size=0",
-        "size = 0 in 'size=0' is too small\n  cause: axis size starts at 1\n  try:   -a size=1",
-    ),
+    ("size=0", "size = 0 in 'size=0' is too small\n  cause: axis size starts at 1\n  try:   -a size=1"),
     (
         "size=4611686018427387905",
         "size = 4.61169e+18 in 'size=4611686018427387905' is too large\n"

@@ -48,11 +48,7 @@ def test_runs_come_over_whole_and_again_changes_nothing(folder: Path) -> None:
     done = invoke("merge", "a.db", "b.db")
     assert (done.exit_code, done.stdout.split()) == (0, [first.id, second.id, third.id]), done.stderr
     assert done.stderr == "all.db: 3 added\n"
-    assert held() == {
-        first.id: (first, ("night",)),
-        second.id: (second, ("night",)),
-        third.id: (third, ()),
-    }
+    assert held() == {first.id: (first, ("night",)), second.id: (second, ("night",)), third.id: (third, ())}
     before = (folder / "a.db").read_bytes()
     again = invoke("merge", "a.db", "b.db", "a.db")
     assert (again.exit_code, again.stdout, again.stderr) == (0, "", "all.db: 3 here already\n")

@@ -26,9 +26,7 @@ def test_a_run_comes_out_as_it_went_in(store: Store, run: Run) -> None:
 
 def test_order_of_everything_is_kept(store: Store, run: Run) -> None:
     shuffled = msgspec.structs.replace(
-        run,
-        measurements=run.measurements[::-1],
-        books={"z": run.books["tiny"], "a": run.books["tiny"]},
+        run, measurements=run.measurements[::-1], books={"z": run.books["tiny"], "a": run.books["tiny"]}
     )
     store.save(shuffled)
     loaded = store.load()

@@ -40,8 +40,6 @@ class Forks:
         return self
 
     def __exit__(self, *_: object) -> None:
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
         self._process.stdin.close()
         self._process.stdout.close()
         self._process.wait(timeout=60)
@@ -50,8 +48,6 @@ class Forks:
         """`trnbench WORDS…` in `folder`, with the store `r.db` there."""
         env = {"TRNBENCH_STORE": str(folder / "r.db"), **more.pop("env", {})}
         request = {"words": words, "folder": str(folder), "env": env, **more}
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
         self._process.stdin.write(json.dumps(request) + "\n")
         self._process.stdin.flush()
         return Answer(**json.loads(self._process.stdout.readline()))

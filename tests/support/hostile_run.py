@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from trnbench import (
-    Measurement,
-    Run,
-    Status,
-)
+from trnbench import Measurement, Run, Status
 
 HOSTILE = (
     "<script>document.title='owned'</script>",

@@ -6,16 +6,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from trnbench import (
-    CaseKey,
-    Evidence,
-    Grade,
-    Measurement,
-    Metric,
-    Run,
-    Scope,
-    Status,
-)
+from trnbench import CaseKey, Evidence, Grade, Measurement, Metric, Run, Scope, Status
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 MACHINE = {"cpu_model": "Wombat 7", "cpu_count": 8, "memory_bytes": 64 << 30, "package_numpy": "2.4.0"}

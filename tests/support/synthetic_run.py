@@ -7,14 +7,7 @@ from itertools import pairwise
 from synthetic_cases import collective, gemm, latency, memory
 from synthetic_systems import SYSTEMS, book, record
 
-from trnbench import (
-    Measurement,
-    PluginRecord,
-    Reason,
-    Run,
-    Scope,
-    Status,
-)
+from trnbench import Measurement, PluginRecord, Reason, Run, Scope, Status
 
 
 def make_run(*, sizes: int = 6, extra_kernels: int = 8, id: str = "20261120T201500Z-a1b2c3") -> Run:

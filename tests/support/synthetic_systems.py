@@ -4,16 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from trnbench import (
-    Assumption,
-    Direction,
-    Dispute,
-    Fact,
-    FactBook,
-    Scope,
-    Source,
-    SystemRecord,
-)
+from trnbench import Assumption, Direction, Dispute, Fact, FactBook, Scope, Source, SystemRecord
 
 # name, generation, title, order, scope, devices, cores per device, hosts, dense bf16 flop/s, hbm B/s
 SYSTEMS = [

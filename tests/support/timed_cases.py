@@ -75,9 +75,7 @@ def _run(slow: float, clock: str) -> dict[str, list[list[float]]]:
         for number, (kind, count) in enumerate(CASES):
             asked = round(count * (1.0 + slow)) if number % 2 else count
             done = subprocess.run(
-                [sys.executable, "-S", __file__, kind, str(asked), clock],
-                stdout=subprocess.PIPE,
-                check=True,
+                [sys.executable, "-S", __file__, kind, str(asked), clock], stdout=subprocess.PIPE, check=True
             )
             found[f"{kind}-{count}"].append(json.loads(done.stdout))
     return found

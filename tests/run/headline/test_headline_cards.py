@@ -67,9 +67,7 @@ class TestOneCore:
             judged_by(near(Nearness.OPERATION, best=self.BEST)),
         )
         line = of(run, "product", "trn1")
-        assert line.of_core is not None
         core = next(each for each in run.measurements if each.id == line.of_core.case)
-        assert core.judgement is not None
         assert core.case.scope is Scope.CORE
         assert line.of_core.fraction == pytest.approx(1e12 / core.judgement.peaks.chosen.value)
         assert "; best published 1 TFLOPS on one core (p-1), expect " in said(line).promise
@@ -83,9 +81,7 @@ class TestOneCore:
         )
         run = changed(small, lambda _: True, judged_by(near(Nearness.OPERATION)))
         line = of(replace(run, measurements=(*run.measurements, pair)), "product", core.case.generation)
-        assert line.of_core is not None
         assert (line.of_core.case, line.of_core.scope) == (pair.id, Scope.LOGICAL_CORE)
-        assert pair.judgement is not None
         assert line.of_core.fraction == pytest.approx(1e12 / pair.judgement.peaks.chosen.value)
         assert "; best published 1 TFLOPS on a core pair (p-1), " in said(line).promise
 
@@ -99,7 +95,6 @@ class TestOneCore:
 def test_other_documents_stand_beside_the_promise(small: Run) -> None:
     for line in headline(small).lines:
         case = next(each for each in small.measurements if each.id == line.sweep.case)
-        assert case.judgement is not None
         peaks = case.judgement.peaks
         wanted = {p.value for p in peaks.alternatives if p.policy is not PeakPolicy.ENGINE}
         assert {each.value for each in line.others} == wanted - {peaks.chosen.value}

@@ -16,8 +16,6 @@ from trnbench.run.headline.words import said
 class TestPromise:
     def test_a_superseded_figure_stands_beside_what_replaced_it(self, small: Run) -> None:
         line = of(superseded(small), "product", "trn2")
-        assert line.of is not None
-        assert line.since is not None
         assert line.since.value == pytest.approx(line.of.value * 1.25)
         assert line.since.fraction == pytest.approx(line.of.fraction / 1.25)
         assert line.since.source == "new"
@@ -27,7 +25,6 @@ class TestPromise:
         from trnbench import PeakPolicy
 
         def change(each: Measurement) -> Measurement:
-            assert each.judgement is not None
             peaks = each.judgement.peaks
             latest = replace(peaks.alternatives[0], policy=PeakPolicy.LATEST, superseded_by="")
             chosen = replace(peaks.chosen, superseded_by="gone")
@@ -36,7 +33,6 @@ class TestPromise:
 
         run = changed(small, lambda each: each.judgement is not None, change)
         line = of(run, "product", "trn2")
-        assert line.since is not None
         assert line.since.fraction == pytest.approx(line.sweep.best / line.since.value)
 
     def test_nothing_superseded_nothing_beside(self, small: Run) -> None:
@@ -52,7 +48,6 @@ class TestPromise:
 
     def test_the_detail_names_the_document_and_whether_it_prints_the_figure(self, small: Run) -> None:
         line = of(small, "product", "trn2")
-        assert line.of is not None
         full = said(line).detail
         assert full.startswith(f"{said(line).share} of the {show(line.of.value, 'FLOP/s')} that ")
         assert line.of.document in full
@@ -132,7 +127,6 @@ def superseded(run: Run) -> Run:
     made = replace(book, facts=(*facts, *book.facts), sources={**book.sources, "new": new})
 
     def change(each: Measurement) -> Measurement:
-        assert each.judgement is not None
         peaks = each.judgement.peaks
         peaks = replace(peaks, chosen=replace(peaks.chosen, superseded_by="new"))
         return replace(each, judgement=replace(each.judgement, peaks=peaks))
