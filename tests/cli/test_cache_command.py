@@ -7,22 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
+from command import refusal, typed
 
-from trnbench.cli.main import cli
 from trnbench.registry.files import forget
 
 RUN = ("-q", "run", "rms_norm", "-i", "trn1.2xlarge", "-a", "rows=128", "--scope", "core", "--no-report")
 
 
-@pytest.fixture(autouse=True)
-def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("TRNBENCH_STORE", str(tmp_path / "results.db"))
-
-
 def invoke(*arguments: str) -> Result:
-    return CliRunner().invoke(cli, list(arguments), prog_name="trnbench")
+    return typed(*arguments)
 
 
 def info() -> dict[str, Any]:
@@ -69,9 +63,7 @@ def test_what_cannot_be_removed_is_said(tmp_path: Path, monkeypatch: pytest.Monk
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(Path, "unlink", refuse)
-    done = invoke("cache", "clear")
-    assert done.exit_code == 2
-    assert done.stderr == (
+    assert refusal(invoke("cache", "clear")) == (
         f"error: {tmp_path / 'results.db.cache'} cannot be removed: Permission denied\n"
         "  cause: its folder cannot be written to by this user\n"
         "  try:   trnbench run --no-cache  does without it\n"

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from command import typed
 from stored_run import make_run
 
 from trnbench.cli.main import cli
@@ -19,7 +20,7 @@ from trnbench.store.store import Store
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "powershell"])
 def test_script_calls_the_program_back(shell: str) -> None:
-    result = CliRunner().invoke(cli, ["completion", shell])
+    result = typed("completion", shell)
     assert result.exit_code == 0
     assert "_TRNBENCH_COMPLETE" in result.stdout
     assert f"{shell}_complete" in result.stdout
@@ -27,7 +28,7 @@ def test_script_calls_the_program_back(shell: str) -> None:
 
 
 def test_bash_accepts_the_script() -> None:
-    script = CliRunner().invoke(cli, ["completion", "bash"]).stdout
+    script = typed("completion", "bash").stdout
     subprocess.run(["bash", "-n"], input=script, text=True, check=True)
 
 
@@ -210,7 +211,7 @@ def test_bash_completes_what_it_takes_for_several_words(
     program.chmod(0o755)
     at = 2 if line.startswith("trnbench ru ") else len(words.split())
     point = len("trnbench ru") if at == 2 else len(line)
-    script = CliRunner().invoke(cli, ["completion", "bash"]).stdout + (
+    script = typed("completion", "bash").stdout + (
         f'\ncompopt() {{ :; }}\nCOMP_LINE="{line}" COMP_POINT={point} COMP_CWORD={at - 1}\n'
         f"COMP_WORDS=({words})\n_trnbench_completion {program}\nprintf '%s\\n' \"${{COMPREPLY[@]}}\"\n"
     )

@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from command import listed, typed
+from messages import messages
 
 from trnbench.cli import settings as known
-from trnbench.cli.main import cli
 from trnbench.cli.settings import SELECTION, SETTINGS, load_settings
 from trnbench.errors import BadInput, TrnbenchError, UnknownName
 from trnbench.facts.fact import PeakPolicy
@@ -18,7 +18,7 @@ from trnbench.run.selection import Selection
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("TRNBENCH_STORE")
     return tmp_path
 
 
@@ -27,10 +27,6 @@ def user(text: str) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
     return path
-
-
-def invoke(*args: str) -> Result:
-    return CliRunner().invoke(cli, list(args))
 
 
 def test_defaults(folder: Path) -> None:
@@ -82,69 +78,13 @@ def test_environment_has_lists_and_numbers(folder: Path, monkeypatch: pytest.Mon
     assert (settings.timeout_s, settings.jobs) == (2.5, 4)
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (
-            "polcy = 1\n",
-            "unknown setting 'polcy' in {path}\n  cause: did you mean policy?\n"
-            "  try:   trnbench config show   lists all settings",
-        ),
-        (
-            "[preset.p]\njob = 1\n",
-            "unknown setting 'job' of preset 'p' in {path}\n  cause: did you mean jobs?\n"
-            "  try:   trnbench config show   lists all settings",
-        ),
-        (
-            'policy = "best"\n',
-            "'best' is no value of 'policy' ({path})\n  cause: it takes one of seed, device, engine, latest\n"
-            '  try:   policy = "seed"',
-        ),
-        (
-            "jobs = -1\n",
-            "-1 is no value of 'jobs' ({path})\n  cause: it takes a whole number, 0 to 4,096\n"
-            "  try:   jobs = 0",
-        ),
-        (
-            "jobs = true\n",
-            "True is no value of 'jobs' ({path})\n  cause: it takes a whole number, 0 to 4,096\n"
-            "  try:   jobs = 0",
-        ),
-        (
-            "timeout_s = nan\n",
-            "{path}: timeout_s is nan\n"
-            "  cause: it stands for a missing number, or for one that is too large\n"
-            "  try:   leave the key out where there is no number",
-        ),
-        (
-            "timeout_s = 1e30\n",
-            "1e+30 is no value of 'timeout_s' ({path})\n  cause: it takes a number, 0 to 10,000,000\n"
-            "  try:   timeout_s = 0.0",
-        ),
-        (
-            "facts = 3\n",
-            "3 is no value of 'facts' ({path})\n  cause: it takes a list of paths: [\"a.toml\"]\n"
-            "  try:   facts = []",
-        ),
-        (
-            "preset = 3\n",
-            "'preset' in {path} holds no presets\n  cause: a preset is a table of settings under a name\n"
-            '  try:   [preset.quick] on one line, then kernels = ["gemm"]',
-        ),
-        (
-            "jobs 3\n",
-            "{path} is no valid TOML: Expected '=' after a key in a key/value pair (at line 1, column 6)\n"
-            "  cause: often a missing quote, comma or bracket just before that place\n"
-            "  try:   correct that line of the file",
-        ),
-    ],
-)
-def test_errors_name_file_key_and_remedy(folder: Path, text: str, message: str) -> None:
+@pytest.mark.parametrize(("text", "message", "code"), messages(Path(__file__).parent / "wrong_settings.txt"))
+def test_errors_name_file_key_and_remedy(folder: Path, text: str, message: str, code: int) -> None:
     path = folder / "trnbench.toml"
-    path.write_text(text)
+    path.write_text(f"{text}\n")
     with pytest.raises(BadInput) as error:
         load_settings()
-    assert str(error.value) == message.format(path=path)
+    assert (str(error.value), error.value.exit_code) == (message.format(path=path), code)
 
 
 def test_variable_with_a_bad_value(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -168,7 +108,7 @@ def test_show_gives_each_value_its_origin(folder: Path, monkeypatch: pytest.Monk
     user("jobs = 2\n")
     monkeypatch.setenv("TRNBENCH_SEED", "7")
     monkeypatch.setenv("TRNBENCH_POLCY", "seed")
-    result = invoke("config", "show", "--format", "json")
+    result = typed("config", "show", "--format", "json")
     assert result.exit_code == 0
     rows = {row["setting"]: row for row in json.loads(result.stdout)}
     assert list(rows) == list(SETTINGS)
@@ -182,30 +122,28 @@ def test_show_gives_each_value_its_origin(folder: Path, monkeypatch: pytest.Monk
 
 def test_show_names_presets(folder: Path) -> None:
     (folder / "trnbench.toml").write_text('[preset.quick]\nkernels = ["gemm", "hbm_read"]\n')
-    result = invoke("config", "show", "--preset", "quick")
+    result = typed("config", "show", "--preset", "quick")
     assert "gemm, hbm_read" in result.stdout
     assert result.stderr == f"presets: quick ({folder / 'trnbench.toml'})\n"
-    assert invoke("config", "show", "--format", "json").stderr == ""
+    assert typed("config", "show", "--format", "json").stderr == ""
 
 
 def test_show_says_nothing_of_presets_where_none_is(folder: Path) -> None:
-    assert invoke("config", "show").stderr == ""
+    assert typed("config", "show").stderr == ""
 
 
 def test_path_works_when_the_file_is_broken(folder: Path) -> None:
     user("not toml at all")
-    result = invoke("config", "path", "--format", "json")
-    assert result.exit_code == 0
-    assert json.loads(result.stdout) == [
+    assert listed("config", "path") == [
         {"file": str(known.user_file()), "exists": True, "for": "you"},
         {"file": str(folder / "trnbench.toml"), "exists": False, "for": "this folder"},
     ]
-    assert invoke("config", "show").exit_code == 2
+    assert typed("config", "show").exit_code == 2
 
 
 def test_configured_format_is_the_default_of_every_command(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TRNBENCH_FORMAT", "json")
-    assert json.loads(invoke("config", "show").stdout)
-    assert not invoke("config", "show", "--format", "csv").stdout.startswith("[")
+    assert json.loads(typed("config", "show").stdout)
+    assert not typed("config", "show", "--format", "csv").stdout.startswith("[")

@@ -7,16 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
+from command import typed
 from parts import part
 
 import trnbench
 from trnbench.backend import Detection
 from trnbench.cli import doctor
-from trnbench.cli.context import Session
-from trnbench.cli.main import cli
 from trnbench.registry import Registry
-from trnbench.store.path import default_path
 
 ray_plugin = part("trnbench_ray.plugin")
 
@@ -48,14 +45,12 @@ def ask(*machines: Machine) -> tuple[int, dict[tuple[str, str], dict[str, str]]]
         def trnbench_backends(self) -> list[Machine]:
             return list(machines)
 
-    shared = Session()
-    vars(shared)["registry"] = Registry.of(machines=Plugin(), ray=ray_plugin)
-    result = CliRunner().invoke(cli, ["doctor", "--format", "json"], obj=shared)
+    result = typed("doctor", "--format", "json", registry=Registry.of(machines=Plugin(), ray=ray_plugin))
     rows = json.loads(result.stdout)
     return result.exit_code, {(row["part"], row["name"]): row for row in rows}
 
 
-def test_machine_that_lacks_everything_is_not_broken() -> None:
+def test_machine_that_lacks_everything_is_not_broken(tmp_path: Path) -> None:
     away = Machine("neuron", Detection(available=False, why="no neuron-ls", try_="run it on a Trn2 instance"))
     here = Machine("model", Detection(available=True, unverified=("never run on a real Trn3",)))
     code, rows = ask(away, here)
@@ -75,7 +70,7 @@ def test_machine_that_lacks_everything_is_not_broken() -> None:
     assert rows["plugin", "machines (machines 0)"]["state"] == "ok"
     assert rows["python", "python"]["found"].startswith("CPython 3.")
     assert rows["library", "click"]["state"] == "ok"
-    assert rows["store", str(default_path())]["found"] == "made by the first run"
+    assert rows["store", str(tmp_path / "results.db")]["found"] == "made by the first run"
 
 
 def test_backend_that_breaks_its_promise() -> None:
@@ -92,7 +87,7 @@ def test_broken_settings_are_reported_and_the_rest_goes_on(
 ) -> None:
     (tmp_path / "trnbench.toml").write_text("polcy = 1\n")
     monkeypatch.chdir(tmp_path)
-    result = CliRunner().invoke(cli, ["doctor"])
+    result = typed("doctor")
     assert result.exit_code == 1
     assert "unknown setting 'polcy'" in result.stdout
     assert "did you mean policy?" in result.stdout
@@ -103,7 +98,7 @@ def test_broken_settings_are_reported_and_the_rest_goes_on(
 def test_store_that_is_no_store(tmp_path: Path) -> None:
     path = tmp_path / "results.db"
     path.write_text("this is no database, and long enough to be looked at closely" * 20)
-    result = CliRunner().invoke(cli, ["--store", str(path), "doctor", "--format", "json"])
+    result = typed("--store", str(path), "doctor", "--format", "json")
     assert result.exit_code == 1
     rows = {row["name"]: row for row in json.loads(result.stdout)}
     assert rows[str(path)]["state"] == "broken"

@@ -6,13 +6,12 @@ import sys
 
 import pytest
 from at_terminal import STYLE
-from click.testing import CliRunner
+from command import typed
 from hypothesis import given
 from hypothesis import strategies as st
 
 from trnbench.cli import table as tables
 from trnbench.cli.cell import Column, width_of
-from trnbench.cli.main import cli
 from trnbench.cli.table import INDENT, Extent, broken, extent, fit
 
 ID = "trn2-16.48xlarge::gemm[dtype=bf16,size=4096]@core"
@@ -137,9 +136,9 @@ def test_a_pipe_with_colours_is_a_pager(
     monkeypatch.setattr(
         "trnbench.cli.terminal.columns_of", lambda stream: 80 if stream is sys.stderr else None
     )
-    done = CliRunner().invoke(cli, ["--color", "list", "kernels", "--family", "gemm", *words])
+    done = typed("--color", "list", "kernels", "--family", "gemm", *words)
     lines = [width_of(STYLE.sub("", line)) for line in done.stdout.splitlines()]
     assert max(lines) <= widest
     assert max(lines) > 100 or not words
     monkeypatch.setenv("COLUMNS", "60")
-    assert max(map(width_of, CliRunner().invoke(cli, ["list", "kernels"]).stdout.splitlines())) > 100
+    assert max(map(width_of, typed("list", "kernels").stdout.splitlines())) > 100

@@ -8,11 +8,10 @@ from typing import Any
 import msgspec
 import pytest
 import tiny_machine as tiny
-from click.testing import CliRunner, Result
+from click.testing import Result
+from command import refusal, typed
 
 from trnbench import Run
-from trnbench.cli.context import Session
-from trnbench.cli.main import cli
 from trnbench.cli.target import page_name, page_name_of
 from trnbench.registry import Registry
 from trnbench.run.selection import Selection
@@ -21,16 +20,8 @@ from trnbench.store.store import Store
 OWN = "trnbench-report-act.html"
 
 
-@pytest.fixture(autouse=True)
-def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("TRNBENCH_STORE", str(tmp_path / "results.db"))
-
-
 def invoke(*arguments: str) -> Result:
-    shared = Session()
-    shared.registry = tiny.registry("half", "low")
-    return CliRunner().invoke(cli, list(arguments), obj=shared, prog_name="trnbench")
+    return typed(*arguments, registry=tiny.registry("half", "low"))
 
 
 @pytest.mark.parametrize(
@@ -99,9 +90,7 @@ def test_a_page_of_nobody_knows_which_run_is_told_of_too(tmp_path: Path) -> None
 
 def test_a_file_that_is_no_page_is_refused_before_the_work(tmp_path: Path) -> None:
     (tmp_path / OWN).write_text("mine")
-    done = invoke("run", "act")
-    assert (done.exit_code, done.stdout) == (2, "")
-    assert done.stderr == (
+    assert refusal(invoke("run", "act")) == (
         f"error: {OWN} exists and is no report of trnbench\n"
         "  cause: it is not overwritten, in case it is needed\n"
         "  try:   --force  overwrites it; or name another file with -o\n"
@@ -126,11 +115,7 @@ def test_a_stored_run_has_the_name_it_was_written_under(tmp_path: Path) -> None:
 
 
 def test_a_resumed_run_keeps_the_name_of_its_selection(tmp_path: Path) -> None:
-    shared = Session()
-    shared.registry = tiny.registry("half", "above", "low")
-    CliRunner().invoke(cli, ["run", "act", "--no-report", "--maxfail", "1"], obj=shared)
-    shared = Session()
-    shared.registry = tiny.registry("half", "above", "low")
-    done = CliRunner().invoke(cli, ["resume"], obj=shared)
+    typed("run", "act", "--no-report", "--maxfail", "1", registry=tiny.registry("half", "above", "low"))
+    done = typed("resume", registry=tiny.registry("half", "above", "low"))
     assert f"the report of this selection goes to {OWN}" in done.stderr.splitlines()
     assert (tmp_path / OWN).exists()

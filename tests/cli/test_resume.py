@@ -9,26 +9,17 @@ from typing import Any
 import msgspec
 import pytest
 import tiny_machine as tiny
-from click.testing import CliRunner, Result
+from click.testing import Result
+from command import refusal, typed
 from stored_run import make_run
 
-from trnbench.cli.context import Session
-from trnbench.cli.main import cli
 from trnbench.store.store import Store
 
 MODES = ("half", "above", "low", "slightly")
 
 
-@pytest.fixture(autouse=True)
-def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("TRNBENCH_STORE", str(tmp_path / "results.db"))
-
-
 def invoke(*arguments: str, modes: tuple[str, ...] = MODES, **changes: Any) -> Result:
-    shared = Session()
-    shared.registry = tiny.registry(*modes, **changes)
-    return CliRunner().invoke(cli, list(arguments), obj=shared, prog_name="trnbench")
+    return typed(*arguments, registry=tiny.registry(*modes, **changes))
 
 
 def begun(*words: str) -> str:
@@ -50,9 +41,7 @@ def test_what_is_left_is_carried_out_and_the_whole_is_reported(tmp_path: Path) -
 
 
 def test_without_a_store_there_is_nothing_to_resume(tmp_path: Path) -> None:
-    done = invoke("resume")
-    assert (done.exit_code, done.stdout) == (2, "")
-    assert done.stderr == (
+    assert refusal(invoke("resume")) == (
         f"error: there are no stored runs yet: {tmp_path / 'results.db'} does not exist\n"
         "  cause: nothing was run with this store, or --store or TRNBENCH_STORE points elsewhere\n"
         "  try:   trnbench run\n"
@@ -73,12 +62,10 @@ def test_a_run_of_several_ranks_says_why_not(tmp_path: Path) -> None:
     run = msgspec.structs.replace(make_run(), measurements=(), finished="", digest="")
     with Store() as store:
         store.record(run, planned=5, executor="ranks").journal.close()
-    done = invoke("resume")
-    assert (done.exit_code, done.stderr) == (
-        2,
+    assert refusal(invoke("resume")) == (
         f"error: run {run.id} cannot be resumed: several ranks measured every case of it together\n"
         "  cause: rank 0 alone has the journal, and the others would not know which cases are left\n"
-        "  try:   the same command on all ranks again, as a new run; what was done stays in this one\n",
+        "  try:   the same command on all ranks again, as a new run; what was done stays in this one\n"
     )
 
 
@@ -98,17 +85,13 @@ def test_facts_of_ones_own_are_those_of_the_run(tmp_path: Path, monkeypatch: pyt
     elsewhere.mkdir()
     monkeypatch.chdir(elsewhere)
     own_facts(own, "151")
-    changed = invoke("resume", "--no-report")
-    assert (changed.exit_code, changed.stderr) == (
-        2,
+    assert refusal(invoke("resume", "--no-report")) == (
         f"error: run {run} cannot be resumed as it began\n"
         "  cause: facts of tiny differs\n"
-        "  try:   undo that, or: --anyway  goes on with what is here, and the run notes it\n",
+        "  try:   undo that, or: --anyway  goes on with what is here, and the run notes it\n"
     )
     own.rename(elsewhere / "moved.toml")
-    missing = invoke("resume", "--no-report")
-    assert missing.exit_code == 2
-    assert str(own) in missing.stderr
+    assert (str(own)) in refusal(invoke("resume", "--no-report"))
     own_facts(elsewhere / "moved.toml", "150")
     assert invoke("resume", "--no-report", "--facts", "moved.toml").exit_code in (0, 1)
     with Store(tmp_path / "results.db") as store:

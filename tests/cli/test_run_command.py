@@ -3,31 +3,25 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 import tiny_machine as tiny
-from click.testing import CliRunner, Result
+from click.testing import Result
+from command import refusal, typed
 
-from trnbench.cli.context import Session
-from trnbench.cli.main import cli
+from trnbench import Detection
 from trnbench.facts.fact import Scope
 from trnbench.store.store import Store
 
 
-@pytest.fixture(autouse=True)
-def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("TRNBENCH_STORE", str(tmp_path / "results.db"))
-
-
 def invoke(*arguments: str, modes: tuple[str, ...] = ("half", "low"), **changes: Any) -> Result:
-    shared = Session()
-    shared.registry = tiny.registry(*modes, **changes)
-    return CliRunner().invoke(cli, list(arguments), obj=shared, prog_name="trnbench")
+    return typed(*arguments, registry=tiny.registry(*modes, **changes))
 
 
 def test_a_run_is_kept_reported_and_summed_up(tmp_path: Path) -> None:
@@ -63,6 +57,7 @@ def test_json_is_one_object_and_nothing_else(tmp_path: Path) -> None:
     (stored,) = Store(tmp_path / "results.db").list()
     (line,) = found.pop("headline")["lines"]
     assert line["text"].startswith("tiny.2, one core, bf16 act: model ")
+    counts = {"ok": 1, "document-low": 0, "inconclusive": 0, "suspect": 1, "failed": 0, "skipped": 0}
     assert found == {
         "run": stored.id,
         "store": str(tmp_path / "results.db"),
@@ -70,20 +65,9 @@ def test_json_is_one_object_and_nothing_else(tmp_path: Path) -> None:
         "evidence": "emulated",
         "backend": "emulated",
         "cases": 2,
-        "counts": {"ok": 1, "document-low": 0, "inconclusive": 0, "suspect": 1, "failed": 0, "skipped": 0},
+        "counts": counts,
         "nearness": {"none": 2},
-        "systems": [
-            {
-                "instance": "tiny.2",
-                "cases": 2,
-                "ok": 1,
-                "document-low": 0,
-                "inconclusive": 0,
-                "suspect": 1,
-                "failed": 0,
-                "skipped": 0,
-            }
-        ],
+        "systems": [{"instance": "tiny.2", "cases": 2, **counts}],
         "interrupted": False,
         "exit_code": 1,
     }
@@ -256,3 +240,74 @@ def test_the_configuration_stands_behind_the_options(tmp_path: Path, monkeypatch
         ["low"],
     ]
     assert {str(run.policy) for run in runs} == {"engine"}
+
+
+# Mistakes are met before the work, and what fails behind it costs no run.
+
+
+class Untouched(tiny.Actor):
+    def observe(self, case: Any, system: Any) -> Any:
+        raise AssertionError("nothing may run before everything is known to be writable")
+
+
+def test_a_store_that_is_something_else_is_met_before_the_work(tmp_path: Path) -> None:
+    (tmp_path / "results.db").write_text("precious " * 100)
+    assert (
+        f"error: {tmp_path / 'results.db'} is not a store of trnbench: it is no SQLite database"
+    ) in refusal(invoke("run", backend=Untouched()))
+    assert not (tmp_path / "trnbench-report.html").exists()
+
+
+def test_a_backend_that_cannot_run_here_says_what_is_missing() -> None:
+    class Absent(tiny.Actor):
+        def detect(self) -> Detection:
+            return Detection(available=False, why="no /dev/neuron0", try_="run on a Trn1 instance")
+
+    assert refusal(invoke("run", backend=Absent())) == (
+        "error: backend 'emulated' cannot run here\n"
+        "  cause: no /dev/neuron0\n"
+        "  try:   run on a Trn1 instance\n"
+    )
+
+
+def test_an_earlier_report_is_replaced_and_other_files_with_force(tmp_path: Path) -> None:
+    assert invoke("run").exit_code == 0
+    assert invoke("run").exit_code == 0
+    (tmp_path / "mine.html").write_text("<!doctype html><p>my own page")
+    assert invoke("run", "-o", "mine.html").exit_code == 2
+    assert invoke("run", "-o", "mine.html", "--force").exit_code == 0
+    assert b"trnbench" in (tmp_path / "mine.html").read_bytes()
+
+
+def test_a_report_that_fails_does_not_cost_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tiny, "page", tiny.broken_page)
+    done = invoke("run")
+    (stored,) = Store(tmp_path / "results.db").list()
+    assert done.exit_code == 3
+    assert f"run    {stored.id}" in done.stdout
+    assert "trnbench-report.html" not in done.stdout
+    assert done.stderr.endswith(
+        f"error: format 'html' cannot write {stored.id}: ZeroDivisionError: no page today\n"
+        "  cause: a bug in tiny_machine:page; the runs are safe in the store\n"
+        "  try:   trnbench export RUN --as json\n"
+    )
+    assert not (tmp_path / "trnbench-report.html").exists()
+
+
+def test_a_run_that_the_store_does_not_take_is_in_its_journal(tmp_path: Path) -> None:
+    invoke("run")
+    path = tmp_path / "results.db"
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        done = invoke("run", "--format", "json")
+        other.execute("ROLLBACK")
+    assert done.exit_code == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert (
+        f"warning: the store {path} is locked; run {found['run']} is kept in its journal\n"
+        "  try:   wait for it to end, or name another file with --store; the next command then fills the "
+        "store\n"
+    ) in done.stderr
+    assert (tmp_path / "trnbench-report.html").exists()
+    shown = json.loads(invoke("runs", "list", "--format", "json").stdout)
+    assert [(row["run"], row["cases"], row["state"]) for row in shown][1:] == [(found["run"], 2, "done")]

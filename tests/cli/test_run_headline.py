@@ -11,27 +11,19 @@ import click
 import msgspec
 import pytest
 import tiny_machine as tiny
-from click.testing import CliRunner, Result
+from click.testing import Result
+from command import typed
 from synthetic_run import make_run, with_verdicts
 
 from trnbench import Run, headline
 from trnbench.cli import outcome as printed
-from trnbench.cli.context import Session
 from trnbench.cli.main import cli
 from trnbench.results.nearness import Band, Nearest, Nearness
 from trnbench.store.store import Store
 
 
-@pytest.fixture(autouse=True)
-def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("TRNBENCH_STORE", str(tmp_path / "results.db"))
-
-
 def invoke(*arguments: str, **options: Any) -> Result:
-    shared = Session()
-    shared.registry = tiny.registry("half", "low")
-    return CliRunner().invoke(cli, list(arguments), obj=shared, prog_name="trnbench", **options)
+    return typed(*arguments, registry=tiny.registry("half", "low"), **options)
 
 
 def joined(text: str) -> list[str]:

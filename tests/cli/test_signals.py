@@ -6,7 +6,11 @@ import os
 import signal
 import subprocess
 import sys
+import time
+import tomllib
 from pathlib import Path
+from textwrap import dedent
+from typing import Any
 
 import pytest
 import tiny_machine as tiny
@@ -23,14 +27,11 @@ def usual() -> None:
         signal.signal(number, signal.SIG_DFL)
 
 
-def started(
-    tmp_path: Path, *words: str, begin: object = usual, **variables: str
-) -> subprocess.CompletedProcess[str]:
+def program(*words: str, begin: Any = usual, **variables: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, tiny.__file__, *words],
-        cwd=tmp_path,
-        env={**os.environ, "TRNBENCH_STORE": str(tmp_path / "r.db"), **variables},
-        preexec_fn=begin,  # type: ignore[arg-type]
+        [sys.executable, *words],
+        env={**os.environ, **variables},
+        preexec_fn=begin,
         capture_output=True,
         text=True,
         timeout=120,
@@ -39,23 +40,27 @@ def started(
 
 @pytest.mark.parametrize("number", sweep(SIGNALS, signal.SIGTERM.__eq__))
 def test_while_a_report_is_written(tmp_path: Path, number: signal.Signals) -> None:
-    done = started(tmp_path, "run", TINY_MODES="half,low", TINY_PAGE_SIGNAL=str(int(number)))
+    done = program(tiny.__file__, "run", TINY_MODES="half,low", TINY_PAGE_SIGNAL=str(int(number)))
     assert done.returncode == 130, done.stderr
     assert done.stderr.endswith(
-        f"\ninterrupted: what was done is in {tmp_path / 'r.db'}; see it with: trnbench runs show\n"
+        f"\ninterrupted: what was done is in {tmp_path / 'results.db'}; see it with: trnbench runs show\n"
     )
     assert "Traceback" not in done.stderr
-    with Store(tmp_path / "r.db") as store:
+    with Store(tmp_path / "results.db") as store:
         assert [(one.cases, one.state) for one in store.list()] == [(2, "done")]
-    assert sorted(each.name for each in tmp_path.iterdir()) == ["r.db", "r.db.cache", "r.db.journals"]
+    assert sorted(each.name for each in tmp_path.iterdir()) == [
+        "results.db",
+        "results.db.cache",
+        "results.db.journals",
+    ]
 
 
 @pytest.mark.parametrize("number", SIGNALS)
 def test_inside_a_case(tmp_path: Path, number: signal.Signals) -> None:
-    done = started(tmp_path, "run", TINY_MODES="half,signal,low", TINY_SIGNAL=str(int(number)))
+    done = program(tiny.__file__, "run", TINY_MODES="half,signal,low", TINY_SIGNAL=str(int(number)))
     assert done.returncode == 130, done.stderr
     assert "Traceback" not in done.stderr
-    with Store(tmp_path / "r.db") as store:
+    with Store(tmp_path / "results.db") as store:
         (one,) = store.list()
         assert (one.cases, one.planned, one.state) == (1, 3, "interrupted")
     assert f"\ninterrupted: 1 of 3 cases are kept as run {one.id}\n" in done.stderr
@@ -68,7 +73,7 @@ def test_a_hangup_that_is_ignored_ends_nothing(tmp_path: Path) -> None:
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
 
     modes = {"TINY_MODES": "half,signal,low", "TINY_SIGNAL": str(int(signal.SIGHUP))}
-    done = started(tmp_path, "run", "--no-report", begin=nohup, **modes)
+    done = program(tiny.__file__, "run", "--no-report", begin=nohup, **modes)
     assert done.returncode == 0, done.stderr
 
 
@@ -96,52 +101,76 @@ main()
     "module", sweep(["click", "trnbench.cli.list", "trnbench.registry.hookspecs"], "click".__eq__)
 )
 def test_while_the_program_starts(number: signal.Signals, module: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", START.format(module=module, number=int(number))],
-        preexec_fn=usual,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    done = program("-c", START.format(module=module, number=int(number)))
     assert (done.returncode, done.stdout) == (130, ""), done.stderr
     assert done.stderr in ("\ninterrupted\n", "\ninterrupted: this command had saved nothing yet\n")
 
 
-def test_a_second_signal_while_it_is_told_leaves_no_traceback() -> None:
-    script = (
-        "import os, signal, sys\n"
-        "from trnbench.program import guarded\n"
-        "def command():\n"
-        "    try:\n"
-        "        os.kill(os.getpid(), signal.SIGINT)\n"
-        "    except KeyboardInterrupt:\n"
-        "        os.kill(os.getpid(), signal.SIGTERM)\n"
-        "guarded(command)\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script], preexec_fn=usual, capture_output=True, text=True, timeout=60
-    )
-    assert (done.returncode, done.stdout, done.stderr) == (130, "", "\ninterrupted\n")
-
-
-def test_a_signal_after_the_outcome_does_not_lose_output() -> None:
-    script = (
-        "import atexit, os, signal, sys\n"
-        "from trnbench.program import guarded\n"
-        "atexit.register(lambda: os.kill(os.getpid(), signal.SIGTERM))\n"
-        "def command():\n"
-        "    print('data')\n"
-        "    sys.exit(0)\n"
-        "guarded(command)\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script], preexec_fn=usual, capture_output=True, text=True, timeout=60
-    )
-    assert (done.returncode, done.stdout, done.stderr) == (130, "data\n", "")
+@pytest.mark.parametrize(
+    ("script", "out", "err"),
+    [
+        (
+            """
+            def command():
+                try: os.kill(os.getpid(), signal.SIGINT)
+                except KeyboardInterrupt: os.kill(os.getpid(), signal.SIGTERM)
+            """,
+            "",
+            "\ninterrupted\n",
+        ),
+        (
+            """
+            atexit.register(lambda: os.kill(os.getpid(), signal.SIGTERM))
+            def command():
+                print('data')
+                sys.exit(0)
+            """,
+            "data\n",
+            "",
+        ),
+    ],
+    ids=["a second signal while the first is told", "a signal after the outcome"],
+)
+def test_a_late_signal_leaves_no_traceback_and_loses_no_output(script: str, out: str, err: str) -> None:
+    head = "import atexit, os, signal, sys\nfrom trnbench.program import guarded\n"
+    done = program("-c", f"{head}{dedent(script)}\nguarded(command)\n")
+    assert (done.returncode, done.stdout, done.stderr) == (130, out, err)
 
 
 def test_the_installed_command_is_guarded(root: Path) -> None:
-    import tomllib
-
     scripts = tomllib.loads((root / "pyproject.toml").read_text())["project"]["scripts"]
     assert scripts == {"trnbench": "trnbench.program:main"}
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_ctrl_c_keeps_what_is_done_and_says_how_to_see_it(tmp_path: Path, jobs: str) -> None:
+    store = tmp_path / "results.db"
+    started = subprocess.Popen(
+        [sys.executable, tiny.__file__, "run", "--jobs", jobs],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "TINY_MODES": ",".join(["nap"] * 200)},
+    )
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline:
+        with Store(store) as stored_runs:
+            listed = stored_runs.list()
+        if listed and listed[0].cases >= 3:
+            break
+        time.sleep(0.02)
+    started.send_signal(signal.SIGINT)
+    out, err = started.communicate(timeout=120)
+    assert started.returncode == 130, err
+    with Store(store) as stored_runs:
+        (stored,) = stored_runs.list()
+        run = stored_runs.load()
+    kept = len(run.measurements)
+    assert 3 <= kept < 200
+    assert run.interrupted
+    assert stored.state == "interrupted"
+    assert f"interrupted: {kept} of 200 cases are kept as run {run.id}" in err
+    assert f"  try:   trnbench resume {run.id}, or: trnbench runs show {run.id}" in err
+    assert "Traceback" not in err
+    assert f"run    {run.id}" in out
+    assert not (tmp_path / "trnbench-report.html").exists()

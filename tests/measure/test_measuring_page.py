@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from click.testing import CliRunner
+from command import typed
 
 from trnbench import load_registry
-from trnbench.cli.main import cli
 from trnbench.facts.load import load_book
 
 HERE = Path(__file__).parent
@@ -27,7 +26,7 @@ def test_every_trap_has_a_test_that_exists() -> None:
 
 
 def test_the_options_it_names_exist() -> None:
-    told = CliRunner().invoke(cli, ["run", "--help"]).output
+    told = typed("run", "--help").output
     for option in ("--backend", "--timeout", "--sample-time", "--retries", "--keep-identity", "--facts"):
         assert option in PAGE.read_text()
         assert option in told

@@ -7,12 +7,11 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from click.testing import CliRunner
+from command import refusal, typed
 from synthetic_run import make_run
 
 import trnbench
 from trnbench import Grade, Run
-from trnbench.cli.main import cli
 from trnbench_reports import numbers, view
 from trnbench_reports.sections import comparison, headline, scoreboard
 from trnbench_reports.view import figure_by_id
@@ -99,7 +98,7 @@ def test_compare_writes_the_page_of_two_runs(pair: tuple[Run, Run], tmp_path: Pa
         file.write_bytes(trnbench.dumps(run))
     page = tmp_path / "page.html"
     words = ["--store", str(tmp_path / "x.db"), "compare", *map(str, files), "--html", str(page)]
-    done = CliRunner().invoke(cli, words)
+    done = typed(*words)
     assert (done.exit_code, done.stdout) == (0, f"{page}\n")
     assert '<section class="depth2" id="comparison"' in page.read_text(encoding="utf-8")
 
@@ -108,9 +107,7 @@ def test_compare_writes_the_page_of_two_runs(pair: tuple[Run, Run], tmp_path: Pa
     "words", [("-k", "gemm"), ("--a", "gemm"), ("--b", "gemm"), ("--across",), ("--threshold", "3%")]
 )
 def test_a_narrowed_comparison_has_no_page(words: tuple[str, ...], tmp_path: Path) -> None:
-    done = CliRunner().invoke(cli, ["compare", *words, "--html", str(tmp_path / "page.html")])
-    assert done.exit_code == 2
-    assert done.stderr == (
+    assert refusal(typed("compare", *words, "--html", str(tmp_path / "page.html"))) == (
         "error: --html writes the page of two whole runs\n"
         "  cause: -k, --a, --b, --across and --threshold are of the table alone\n"
         "  try:   trnbench compare BEFORE AFTER --html FILE, and filter on the page\n"

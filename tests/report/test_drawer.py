@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from command import typed
 from page_visit import Visit
 
 import trnbench
@@ -98,9 +99,6 @@ def test_every_case_is_found_by_its_id_with_its_band_and_its_losses(shared: Visi
 
 
 def test_the_command_repeats_the_case(shared: Visit, headline_run: Run, tmp_path: Path) -> None:
-    from click.testing import CliRunner
-
-    from trnbench.cli.main import cli
 
     said = {each[0]: each[3] for each in shared.page.evaluate(ALL)}
     for kernel, instance in (("gemm", "trn2-16.48xlarge"), ("all_reduce", "u-trn2x64")):
@@ -108,7 +106,7 @@ def test_the_command_repeats_the_case(shared: Visit, headline_run: Run, tmp_path
         words = shlex.split(said[case.id])
         assert words[:2] == ["trnbench", "run"]
         store = str(tmp_path / "store.db")
-        done = CliRunner().invoke(cli, ["--store", store, *words[1:], "--dry-run", "--format", "json"])
+        done = typed("--store", store, *words[1:, "--dry-run", "--format", "json"])
         assert done.exit_code == 0, done.output
         (planned,) = json.loads(done.stdout)
         assert (planned["instance"], planned["case"]) == (instance, case.case.fullname)

@@ -14,11 +14,10 @@ from typing import Any
 
 import msgspec
 import pytest
-from click.testing import CliRunner
+from command import typed
 from synthetic_run import make_run
 
 import trnbench
-from trnbench.cli.main import cli
 from trnbench_reports.sections import comparison, workloads
 
 replace = msgspec.structs.replace
@@ -31,7 +30,7 @@ ROUNDED = 0.00501  # of three digits
 
 def told(*words: str) -> Any:
     """What a command prints with `--format json`."""
-    done = CliRunner().invoke(cli, [*words, "--format", "json"])
+    done = typed(*words, "--format", "json")
     assert done.exit_code == 0, done.stderr
     return json.loads(done.stdout)
 
@@ -57,7 +56,7 @@ def steps(tmp_path_factory: pytest.TempPathFactory) -> tuple[Raw, trnbench.Run]:
     store = tmp_path_factory.mktemp("steps") / "results.db"
     asked = "pythia-70m -i trn1.2xlarge -i trn1.32xlarge --task decode --tp 2 --batch 4 --kv 512"
     printed = told("--store", str(store), "workload", "run", *asked.split())
-    exported = CliRunner().invoke(cli, ["--store", str(store), "export", "latest", "--as", "json"])
+    exported = typed("--store", str(store), "export", "latest", "--as", "json")
     assert exported.exit_code == 0
     return printed, trnbench.loads(exported.stdout_bytes)
 

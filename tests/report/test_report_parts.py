@@ -7,11 +7,10 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from click.testing import CliRunner
+from command import typed
 
 import trnbench
 from trnbench import Format, Run, UsageError
-from trnbench.cli.main import cli
 from trnbench.run.render import find_part
 from trnbench_reports import numbers, plugin
 from trnbench_reports.formats import parts
@@ -116,9 +115,9 @@ def test_the_command_writes_a_part(tmp_path: Path, small: Run) -> None:
     with trnbench.open_store(store) as opened:
         opened.save(small)
     base = ["--store", str(store), "report", "--part", "headline"]
-    done = CliRunner().invoke(cli, base)
+    done = typed(*base)
     assert (done.exit_code, done.output.startswith("- ")) == (0, True)
     target = tmp_path / "first.svg"
-    done = CliRunner().invoke(cli, [*base, "-o", str(target)])
+    done = typed(*base, "-o", str(target))
     assert done.exit_code == 0, done.output
     assert ElementTree.parse(target).getroot().tag == f"{NAME}svg"

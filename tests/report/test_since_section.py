@@ -7,13 +7,12 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from click.testing import CliRunner
+from command import typed
 from hostile_run import HOSTILE
 from synthetic_run import make_run
 
 import trnbench
 from trnbench import Run, Section, Status
-from trnbench.cli.main import cli
 from trnbench.cli.report import run_before
 from trnbench_reports import numbers, page, plugin
 from trnbench_reports.sections import comparison
@@ -99,8 +98,8 @@ def test_the_report_of_one_stored_run_has_it(
     monkeypatch.setenv("TRNBENCH_STORE", str(tmp_path / "r.db"))
     with trnbench.open_store(tmp_path / "r.db") as store:
         store.save(first, slower(first, 1, 2.0))
-    one = CliRunner().invoke(cli, ["report", "run-two", "-o", "-"])
-    two = CliRunner().invoke(cli, ["report", "run-one", "run-two", "-o", "-"])
+    one = typed("report", "run-two", "-o", "-")
+    two = typed("report", "run-one", "run-two", "-o", "-")
     assert ['id="since"' in done.stdout for done in (one, two)] == [True, False]
 
 

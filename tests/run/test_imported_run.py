@@ -12,14 +12,14 @@ from typing import Any
 
 import msgspec
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
+from command import refusal, typed
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from parts import part
 
 import trnbench
 from trnbench import Grade, ImportedRun, Run, Status, TrnbenchError, UsageError
-from trnbench.cli.main import cli
 from trnbench.store.repair import check
 from trnbench.store.store import Store
 from trnbench_reports.formats import nccl_tests as nccl_format
@@ -42,7 +42,7 @@ def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def invoke(*arguments: str) -> Result:
-    return CliRunner().invoke(cli, ["import", *arguments], prog_name="trnbench")
+    return typed("import", *arguments)
 
 
 def stored() -> Run:
@@ -96,12 +96,10 @@ def test_a_median_goes_before_a_mean() -> None:
 
 def test_factors_of_another_collective_are_noticed() -> None:
     words = ("--from", "nccom-test", "--as", "measured", *TRN1, "--kernel", "all_reduce")
-    done = invoke(str(RECORDED / "nccom_report.json"), *words)
-    assert (done.exit_code, done.stderr) == (
-        2,
+    assert refusal(invoke(str(RECORDED / "nccom_report.json"), *words)) == (
         "error: busbw is 0.969 times algbw, which no number of ranks makes it for all_reduce\n"
         "  cause: the file is of another collective\n"
-        "  try:   --kernel NAME, or --ranks N\n",
+        "  try:   --kernel NAME, or --ranks N\n"
     )
 
 
@@ -169,9 +167,9 @@ def test_a_real_file_of_pytest_benchmark(tmp_path: Path) -> None:
         assert list(each.samples) == told["stats"].get("data", [])
         assert each.status is Status.OK
     assert run.environment["cpu_count"] > 0
-    page = CliRunner().invoke(cli, ["report", "-o", "page.html"])
+    page = typed("report", "-o", "page.html")
     assert page.exit_code == 0, page.stderr
-    assert "test_it.py.test_sum-1" in CliRunner().invoke(cli, ["history"]).stdout
+    assert "test_it.py.test_sum-1" in typed("history").stdout
 
 
 # What is refused
@@ -210,9 +208,7 @@ def test_a_real_file_of_pytest_benchmark(tmp_path: Path) -> None:
 )
 def test_what_nobody_says_is_asked_for(words: tuple[str, ...], message: str, tmp_path: Path) -> None:
     (tmp_path / "r.txt").write_text("size(B) count(elems) type time(us)\n8 2 fp32 1.5\n")
-    done = invoke("r.txt", "--from", "nccom-test", *words)
-    assert (done.exit_code, done.stdout) == (2, "")
-    assert done.stderr.startswith(message)
+    assert refusal(invoke("r.txt", "--from", "nccom-test", *words)).startswith(message)
     assert not (tmp_path / "results.db").exists()
 
 
@@ -229,9 +225,9 @@ def test_context_is_not_for_runs_of_ours(tmp_path: Path) -> None:
 def test_a_case_that_is_there_twice_is_refused(tmp_path: Path) -> None:
     row = NCCL.splitlines()[11]
     (tmp_path / "r.txt").write_text(NCCL + row + "\n")
-    done = invoke("r.txt", "--from", "nccl-tests", "--as", "measured", "-i", "trn2-16.48xlarge")
-    assert done.exit_code == 2
-    assert "size=1048576,ranks=2]@instance twice\n" in done.stderr
+    assert ("size=1048576,ranks=2]@instance twice\n") in refusal(
+        invoke("r.txt", "--from", "nccl-tests", "--as", "measured", "-i", "trn2-16.48xlarge")
+    )
 
 
 def test_the_same_file_again_is_the_same_run(tmp_path: Path) -> None:

@@ -9,13 +9,12 @@ from typing import Any
 
 import pytest
 import tiny_machine as tiny
-from click.testing import CliRunner, Result
+from click.testing import Result
+from command import refusal, typed
 from stored_run import make_run, text_of
 
 import trnbench
 from trnbench import Importer, Run
-from trnbench.cli.context import Session
-from trnbench.cli.main import cli
 from trnbench.errors import PluginError, UnknownName
 from trnbench.registry import Registry
 from trnbench.results.json import dumps, write
@@ -42,9 +41,7 @@ def run() -> Run:
 
 
 def invoke(*arguments: str, **more: Any) -> Result:
-    shared = Session()
-    shared.registry = Registry.of(tiny=WithImporters())
-    return CliRunner().invoke(cli, list(arguments), obj=shared, prog_name="trnbench", **more)
+    return typed(*arguments, registry=Registry.of(tiny=WithImporters()), **more)
 
 
 def stored(ref: str = "latest") -> Run:
@@ -73,9 +70,9 @@ def test_all_or_nothing(run: Run, tmp_path: Path) -> None:
     (tmp_path / "one.json").write_bytes(dumps(run))
     (tmp_path / "again.json").write_bytes(write([make_run(), run]))
     assert invoke("import", "one.json").exit_code == 0
-    done = invoke("import", "again.json")
-    assert (done.exit_code, done.stdout) == (2, "")
-    assert done.stderr.startswith(f"error: run {run.id} is in {tmp_path / 'results.db'} already\n")
+    assert refusal(invoke("import", "again.json")).startswith(
+        f"error: run {run.id} is in {tmp_path / 'results.db'} already\n"
+    )
     with Store() as store:
         assert [each.id for each in store.list()] == [run.id]
 
@@ -84,12 +81,10 @@ def test_a_run_that_was_edited_is_refused_unless_anyway(run: Run, tmp_path: Path
     edited = json.loads(dumps(run))
     edited["measurements"][0]["time_s"] = 1e-9
     (tmp_path / "run.json").write_text(json.dumps(edited))
-    done = invoke("import", "run.json")
-    assert (done.exit_code, done.stderr) == (
-        2,
+    assert refusal(invoke("import", "run.json")) == (
         "error: run.json was edited: its digest belongs to another content\n"
         "  cause: a figure or a word in it was changed after the run had ended\n"
-        "  try:   --anyway  keeps it as it is; its digest goes on saying so\n",
+        "  try:   --anyway  keeps it as it is; its digest goes on saying so\n"
     )
     assert invoke("import", "run.json", "--anyway").exit_code == 0
     assert stored().measurements[0].time_s == 1e-9
@@ -125,17 +120,13 @@ def test_a_journal_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
 )
 def test_what_is_no_run_is_said(data: bytes, text: str, tmp_path: Path) -> None:
     (tmp_path / "f.json").write_bytes(data)
-    done = invoke("import", "f.json")
-    assert (done.exit_code, done.stdout) == (2, "")
-    assert done.stderr.startswith(f"error: {text}")
+    assert refusal(invoke("import", "f.json")).startswith(f"error: {text}")
     assert not (tmp_path / "results.db").exists()
 
 
 def test_a_file_that_is_not_there() -> None:
-    done = invoke("import", "nowhere.json")
-    assert (done.exit_code, done.stderr) == (
-        2,
-        "error: there is no file nowhere.json\n  cause: it is misspelt, or in another folder\n  try:   ls\n",
+    assert refusal(invoke("import", "nowhere.json")) == (
+        "error: there is no file nowhere.json\n  cause: it is misspelt, or in another folder\n  try:   ls\n"
     )
     assert invoke("import", ".").stderr.startswith("error: cannot read .: it is a folder\n")
 

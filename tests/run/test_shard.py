@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 import tiny_machine as tiny
-from click.testing import CliRunner
+from command import typed
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trnbench.cli.main import cli
 from trnbench.errors import NothingSelected, UsageError
 from trnbench.registry import load_registry
 from trnbench.run.plan import Shard, parse_shard, plan
@@ -65,7 +64,7 @@ def test_it_is_recorded_and_resume_keeps_it(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TRNBENCH_STORE", str(tmp_path / "results.db"))
     words = ["run", "gemm", "-i", "trn1.2xlarge", "-a", "size=1K,2K", "--dtype", "bf16", "--scope", "core"]
-    done = CliRunner().invoke(cli, [*words, "--shard", "2/2", "--no-report"])
+    done = typed(*words, "--shard", "2/2", "--no-report")
     assert done.exit_code == 0, done.stderr
     with Store() as store:
         run = store.load()
@@ -74,5 +73,5 @@ def test_it_is_recorded_and_resume_keeps_it(tmp_path: Path, monkeypatch: pytest.
         with Earlier(store, run.id) as earlier:
             planned = earlier.planned(load_registry())
     assert [case.id for case in planned.cases] == [each.id for each in run.measurements]
-    listed = CliRunner().invoke(cli, [*words, "--shard", "1/2", "--dry-run", "--format", "json"])
+    listed = typed(*words, "--shard", "1/2", "--dry-run", "--format", "json")
     assert [row["case"] for row in json.loads(listed.stdout)] == ["gemm[dtype=bf16,size=1024]@core"]

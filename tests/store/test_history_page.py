@@ -7,9 +7,8 @@ import shlex
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
+from command import typed
 
-from trnbench.cli.main import cli
 from trnbench.results import history
 from trnbench.results.history import TOLD
 
@@ -30,7 +29,7 @@ def test_the_commands_and_the_python_run(
     assert len(commands) == 7
     for dollar, program, *words in commands:
         assert (dollar, program) == ("$", "trnbench")
-        done = CliRunner().invoke(cli, words, prog_name="trnbench")
+        done = typed(*words)
         assert done.exit_code == 0, done.stderr
     assert (tmp_path / "history.html").exists()
     (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
+from command import refusal, typed
 from stored_run import make_run
 
 from trnbench import Run
-from trnbench.cli.main import cli
 from trnbench.store.repair import check
 from trnbench.store.store import Store
 
@@ -24,7 +24,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def invoke(*arguments: str) -> Result:
-    done = CliRunner().invoke(cli, ["store", *arguments], prog_name="trnbench")
+    done = typed("store", *arguments)
     # What stands before the name of the store is this test's folder.
     done.stderr_bytes = done.stderr.replace(f"{Path.cwd()}/", "").encode()
     return done
@@ -89,9 +89,7 @@ def test_a_damaged_store_is_said_and_nothing_is_merged(folder: Path) -> None:
     keep("bad.db", bad)
     with Store("bad.db") as store, store.writing() as connection:
         connection.execute("UPDATE measurements SET document = x'0102' WHERE position = 3")
-    done = invoke("merge", "good.db", "bad.db")
-    assert (done.exit_code, done.stdout) == (2, "")
-    assert done.stderr == (
+    assert refusal(invoke("merge", "good.db", "bad.db")) == (
         f"error: bad.db cannot be merged: run {bad.id}: a document cannot be read: "
         "Error -3 while decompressing data: incorrect header check\n"
         "  cause: it was damaged or edited, or a run in it was cut off; nothing was merged\n"
@@ -117,9 +115,9 @@ def test_a_page_that_is_gone_and_a_file_that_is_no_store(folder: Path) -> None:
 def test_an_edited_run_is_refused(folder: Path) -> None:
     run = make_run()
     keep("a.db", msgspec.structs.replace(run, notes=("edited",)))
-    done = invoke("merge", "a.db")
-    assert done.exit_code == 2
-    assert f"a.db cannot be merged: run {run.id}: its digest belongs to another content" in done.stderr
+    assert (f"a.db cannot be merged: run {run.id}: its digest belongs to another content") in refusal(
+        invoke("merge", "a.db")
+    )
 
 
 def test_the_same_run_with_another_content_is_refused(folder: Path) -> None:
@@ -130,9 +128,7 @@ def test_the_same_run_with_another_content_is_refused(folder: Path) -> None:
         store.journal(run.id).write_bytes(b"")
     other = msgspec.structs.replace(run, digest="", finished=run.finished)
     keep("a.db", other)
-    done = invoke("merge", "a.db")
-    assert (done.exit_code, done.stdout) == (2, "")
-    assert done.stderr == (
+    assert refusal(invoke("merge", "a.db")) == (
         f"error: run {run.id} of a.db is in all.db with another content\n"
         "  cause: it was gone on with in both stores, or one of them was edited; nothing was merged\n"
         f"  try:   trnbench runs delete {run.id}  in one of them\n"

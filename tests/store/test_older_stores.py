@@ -10,10 +10,10 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
+from command import typed
 
 from trnbench.cli.context import Session
-from trnbench.cli.main import cli
 from trnbench.registry import Registry, load_registry
 from trnbench.results.json import loads
 from trnbench.store import layout
@@ -61,7 +61,7 @@ def invoke(registry: Registry, words: str, *, store: str = "results.db", code: i
     shared = Session()
     shared.registry = registry
     arguments = ["--store", store, *words.split()]
-    done = CliRunner().invoke(cli, arguments, obj=shared, prog_name="trnbench")
+    done = typed(*arguments, obj=shared, prog_name="trnbench")
     assert done.exit_code == code, (words, done.output, done.exception)
     return done
 

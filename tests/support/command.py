@@ -1,0 +1,33 @@
+"""Commands typed in this process: what they print, list as JSON, or are refused with."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from click.testing import CliRunner, Result
+
+from trnbench.cli.context import Session
+from trnbench.cli.main import cli
+from trnbench.registry import Registry
+
+
+def typed(*words: str, registry: Registry | None = None, **more: Any) -> Result:
+    """`trnbench WORDS…` with the plugins of `registry`, or with those that are installed."""
+    shared = Session()
+    if registry is not None:
+        shared.registry = registry
+    return CliRunner().invoke(cli, list(words), obj=shared, prog_name="trnbench", **more)
+
+
+def listed(*words: str, code: int = 0, **more: Any) -> Any:
+    """What `--format json` prints of a command that ends with `code`."""
+    done = typed(*words, "--format", "json", **more)
+    assert done.exit_code == code, done.output
+    return json.loads(done.stdout)
+
+
+def refusal(done: Result, code: int = 2) -> str:
+    """What was said by a command that ended with `code` and printed nothing else."""
+    assert (done.exit_code, done.stdout) == (code, ""), done.stderr
+    return done.stderr
