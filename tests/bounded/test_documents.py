@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from stored_run import text_of
 
 from trnbench.bounded.file import MIB, RUNS, read_file
 from trnbench.bounded.json import DEEPEST, NotJson, deep_json, parse_json
@@ -119,9 +120,7 @@ def test_json_is_read_as_it_was_written(value: Any) -> None:
     ids=("arrays", "dots", "digits", "bits", "infinity", "no TOML"),
 )
 def test_what_no_toml_of_ours_holds(text: str, message: str) -> None:
-    with pytest.raises(BadInput) as caught:
-        parse_toml(text.encode(), "f")
-    assert str(caught.value) == message
+    assert text_of(BadInput, parse_toml, text.encode(), "f") == message
 
 
 def test_toml_is_utf_8() -> None:
@@ -141,9 +140,7 @@ def test_what_is_no_regular_file(tmp_path: Path, kind: str) -> None:
     if kind == "a link to a pipe":
         (tmp_path / "link").symlink_to(path)
         path = tmp_path / "link"
-    with pytest.raises(BadInput) as caught:
-        read_file(path, most=10)
-    assert str(caught.value) == (
+    assert text_of(BadInput, lambda: read_file(path, most=10)) == (
         f"cannot read {path}: it is {kind.removeprefix('a link to ')}\n"
         "  cause: a regular file is needed, which ends and can be read twice\n"
         "  try:   save it in a file first"
@@ -154,9 +151,9 @@ def test_a_file_is_read_up_to_its_bound(tmp_path: Path) -> None:
     path = tmp_path / "it"
     path.write_bytes(b"x" * (2 << 20))
     assert len(read_file(path, most=2 << 20)) == 2 << 20
-    with pytest.raises(BadInput) as caught:
-        read_file(path, most=1 << 20)
-    assert str(caught.value).startswith(f"{path} holds more than 1 MiB\n")
+    assert text_of(BadInput, lambda: read_file(path, most=1 << 20)).startswith(
+        f"{path} holds more than 1 MiB\n"
+    )
 
 
 @pytest.mark.parametrize("name", ["no", "no/such", "x" * 5000, "a\0b"])

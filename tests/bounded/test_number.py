@@ -8,6 +8,7 @@ from fractions import Fraction
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from stored_run import text_of
 
 from trnbench.bounded import kinds
 from trnbench.bounded.number import LONGEST, OF_A_SECOND, POWERS_OF_TWO, Number
@@ -61,16 +62,15 @@ def test_a_kind_takes_its_example_and_nothing_that_is_no_number(kind: Number) ->
 
 
 def test_the_message_says_what_is_taken() -> None:
-    with pytest.raises(UsageError) as caught:
-        COUNT.read("9" * 99, "--count")
-    assert str(caught.value) == (
+    assert text_of(UsageError, COUNT.read, "9" * 99, "--count") == (
         f"--count '{'9' * 40}…{'9' * 10}' (99 characters) is no count\n"
         "  cause: it counts, 1 to 9\n"
         "  try:   --count 3"
     )
-    with pytest.raises(UsageError) as caught:
-        COUNT.checked(0.5, "count")
-    assert str(caught.value) == "count 0.5 is no count\n  cause: it counts, 1 to 9\n  try:   count 3"
+    assert (
+        text_of(UsageError, COUNT.checked, 0.5, "count")
+        == "count 0.5 is no count\n  cause: it counts, 1 to 9\n  try:   count 3"
+    )
 
 
 @given(st.text(max_size=LONGEST + 5))

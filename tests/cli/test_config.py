@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from command import listed, typed
 from messages import messages
+from stored_run import text_of
 
 from trnbench.cli import settings as known
 from trnbench.cli.settings import SELECTION, SETTINGS, load_settings
@@ -89,9 +90,7 @@ def test_errors_name_file_key_and_remedy(folder: Path, text: str, message: str, 
 
 def test_variable_with_a_bad_value(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRNBENCH_JOBS", "many")
-    with pytest.raises(TrnbenchError) as error:
-        load_settings()
-    assert str(error.value) == (
+    assert text_of(TrnbenchError, load_settings) == (
         "'many' is no value of 'jobs' (TRNBENCH_JOBS)\n  cause: it takes a whole number, 0 to 4,096\n"
         "  try:   unset TRNBENCH_JOBS"
     )
@@ -99,9 +98,9 @@ def test_variable_with_a_bad_value(folder: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_unknown_preset(folder: Path) -> None:
     (folder / "trnbench.toml").write_text("[preset.quick]\nseed = 3\n")
-    with pytest.raises(UnknownName) as error:
-        load_settings("quik")
-    assert str(error.value).startswith("unknown preset 'quik'\n  cause: did you mean quick?")
+    assert text_of(UnknownName, load_settings, "quik").startswith(
+        "unknown preset 'quik'\n  cause: did you mean quick?"
+    )
 
 
 def test_show_gives_each_value_its_origin(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

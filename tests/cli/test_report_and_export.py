@@ -14,20 +14,18 @@ import pytest
 import tiny_machine as tiny
 from click.testing import Result
 from command import refusal, typed
+from stored_run import text_of
 
 from trnbench import Run, loads
 from trnbench.errors import UsageError
-from trnbench.run.execute import execute
 from trnbench.run.output_file import check_writable, write_whole
-from trnbench.run.plan import plan
 from trnbench.store.store import Store
 
 
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
-    registry = tiny.registry("half", "crash")
     with Store(tmp_path / "results.db") as store:
-        made = execute(plan(registry), registry.backends["emulated"], registry, store=store)
+        made = tiny.carried_out("half", "crash", store=store)
         store.save(msgspec.structs.replace(made, id="another"))
     return made
 
@@ -121,9 +119,7 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pyte
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(UsageError) as caught:
-        write_whole(path, b"new")
-    assert str(caught.value) == (
+    assert text_of(UsageError, write_whole, path, b"new") == (
         f"cannot write {path}: No space left on device\n"
         "  cause: the disk is full, or the folder went away or became read-only\n"
         "  try:   name a file elsewhere with -o"

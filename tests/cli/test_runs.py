@@ -8,22 +8,19 @@ from pathlib import Path
 
 import msgspec
 import pytest
-import tiny_machine as tiny
 from at_terminal import shown
 from click.testing import Result
 from command import refusal, typed
+from stored_run import make_run
 
 from trnbench import Run
 from trnbench.cli.runs import _doomed
-from trnbench.run.execute import execute
-from trnbench.run.plan import plan
 from trnbench.store.store import RunSummary, Store
 
 
 @pytest.fixture(scope="module")
 def run() -> Run:
-    registry = tiny.registry("half", "low", "above", "crash", "unsupported")
-    return execute(plan(registry), registry.backends["emulated"], registry)
+    return make_run()
 
 
 @pytest.fixture

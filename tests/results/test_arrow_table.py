@@ -8,7 +8,7 @@ import sys
 
 import msgspec
 import pytest
-from stored_run import make_run
+from stored_run import make_run, text_of
 
 from trnbench import METRIC_COLUMNS, Run
 from trnbench.errors import NothingSelected, UsageError
@@ -75,9 +75,7 @@ def test_no_run_is_said(run: Run) -> None:
 
 def test_its_absence_is_said(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(UsageError) as caught:
-        run.to_arrow()
-    assert str(caught.value) == (
+    assert text_of(UsageError, run.to_arrow) == (
         "a run as an Arrow table needs pyarrow, which is not installed\n"
         "  cause: it is an extra, 170 MB that nothing else here needs\n"
         "  try:   pip install 'trnbench[arrow]'"

@@ -10,6 +10,7 @@ import pytest
 import tiny_machine as tiny
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from stored_run import text_of
 
 from trnbench import Measurement, Run, nearness_of
 from trnbench.errors import BadInput
@@ -160,9 +161,7 @@ def test_keys_that_are_enums_are_fine() -> None:
     ],
 )
 def test_what_is_no_run_is_refused_by_name(data: bytes, text: str) -> None:
-    with pytest.raises(BadInput) as caught:
-        loads(data, "run.json")
-    assert str(caught.value) == text
+    assert text_of(BadInput, loads, data, "run.json") == text
 
 
 @pytest.mark.parametrize("data", [b"", b"{", b"\xff\xfe", b"[1, NaN]", b"<html>", b"[" * 100_000])
@@ -176,9 +175,7 @@ def test_older_versions_are_brought_up_to_date(run: Run, monkeypatch: pytest.Mon
     chain = {1: lambda old: {**old, "steps": [1]}, 2: lambda old: {**old, "steps": [*old["steps"], 2]}}
     found = schema.migrated({"schema_version": 1, "id": "a"}, "old.json", chain)
     assert found == {"schema_version": 3, "id": "a", "steps": [1, 2]}
-    with pytest.raises(BadInput) as caught:
-        schema.migrated({"schema_version": 1}, "old.json", {2: chain[2]})
-    assert str(caught.value) == (
+    assert text_of(BadInput, schema.migrated, {"schema_version": 1}, "old.json", {2: chain[2]}) == (
         "old.json is written in result schema 1, which this trnbench no longer reads\n"
         "  cause: there is no step from schema 1 to 2\n"
         "  try:   open it with the trnbench that wrote it and export it again"

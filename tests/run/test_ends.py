@@ -12,6 +12,7 @@ from pathlib import Path
 
 import ending_machine
 import pytest
+from stored_run import text_of
 
 from trnbench import Measurement, Reason, Run, Status
 from trnbench.errors import PluginError
@@ -185,9 +186,7 @@ def test_a_backend_that_returns_nonsense_is_named(mode: str, text: str) -> None:
 
 
 def test_a_backend_that_detects_nonsense_is_named() -> None:
-    with pytest.raises(PluginError) as caught:
-        detected(ending_machine.Silent())
-    assert str(caught.value) == (
+    assert text_of(PluginError, detected, ending_machine.Silent()) == (
         "backend 'emulated' returns NoneType from detect(), not a Detection\n"
         "  cause: a bug in ending_machine.Silent\n"
         "  try:   trnbench plugin check; another one: trnbench list backends"

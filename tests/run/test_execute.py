@@ -10,20 +10,13 @@ from typing import Any
 
 import pytest
 import tiny_machine as tiny
+from stored_run import text_of
+from tiny_machine import carried_out
 
 from trnbench import Detection, Evidence, Grade, Measurement, Reason, Run, Status
 from trnbench.errors import ExitCode, StoreError, UsageError
 from trnbench.results.json import dumps, loads
-from trnbench.run.execute import execute
-from trnbench.run.plan import plan
-from trnbench.run.settings import RunSettings
 from trnbench.store.store import Store
-
-
-def carried_out(*modes: str, backend: Any = None, store: Store | None = None, **settings: Any) -> Run:
-    registry = tiny.registry(*modes, backend=backend)
-    chosen = registry.backends["emulated"]
-    return execute(plan(registry), chosen, registry, RunSettings(**settings), store=store)
 
 
 def only(run: Run) -> Measurement:
@@ -212,9 +205,7 @@ def test_maxfail_stops_and_says_so() -> None:
     ],
 )
 def test_settings_that_make_no_sense(settings: dict[str, Any], text: str) -> None:
-    with pytest.raises(UsageError) as caught:
-        carried_out("half", **settings)
-    assert str(caught.value) == text
+    assert text_of(UsageError, lambda: carried_out("half", **settings)) == text
 
 
 class Interrupting(tiny.Actor):
@@ -297,7 +288,6 @@ def test_a_backend_that_cannot_describe_its_stack_costs_no_case() -> None:
         def environment(self) -> dict[str, Any]:
             raise OSError("no driver")
 
-    registry = tiny.registry("half", backend=Mute())
-    run = execute(plan(registry), registry.backends["emulated"], registry)
+    run = carried_out("half", backend=Mute())
     assert run.notes == ("backend emulated could not describe its stack: OSError: no driver",)
     assert [each.status for each in run.measurements] == [Status.OK]

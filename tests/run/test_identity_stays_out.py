@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from campaigns import sweep
+from stored_run import text_of
 
 from trnbench.errors import UsageError
 from trnbench.registry import Registry
@@ -180,9 +181,7 @@ def test_a_fact_file_below_home_is_named_again_for_resume() -> None:
     earlier: Any = SimpleNamespace(
         opening=SimpleNamespace(facts=("/data/a.toml", "~/…/my.toml")), run=SimpleNamespace(id="20260101-a")
     )
-    with pytest.raises(UsageError) as caught:
-        Earlier.planned(earlier, Registry.of())
-    assert str(caught.value) == (
+    assert text_of(UsageError, Earlier.planned, earlier, Registry.of()) == (
         "run 20260101-a was made with ~/…/my.toml\n"
         "  cause: a run keeps no folders below the home folder, so the file has to be named again\n"
         "  try:   trnbench resume 20260101-a --facts …/my.toml"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from parts import part
+from stored_run import text_of
 
 from trnbench.errors import UsageError
 from trnbench.facts.fact import PeakPolicy, Scope
@@ -60,9 +61,10 @@ def test_a_generation_without_them_says_so(registry: Registry) -> None:
     assert not found.runnable
     assert {each.skip for each in found.cases} == {WHY}
     assert case.key.scope is Scope.LOGICAL_CORE
-    with pytest.raises(UsageError) as caught:
-        extent_of(registry.system(TRN1), "logical-core")
-    assert str(caught.value) == f"no logical core runs it on {TRN1}\n  cause: {WHY}\n  try:   --cores core"
+    assert (
+        text_of(UsageError, extent_of, registry.system(TRN1), "logical-core")
+        == f"no logical core runs it on {TRN1}\n  cause: {WHY}\n  try:   --cores core"
+    )
 
 
 def test_a_machine_of_which_no_document_gives_one(registry: Registry) -> None:

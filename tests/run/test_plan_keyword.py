@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from stored_run import text_of
 
 from trnbench.errors import UsageError
 from trnbench.run.selection import names_of, parse_keyword, strangers
@@ -56,9 +57,7 @@ def test_expressions(text, fits):
     ],
 )
 def test_mistakes_are_placed(text, what):
-    with pytest.raises(UsageError) as caught:
-        parse_keyword(text)
-    assert str(caught.value) == (
+    assert text_of(UsageError, parse_keyword, text) == (
         f"-k {text!r}: {what}\n"
         "  cause: an expression is words with and, or, not and parentheses\n"
         "  try:   -k 'gemm and not fp32'"

@@ -2,93 +2,21 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import pytest
 from lab_plugin import cases, refusal
+from messages import messages
 from parts import part
 
-from trnbench.errors import NothingSelected, UnknownName, UsageError
+from trnbench.errors import TrnbenchError, UsageError
 from trnbench.facts.fact import Scope
 from trnbench.registry import Registry
 from trnbench.run.plan import plan
 from trnbench.run.selection import Selection
 
 core_kernels = part("trnbench_kernels.plugin")
-
-MESSAGES = [
-    (
-        {"kernels": "gem"},
-        "unknown kernel 'gem'\n  cause: did you mean gemm, gemm_int8?\n  try:   trnbench list kernels",
-    ),
-    (
-        {"kernels": "gmem*"},
-        "no kernel fits 'gmem*'\n"
-        "  cause: nearest: gemm, gemm_int8, gemm_naive\n"
-        "  try:   trnbench list kernels",
-    ),
-    ({"tags": "vectr"}, "unknown tag 'vectr'\n  cause: did you mean vector?\n  try:   trnbench list tags"),
-    (
-        {"families": "hbn"},
-        "unknown family 'hbn'\n  cause: did you mean hbm?\n  try:   trnbench list families",
-    ),
-    (
-        {"families": "hbm", "tags": "fabric"},
-        "no kernel is selected\n"
-        "  cause: no kernel fits all of: --tag fabric --family hbm\n"
-        "  try:   trnbench list kernels",
-    ),
-    (
-        {"instances": "bax"},
-        "unknown instance 'bax'\n  cause: did you mean box?\n  try:   trnbench list instances",
-    ),
-    (
-        {"instances": "bax*"},
-        "no instance fits 'bax*'\n  cause: nearest: box\n  try:   trnbench list instances",
-    ),
-    (
-        {"instances": "box:2"},
-        "instance 'box' cannot be given a size\n"
-        "  cause: 'box:2' asks for size '2'; it is one machine, not a number of them\n"
-        "  try:   box",
-    ),
-    (
-        {"generations": "lab2"},
-        "unknown generation 'lab2'\n  cause: did you mean lab1?\n  try:   trnbench list instances",
-    ),
-    (
-        {"scopes": "chip"},
-        "unknown scope 'chip'\n"
-        "  cause: known: cluster, core, device, instance, logical-core, system, ultraserver\n"
-        "  try:   --scope core",
-    ),
-    (
-        {"kernels": "gemm", "keyword": "fp23"},
-        "nothing selected by gemm -k 'fp23'\n"
-        "  cause: -k 'fp23' fits none of the 208 cases of 1 kernel on 4 systems; "
-        "not known there: fp23 (nearest: fp32, fp8, tf32)\n"
-        "  try:   trnbench list kernels, trnbench list tags: the words it knows",
-    ),
-    (
-        {"kernels": "all_reduce", "scopes": "core"},
-        "nothing selected by all_reduce --scope core\n"
-        "  cause: nothing of 1 kernel on 4 systems runs at scope core\n"
-        "  try:   --scope system for the whole of each system; trnbench list kernels shows the scopes",
-    ),
-    (
-        {"kernels": "gemm_ragged", "axes": ("m=128", "n=128", "k=128")},
-        "nothing selected by gemm_ragged -a m=128 -a n=128 -a k=128\n"
-        "  cause: gemm_ragged: points left out: M, N and K are all multiples of 128: "
-        "gemm and gemm_skinny cover that\n"
-        "  try:   other values on those axes",
-    ),
-    (
-        {"kernels": "gemm", "excludes": "size>0"},
-        "nothing selected by gemm --exclude size>0\n"
-        "  cause: no point of 1 kernel on 4 systems is left\n"
-        "  try:   trnbench list kernels",
-    ),
-]
 
 
 def test_names_globs_tags_and_families_narrow_each_other_down(lab):
@@ -131,18 +59,14 @@ def test_dtypes_drop_what_has_none(lab):
 
 
 @pytest.mark.parametrize(
-    ("selection", "message"), MESSAGES, ids=[str(selection) for selection, _ in MESSAGES]
+    ("words", "message", "code"), messages(Path(__file__).parent / "wrong_selections.txt")
 )
-def test_what_an_empty_or_mistaken_selection_says(lab, selection, message):
-    assert refusal(lab, **selection) == message
-
-
-def test_exit_codes_of_selection(lab):
-    with pytest.raises(NothingSelected) as nothing:
-        cases(lab, kernels="gmem*")
-    with pytest.raises(UnknownName) as unknown:
-        cases(lab, kernels="gmem")
-    assert (nothing.value.exit_code, unknown.value.exit_code) == (5, 2)
+def test_what_an_empty_or_mistaken_selection_says(lab, words, message, code):
+    selection = dict(each.split("=", 1) for each in shlex.split(words))
+    selection = {name: tuple(value.split()) if " " in value else value for name, value in selection.items()}
+    with pytest.raises(TrnbenchError) as caught:
+        cases(lab, **selection)
+    assert (str(caught.value), caught.value.exit_code) == (message, code)
 
 
 def test_without_a_plugin_nothing_is_installed():

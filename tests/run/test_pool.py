@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 import pytest
 import tiny_machine as tiny
+from tiny_machine import carried_out
 
 from trnbench import Reason, Run, Status
 from trnbench.registry import load_registry
@@ -25,12 +26,6 @@ from trnbench.run.settings import RunSettings
 from trnbench.store.store import Store
 
 pytestmark = pytest.mark.spawned
-
-
-def carried_out(*modes: str, store: Store | None = None, backend: Any = None, **settings: Any) -> Run:
-    registry = tiny.registry(*modes, backend=backend)
-    chosen = registry.backends["emulated"]
-    return execute(plan(registry), chosen, registry, RunSettings(**settings), store=store)
 
 
 def test_any_number_of_processes_gives_the_same_measurements(tmp_path: Path) -> None:
@@ -125,7 +120,6 @@ def test_a_script_without_a_main_guard_is_told_so(tmp_path: Path) -> None:
 
 
 def test_ctrl_c_stops_all_processes() -> None:
-    registry = tiny.registry(*("nap",) * 200)
     seen: list[int] = []
 
     def interrupt(step: Any) -> None:
@@ -133,7 +127,7 @@ def test_ctrl_c_stops_all_processes() -> None:
         if step.done == 5:
             os.kill(os.getpid(), signal.SIGINT)
 
-    run = execute(plan(registry), registry.backends["emulated"], registry, RunSettings(jobs=2), interrupt)
+    run = carried_out(*("nap",) * 200, jobs=2, on_progress=interrupt)
     assert run.interrupted
     assert 5 <= len(run.measurements) < 200
     assert seen == list(range(1, len(seen) + 1))

@@ -14,6 +14,7 @@ from typing import Any
 import measured_machine as machine
 import msgspec
 import pytest
+from stored_run import text_of
 
 from trnbench.errors import UsageError
 from trnbench.results.measurement import Measurement, Reason, Status
@@ -259,9 +260,7 @@ def test_where_ranks_meet() -> None:
     assert slurm is not None
     told = {"SLURM_STEP_NODELIST": "trn[007-008],head", "SLURM_JOB_ID": "12", "SLURM_STEP_ID": "3", **KEY}
     assert str(place_of(slurm, told)) == f"trn007:{20000 + 12 * 31 + 3}"
-    with pytest.raises(UsageError) as caught:
-        place_of(several, {})
-    assert str(caught.value) == (
+    assert text_of(UsageError, place_of, several, {}) == (
         "2 ranks of torchrun do not know where rank 0 is\n"
         "  cause: they are on several machines, and no variable names the first one\n"
         "  try:   mpirun -x TRNBENCH_RENDEZVOUS=HOST:29400 …, HOST being the machine of rank 0"

@@ -15,6 +15,7 @@ import measured_machine as machine
 import pytest
 import tiny_machine as tiny
 from parts import part
+from stored_run import text_of
 
 from trnbench import Reason, Run, Status
 from trnbench.errors import UsageError
@@ -130,9 +131,7 @@ def test_sigterm_is_ours_again_once_ray_is_connected(alone: Executor) -> None:
 
 
 def test_a_resource_that_no_machine_offers_is_named(alone: Executor, tmp_path: Path) -> None:
-    with pytest.raises(UsageError) as caught:
-        alone.placed(machine.Neuron(tmp_path))
-    assert str(caught.value) == (
+    assert text_of(UsageError, alone.placed, machine.Neuron(tmp_path)) == (
         "no machine of the Ray cluster offers neuron_cores\n"
         "  cause: 1 machines are there; the stand-in backend runs where Ray counts neuron_cores\n"
         "  try:   ray start --address=… --resources='{\"neuron_cores\": 1}', there"

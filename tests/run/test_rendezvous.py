@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from stored_run import text_of
 
 from trnbench.errors import UsageError
 from trnbench.run.ranks import connection, rendezvous
@@ -240,11 +241,12 @@ def test_strangers_hold_up_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 def test_an_address_that_others_can_reach_takes_a_key(
     where: dict[str, str], variables: dict[str, str], message: str
 ) -> None:
-    with pytest.raises(UsageError) as caught:
-        place_of(SEVERAL, {**where, **variables})
-    assert str(caught.value) == message + (
-        "  try:   export TRNBENCH_RENDEZVOUS_KEY=$(openssl rand -hex 32), the same on every machine "
-        "(mpirun -x TRNBENCH_RENDEZVOUS_KEY); or TRNBENCH_RENDEZVOUS=/a/folder/all/ranks/share"
+    assert text_of(UsageError, place_of, SEVERAL, {**where, **variables}) == (
+        message
+        + (
+            "  try:   export TRNBENCH_RENDEZVOUS_KEY=$(openssl rand -hex 32), the same on every machine "
+            "(mpirun -x TRNBENCH_RENDEZVOUS_KEY); or TRNBENCH_RENDEZVOUS=/a/folder/all/ranks/share"
+        )
     )
 
 

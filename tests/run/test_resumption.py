@@ -14,12 +14,9 @@ from stored_run import make_run, text_of
 
 from trnbench import Grade, Run, Status
 from trnbench.errors import StoreError, UnknownName, UsageError
-from trnbench.registry import Registry
 from trnbench.run.attempt import Attempts
 from trnbench.run.execute import execute
-from trnbench.run.plan import plan
 from trnbench.run.resumption import Earlier, differences, unfinished
-from trnbench.run.settings import RunSettings
 from trnbench.store.journal import Journal, JournalInUse
 from trnbench.store.store import Store
 
@@ -48,19 +45,14 @@ class Counting(tiny.Actor):
         return super().observe(case, system)
 
 
-def registry(*modes: str, backend: Any = None, **changes: Any) -> Registry:
-    return tiny.registry(*modes, backend=backend, **changes)
-
-
-def carried_out(store: Store, *modes: str, backend: Any = None, **settings: Any) -> Run:
-    found = registry(*modes, backend=backend)
-    return execute(plan(found), found.backends["emulated"], found, RunSettings(**settings), store=store)
+def carried_out(store: Store, *modes: str, **settings: Any) -> Run:
+    return tiny.carried_out(*modes, store=store, **settings)
 
 
 def resumed(
     store: Store, *modes: str, ref: str = "", backend: Any = None, anyway: bool = False, **changes: Any
 ) -> Run:
-    found = registry(*modes, backend=backend, **changes)
+    found = tiny.registry(*modes, backend=backend, **changes)
     with Earlier(store, unfinished(store, ref)) as earlier:
         planned = earlier.planned(found)
         chosen = found.backends["emulated"]
@@ -159,9 +151,7 @@ def test_where_every_run_is_complete_it_says_so(store: Store) -> None:
         f"  cause: a run is incomplete where cases are missing; {store.path} has none such\n"
         "  try:   trnbench resume RUN  tries those of a complete one again that failed or are inconclusive"
     )
-    with pytest.raises(UsageError) as caught:
-        resumed(store, *MODES, ref=run.id)
-    assert str(caught.value) == (
+    assert text_of(UsageError, lambda: resumed(store, *MODES, ref=run.id)) == (
         f"run {run.id} is complete: none of its 6 cases is missing, failed or inconclusive\n"
         "  cause: only such cases are carried out again\n"
         f"  try:   trnbench report {run.id}"
@@ -171,9 +161,7 @@ def test_where_every_run_is_complete_it_says_so(store: Store) -> None:
 
 def test_a_run_without_a_journal_says_why(store: Store) -> None:
     store.save(msgspec.structs.replace(make_run(id="old"), interrupted=True))
-    with pytest.raises(StoreError) as caught:
-        resumed(store, *MODES)
-    assert str(caught.value) == (
+    assert text_of(StoreError, lambda: resumed(store, *MODES)) == (
         "run old has no journal to go on from\n"
         "  cause: it was stored before journals existed, or imported, or its journal was removed\n"
         "  try:   the same command again; trnbench runs show old shows what is there"
@@ -295,7 +283,7 @@ class Elsewhere:
 def test_a_run_of_a_cluster_goes_on_there(store: Store) -> None:
     undisturbed = carried_out(store, *MODES, executor="ray")
     first = carried_out(store, *MODES, backend=Counting(dies_at=2), executor="ray")
-    found, cluster = registry(*MODES), Elsewhere()
+    found, cluster = tiny.registry(*MODES), Elsewhere()
     with Earlier(store, unfinished(store)) as earlier:
         assert earlier.settings.executor == "ray"
         planned = earlier.planned(found)

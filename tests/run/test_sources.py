@@ -11,6 +11,7 @@ from textwrap import dedent
 import msgspec
 import pytest
 import tiny_machine as tiny
+from stored_run import text_of
 
 from trnbench import Run
 from trnbench.errors import UsageError
@@ -133,9 +134,7 @@ def test_an_edit_without_a_version_is_refused_unless_anyway(
         first = carried_out(store, begin=True)
         (package / "neighbour.py").write_text("edited = True")  # nothing of the kernel
         (package / "deeper.py").write_text("half = 0.25")
-        with pytest.raises(UsageError) as caught:
-            carried_out(store)
-        assert str(caught.value) == (
+        assert text_of(UsageError, carried_out, store) == (
             f"run {first.id} cannot be resumed as it began\n"
             "  cause: source acme_kernels/deeper.py was edited\n"
             "  try:   undo that, or: --anyway  goes on with what is here, and the run notes it"

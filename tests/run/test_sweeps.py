@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from stored_run import text_of
 
+from messages import messages
 from trnbench.bounded.kinds import AXIS
 from trnbench.errors import TrnbenchError, UnknownName, UsageError
 from trnbench.kernels.kernel import Axis
-from trnbench.run.axes import MAX_VALUES, parse_sweep
+from trnbench.run.axes import parse_sweep
 
 SIZE = Axis(name="size", values=(128, 256), unit="B")
 
@@ -26,88 +29,9 @@ def sizes(typed: str):
     return parse_sweep(typed).values(SIZE)
 
 
-WRONG = [
-    (
-        "size",
-        "'size' is no axis\n"
-        "  cause: an axis is a name, an equals sign and values\n"
-        "  try:   NAME=1K,64K  NAME[range]=128:1024:128  NAME[pow2]=10:30:2  KERNEL.NAME=…",
-    ),
-    (
-        "size=1,,2",
-        "'size=1,,2' has an empty value\n"
-        "  cause: there is nothing between two commas\n"
-        "  try:   NAME=1K,64K  NAME[range]=128:1024:128  NAME[pow2]=10:30:2  KERNEL.NAME=…",
-    ),
-    (
-        "size[range]=10:5:2",
-        "'size[range]=10:5:2' is empty\n"
-        "  cause: it starts at 10 and ends before that, at 5\n"
-        "  try:   size[range]=5:10:2",
-    ),
-    (
-        "size[range]=1:10:0",
-        "'size[range]=1:10:0' has step 0\n"
-        "  cause: a range counts up, so its step is positive\n"
-        "  try:   a step of 1 or more, from 1 to 10",
-    ),
-    (
-        "size[range]=1",
-        "'size[range]=1' is no range\n"
-        "  cause: [range] takes FIRST:LAST or FIRST:LAST:STEP\n"
-        "  try:   -a 'size[range]=128:1024:128'",
-    ),
-    (
-        "size[pow2]=1024:4096",
-        "'size[pow2]=1024:4096' leaves the exponents 0 to 62\n"
-        "  cause: [pow2] takes exponents, not the powers themselves\n"
-        "  try:   -a 'size[pow2]=10:30' for 2^10 to 2^30",
-    ),
-    (
-        "size[pwo2]=1:2",
-        "unknown kind of sweep 'pwo2'\n"
-        "  cause: did you mean pow2?\n"
-        "  try:   NAME=1K,64K  NAME[range]=128:1024:128  NAME[pow2]=10:30:2  KERNEL.NAME=…",
-    ),
-    (
-        "size=10:30:2",
-        "'10:30:2' is not a number\n"
-        "  cause: a list has commas; a range says that it is one\n"
-        "  try:   -a 'size[range]=10:30:2' or -a 'size[pow2]=10:30:2'",
-    ),
-    (
-        "size=big",
-        "axis size 'big' is no number\n"
-        "  cause: a number may have K, M, G or T behind it, for 2^10, 2^20, 2^30 and 2^40\n"
-        "  try:   axis size 4096",
-    ),
-    ("size=0", "size = 0 in 'size=0' is too small\n  cause: axis size starts at 1\n  try:   -a size=1"),
-    (
-        "size=4611686018427387905",
-        "size = 4.61169e+18 in 'size=4611686018427387905' is too large\n"
-        "  cause: an axis ends at 2^62\n"
-        "  try:   -a size=256",
-    ),
-    (
-        "size[range]=1:2:0.5",
-        "size = 1.5 in 'size[range]=1:2:0.5' is not a whole number\n"
-        "  cause: axis size counts B\n"
-        "  try:   a whole start and step",
-    ),
-    (
-        "size[range]=1:1M",
-        "'size[range]=1:1M' has 1,048,576 values\n"
-        f"  cause: an axis takes {MAX_VALUES:,} at most\n"
-        "  try:   a larger step, or [pow2] in place of [range]",
-    ),
-]
-
-
 def test_a_rectangle_names_the_kernel_that_takes_it() -> None:
     axis = Axis(name="size", values=(128,), about="M = N = K", sides=("gemm_skinny", "m", "n", "k"))
-    with pytest.raises(UsageError) as refused:
-        parse_sweep("size=8192x4Kx1024").values(axis)
-    assert str(refused.value) == (
+    assert text_of(UsageError, parse_sweep("size=8192x4Kx1024").values, axis) == (
         "axis size is one number (M = N = K), '8192x4Kx1024' is 3\n"
         "  cause: gemm_skinny takes each side apart\n"
         "  try:   gemm_skinny -a m=8192 -a n=4k -a k=1024"
@@ -116,9 +40,7 @@ def test_a_rectangle_names_the_kernel_that_takes_it() -> None:
 
 def test_bytes_are_no_size_of_a_matrix() -> None:
     axis = Axis(name="size", values=(128,), about="M = N = K")
-    with pytest.raises(UsageError) as refused:
-        parse_sweep("size=64MB").values(axis)
-    assert str(refused.value) == (
+    assert text_of(UsageError, parse_sweep("size=64MB").values, axis) == (
         "'64MB' is a number of bytes, and axis size counts elements\n  cause: M = N = K\n  try:   -a size=128"
     )
     assert parse_sweep("size=64MB").values(Axis(name="size", values=(1,), unit="B")) == (64 << 20,)
@@ -148,9 +70,7 @@ def test_numbers_as_people_type_them(typed, value):
     "typed", ["", "K", "x", "1KK", "1 2", "nan", "inf", "0x10", "1e", "1e999", "١", "--1"]
 )
 def test_what_is_no_number(typed):
-    with pytest.raises(UsageError) as caught:
-        AXIS.read(typed, "axis size")
-    assert str(caught.value) == (
+    assert text_of(UsageError, AXIS.read, typed, "axis size") == (
         f"axis size {typed!r} is no number\n"
         "  cause: a number may have K, M, G or T behind it, for 2^10, 2^20, 2^30 and 2^40\n"
         "  try:   axis size 4096"
@@ -223,21 +143,19 @@ def test_anything_typed_is_a_sweep_or_a_message(typed):
     assert message
 
 
-@pytest.mark.parametrize(("typed", "message"), WRONG, ids=[typed for typed, _ in WRONG])
-def test_what_a_wrong_sweep_says(typed, message):
+@pytest.mark.parametrize(("typed", "message", "code"), messages(Path(__file__).parent / "wrong_sweeps.txt"))
+def test_what_a_wrong_sweep_says(typed, message, code):
     with pytest.raises(UsageError) as caught:
         sizes(typed)
-    assert str(caught.value) == message
-    assert caught.value.exit_code == 2
+    assert (str(caught.value), caught.value.exit_code) == (message, code)
 
 
 def test_words_are_checked_against_those_the_axis_takes():
-    with pytest.raises(UnknownName) as caught:
-        parse_sweep("dtype=bf61").values(DTYPE)
-    assert str(caught.value) == "unknown dtype 'bf61'\n  cause: did you mean bf16?\n  try:   -a dtype=bf16"
-    with pytest.raises(UsageError) as refused:
-        parse_sweep("dtype[range]=1:2").values(DTYPE)
-    assert str(refused.value) == (
+    assert (
+        text_of(UnknownName, parse_sweep("dtype=bf61").values, DTYPE)
+        == "unknown dtype 'bf61'\n  cause: did you mean bf16?\n  try:   -a dtype=bf16"
+    )
+    assert text_of(UsageError, parse_sweep("dtype[range]=1:2").values, DTYPE) == (
         "axis dtype has no numbers to count through in 'dtype[range]=1:2'\n"
         "  cause: it takes words: bf16, fp8, fp32\n"
         "  try:   -a dtype=bf16"

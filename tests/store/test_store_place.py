@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from stored_run import text_of
 
 from trnbench import Run, Status, StoreError
 from trnbench.store import layout
@@ -35,9 +36,7 @@ def test_without_a_home_it_says_where_to_keep_results(monkeypatch: pytest.Monkey
     monkeypatch.delenv("XDG_DATA_HOME", raising=False)
     monkeypatch.delenv("TRNBENCH_STORE", raising=False)
     monkeypatch.setattr("os.path.expanduser", lambda path: path)
-    with pytest.raises(StoreError) as caught:
-        store_path()
-    assert str(caught.value) == (
+    assert text_of(StoreError, store_path) == (
         "there is no place of one's own to keep results in\n"
         "  cause: neither XDG_DATA_HOME nor HOME names a folder, and the system does not know this user\n"
         "  try:   --store ./results.db  keeps them in the working folder"

@@ -10,13 +10,10 @@ import tiny_machine as tiny
 
 from trnbench import Run
 from trnbench.errors import TrnbenchError
-from trnbench.run.execute import execute
-from trnbench.run.plan import plan
 
 
 def make_run(**changes: Any) -> Run:
-    registry = tiny.registry("half", "low", "above", "crash", "unsupported")
-    run = execute(plan(registry), registry.backends["emulated"], registry)
+    run = tiny.carried_out("half", "low", "above", "crash", "unsupported")
     return msgspec.structs.replace(run, **changes)
 
 

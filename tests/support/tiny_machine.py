@@ -256,6 +256,19 @@ def registry(*modes: str, backend: Any = None, **changes: Any) -> Registry:
     return Registry.of(tiny=Tiny((one,), backend))
 
 
+def carried_out(
+    *modes: str, backend: Any = None, store: Any = None, on_progress: Any = None, **settings: Any
+) -> Run:
+    """A run of cases of these modes, with these settings."""
+    from trnbench.run.execute import execute
+    from trnbench.run.plan import plan
+    from trnbench.run.settings import RunSettings
+
+    known = registry(*modes, backend=backend)
+    chosen = known.backends["emulated"]
+    return execute(plan(known), chosen, known, RunSettings(**settings), on_progress, store=store)
+
+
 def main(*modes: str) -> None:
     """The installed program with nothing but this plugin: for tests that need a process."""
     from trnbench.cli.context import Session
