@@ -1,4 +1,4 @@
-"""What a band lets one expect, and that a number without one has no interval."""
+"""What a band lets one expect, and what runs of schema 2 said of the model."""
 
 from __future__ import annotations
 
@@ -12,16 +12,15 @@ from hypothesis import strategies as st
 
 from trnbench import Band, Measurement, Nearest, Nearness, Status, expected, expected_time, grey, nearness_of
 from trnbench.results.expectation import NOT_RECORDED
-from trnbench.run.execute import execute
-from trnbench.run.plan import plan
+from trnbench.results.fidelity import Comparison, Fidelity, Use
+from trnbench.results.schema import NOTE, old_fidelity
 
 BAND = Band(low=-0.2, high=0.1, votes=9, points=20)
 
 
 @pytest.fixture(scope="module")
 def cases() -> dict[str, Measurement]:
-    registry = tiny.registry("half", "crash", "unsupported")
-    run = execute(plan(registry), registry.backends["emulated"], registry)
+    run = tiny.carried_out("half", "crash", "unsupported")
     return {str(each.case.point["mode"]): each for each in run.measurements}
 
 
@@ -31,7 +30,6 @@ def with_nearest(case: Measurement, nearest: Nearest | None) -> Measurement:
 
 def test_a_rate_is_expected_where_its_time_is(cases: dict[str, Measurement]) -> None:
     case = with_nearest(cases["half"], Nearest(kind=Nearness.KERNEL, band=BAND))
-    assert case.time_s is not None
     low, high = expected_time(case.evidence, case.time_s) or (0.0, 0.0)
     assert low == pytest.approx(case.time_s * math.exp(-0.1))
     assert high == pytest.approx(case.time_s * math.exp(0.2))
@@ -43,25 +41,14 @@ def test_a_rate_is_expected_where_its_time_is(cases: dict[str, Measurement]) -> 
 
 
 @given(st.floats(min_value=-2, max_value=2), st.floats(min_value=0, max_value=2))
-def test_no_rate_is_expected_beyond_the_clocks(low: float, width: float) -> None:
-    registry = tiny.registry("half")
-    (case,) = _run(registry)
-    judged = case.judgement
-    assert judged is not None
-    case = msgspec.structs.replace(case, judgement=msgspec.structs.replace(judged, of_engine_bound=0.9))
+def test_no_rate_is_expected_beyond_the_clocks(
+    cases: dict[str, Measurement], low: float, width: float
+) -> None:
+    judged = msgspec.structs.replace(cases["half"].judgement, of_engine_bound=0.9)
+    case = msgspec.structs.replace(cases["half"], judgement=judged)
     band = Band(low=low, high=low + width, votes=9, points=9)
     found = expected(with_nearest(case, Nearest(kind=Nearness.SAME, band=band)))
     assert found[0] <= found[1] <= case.metrics[case.primary].value / 0.9 * (1 + 1e-12)
-
-
-_RUNS: list[tuple[Measurement, ...]] = []
-
-
-def _run(registry: object) -> tuple[Measurement, ...]:
-    if not _RUNS:
-        made = tiny.registry("half")
-        _RUNS.append(execute(plan(made), made.backends["emulated"], made).measurements)
-    return _RUNS[0]
 
 
 @pytest.mark.parametrize("kind", [Nearness.ELSEWHERE, Nearness.NONE])
@@ -81,3 +68,71 @@ def test_what_has_no_number_has_no_class(cases: dict[str, Measurement]) -> None:
     for mode, status in (("crash", Status.FAILED), ("unsupported", Status.SKIPPED)):
         assert cases[mode].status is status
         assert (nearness_of(cases[mode]), grey(cases[mode])) == ("", False)
+
+
+# What runs of schema 2 said of the model opens as it is read today.
+
+
+POINT = {
+    "id": "a",
+    "family": "hbm",
+    "generation": "trn1",
+    "use": "in-sample",
+    "quantity": "bandwidth_bytes_per_s",
+    "unit": "B/s",
+    "published": 100.0,
+    "emulated": 80.0,
+    "error": -0.2,
+    "slower": 0.25,
+    "cross_validated": 50.0,
+    "held": None,
+    "how": "h",
+    "source": "s",
+    "confidence": "high",
+}
+ERRORS = {"count": 1, "median": 0.2, "p90": 0.2, "worst": 0.2, "worst_id": "a", "bias": 0.25}
+OLD = {
+    "by": "model",
+    "version": "5",
+    "families": [{"name": "hbm", "title": "HBM", "in_sample": 1, "errors": ERRORS, "bounds_held": 0}],
+    "points": [POINT, {**POINT, "id": "b", "use": "bound", "unit": "s", "slower": None, "held": True}],
+    "public": [{"generation": "trn1", "by": "m", "version": "5", "day": "2026-01-02", "bounds_held": 1}],
+    "notes": ["n"],
+}
+
+
+def test_points_keep_their_numbers_and_statistics_are_left_out() -> None:
+    found = msgspec.convert(old_fidelity(OLD), Fidelity)
+    first, second = found.points
+    assert first == Comparison(
+        id="a",
+        family="hbm",
+        generation="trn1",
+        use=Use.EMULATED,
+        vote="a",
+        honesty="fitted",
+        quantity="bandwidth_bytes_per_s",
+        unit="B/s",
+        published=100.0,
+        emulated=80.0,
+        e=math.log(1.25),
+        e_cross=pytest.approx(math.log(2)),
+        how="h",
+        source="s",
+        confidence="high",
+    )
+    assert (second.use, second.honesty, second.e) == (Use.BOUND, "", None)
+    assert (found.families, found.public, found.notes) == ((), (), ("n", NOTE))
+    assert (found.by, found.version) == ("model", "5")
+
+
+def test_held_out_points_are_of_unknown_honesty() -> None:
+    found = old_fidelity({**OLD, "points": [{**POINT, "use": "held out"}]})
+    assert (found["points"][0]["use"], found["points"][0]["honesty"]) == ("emulated", "")
+
+
+def test_what_is_of_today_comes_back_as_it_is() -> None:
+    today = msgspec.to_builtins(Fidelity(by="m"))
+    assert old_fidelity(today) is today
+    migrated = old_fidelity(OLD)
+    assert old_fidelity(migrated) == migrated

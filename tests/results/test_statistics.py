@@ -1,4 +1,4 @@
-"""Medians, spreads and intervals against definitions, NumPy, and what must always hold."""
+"""Medians, spreads and intervals, Student's t, and errors in words."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trnbench.results.statistics import bootstrap, mad, median, quantile, relative_spread
+from trnbench.results.expectation import factor_text, signed_text, size_text
+from trnbench.results.statistics import bootstrap, critical, mad, median, quantile, relative_spread, two_sided
 
 finite = st.floats(-1e12, 1e12)
 samples = st.lists(finite, min_size=1, max_size=60)
@@ -96,3 +97,91 @@ def test_an_interval_of_another_statistic() -> None:
 def test_nonsense_is_refused(call: object, text: str) -> None:
     with pytest.raises(ValueError, match=f"^{text}$"):
         call()  # type: ignore[operator]
+
+
+# Student's t, against tables and against itself.
+
+
+# Two-sided quantiles as every statistics table prints them.
+TABLE = [
+    (1, 0.05, 12.706),
+    (2, 0.05, 4.303),
+    (4, 0.05, 2.776),
+    (4, 0.001, 8.610),
+    (10, 0.01, 3.169),
+    (30, 0.05, 2.042),
+    (120, 0.02, 2.358),
+    (math.inf, 0.05, 1.960),
+]
+
+
+@pytest.mark.parametrize(("freedom", "p", "t"), TABLE)
+def test_students_t_is_that_of_the_tables(freedom: float, p: float, t: float) -> None:
+    assert critical(p, freedom) == pytest.approx(t, abs=6e-4)
+    assert two_sided(t, freedom) == pytest.approx(p, rel=2e-3)
+
+
+def test_one_degree_of_freedom_is_cauchys_and_two_have_a_formula() -> None:
+    for t in (0.1, 1.0, 3.0, 1e3, 1e6):
+        assert two_sided(t, 1) == pytest.approx(1.0 - 2.0 * math.atan(t) / math.pi, rel=1e-8)
+        assert two_sided(t, 2) == pytest.approx(1.0 - t / math.sqrt(t * t + 2.0), rel=1e-5)
+
+
+@given(st.floats(0.0, 1e6), st.floats(0.1, 1e6))
+def test_a_chance_lies_between_none_and_all(t: float, freedom: float) -> None:
+    assert 0.0 <= two_sided(t, freedom) <= 1.0
+    assert two_sided(t, freedom) == two_sided(-t, freedom)
+
+
+@settings(max_examples=20)
+@given(st.floats(1e-9, 0.999), st.floats(0.5, 1e4))
+def test_the_quantile_undoes_the_chance(p: float, freedom: float) -> None:
+    assert two_sided(critical(p, freedom), freedom) == pytest.approx(p, rel=1e-6)
+
+
+def test_nothing_and_infinity() -> None:
+    assert two_sided(0.0, 4) == 1.0
+    assert two_sided(math.inf, 4) == 0.0
+
+
+@pytest.mark.parametrize(("p", "freedom"), [(0.0, 4), (1.0, 4), (0.05, 0), (float("nan"), 4)])
+def test_what_has_no_quantile(p: float, freedom: float) -> None:
+    with pytest.raises(ValueError, match=f"no quantile for {freedom} degrees of freedom at {p}"):
+        critical(p, freedom)
+
+
+# Errors in words: per cent of the time, and factors.
+
+
+@pytest.mark.parametrize(
+    ("factor", "size", "signed"),
+    [
+        (1.0, "0.0 %", "0.0 %"),
+        (0.9996, "0.0 %", "0.0 %"),
+        (1.0123, "1.2 %", "+1.2 %"),
+        (0.9, "11 %", "−10 %"),
+        (1.15, "15 %", "+15 %"),
+        (4.02, "302 %", "+302 %"),
+        (0.51, "96 %", "−49 %"),
+        (0.4, "150 %", "÷2.5"),
+        (23.0, "2,200 %", "+2,200 %"),
+        (1 / 23, "2,200 %", "÷23"),
+    ],
+)
+def test_an_error_in_words(factor: float, size: str, signed: str) -> None:
+    e = math.log(factor)
+    assert size_text(e) == size
+    assert signed_text(e) == signed
+
+
+@given(st.floats(-8, 8))
+def test_the_size_does_not_know_the_direction(e: float) -> None:
+    assert size_text(e) == size_text(-e)
+
+
+@pytest.mark.parametrize(
+    ("factor", "text"),
+    [(6.374, "×6.4"), (1.0488, "×1.05"), (1.096, "×1.1"), (9.96, "×10"), (1234.0, "×1,234")],
+)
+def test_a_factor(factor: float, text: str) -> None:
+    assert factor_text(math.log(factor)) == text

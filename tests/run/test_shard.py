@@ -1,8 +1,9 @@
-"""Parts of a plan: the same each time, none in two of them, all of them together the whole."""
+"""Parts of a plan: the same each time, none in two of them, all the whole; and which cases are explained."""
 
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -12,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trnbench.errors import NothingSelected, UsageError
-from trnbench.registry import load_registry
-from trnbench.run.plan import Shard, parse_shard, plan
+from trnbench.registry import Registry, load_registry
+from trnbench.run.plan import Plan, Shard, parse_shard, plan
 from trnbench.run.resumption import Earlier
 from trnbench.run.selection import Selection
 from trnbench.store.store import Store
@@ -75,3 +76,45 @@ def test_it_is_recorded_and_resume_keeps_it(tmp_path: Path, monkeypatch: pytest.
     assert [case.id for case in planned.cases] == [each.id for each in run.measurements]
     listed = typed(*words, "--shard", "1/2", "--dry-run", "--format", "json")
     assert [row["case"] for row in json.loads(listed.stdout)] == ["gemm[dtype=bf16,size=1024]@core"]
+
+
+# Which cases of a plan are explained: of each kernel, system and point the smallest scope that can run.
+
+
+pytestmark = pytest.mark.parts
+
+NAMES = ["gemm", "hbm_read", "softmax", "all_reduce"]
+
+
+@pytest.fixture(scope="module")
+def registry() -> Registry:
+    return load_registry()
+
+
+def made(registry: Registry, *scopes: str, instances: tuple[str, ...] = ()) -> Plan:
+    return plan(registry, Selection.of(kernels=NAMES, scopes=scopes, instances=instances))
+
+
+@pytest.mark.parametrize("scopes", [(), ("device",), ("logical-core", "instance"), ("system",)])
+def test_each_point_is_explained_at_one_scope_of_a_system(
+    registry: Registry, scopes: tuple[str, ...]
+) -> None:
+    planned = made(registry, *scopes)
+    ranks = defaultdict(list)
+    for case in planned.runnable:
+        system = planned.systems[case.key.instance]
+        alone = bool(scopes) or system.instance.parent not in planned.systems
+        root = system.name if alone else system.instance.parent
+        ranks[case.key.kernel, root, *case.key.point.items()].append((case.key.scope.rank, case.explain))
+    assert ranks
+    for found in ranks.values():
+        smallest = min(rank for rank, _ in found)
+        assert all(explain == (rank == smallest) for rank, explain in found)
+    assert not any(case.explain for case in planned.skipped)
+
+
+def test_a_scope_that_cannot_run_leaves_it_to_the_next(registry: Registry) -> None:
+    """trn1 has no logical cores: those cases are skipped, and those of the device that run are explained."""
+    planned = made(registry, "logical-core", "device", instances=("trn1.32xlarge",))
+    told = {(str(case.key.scope), bool(case.skip)): case.explain for case in planned.cases}
+    assert told == {("logical-core", True): False, ("device", False): True, ("device", True): False}

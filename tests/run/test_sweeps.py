@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from messages import messages
 from stored_run import text_of
 
-from messages import messages
 from trnbench.bounded.kinds import AXIS
 from trnbench.errors import TrnbenchError, UnknownName, UsageError
 from trnbench.kernels.kernel import Axis

@@ -1,4 +1,4 @@
-"""While a run is kept: readable at every moment, and a kill, a lock or an interruption loses nothing."""
+"""Recording a run case by case, and a store that falls behind its journals."""
 
 from __future__ import annotations
 
@@ -8,17 +8,21 @@ import sqlite3
 import subprocess
 import sys
 import textwrap
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import msgspec
 import pytest
 import tiny_machine as tiny
-from stored_run import text_of
+from campaigns import sweep
+from stored_run import make_run, text_of
 
-from trnbench import Run
+from trnbench import Run, Status
 from trnbench.errors import BadInput, StoreError, UnknownName
 from trnbench.store import recording as module
+from trnbench.store.journal import JournalInUse, journal_folder
+from trnbench.store.recording import Recording
 from trnbench.store.store import Store
 
 
@@ -130,3 +134,171 @@ def test_delete_is_all_or_nothing(store: Store, run: Run) -> None:
     with pytest.raises(UnknownName):
         store.delete([run.id, "nobody"])
     assert store.load() == run
+
+
+# A store that takes nothing for a while costs no case and no time: the journal has all of it.
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        yield
+        other.execute("ROLLBACK")
+
+
+def begun(store: Store, run: Run) -> Recording:
+    return store.record(msgspec.structs.replace(run, measurements=(), finished="", digest=""), planned=5)
+
+
+@pytest.fixture
+def hurried(tmp_path: Path) -> Iterator[Store]:
+    with Store(tmp_path / "r.db", busy_s=0.01) as store:
+        yield store
+
+
+@pytest.mark.parametrize("row", sweep(range(6), (3).__eq__))
+def test_a_lock_from_any_row_on_costs_nothing(
+    hurried: Store, run: Run, row: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "BACK_OFF_S", (0.0, 0.0))
+    recording = begun(hurried, run)
+    for position, each in enumerate(run.measurements[:row]):
+        recording.add(position, each)
+    with locked(hurried.path):
+        for position, each in list(enumerate(run.measurements))[row:]:
+            recording.add(position, each)
+        recording.finish(run)
+        assert text_of_behind(recording) == f"the store {hurried.path} is locked"
+        with Store(hurried.path) as reader:  # it can be read, and says how far it came
+            assert reader.load().measurements == run.measurements[:row]
+    with Store(hurried.path) as reader:
+        assert reader.load() == run
+        assert reader.list()[0].state == "done"
+
+
+def text_of_behind(recording: Recording) -> str:
+    return recording.behind.what
+
+
+def test_a_lock_that_ends_is_made_up_for_by_the_next_case(
+    hurried: Store, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "BACK_OFF_S", (0.0, 0.0))
+    recording = begun(hurried, run)
+    with locked(hurried.path):
+        for position in (0, 1, 2):
+            recording.add(position, run.measurements[position])
+    recording.add(3, run.measurements[3])
+    with Store(hurried.path) as reader:
+        assert reader.load().measurements == run.measurements[:4]
+    recording.add(4, run.measurements[4])
+    recording.finish(run)
+    assert recording.behind is None
+    with Store(hurried.path) as reader:
+        assert reader.load() == run
+
+
+def test_a_lock_costs_one_attempt_until_the_pause_is_over(
+    hurried: Store, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "BACK_OFF_S", (3600.0, 3600.0))
+    recording = begun(hurried, run)
+    attempts = []
+    write = Store.writing
+
+    def counted(self: Store, *, busy_s: float | None = None) -> object:
+        attempts.append(busy_s)
+        return write(self, busy_s=busy_s)
+
+    monkeypatch.setattr(Store, "writing", counted)
+    with locked(hurried.path):
+        for position, each in enumerate(run.measurements):
+            recording.add(position, each)
+    assert attempts == [module.HURRY_S]
+    recording.finish(run)
+    assert attempts == [module.HURRY_S, None]
+    assert hurried.load() == run
+
+
+def test_a_store_that_is_locked_when_the_run_begins(hurried: Store, run: Run) -> None:
+    with Store(hurried.path) as other:
+        other.save(make_run(id="earlier"))
+    with locked(hurried.path):
+        recording = begun(hurried, run)
+        recording.add(0, run.measurements[0])
+    recording.add(1, run.measurements[1])
+    recording.journal.close()  # as if killed
+    with Store(hurried.path) as reader:
+        assert [each.id for each in reader.list()] == ["earlier", run.id]
+        found = reader.load()
+        assert (found.measurements, found.interrupted) == (run.measurements[:2], True)
+
+
+def test_a_store_that_vanished_is_filled_from_the_journals(store: Store, run: Run) -> None:
+    recording = begun(store, run)
+    for position, each in enumerate(run.measurements):
+        recording.add(position, each)
+    recording.finish(run)
+    store.close()
+    for path in store.path.parent.glob("results.db*"):
+        if path.is_file():
+            path.unlink()
+    with Store(store.path) as again:
+        assert again.load() == run
+
+
+def test_a_deleted_run_does_not_come_back(store: Store, run: Run) -> None:
+    recording = begun(store, run)
+    recording.finish(run)
+    store.delete([run.id])
+    assert list(journal_folder(store.path).iterdir()) == []
+    with Store(store.path) as again:
+        assert again.list() == ()
+
+
+def test_a_run_under_way_is_not_deleted(store: Store, run: Run) -> None:
+    recording = begun(store, run)
+    assert text_of(JournalInUse, store.delete, [run.id]) == (
+        f"run {run.id} is under way\n"
+        "  cause: another trnbench is carrying it out\n"
+        "  try:   end it first: Ctrl-C there"
+    )
+    recording.add(0, run.measurements[0])
+    assert len(store.load().measurements) == 1
+
+
+def test_a_run_that_is_not_deleted_keeps_its_journal(store: Store, run: Run) -> None:
+    begun(store, run).finish(run)
+    with pytest.raises(UnknownName):
+        store.delete([run.id, "nobody"])
+    assert store.journal(run.id).exists()
+
+
+def test_nothing_is_left_where_a_store_refuses(tmp_path: Path, run: Run) -> None:
+    path = tmp_path / "diary.db"
+    path.write_text("dear diary\n" * 200)
+    with pytest.raises(StoreError, match="no SQLite database"):
+        begun(Store(path), run)
+    assert [each.name for each in tmp_path.iterdir()] == ["diary.db"]
+
+
+def test_a_journal_that_says_nothing_does_not_stop_others(store: Store, run: Run) -> None:
+    begun(store, run).finish(run)
+    store.journal("other").write_text("dear diary")
+    with Store(store.path) as again:
+        assert again.list()[0].id == run.id
+    assert store.journal("other").read_text() == "dear diary"
+
+
+def test_a_case_that_was_tried_again_takes_the_place_of_the_first(store: Store, run: Run) -> None:
+    failed = next(each for each in run.measurements if each.status is Status.FAILED)
+    recording = begun(store, run)
+    recording.add(0, failed)
+    recording.add(0, run.measurements[0])
+    assert store.load().measurements == run.measurements[:1]
+    recording.journal.close()
+    store.close()
+    store.path.unlink()
+    with Store(store.path) as again:
+        assert again.load().measurements == run.measurements[:1]

@@ -1,20 +1,29 @@
-"""What is kept comes out as it went in, whatever it holds."""
+"""The store: what goes in comes out, under which names, where it stands, and how small."""
 
 from __future__ import annotations
 
+import random
 import sqlite3
 import subprocess
 import sys
 import textwrap
+import zlib
 from contextlib import closing
 from pathlib import Path
 
 import msgspec
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from stored_run import text_of
 
-from trnbench import Run
+from trnbench import Run, Status, StoreError
+from trnbench.errors import UnknownName, UsageError
+from trnbench.store import layout
+from trnbench.store.compression import QUICK, SMALL, compressed
+from trnbench.store.path import check_named, default_path, store_path
 from trnbench.store.store import Store
+from trnbench.store.tag import checked_tags
 
 
 def test_a_run_comes_out_as_it_went_in(store: Store, run: Run) -> None:
@@ -117,3 +126,129 @@ def test_hostile_strings_are_only_strings(tmp_path: Path, run: Run, texts: list[
         assert store.list()[0].backend == two
         store.delete([hostile.id])
         assert store.list() == ()
+
+
+# Runs are found by id, the beginning of one, tag and latest; what cannot be a tag is said.
+
+
+def test_a_run_is_found_by_id_beginning_tag_and_latest(store: Store, run: Run) -> None:
+    for run_id in ("20260101-000000-aaaa", "20260101-000000-bbbb", "20270101-000000-cccc"):
+        store.save(msgspec.structs.replace(run, id=run_id), tags=["weekly"] if "a" in run_id[-4:] else [])
+    assert store.resolve("20260101-000000-bbbb") == "20260101-000000-bbbb"
+    assert store.resolve("2027") == "20270101-000000-cccc"
+    assert store.resolve("latest") == "20270101-000000-cccc"
+    assert store.resolve("weekly") == "20260101-000000-aaaa"
+    store.tag("20260101-000000-bbbb", add=["weekly"])
+    assert store.resolve("weekly") == "20260101-000000-bbbb"
+    assert text_of(UsageError, store.resolve, "2026") == (
+        "'2026' is the beginning of 2 runs\n"
+        "  cause: 20260101-000000-aaaa, 20260101-000000-bbbb\n"
+        "  try:   write more of the id"
+    )
+    assert text_of(UnknownName, store.resolve, "20270101-000000-ccdc") == (
+        "unknown run '20270101-000000-ccdc'\n"
+        "  cause: did you mean 20270101-000000-cccc, 20260101-000000-bbbb, 20260101-000000-aaaa?\n"
+        "  try:   trnbench runs list"
+    )
+    assert text_of(UnknownName, store.load, "") == (
+        "unknown run ''\n"
+        "  cause: known: 20260101-000000-aaaa, 20260101-000000-bbbb, 20270101-000000-cccc, weekly\n"
+        "  try:   trnbench runs list"
+    )
+
+
+def test_a_glob_in_a_name_is_no_glob(store: Store, run: Run) -> None:
+    store.save(run)
+    for ref in ("%", "*", "_" * len(run.id)):
+        with pytest.raises(UnknownName):
+            store.load(ref)
+
+
+@pytest.mark.parametrize("tag", ["", " x", "x ", "a\nb", "\x1b", "latest", "x" * 101])
+def test_tags_must_be_typeable(tag: str) -> None:
+    assert text_of(UsageError, checked_tags, [tag]) == (
+        f"{tag!r} cannot be a tag\n"
+        "  cause: a tag is 1 to 100 printable characters, without blanks around it, and not "
+        "'latest' or 'latest~1'\n"
+        "  try:   nightly"
+    )
+
+
+def test_tags_are_added_and_removed(store: Store, run: Run) -> None:
+    store.save(run, tags=["b"])
+    assert store.tag(run.id, add=["a", "a", "c"], remove=["b", "unknown"]) == ("a", "c")
+    assert store.list()[0].tags == ("a", "c")
+    with pytest.raises(UnknownName):
+        store.tag("nobody", add=["x"])
+
+
+def test_the_list_counts_by_status(store: Store, run: Run) -> None:
+    store.save(run, tags=["t"])
+    (one,) = store.list()
+    assert one.counts == run.counts()
+    assert (one.cases, one.planned, one.instances, one.tags) == (5, 5, ("tiny.2",), ("t",))
+    assert one.state == "done"
+
+
+# Where the store is, and what its tables hold.
+
+
+def test_the_place_is_named_in_order(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    assert store_path() == tmp_path / "data" / "trnbench" / "results.db"
+    monkeypatch.setenv("TRNBENCH_STORE", str(tmp_path / "env.db"))
+    assert store_path() == tmp_path / "env.db"
+    assert store_path("given.db") == Path("given.db")
+    monkeypatch.delenv("TRNBENCH_STORE")
+    monkeypatch.setenv("XDG_DATA_HOME", "relative/is/ignored")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert default_path() == tmp_path / ".local" / "share" / "trnbench" / "results.db"
+
+
+def test_a_user_that_nobody_knows_is_a_folder_that_is_missing(tmp_path: Path) -> None:
+    given = store_path("~nobody-of-this-name/r.db")
+    assert given == Path("~nobody-of-this-name/r.db")
+    with pytest.raises(StoreError, match="the folder ~nobody-of-this-name does not exist"):
+        check_named(given)
+
+
+def test_without_a_home_it_says_where_to_keep_results(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+    monkeypatch.delenv("TRNBENCH_STORE", raising=False)
+    monkeypatch.setattr("os.path.expanduser", lambda path: path)
+    assert text_of(StoreError, store_path) == (
+        "there is no place of one's own to keep results in\n"
+        "  cause: neither XDG_DATA_HOME nor HOME names a folder, and the system does not know this user\n"
+        "  try:   --store ./results.db  keeps them in the working folder"
+    )
+
+
+def test_only_the_default_folder_is_made(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, run: Run) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "fresh"))
+    with Store() as store:
+        store.save(run)
+    assert (tmp_path / "fresh" / "trnbench" / "results.db").is_file()
+
+
+def test_the_tables_have_a_history() -> None:
+    text = Path(layout.__file__).read_text()
+    assert f"{layout.STORE_VERSION} " in text.split("# History: ")[1].splitlines()[0]
+
+
+def test_every_status_is_counted(store: Store, run: Run) -> None:
+    store.save(run)
+    assert set(store.list()[0].counts) == set(Status)
+
+
+# Documents of every length come back, and a small window costs none of what zlib would find.
+
+
+@pytest.mark.parametrize("level", [QUICK, SMALL])
+@pytest.mark.parametrize("length", [0, 1, 249, 250, 3_834, 3_835, 40_000, 120_000])
+def test_a_small_window_loses_nothing(length: int, level: int) -> None:
+    drawn = random.Random(length)
+    words = [bytes(drawn.choices(b"abcdef0123456789", k=9)) for _ in range(60)]
+    document = b"".join(drawn.choice(words) for _ in range(length // 9 + 1))[:length]
+    packed = compressed(document, level)
+    assert zlib.decompress(packed) == document
+    assert len(packed) <= 1.02 * len(zlib.compress(document, level)) + 16

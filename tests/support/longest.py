@@ -10,7 +10,7 @@ LONGEST = (
     "report/test_report_browser.py",
     "measure/test_pytest_plugin.py",
     "plugins/conformance/test_conformance.py",
-    "faults/test_hostile_cases.py",
+    "faults/test_hostile_plugins.py",
     "cli/test_every_table_fits.py",
     "measure/test_measured_run.py",
     "report/test_axe.py",

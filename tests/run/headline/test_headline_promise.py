@@ -1,14 +1,16 @@
-"""What a line is held against, and what takes the rest of it."""
+"""What a line is held against, what takes the rest, and how much a reader may trust it."""
 
 from __future__ import annotations
 
 import math
 
 import pytest
-from headline_parts import changed, of, replace
+from headline_parts import changed, judged_by, near, of, replace
 
-from trnbench import Measurement, Run, Scope, Status, headline
+from trnbench import Grade, Measurement, Run, Scope, Status, headline
 from trnbench.facts.units import show
+from trnbench.results.fidelity import OwnProduct
+from trnbench.results.nearness import BestPublished, Nearness
 from trnbench.run.headline.answer import rest
 from trnbench.run.headline.words import said
 
@@ -137,3 +139,227 @@ def superseded(run: Run) -> Run:
         change,
     )
     return replace(mine, books={**run.books, "trn2": made})
+
+
+# What a line says of its trust: interval, what is published, our product, the clock.
+
+
+class TestTrust:
+    def test_a_band_gives_an_interval_round_the_best(self, small: Run) -> None:
+        run = changed(small, lambda _: True, judged_by(near(Nearness.KERNEL)))
+        line = of(run, "stream", "trn1")
+        assert line.expected == pytest.approx((line.sweep.best * math.exp(-0.1), line.of.value), rel=1e-9)
+        assert line.of.value < line.sweep.best * math.exp(0.2)
+        assert not line.muted
+        low, high = (show(each, "B/s").partition(" ")[0] for each in line.expected or ())
+        assert said(line).promise.endswith(f"; expect {low}–{high} (kernel, 9 votes)")
+
+    def test_an_interval_ends_at_the_clock(self, small: Run) -> None:
+        line = of(changed(small, lambda _: True, judged_by(near(Nearness.SAME))), "product", "trn2")
+        assert line.clock is not None
+        assert line.expected[1] == pytest.approx(line.sweep.best / line.clock)
+
+    def test_without_a_band_a_line_is_grey_last_and_says_why(self, small: Run) -> None:
+        run = changed(small, lambda _: True, judged_by(near(Nearness.FAMILY)))
+        run = changed(
+            run,
+            lambda each: each.case.generation == "trn1" and each.case.kernel == "gemm",
+            judged_by(near(Nearness.ELSEWHERE)),
+        )
+        run = changed(
+            run,
+            lambda each: each.case.generation == "trn3",
+            judged_by(near(Nearness.NONE, note="no such point")),
+        )
+        run = changed(
+            run,
+            lambda each: each.case.generation == "trn2" and each.case.kernel == "hbm_copy",
+            judged_by(near(Nearness.SAME)),
+        )
+        lines = headline(run).lines
+        assert (lines[0].question, lines[0].generation) == ("product", "trn2")
+        asked_for = [
+            ("product", "stream", "all-reduce").index(each.question) for each in lines if not each.muted
+        ]
+        assert asked_for == sorted(asked_for)
+        muted = [each.muted for each in lines]
+        assert muted == sorted(muted)
+        assert {each.generation for each in lines if each.muted} == {"trn1", "trn3"}
+        for line in lines:
+            assert line.muted == (line.expected is None)
+        told = {(line.question, line.generation): words.trust for line, words in headline(run).said}
+        assert told["product", "trn1"].startswith("No interval: published on another generation only.")
+        asked = len([each for each in lines if each.generation == "trn3"]) - 1
+        assert told["product", "trn3"].startswith(
+            f"No interval here nor in the {asked} lines below: no such point."
+        )
+        assert sum("no such point" in each for each in told.values()) == 1
+
+    def test_runs_stored_before_nearness_say_so(self, small: Run) -> None:
+        lines = headline(small).lines
+        assert lines
+        assert all(each.muted and each.reason == "nearness not recorded" for each in lines)
+
+    def test_what_was_measured_needs_no_band(self, small: Run) -> None:
+        measured = changed(
+            small,
+            lambda _: True,
+            lambda each: replace(each, evidence=replace(each.evidence, grade=Grade.MEASURED)),
+        )
+        found = headline(measured)
+        assert found.means == ""
+        assert not any(each.muted for each in found.lines)
+        words = said(found.lines[0])
+        assert words.result.startswith("measured ")
+        assert "No interval" not in words.trust
+        assert "model" not in words.text
+
+    def test_a_formula_is_grey_and_named(self, small: Run) -> None:
+        derived = changed(
+            small,
+            lambda _: True,
+            lambda each: replace(each, evidence=replace(each.evidence, grade=Grade.DERIVED)),
+        )
+        line = headline(derived).lines[0]
+        assert line.muted
+        assert line.reason == "worked out by a formula: no program stands behind it"
+        assert said(line).result.startswith("formula ")
+
+    def test_a_formula_is_passed_over_where_a_program_was_emulated(self, small: Run) -> None:
+        run = changed(
+            changed(small, lambda _: True, judged_by(near(Nearness.SAME))),
+            lambda each: each.case.kernel == "gemm" and each.case.point["m"] > 512,
+            lambda each: replace(each, evidence=replace(each.evidence, grade=Grade.DERIVED)),
+        )
+        mine = [e for e in headline(run).lines if (e.question, e.generation) == ("product", "trn2")]
+        assert [(each.grade, each.sweep.points) for each in mine] == [(Grade.EMULATED, 1)]
+
+    def test_a_formula_has_no_interval_whatever_stands_near_it(self, small: Run) -> None:
+        derived = changed(
+            changed(small, lambda _: True, judged_by(near(Nearness.SAME))),
+            lambda _: True,
+            lambda each: replace(each, evidence=replace(each.evidence, grade=Grade.DERIVED)),
+        )
+        assert all(each.muted and each.expected is None for each in headline(derived).lines)
+
+    def test_the_best_published_stands_beside_and_an_excess_is_said(self, small: Run) -> None:
+        best = BestPublished(
+            id="p-1", metric="flops_per_s", value=1e12, unit="FLOP/s", source="a source", kind=Nearness.SAME
+        )
+        run = changed(small, lambda _: True, judged_by(near(Nearness.SAME, best=best)))
+        line = of(run, "product", "trn1")
+        assert line.above
+        times = f"{line.sweep.best / 1e12:.1f} times that"
+        assert f"; best published 1 (p-1; the model {times}), expect " in said(line).promise
+        # Another metric is not comparable.
+        assert "best published" not in said(of(run, "stream", "trn1")).promise
+
+    def test_an_excess_below_twice_is_told_in_per_cent(self, small: Run) -> None:
+        value = of(small, "product", "trn1").sweep.best / 1.25
+        best = BestPublished(
+            id="p-1",
+            metric="flops_per_s",
+            value=value,
+            unit="FLOP/s",
+            source="a source",
+            kind=Nearness.KERNEL,
+        )
+        run = changed(small, lambda _: True, judged_by(near(Nearness.FAMILY, best=best)))
+        told = said(of(run, "product", "trn1")).promise
+        assert " (kernel: p-1; the model 25 % above), expect " in told
+
+    def test_what_bounds_nothing_here_names_its_size_and_no_multiple(self, small: Run) -> None:
+        best = BestPublished(
+            id="p-1",
+            metric="flops_per_s",
+            value=1e12,
+            unit="FLOP/s",
+            source="a source",
+            kind=Nearness.KERNEL,
+            at="M 128, 2 ranks",
+            reaches=False,
+        )
+        run = changed(small, lambda _: True, judged_by(near(Nearness.FAMILY, best=best)))
+        told = said(of(run, "product", "trn1")).promise
+        assert "; best published 1 at M 128, 2 ranks (kernel: p-1), expect " in told
+        assert "times that" not in told
+        assert "above)" not in told
+
+    @pytest.mark.parametrize(
+        ("low", "high", "told"),
+        [
+            (7e13, 8e13, "expect 70–80 ("),
+            (7e13, 2e15, "expect 70 TFLOPS–2 PFLOPS ("),
+            (7e11, 8e11, "expect 700–800 GFLOPS ("),
+            (8e13, 8e13, "expect 80 ("),
+        ],
+    )
+    def test_the_unit_of_an_interval_is_that_of_the_best_or_told(
+        self, small: Run, low: float, high: float, told: str
+    ) -> None:
+        line = of(small, "product", "trn1")
+        sweep = replace(line.sweep, best=9e13)
+        line = replace(line, sweep=sweep, expected=(low, high), nearness="kernel", muted=False)
+        assert told in said(line).promise
+        assert "no vote, the band of all points)" in said(line).promise
+        widened = said(replace(line, votes=1, widened="family", band_note="of the shipped model"))
+        assert "(kernel, 1 vote, widened, of the shipped model)" in widened.promise
+
+    def test_a_model_at_its_clock_says_so(self, small: Run) -> None:
+        run = changed(
+            small,
+            lambda each: each.judgement is not None and each.case.kernel == "gemm",
+            lambda each: replace(each, judgement=replace(each.judgement, of_engine_bound=0.9997)),
+        )
+        told = said(of(run, "product", "trn2")).trust
+        assert told.endswith("At its clock: a clock held against a document, not a kernel.")
+        assert "At its clock" not in said(of(small, "product", "trn2")).trust
+
+    def test_our_product_at_published_shapes(self, small: Run) -> None:
+        def product(number: int, e: float) -> OwnProduct:
+            return OwnProduct(
+                id=f"p{number}",
+                generation="trn1",
+                m=4096,
+                n=4096,
+                k=4096 * number,
+                dtype="bf16",
+                cores=1,
+                kernel="gemm",
+                model_flops_per_s=9e13,
+                published_flops_per_s=9e13 * math.exp(-e),
+                e=e,
+                source="a source",
+            )
+
+        def told(*products: OwnProduct) -> str:
+            from trnbench import Fidelity
+
+            run = replace(small, fidelity=Fidelity(by="model", products=products))
+            assert of(run, "product", "trn2").own == ()
+            assert of(run, "stream", "trn1").own == ()
+            return said(of(run, "product", "trn1")).trust
+
+        against = "Our product against published: "
+        assert f"{against}−21 % of the time at 1 shape." in told(product(1, -0.23))
+        two = told(product(1, -0.23), product(2, 0.1))
+        assert f"{against}−21 % … +11 % of the time at 2 shapes." in two
+        six = told(*(product(n, -n / 100) for n in range(1, 7)))
+        assert f"{against}−5.8 % … −1.0 % of the time at 6 shapes, median −3.4 %." in six
+
+
+class TestStored:
+    @pytest.mark.parts
+    def test_a_run_with_a_product_keeps_what_the_model_makes_of_published_ones(self) -> None:
+        import trnbench
+        from trnbench_fidelity.own_products import products
+
+        registry = trnbench.load_registry()
+        asked = {"instances": ("trn2-16.48xlarge",), "registry": registry}
+        run = trnbench.bench(("gemm",), axes=("size=512", "dtype=bf16"), **asked)
+        assert run.fidelity.products == products(registry, "trn2") != ()
+        again = trnbench.loads(trnbench.dumps(run))
+        assert headline(again) == headline(run)
+        assert "Our product against published: " in headline(again).said[0][1].trust
+        other = trnbench.bench(("hbm_copy",), axes=("size=1M",), **asked)
+        assert other.fidelity.products == ()
