@@ -106,7 +106,7 @@ def test_the_command_repeats_the_case(shared: Visit, headline_run: Run, tmp_path
         words = shlex.split(said[case.id])
         assert words[:2] == ["trnbench", "run"]
         store = str(tmp_path / "store.db")
-        done = typed("--store", store, *words[1:, "--dry-run", "--format", "json"])
+        done = typed("--store", store, *words[1:], "--dry-run", "--format", "json")
         assert done.exit_code == 0, done.output
         (planned,) = json.loads(done.stdout)
         assert (planned["instance"], planned["case"]) == (instance, case.case.fullname)
