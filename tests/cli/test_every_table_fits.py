@@ -19,79 +19,12 @@ from trnbench.cli.main import cli
 from trnbench.registry import Registry, load_registry
 
 pytestmark = pytest.mark.parts
-
 WIDTHS = (60, 80, 120, 200)
 
-TABLES = """
-run gemm vector_modes -i trn2-16.48xlarge --dtype bf16 --no-report
-run vector_modes -i trn2-16.48xlarge --dry-run
-resume --no-report
-list
-list instances
-list cases gemm vector_modes -i trn2-16.48xlarge
-list tags
-list families
-list backends
-list formats
-list importers
-list sections
-info gemm
-info trn2-16.48xlarge
-spec list
-spec show trn2-16.48xlarge
-spec check trn2
-spec diff trn1.32xlarge trn2-16.48xlarge
-topology show trn1.32xlarge
-topology check trn1.32xlarge
-plugin list
-plugin check host
-runs list
-history
-history trn2-16.48xlarge::gemm[dtype=bf16,size=128]@core
-runs show latest
-runs assumptions latest trn2-16.48xlarge::gemm[dtype=bf16,size=128]@core
-compare latest latest --all
-gate check --against latest
-validate --generation trn3
-validate --generation trn2 --points
-validate --generation trn2 --bounds
-validate --generation trn2 --order
-validate --generation trn2 --engines
-validate --generation trn2 --moved
-validate --same
-doctor
-config show
-config path
-cache info
-store check
-workload list
-workload info bert-base
-workload run pythia-70m -i trn1.2xlarge --task decode --kv 512
-plan pythia-70m --task decode --kv 512 --batch 1,4 --tpot 1ms -i trn1.2xlarge
-fabric algorithms -i trn2-16.48xlarge
-fabric run all_reduce -i trn2-16.48xlarge -b 1M -e 16M -f 4
-fabric links all_reduce -i trn1.32xlarge
-fabric matrix -i trn1.32xlarge
-fabric pingpong -i trn1.32xlarge
-fabric scale all_reduce -i trn1.32xlarge
-fabric sensitivity all_reduce -i trn1.32xlarge
-fabric bisection -i trn1.32xlarge
-fabric incast -i trn1.32xlarge
-nki list
-nki run softmax -i trn2-16.48xlarge --lines
-nki run softmax -i trn1.32xlarge -i trn2-16.48xlarge
-nki check softmax -i trn2-16.48xlarge
-""".strip().splitlines()
+LINES = [line for line in (Path(__file__).parent / "tables.txt").read_text().splitlines() if line[0] != "#"]
+TABLES = [line[2:] for line in LINES]
 
-PROSE = """
-runs show latest
-spec check trn2
-topology show trn1.32xlarge
-doctor
-fabric run all_reduce -i trn2-16.48xlarge -b 1M -e 16M -f 4
-nki run softmax -i trn2-16.48xlarge
-run gemm -i trn2-16.48xlarge --dtype bf16 --no-report
-""".strip().splitlines()
+PROSE = [line[2:] for line in LINES if line[0] == "+"]
 """Commands that break lines of their own beside those of tables."""
 
 

@@ -16,7 +16,6 @@ PLAN = ("plan", "gpt2", "--task", "decode")
 RUN = ("run", "gemm", "-i", "trn1.2xlarge", "-a", "size=256", "--dry-run")
 LONG = "9" * 5000
 CUT = f"'{'9' * 40}…{'9' * 10}' (5,000 characters)"
-
 NUMBERS = ["nan", "inf", "-inf", "1e30", "-1", "", " ", "1_0", "٣", "0x10", "1e400", LONG]
 
 

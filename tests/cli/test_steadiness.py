@@ -16,7 +16,6 @@ from trnbench.results.measurement import Conditions
 
 BUSY = "other processes had 40% of the processors"
 TRY = "  try:   end other processes, or wait for them: --wait-quiet 600\n"
-
 Invoke = Callable[..., Result]
 
 

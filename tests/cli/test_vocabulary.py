@@ -27,7 +27,6 @@ from trnbench_steps.job import Job
 from trnbench_steps.plan.goal import Goal
 
 pytestmark = pytest.mark.parts
-
 TABLES = (PROGRAM, WORDS, EMULATOR, STEPS, FIDELITY)
 
 TWO_MEANINGS = {

@@ -12,7 +12,6 @@ from trnbench_cuda import smi
 from trnbench_cuda.smi import Gpu, Sample, read_samples, witness
 
 Install = Callable[[dict[str, str]], Path]
-
 H200 = "0, GPU-5a, NVIDIA H200, 143771, Disabled, 570.86.15"
 LIST = "--query-gpu=index,uuid"
 

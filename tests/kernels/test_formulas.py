@@ -23,8 +23,6 @@ from trnbench_kernels.fabric import PATTERNS
 from trnbench_kernels.matrix import density
 
 SIDES = st.integers(1, 1 << 20)
-
-
 CORES = st.integers(1, 1 << 17)
 
 

@@ -18,7 +18,6 @@ from trnbench.peaks import choose_peak
 from trnbench.registry import Registry, load_registry
 
 pytestmark = pytest.mark.parts
-
 REGISTRY: Registry = load_registry()
 SYSTEMS = (
     "trn1.2xlarge",

@@ -11,13 +11,12 @@ from typing import Any
 import pytest
 from page_visit import Visit
 from synthetic_run import make_run, with_verdicts
+from whole_page import BUILT_IN
 
-from trnbench import Run, Section, Status
-from trnbench_reports import numbers, page, plugin
+from trnbench import Run, Status
+from trnbench_reports import numbers, page
 
 pytestmark = pytest.mark.browser
-
-BUILT_IN = tuple(each for each in plugin.trnbench_reports() if isinstance(each, Section))
 
 
 @pytest.fixture(scope="module")

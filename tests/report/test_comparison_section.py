@@ -1,4 +1,4 @@
-"""What changed from one run of a page to another: ranked, with both values; what is not compared, and why."""
+"""What changed from one run to another: ranked with both values, beside each row, and on the first screen."""
 
 from __future__ import annotations
 
@@ -8,20 +8,19 @@ from pathlib import Path
 import msgspec
 import pytest
 from command import refusal, typed
+from hostile_run import HOSTILE
 from synthetic_run import make_run
+from whole_page import BUILT_IN, plain
 
 import trnbench
-from trnbench import Grade, Run
-from trnbench_reports import numbers, view
+from trnbench import Grade, Run, Status
+from trnbench.cli.report import run_before
+from trnbench_reports import numbers, page, view
 from trnbench_reports.sections import comparison, headline, scoreboard
+from trnbench_reports.sections.scoreboard import beside
 from trnbench_reports.view import figure_by_id
 
 replace = msgspec.structs.replace
-
-
-def plain(markup: str) -> str:
-    text = re.sub(r"<[^>]+>", " ", markup).replace(numbers.NBSP, " ").replace("&gt;", ">")
-    return re.sub(r"\s+", " ", text)
 
 
 @pytest.fixture(scope="module")
@@ -112,3 +111,131 @@ def test_a_narrowed_comparison_has_no_page(words: tuple[str, ...], tmp_path: Pat
         "  cause: -k, --a, --b, --across and --threshold are of the table alone\n"
         "  try:   trnbench compare BEFORE AFTER --html FILE, and filter on the page\n"
     )
+
+
+# A page of two runs: each row has both, and what changed.
+
+
+def test_each_row_names_the_other_run(pair: tuple[Run, Run]) -> None:
+    found = beside(pair)
+    (one, two) = (run.measurements[0] for run in pair)
+    assert one.case.kernel == "gemm"
+    assert found[0, one.id].change == found[1, two.id].change == "+10.0 % (exact), slower"
+    assert found[0, one.id].anchor == figure_by_id(1, two.id, "share")
+    assert found[1, two.id].anchor == figure_by_id(0, one.id, "share")
+    same = next(each for each in pair[0].measurements if each.case.kernel == "hbm_read")
+    assert found[0, same.id].change == "the same"
+    assert not any(
+        key[1] == each.id for key in found for each in pair[0].measurements if each.case.kernel == "hbm_copy"
+    )
+
+
+def test_the_board_says_it_below_the_number(pair: tuple[Run, Run]) -> None:
+    page = str(scoreboard.render(pair))
+    assert re.search(
+        r"other run <a href=\"#case=[^\"]+\">[^<]+</a>: \+30\.0 % \(exact\), slower</small>", page
+    )
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_one_run_or_three_have_nothing_beside_them(pair: tuple[Run, Run], count: int) -> None:
+    runs = [replace(pair[0], id=str(number)) for number in range(count)]
+    assert beside(runs) == {}
+    assert "other run" not in str(scoreboard.render(runs))
+
+
+def test_runs_with_nothing_in_common(pair: tuple[Run, Run]) -> None:
+    first, second = pair
+    assert beside([first, replace(second, measurements=())]) == {}
+
+
+# What changed against the run before: found in the store, told on the first screen.
+
+
+def slower(run: Run, count: int, factor: float) -> Run:
+    """The next run, in which the first `count` good cases take longer, each by more than the one before."""
+    cases = list(run.measurements)
+    good = [i for i, each in enumerate(cases) if each.status is Status.OK and each.time_s and each.judgement]
+    for place, i in enumerate(good[:count]):
+        by = factor + 0.1 * place
+        metrics = {
+            name: replace(m, value=m.value / by if m.better == "higher" else m.value * by)
+            for name, m in cases[i].metrics.items()
+        }
+        cases[i] = replace(cases[i], time_s=(cases[i].time_s or 0.0) * by, metrics=metrics)
+    return replace(run, id="run-two", created="2026-11-21T20:15:00Z", measurements=tuple(cases))
+
+
+@pytest.fixture(scope="module")
+def first() -> Run:
+    return make_run(sizes=1, extra_kernels=0, id="run-one")
+
+
+def test_the_three_largest_changes_lead_and_the_rest_is_counted(first: Run) -> None:
+    after = slower(first, 5, 1.5)
+    text = plain(comparison.since(first, after, 0))
+    assert re.findall(r"\+(\d+)\.0 % \(exact\), slower", text) == ["90", "80", "70"]
+    assert "Against run run-one of 2026-11-20 20:15 UTC: 2 smaller changes" in text
+    assert "exactly the same" in text
+    assert "trnbench compare run-one lists all" in text
+
+
+def test_nothing_changed_is_said(first: Run) -> None:
+    text = plain(comparison.since(first, replace(first, id="run-two"), 0))
+    assert "no change shown" in text
+    assert "<ul" not in text
+
+
+def test_runs_with_nothing_in_common_say_nothing(first: Run) -> None:
+    other = tuple(
+        replace(each, case=replace(each.case, kernel=f"other_{each.case.kernel}"))
+        for each in first.measurements
+    )
+    assert comparison.since(first, replace(first, id="x", measurements=other), 0) == ""
+
+
+def test_it_stands_on_the_first_screen_of_the_page(first: Run) -> None:
+    after = slower(first, 1, 2.0)
+    text = page.render([after], BUILT_IN, before=first).decode()
+    assert re.search(r'<section class="depth1" id="since"', text)
+    assert "since" not in re.findall(
+        r'<section class="depth\d" id="(\w+)"', page.render([after], BUILT_IN).decode()
+    )
+
+
+def test_the_run_before_is_the_newest_older_one_of_its_kind(first: Run, tmp_path: Path) -> None:
+    path = tmp_path / "r.db"
+    after = slower(first, 1, 2.0)
+    oldest = replace(first, id="oldest", created="2026-11-01T00:00:00Z")
+    other = replace(first, id="measured", created="2026-11-21T00:00:00Z", backend="neuron")
+    cut = replace(first, id="cut", created="2026-11-21T01:00:00Z", interrupted=True)
+    newer = replace(first, id="newer", created="2026-11-23T00:00:00Z")
+    with trnbench.open_store(path) as store:
+        store.save(oldest, first, other, cut, after, newer)
+    found = run_before(path, after)
+    assert found.id == "run-one"
+    assert run_before(path, oldest) is None
+    assert run_before(tmp_path / "none.db", after) is None
+
+
+def test_the_report_of_one_stored_run_has_it(
+    first: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TRNBENCH_STORE", str(tmp_path / "r.db"))
+    with trnbench.open_store(tmp_path / "r.db") as store:
+        store.save(first, slower(first, 1, 2.0))
+    one = typed("report", "run-two", "-o", "-")
+    two = typed("report", "run-one", "run-two", "-o", "-")
+    assert ['id="since"' in done.stdout for done in (one, two)] == [True, False]
+
+
+@pytest.mark.parametrize("bad", HOSTILE[:4])
+def test_hostile_names_stay_words(first: Run, bad: str) -> None:
+    cases = tuple(
+        replace(each, case=replace(each.case, kernel=bad)) if each.case.kernel == "gemm" else each
+        for each in first.measurements
+    )
+    before = replace(first, id=bad, measurements=cases)
+    text = str(comparison.since(before, slower(before, 3, 2.0), 0))
+    assert "<script" not in text
+    assert not re.search(r"<[^>]*\son\w+=", text)

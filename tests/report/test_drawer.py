@@ -11,16 +11,15 @@ from typing import Any
 import pytest
 from command import typed
 from page_visit import Visit
+from whole_page import BUILT_IN
 
 import trnbench
-from trnbench import Measurement, Run, Section
-from trnbench_reports import losses, numbers, page, plugin, view
+from trnbench import Measurement, Run
+from trnbench_reports import losses, numbers, page, view
 from trnbench_reports.template import asset
 from trnbench_reports.view import figure_of
 
 pytestmark = [pytest.mark.parts, pytest.mark.browser]
-
-BUILT_IN = tuple(each for each in plugin.trnbench_reports() if isinstance(each, Section))
 LIBRARY = "".join(map(asset, ("numbers.js", "columns.js", "data.js", "words.js")))
 ALL = (
     "async () => {"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from itertools import pairwise
 from typing import Any
 from xml.etree import ElementTree
@@ -12,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from synthetic_run import make_run
+from whole_page import plain
 
 from trnbench import Evidence, Grade, Measurement, Run, Scope, Status, bench
 from trnbench.results.measurement import JUDGED
@@ -20,11 +20,6 @@ from trnbench_reports.charts import engines, waterfall
 from trnbench_reports.sections import losses as section
 
 replace = msgspec.structs.replace
-
-
-def plain(markup: str) -> str:
-    text = re.sub(r"<[^>]+>", " ", markup).replace(numbers.NBSP, " ").replace("&amp;", "&")
-    return re.sub(r"\s+", " ", text)
 
 
 def told(case: Measurement) -> Measurement:

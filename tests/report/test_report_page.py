@@ -1,27 +1,30 @@
-"""The page as bytes: self-contained, held by its policy, complete whatever a section does."""
+"""The page as bytes: self-contained, held by its policy, its data by columns."""
 
 from __future__ import annotations
 
 import base64
 import gzip
 import hashlib
+import json
 import re
 from html.parser import HTMLParser
 from typing import Any
 from urllib.parse import parse_qs
 
+import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from markupsafe import Markup
 from synthetic_run import make_run
 from unpacked_columns import restored
-from whole_page import unfolded
+from whole_page import BUILT_IN, unfolded
 
 import trnbench
 from trnbench import Run, Section
 from trnbench.run.render import find_format, render_bytes
-from trnbench_reports import page, plugin
+from trnbench_reports import page, payload
 
-BUILT_IN = tuple(each for each in plugin.trnbench_reports() if isinstance(each, Section))
 LIMIT = 2_200_000
 
 
@@ -302,3 +305,58 @@ class TestHostile:
         visible = re.sub(r'(href|data-id)="?#?case=[^">]*', "", visible)
         assert "name-" * 450 not in visible
         assert len(bad.encode()) < LIMIT
+
+
+# The data of a page by columns: put together again they are the same bytes.
+
+
+words = st.text(st.characters(exclude_categories=["Cs"]))
+scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+anything = st.recursive(
+    scalars | words, lambda each: st.lists(each) | st.dictionaries(words, each), max_leaves=30
+)
+
+
+def compact(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+@given(st.lists(anything, max_size=4))
+def test_any_values_come_back_byte_for_byte(values: list[Any]) -> None:
+    assert restored(payload.packed_columns(values)) == [compact(each) for each in values]
+
+
+@given(
+    st.lists(st.sampled_from([{"a": 1}, {"a": [2]}, {"a": 1.0}, "x", [1], [1.0], None, [None]]), max_size=40)
+)
+def test_what_repeats_stands_once_and_comes_back(values: list[Any]) -> None:
+    assert restored(payload.packed_columns(values)) == [compact(each) for each in values]
+
+
+def test_many_values_of_which_a_few_are_equal_come_back() -> None:
+    """More than are looked at to see whether a list of the different ones is worth it."""
+    values: list[Any] = [{"a": place % 700, "b": [place % 3]} for place in range(3000)]
+    assert restored(payload.packed_columns(values)) == [compact(each) for each in values]
+
+
+@pytest.mark.parametrize(
+    ("value", "error"),
+    [({"a": [None, float("nan")]}, ValueError), ({3: "x"}, TypeError), ([object()], TypeError)],
+)
+def test_what_json_cannot_hold_is_refused(value: Any, error: type[Exception]) -> None:
+    with pytest.raises(error):
+        payload.packed_columns([value, value])
+
+
+def test_a_run_comes_back_and_is_smaller(run: Run) -> None:
+    whole = trnbench.dumps(run)
+    packed = payload.packed_columns([run])
+    assert restored(packed) == [whole]
+    assert len(gzip.compress(packed)) < 0.7 * len(gzip.compress(whole))
+
+
+def test_the_payload_refuses_what_json_cannot_hold_and_names_it(small: Run) -> None:
+    first, *rest = small.measurements
+    bad = msgspec.structs.replace(first, detail={"share": float("nan")})
+    with pytest.raises(trnbench.BadInput, match=r"measurements\[0\]\.detail\.share"):
+        payload.payloads([msgspec.structs.replace(small, measurements=(bad, *rest))])

@@ -7,6 +7,7 @@ import re
 import msgspec
 import pytest
 from synthetic_run import make_run
+from whole_page import plain
 
 import trnbench
 from trnbench import Grade, Measurement, PeakPolicy, Run, Scope, Status
@@ -16,13 +17,6 @@ from trnbench_reports.sections import documents, fabric, generations, headline, 
 from trnbench_reports.sections.documents import assemblies, disagreements
 
 replace = msgspec.structs.replace
-
-
-def plain(markup: str) -> str:
-    """Text without tags, blanks collapsed."""
-    text = re.sub(r"<[^>]+>", " ", markup)
-    text = text.replace("&amp;", "&").replace(numbers.NBSP, " ")
-    return re.sub(r"\s+", " ", text)
 
 
 def only(run: Run, *instances: str) -> Run:

@@ -27,10 +27,8 @@ from trnbench_reports.formats import pytest_benchmark as pytest_format
 from trnbench_reports.importers import nccl_tests, pytest_benchmark
 
 nccom_file = part("trnbench_neuron.nccom")
-
 RECORDED = Path(__file__).parents[1] / "neuron" / "recorded"
 TRN1 = ("-i", "trn1.32xlarge")
-
 NCCL = (Path(__file__).parent / "nccl_tests.txt").read_text()
 """In the format of nccl-tests; the numbers are made up."""
 

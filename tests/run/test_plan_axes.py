@@ -16,8 +16,6 @@ from trnbench.run.points import Points
 from trnbench.run.selection import Selection
 
 SIZE = Axis(name="size", values=(128, 256), unit="B")
-
-
 DTYPE = Axis(name="dtype", kind="str", values=("bf16",), choices=("bf16", "fp8", "fp32"))
 
 
@@ -39,11 +37,9 @@ def kernel(name: str, *axes: Axis, **more) -> Kernel:
 
 SQUARE = kernel("square", DTYPE, SIZE)
 
-
 OBLONG = kernel(
     "oblong", Axis(name="m", values=(1, 2, 3)), Axis(name="n", values=(4, 5, 6)), zipped=(("m", "n"),)
 )
-
 
 PLAIN = kernel("plain")
 

@@ -26,8 +26,6 @@ from trnbench.store.store import Store
 PROGRAM = machine.__file__
 KEY = {"TRNBENCH_RENDEZVOUS_KEY": "0123456789abcdef" * 4}
 LAUNCHED = ("RANK", "WORLD_SIZE", "OMPI_", "PMI", "SLURM_", "MASTER_", "TORCHELASTIC_", "TRNBENCH_")
-
-
 TWICE = ("--processes", "2")
 """Rounds enough to be some: each is a process of every rank."""
 

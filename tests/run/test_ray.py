@@ -27,7 +27,6 @@ from trnbench.run.plan import plan
 from trnbench.run.settings import RunSettings
 
 pools = part("trnbench_ray.pool")
-
 AT_START = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)}
 """What these tests were started with: a background job ignores interrupts."""
 

@@ -82,7 +82,6 @@ def test_it_is_recorded_and_resume_keeps_it(tmp_path: Path, monkeypatch: pytest.
 
 
 pytestmark = pytest.mark.parts
-
 NAMES = ["gemm", "hbm_read", "softmax", "all_reduce"]
 
 

@@ -17,11 +17,7 @@ from trnbench.kernels.kernel import Axis
 from trnbench.run.axes import parse_sweep
 
 SIZE = Axis(name="size", values=(128, 256), unit="B")
-
-
 DTYPE = Axis(name="dtype", kind="str", values=("bf16",), choices=("bf16", "fp8", "fp32"))
-
-
 RATE = Axis(name="rate", kind="float", values=(0.5,), least=0.0)
 
 

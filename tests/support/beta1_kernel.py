@@ -16,10 +16,7 @@ import neuronxcc.nki.isa as nisa
 import neuronxcc.nki.language as nl
 """
 
-
 RNG = np.random.default_rng(1)
-
-
 Run = Callable[..., Trace]
 
 

@@ -11,7 +11,6 @@ from trnbench.results.nearness import Band, Nearest, Nearness
 from trnbench.run.headline.line import Line
 
 replace = msgspec.structs.replace
-
 BAND = Band(low=-0.1, high=0.2, votes=9, points=20)
 
 

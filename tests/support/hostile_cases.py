@@ -8,12 +8,14 @@ from __future__ import annotations
 import atexit
 import builtins
 import ctypes
+import json
 import os
 import signal
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 import tiny_machine as tiny
@@ -45,145 +47,108 @@ class Unheard(BaseException):
     """No Exception, and nobody's."""
 
 
-class Hostile(tiny.Actor):
-    """Each method is a mode; what it returns, where it returns, is what the case comes to."""
+def hang() -> None:
+    while True:
+        time.sleep(FOREVER_S)
 
-    def _well(self) -> Observation:
-        return self._seen(tiny.FLOPS / tiny.SPEEDS["half"])
 
-    # Ends.
-
-    def _sys_exit(self) -> Observation:
-        sys.exit(0)
-
-    def _exit_0(self) -> Observation:
-        os._exit(0)
-
-    def _kill(self) -> Observation:
-        os.kill(os.getpid(), signal.SIGKILL)
-        return self._hang()
-
-    def _segfault(self) -> Observation:
-        signal.signal(signal.SIGSEGV, signal.SIG_DFL)
-        ctypes.string_at(0)
-        return self._hang()
-
-    def _abort(self) -> Observation:
-        signal.signal(signal.SIGABRT, signal.SIG_DFL)
-        os.abort()
-
-    def _keyboard_interrupt(self) -> Observation:
-        raise KeyboardInterrupt("mine, not the user's")
-
-    def _unheard(self) -> Observation:
-        raise Unheard("of")
-
-    def _raise_strange(self) -> Observation:
-        raise RuntimeError(Strange())
-
-    def _recursion(self) -> Observation:
-        return self._recursion()
-
-    def _exits_at_the_end(self) -> Observation:
-        atexit.register(os._exit, 0)
-        return self._well()
-
-    # Does not end.
-
-    def _hang(self) -> Observation:
-        while True:
+def stubborn() -> None:
+    while True:
+        try:
             time.sleep(FOREVER_S)
+        except BaseException:
+            continue
 
-    def _deaf(self) -> Observation:
-        signal.pthread_sigmask(signal.SIG_BLOCK, set(signal.Signals) - {signal.SIGKILL, signal.SIGSTOP})
-        return self._hang()
 
-    def _stubborn(self) -> Observation:
-        while True:
-            try:
-                time.sleep(FOREVER_S)
-            except BaseException:
-                continue
+def deaf() -> None:
+    signal.pthread_sigmask(signal.SIG_BLOCK, set(signal.Signals) - {signal.SIGKILL, signal.SIGSTOP})
+    hang()
 
-    def _thread(self) -> Observation:
-        threading.Thread(target=time.sleep, args=(FOREVER_S,)).start()
-        return self._well()
 
-    # Leaves something behind.
+def fault(number: signal.Signals, act: Callable[[], object]) -> None:
+    signal.signal(number, signal.SIG_DFL)
+    act()
+    hang()
 
-    def _grandchild(self) -> Observation:
-        subprocess.run(["sh", "-c", f"setsid sleep {FOREVER_S} >/dev/null 2>&1 </dev/null &"], check=True)
-        return self._well()
 
-    # Writes where others write.
+def raised(error: BaseException) -> None:
+    raise error
 
-    def _print(self) -> Observation:
-        print("printed by a case")
-        return self._well()
 
-    def _descriptor(self) -> Observation:
-        os.write(1, b"written by a case\n")
-        return self._well()
+def endless() -> None:
+    endless()
 
-    def _close_stdout(self) -> Observation:
-        sys.stdout.close()
-        return self._well()
 
-    def _close_descriptors(self) -> Observation:
-        os.close(1)
-        os.close(2)
-        return self._well()
+def ignored_signals() -> None:
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM, signal.SIGCHLD):
+        signal.signal(number, signal.SIG_IGN)
 
-    def _escapes(self) -> Observation:
-        raise RuntimeError("\x1b]0;owned\x07\x1b[2J\r\n\x00\udc80\u202e")
 
-    # Changes the world.
+def forgotten_modules() -> None:
+    for name in [each for each in sys.modules if each.startswith("trnbench")]:
+        del sys.modules[name]
+    sys.path.clear()
 
-    def _folder(self) -> Observation:
-        os.chdir("/")
-        return self._well()
 
-    def _umask(self) -> Observation:
-        os.umask(0o777)
-        return self._well()
+def replaced(module: Any, **members: Any) -> None:
+    for name, member in members.items():
+        setattr(module, name, member)
 
-    def _environment(self) -> Observation:
-        os.environ.clear()
-        return self._well()
 
-    def _signals(self) -> Observation:
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM, signal.SIGCHLD):
-            signal.signal(number, signal.SIG_IGN)
-        return self._well()
+ENDS: dict[str, Callable[[], object]] = {
+    "sys_exit": lambda: sys.exit(0),
+    "exit_0": lambda: os._exit(0),
+    "kill": lambda: (os.kill(os.getpid(), signal.SIGKILL), hang()),
+    "segfault": lambda: fault(signal.SIGSEGV, lambda: ctypes.string_at(0)),
+    "abort": lambda: fault(signal.SIGABRT, os.abort),
+    "keyboard_interrupt": lambda: raised(KeyboardInterrupt("mine, not the user's")),
+    "unheard": lambda: raised(Unheard("of")),
+    "raise_strange": lambda: raised(RuntimeError(Strange())),
+    "escapes": lambda: raised(RuntimeError("\x1b]0;owned\x07\x1b[2J\r\n\x00\udc80\u202e")),
+    "recursion": endless,
+    "hang": hang,
+    "deaf": deaf,
+    "stubborn": stubborn,
+}
+"""What keeps a case from its answer."""
 
-    def _builtins(self) -> Observation:
-        builtins.len = lambda _: 3  # type: ignore[assignment]
-        builtins.open = None  # type: ignore[assignment]
-        builtins.isinstance = lambda *_: False  # type: ignore[assignment]
-        return self._well()
+BESIDE: dict[str, Callable[[], object]] = {
+    "exits_at_the_end": lambda: atexit.register(os._exit, 0),
+    "thread": lambda: threading.Thread(target=time.sleep, args=(FOREVER_S,)).start(),
+    "grandchild": lambda: subprocess.run(
+        ["sh", "-c", f"setsid sleep {FOREVER_S} >/dev/null 2>&1 </dev/null &"], check=True
+    ),
+    "print": lambda: print("printed by a case"),
+    "descriptor": lambda: os.write(1, b"written by a case\n"),
+    "close_stdout": lambda: sys.stdout.close(),
+    "close_descriptors": lambda: (os.close(1), os.close(2)),
+    "folder": lambda: os.chdir("/"),
+    "umask": lambda: os.umask(0o777),
+    "environment": lambda: os.environ.clear(),
+    "signals": ignored_signals,
+    "builtins": lambda: replaced(builtins, len=lambda _: 3, open=None, isinstance=lambda *_: False),
+    "clock": lambda: replaced(time, **dict.fromkeys(("monotonic", "perf_counter", "time"), lambda: 0.0)),
+    "library": lambda: (
+        replaced(json, dumps=None, loads=None),
+        replaced(os, write=None, pwrite=None, replace=None),
+    ),
+    "modules": forgotten_modules,
+    "shallow": lambda: sys.setrecursionlimit(60),
+}
+"""What a case does before it answers well."""
 
-    def _clock(self) -> Observation:
-        time.monotonic = time.perf_counter = time.time = lambda: 0.0
-        return self._well()
 
-    def _library(self) -> Observation:
-        import json
+class Hostile(tiny.Actor):
+    def observe(self, case: Any, system: Any) -> Any:
+        mode = str(case.key.point["mode"])
+        if mode in ENDS:
+            return ENDS[mode]()
+        if mode in BESIDE:
+            BESIDE[mode]()
+            return self._seen(tiny.FLOPS / tiny.SPEEDS["half"])
+        return super().observe(case, system)
 
-        json.dumps = json.loads = None  # type: ignore[assignment]
-        os.write = os.pwrite = os.replace = None  # type: ignore[assignment]
-        return self._well()
-
-    def _modules(self) -> Observation:
-        for name in [each for each in sys.modules if each.startswith("trnbench")]:
-            del sys.modules[name]
-        sys.path.clear()
-        return self._well()
-
-    def _shallow(self) -> Observation:
-        sys.setrecursionlimit(60)
-        return self._well()
-
-    # Returns what is none.
+    # What is returned where an observation is wanted.
 
     def _none(self) -> Any:
         return None
@@ -192,7 +157,7 @@ class Hostile(tiny.Actor):
         return Strange()
 
     def _generator(self) -> Any:
-        yield self._well()
+        yield self._seen(0.01)
 
     def _negative(self) -> Observation:
         return self._seen(-1.0)
@@ -212,8 +177,7 @@ class Hostile(tiny.Actor):
         return self._seen(0.01, detail={"it": "x" * 50_000_000})
 
     def _memory(self) -> Observation:
-        size = 1 << 40
-        return self._seen(0.01, detail={"it": len(bytearray(size))})
+        return self._seen(0.01, detail={"it": len(bytearray(1 << 40))})
 
 
 GROUPS = {

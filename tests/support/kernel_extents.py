@@ -21,11 +21,7 @@ def _kernels() -> dict[str, Kernel]:
 
 
 KERNELS: dict[str, Kernel] = _kernels()
-
-
 CORE = Extent(scope=Scope.CORE)
-
-
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 
 

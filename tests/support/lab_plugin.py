@@ -33,7 +33,6 @@ facts = [
 ]
 """
 
-
 COSTS = """
 schema = 1
 

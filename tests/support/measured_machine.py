@@ -22,8 +22,6 @@ from trnbench.registry import Registry
 from trnbench.results.measurement import Conditions
 
 QUICK = Timing(warm_up_s=0.0, sample_s=0.02, samples=20, cold_samples=0, growth_s=0.02)
-
-
 INSTANCE = "i-0123456789abcdef0"
 """An instance id, as services of a cloud tell it."""
 

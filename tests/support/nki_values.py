@@ -18,7 +18,6 @@ FLAGS = (RNG.random((32, 64)) > 0.5).astype(np.uint8)
 INTS = RNG.integers(0, 1 << 16, (32, 64)).astype(np.int32)
 HALF = X.astype(ml_dtypes.bfloat16)
 SEGMENTS = np.array([[0, 1, 1, 2, 2, 2, 0, 3]], np.int32)
-
 Case = tuple[str, tuple[Any, ...], Callable[..., Any]]
 """The tensor `t` is what is compared; `IN` loads the arguments, `out` makes room."""
 Run = Callable[[str, tuple[Any, ...], bool], Any]

@@ -16,7 +16,7 @@ def make_run(*, sizes: int = 6, extra_kernels: int = 8, id: str = "20261120T2015
     byte_sizes = tuple(2 ** (16 + 2 * i) for i in range(sizes))
     found: list[Measurement] = []
     for system in SYSTEMS:
-        for scope in dict.fromkeys((Scope.CORE, Scope.DEVICE, system[4])):
+        for scope in dict.fromkeys((Scope.CORE, Scope.DEVICE, system.scope)):
             found += gemm(system, scope, gemm_sizes)
             for kernel in ("hbm_read", "hbm_write", "hbm_copy", "softmax", "layernorm", "attention"):
                 found += memory(system, kernel, scope, byte_sizes)
@@ -34,7 +34,7 @@ def make_run(*, sizes: int = 6, extra_kernels: int = 8, id: str = "20261120T2015
         settings={"seed": 20261120, "jobs": 2, "policy": "seed", "axes": {"size": [1, 2, 3]}},
         environment={"python": "3.11.2", "os": "Linux", "cpu_count": 2, "emulator": "1"},
         backend="emulator",
-        systems={system[0]: record(system) for system in SYSTEMS},
+        systems={system.name: record(system) for system in SYSTEMS},
         books={generation: book(generation) for generation in ("trn1", "trn2", "trn3")},
         plugins=(
             PluginRecord(name="trn1", distribution="trnbench", version="0.1.0"),

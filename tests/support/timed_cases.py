@@ -52,8 +52,6 @@ def _sorting(count: int) -> Callable[[], object]:
 
 KINDS = {"loop": _loop, "checksum": _checksum, "copy": _copy, "sorting": _sorting}
 CASES = [(kind, count) for kind in KINDS for count in (4_000, 8_000, 16_000, 32_000, 64_000)]
-
-
 CLOCKS = {"wall": time.perf_counter, "processor": time.process_time}
 
 

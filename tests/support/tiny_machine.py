@@ -47,7 +47,6 @@ from trnbench.registry import Registry
 FLOPS = 1e9
 BOUND = 200e9  # what the clocks allow, per core
 DOCUMENTED = 190e9
-
 SPEEDS = {"half": DOCUMENTED / 2, "low": 195e9, "above": 2 * BOUND, "slightly": BOUND * 1.0005}
 """Modes that end well or too well, and the FLOP/s they reach."""
 

@@ -1,10 +1,15 @@
-"""A page as a reader has it who has opened every section of the third depth."""
+"""A page as a reader has it: its words, and the whole of it with every section of the third depth opened."""
 
 from __future__ import annotations
 
 import base64
 import gzip
 import re
+
+from trnbench import Section
+from trnbench_reports import numbers, plugin
+
+BUILT_IN = tuple(each for each in plugin.trnbench_reports() if isinstance(each, Section))
 
 _DEEP = re.compile(
     r'(?P<head><section class="depth3" id="[\w-]+") data-deep="(?P<id>[\w-]+)"(?P<more>[^>]*>\n<h2.*?</h2>\n)'
@@ -26,3 +31,9 @@ def unfolded(text: str) -> str:
     whole = _DEEP.sub(body, without)
     assert not packed, f"payloads without a section: {list(packed)}"
     return whole
+
+
+def plain(markup: object) -> str:
+    """Text without tags, blanks collapsed."""
+    text = re.sub(r"<[^>]+>", " ", str(markup)).replace(numbers.NBSP, " ")
+    return re.sub(r"\s+", " ", text.replace("&amp;", "&"))
