@@ -301,4 +301,4 @@ def test_closed_stdout_is_said_and_nothing_is_written_elsewhere(tmp_path: Path) 
         check=False,
     )
     assert (told.returncode, told.stdout, list(tmp_path.iterdir())) == (2, "", [])
-    assert "cause: stdout is closed" in told.stderr
+    assert told.stderr.endswith("  cause: stdout is closed\n  try:   send the output elsewhere\n")

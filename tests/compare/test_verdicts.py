@@ -261,6 +261,25 @@ def test_two_kernels_of_one_run() -> None:
     assert change.effect == pytest.approx(2.0)
 
 
+def test_scopes_of_two_systems_are_compared_apart_and_with_each_other() -> None:
+    run = run_of(
+        *(
+            emulated(case(instance=name, scope=scope), 1.0)
+            for name in ("old", "new")
+            for scope in (Scope.CORE, Scope.DEVICE)
+        )
+    )
+    alike = compared(run, run, a="instance=old", b="instance=new").changes
+    assert sorted((each.before.id, each.after.id) for each in alike) == [
+        ("old::gemm@core", "new::gemm@core"),
+        ("old::gemm@device", "new::gemm@device"),
+    ]
+    (apart,) = compared(
+        run, run, a="instance=old,scope=device", b="instance=old,scope=core", across=True
+    ).changes
+    assert (apart.before.id, apart.after.id) == ("old::gemm@device", "old::gemm@core")
+
+
 def test_a_selection_that_fits_several_cases_of_a_kind() -> None:
     run = run_of(*(emulated(case(size=size), 1.0) for size in (1, 2, 3)))
     with pytest.raises(UsageError) as caught:

@@ -56,7 +56,7 @@ def report(error: BaseException, shared: Session) -> int:
         say(f"error: the result could not be written: {error.strerror}")
         closed = error.errno == _CLOSED
         say(f"  cause: {'stdout is closed' if closed else 'where stdout goes takes no more'}")
-        say("  try:   free space there, or send the output elsewhere")
+        say(f"  try:   {'' if closed else 'free space there, or '}send the output elsewhere")
         return ExitCode.USAGE
     say(f"error: internal error: {type(error).__name__}: {cut(str(error), LONGEST)}")
     say(f"  cause: a bug in {_culprit(error)}")

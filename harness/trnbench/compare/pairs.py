@@ -143,7 +143,7 @@ def _key(case: CaseKey, free: frozenset[str]) -> Key:
         "" if anywhere else case.instance,
         "" if free & {"kernel", "family"} else case.kernel,
         *((name, value) for name, value in case.point.items() if name not in free),
-        "" if anywhere or "scope" in free else case.scope,
+        "" if "scope" in free else case.scope,
     )
 
 
