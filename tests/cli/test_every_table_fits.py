@@ -105,7 +105,7 @@ def test_wide_and_pipes_have_everything_in_long_lines(
     piped = capsys.readouterr()
     assert piped.out == wide.text
     assert "no room" not in piped.err
-    assert " ".join(wide.lines[0].split()) == "case status result of peak evidence near expect reason"
+    assert " ".join(wide.lines[0].split()) == "case status time result of peak evidence near expect reason"
 
 
 def test_every_command_that_prints_tables_is_among_them() -> None:

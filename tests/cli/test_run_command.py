@@ -28,23 +28,19 @@ def test_a_run_is_kept_reported_and_summed_up(tmp_path: Path) -> None:
     done = invoke("run", modes=("half", "low", "unsupported"))
     assert done.exit_code == 0
     (stored,) = Store(tmp_path / "results.db").list()
-    tables, _, first_words = done.stdout.partition("\n\n")
-    assert first_words.startswith("- tiny.2, one core, bf16 act: model ")
-    assert tables.splitlines() == [
-        "instance  cases  ok  document-low  inconclusive  suspect  failed  skipped",
-        "--------  -----  --  ------------  ------------  -------  ------  -------",
-        "tiny.2        3   1             1             0        0       0        1",
-        "all           3   1             1             0        0       0        1",
-        "nearest evidence  cases",
-        "----------------  -----",
-        "none                  2",
-        "what    where",
-        "------  " + "-" * max(20, len(str(tmp_path / "results.db"))),
-        f"run     {stored.id}",
-        f"store   {tmp_path / 'results.db'}",
-        "report  trnbench-report.html",
+    assert done.stdout.splitlines() == [
+        "mode         status             ms  expect  GFLOPS    share  ev",
+        "-----------  ------------  -------  ------  ------  -------  --",
+        "half         ok               10.5       –      95   50.0 %  E",
+        "low          document-low     5.13       –     195  102.6 %  E",
+        "unsupported  skipped       skipped       –       –        –  –",
+        "act, bf16, one core, on tiny.2.",
     ]
-    assert done.stderr.splitlines()[0] == "emulated: 3 cases on 1 system"
+    assert [line for line in done.stderr.splitlines() if "by " not in line] == [
+        "emulated: 3 cases on 1 system",
+        "no time: the actor refuses",
+        f"run {stored.id} in {tmp_path / 'results.db'}, report trnbench-report.html",
+    ]
     assert (tmp_path / "trnbench-report.html").read_bytes() == (
         f"<!doctype html><title>trnbench</title><p>{stored.id}: 3".encode()
     )
@@ -56,6 +52,8 @@ def test_json_is_one_object_and_nothing_else(tmp_path: Path) -> None:
     found = json.loads(done.stdout)
     (stored,) = Store(tmp_path / "results.db").list()
     (line,) = found.pop("headline")["lines"]
+    results = [(row["mode"], row["status"]) for row in found.pop("results")]
+    assert results == [("half", "ok"), ("above", "suspect")]
     assert line["text"].startswith("tiny.2, one core, bf16 act: model ")
     counts = {"ok": 1, "document-low": 0, "inconclusive": 0, "suspect": 1, "failed": 0, "skipped": 0}
     assert found == {
@@ -73,11 +71,31 @@ def test_json_is_one_object_and_nothing_else(tmp_path: Path) -> None:
     }
 
 
-def test_csv_is_one_row_for_each_system() -> None:
-    done = invoke("run", "--format", "csv")
-    head, row = done.stdout.splitlines()
-    assert head == "instance,cases,ok,document-low,inconclusive,suspect,failed,skipped,run,store,report"
-    assert row.startswith("tiny.2,2,1,1,0,0,0,0,")
+def test_csv_is_one_row_for_each_case() -> None:
+    head, row, _ = invoke("run", "--format", "csv").stdout.splitlines()
+    assert head == (
+        "system,kernel,dtype,mode,scope,status,time_s,expected_low_s,expected_high_s,rate,unit,share,"
+        "best_published,best_published_at,best_published_id,evidence,nearness,reason"
+    )
+    assert row.startswith("tiny.2,act,bf16,half,core,ok,0.0105")
+
+
+def test_many_cases_are_counted_with_a_sentence_for_each_generation(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("trnbench.cli.outcome.MOST", 1)
+    assert invoke("run", "--no-report").stdout.splitlines() == [
+        "instance  cases  ok  document-low  inconclusive  suspect  failed  skipped",
+        "--------  -----  --  ------------  ------------  -------  ------  -------",
+        "tiny.2        2   1             1             0        0       0        0",
+        "all           2   1             1             0        0       0        0",
+        "nearest evidence  cases",
+        "----------------  -----",
+        "none                  2",
+        "",
+        "- Tiny-device: act 195 of 190 GFLOPS (model alone, no band).",
+        "- Emulated: computed by a model (actor 1), not run on the device.",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -100,7 +118,7 @@ def test_a_run_that_skipped_everything_says_why(tmp_path: Path) -> None:
     done = invoke("run", "--no-report", modes=("unsupported", "huge"), scopes=(Scope.CORE, Scope.DEVICE))
     (stored,) = Store(tmp_path / "results.db").list()
     assert done.exit_code == 5
-    assert done.stderr.splitlines()[1:] == [
+    assert done.stderr.splitlines()[2:] == [
         "error: all 4 selected cases were skipped",
         "  cause: 2 × the actor refuses; 2 × needs 9 devices, tiny.2 has 2",
         f"  try:   trnbench runs show {stored.id}   says why, case by case; "
@@ -122,7 +140,7 @@ def test_the_installed_command_exits_5_when_all_is_skipped(tmp_path: Path) -> No
     command = [sys.executable, "-m", "trnbench", "run", *asked]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=120, check=False)
     assert done.returncode == 5
-    assert done.stdout.startswith("instance ")
+    assert done.stdout.startswith("  size  scope   outcome\n")
     assert (
         "error: all 4 selected cases were skipped\n"
         "  cause: 4 × no public NKI instruction multiplies INT8 matrices: nc_matmul takes floating-point "

@@ -53,7 +53,7 @@ def run() -> Run:
 
 
 def test_golden_words(tmp_path: Path) -> None:
-    done = invoke("run")
+    done = invoke("run", "--explain")
     assert done.stdout.partition("\n\n")[2].splitlines() == [
         "- tiny.2, one core, bf16 act: model 195 GFLOPS of 190 promised (tiny-page 2026: 102.6 %, the figure",
         "  is low: the clocks allow more) at low, best of mode half, low from 95. No interval: no plugin",

@@ -101,13 +101,13 @@ def test_show_is_for_people_by_default(store: Store) -> None:
     done = invoke("runs", "show", "--status", "ok", "--status", "skipped")
     assert done.exit_code == 0
     assert done.stdout.splitlines() == [
-        "case                                           status      result  of peak  evidence    "
+        "case                                           status      time     result  of peak  evidence    "
         "near  expect  reason",
-        "---------------------------------------------  -------  ---------  -------  ----------  "
+        "---------------------------------------------  -------  -------  ---------  -------  ----------  "
         "----  ------  -----------------",
-        "tiny.2::act[dtype=bf16,mode=half]@core         ok       95 GFLOPS   50.0 %  emulated    "
+        "tiny.2::act[dtype=bf16,mode=half]@core         ok       10.5 ms  95 GFLOPS   50.0 %  emulated    "
         "none       –  –",
-        "tiny.2::act[dtype=bf16,mode=unsupported]@core  skipped          –        –  documented  "
+        "tiny.2::act[dtype=bf16,mode=unsupported]@core  skipped        –          –        –  documented  "
         "–          –  the actor refuses",
     ]
     assert done.stderr.splitlines()[0].startswith(

@@ -152,7 +152,7 @@ def test_what_a_case_writes_is_not_among_the_data(tmp_path: Path) -> None:
         timeout=120,
     )
     assert done.returncode == 0, done.stderr
-    assert [line.partition(",")[0] for line in done.stdout.splitlines()] == ["instance", "tiny.2"]
+    assert [line.partition(",")[0] for line in done.stdout.splitlines()] == ["system", "tiny.2"]
     for words in ("by descriptor", "by a process", "by Python"):
         assert f"{words}\n" in done.stderr
 

@@ -95,6 +95,7 @@ def case_row(each: Measurement) -> dict[str, object]:
         "shown": show_value(metric.value, metric.unit) if metric else None,
         "fraction": judged.fraction if judged else None,
         "of_peak": percent(judged.fraction) if judged else None,
+        "time": show_value(each.time_s, "s") if each.time_s is not None else None,
         "time_s": each.time_s,
         "interval_low_s": each.interval.low if each.interval else None,
         "interval_high_s": each.interval.high if each.interval else None,

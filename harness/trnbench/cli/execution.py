@@ -70,7 +70,12 @@ def wait_for_quiet(shared: Session, chosen: Backend, by: Executor | None, wanted
 
 
 def carry_out_request(
-    request: Request, page: tuple[Path | None, bool] | None, steadiness: Steadiness, format: str
+    request: Request,
+    page: tuple[Path | None, bool] | None,
+    steadiness: Steadiness,
+    format: str,
+    *,
+    explain: bool,
 ) -> int:
     """A new run, its report where `page` (file, whether to overwrite) asks for one; the exit code."""
     shared, settings = request.shared, request.settings
@@ -97,7 +102,7 @@ def carry_out_request(
         if page is not None and target is None:
             target = own_target(chosen.name, selection, force=page[1])
         ended = carry_out(shared, planned, chosen, settings, by, steadiness)
-    return tell(shared, planned, ended, target, format)
+    return tell(shared, planned, ended, target, format, explain=explain)
 
 
 def _follow(rank: Rank, planned: Plan, chosen: Backend, settings: RunSettings, registry: Registry) -> int:
@@ -195,6 +200,7 @@ def resume(
     wait_quiet: float,
     require_quiet: bool,
     strict: bool,
+    explain: bool,
     format: str,
 ) -> int:
     """The missing, failed and inconclusive cases of a run, and a report of the whole."""
@@ -223,7 +229,7 @@ def resume(
         ended = carry_on(
             shared, store, planned, chosen, settings, by, steadiness, resumed=resumed, opening=opening
         )
-    return tell(shared, planned, ended, target, format)
+    return tell(shared, planned, ended, target, format, explain=explain)
 
 
 def _check_hosts(earlier: Earlier) -> None:

@@ -14,6 +14,7 @@ import msgspec
 from trnbench.cli.cell import Column, clean
 from trnbench.cli.output import emit, emit_json, say, write
 from trnbench.cli.report import replacing, run_before
+from trnbench.cli.result_table import MOST, results_of, row_of, show_results
 from trnbench.cli.table import escaped
 from trnbench.cli.terminal import suits_colours, width
 from trnbench.errors import NothingSelected, TrnbenchError
@@ -49,7 +50,9 @@ class Ended(NamedTuple):
         return int(self.run.exit_code(strict=self.strict))
 
 
-def tell(shared: Session, planned: Plan, ended: Ended, target: Path | None, format: str) -> int:
+def tell(
+    shared: Session, planned: Plan, ended: Ended, target: Path | None, format: str, *, explain: bool = False
+) -> int:
     """Its report written, what came of it told; the exit code."""
     done, failure = ended.run, ended.failure
     if done.interrupted:
@@ -58,7 +61,11 @@ def tell(shared: Session, planned: Plan, ended: Ended, target: Path | None, form
         target, failure = None, failure or unwritten
     failure = failure or none_ran(done)
     code = int(failure.exit_code) if failure else ended.code
-    _summarise(done, ended.store, target, format, code)
+    if format == "json":
+        emit_json(_record(ended, target, code))
+    else:
+        show_outcome(done, format, explain=explain)
+        say(f"run {done.id} in {ended.store}" + (f", report {target}" if target else ""), level=0)
     if done.interrupted:
         cases, kept = len(planned.cases), len(done.measurements)
         say(f"\ninterrupted: {kept} of {cases} cases are kept as run {done.id}")
@@ -102,52 +109,64 @@ def write_report(shared: Session, done: Run, target: Path) -> TrnbenchError | No
     return None
 
 
-def _summarise(done: Run, store: Path, report: Path | None, format: str, code: int) -> None:
-    """What came out, by system and status, where it is, and the headline of its report."""
-    by_system: dict[str, dict[str, int]] = {
-        name: dict.fromkeys((str(status) for status in Status), 0) for name in done.systems
-    }
-    for each in done.measurements:
-        by_system[each.case.instance][str(each.status)] += 1
-    places = {"run": done.id, "store": str(store), "report": str(report) if report else ""}
-    statuses = [str(status) for status in Status]
-    rows = [
-        {"instance": name, "cases": sum(counts.values()), **counts, **places}
-        for name, counts in by_system.items()
-    ]
-    if format == "json":
-        emit_json(
-            {
-                **places,
-                "report": places["report"] or None,
-                "evidence": str(done.grade),
-                "backend": done.backend,
-                "cases": len(done.measurements),
-                "headline": headline_record(done),
-                "counts": {str(status): count for status, count in done.counts().items()},
-                "nearness": _by_nearness(done),
-                "systems": [{key: row[key] for key in ("instance", "cases", *statuses)} for row in rows],
-                "interrupted": done.interrupted,
-                "exit_code": code,
-            }
-        )
-        return
-    if format == "csv":
-        emit(rows, ("instance", "cases", *statuses, *places), format)
-        return
-    total = {"instance": "all", "cases": len(done.measurements)}
+def show_outcome(done: Run, format: str, *, explain: bool) -> None:
+    """A row for each case of a few, counts and a sentence for each generation of many; CSV has every case.
+
+    `explain` adds the lines that the report begins with.
+    """
+    few = len(done.measurements) <= MOST
+    if done.measurements and (few or format == "csv"):
+        show_results(results_of(done), format)
+    else:
+        _show_counts(done, format)
+    if explain or not few:
+        show_headline(done, format, explain=explain)
+
+
+def _show_counts(done: Run, format: str) -> None:
+    """By system and status, and by the class of the nearest evidence."""
+    total: dict[str, object] = {"instance": "all", "cases": len(done.measurements)}
     total |= {str(status): count for status, count in done.counts().items()}
-    people = [Column(name, keep=1 if total[name] else 0) for name in statuses]
-    emit([*rows, total], ("instance", Column("cases", keep=1), *people), format)
+    people = [Column(str(status), keep=1 if total[str(status)] else 0) for status in Status]
+    emit([*_by_system(done), total], ("instance", Column("cases", keep=1), *people), format)
     if near := _by_nearness(done):
         emit(
             [{"nearest evidence": name, "cases": count} for name, count in near.items()],
             ("nearest evidence", "cases"),
             format,
         )
-    found = [{"what": what, "where": where} for what, where in places.items() if where]
-    emit(found, ("what", "where"), format)
-    show_headline(done, format)
+
+
+def _record(ended: Ended, report: Path | None, code: int) -> dict[str, object]:
+    """What came out as data; cases where they are few."""
+    done = ended.run
+    few = len(done.measurements) <= MOST
+    return {
+        "run": done.id,
+        "store": str(ended.store),
+        "report": str(report) if report else None,
+        "evidence": str(done.grade),
+        "backend": done.backend,
+        "cases": len(done.measurements),
+        "headline": headline_record(done),
+        "results": [row_of(result) for result in results_of(done)] if few else [],
+        "counts": {str(status): count for status, count in done.counts().items()},
+        "nearness": _by_nearness(done),
+        "systems": _by_system(done),
+        "interrupted": done.interrupted,
+        "exit_code": code,
+    }
+
+
+def _by_system(done: Run) -> list[dict[str, object]]:
+    """How many cases of each system, and how many of each status."""
+    counts = {name: Counter[str]() for name in done.systems}
+    for each in done.measurements:
+        counts[each.case.instance][str(each.status)] += 1
+    return [
+        {"instance": name, "cases": own.total(), **{str(status): own[str(status)] for status in Status}}
+        for name, own in counts.items()
+    ]
 
 
 def _by_nearness(done: Run) -> dict[str, int]:
@@ -161,17 +180,26 @@ WIDTH = 100
 NBSP = "\u00a0"
 
 
-def show_headline(run: Run, format: str) -> None:
+def show_headline(run: Run, format: str, *, explain: bool = True) -> None:
     """Lines for people, or a list in Markdown; tables of data (JSON, CSV) are left alone.
 
-    What has no band is grey where colours suit, and says so in words everywhere.
+    A sentence for each generation, or all lines to `explain`. What has no band is grey where colours suit,
+    and says so in words everywhere.
     """
     if format not in ("table", "md"):
         return
     found = headline(run)
     shades = format == "table" and suits_colours()
-    lines = [_item(said.text, format, grey=shades and line.muted) for line, said in found.said]
-    told = [*(f"{system}: {bad}" for system, bad in found.alarms), found.silence, found.footnote, found.means]
+    if explain:
+        lines = [_item(said.text, format, grey=shades and line.muted) for line, said in found.said]
+    else:
+        lines = [_item(card.sentence, format) for card in found.cards]
+    told = [
+        *(f"{system}: {bad}" for system, bad in found.alarms),
+        found.silence,
+        found.footnote * explain,
+        found.means,
+    ]
     lines += [_item(each, format) for each in told if each]
     write("\n" + "\n".join(lines) + "\n")
 

@@ -81,13 +81,13 @@ def say_left_out(headings: Sequence[str]) -> None:
         say(table.wrapped(f"columns not shown: {', '.join(headings)}; --wide shows them", width()), level=0)
 
 
-def paragraph(text: str) -> None:
+def paragraph(text: str, hang: int = 4) -> None:
     """Lines for people as part of a result, broken where the terminal has no room for them."""
     from trnbench.cli import table
     from trnbench.cli.terminal import width
 
     room = width()
-    write("".join(table.wrapped(line, room) + "\n" for line in clean(text, keep="\n").split("\n")))
+    write("".join(table.wrapped(line, room, hang) + "\n" for line in clean(text, keep="\n").split("\n")))
 
 
 def emit_json(value: object) -> None:

@@ -35,6 +35,7 @@ def run(
     require_quiet: bool,
     strict: bool,
     dry_run: bool,
+    explain: bool,
     format: str,
     **options: Any,
 ) -> int:
@@ -51,7 +52,7 @@ def run(
 
     steadiness = Steadiness(wait_quiet, require_quiet, strict)
     page = None if no_report else (output, force)
-    return carry_out_request(request, page, steadiness, format)
+    return carry_out_request(request, page, steadiness, format, explain=explain)
 
 
 def _settings(shared: Session, labels: tuple[str, ...], options: Mapping[str, Any]) -> RunSettings:

@@ -20,7 +20,7 @@ __getattr__ = commands(
     With no argument, every kernel on every system, emulated. KERNEL is a name or a glob.
     """,
             f"{SELECTION} backend peak facts jobs timeout maxfail seed retries sample-time processes "
-            f"{STEADINESS} keep-identity executor preset label {PAGE} dry-run no-cache quiet {TABLE}",
+            f"{STEADINESS} keep-identity executor preset label {PAGE} dry-run explain no-cache quiet {TABLE}",
             {"output": _HERE},
         ),
         "resume": Leaf(
@@ -30,7 +30,7 @@ __getattr__ = commands(
     RUN is an id, the beginning of one, a tag, or the latest run that is not complete. The rest of the
     run is carried out as it began; where plan, settings, versions or facts differ, the difference is named.
     """,
-            f"run anyway facts jobs {PAGE} {STEADINESS} no-cache quiet {TABLE}",
+            f"run anyway facts jobs {PAGE} {STEADINESS} explain no-cache quiet {TABLE}",
             {
                 "run": {"default": "", "metavar": "[RUN]"},
                 "jobs": {"help": "Processes; 0: as many as pay off.  [default: as before]"},

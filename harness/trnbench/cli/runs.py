@@ -79,6 +79,7 @@ def show(
     columns: tuple[Column | str, ...] = (
         Column("id", "case"),
         Column("status", keep=2),
+        Column("time", align="right", keep=2),
         Column("shown", "result", "right", keep=2),
         # Between the processes of measured cases; others have none.
         *([Column("within", "±", "right", keep=2)] if any(each.interval for each in cases) else []),

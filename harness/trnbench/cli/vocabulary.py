@@ -276,6 +276,7 @@ WORDS = Table(
         expose_value=False,
         callback=_wide,
     ),
+    word("--explain", "Say in full what stands behind the numbers.", bool),
     word("-o --output", "Where it goes.", FILE, "FILE"),
     word("--force", "Overwrite FILE whatever it is.", bool),
     word("--no-report", "Keep the run, write no report.", bool),

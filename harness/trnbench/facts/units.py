@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
@@ -294,15 +295,35 @@ def show(value: float, unit: str, digits: int = 3) -> str:
     if not math.isfinite(value):
         raise ValueError(f"{value} {unit} cannot be shown: it is no number")
     sign, size = ("−" if value < 0 else ""), abs(value)
+    printed, prefixes = _prefixes(unit)
+    if len(prefixes) > 1:
+        return sign + _scaled(size, prefixes, printed, digits, step=1024 if unit == "B" else 1000)
+    return sign + _plain(size, digits) + (f" {printed}" if printed else "")
+
+
+def column_unit(values: Iterable[float], unit: str) -> tuple[str, float]:
+    """The unit that a column of `values` is headed by, and its size in base units: ("µs", 1e-6).
+
+    It is that of the least, or the first larger one in which the largest has no more than five digits.
+    """
+    printed, prefixes = _prefixes(unit)
+    sizes = [abs(value) for value in values if value and math.isfinite(value)]
+    least, most = min(sizes, default=1.0), max(sizes, default=1.0)
+    rising = sorted(prefixes, key=lambda each: each[1])
+    fitting = [each for each in rising if round_to(least / each[1], 3) >= 1] or rising[:1]
+    first = rising.index(fitting[-1])
+    prefix, scale = next((each for each in rising[first:] if most / each[1] < 1e5), rising[-1])
+    return f"{prefix}{printed}", scale
+
+
+def _prefixes(unit: str) -> tuple[str, tuple[tuple[str, float], ...]]:
     if unit in _DECIMAL_UNITS:
-        text = _scaled(size, _DECIMAL_PREFIXES, _PRINTED_NAMES.get(unit, unit), digits)
-    elif unit == "s":
-        text = _scaled(size, _TIME_PREFIXES, "s", digits)
-    elif unit == "B":
-        text = _scaled(size, _BINARY_PREFIXES, "B", digits, step=1024)
-    else:
-        text = _plain(size, digits) + (f" {unit}" if unit not in ("", "1") else "")
-    return sign + text
+        return _PRINTED_NAMES.get(unit, unit), _DECIMAL_PREFIXES
+    if unit == "s":
+        return "s", _TIME_PREFIXES
+    if unit == "B":
+        return "B", _BINARY_PREFIXES
+    return ("" if unit == "1" else unit), (("", 1.0),)
 
 
 def percent(fraction: float) -> str:

@@ -42,7 +42,7 @@ __getattr__ = commands(
                     Each system and each point of the axes is a case of a run, which is kept like every other.
                     """,
                     f"model instance {ON_RANKS} axis zip exclude operator facts jobs label output trace "
-                    f"force no-cache quiet {TABLE}",
+                    f"force explain no-cache quiet {TABLE}",
                     {
                         "instance": {"help": f"Name, alias, glob or NAME:SIZE. {_EVERY}"},
                         "axis": {

@@ -149,22 +149,35 @@ def _muted(case: Measurement) -> str:
 
 
 def _ranks(run: Run, case: Measurement, metric: Metric) -> tuple[str, str]:
-    """How many ranks of what kind, from what each must send of the tensor, 2·(n−1)/n; what is counted.
-
-    Empty for what has no ranks.
-    """
+    """How many ranks of what kind; what is counted. Empty for what has no ranks."""
     record = run.systems.get(case.case.instance)
     if record is None:
         return "", ""
     if metric.name == "network_bytes_per_s":
         return f"{record.hosts:,} hosts", "what each sends"
-    payload, link = (case.work.get(name, 0.0) for name in ("payload_bytes", "link_bytes"))
-    share = link / payload if payload > 0 else 0.0
-    if metric.name != "busbw_bytes_per_s" or case.case.kernel != "all_reduce" or not 1.0 <= share < 2.0:
+    found = ranks_of(run, case)
+    if metric.name != "busbw_bytes_per_s" or case.case.kernel != "all_reduce" or found is None:
         return "", ""
-    ranks = round(2 / (2 - share))
+    ranks, kind = found
     kinds = {record.devices: "device", record.devices * record.cores_per_device: "core"}
-    return f"{ranks:,} {kinds.get(ranks, 'logical-core')} ranks", "bus bandwidth"
+    return f"{ranks:,} {kinds.get(ranks, kind)} ranks", "bus bandwidth"
+
+
+def ranks_of(run: Run, case: Measurement) -> tuple[int, str] | None:
+    """How many ranks a collective has and what each is, from what one must send of the tensor; else None.
+
+    2·(n−1)/n of it in an all-reduce, (n−1)/n where ranks hold or send parts.
+    """
+    record = run.systems.get(case.case.instance)
+    payload, link = (case.work.get(name, 0.0) for name in ("payload_bytes", "link_bytes"))
+    if record is None or case.case.family != "collective" or not payload > 0:
+        return None
+    kind, share = str(case.detail.get("rank", "logical-core")), link / payload
+    if kind == "device":
+        return record.devices, kind
+    if case.case.kernel == "all_reduce" and 1.0 <= share < 2.0:
+        return round(2 / (2 - share)), kind
+    return (round(1 / (1 - share)), kind) if share < 1.0 else None
 
 
 def _own(run: Run, answer: Answer, best: Measurement) -> tuple[OwnProduct, ...]:

@@ -10,6 +10,7 @@ import msgspec
 from trnbench.facts.fact import Scope
 from trnbench.facts.units import percent, show
 from trnbench.results.expectation import signed_text
+from trnbench.results.measurement import Grade
 from trnbench.results.run import Run
 from trnbench.run.headline.line import Line, Promised
 from trnbench.run.headline.question import OTHER
@@ -70,11 +71,14 @@ def _subject(line: Line) -> str:
 
 def _result(line: Line) -> str:
     """`model 78.6 TFLOPS of 78.1 promised (seed-trn2 2024: `."""
-    by = _BY.get(str(line.grade), str(line.grade))
-    words = f"{by} {show(line.sweep.best, line.sweep.unit)}"
+    words = f"{_said_by(line)} {show(line.sweep.best, line.sweep.unit)}"
     if line.of is None:
         return words
     return f"{words} of {_bare(line.of.value, line)} promised ({_document(line.of)}: "
+
+
+def _said_by(line: Line) -> str:
+    return _BY.get(str(line.grade), str(line.grade))
 
 
 def _since(line: Line) -> str:
@@ -243,6 +247,27 @@ class Card(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     generation: str
     device: str
     rows: tuple[Row, ...]
+
+    @property
+    def sentence(self) -> str:
+        """Its rows in words, the first of each name: what to expect of what is promised."""
+        first: dict[str, Line] = {}
+        for row in self.rows:
+            if row.line is not None:
+                first.setdefault(row.name, row.line)
+        parts = [f"{name} {_briefly(line)}" for name, line in first.items()]
+        called = self.device or self.generation
+        return f"{called[:1].upper()}{called[1:]}: {'; '.join(parts)}."
+
+
+def _briefly(line: Line) -> str:
+    """`519–629 of 667 TFLOPS`; what the model alone says where no band does, and of which system."""
+    value = "–".join(_bare(end, line) for end in line.expected or (line.sweep.best,))
+    promise = f" of {_bare(line.of.value, line)}" if line.of else ""
+    unit = _unit(line)
+    where = "" if line.scope.rank <= Scope.DEVICE.rank else f" on {line.systems[0]}"
+    bare = "" if line.expected or line.grade is Grade.MEASURED else f" ({_said_by(line)} alone, no band)"
+    return f"{value}{promise} {unit}".rstrip() + where + bare
 
 
 def cards(run: Run, lines: Sequence[Line]) -> tuple[Card, ...]:

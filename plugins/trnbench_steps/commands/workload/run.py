@@ -41,6 +41,7 @@ def run(
     output: Path | None,
     trace: Path | None,
     force: bool,
+    explain: bool,
     format: str,
     **options: Any,
 ) -> int:
@@ -56,7 +57,7 @@ def run(
     planned = plan(state.registry, selection, extra_facts=state.facts_of(facts))
     chosen = choose_backend(state.registry)
     ended = carry_out(state, planned, chosen, settings, None, Steadiness(0.0, False, False))
-    code = tell_steps(state, planned, ended, target, format)
+    code = tell_steps(state, planned, ended, target, format, explain=explain)
     if trace is not None:
         from trnbench_steps.commands.workload.trace import (
             write_step_trace,  # a step known needs no model of it

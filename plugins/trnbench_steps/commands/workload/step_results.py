@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Any
 from trnbench.cli.cell import Column
 from trnbench.cli.outcome import Ended, none_ran, write_report
 from trnbench.cli.output import emit, emit_json, paragraph, say, write
+from trnbench.cli.result_table import results_of, show_results
 from trnbench.facts.units import percent, show
 from trnbench.results.expectation import expected_time, least_time, nearness_of
 from trnbench_steps.commands.workload.tables import size
+from trnbench_steps.job import PATHS
+from trnbench_steps.step_request import LAYOUT_AXES
 
 if TYPE_CHECKING:
     from trnbench import Session
@@ -18,12 +21,17 @@ if TYPE_CHECKING:
     from trnbench.run.plan import Plan
 
 
+RATE = "tokens_per_s"
+"""The metric that stands beside the time of a step."""
+
 SIDE_BY_SIDE = 4
 """Cases whose parts are shown beside each other; of more, JSON and the report have them."""
 
 
-def tell_steps(state: Session, planned: Plan, ended: Ended, target: Path | None, format: str) -> int:
-    """Its report written, its steps told; the exit code."""
+def tell_steps(
+    state: Session, planned: Plan, ended: Ended, target: Path | None, format: str, *, explain: bool
+) -> int:
+    """Its report written, its steps told, with `explain` where their time goes; the exit code."""
     done, failure = ended.run, ended.failure
     if target is not None and not done.interrupted:
         failure = failure or write_report(state, done, target)
@@ -34,7 +42,10 @@ def tell_steps(state: Session, planned: Plan, ended: Ended, target: Path | None,
         kept = {"run": done.id, "store": str(ended.store), "report": str(target) if target else None}
         emit_json({**kept, "steps": records, "interrupted": done.interrupted, "exit_code": code})
     else:
-        _tables(records, done.measurements, format)
+        if format != "csv" and done.measurements:
+            show_results(results_of(done, RATE), format, (*LAYOUT_AXES, *PATHS))
+        if format == "csv" or explain:
+            _tables(records, done.measurements, format)
         say(f"run {done.id} in {ended.store}" + (f", report {target}" if target else ""), level=0)
     if done.interrupted:
         left = len(planned.cases) - len(done.measurements)
@@ -73,6 +84,7 @@ def _tables(records: list[dict[str, Any]], cases: tuple[Measurement, ...], forma
     if format == "csv":
         emit(rows, ("system", *axes, *_NUMBERS), "csv")
         return
+    write("\n")
     shown += [
         Column("time_s", "time", "right", lambda value: show(value, "s"), keep=3),
         Column("otherwise_s", "unfused or native", "right", lambda value: show(value, "s"), keep=2),

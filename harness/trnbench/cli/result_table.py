@@ -1,0 +1,186 @@
+"""The table that ends a question: a row for each case and system, and which of them is fastest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from typing import TYPE_CHECKING
+
+from trnbench.cli.cell import Column
+from trnbench.cli.output import emit, emit_json, paragraph, say, write
+from trnbench.cli.table import escaped
+from trnbench.facts.fact import Scope
+from trnbench.facts.units import column_unit, percent, show
+from trnbench.results.expectation import expected_time, least_time, nearness_of
+from trnbench.results.ranking import RANKS, SYSTEM, Result, varying, verdict
+from trnbench.run.headline.answer import axis_text, ranks_of
+
+if TYPE_CHECKING:
+    from trnbench.results.measurement import Measurement
+    from trnbench.results.run import Run
+
+MOST = 24
+"""Rows that are shown case by case; of more there are counts."""
+
+WHOLE = "system"
+"""Scope of a case that takes a whole system, whatever that is."""
+
+
+def results_of(run: Run, rate: str = "") -> list[Result]:
+    """Every case of the run, in its order; `rate` is the metric to show, where not the judged one."""
+    return [_result_of(run, case, rate or case.primary) for case in run.measurements]
+
+
+def _result_of(run: Run, case: Measurement, rate: str) -> Result:
+    """The stored outcome of one case: its time with the band, a rate, the best published of that."""
+    key, metric, judged = case.case, case.metrics.get(rate), case.judgement
+    record, nearest = run.systems.get(key.instance), case.evidence.nearest
+    best = nearest.best if nearest is not None else None
+    whole = record is not None and key.scope is record.scope and key.scope.rank > Scope.DEVICE.rank
+    ranks = ranks_of(run, case)
+    interval = case.interval
+    band = (interval.low, interval.high) if interval else None
+    return Result(
+        names={
+            SYSTEM: key.instance,
+            "kernel": key.kernel,
+            **key.point,
+            "scope": WHOLE if whole else str(key.scope),
+            **(dict(zip(RANKS, ranks, strict=True)) if ranks else {}),
+        },
+        labels={name: axis_text(case, name) for name in key.point},
+        time_s=case.time_s,
+        band=band or expected_time(case.evidence, case.time_s, least_time(case)),
+        rate=metric.value if metric else None,
+        unit=metric.unit if metric else "",
+        share=judged.fraction if judged else None,
+        best=best if best is not None and metric is not None and best.metric == metric.name else None,
+        letter=case.evidence.grade.letter if case.time_s is not None else "",
+        nearness=nearness_of(case),
+        status=str(case.status),
+        reason=case.reason_text,
+    )
+
+
+def row_of(result: Result) -> dict[str, object]:
+    """A result as data; seconds, and rates in the base unit."""
+    low, high = result.band or (None, None)
+    best = result.best
+    return {
+        **result.names,
+        "status": result.status,
+        "time_s": result.time_s,
+        "expected_low_s": low,
+        "expected_high_s": high,
+        "rate": result.rate,
+        "unit": result.unit,
+        "share": result.share,
+        "best_published": best.value if best else None,
+        "best_published_at": best.at if best else "",
+        "best_published_id": best.id if best else "",
+        "evidence": result.letter,
+        "nearness": result.nearness,
+        "reason": result.reason,
+    }
+
+
+def show_results(results: Sequence[Result], format: str, choices: Collection[str] = ()) -> None:
+    """The table and its sentence on stdout; `choices` are names that are no part of a question."""
+    if format in ("json", "csv"):
+        rows = [row_of(result) for result in results]
+        names = dict.fromkeys(name for row in rows for name in row)
+        emit_json(rows) if format == "json" else emit(rows, tuple(names), format)
+        return
+    columns = _columns(results)
+    emit([{column.key: result for column in columns} for result in results], columns, format)
+    sentence = _sentence(results, choices)
+    write(f"\n{escaped(sentence)}\n") if format == "md" else paragraph(sentence, 2)
+    if any(result.best is not None and not result.best.reaches for result in results):
+        say("(in parentheses: published at another size or number of ranks)", level=0)
+    if any(result.time_s is not None for result in results):
+        reasons = (result.reason for result in results if result.time_s is None and result.reason)
+        for reason in dict.fromkeys(reasons):
+            say(f"no time: {reason}", level=0)
+
+
+def _sentence(results: Sequence[Result], choices: Collection[str]) -> str:
+    """What all rows have in common, then which of them is fastest."""
+    first, differing = results[0], varying(results)
+    common = [name for name in first.names if name not in differing and first.label(name)]
+    asked = [_asked(first, name) for name in common if name not in (SYSTEM, *RANKS)]
+    if "rank" in common:
+        count = f"{first.label('ranks')} " if "ranks" in common else ""
+        asked.append(f"{count}{first.label('rank')} ranks")
+    if SYSTEM in common and len(results) > 1:
+        asked.append(f"on {first.label(SYSTEM)}")
+    found = verdict(results, choices)
+    return ", ".join(filter(None, asked)) + (f": {found}" if found else ".")
+
+
+def _asked(result: Result, name: str) -> str:
+    """`gemm`, `bf16`, `size 4,096`, `one core`; nothing of a whole system."""
+    label = result.label(name)
+    if name == "scope":
+        return "" if label == WHOLE else f"one {label}"
+    return label if name in ("kernel", "dtype") else f"{name} {label}"
+
+
+def _columns(results: Sequence[Result]) -> list[Column]:
+    """Names that differ, then the numbers, in one unit where all have one; the first to leave is the last."""
+    names = [name for name in varying(results) if name != "rank"] or [SYSTEM]
+    columns = [_name(name, results) for name in names]
+    if any(result.status != "ok" and result.time_s is not None for result in results):
+        columns.append(Column("status", show=lambda result: result.status, keep=-1))
+    times = [result.time_s for result in results if result.time_s is not None]
+    if not times:
+        return [*columns, Column("time", "outcome", show=lambda result: result.status, keep=-1)]
+    time_unit, second = column_unit(times, "s")
+    columns += [
+        _number("time", time_unit, lambda result: _time(result, second), -1),
+        _number("band", "expect", lambda result: _range(result.band, second), -2),
+    ]
+    units = {result.unit for result in results if result.rate is not None}
+    if len(units) == 1:
+        (base,) = units
+        rates = [result.rate for result in results if result.rate is not None]
+        rate_unit, scale = column_unit(rates, base)
+    else:
+        rate_unit, scale = "rate", 0.0
+    columns += [
+        _number("rate", rate_unit, lambda result: _rate(result.rate, result.unit, scale), -3),
+        _number("share", "share", lambda result: "–" if result.share is None else percent(result.share), -4),
+    ]
+    if any(result.best is not None for result in results):
+        columns.append(_number("best", "published", lambda result: _published(result, scale), -6))
+    return [*columns, Column("evidence", "ev", show=lambda result: result.letter or "–", keep=-5)]
+
+
+def _name(name: str, results: Sequence[Result]) -> Column:
+    number = all(isinstance(result.names.get(name, 0), int | float) for result in results)
+    return Column(name, align="right" if number else "left", show=lambda result: result.label(name) or "–")
+
+
+def _number(key: str, title: str, shown: Callable[[Result], str], keep: int) -> Column:
+    return Column(key, title, "right", shown, keep)
+
+
+def _time(result: Result, scale: float) -> str:
+    """What became of it where it has none."""
+    return result.status if result.time_s is None else show(result.time_s / scale, "1")
+
+
+def _range(band: tuple[float, float] | None, scale: float) -> str:
+    return "–" if band is None else "–".join(show(end / scale, "1") for end in band)
+
+
+def _rate(value: float | None, unit: str, scale: float) -> str:
+    """In the unit of the column, else (`scale` 0) with its own."""
+    if value is None:
+        return "–"
+    return show(value / scale, "1") if scale else show(value, unit)
+
+
+def _published(result: Result, scale: float) -> str:
+    if result.best is None:
+        return "–"
+    text = _rate(result.best.value, result.best.unit, scale)
+    return text if result.best.reaches else f"({text})"

@@ -1,0 +1,148 @@
+"""Answers to one question side by side, and which is fastest as far as their bands tell."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import msgspec
+
+from trnbench.facts.units import show
+from trnbench.results.measurement import Value
+from trnbench.results.nearness import BestPublished
+
+SYSTEM = "system"
+RANKS = ("ranks", "rank")
+"""Names that tell systems apart and no questions: how many ranks, and what each is."""
+
+SAME_TIME = 1e-9
+"""Of a time: two that differ by less are one."""
+
+
+class Result(msgspec.Struct, frozen=True, kw_only=True):
+    """One answer. `names` are what was asked and of which system; `labels` say them in words.
+
+    `band` has the least and the most seconds to expect, None where nothing says; `share` is that of the
+    promise. `letter` is the grade of the evidence, `nearness` the class of what was published near it.
+    """
+
+    names: dict[str, Value]
+    labels: dict[str, str] = {}
+    time_s: float | None = None
+    band: tuple[float, float] | None = None
+    rate: float | None = None
+    unit: str = ""
+    share: float | None = None
+    best: BestPublished | None = None
+    letter: str = ""
+    nearness: str = ""
+    status: str = "ok"
+    reason: str = ""
+
+    def label(self, name: str) -> str:
+        """What stands at `name`, in words; "" where nothing does."""
+        value = self.names.get(name, "")
+        if name in self.labels:
+            return self.labels[name]
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        return f"{value:,}" if number else str(value)
+
+
+def varying(results: Sequence[Result]) -> list[str]:
+    """Names that differ among the results, in their order."""
+    names = dict.fromkeys(name for result in results for name in result.names)
+    return [name for name in names if len({result.names.get(name) for result in results}) > 1]
+
+
+def verdict(results: Sequence[Result], choices: Collection[str] = ()) -> str:
+    """Which is fastest and by what factor, or that it cannot be told, in words; "" where nothing compares.
+
+    Results are compared that differ in their system, or in `choices`: names that are no part of a question.
+    """
+    apart = {SYSTEM, *RANKS, *choices}
+    questions: dict[tuple[tuple[str, Value], ...], list[Result]] = {}
+    for result in results:
+        if result.time_s is not None:
+            key = tuple((name, value) for name, value in result.names.items() if name not in apart)
+            questions.setdefault(key, []).append(result)
+    several = [_Contest(answers, choices) for answers in questions.values() if len(answers) > 1]
+    if len(several) <= 1:
+        return several[0].words() if several else ""
+    return _of_several(several)
+
+
+class _Contest:
+    """The answers to one question: the first, those with the same time and band, and others."""
+
+    def __init__(self, answers: Sequence[Result], choices: Collection[str]) -> None:
+        answers = sorted(answers, key=_time)
+        self.names = [name for name in varying(answers) if name == SYSTEM or name in choices]
+        self.first = answers[0]
+        self.alike = [each for each in answers[1:] if self._same(each)]
+        self.others = [each for each in answers[1:] if not self._same(each)]
+        self.factor = _time(self.others[0]) / _time(self.first) if self.others else 1.0
+
+    def _same(self, other: Result) -> bool:
+        near = _time(other) / _time(self.first) - 1 <= SAME_TIME
+        return near and (other.letter, other.band) == (self.first.letter, self.first.band)
+
+    @property
+    def winner(self) -> str:
+        return self.called(self.first, self.alike)
+
+    def called(self, result: Result, alike: Sequence[Result] = ()) -> str:
+        """By the names that tell the answers apart."""
+        words = ", ".join(
+            result.label(name) if name == SYSTEM else f"{name} {result.label(name)}" for name in self.names
+        )
+        return words + (f" (and {len(alike)} alike)" if alike else "")
+
+    @property
+    def certain(self) -> bool:
+        """Whether all others are slower, wherever in its band each is."""
+        return bool(self.others) and not self._doubts
+
+    @property
+    def _doubts(self) -> list[Result]:
+        band = self.first.band
+        return [each for each in self.others if band is None or each.band is None or each.band[0] <= band[1]]
+
+    def words(self) -> str:
+        if not self.others:
+            number = len(self.alike)
+            return f"{self.called(self.first)} and {number} more take the same time."
+        if not self._doubts:
+            return (
+                f"{self.winner} is fastest, {_times(self.factor)} as fast as {self.called(self.others[0])}."
+            )
+        bare = [each for each in (self.first, *self.others) if each.band is None]
+        if bare:
+            more = f" and {len(bare) - 1} more have" if len(bare) > 1 else " has"
+            return f"which is fastest cannot be told, {self.called(bare[0])}{more} no band."
+        named = f"{self.called(self.first)} and {self.called(self._doubts[0])}"
+        return f"which is fastest cannot be told, the bands of {named} overlap."
+
+
+def _of_several(several: Sequence[_Contest]) -> str:
+    """In one sentence, how often who is fastest."""
+    certain = [contest for contest in several if contest.certain]
+    if not certain:
+        return f"which is fastest cannot be told in any of {len(several)} questions, no bands are apart."
+    wins: dict[str, list[float]] = {}
+    for contest in certain:
+        wins.setdefault(contest.winner, []).append(contest.factor)
+    parts = []
+    for winner, factors in sorted(wins.items(), key=lambda item: -len(item[1])):
+        least, most = _times(min(factors)), _times(max(factors))
+        by = most if least == most else f"{least.removesuffix(' times')} to {most}"
+        parts.append(f"{winner} in {len(factors)}, {by} as fast as the next")
+    rest = "; in the others it cannot be told" if len(certain) < len(several) else ""
+    return f"fastest of {len(several)} questions: {'; '.join(parts)}{rest}."
+
+
+def _time(result: Result) -> float:
+    assert result.time_s is not None
+    return result.time_s
+
+
+def _times(factor: float) -> str:
+    return f"{show(factor, '1')} times"
