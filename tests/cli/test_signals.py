@@ -160,7 +160,7 @@ def test_ctrl_c_keeps_what_is_done_and_says_how_to_see_it(tmp_path: Path, jobs: 
             break
         time.sleep(0.02)
     started.send_signal(signal.SIGINT)
-    out, err = started.communicate(timeout=120)
+    _, err = started.communicate(timeout=120)
     assert started.returncode == 130, err
     with Store(store) as stored_runs:
         (stored,) = stored_runs.list()
