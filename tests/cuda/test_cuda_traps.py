@@ -156,34 +156,23 @@ def test_several_gpus_at_once_take_as_long_as_the_slowest() -> None:
     assert found.detail["settings"]["gpus"] == 2
 
 
+OTHER = "has fp32 multiplied in TF32, which would be another data type than the case names"
+
+
 @pytest.mark.parametrize(
-    ("dtype", "variables", "told"),
+    ("dtype", "name", "value", "told"),
     [
-        (
-            "fp32",
-            {"NVIDIA_TF32_OVERRIDE": "1"},
-            "NVIDIA_TF32_OVERRIDE=1 has fp32 multiplied in TF32, which would be another data type than the "
-            "case names",
-        ),
-        (
-            "fp32",
-            {"TORCH_ALLOW_TF32_CUBLAS_OVERRIDE": "1"},
-            "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE=1 has fp32 multiplied in TF32, which would be another data "
-            "type than the case names",
-        ),
-        (
-            "tf32",
-            {"NVIDIA_TF32_OVERRIDE": "0"},
-            "NVIDIA_TF32_OVERRIDE=0 forbids TF32, which this case is about",
-        ),
+        ("fp32", "NVIDIA_TF32_OVERRIDE", "1", OTHER),
+        ("fp32", "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE", "1", OTHER),
+        ("tf32", "NVIDIA_TF32_OVERRIDE", "0", "forbids TF32, which this case is about"),
     ],
 )
 def test_tf32_that_the_environment_turns_on_or_off_is_refused(
-    dtype: str, variables: dict[str, str], told: str
+    dtype: str, name: str, value: str, told: str
 ) -> None:
     with pytest.raises(TrnbenchError) as error:
-        set_precision(Gpu().torch, dtype, variables)
-    assert error.value.what == told
+        set_precision(Gpu().torch, dtype, {name: value})
+    assert error.value.what == f"{name}={value} {told}"
 
 
 def test_tf32_is_on_where_it_is_named_and_off_everywhere_else() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import tiny_machine as tiny
-from stored_run import text_of
+from messages import messages
 from tiny_machine import carried_out
 
 from trnbench import Detection, Evidence, Grade, Measurement, Reason, Run, Status
@@ -24,70 +24,17 @@ def only(run: Run) -> Measurement:
     return one
 
 
-@pytest.mark.parametrize(
-    ("mode", "status", "reason", "text", "code"),
-    [
-        ("half", Status.OK, Reason.NONE, "", ExitCode.OK),
-        (
-            "low",
-            Status.DOCUMENT_LOW,
-            Reason.NONE,
-            "102.6 % of the documented figure, 97.5 % of what the clocks allow: the document's figure is low "
-            "(95.0 % of the clocks')",
-            ExitCode.OK,
-        ),
-        (
-            "above",
-            Status.SUSPECT,
-            Reason.NONE,
-            "200.0 % of what the clocks allow; most likely: a whole device counted as one core (factor 2): "
-            "undone, 100.0 % remain",
-            ExitCode.GATE,
-        ),
-        ("crash", Status.FAILED, Reason.CRASH, "ZeroDivisionError: division by zero", ExitCode.CRASH),
-        ("exit", Status.FAILED, Reason.CRASH, "SystemExit: 7", ExitCode.CRASH),
-        ("memory", Status.FAILED, Reason.OUT_OF_MEMORY, "the process ran out of memory", ExitCode.CRASH),
-        (
-            "rule",
-            Status.FAILED,
-            Reason.ERROR,
-            "a rule is broken; the tile is too wide; try: a smaller one",
-            ExitCode.CRASH,
-        ),
-        (
-            "silent",
-            Status.FAILED,
-            Reason.NO_EVIDENCE,
-            "actor reported neither a time nor a reason for having none",
-            ExitCode.CRASH,
-        ),
-        (
-            "nan",
-            Status.FAILED,
-            Reason.ERROR,
-            "case tiny.2::act[dtype=bf16,mode=nan]@core: detail.share cannot be written as JSON: nan",
-            ExitCode.CRASH,
-        ),
-        (
-            "zero",
-            Status.FAILED,
-            Reason.ERROR,
-            "actor gave a time of 0.0 s, which is no duration",
-            ExitCode.CRASH,
-        ),
-        ("wrong", Status.FAILED, Reason.WRONG_RESULT, "1 of 4 elements differs", ExitCode.GATE),
-        ("unsupported", Status.SKIPPED, Reason.NONE, "the actor refuses", ExitCode.EMPTY),
-        ("huge", Status.SKIPPED, Reason.NONE, "needs 9 devices, tiny.2 has 2", ExitCode.EMPTY),
-    ],
-)
-def test_how_a_case_ends(mode: str, status: Status, reason: Reason, text: str, code: ExitCode) -> None:
+@pytest.mark.parametrize(("mode", "ending", "code"), messages(Path(__file__).parent / "case_ends.txt"))
+def test_how_a_case_ends(mode: str, ending: str, code: int) -> None:
+    """An ending is its status and reason, and the text of the reason."""
+    head, _, text = ending.partition("\n")
     run = carried_out(mode)
     one = only(run)
-    assert (one.status, one.reason) == (status, reason)
+    assert f"{one.status} {one.reason}".rstrip() == head
     assert one.reason_text == text or (
-        reason is Reason.CRASH and one.reason_text.startswith(f"{text} (at support/tiny_machine.py:")
+        one.reason is Reason.CRASH and one.reason_text.startswith(f"{text} (at support/tiny_machine.py:")
     )
-    assert run.exit_code() is code
+    assert run.exit_code() == code
     assert loads(dumps(run)) == run
 
 
@@ -182,30 +129,12 @@ def test_maxfail_stops_and_says_so() -> None:
     assert not run.interrupted
 
 
-@pytest.mark.parametrize(
-    ("settings", "text"),
-    [
-        (
-            {"jobs": -1},
-            "--jobs -1 is no number of processes\n"
-            "  cause: it counts processes, 0 for as many as pay off, 0 to 4,096\n"
-            "  try:   --jobs 1",
-        ),
-        (
-            {"timeout_s": float("nan")},
-            "--timeout nan is no time limit\n"
-            "  cause: a limit is a number of seconds, 0 for none, 0 to 10,000,000\n"
-            "  try:   --timeout 60",
-        ),
-        (
-            {"maxfail": -2},
-            "--maxfail -2 is no number of cases\n"
-            "  cause: it counts failed and suspect cases, 0 for no limit\n  try:   --maxfail 1",
-        ),
-    ],
-)
-def test_settings_that_make_no_sense(settings: dict[str, Any], text: str) -> None:
-    assert text_of(UsageError, lambda: carried_out("half", **settings)) == text
+@pytest.mark.parametrize(("setting", "text", "code"), messages(Path(__file__).parent / "wrong_settings.txt"))
+def test_settings_that_make_no_sense(setting: str, text: str, code: int) -> None:
+    name, _, value = setting.partition("=")
+    with pytest.raises(UsageError) as caught:
+        carried_out("half", **{name: float(value)})
+    assert (str(caught.value), caught.value.exit_code) == (text, code)
 
 
 class Interrupting(tiny.Actor):

@@ -16,6 +16,7 @@ from click.testing import Result
 from command import refusal, typed
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from messages import messages
 from parts import part
 
 import trnbench
@@ -173,40 +174,11 @@ def test_a_real_file_of_pytest_benchmark(tmp_path: Path) -> None:
 # What is refused
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (
-            (*TRN1, "--kernel", "all_reduce"),
-            "error: nobody says what these numbers are\n"
-            "  cause: the file does not tell whether you measured them or others published them\n"
-            "  try:   --as measured  or  --as published\n",
-        ),
-        (
-            ("--as", "measured", *TRN1),
-            "error: the file does not say which kernel it measured\n"
-            "  cause: tables of collectives name no collective\n"
-            "  try:   --kernel all_reduce\n",
-        ),
-        (
-            ("--as", "measured", "--kernel", "all_reduce"),
-            "error: the file does not say which system it was measured on\n"
-            "  cause: peaks are those of a system\n"
-            "  try:   -i trn2.48xlarge; trnbench list instances\n",
-        ),
-        (
-            ("--as", "measured", *TRN1, "--kernel", "all_redoce"),
-            "error: unknown kernel 'all_redoce'\n  cause: did you mean all_reduce",
-        ),
-        (
-            ("--as", "measured", "-i", "trn1.33xlarge", "--kernel", "all_reduce"),
-            "error: unknown instance 'trn1.33xlarge'\n",
-        ),
-    ],
-)
-def test_what_nobody_says_is_asked_for(words: tuple[str, ...], message: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("words", "message", "code"), messages(Path(__file__).parent / "wrong_imports.txt"))
+def test_what_nobody_says_is_asked_for(words: str, message: str, code: int, tmp_path: Path) -> None:
     (tmp_path / "r.txt").write_text("size(B) count(elems) type time(us)\n8 2 fp32 1.5\n")
-    assert refusal(invoke("r.txt", "--from", "nccom-test", *words)).startswith(message)
+    done = invoke("r.txt", "--from", "nccom-test", *words.split())
+    assert refusal(done, code).startswith(message)
     assert not (tmp_path / "results.db").exists()
 
 

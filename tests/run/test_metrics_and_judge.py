@@ -187,46 +187,32 @@ def choice(documented: float, bound: float | None) -> PeakChoice:
     )
 
 
+ONE_WAY = {"direction": Direction.ONE_WAY, "scope": Scope.DEVICE}
+DEVICE = {"scope": Scope.DEVICE, "cores": 8}
+OF_BF16 = {"other_dtype_ratios": (("bf16", 4.0),)}
+SMALL = {"unit": "B/s", "working_set_bytes": 1e6, "cache_bytes": 24e6, "cores_per_device": 1}
+MODEL = {"grade": Grade.EMULATED, "clock": "model"}
+
+
 @pytest.mark.parametrize(
-    ("ratio", "changes", "first"),
+    ("ratio", "changes", "mistake", "remain"),
     [
-        (1.0737, {"unit": "B/s"}, "GiB counted as GB (factor 1.074): undone, 99.9 % remain"),
-        (
-            1.99,
-            {"unit": "B/s", "direction": Direction.ONE_WAY, "scope": Scope.DEVICE},
-            "both directions counted against one (factor 2): undone, 99.5 % remain",
-        ),
-        (8.0, {}, "a whole device counted as one core (factor 8): undone, 100.0 % remain"),
-        (
-            7.6,
-            {"cores_per_device": 8},
-            "a whole device counted as one core (factor 8): undone, 95.0 % remain",
-        ),
-        (1.9, {}, "LNC=2: two physical cores counted as one (factor 2): undone, 95.0 % remain"),
-        (
-            15.5,
-            {"scope": Scope.DEVICE, "cores": 8},
-            "the whole system counted as one device (factor 16): undone, 96.9 % remain",
-        ),
-        (
-            3.9,
-            {"other_dtype_ratios": (("bf16", 4.0),)},
-            "computed in bf16, not in the type named (factor 4): undone, 97.5 % remain",
-        ),
-        (
-            6.0,
-            {"unit": "B/s", "working_set_bytes": 1e6, "cache_bytes": 24e6, "cores_per_device": 1},
-            "the data stayed in on-chip memory (cache-resident)",
-        ),
-        (500.0, {"clock": "host"}, "the timer stopped before the device had finished (asynchronous)"),
-        (
-            500.0,
-            {"grade": Grade.EMULATED, "clock": "model"},
-            "the model charges this case less than the clocks do",
-        ),
+        (1.0737, {"unit": "B/s"}, "GiB counted as GB (factor 1.074)", "99.9"),
+        (1.99, {"unit": "B/s", **ONE_WAY}, "both directions counted against one (factor 2)", "99.5"),
+        (8.0, {}, "a whole device counted as one core (factor 8)", "100.0"),
+        (7.6, {"cores_per_device": 8}, "a whole device counted as one core (factor 8)", "95.0"),
+        (1.9, {}, "LNC=2: two physical cores counted as one (factor 2)", "95.0"),
+        (15.5, DEVICE, "the whole system counted as one device (factor 16)", "96.9"),
+        (3.9, OF_BF16, "computed in bf16, not in the type named (factor 4)", "97.5"),
+        (6.0, SMALL, "the data stayed in on-chip memory (cache-resident)", ""),
+        (500.0, {"clock": "host"}, "the timer stopped before the device had finished (asynchronous)", ""),
+        (500.0, MODEL, "the model charges this case less than the clocks do", ""),
     ],
 )
-def test_the_ratio_names_the_mistake(ratio: float, changes: dict[str, Any], first: str) -> None:
+def test_the_ratio_names_the_mistake(
+    ratio: float, changes: dict[str, Any], mistake: str, remain: str
+) -> None:
+    first = f"{mistake}: undone, {remain} % remain" if remain else mistake
     assert rank_causes(ratio, around(**changes))[0] == first
 
 

@@ -114,19 +114,7 @@ def registry(*modes: str) -> Registry:
     return tiny.registry(*modes, backend=backend)
 
 
-def main(*modes: str) -> None:
-    """The program with nothing but this plugin."""
-    from trnbench.cli.context import Session
-    from trnbench.cli.main import cli
-    from trnbench.program import guarded
-
-    shared = Session()
-    shared.registry = registry(*modes)
-    guarded(lambda: cli.main(obj=shared))
-
-
 if __name__ == "__main__":
     import ending_machine  # by its name, which other processes find it by
 
-    sys.argv[0] = "trnbench"
-    ending_machine.main(*os.environ["TINY_MODES"].split(","))
+    tiny.program(ending_machine.registry(*os.environ["TINY_MODES"].split(",")))

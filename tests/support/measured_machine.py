@@ -15,7 +15,6 @@ from typing import Any
 import msgspec
 import tiny_machine as tiny
 
-import trnbench
 from trnbench import Case, Detection, Observation, Program, System, Timing
 from trnbench.measure.observe import observe
 from trnbench.registry import Registry
@@ -169,38 +168,18 @@ def registry(*modes: str, folder: Path) -> Registry:
     """Modes may repeat."""
     named = tuple(f"{mode}{number}" for number, mode in enumerate(modes))
 
-    class Plugin:
-        @trnbench.hookimpl
-        def trnbench_generations(self) -> Any:
-            yield tiny.GENERATION
-
-        @trnbench.hookimpl
-        def trnbench_kernels(self) -> Any:
-            yield tiny.kernel(modes=named)
-
-        @trnbench.hookimpl
-        def trnbench_backends(self) -> Any:
-            yield Backend(folder)
-
-    return Registry.of(measured=Plugin())
+    return Registry.of(measured=tiny.Machine((tiny.kernel(modes=named),), Backend(folder)))
 
 
 def main() -> None:
     """The installed program with this backend alone: for tests that need several processes."""
-    import sys
-
-    from trnbench.cli.context import Session
-    from trnbench.cli.main import cli
     from trnbench.measure import conditions
     from trnbench.run.ranks import executor, rendezvous
 
     rendezvous.WAIT_S = float(os.environ.get("RANKS_WAIT_S", "60"))
     executor.BOOT_S = float(os.environ.get("RANKS_BOOT_S", "30"))
     conditions.seen = Quiet().conditions
-    shared = Session()
-    shared.registry = registry(*os.environ["MACHINE_MODES"].split(","), folder=Path.cwd())
-    sys.argv[0] = "trnbench"
-    cli.main(obj=shared)
+    tiny.program(registry(*os.environ["MACHINE_MODES"].split(","), folder=Path.cwd()))
 
 
 if __name__ == "__main__":

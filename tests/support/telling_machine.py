@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import platform
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -43,30 +42,12 @@ class Backend(machine.Backend):
         )
 
 
-class Plugin:
-    @trnbench.hookimpl
-    def trnbench_generations(self) -> Any:
-        yield tiny.GENERATION
-
-    @trnbench.hookimpl
-    def trnbench_kernels(self) -> Any:
-        yield tiny.kernel(modes=("well0", "wrong1"))
-
-    @trnbench.hookimpl
-    def trnbench_backends(self) -> Any:
-        yield Backend(Path.cwd())
-
-
 def main() -> None:
     """The installed program with this backend, the reports and nothing else, on a host called MARKERhost."""
-    from trnbench.cli.context import Session
-    from trnbench.cli.main import cli
     from trnbench_reports import plugin as reports
 
-    shared = Session()
-    shared.registry = Registry.of(measured=Plugin(), reports=reports)
-    sys.argv[0] = "trnbench"
-    cli.main(obj=shared)
+    measured = tiny.Machine((tiny.kernel(modes=("well0", "wrong1")),), Backend(Path.cwd()))
+    tiny.program(Registry.of(measured=measured, reports=reports))
 
 
 if __name__ == "__main__":

@@ -212,8 +212,8 @@ def _missing() -> None:
     raise ImportError("no driver on that machine")
 
 
-class Tiny:
-    """The plugin; `kernels` and `backends` are what a test needs."""
+class Machine:
+    """A plugin of the generation with the kernels and the backend that a test needs."""
 
     def __init__(self, kernels: tuple[Kernel, ...] = (), backend: Any = None) -> None:
         self._kernels = kernels or (kernel(),)
@@ -230,6 +230,10 @@ class Tiny:
     @trnbench.hookimpl
     def trnbench_backends(self) -> Iterator[Any]:
         yield self._backend
+
+
+class Tiny(Machine):
+    """The same with reports of its own."""
 
     @trnbench.hookimpl
     def trnbench_reports(self) -> Iterator[Format]:
@@ -268,20 +272,19 @@ def carried_out(
     return execute(plan(known), chosen, known, RunSettings(**settings), on_progress, store=store)
 
 
-def main(*modes: str) -> None:
-    """The installed program with nothing but this plugin: for tests that need a process."""
+def program(known: Registry) -> None:
+    """The installed program with nothing but these plugins: for tests that need a process."""
     from trnbench.cli.context import Session
     from trnbench.cli.main import cli
     from trnbench.program import guarded
 
     shared = Session()
-    shared.registry = registry(*modes)
-    os.environ["TINY_COMMAND"] = str(os.getpid())  # cases run in other processes
+    shared.registry = known
+    sys.argv[0] = "trnbench"
     guarded(lambda: cli.main(obj=shared))
 
 
 if __name__ == "__main__":
-    chosen = os.environ.get("TINY_MODES", "half,low,above")
-    sys.argv[0] = "trnbench"
     sys.modules["tiny_machine"] = sys.modules["__main__"]
-    main(*chosen.split(","))
+    os.environ["TINY_COMMAND"] = str(os.getpid())  # cases run in other processes
+    program(registry(*os.environ.get("TINY_MODES", "half,low,above").split(",")))
