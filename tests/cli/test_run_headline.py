@@ -8,17 +8,17 @@ from pathlib import Path
 from typing import Any
 
 import click
-import msgspec
 import pytest
 import tiny_machine as tiny
 from click.testing import Result
 from command import typed
+from headline_parts import changed, judged_by, near
 from synthetic_run import make_run, with_verdicts
 
 from trnbench import Run, headline
 from trnbench.cli import outcome as printed
 from trnbench.cli.main import cli
-from trnbench.results.nearness import Band, Nearest, Nearness
+from trnbench.results.nearness import Nearness
 from trnbench.store.store import Store
 
 
@@ -34,22 +34,9 @@ def joined(text: str) -> list[str]:
 @pytest.fixture(scope="module")
 def run() -> Run:
     """Of trn1 with a band, of all else without."""
-    band = Nearest(kind=Nearness.SAME, band=Band(low=-0.1, high=0.1, votes=9, points=9))
     made = with_verdicts(make_run(sizes=3, extra_kernels=0))
-    replace = msgspec.structs.replace
-    return replace(
-        made,
-        measurements=tuple(
-            replace(
-                each,
-                evidence=replace(
-                    each.evidence,
-                    nearest=band if each.case.generation == "trn1" else Nearest(kind=Nearness.NONE),
-                ),
-            )
-            for each in made.measurements
-        ),
-    )
+    bare = changed(made, judged_by(near(Nearness.NONE)))
+    return changed(bare, judged_by(near(Nearness.SAME)), lambda each: each.case.generation == "trn1")
 
 
 def test_golden_words(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from headline_parts import changed
 from page_visit import Visit
 from synthetic_run import make_run, with_verdicts
 from whole_page import BUILT_IN
@@ -104,12 +105,11 @@ def test_the_history_breaks_none(browser: Any, axe: str, tmp_path: Path, width: 
 def test_the_comparison_breaks_none(
     browser: Any, axe: str, small: Run, tmp_path: Path, width: int, scheme: str
 ) -> None:
-    slower = tuple(
-        msgspec.structs.replace(each, time_s=each.time_s * 1.2) if each.time_s else each
-        for each in small.measurements
+    slower = changed(
+        small, lambda each: msgspec.structs.replace(each, time_s=each.time_s * 1.2), lambda each: each.time_s
     )
     path = tmp_path / "comparison.html"
-    later = msgspec.structs.replace(small, id="later", digest="", measurements=slower)
+    later = msgspec.structs.replace(slower, id="later", digest="")
     path.write_bytes(page.render([small, later], BUILT_IN))
     opened = Visit(browser, path, viewport={"width": width, "height": 900}, color_scheme=scheme)
     opened.page.evaluate(axe)

@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from command import refusal, typed
+from headline_parts import changed, graded, kept
 from hostile_run import HOSTILE
 from synthetic_run import make_run
 from whole_page import BUILT_IN, plain
@@ -28,14 +29,12 @@ def pair() -> tuple[Run, Run]:
     """The second takes longer for its products, the more the larger they are; it has no copies and one kernel
     at another scope."""
     first = make_run(sizes=2, extra_kernels=0)
-    later = tuple(
-        replace(each, time_s=each.time_s * (1.1 if each.case.point["m"] == 512 else 1.3))
-        if each.time_s and each.case.kernel == "gemm"
-        else each
-        for each in first.measurements
-        if each.case.kernel != "hbm_copy"
+    later = changed(
+        kept(first, lambda each: each.case.kernel != "hbm_copy"),
+        lambda each: replace(each, time_s=each.time_s * (1.1 if each.case.point["m"] == 512 else 1.3)),
+        lambda each: each.time_s and each.case.kernel == "gemm",
     )
-    return first, replace(first, id="later", measurements=later)
+    return first, replace(later, id="later")
 
 
 def test_changes_are_ranked_and_have_both_values(pair: tuple[Run, Run]) -> None:
@@ -66,10 +65,8 @@ def test_what_is_in_one_run_alone_is_named_and_not_shown_beside(pair: tuple[Run,
 
 def test_numbers_of_two_kinds_are_listed_with_the_reason(pair: tuple[Run, Run]) -> None:
     first, second = pair
-    measured = tuple(
-        replace(each, evidence=replace(each.evidence, grade=Grade.MEASURED)) for each in second.measurements
-    )
-    other = replace(second, grade=Grade.MEASURED, measurements=measured)
+    measured = changed(second, graded(Grade.MEASURED))
+    other = replace(measured, grade=Grade.MEASURED)
     text = plain(str(comparison.render((first, other))))
     assert "other evidence: emulated and measured" in text
     assert "slower" not in text
@@ -187,11 +184,10 @@ def test_nothing_changed_is_said(first: Run) -> None:
 
 
 def test_runs_with_nothing_in_common_say_nothing(first: Run) -> None:
-    other = tuple(
-        replace(each, case=replace(each.case, kernel=f"other_{each.case.kernel}"))
-        for each in first.measurements
+    other = changed(
+        first, lambda each: replace(each, case=replace(each.case, kernel=f"other_{each.case.kernel}"))
     )
-    assert comparison.since(first, replace(first, id="x", measurements=other), 0) == ""
+    assert comparison.since(first, replace(other, id="x"), 0) == ""
 
 
 def test_it_stands_on_the_first_screen_of_the_page(first: Run) -> None:
@@ -231,11 +227,12 @@ def test_the_report_of_one_stored_run_has_it(
 
 @pytest.mark.parametrize("bad", HOSTILE[:4])
 def test_hostile_names_stay_words(first: Run, bad: str) -> None:
-    cases = tuple(
-        replace(each, case=replace(each.case, kernel=bad)) if each.case.kernel == "gemm" else each
-        for each in first.measurements
+    cases = changed(
+        first,
+        lambda each: replace(each, case=replace(each.case, kernel=bad)),
+        lambda each: each.case.kernel == "gemm",
     )
-    before = replace(first, id=bad, measurements=cases)
+    before = replace(cases, id=bad)
     text = str(comparison.since(before, slower(before, 3, 2.0), 0))
     assert "<script" not in text
     assert not re.search(r"<[^>]*\son\w+=", text)

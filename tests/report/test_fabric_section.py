@@ -7,6 +7,8 @@ from typing import Any
 
 import msgspec
 import pytest
+from comparison import comparison
+from headline_parts import changed, having
 
 import trnbench
 from trnbench import Measurement, Run
@@ -138,27 +140,12 @@ def test_scaling_ends_with_all_ranks(real: Run) -> None:
 
 def test_links_are_held_against_documents_and_published_points() -> None:
     made = trnbench.bench(("point_to_point", "host_to_device"), instances=["trn1.32xlarge"])
-    copied = trnbench.Comparison(
-        id="copy",
-        family="host-copy",
-        generation="trn1",
-        use=Use.EMULATED,
-        vote="copy",
-        honesty="untouched",
-        quantity="bandwidth_bytes_per_s",
-        unit="B/s",
-        published=12e9,
-        emulated=16e9,
-        source="a colleague",
+    copied = comparison(
+        "copy", family="host-copy", unit="B/s", published=12e9, emulated=16e9, source="a colleague"
     )
-    sent = replace(
-        copied,
-        id="sent",
-        family="point-to-point",
-        unit="s",
-        published=1e-5,
-        emulated=2e-5,
-        how="permute of 1,024 B, 2 ranks of trn1.32xlarge, shift",
+    how = "permute of 1,024 B, 2 ranks of trn1.32xlarge, shift"
+    sent = comparison(
+        "sent", family="point-to-point", published=1e-5, emulated=2e-5, source="a colleague", how=how
     )
     elsewhere = replace(sent, id="elsewhere", generation="trn2")
     points = (copied, sent, elsewhere, replace(sent, id="unused", use=Use.NOT_USED))
@@ -220,8 +207,7 @@ def test_what_makes_no_sense_draws_nothing_and_breaks_nothing(real: Run) -> None
 
 
 def test_old_runs_have_the_lines_alone(real: Run) -> None:
-    old = tuple(replace(each, detail={}) for each in real.measurements)
-    text = str(fabric.render([replace(real, measurements=old)]))
+    text = str(fabric.render([changed(real, having(detail={}))]))
     assert text.count("<figure") == 2
     for heading in ("From two ranks to all", "Algorithms", "Losses", "Load on the links"):
         assert heading not in text

@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 
 import msgspec
 import pytest
+from headline_parts import changed, kept
 from hypothesis import given
 from hypothesis import strategies as st
 from synthetic_run import make_run
@@ -161,14 +162,12 @@ def test_the_table_says_what_is_left_of_document_and_links(small: Run) -> None:
 
 
 def test_nothing_without_ranks(small: Run) -> None:
-    rest = tuple(each for each in small.measurements if each.case.family != "collective")
-    assert links.render([replace(small, measurements=rest)]) == ""
+    rest = kept(small, lambda each: each.case.family != "collective")
+    assert links.render([rest]) == ""
 
 
 @pytest.mark.parametrize("odd", [None, 3, "x", ["ring"], {"ring": "fast"}, {"ring": -1.0}])
 def test_what_is_stored_in_another_form_counts_as_absent(small: Run, odd: object) -> None:
-    bad = tuple(
-        replace(each, detail={**each.detail, "tried_s": odd, "bound_s": odd}) for each in small.measurements
-    )
-    text = plain(links.render([replace(small, measurements=bad)]))
+    bad = changed(small, lambda each: replace(each, detail={**each.detail, "tried_s": odd, "bound_s": odd}))
+    text = plain(links.render([bad]))
     assert "mesh" not in text

@@ -7,11 +7,12 @@ import re
 import msgspec
 import pytest
 from comparison import comparison
+from headline_parts import own_product
 from parts import part
 
 import trnbench
 from trnbench import Fidelity, Run
-from trnbench.results.fidelity import Moved, Mover, OwnProduct, PublicKernels, Step, Use
+from trnbench.results.fidelity import Moved, Mover, PublicKernels, Step, Use
 from trnbench_reports import numbers
 from trnbench_reports.sections import headline
 
@@ -169,20 +170,7 @@ def test_nothing_in_the_data_is_markup(known: Run) -> None:
 
 
 def test_the_headline_tells_what_the_model_makes_of_published_products(known: Run) -> None:
-    product = OwnProduct(
-        id="<b>p",
-        generation="trn1",
-        m=4096,
-        n=4096,
-        k=4096,
-        dtype="bf16",
-        cores=1,
-        kernel="gemm",
-        model_flops_per_s=9e13,
-        published_flops_per_s=7e13,
-        e=-0.25,
-        source="<i>s",
-    )
+    product = own_product(e=-0.25, model=9e13, id="<b>p", source="<i>s")
     told = "Our product against published: −22 % of the time at 1 shape."
     assert told not in str(headline.render([known]))
     made = msgspec.structs.replace(known, fidelity=msgspec.structs.replace(FIDELITY, products=(product,)))

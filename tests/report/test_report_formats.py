@@ -14,6 +14,7 @@ from xml.etree import ElementTree
 
 import msgspec
 import pytest
+from headline_parts import changed, kept
 from junit_schema import valid
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from stored_run import make_run as make_tiny
@@ -66,13 +67,12 @@ def test_csv_says_how_near_evidence_is(run: Run) -> None:
         "hbm_copy": Nearest(kind=Nearness.ELSEWHERE, note="nothing of this family is published of trn2"),
     }
     replace = msgspec.structs.replace
-    marked = replace(
-        run,
-        measurements=tuple(
-            replace(each, evidence=replace(each.evidence, nearest=nearest.get(each.case.kernel)))
-            for each in run.measurements
-            if each.time_s is not None and each.metrics and each.evidence.grade is Grade.EMULATED
+    marked = changed(
+        kept(
+            run,
+            lambda each: each.time_s is not None and each.metrics and each.evidence.grade is Grade.EMULATED,
         ),
+        lambda each: replace(each, evidence=replace(each.evidence, nearest=nearest.get(each.case.kernel))),
     )
     found = rows(marked)
     seen = set()
@@ -211,14 +211,12 @@ def compare(*words: str, folder: Path) -> str:
 
 
 def test_pytest_benchmark_compares_two_runs(sampled: Run, tmp_path: Path) -> None:
-    slower = tuple(
-        msgspec.structs.replace(each, samples=tuple(2 * sample for sample in each.samples))
-        for each in sampled.measurements
+    slower = changed(
+        sampled,
+        lambda each: msgspec.structs.replace(each, samples=tuple(2 * sample for sample in each.samples)),
     )
     (tmp_path / "a.json").write_bytes(pytest_benchmark.write([sampled]))
-    (tmp_path / "b.json").write_bytes(
-        pytest_benchmark.write([msgspec.structs.replace(sampled, measurements=slower)])
-    )
+    (tmp_path / "b.json").write_bytes(pytest_benchmark.write([slower]))
     told = compare(
         "a.json", "b.json", "--group-by=fullname", "--columns=min,median", "--csv=out", folder=tmp_path
     )

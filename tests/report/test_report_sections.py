@@ -6,6 +6,7 @@ import re
 
 import msgspec
 import pytest
+from headline_parts import changed, graded, having, kept
 from synthetic_run import make_run
 from whole_page import plain
 
@@ -20,8 +21,8 @@ replace = msgspec.structs.replace
 
 
 def only(run: Run, *instances: str) -> Run:
-    kept = tuple(each for each in run.measurements if each.case.instance in instances)
-    return replace(run, measurements=kept, systems={k: v for k, v in run.systems.items() if k in instances})
+    chosen = kept(run, lambda each: each.case.instance in instances)
+    return replace(chosen, systems={name: run.systems[name] for name in run.systems if name in instances})
 
 
 @pytest.fixture(scope="module")
@@ -86,29 +87,21 @@ class TestHeadline:
     def test_what_an_emulated_number_is(self, small: Run) -> None:
         text = plain(headline.render([small]))
         assert "Emulated: computed by a model (roofline and alpha-beta 1), not run on the device." in text
-        measured = tuple(
-            replace(each, evidence=replace(each.evidence, grade=Grade.MEASURED))
-            for each in small.measurements
-        )
-        assert "by a model" not in plain(headline.render([replace(small, measurements=measured)]))
+        measured = changed(small, graded(Grade.MEASURED))
+        assert "by a model" not in plain(headline.render([measured]))
 
     def test_suspect_and_failed_cases_shout(self, run: Run) -> None:
         assert "trn1.2xlarge: 1 SUSPECT, 1 FAILED" in plain(headline.render([run]))
 
     def test_a_run_without_a_number_says_what_became_of_it(self, small: Run) -> None:
-        failed = tuple(
-            replace(each, status=Status.FAILED, reason_text="the worker died") for each in small.measurements
-        )
-        text = plain(headline.render([replace(small, measurements=failed)]))
+        failed = changed(small, having(status=Status.FAILED, reason_text="the worker died"))
+        text = plain(headline.render([failed]))
         assert "No case gave a number to hold against a document" in text
         assert "most often: the worker died" in text
 
     def test_a_run_that_skipped_all_is_headed_so(self, small: Run) -> None:
-        skipped = tuple(
-            replace(each, status=Status.SKIPPED, time_s=None, metrics={}, judgement=None)
-            for each in small.measurements
-        )
-        made = headline.render([replace(small, measurements=skipped, grade=Grade.DOCUMENTED)])
+        skipped = changed(small, having(status=Status.SKIPPED, time_s=None, metrics={}, judgement=None))
+        made = headline.render([replace(skipped, grade=Grade.DOCUMENTED)])
         assert ">No case could run</h1>" in made
         assert "ocumented" not in plain(made)
 
@@ -250,8 +243,8 @@ class TestRooflines:
         assert 3 <= text.count('<figure class="figure" id="core-0-') <= 7
 
     def test_nothing_without_arithmetic(self, small: Run) -> None:
-        rest = tuple(each for each in small.measurements if each.case.family == "collective")
-        assert rooflines.render([replace(small, measurements=rest)]) == ""
+        rest = kept(small, lambda each: each.case.family == "collective")
+        assert rooflines.render([rest]) == ""
 
 
 class TestGenerations:
@@ -302,13 +295,8 @@ class TestGenerations:
         assert "skipped: no exponent unit" in text
 
     def test_grades_are_not_mixed(self, small: Run) -> None:
-        mixed = tuple(
-            replace(each, evidence=replace(each.evidence, grade=Grade.MEASURED))
-            if each.case.generation == "trn2"
-            else each
-            for each in small.measurements
-        )
-        text = plain(generations.render([replace(small, measurements=mixed)]))
+        mixed = changed(small, graded(Grade.MEASURED), lambda each: each.case.generation == "trn2")
+        text = plain(generations.render([mixed]))
         assert "not compared: emulated against measured" in text
 
     def test_nothing_for_one_generation(self, small: Run) -> None:
@@ -322,8 +310,8 @@ class TestFabric:
         assert "all_reduce: at best" in plain(text)
 
     def test_nothing_without_collectives(self, small: Run) -> None:
-        rest = tuple(each for each in small.measurements if each.case.family != "collective")
-        assert fabric.render([replace(small, measurements=rest)]) == ""
+        rest = kept(small, lambda each: each.case.family != "collective")
+        assert fabric.render([rest]) == ""
 
 
 class TestDocuments:

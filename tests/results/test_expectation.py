@@ -90,6 +90,7 @@ POINT = {
     "source": "s",
     "confidence": "high",
 }
+SAME = ("id", "family", "generation", "quantity", "unit", "published", "emulated", "how", "source")
 ERRORS = {"count": 1, "median": 0.2, "p90": 0.2, "worst": 0.2, "worst_id": "a", "bias": 0.25}
 OLD = {
     "by": "model",
@@ -105,20 +106,12 @@ def test_points_keep_their_numbers_and_statistics_are_left_out() -> None:
     found = msgspec.convert(old_fidelity(OLD), Fidelity)
     first, second = found.points
     assert first == Comparison(
-        id="a",
-        family="hbm",
-        generation="trn1",
+        **{name: POINT[name] for name in SAME},
         use=Use.EMULATED,
         vote="a",
         honesty="fitted",
-        quantity="bandwidth_bytes_per_s",
-        unit="B/s",
-        published=100.0,
-        emulated=80.0,
         e=math.log(1.25),
         e_cross=pytest.approx(math.log(2)),
-        how="h",
-        source="s",
         confidence="high",
     )
     assert (second.use, second.honesty, second.e) == (Use.BOUND, "", None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from lab_plugin import COSTS, FACTS, system
+from lab_plugin import FOLDER, system
 
 import trnbench
 from trnbench.facts.fact import Scope
@@ -13,12 +13,8 @@ from trnbench.run.plan import plan
 
 
 @pytest.fixture(scope="module")
-def lab(tmp_path_factory) -> Registry:
+def lab() -> Registry:
     from trnbench_kernels import plugin as core_kernels
-
-    folder = tmp_path_factory.mktemp("lab")
-    (folder / "facts.toml").write_text(FACTS)
-    (folder / "costs.toml").write_text(COSTS)
 
     class Lab:
         @trnbench.hookimpl
@@ -27,8 +23,8 @@ def lab(tmp_path_factory) -> Registry:
                 name="lab1",
                 title="Lab",
                 order=1,
-                facts=(folder / "facts.toml",),
-                costs=folder / "costs.toml",
+                facts=(FOLDER / "lab_facts.toml",),
+                costs=FOLDER / "lab_costs.toml",
                 instances=(
                     system("single", Scope.INSTANCE),
                     system("box", Scope.INSTANCE, aliases=("crate",)),

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import pytest
+import tiny_machine as tiny
 from hypothesis import given
 from hypothesis import strategies as st
 from stored_run import text_of
 
 from trnbench.errors import UnknownName, UsageError
-from trnbench.facts.fact import Scope
-from trnbench.kernels.kernel import Axis, Kernel, PrimaryMetric
-from trnbench.kernels.work import Work
+from trnbench.kernels.kernel import Axis, Kernel
 from trnbench.run.axes import parse_exclusion
 from trnbench.run.points import Points
 from trnbench.run.selection import Selection
@@ -20,19 +19,7 @@ DTYPE = Axis(name="dtype", kind="str", values=("bf16",), choices=("bf16", "fp8",
 
 
 def kernel(name: str, *axes: Axis, **more) -> Kernel:
-    return Kernel(
-        name=name,
-        family="f",
-        title="t",
-        about="a.",
-        axes=axes,
-        scopes=(Scope.CORE,),
-        primary=PrimaryMetric(name="latency_s", unit="s", better="lower"),
-        work=lambda point, extent: Work(),
-        footprint=lambda point, extent: {},
-        requires=lambda point: (),
-        **more,
-    )
+    return tiny.kernel(name, axes=axes, requires=lambda point: (), **more)
 
 
 SQUARE = kernel("square", DTYPE, SIZE)

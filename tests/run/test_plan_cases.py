@@ -6,12 +6,12 @@ from collections import Counter
 from types import SimpleNamespace
 
 import pytest
+import tiny_machine as tiny
 from lab_plugin import cases, skips
 
 import trnbench
 from trnbench.facts.fact import Scope
-from trnbench.kernels.kernel import Axis, Kernel, PrimaryMetric
-from trnbench.kernels.work import Work
+from trnbench.kernels.kernel import Axis
 from trnbench.registry import Registry, load_registry
 from trnbench.run.plan import plan
 from trnbench.run.selection import Selection
@@ -189,18 +189,8 @@ def test_a_kernel_that_breaks_while_planned_costs_its_own_cases(lab):
     class Bad:
         @trnbench.hookimpl
         def trnbench_kernels(self):
-            yield Kernel(
-                name="bad",
-                family="bad",
-                title="Bad",
-                about="Breaks.",
-                axes=(Axis(name="size", values=(1,)),),
-                scopes=(Scope.CORE,),
-                primary=PrimaryMetric(name="latency_s", unit="s", better="lower"),
-                work=lambda point, extent: Work(),
-                footprint=broken,
-                requires=lambda point: (),
-            )
+            axes = (Axis(name="size", values=(1,)),)
+            yield tiny.kernel("bad", axes=axes, footprint=broken, requires=lambda point: ())
 
     both = SimpleNamespace(
         kernels=dict(Registry.of(bad=Bad()).kernels) | {"gemm": lab.kernels["gemm"]},

@@ -71,17 +71,14 @@ def test_a_kill_loses_nothing_that_was_done(tmp_path: Path) -> None:
     script = textwrap.dedent(
         """
         import os, signal, sys
-        import tiny_machine as tiny
-        from trnbench.run.execute import execute
-        from trnbench.run.plan import plan
+        from tiny_machine import carried_out
         from trnbench.store.store import Store
 
         def kill(step):
             if step.done == 7:
                 os.kill(os.getpid(), signal.SIGKILL)
 
-        registry = tiny.registry(*("half",) * 20)
-        execute(plan(registry), registry.backends["emulated"], registry, None, kill, store=Store(sys.argv[1]))
+        carried_out(*("half",) * 20, on_progress=kill, store=Store(sys.argv[1]))
         """
     )
     path = tmp_path / "r.db"

@@ -8,7 +8,6 @@ import sqlite3
 import stat
 import subprocess
 import sys
-import textwrap
 import zlib
 from contextlib import closing
 from pathlib import Path
@@ -285,16 +284,9 @@ def test_a_store_on_a_read_only_database(store: Store, run: Run, monkeypatch: py
 
 
 def test_two_processes_may_create_it_at_once(tmp_path: Path) -> None:
-    script = textwrap.dedent(
-        """
-        import sys
-        import tiny_machine as tiny
-        from trnbench.run.execute import execute
-        from trnbench.run.plan import plan
-        from trnbench.store.store import Store
-        registry = tiny.registry(*("half",) * 30)
-        execute(plan(registry), registry.backends["emulated"], registry, store=Store(sys.argv[1]))
-        """
+    script = (
+        "import sys; from tiny_machine import carried_out; from trnbench.store.store import Store\n"
+        'carried_out(*("half",) * 30, store=Store(sys.argv[1]))\n'
     )
     path = tmp_path / "r.db"
     environment = {**os.environ, "PYTHONPATH": str(Path(tiny.__file__).parent)}

@@ -2,67 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from hypothesis import strategies as st
 
-HEAD = """
-import nki
-import nki.isa as nisa
-import nki.language as nl
-
-SEEN = []
-
-def tile(width=64, buffer=nl.sbuf):
-    return nl.ndarray((128, width), dtype=nl.float32, buffer=buffer)
-
-def fetch(x, at, width=64):
-    found = tile(width)
-    nisa.dma_copy(dst=found, src=x[0:128, at : at + width])
-    return found
-
-def noted(at):
-    SEEN.append(at)
-    return len(SEEN) % 3
-
-"""
+FOLDER = Path(__file__).parent
+HEAD = (FOLDER / "drawn_head.txt").read_text()
 
 VARIABLES = ("i", "j", "k")
-STATEMENTS = (
-    "a = fetch(x, {v} * 64 % 4096)",
-    "a = fetch(x, {v} * 64)",
-    "b = fetch(x, min({v} * 64 + {n}, 4096))",
-    "nisa.tensor_tensor(dst=a, data1=a, data2=b, op=nl.add)",
-    "nisa.activation(dst=b, op=nl.exp, data=a)",
-    "nisa.tensor_copy(dst=wide[:, {v} * 4 : {v} * 4 + 4], src=a[:, 0:4])",
-    "nisa.tensor_copy(dst=b[:, 0:4], src=wide[:, {v} * 4 : {v} * 4 + 4])",
-    "nisa.tensor_tensor(dst=total, data1=total, data2=a, op=nl.add)",
-    "nisa.tensor_copy(dst=a[:, {v} : {v} + 1], src=b[:, 0:1])",
-    "nisa.dma_copy(dst=x[0:128, {v} * 64 : {v} * 64 + 64], src=a)",
-    "nisa.dma_copy(dst=x[0:128, {n} * 64 : {n} * 64 + 64], src=b)",
-    "a, b = b, a",
-    "total = a",
-    "kept.append(a)",
-    "a = kept[{v} % len(kept)]",
-    "count = count + 1",
-    "nisa.tensor_copy(dst=b, src=pair[{v} % 2])",
-    "nisa.memset(dst=pair[({v} + 1) % 2], value=0.0)",
-    "b = tile()\nnisa.memset(dst=b, value=1.0)",
-    "kept = [fetch(x, {n}), fetch(x, {v})]",
-    "nisa.dma_copy(dst=a, src=x[0:128, {v} * 64 : {v} * 64 + 64], engine=nisa.engine.scalar)",
-    "nisa.dma_copy(dst=x[0:128, {v} * 64 : {v} * 64 + 64], src=b, engine=nisa.engine.scalar)",
-    "nisa.dma_copy(dst=b, src=x[0:128, {n} * 64 : {n} * 64 + 64], dge_mode=nisa.dge_mode.swdge)",
-    "nisa.tensor_copy(dst=b, src=a, engine=nisa.engine.gpsimd)",
-    # What a round leaves to the next: buffers in turn, tiles in lists, views, numbers.
-    "b = a\na = fetch(x, {v} * 64)",
-    "a, b, total = b, total, fetch(x, {v} * 64)",
-    "pair = [pair[1], fetch(x, {v} * 64)]",
-    "pair = (fetch(x, {n} * 64), pair[0])",
-    "more = fetch(x, {v} * 64 + {n})\nnisa.tensor_tensor(dst=a, data1=a, data2=b, op=nl.add)\na = more",
-    "more = tile(64, nl.psum)\nnisa.tensor_tensor(dst=more, data1=sums, data2=a, op=nl.add)\nsums = more",
-    "late = wide[:, {v} * 4 : {v} * 4 + 4]",
-    "nisa.tensor_copy(dst=late, src=a[:, 0:4])",
-    "last = {v}",
-    "nisa.tensor_copy(dst=wide[:, last : last + 1], src=b[:, 0:1])",
-)
+STATEMENTS = tuple((FOLDER / "drawn_statements.txt").read_text().rstrip().split("\n\n"))
+"""The last ten are what a round leaves to the next: buffers in turn, tiles in lists, views, numbers."""
 TESTS = (
     "{v} < {n}", "{v} == {n}", "{v} % 3 == 0", "{v} > {n}", "count % 5 == 0", "{v} // 3 == 1",
     "len(kept) > {n}",    "{v} + {n} >= 9", "noted({v}) == 0",

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import msgspec
 
-from trnbench import Run, headline
+from trnbench import BestPublished, Grade, Run, headline
+from trnbench.results.fidelity import OwnProduct
 from trnbench.results.nearness import Band, Nearest, Nearness
 from trnbench.run.headline.line import Line
 
@@ -18,11 +20,35 @@ def near(kind: Nearness, **more: Any) -> Nearest:
     return Nearest(kind=kind, band=BAND if kind.banded else None, **more)
 
 
-def changed(run: Run, wanted: Any, change: Any) -> Run:
+def best_published(kind: Nearness, value: float = 1e12, **more: Any) -> BestPublished:
+    given = {"id": "p-1", "metric": "flops_per_s", "unit": "FLOP/s", "source": "a source", **more}
+    return BestPublished(value=value, kind=kind, **given)
+
+
+def own_product(k: int = 4096, *, model: float = 9e13, e: float, **more: Any) -> OwnProduct:
+    given = {"id": f"p{k}", "generation": "trn1", "source": "a source", "kernel": "gemm", "cores": 1, **more}
+    times = {"model_flops_per_s": model, "published_flops_per_s": model * math.exp(-e), "e": e}
+    return OwnProduct(m=4096, n=4096, k=k, dtype="bf16", **times, **given)
+
+
+def changed(run: Run, change: Any, wanted: Any = lambda case: True) -> Run:
     """`run` with `change(case)` in place of every case that `wanted` names."""
     return replace(
         run, measurements=tuple(change(each) if wanted(each) else each for each in run.measurements)
     )
+
+
+def kept(run: Run, wanted: Any) -> Run:
+    """`run` with those of its cases alone that `wanted` names."""
+    return replace(run, measurements=tuple(filter(wanted, run.measurements)))
+
+
+def having(**fields: Any) -> Any:
+    return lambda each: replace(each, **fields)
+
+
+def graded(grade: Grade) -> Any:
+    return lambda each: replace(each, evidence=replace(each.evidence, grade=grade))
 
 
 def judged_by(nearest: Nearest) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from trnbench.errors import NothingSelected, UsageError
@@ -11,35 +13,8 @@ from trnbench.registry import Registry
 from trnbench.run.plan import plan
 from trnbench.run.selection import Selection
 
-FACTS = """
-schema = 1
-
-[sources.lab]
-document = "Lab notes"
-
-[[group]]
-source = "lab"
-locator = "page 1"
-facts = [
-    { subject = "box", scope = "instance", metric = "device_count", printed = "4" },
-    { subject = "box", scope = "instance", metric = "host_memory", printed = "8", unit = "GiB" },
-    { subject = "single", scope = "instance", metric = "device_count", printed = "1" },
-    { subject = "rack", scope = "ultraserver", metric = "device_count", printed = "8" },
-    { subject = "rack", scope = "ultraserver", metric = "host_count", printed = "2" },
-    { subject = "rack", scope = "ultraserver", metric = "host_memory", printed = "16", unit = "GiB" },
-    { subject = "chip", scope = "device", metric = "core_count", printed = "2" },
-    { subject = "chip", scope = "device", metric = "hbm_capacity", printed = "32", unit = "GiB" },
-    { subject = "heart", scope = "core", metric = "sbuf_capacity", printed = "24", unit = "MiB" },
-]
-"""
-
-COSTS = """
-schema = 1
-
-[cannot]
-"dtype:mxfp8" = "no MX types before v4"
-"instruction:int8_matmul" = "no public instruction multiplies integers"
-"""
+FOLDER = Path(__file__).parent
+"""Where lab_facts.toml and lab_costs.toml stand."""
 
 
 def system(name: str, scope: Scope, **more) -> Instance:

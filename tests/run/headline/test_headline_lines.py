@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 
 import pytest
-from headline_parts import changed, judged_by, near, of, replace
+from headline_parts import best_published, changed, graded, judged_by, kept, near, of, replace
 from synthetic_run import with_verdicts
 
 from trnbench import Grade, Measurement, PeakPolicy, Run, Scope, Status, headline
-from trnbench.results.nearness import BestPublished, Nearness
+from trnbench.results.nearness import Nearness
 from trnbench.run.headline.answer import swept
 from trnbench.run.headline.line import Cause
 from trnbench.run.headline.words import clause, said
@@ -47,8 +47,8 @@ class TestLines:
     def test_an_axis_that_stands_still_is_named_for_one_case_alone(self, small: Run) -> None:
         run = changed(
             small,
-            lambda each: each.case.kernel == "gemm",
             lambda each: replace(each, case=replace(each.case, point={**each.case.point, "batch": 3})),
+            lambda each: each.case.kernel == "gemm",
         )
         assert of(run, "product", "trn2").sweep.over == "m=n=k 512–8,192"
         one = next(each for each in run.measurements if each.id == of(run, "product", "trn2").sweep.case)
@@ -73,8 +73,8 @@ class TestLines:
         assert of(small, "product", "trn1").systems == ("trn1.2xlarge", "trn1.32xlarge", "trn1-ultracluster")
         other = changed(
             small,
-            lambda each: each.case.instance == "trn1.32xlarge",
             lambda each: replace(each, time_s=each.time_s and each.time_s * 2),
+            lambda each: each.case.instance == "trn1.32xlarge",
         )
         found = [
             e.systems for e in headline(other).lines if (e.question, e.generation) == ("product", "trn1")
@@ -82,15 +82,14 @@ class TestLines:
         assert found == [("trn1.2xlarge", "trn1-ultracluster"), ("trn1.32xlarge",)]
 
     def test_kernels_that_no_question_asks_for_speak_for_themselves(self, small: Run) -> None:
-        cases = tuple(each for each in small.measurements if each.case.kernel == "softmax")
-        lines = headline(replace(small, measurements=cases)).lines
+        lines = headline(kept(small, lambda each: each.case.kernel == "softmax")).lines
         assert {(each.question, each.kernel) for each in lines} == {("kernel", "softmax")}
 
     def test_grades_never_mix(self, small: Run) -> None:
         half = changed(
             small,
+            graded(Grade.MEASURED),
             lambda each: each.case.kernel == "gemm" and each.case.point["m"] == 512,
-            lambda each: replace(each, evidence=replace(each.evidence, grade=Grade.MEASURED)),
         )
         mine = [e for e in headline(half).lines if (e.question, e.generation) == ("product", "trn2")]
         assert [(each.grade, each.sweep.points) for each in mine] == [
@@ -120,9 +119,7 @@ class TestSilence:
 
     def test_all_skipped_says_why(self, small: Run) -> None:
         skipped = changed(
-            small,
-            lambda _: True,
-            lambda each: replace(each, status=Status.SKIPPED, reason_text="no such link", metrics={}),
+            small, lambda each: replace(each, status=Status.SKIPPED, reason_text="no such link", metrics={})
         )
         found = headline(skipped)
         assert found.lines == ()
@@ -146,7 +143,7 @@ class TestSilence:
         def spoil(each: Measurement) -> Measurement:
             return replace(each, metrics={n: replace(m, value=value) for n, m in each.metrics.items()})
 
-        assert headline(changed(small, lambda _: True, spoil)).lines == ()
+        assert headline(changed(small, spoil)).lines == ()
 
 
 # The lines of a headline as cards of a generation, and what stands beside a promise.
@@ -165,15 +162,13 @@ class TestCards:
         assert sorted(told) == sorted(each.sweep.case for each in headline(small).lines)
 
     def test_what_was_not_run_says_so(self, small: Run) -> None:
-        kept = tuple(each for each in small.measurements if each.case.kernel == "gemm")
-        for card in headline(replace(small, measurements=kept)).cards:
+        for card in headline(kept(small, lambda each: each.case.kernel == "gemm")).cards:
             said = {row.name: (row.line is None, row.clause) for row in card.rows}
             assert not said["compute"][0]
             assert said["memory"] == said["links"] == (True, "not in this run")
 
     def test_kernels_that_no_question_asks_for_are_rows_of_their_own(self, small: Run) -> None:
-        kept = tuple(each for each in small.measurements if each.case.kernel == "softmax")
-        for card in headline(replace(small, measurements=kept)).cards:
+        for card in headline(kept(small, lambda each: each.case.kernel == "softmax")).cards:
             assert {row.name for row in card.rows} == {"softmax"}
 
     def test_the_clause_names_the_two_largest_losses(self, small: Run) -> None:
@@ -196,16 +191,14 @@ class TestCards:
 
 
 class TestOneCore:
-    BEST = BestPublished(
-        id="p-1", metric="flops_per_s", value=1e12, unit="FLOP/s", source="a source", kind=Nearness.OPERATION
-    )
+    BEST = best_published(Nearness.OPERATION)
 
     def test_what_was_published_of_one_core_stands_beside_a_device(self, small: Run) -> None:
-        run = changed(small, lambda _: True, judged_by(near(Nearness.OPERATION)))
+        run = changed(small, judged_by(near(Nearness.OPERATION)))
         run = changed(
             run,
-            lambda each: each.case.scope is Scope.CORE and each.case.kernel == "gemm",
             judged_by(near(Nearness.OPERATION, best=self.BEST)),
+            lambda each: each.case.scope is Scope.CORE and each.case.kernel == "gemm",
         )
         line = of(run, "product", "trn1")
         core = next(each for each in run.measurements if each.id == line.of_core.case)
@@ -220,16 +213,14 @@ class TestOneCore:
             judged_by(near(Nearness.OPERATION, best=self.BEST))(core),
             case=replace(core.case, scope=Scope.LOGICAL_CORE, kernel="gemm_shared"),
         )
-        run = changed(small, lambda _: True, judged_by(near(Nearness.OPERATION)))
+        run = changed(small, judged_by(near(Nearness.OPERATION)))
         line = of(replace(run, measurements=(*run.measurements, pair)), "product", core.case.generation)
         assert (line.of_core.case, line.of_core.scope) == (pair.id, Scope.LOGICAL_CORE)
         assert line.of_core.fraction == pytest.approx(1e12 / pair.judgement.peaks.chosen.value)
         assert "; best published 1 TFLOPS on a core pair (p-1), " in said(line).promise
 
     def test_of_memory_one_core_says_nothing(self, small: Run) -> None:
-        run = changed(
-            small, lambda _: True, judged_by(near(Nearness.OPERATION, best=replace(self.BEST, metric="x")))
-        )
+        run = changed(small, judged_by(near(Nearness.OPERATION, best=replace(self.BEST, metric="x"))))
         assert all(each.of_core is None for each in headline(run).lines)
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 
 import pytest
-from headline_parts import changed, judged_by, near, of, replace
+from headline_parts import best_published, changed, graded, judged_by, kept, near, of, own_product, replace
 
 from trnbench import Grade, Measurement, Run, Scope, Status, headline
 from trnbench.facts.units import show
 from trnbench.results.fidelity import OwnProduct
-from trnbench.results.nearness import BestPublished, Nearness
+from trnbench.results.nearness import Nearness
 from trnbench.run.headline.answer import rest
 from trnbench.run.headline.words import said
 
@@ -33,7 +33,7 @@ class TestPromise:
             peaks = replace(peaks, chosen=chosen, alternatives=(latest,))
             return replace(each, judgement=replace(each.judgement, peaks=peaks))
 
-        run = changed(small, lambda each: each.judgement is not None, change)
+        run = changed(small, change, lambda each: each.judgement is not None)
         line = of(run, "product", "trn2")
         assert line.since.fraction == pytest.approx(line.sweep.best / line.since.value)
 
@@ -45,8 +45,7 @@ class TestPromise:
             headline(small).footnote
             == "No document says whether a figure of links counts one direction or both."
         )
-        alone = tuple(each for each in small.measurements if each.case.kernel == "gemm")
-        assert headline(replace(small, measurements=alone)).footnote == ""
+        assert headline(kept(small, lambda each: each.case.kernel == "gemm")).footnote == ""
 
     def test_the_detail_names_the_document_and_whether_it_prints_the_figure(self, small: Run) -> None:
         line = of(small, "product", "trn2")
@@ -59,10 +58,10 @@ class TestPromise:
     def test_a_figure_below_the_result_is_called_low(self, small: Run) -> None:
         run = changed(
             small,
-            lambda each: each.judgement is not None,
             lambda each: replace(
                 each, status=Status.DOCUMENT_LOW, judgement=replace(each.judgement, fraction=1.004)
             ),
+            lambda each: each.judgement is not None,
         )
         assert "100.4 %, the figure is low: the clocks allow more)" in said(of(run, "product", "trn2")).text
         assert "100.4 %, the figure is low: no clock bounds it)" in said(of(run, "stream", "trn2")).text
@@ -135,8 +134,8 @@ def superseded(run: Run) -> Run:
 
     mine = changed(
         run,
-        lambda e: e.judgement is not None and e.case.generation == "trn2" and e.case.kernel == "gemm",
         change,
+        lambda e: e.judgement is not None and e.case.generation == "trn2" and e.case.kernel == "gemm",
     )
     return replace(mine, books={**run.books, "trn2": made})
 
@@ -146,7 +145,7 @@ def superseded(run: Run) -> Run:
 
 class TestTrust:
     def test_a_band_gives_an_interval_round_the_best(self, small: Run) -> None:
-        run = changed(small, lambda _: True, judged_by(near(Nearness.KERNEL)))
+        run = changed(small, judged_by(near(Nearness.KERNEL)))
         line = of(run, "stream", "trn1")
         assert line.expected == pytest.approx((line.sweep.best * math.exp(-0.1), line.of.value), rel=1e-9)
         assert line.of.value < line.sweep.best * math.exp(0.2)
@@ -155,26 +154,26 @@ class TestTrust:
         assert said(line).promise.endswith(f"; expect {low}–{high} (kernel, 9 votes)")
 
     def test_an_interval_ends_at_the_clock(self, small: Run) -> None:
-        line = of(changed(small, lambda _: True, judged_by(near(Nearness.SAME))), "product", "trn2")
+        line = of(changed(small, judged_by(near(Nearness.SAME))), "product", "trn2")
         assert line.clock is not None
         assert line.expected[1] == pytest.approx(line.sweep.best / line.clock)
 
     def test_without_a_band_a_line_is_grey_last_and_says_why(self, small: Run) -> None:
-        run = changed(small, lambda _: True, judged_by(near(Nearness.FAMILY)))
+        run = changed(small, judged_by(near(Nearness.FAMILY)))
         run = changed(
             run,
-            lambda each: each.case.generation == "trn1" and each.case.kernel == "gemm",
             judged_by(near(Nearness.ELSEWHERE)),
+            lambda each: each.case.generation == "trn1" and each.case.kernel == "gemm",
         )
         run = changed(
             run,
-            lambda each: each.case.generation == "trn3",
             judged_by(near(Nearness.NONE, note="no such point")),
+            lambda each: each.case.generation == "trn3",
         )
         run = changed(
             run,
-            lambda each: each.case.generation == "trn2" and each.case.kernel == "hbm_copy",
             judged_by(near(Nearness.SAME)),
+            lambda each: each.case.generation == "trn2" and each.case.kernel == "hbm_copy",
         )
         lines = headline(run).lines
         assert (lines[0].question, lines[0].generation) == ("product", "trn2")
@@ -201,11 +200,7 @@ class TestTrust:
         assert all(each.muted and each.reason == "nearness not recorded" for each in lines)
 
     def test_what_was_measured_needs_no_band(self, small: Run) -> None:
-        measured = changed(
-            small,
-            lambda _: True,
-            lambda each: replace(each, evidence=replace(each.evidence, grade=Grade.MEASURED)),
-        )
+        measured = changed(small, graded(Grade.MEASURED))
         found = headline(measured)
         assert found.means == ""
         assert not any(each.muted for each in found.lines)
@@ -215,11 +210,7 @@ class TestTrust:
         assert "model" not in words.text
 
     def test_a_formula_is_grey_and_named(self, small: Run) -> None:
-        derived = changed(
-            small,
-            lambda _: True,
-            lambda each: replace(each, evidence=replace(each.evidence, grade=Grade.DERIVED)),
-        )
+        derived = changed(small, graded(Grade.DERIVED))
         line = headline(derived).lines[0]
         assert line.muted
         assert line.reason == "worked out by a formula: no program stands behind it"
@@ -227,26 +218,20 @@ class TestTrust:
 
     def test_a_formula_is_passed_over_where_a_program_was_emulated(self, small: Run) -> None:
         run = changed(
-            changed(small, lambda _: True, judged_by(near(Nearness.SAME))),
+            changed(small, judged_by(near(Nearness.SAME))),
+            graded(Grade.DERIVED),
             lambda each: each.case.kernel == "gemm" and each.case.point["m"] > 512,
-            lambda each: replace(each, evidence=replace(each.evidence, grade=Grade.DERIVED)),
         )
         mine = [e for e in headline(run).lines if (e.question, e.generation) == ("product", "trn2")]
         assert [(each.grade, each.sweep.points) for each in mine] == [(Grade.EMULATED, 1)]
 
     def test_a_formula_has_no_interval_whatever_stands_near_it(self, small: Run) -> None:
-        derived = changed(
-            changed(small, lambda _: True, judged_by(near(Nearness.SAME))),
-            lambda _: True,
-            lambda each: replace(each, evidence=replace(each.evidence, grade=Grade.DERIVED)),
-        )
+        derived = changed(changed(small, judged_by(near(Nearness.SAME))), graded(Grade.DERIVED))
         assert all(each.muted and each.expected is None for each in headline(derived).lines)
 
     def test_the_best_published_stands_beside_and_an_excess_is_said(self, small: Run) -> None:
-        best = BestPublished(
-            id="p-1", metric="flops_per_s", value=1e12, unit="FLOP/s", source="a source", kind=Nearness.SAME
-        )
-        run = changed(small, lambda _: True, judged_by(near(Nearness.SAME, best=best)))
+        best = best_published(Nearness.SAME)
+        run = changed(small, judged_by(near(Nearness.SAME, best=best)))
         line = of(run, "product", "trn1")
         assert line.above
         times = f"{line.sweep.best / 1e12:.1f} times that"
@@ -256,30 +241,14 @@ class TestTrust:
 
     def test_an_excess_below_twice_is_told_in_per_cent(self, small: Run) -> None:
         value = of(small, "product", "trn1").sweep.best / 1.25
-        best = BestPublished(
-            id="p-1",
-            metric="flops_per_s",
-            value=value,
-            unit="FLOP/s",
-            source="a source",
-            kind=Nearness.KERNEL,
-        )
-        run = changed(small, lambda _: True, judged_by(near(Nearness.FAMILY, best=best)))
+        best = best_published(Nearness.KERNEL, value)
+        run = changed(small, judged_by(near(Nearness.FAMILY, best=best)))
         told = said(of(run, "product", "trn1")).promise
         assert " (kernel: p-1; the model 25 % above), expect " in told
 
     def test_what_bounds_nothing_here_names_its_size_and_no_multiple(self, small: Run) -> None:
-        best = BestPublished(
-            id="p-1",
-            metric="flops_per_s",
-            value=1e12,
-            unit="FLOP/s",
-            source="a source",
-            kind=Nearness.KERNEL,
-            at="M 128, 2 ranks",
-            reaches=False,
-        )
-        run = changed(small, lambda _: True, judged_by(near(Nearness.FAMILY, best=best)))
+        best = best_published(Nearness.KERNEL, at="M 128, 2 ranks", reaches=False)
+        run = changed(small, judged_by(near(Nearness.FAMILY, best=best)))
         told = said(of(run, "product", "trn1")).promise
         assert "; best published 1 at M 128, 2 ranks (kernel: p-1), expect " in told
         assert "times that" not in told
@@ -308,8 +277,8 @@ class TestTrust:
     def test_a_model_at_its_clock_says_so(self, small: Run) -> None:
         run = changed(
             small,
-            lambda each: each.judgement is not None and each.case.kernel == "gemm",
             lambda each: replace(each, judgement=replace(each.judgement, of_engine_bound=0.9997)),
+            lambda each: each.judgement is not None and each.case.kernel == "gemm",
         )
         told = said(of(run, "product", "trn2")).trust
         assert told.endswith("At its clock: a clock held against a document, not a kernel.")
@@ -317,20 +286,7 @@ class TestTrust:
 
     def test_our_product_at_published_shapes(self, small: Run) -> None:
         def product(number: int, e: float) -> OwnProduct:
-            return OwnProduct(
-                id=f"p{number}",
-                generation="trn1",
-                m=4096,
-                n=4096,
-                k=4096 * number,
-                dtype="bf16",
-                cores=1,
-                kernel="gemm",
-                model_flops_per_s=9e13,
-                published_flops_per_s=9e13 * math.exp(-e),
-                e=e,
-                source="a source",
-            )
+            return own_product(4096 * number, e=e)
 
         def told(*products: OwnProduct) -> str:
             from trnbench import Fidelity
