@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import measured_machine as machine
+import msgspec
 import pytest
 import tiny_machine as tiny
+from fact_rows import fact
 from measured_machine import Busy, Quiet
 
 import trnbench
-from trnbench import Calibration, Fact, FactBook, Provenance, Scope, Source, Status
+from trnbench import Calibration, FactBook, Provenance, Scope, Source, Status
 from trnbench.facts.fact import Direction, Peak, PeakChoice, PeakPolicy
 from trnbench.peaks import choose_peak
 from trnbench.registry import Registry
@@ -71,12 +73,12 @@ def test_what_is_unknown_is_measured_and_says_how() -> None:
         ("host_memory_bandwidth", (), Scope.CORE),
         ("host_memory_bandwidth", (), Scope.INSTANCE),
     }
-    for fact in found.book.facts:
-        assert fact.provenance is Provenance.MEASURED
-        assert fact.source == REACHED
-        assert fact.value is not None
-        assert fact.value > 1e6
-        assert fact.locator.startswith(("fma.c, fma_", "chase.c, triad: 3 arrays of 1 MiB"))
+    for each in found.book.facts:
+        assert each.provenance is Provenance.MEASURED
+        assert each.source == REACHED
+        assert each.value is not None
+        assert each.value > 1e6
+        assert each.locator.startswith(("fma.c, fma_", "chase.c, triad: 3 arrays of 1 MiB"))
 
 
 @needs_compiler
@@ -139,23 +141,11 @@ def test_above_a_measured_peak_is_no_blame() -> None:
 
 def test_a_peak_of_all_cores_is_still_measured() -> None:
     system = trnbench.load_registry().system("host")
-    fact = Fact(
-        subject="host-core",
-        metric="peak_flops",
-        printed="100",
-        printed_unit="GFLOPS",
-        value=100e9,
-        scope=Scope.CORE,
-        source=REACHED,
-        locator="fma.c",
-        dtypes=("fp32",),
-        provenance=Provenance.MEASURED,
-    )
-    import msgspec
-
+    measured = {"source": REACHED, "provenance": Provenance.MEASURED}
+    peak = fact("host-core", "peak_flops", 100e9, dtypes=("fp32",), **measured)
     counts = tuple(each for each in system.book.facts if each.metric != "peak_flops")
     bare = FactBook(sources=system.book.sources, facts=counts)
-    own = FactBook(sources={REACHED: Source(id=REACHED, document="here")}, facts=(fact,))
+    own = FactBook(sources={REACHED: Source(id=REACHED, document="here")}, facts=(peak,))
     system = msgspec.structs.replace(system, book=bare.merged(own))
     choice = choose_peak(system, metric="peak_flops", scope=Scope.INSTANCE, dtype="fp32")
     assert (choice.chosen.evidence, choice.chosen.value) == ("measured", 100e9 * system.cores_per_device)
@@ -177,18 +167,8 @@ class Calibrated(machine.Backend):
 
 
 def peak() -> Calibration:
-    fact = Fact(
-        subject="tiny-core",
-        metric="clock",
-        printed="1",
-        printed_unit="GHz",
-        value=1e9,
-        scope=Scope.CORE,
-        source="here",
-        locator="a kernel",
-        provenance=Provenance.MEASURED,
-    )
-    return Calibration(book=FactBook(sources={"here": Source(id="here", document="here")}, facts=(fact,)))
+    clock = fact("tiny-core", "clock", 1e9, provenance=Provenance.MEASURED)
+    return Calibration(book=FactBook(sources={"here": Source(id="here", document="here")}, facts=(clock,)))
 
 
 def carried_out(folder: Path, answer: Callable[[], Any], **more: Any) -> tuple[Registry, Any, Run]:

@@ -6,8 +6,9 @@ from typing import Any
 
 import msgspec
 import pytest
+from fact_rows import fact
 
-from trnbench.facts.fact import Fact, Scope
+from trnbench.facts.fact import Scope
 from trnbench.generation import System
 from trnbench.peaks import engine_bound, engine_rate
 from trnbench.registry import Registry, load_registry
@@ -128,18 +129,8 @@ def test_the_cost_file_can_give_the_factor() -> None:
 @pytest.mark.parts
 def test_a_rate_factor_about_another_engine_is_not_taken() -> None:
     system = without(REGISTRY.system(TRN1), "rate_factor")
-    vector = Fact(
-        subject="neuroncore-v2",
-        metric="rate_factor",
-        printed="4",
-        printed_unit="x",
-        value=4.0,
-        scope=Scope.CORE,
-        source="nki-arch-v2",
-        locator="vector engine",
-        dtypes=("fp16",),
-        qualifier="vector copy",
-    )
+    about = {"source": "nki-arch-v2", "qualifier": "vector copy"}
+    vector = fact("neuroncore-v2", "rate_factor", 4.0, dtypes=("fp16",), **about)
     book = msgspec.structs.replace(system.book, facts=(vector, *system.book.facts))
     rate = engine_rate(msgspec.structs.replace(system, book=book), "fp16")
     assert rate.formula == V2
@@ -150,17 +141,8 @@ def test_lanes_need_what_an_operation_counts() -> None:
     system = REGISTRY.system(TRN2)
     wants = {"metric": "peak_flops", "scope": Scope.CORE, "dtype": "fp32", "qualifier": "vector"}
     assert engine_bound(without(system, "operations_per_element"), **wants) is None
-    counted = Fact(
-        subject="neuroncore-v3",
-        metric="operations_per_element",
-        printed="2",
-        printed_unit="",
-        value=2.0,
-        scope=Scope.CORE,
-        source="nki-arch-v3",
-        locator="vector engine",
-        qualifier="vector",
-    )
+    about = {"source": "nki-arch-v3", "qualifier": "vector"}
+    counted = fact("neuroncore-v3", "operations_per_element", 2.0, **about)
     book = msgspec.structs.replace(system.book, facts=(counted, *system.book.facts))
     bound = engine_bound(msgspec.structs.replace(system, book=book), **wants)
     assert bound.formula == "256 elements per cycle × 0.96 GHz × 2 operations"

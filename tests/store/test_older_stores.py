@@ -13,7 +13,6 @@ import pytest
 from click.testing import Result
 from command import typed
 
-from trnbench.cli.context import Session
 from trnbench.registry import Registry, load_registry
 from trnbench.results.json import loads
 from trnbench.store import layout
@@ -58,10 +57,7 @@ def archives(names: list[str]) -> pytest.MarkDecorator:
 
 
 def invoke(registry: Registry, words: str, *, store: str = "results.db", code: int = 0) -> Result:
-    shared = Session()
-    shared.registry = registry
-    arguments = ["--store", store, *words.split()]
-    done = typed(*arguments, obj=shared, prog_name="trnbench")
+    done = typed("--store", store, *words.split(), registry=registry)
     assert done.exit_code == code, (words, done.output, done.exception)
     return done
 

@@ -1,6 +1,16 @@
-"""Groups of facts as a file has them."""
+"""Facts, and groups of them as a file has them."""
 
 from __future__ import annotations
+
+from typing import Any
+
+from trnbench import Fact, Scope
+
+
+def fact(subject: str, metric: str, value: float, **more: Any) -> Fact:
+    """A figure of a core, printed in a table."""
+    given = {"printed": f"{value:g}", "printed_unit": "", "scope": Scope.CORE, "source": "here", **more}
+    return Fact(subject=subject, metric=metric, value=value, **{"locator": "a table", **given})
 
 
 def group(*rows: str, subject: str = "box", scope: str = "instance", source: str = "page") -> str:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 
 import pytest
+from fact_rows import fact
 from headline_parts import best_published, changed, graded, judged_by, kept, near, of, own_product, replace
 
-from trnbench import Grade, Measurement, Run, Scope, Status, headline
+from trnbench import Grade, Measurement, Run, Scope, Source, Status, headline
 from trnbench.facts.units import show
 from trnbench.results.fidelity import OwnProduct
 from trnbench.results.nearness import Nearness
@@ -103,26 +104,15 @@ class TestRest:
 
 def superseded(run: Run) -> Run:
     """Its bf16 peaks of trn2 replaced by a figure a quarter higher that a newer document prints."""
-    from trnbench import Fact, Source
-
     book = run.books["trn2"]
     new = Source(id="new", document="A newer page", date="2026-01-01")
     facts = []
     for each in run.measurements:
         if each.judgement and each.case.generation == "trn2" and each.case.kernel == "gemm":
             chosen = each.judgement.peaks.chosen
-            old = Fact(
-                subject=chosen.facts[0].partition("/")[0],
-                metric=chosen.metric,
-                printed="8",
-                printed_unit="PFLOPS",
-                value=8e15,
-                scope=Scope.INSTANCE,
-                source=chosen.facts[0].rpartition("@")[2],
-                locator="a table",
-                dtypes=(each.case.dtype,),
-                superseded_by="new",
-            )
+            subject, source = chosen.facts[0].partition("/")[0], chosen.facts[0].rpartition("@")[2]
+            about = {"source": source, "dtypes": (each.case.dtype,), "superseded_by": "new"}
+            old = fact(subject, chosen.metric, 8e15, scope=Scope.INSTANCE, **about)
             facts += [old, replace(old, printed="10", value=10e15, source="new", superseded_by="")]
             assert old.id == chosen.facts[0]
     made = replace(book, facts=(*facts, *book.facts), sources={**book.sources, "new": new})
