@@ -17,7 +17,7 @@ _HOMES = {
     "bounded.json": "NotJson parse_json",
     "cli.context": "Session session",
     "compare.api": "compare_runs gate",
-    "compare.change": "Change change_text RunComparison=Comparison Side Verdict",
+    "compare.change": "Change change_text RunComparison=Comparison Side",
     "compare.gate.findings": "Finding Gated Outcome",
     "compare.gate.rule": "Rule RuleDirection=Direction",
     "errors": (
@@ -62,6 +62,7 @@ _HOMES = {
     "results.nearness": "Band BestPublished Nearest Nearness",
     "results.proof": "Growth Proof",
     "results.run": "ImportedCase ImportedRun PluginRecord Run SystemRecord",
+    "results.verdict": "Verdict",
     "run.api": "bench load_run open_store render",
     "run.headline.answer": "axis_text Headline headline",
     "run.headline.line": "HeadlineLine=Line superseding",

@@ -16,7 +16,6 @@ from trnbench.compare.api import gate as gate
 from trnbench.compare.change import Change as Change
 from trnbench.compare.change import Comparison as RunComparison
 from trnbench.compare.change import Side as Side
-from trnbench.compare.change import Verdict as Verdict
 from trnbench.compare.change import change_text as change_text
 from trnbench.compare.gate.findings import Finding as Finding
 from trnbench.compare.gate.findings import Gated as Gated
@@ -137,6 +136,7 @@ from trnbench.results.run import ImportedRun as ImportedRun
 from trnbench.results.run import PluginRecord as PluginRecord
 from trnbench.results.run import Run as Run
 from trnbench.results.run import SystemRecord as SystemRecord
+from trnbench.results.verdict import Verdict as Verdict
 from trnbench.run.api import bench as bench
 from trnbench.run.api import load_run as load_run
 from trnbench.run.api import open_store as open_store

@@ -10,14 +10,10 @@ from itertools import combinations
 import msgspec
 
 from trnbench.results.expectation import NOTHING, signed_text, size_text
-from trnbench.results.fidelity import Comparison, Step
+from trnbench.results.fidelity import LARGE_GAIN, LEAST_GAIN, Comparison, Step
 from trnbench.results.statistics import median
 from trnbench_fidelity.sequence import Sequence
 
-SMALLEST = math.log(1.03)
-"""Published differences up to 3 % are none: they are within what repeated measurements differ."""
-LARGE = math.log(1.2)
-"""Pairs that differ by as much have a count of their own."""
 RANKED = 4
 """From so many versions on a sequence has a rank correlation."""
 
@@ -92,9 +88,9 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
 def order_of(steps: Iterable[Step]) -> Order:
     """Of all pairs of all sequences together."""
     all_ = list(steps)
-    apart = [each for each in all_ if abs(each.published) > SMALLEST]
+    apart = [each for each in all_ if abs(each.published) > LEAST_GAIN]
     covered = [each for each in apart if each.model is not None]
-    large = [each for each in covered if abs(each.published) >= LARGE]
+    large = [each for each in covered if abs(each.published) >= LARGE_GAIN]
     gains = [abs(each.off) for each in covered if each.apart == 1 and each.off is not None]
     return Order(
         pairs=len(covered),
@@ -143,7 +139,7 @@ def order_text(steps: Iterable[Step]) -> str:
 def by_order(steps: Iterable[Step]) -> list[Step]:
     """Pairs that differ, out of order first, then by how far the ratio is off, then those not covered."""
     return sorted(
-        (each for each in steps if abs(each.published) > SMALLEST),
+        (each for each in steps if abs(each.published) > LEAST_GAIN),
         key=lambda each: (each.model is None, each.in_order is True, -abs(each.off or 0.0), each.end),
     )
 

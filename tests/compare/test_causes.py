@@ -63,8 +63,16 @@ def test_a_file_of_another_kernel_is_no_cause() -> None:
     assert said.startswith("sources, costs, facts and the model's version are the same")
 
 
-def test_blanks_are_no_cause() -> None:
-    (said,) = causes({"pkg/kernel.py": SOURCE.replace("    return", "\treturn").replace("\n\n", "\n\n\n")})
+@pytest.mark.parametrize(
+    "text",
+    [
+        SOURCE.replace("    return", "\treturn").replace("\n\n", "\n\n\n"),
+        f'"""Says more."""\n{SOURCE}'.replace("return", '"""Docs,\n    of two lines."""\n    return'),
+        SOURCE.replace("512", "512  # elements"),
+    ],
+)
+def test_blanks_comments_and_docstrings_are_no_cause(text: str) -> None:
+    (said,) = causes({"pkg/kernel.py": text})
     assert said.startswith("sources, costs, facts and the model's version are the same")
 
 
@@ -120,7 +128,7 @@ def test_another_version_of_the_model() -> None:
     assert causes(evidence=later) == ("model is a model 2, was a model 1",)
 
 
-def test_the_kernel_goes_before_costs_facts_and_the_model() -> None:
+def test_the_kernel_goes_before_the_model_which_costs_and_facts_belong_to() -> None:
     later = Evidence(grade=Grade.EMULATED, by="a model", version="2")
     found = causes(
         {"pkg/kernel.py": OTHER, "costs/host/pkg/costs.toml": "[dma]\nrate = 4\n"},
@@ -128,7 +136,49 @@ def test_the_kernel_goes_before_costs_facts_and_the_model() -> None:
         before={"books": {"host": book(820)}},
         books={"host": book(880)},
     )
-    assert [each.split()[0] for each in found] == ["pkg/kernel.py:3", "cost", "cost", "fact", "model"]
+    assert [each.split()[0] for each in found] == ["pkg/kernel.py:3", "model"]
+
+
+def test_a_line_of_code_is_named_and_not_the_docstring_before_it() -> None:
+    text = OTHER.replace("import helper", '"""Says more."""\nimport helper')
+    assert causes({"pkg/kernel.py": text}) == ("pkg/kernel.py:4 is 'TILE = 256', was 'TILE = 512'",)
+
+
+@pytest.mark.parametrize(("family", "named"), [("tensor", False), ("memory", True)])
+def test_a_fact_that_moved_no_other_case_of_the_family_is_no_cause(family: str, named: bool) -> None:
+    """`another` has the fact too and did not move; a case of another family may not depend on it."""
+    other = msgspec.structs.replace(case("another"), family=family)
+    cases = [emulated(case(), 1.0, implementation="nki: pkg.kernel:kernel"), emulated(other, 1.0)]
+    slower = msgspec.structs.replace(cases[0], time_s=2.0)
+    found = compared(
+        run_of(*cases, inputs=FOUND, books={"host": book(820)}),
+        run_of(slower, cases[1], id="b", inputs={**FOUND, "pkg/kernel.py": OTHER}, books={"host": book(880)}),
+    )
+    (line, *facts) = found.changes[0].causes
+    assert line.startswith("pkg/kernel.py:3")
+    assert bool(facts) is named
+
+
+def test_another_version_of_the_model_is_one_cause_of_all_cases() -> None:
+    later = Evidence(grade=Grade.EMULATED, by="a model", version="9")
+    names = [f"pkg/k{number}.py" for number in range(22)]
+    runs = [
+        run_of(
+            *(
+                emulated(case(f"k{at}"), time, implementation=f"nki: pkg.k{at}:kernel", evidence=evidence)
+                for at in range(22)
+            ),
+            id=id,
+            inputs=dict.fromkeys(names, f'"""{text}"""\nA = 1\n'),
+        )
+        for id, time, evidence, text in (
+            ("a", 1.0, msgspec.structs.replace(later, version="8"), "old"),
+            ("b", 1.1, later, "new"),
+        )
+    ]
+    found = compared(*runs).changes
+    assert {each.causes for each in found} == {("model is a model 9, was a model 8",)}
+    assert {str(each.verdict) for each in found} == {"evidence changed"}
 
 
 def test_runs_of_old_have_no_inputs() -> None:

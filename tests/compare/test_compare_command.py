@@ -52,7 +52,7 @@ def test_where_nothing_differs_there_is_no_table() -> None:
     assert (done.exit_code, done.stdout) == (0, "")
     assert done.stderr.splitlines()[-2:] == [
         "1 no difference shown",
-        "1 of them are exactly the same: --all lists them too",
+        "1 of them exactly the same: --all lists them too",
     ]
 
 
@@ -63,7 +63,7 @@ def test_where_there_is_little_room_the_change_and_its_verdict_stay() -> None:
     }  # fmt: skip
     narrow, left_out = text([row], COLUMNS, "", width=24)
     assert narrow.split()[:3] == ["case", "change", "verdict"]
-    assert sorted(left_out) == ["after", "before", "interval"]
+    assert sorted(left_out) == ["after", "before", "in order", "interval"]
 
 
 @pytest.mark.usefixtures("stored")
@@ -79,10 +79,10 @@ def test_a_table_and_what_is_told_around_it() -> None:
     assert done.stderr.splitlines() == [
         "before: first, emulated by host, 2026-11-22T12:00:05+00:00, 3 cases",
         "after:  second, emulated by host, 2026-11-22T12:00:06+00:00, 3 cases",
-        "what differs of their inputs:",
+        "what moved them:",
         "  its inputs are unknown: a run of schema 3 or before does not keep them: 1 case",
         "1 slower, 2 no difference shown",
-        "1 of them are exactly the same: --all lists them too",
+        "1 of them exactly the same: --all lists them too",
     ]
 
 
@@ -123,7 +123,7 @@ def test_a_journal_is_a_file_too(tmp_path: Path) -> None:
 def test_csv_has_every_case_and_plain_values() -> None:
     lines = invoke("first", "third", "--format", "csv").stdout.splitlines()
     assert lines[0].startswith(
-        "system,case,metric,unit,before,after,effect,low,high,p,exact,verdict,why,causes"
+        "system,case,metric,unit,before,after,effect,low,high,p,exact,verdict,kept,pairs,why,causes"
     )
     assert lines[1].startswith("host,copy@core,time_s,s,1e-06,5e-07,-0.5,,,,true,faster,,")
     assert len(lines) == 4

@@ -50,7 +50,7 @@ def slowed(by: float) -> Measurement:
 def test_an_emulated_time_that_rose() -> None:
     one = emulated(case(), 1.0, implementation="nki: a.b:c")
     broken = found(one, msgspec.structs.replace(one, time_s=1.0001))
-    assert (broken.outcome, broken.rule, broken.kind) == (Outcome.BROKEN, "usual", "slower")
+    assert (broken.outcome, broken.rule, broken.kind) == (Outcome.FAILED, "usual", "slower")
     assert broken.what == "time +0.01 % (exact), rule usual allows 0 %"
     assert broken.causes == ("its inputs are unknown: a run of schema 3 or before does not keep them",)
 
@@ -61,7 +61,7 @@ def test_one_that_fell_is_well() -> None:
 
 def test_a_measured_case_that_is_slower() -> None:
     broken = found(slowed(1.0), slowed(1.1))
-    assert (broken.outcome, broken.kind) == (Outcome.BROKEN, "slower")
+    assert (broken.outcome, broken.kind) == (Outcome.FAILED, "slower")
     assert broken.what == "time +10.0 % (+9.5 to +10.5 %), rule usual allows 3.0 %"
     assert broken.causes == ("unknown: nothing that was recorded differs",)
 
@@ -94,7 +94,7 @@ def test_a_new_failure() -> None:
 
 def test_a_missing_case() -> None:
     gone = found(emulated(case(), 1.0), None)
-    assert (gone.outcome, gone.kind) == (Outcome.BROKEN, "missing")
+    assert (gone.outcome, gone.kind, gone.verdict) == (Outcome.FAILED, "lost", "lost")
     assert gone.what == "it ran in the baseline and is not here"
     skipped = emulated(case(), 1.0, status=Status.SKIPPED, time_s=None, reason_text="no such core")
     assert found(emulated(case(), 1.0), skipped).what == "it ran in the baseline and is skipped: no such core"
@@ -106,18 +106,21 @@ def test_a_new_case_is_well() -> None:
 
 def test_a_case_of_another_kind_is_broken() -> None:
     odd = found(emulated(case(), 1.0), slowed(1.0))
-    assert (odd.kind, odd.what) == ("refused", "it cannot be compared: other evidence: emulated and measured")
+    assert (odd.kind, odd.what) == (
+        "evidence",
+        "it cannot be compared: other evidence: emulated and measured",
+    )
 
 
 @pytest.mark.parametrize(
     ("direction", "time", "outcome"),
     [
-        (RuleDirection.WORSE, 1.2, Outcome.BROKEN),
+        (RuleDirection.WORSE, 1.2, Outcome.FAILED),
         (RuleDirection.WORSE, 0.8, Outcome.PASSED),
-        (RuleDirection.BETTER, 0.8, Outcome.BROKEN),
+        (RuleDirection.BETTER, 0.8, Outcome.FAILED),
         (RuleDirection.BETTER, 1.2, Outcome.PASSED),
-        (RuleDirection.EITHER, 0.8, Outcome.BROKEN),
-        (RuleDirection.EITHER, 1.2, Outcome.BROKEN),
+        (RuleDirection.EITHER, 0.8, Outcome.FAILED),
+        (RuleDirection.EITHER, 1.2, Outcome.FAILED),
         (RuleDirection.NONE, 1.2, Outcome.PASSED),
         (RuleDirection.WORSE, 1.1, Outcome.PASSED),
         (RuleDirection.BETTER, 1 / 1.1, Outcome.PASSED),
@@ -133,8 +136,31 @@ def test_the_first_rule_that_fits_counts() -> None:
     one, two = emulated(case(), 1.0), emulated(case(), 1.2)
     assert found(one, two, loose, tight).outcome is Outcome.PASSED
     assert found(one, two, tight, loose).rule == "tight"
-    assert found(one, two, Rule(name="other", kernel="copy", tolerance=0.5)).rule == "usual"
-    assert found(one, two, Rule(name="other", system="trn*", tolerance=0.5)).rule == "usual"
+    assert found(one, two, Rule(name="other", kernel="rest", tolerance=0.5)).rule == "usual"
+
+
+@pytest.mark.parametrize(
+    ("rule", "why"),
+    [
+        (Rule(name="r", kernel="gmm"), 'kernel = "gmm" is misspelt, did you mean gemm?'),
+        (Rule(name="r", system="trn*", kernel="gemm"), 'system = "trn*" is misspelt'),
+        (
+            Rule(name="r", case="*dtype=bf16*"),
+            'case = "*dtype=bf16*" fits none of that kernel and system: trnbench runs show latest',
+        ),
+    ],
+)
+def test_a_rule_that_speaks_of_no_case_fails(rule: Rule, why: str) -> None:
+    run = run_of(emulated(case(), 1.0))
+    gated = judged(run, run, [rule, Rule(name="all")], now=NOW, keyword="gemm")
+    (idle,) = gated.of(Outcome.FAILED)
+    assert (idle.kind, idle.id, idle.what) == ("rule", "", f"rule r speaks of no case: {why}")
+    assert gated.exit_code() is ExitCode.GATE
+
+
+def test_a_rule_of_a_case_that_the_keyword_leaves_out_is_no_misspelt_one() -> None:
+    run = run_of(emulated(case(), 1.0), emulated(case("copy"), 1.0))
+    assert judged(run, run, [Rule(name="r", kernel="copy")], now=NOW, keyword="gemm").passed
 
 
 def test_a_rule_for_cases_by_name() -> None:
@@ -142,7 +168,8 @@ def test_a_rule_for_cases_by_name() -> None:
     sized = [emulated(case(size=1), time) for time in (1.0, 1.2)]
     assert found(*sized, rule).outcome is Outcome.PASSED
     other = [emulated(case(size=10), time) for time in (1.0, 1.2)]
-    assert found(*other, rule).rule == "usual"
+    gated = judged(run_of(sized[0], other[1], id="b"), run_of(sized[0], other[0]), [rule], now=NOW)
+    assert [each.rule for each in gated.of(Outcome.FAILED)] == ["usual"]
 
 
 def rated(time: float, value: float, **changes: Any) -> Measurement:
@@ -185,7 +212,7 @@ def test_a_minimum_of_the_peak(real: trnbench.Run) -> None:
         return msgspec.structs.replace(one, judgement=told, interval=interval, bound="hbm")
 
     low = found(at(0.6), at(0.6), rule)
-    assert (low.outcome, low.kind, low.causes) == (Outcome.BROKEN, "peak", ("hbm limits it",))
+    assert (low.outcome, low.kind, low.causes) == (Outcome.FAILED, "peak", ("hbm limits it",))
     assert low.what == "60.0 % of its peak (exact), rule r asks for 70.0 %"
     assert found(at(0.7), at(0.7), rule).outcome is Outcome.PASSED
     assert one.time_s is not None
@@ -202,7 +229,7 @@ def test_a_minimum_of_the_peak(real: trnbench.Run) -> None:
 def test_a_baseline_that_is_too_old() -> None:
     one = emulated(case(), 1.0)
     gated = judged(run_of(one, id="b"), run_of(one), [Rule(name="fresh", oldest_days=14)], now=NOW)
-    (old,) = gated.of(Outcome.BROKEN)
+    (old,) = gated.of(Outcome.FAILED)
     assert (old.kind, old.id) == ("age", "")
     assert old.what == "run a is 30 days old, rule fresh allows 14"
     assert judged(run_of(one, id="b"), run_of(one), [Rule(name="r", oldest_days=31)], now=NOW).passed

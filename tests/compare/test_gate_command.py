@@ -54,14 +54,14 @@ def test_a_run_against_a_tag() -> None:
     done = invoke("--against", "good")
     assert done.exit_code == 1
     head, _, row = done.stdout.splitlines()
-    assert head.split() == ["case", "outcome", "rule", "what"]
+    assert head.split() == ["case", "outcome", "change", "rule", "what"]
     assert row.startswith("trn1.2xlarge::hbm_copy")
-    assert row.endswith("  broken   usual  time +10.0 % (exact), rule usual allows 0 %")
+    assert row.endswith("  failed   slower  usual  time +10.0 % (exact), rule usual allows 0 %")
     assert done.stderr.splitlines()[2:] == [
         "likeliest causes:",
         "  sources, costs, facts and the model's version are the same: its code differs, or a package that "
         "it uses: 1 case",
-        "gate failed: 1 broken",
+        "gate failed: 1 failed",
     ]
 
 
@@ -98,7 +98,7 @@ def test_rules_and_formats() -> None:
     assert (
         invoke("--against", "good", "--format", "csv")
         .stdout.splitlines()[1]
-        .startswith("broken,slower,usual,trn1.2xlarge::hbm_copy")
+        .startswith("failed,slower,slower,usual,trn1.2xlarge::hbm_copy")
     )
     assert "likeliest cause" in invoke("--against", "good", "--format", "md").stdout.splitlines()[0]
 

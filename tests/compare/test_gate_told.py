@@ -80,9 +80,9 @@ def test_a_summary_is_markdown_whose_cells_stay_in_their_place(gated: Gated) -> 
     text = summary(gated)
     lines = text.splitlines()
     assert lines[0] == "## trnbench gate: failed"
-    assert lines[2] == "Run `b` (emulated) against `a`: 3 broken, 1 inconclusive, 1 passed."
+    assert lines[2] == "Run `b` (emulated) against `a`: 3 failed, 1 inconclusive, 1 passed."
     rows = [each for each in lines if each.startswith("| ") and "---" not in each]
-    assert {len(re.findall(r"(?<!\\)\|", each)) for each in rows} == {7}
+    assert {len(re.findall(r"(?<!\\)\|", each)) for each in rows} == {8}
     assert "<b>" not in text
     assert "### What else differs" in lines
 
@@ -94,4 +94,4 @@ def test_a_long_gate_is_cut_and_says_so() -> None:
     assert f"| and {300 - MOST_ROWS} more |" in summary(gated)
     lines = list(annotation_lines(gated))
     assert len(lines) == MOST_ANNOTATIONS + 1
-    assert lines[-1] == f"::error title=trnbench gate::and {300 - MOST_ANNOTATIONS} more broken"
+    assert lines[-1] == f"::error title=trnbench gate::and {300 - MOST_ANNOTATIONS} more failed"

@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
+import itertools
+
 import msgspec
 import numpy as np
 import pytest
 from paired_runs import case, emulated, measured, run_of, run_of_medians
 
-from trnbench import Evidence, Grade, NothingSelected, Reason, Run, Scope, Status, UsageError
-from trnbench.compare.change import Verdict
+from trnbench import (
+    CaseKey,
+    Evidence,
+    Grade,
+    Measurement,
+    NothingSelected,
+    Reason,
+    Run,
+    Scope,
+    Status,
+    UsageError,
+)
 from trnbench.compare.comparison import compared
 from trnbench.facts.fact import PeakPolicy
+from trnbench.results.fidelity import Fidelity, Step, order_kept
 from trnbench.results.measurement import Conditions, ProcessSamples, Stability
+from trnbench.results.nearness import Band, Nearest, Nearness
+from trnbench.results.verdict import Standing, Verdict, verdict_of
 
 STEADY = (1.000, 1.002, 0.998)
 SLOWER = (1.100, 1.102, 1.098)
@@ -75,36 +90,65 @@ def test_many_cases_ask_for_more_than_one() -> None:
     assert found["k0"].p > 0.05
 
 
-def test_one_process_gives_no_verdict() -> None:
-    change = only(run_of_medians({"gemm": (1.0,)}), run_of_medians({"gemm": SLOWER}, "b"))
-    assert change.verdict is None
-    assert change.why == "the first run measured it in one process: nothing tells how far another would lie"
-    assert change.effect is not None
+NO_SAMPLES = "run has no samples by process: nothing tells how far another would lie"
+ONE = "run measured it in one process: nothing tells how far another would lie"
 
 
-def test_no_samples_by_process_give_none() -> None:
-    change = only(run_of_medians({"gemm": STEADY}), run_of_medians({"gemm": ()}, "b"))
-    assert change.verdict is None
-    assert change.why == "the second run has no samples by process: nothing tells how far another would lie"
+def failed(why: str = "signal 11") -> Measurement:
+    return measured(case(), (), time_s=None, status=Status.FAILED, reason=Reason.CRASH, reason_text=why)
 
 
-def test_what_is_not_stable_gets_no_verdict() -> None:
-    shaky = measured(
-        case(),
-        SLOWER,
-        status=Status.INCONCLUSIVE,
-        stability=Stability(verdict="unstable", why="the machine was busy"),
-    )
-    change = only(run_of_medians({"gemm": STEADY}), run_of(shaky, id="b"))
-    assert (change.verdict, change.why) == (None, "not stable in the second run: the machine was busy")
+SHAKY = measured(
+    case(),
+    SLOWER,
+    status=Status.INCONCLUSIVE,
+    stability=Stability(verdict="unstable", why="the machine was busy"),
+)
+GOOD = measured(case(), STEADY)
 
 
-def test_what_failed_gets_none() -> None:
-    broken = measured(
-        case(), (), time_s=None, status=Status.FAILED, reason=Reason.CRASH, reason_text="signal 11"
-    )
-    change = only(run_of_medians({"gemm": STEADY}), run_of(broken, id="b"))
-    assert (change.verdict, change.why, change.effect) == (None, "failed in the second run: signal 11", None)
+@pytest.mark.parametrize(
+    ("old", "new", "verdict", "why"),
+    [
+        (measured(case(), (1.0,)), measured(case(), SLOWER), Verdict.UNKNOWN, f"the first {ONE}"),
+        (GOOD, measured(case(), ()), Verdict.UNKNOWN, f"the second {NO_SAMPLES}"),
+        (GOOD, SHAKY, Verdict.UNKNOWN, "not stable in the second run: the machine was busy"),
+        (GOOD, failed(), Verdict.BROKEN, "failed in the second run: signal 11"),
+        (SHAKY, failed(), Verdict.BROKEN, "not stable in the first run: the machine was busy"),
+        (failed(), GOOD, Verdict.MENDED, "failed in the first run: signal 11"),
+        (failed(), SHAKY, Verdict.UNKNOWN, "failed in the first run: signal 11"),
+        (failed(), failed("other"), Verdict.UNKNOWN, "failed in the first run: signal 11"),
+    ],
+)
+def test_what_became_of_a_case_without_two_numbers(
+    old: Measurement, new: Measurement, verdict: Verdict, why: str
+) -> None:
+    change = only(run_of(old), run_of(new, id="b"))
+    assert (change.verdict, change.why) == (verdict, why)
+    assert change.interval is None
+
+
+STANDINGS = [
+    None,
+    *(Standing(status, grade) for status in Status for grade in (Grade.EMULATED, Grade.MEASURED)),
+]
+
+
+def test_there_and_back_are_opposites_and_nothing_changes_into_itself() -> None:
+    back = {
+        Verdict.BROKEN: {Verdict.MENDED, Verdict.UNKNOWN},
+        Verdict.MENDED: {Verdict.BROKEN},
+        Verdict.LOST: {Verdict.NEW},
+        Verdict.NEW: {Verdict.LOST},
+        Verdict.EVIDENCE: {Verdict.EVIDENCE},
+        Verdict.SAME: {Verdict.SAME},
+        Verdict.UNKNOWN: {Verdict.UNKNOWN, Verdict.BROKEN},
+    }
+    for before, after in itertools.product(STANDINGS, STANDINGS):
+        there = verdict_of(before, after, Verdict.SAME)
+        assert verdict_of(after, before, Verdict.SAME) in back[there], (before, after)
+        if before == after:
+            assert not there.changed
 
 
 def test_what_was_skipped_in_both_is_counted_only() -> None:
@@ -148,10 +192,8 @@ def test_numbers_of_others_have_no_samples() -> None:
             emulated(case(), time_s, evidence=Evidence(grade=Grade.PUBLISHED, by="a page")), id=str(time_s)
         )
 
-    assert (only(of(1.0), of(2.0)).verdict, only(of(1.0), of(2.0)).why) == (
-        None,
-        "published numbers come without samples",
-    )
+    change = only(of(1.0), of(2.0))
+    assert (change.verdict, change.why) == (Verdict.UNKNOWN, "published numbers come without samples")
 
 
 def refusal(before: Run, after: Run) -> str:
@@ -160,9 +202,10 @@ def refusal(before: Run, after: Run) -> str:
     return str(caught.value)
 
 
-def test_other_evidence_is_refused() -> None:
-    assert refusal(run_of_medians({"gemm": STEADY}), run_of(emulated(case(), 1.0), id="b")) == (
-        "runs a and b cannot be compared: other evidence: measured and emulated\n"
+def test_another_context_is_refused() -> None:
+    one, two = (emulated(case(), 1.0, detail={"context": name}) for name in ("nccom", "graph"))
+    assert refusal(run_of(one), run_of(two, id="b")) == (
+        "runs a and b cannot be compared: other context: nccom and graph\n"
         "  cause: a difference between numbers of two kinds is no change\n"
         "  try:   --across  holds them together all the same, and says so"
     )
@@ -181,7 +224,8 @@ def test_other_things_are_refused(change: dict[str, object], why: str) -> None:
     other = msgspec.structs.replace(one, **change)
     assert why in refusal(run_of(one), run_of(other, id="b"))
     found = only(run_of(one), run_of(other, id="b"), across=True)
-    assert (found.verdict, found.why) == (Verdict.SAME, why)
+    none = "the first has no band, and more than the software differs"
+    assert (found.verdict, found.why) == (Verdict.UNKNOWN, f"{none}; {why}")
 
 
 def test_another_peak_policy_is_refused() -> None:
@@ -191,28 +235,127 @@ def test_another_peak_policy_is_refused() -> None:
 
 
 def test_one_refused_case_does_not_stop_the_others() -> None:
-    one, two = emulated(case(), 1.0), measured(case("copy"), STEADY)
-    found = compared(
-        run_of(one, two), run_of(msgspec.structs.replace(one, evidence=two.evidence), two, id="b")
-    )
+    one, two = emulated(case(), 1.0, detail={"rank": "device"}), measured(case("copy"), STEADY)
+    other = msgspec.structs.replace(one, detail={"rank": "core"})
+    found = compared(run_of(one, two), run_of(other, two, id="b"))
     assert [(each.id, each.why) for each in found.refused] == [
-        ("host::gemm@core", "other evidence: emulated and measured")
+        ("host::gemm@core", "other kind of rank: device and core")
     ]
     assert len(found.changes) == 1
 
 
-def test_across_evidence_there_is_a_difference_and_no_verdict() -> None:
-    change = only(run_of_medians({"gemm": STEADY}), run_of(emulated(case(), 2.0), id="b"), across=True)
-    assert (change.verdict, change.why) == (None, "other evidence: measured and emulated")
-    assert change.effect == pytest.approx(1.0)
+@pytest.mark.parametrize(("across", "effect"), [(False, None), (True, pytest.approx(1.0))])
+def test_other_evidence_is_a_change_and_has_a_ratio_where_asked_for(across: bool, effect: object) -> None:
+    change = only(run_of_medians({"gemm": STEADY}), run_of(emulated(case(), 2.0), id="b"), across=across)
+    assert (change.verdict, change.why, change.effect) == (
+        Verdict.EVIDENCE,
+        "other evidence: measured and emulated",
+        effect,
+    )
+    assert change.causes == ("evidence is emulated, was measured",)
 
 
-def test_cases_of_one_run_alone_are_named() -> None:
+def test_cases_of_one_run_alone_are_lost_and_new() -> None:
     good = emulated(case(), 1.0)
     found = compared(
         run_of(good, emulated(case("old"), 1.0)), run_of(good, emulated(case("new"), 1.0), id="b")
     )
-    assert (found.missing, found.new) == (("host::old@core",), ("host::new@core",))
+    assert [(each.verdict, each.id) for each in found.changes[1:]] == [
+        (Verdict.LOST, "host::old@core"),
+        (Verdict.NEW, "host::new@core"),
+    ]
+    assert found.counts() == "1 lost, 1 new, 1 no difference shown"
+
+
+def banded(key: CaseKey, time_s: float, low: float = -0.2, high: float = 0.2) -> Measurement:
+    """An emulated time that a published point lets one expect within e^low to e^high."""
+    nearest = Nearest(kind=Nearness.KERNEL, band=Band(low=low, high=high, votes=9, points=9))
+    evidence = Evidence(grade=Grade.EMULATED, by="a model", version="1", nearest=nearest)
+    return emulated(key, time_s, evidence=evidence)
+
+
+@pytest.mark.parametrize(
+    ("time", "high", "verdict", "why"),
+    [
+        (1.6, 0.2, Verdict.SLOWER, ""),
+        (0.6, 0.2, Verdict.FASTER, ""),
+        (
+            1.2,
+            0.2,
+            Verdict.UNKNOWN,
+            "their bands overlap: 819 ms to 1.22 s and 982 ms to 1.47 s",
+        ),
+        (1.2, None, Verdict.UNKNOWN, "the second has no band, and more than the software differs"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ({"instance": "x"}, {"instance": "y"}),
+        ({"dtype": "a"}, {"dtype": "b"}),
+        ({"kernel": "x"}, {"kernel": "y"}),
+    ],
+)
+def test_across_systems_and_operations_bands_decide(
+    first: dict[str, str], second: dict[str, str], time: float, high: float | None, verdict: Verdict, why: str
+) -> None:
+    other = case(**second)
+    new = banded(other, time) if high is not None else emulated(other, time)
+    run = run_of(banded(case(**first), 1.0), new)
+    ((name, value),) = first.items()
+    (change,) = compared(run, run, a=f"{name}={value}", b=f"{name}={second[name]}").changes
+    assert (change.verdict, change.why, change.exact, change.causes) == (verdict, why, False, ())
+
+
+def test_two_kernels_of_one_work_are_versions() -> None:
+    run = run_of(
+        *(emulated(case(name), time, work={"flops": 8.0}) for name, time in (("x", 1.0), ("y", 1.1)))
+    )
+    (change,) = compared(run, run, a="kernel=x", b="kernel=y").changes
+    assert (change.verdict, change.exact) == (Verdict.SLOWER, True)
+
+
+def test_a_scope_that_is_named_is_meant() -> None:
+    scopes = (Scope.CORE, Scope.DEVICE)
+    run = run_of(*(banded(case(instance=name, scope=scope), 1.0) for name in ("x", "y") for scope in scopes))
+    found = compared(run, run, a="scope=core", b="scope=device")
+    assert [each.before.id for each in found.changes] == ["x::gemm@core", "y::gemm@core"]
+    by_system = compared(run, run, a="instance=x", b="instance=y")
+    assert [each.id for each in by_system.changes] == [
+        "x::gemm@core → y::gemm@core",
+        "x::gemm@device → y::gemm@device",
+    ]
+
+
+@pytest.mark.parametrize(("time", "verdict"), [(1.0, Verdict.SAME), (1.2, Verdict.EVIDENCE)])
+def test_another_version_of_the_model_is_other_evidence_where_it_says_otherwise(
+    time: float, verdict: Verdict
+) -> None:
+    later = Evidence(grade=Grade.EMULATED, by="a model", version="2")
+    change = only(run_of(emulated(case(), 1.0)), run_of(emulated(case(), time, evidence=later), id="b"))
+    assert (change.verdict, change.exact) == (verdict, False)
+
+
+STEPS = tuple(
+    Step(sequence="s", generation="g", source="", start="a", end=str(at), published=published, model=model)
+    for at, (published, model) in enumerate(
+        [(0.1, 0.1), (-0.1, 0.1), (0.1, None), (0.3, 0.1), (0.3, 0.2), (-0.3, -0.1), (0.02, 0.02)]
+    )
+)
+
+
+@pytest.mark.parametrize(
+    ("gain", "told"), [(0.01, (0, 0)), (0.05, (1, 2)), (-0.05, (1, 2)), (0.2, (3, 3)), (-1.0, (3, 3))]
+)
+def test_an_exact_ratio_says_how_often_the_model_orders_such_pairs(
+    gain: float, told: tuple[int, int]
+) -> None:
+    kept = order_kept(STEPS, gain)
+    assert kept is not None
+    assert (kept.kept, kept.pairs) == told
+    assert order_kept((), gain) is None
+    after = run_of(emulated(case(), np.exp(gain)), id="b", fidelity=Fidelity(by="a model", steps=STEPS))
+    assert only(run_of(emulated(case(), 1.0)), after).order == kept
 
 
 def test_nothing_in_common() -> None:
@@ -250,34 +393,8 @@ def test_two_selections_of_one_run() -> None:
         (f"host::gemm[dtype=bf16,size={size}]@core", f"host::gemm[dtype=fp8,size={size}]@core")
         for size in (1, 2)
     ]
-    assert {each.causes for each in found.changes} == {()}
     (across,) = compared(run, run, a="dtype=bf16,size=1", b="dtype=fp8,size>1").changes
     assert (across.effect, across.causes) == (pytest.approx(0.5), ())
-
-
-def test_two_kernels_of_one_run() -> None:
-    run = run_of(emulated(case("fast", size=1), 1.0), emulated(case("slow", size=1), 3.0))
-    (change,) = compared(run, run, a="kernel=fast", b="kernel=slow").changes
-    assert change.effect == pytest.approx(2.0)
-
-
-def test_scopes_of_two_systems_are_compared_apart_and_with_each_other() -> None:
-    run = run_of(
-        *(
-            emulated(case(instance=name, scope=scope), 1.0)
-            for name in ("old", "new")
-            for scope in (Scope.CORE, Scope.DEVICE)
-        )
-    )
-    alike = compared(run, run, a="instance=old", b="instance=new").changes
-    assert sorted((each.before.id, each.after.id) for each in alike) == [
-        ("old::gemm@core", "new::gemm@core"),
-        ("old::gemm@device", "new::gemm@device"),
-    ]
-    (apart,) = compared(
-        run, run, a="instance=old,scope=device", b="instance=old,scope=core", across=True
-    ).changes
-    assert (apart.before.id, apart.after.id) == ("old::gemm@device", "old::gemm@core")
 
 
 def test_a_selection_that_fits_several_cases_of_a_kind() -> None:

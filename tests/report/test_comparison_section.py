@@ -53,14 +53,14 @@ def test_changes_are_ranked_and_have_both_values(pair: tuple[Run, Run]) -> None:
         assert numbers.show(change.before.value, "s") in row
         assert "+30.0 % (exact), slower" in row or "+10.0 % (exact), slower" in row
     slower = len(changed)
-    assert f"(B): {slower:,} slower, " in plain(text)
+    assert f" lost, {slower:,} slower, " in plain(text)
     assert text.count("<li><a class=") == 3
 
 
 def test_what_is_in_one_run_alone_is_named_and_not_shown_beside(pair: tuple[Run, Run]) -> None:
     text = plain(str(comparison.render(pair)))
     copies = [m for m in pair[0].measurements if m.case.kernel == "hbm_copy" and m.time_s]
-    assert f"{len(copies):,} cases only in A: {copies[0].id}" in text
+    assert f"{len(copies):,} cases lost, only in A: {copies[0].id}" in text
 
 
 def test_numbers_of_two_kinds_are_listed_with_the_reason(pair: tuple[Run, Run]) -> None:
@@ -172,7 +172,7 @@ def test_the_three_largest_changes_lead_and_the_rest_is_counted(first: Run) -> N
     after = slower(first, 5, 1.5)
     text = plain(comparison.since(first, after, 0))
     assert re.findall(r"\+(\d+)\.0 % \(exact\), slower", text) == ["90", "80", "70"]
-    assert "Against run run-one of 2026-11-20 20:15 UTC: 2 smaller changes" in text
+    assert "Against run run-one of 2026-11-20 20:15 UTC: 2 further changes" in text
     assert "exactly the same" in text
     assert "trnbench compare run-one lists all" in text
 

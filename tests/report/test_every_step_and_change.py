@@ -150,7 +150,7 @@ def test_every_figure_of_what_changed_since(pair: tuple[trnbench.Run, trnbench.R
         assert seconds(line.partition(":")[2].partition("(exact)")[2]) == pytest.approx(
             [before, after], rel=ROUNDED
         )
-    assert f"{len(wanted) - comparison.LARGEST} smaller changes" in text
+    assert f"{len(wanted) - comparison.LARGEST} further changes" in text
 
 
 # The first screen's rows of workloads: time with band, rate, parts and limit of each system.

@@ -13,17 +13,18 @@ from trnbench.cli.output import emit, emit_json, say
 from trnbench.cli.report import put
 from trnbench.cli.target import STDOUT, check_name
 from trnbench.compare.api import found_run
-from trnbench.compare.change import Verdict, interval_text, signed_percent
+from trnbench.compare.change import interval_text, signed_percent
 from trnbench.compare.comparison import compared
 from trnbench.errors import UsageError
 from trnbench.facts.units import show
+from trnbench.results.verdict import Verdict
 from trnbench.run.output_file import check_writable
 from trnbench.run.render import find_format
 from trnbench.store.store import Store
 from trnbench.store.tag import LATEST
 
 if TYPE_CHECKING:
-    from trnbench.compare.change import Change, Comparison, Named
+    from trnbench.compare.change import Change, Comparison, Named, Side
 
 
 COLUMNS = (
@@ -32,12 +33,13 @@ COLUMNS = (
     Column("after_shown", "after", "right", keep=1),
     Column("change", align="right", keep=2),
     Column("interval", align="right"),
+    Column("order", "in order", "right"),
     Column("verdict", keep=2),
 )
 _CSV = (
     "system", "case", "metric", "unit", "before", "after", "effect", "low", "high", "p", "exact", "verdict",
-    "why", "causes", "before_id", "after_id", "before_status", "after_status", "before_evidence",
-    "after_evidence",
+    "kept", "pairs", "why", "causes", "before_id", "after_id", "before_status", "after_status",
+    "before_evidence", "after_evidence",
 )  # fmt: skip
 
 
@@ -77,6 +79,7 @@ def compare(
         b=b,
     )
     rows = [change_row(each) for each in comparison.changes]
+    every = every or format in ("json", "csv")
     if format == "json":
         emit_json({**_head(comparison), "changes": rows})
         return
@@ -88,14 +91,16 @@ def compare(
     shown = [
         row
         for row, each in zip(rows, comparison.changes, strict=True)
-        if every or not (each.exact and not each.effect)
+        if every or not (each.equal or each.absent)
     ]
     if shown:
-        emit(shown, COLUMNS, format)
+        ordered = any(row["order"] for row in shown)
+        emit(shown, COLUMNS if ordered else tuple(each for each in COLUMNS if each.key != "order"), format)
     for line in closing(comparison):
         say(line, level=0)
-    if len(shown) < len(rows):
-        say(f"{len(rows) - len(shown):,} of them are exactly the same: --all lists them too", level=0)
+    equal = sum(each.equal for each in comparison.changes)
+    if equal and not every:
+        say(f"{equal:,} of them exactly the same: --all lists them too", level=0)
 
 
 def _check_page(page: Path, *, force: bool, narrowed: bool) -> None:
@@ -125,8 +130,12 @@ _LISTED = 10
 def change_row(each: Change) -> dict[str, object]:
     """Exact values, and as people read them."""
 
-    def shown(value: float | None) -> str | None:
-        return show(value, each.unit) if value is not None else None
+    before, after = each.before, each.after
+
+    def shown(side: Side | None) -> str | None:
+        if side is None or side.value is None:
+            return str(side.status) if side is not None else None
+        return show(side.value, each.unit)
 
     return {
         "id": each.id,
@@ -134,10 +143,10 @@ def change_row(each: Change) -> dict[str, object]:
         "case": each.case.fullname,
         "metric": each.metric,
         "unit": each.unit,
-        "before": each.before.value,
-        "after": each.after.value,
-        "before_shown": shown(each.before.value),
-        "after_shown": shown(each.after.value),
+        "before": before.value if before else None,
+        "after": after.value if after else None,
+        "before_shown": shown(before),
+        "after_shown": shown(after),
         "effect": each.effect,
         "change": signed_percent(each.effect) if each.effect is not None else None,
         "low": each.interval.low if each.interval else None,
@@ -145,15 +154,19 @@ def change_row(each: Change) -> dict[str, object]:
         "interval": interval_text(each) or None,
         "p": each.p,
         "exact": each.exact,
-        "verdict": str(each.verdict) if each.verdict else None,
+        "bands": each.bands,
+        "order": str(each.order) if each.order else None,
+        "kept": each.order.kept if each.order else None,
+        "pairs": each.order.pairs if each.order else None,
+        "verdict": str(each.verdict),
         "why": each.why or None,
         "causes": list(each.causes),
-        "before_id": each.before.id,
-        "after_id": each.after.id,
-        "before_status": str(each.before.status),
-        "after_status": str(each.after.status),
-        "before_evidence": str(each.before.grade),
-        "after_evidence": str(each.after.grade),
+        "before_id": before.id if before else None,
+        "after_id": after.id if after else None,
+        "before_status": str(before.status) if before else None,
+        "after_status": str(after.status) if after else None,
+        "before_evidence": str(before.grade) if before else None,
+        "after_evidence": str(after.grade) if after else None,
     }
 
 
@@ -173,31 +186,27 @@ def closing(found: Comparison) -> Iterator[str]:
     """Counts, causes, and what could not be compared."""
     causes = Counter(cause for each in found.changes for cause in each.causes)
     if causes:
-        yield "what differs of their inputs:"
+        yield "what moved them:"
         yield from counted(causes)
-    reasons = [each.why for each in found.changes if each.verdict is None]
-    if reasons:
-        yield "without a verdict:"
-        yield from _by_kind(reasons)
+    orders = {each.order for each in found.changes if each.order is not None and each.order.pairs}
+    for order in sorted(orders, key=str):
+        yield (
+            f"of published pairs that differ by {order.gain} the model keeps {order} in order: "
+            "trnbench validate --order"
+        )
+    for verdict in (Verdict.BROKEN, Verdict.LOST, Verdict.MENDED, Verdict.UNKNOWN):
+        reasons = [each.why for each in found.of(verdict) if each.why and not each.absent]
+        if reasons:
+            yield f"{verdict}:"
+            yield from _by_kind(reasons)
     if found.refused:
         yield "not compared (--across does):"
         yield from counted(Counter(each.why for each in found.refused))
-    for what, ids in (("only before", found.missing), ("only after", found.new)):
-        if ids:
+    for what, verdict in (("only before", Verdict.LOST), ("only after", Verdict.NEW)):
+        if ids := [each.id for each in found.of(verdict) if each.absent]:
             more = f" and {len(ids) - 3:,} more" if len(ids) > 3 else ""
-            yield f"{what}: {', '.join(ids[:3])}{more}"
-    yield counts(found)
-
-
-def counts(found: Comparison) -> str:
-    """`2 slower, 1 faster, 40 no difference shown, 3 without a verdict`."""
-    order = (Verdict.SLOWER, Verdict.FASTER, Verdict.SAME)
-    parts = [f"{len(some):,} {verdict}" for verdict in order if (some := found.of(verdict))]
-    if unjudged := found.of(None):
-        parts.append(f"{len(unjudged):,} without a verdict")
-    if found.refused:
-        parts.append(f"{len(found.refused):,} not compared")
-    return ", ".join(parts) or "nothing that ran in either"
+            yield f"{verdict}, {what}: {', '.join(ids[:3])}{more}"
+    yield found.counts()
 
 
 def _by_kind(reasons: list[str]) -> Iterator[str]:

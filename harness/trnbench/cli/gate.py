@@ -33,11 +33,12 @@ if TYPE_CHECKING:
 _COLUMNS = (
     Column("case"),
     Column("outcome", keep=2),
+    Column("change", keep=1),
     Column("rule"),
     Column("what", keep=1),
 )
 _MD = (*_COLUMNS, Column("cause", "likeliest cause"))
-_CSV = ("outcome", "kind", "rule", "case", "effect", "low", "high", "what", "causes")
+_CSV = ("outcome", "change", "kind", "rule", "case", "effect", "low", "high", "what", "causes")
 
 
 def check(
@@ -111,6 +112,7 @@ def _row(each: Finding) -> dict[str, object]:
     interval = change.interval if change is not None else None
     return {
         "outcome": str(each.outcome),
+        "change": each.verdict or None,
         "kind": each.kind,
         "rule": each.rule,
         "case": each.id,

@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-from enum import Enum
-
 import msgspec
 
+from trnbench.reference import resolve
+from trnbench.results.fidelity import OrderKept
 from trnbench.results.measurement import CaseKey, Grade, Measurement, Status
 from trnbench.results.statistics import Interval
-
-
-class Verdict(str, Enum):
-    FASTER = "faster"
-    SLOWER = "slower"
-    SAME = "no difference shown"
-
-    def __str__(self) -> str:
-        return self.value
+from trnbench.results.verdict import Verdict
 
 
 class Side(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,32 +27,46 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
-    """One case in both runs.
+    """One case of the two runs; `before` or `after` is None where only the other run has it.
 
     `effect` is the time after over the time before, minus 1: 0.05 takes 5 % longer, −0.05 is 5 % less; for a
     metric of which more is better it is that of its inverse. `interval` is of `effect`, before it is known
-    how many cases are asked; `p` is the chance of such a difference without a change, after (Holm).
-    `verdict` is None where none can be given, and `why` says why; `causes` likeliest first.
+    how many cases are asked; `p` is the chance of such a difference without a change, after (Holm). `bands`
+    are the ends to expect of the value before and of that after, where these decide. `why` says what keeps a
+    verdict away; `causes` likeliest first.
     """
 
     case: CaseKey
-    metric: str  # "time_s", or what stands in for it
-    unit: str
+    metric: str = "time_s"  # or what stands in for it
+    unit: str = "s"
     better: str = "lower"
-    before: Side
-    after: Side
+    before: Side | None
+    after: Side | None
     effect: float | None = None
     interval: Interval | None = None
     p: float | None = None
-    exact: bool = False  # of a model: the same inputs give the same number
-    verdict: Verdict | None = None
+    exact: bool = False  # one model version on one system: only the software changed
+    bands: tuple[tuple[float, float], tuple[float, float]] | None = None
+    order: OrderKept | None = None  # of an exact ratio: how far the model can be trusted with such a gain
+    verdict: Verdict
     why: str = ""
     causes: tuple[str, ...] = ()
 
     @property
     def id(self) -> str:
         """The case where it is the same in both, else the one before and the one after."""
-        return self.after.id if self.before.id == self.after.id else f"{self.before.id} → {self.after.id}"
+        ids = [side.id for side in (self.before, self.after) if side is not None]
+        return " → ".join(dict.fromkeys(ids))
+
+    @property
+    def absent(self) -> bool:
+        """Whether one of the runs does not have the case at all."""
+        return self.before is None or self.after is None
+
+    @property
+    def equal(self) -> bool:
+        """Whether the two values are the same to the last digit."""
+        return self.exact and not self.effect
 
 
 class Refused(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,11 +88,11 @@ class Named(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
-    """`changes` by effect, the largest first, those without a verdict last.
+    """`changes`: what is broken, lost, mended or of other evidence, then by effect, the largest first; what
+    shows no difference, cannot be told or is in one run alone comes last.
 
-    `differs`: what is not the same of machine, versions and settings, a line each. `missing` are cases of
-    `before` alone, `new` those of `after` alone. `threshold` is the effect below which nothing is called
-    faster or slower.
+    `differs`: what is not the same of machine, versions and settings, a line each. `threshold` is the effect
+    below which nothing is called faster or slower.
     """
 
     before: Named
@@ -96,14 +102,23 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     differs: tuple[str, ...]
     changes: tuple[Change, ...]
     refused: tuple[Refused, ...] = ()
-    missing: tuple[str, ...] = ()
-    new: tuple[str, ...] = ()
     skipped: int = 0  # in both
     notes: tuple[str, ...] = ()
 
-    def of(self, verdict: Verdict | None) -> tuple[Change, ...]:
-        """The changes with this verdict; with None those without one."""
-        return tuple(change for change in self.changes if change.verdict is verdict)
+    def of(self, *verdicts: Verdict) -> tuple[Change, ...]:
+        """The changes with one of these verdicts."""
+        return tuple(change for change in self.changes if change.verdict in verdicts)
+
+    def counts(self) -> str:
+        """`2 slower, 1 faster, 40 no difference shown, 3 not compared`."""
+        parts = [f"{len(some):,} {verdict}" for verdict in Verdict if (some := self.of(verdict))]
+        if self.refused:
+            parts.append(f"{len(self.refused):,} not compared")
+        return ", ".join(parts) or "nothing that ran in either"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows of it: the cases that changed, with causes."""
+        return str(resolve("trnbench.compare.notebook:html")(self))
 
 
 def side_of(measurement: Measurement, value: float | None) -> Side:
@@ -123,7 +138,9 @@ def side_of(measurement: Measurement, value: float | None) -> Side:
 
 
 def interval_text(each: Change) -> str:
-    """`+1.2 to +3.4 %`, `exact` for a model; "" where there is none."""
+    """`+1.2 to +3.4 %`, `exact` for one model version, what bands do where they decide; "" for none."""
+    if each.bands is not None:
+        return "bands apart" if each.verdict.changed else "bands overlap"
     if each.interval is None:
         return "exact" if each.exact else ""
     low, high = (signed_percent(end).removesuffix(" %") for end in (each.interval.low, each.interval.high))
@@ -144,11 +161,11 @@ def signed_percent(effect: float) -> str:
 
 
 def change_text(each: Change) -> str:
-    """`+8.5 % (exact), slower`, `+1.0 % (−0.9 to +3.0 %), no difference shown`; "" where nothing is known."""
+    """`+8.5 % (exact), slower`, `+1.0 % (−0.9 to +3.0 %), no difference shown`; the verdict alone of a case
+    without two values."""
     if each.effect is None:
-        return ""
-    if each.exact and not each.effect:
+        return str(each.verdict)
+    if each.equal:
         return "the same"
     interval = interval_text(each)
-    shown = f"{signed_percent(each.effect)}{f' ({interval})' if interval else ''}"
-    return f"{shown}, {each.verdict}" if each.verdict else shown
+    return f"{signed_percent(each.effect)}{f' ({interval})' if interval else ''}, {each.verdict}"

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
 from trnbench.bounded import kinds
-from trnbench.compare.change import Change, Comparison, Named, Verdict, side_of
+from trnbench.compare.cause import with_causes
+from trnbench.compare.change import Change, Comparison, Named, side_of
 from trnbench.compare.effect import Effect, effects, lacking
-from trnbench.compare.inputs import Inputs, conditions_changed, surroundings
+from trnbench.compare.inputs import surroundings
 from trnbench.compare.pairs import Pair, chosen, keyword_test, paired, unlike
 from trnbench.errors import NothingSelected, UsageError
+from trnbench.facts.units import show
+from trnbench.results.expectation import expected, expected_time, least_time
+from trnbench.results.fidelity import order_kept
 from trnbench.results.measurement import Grade, Measurement, Status
 from trnbench.results.run import Run
+from trnbench.results.verdict import GOOD, Standing, Verdict, verdict_of
 
 THRESHOLD = 0.03
 """Of measured times where none is given: what the processes of one run have in common (the hour, the clock)
@@ -36,7 +41,6 @@ class Compared(NamedTuple):
 
 TIME = Compared("time_s", "s", "lower")
 
-_GOOD = (Status.OK, Status.DOCUMENT_LOW)
 _MODELLED = (Grade.EMULATED, Grade.DERIVED)
 
 
@@ -55,7 +59,8 @@ def compared(
     `threshold`: the least effect, 0.03 for 3 %, that is called faster or slower; by default 3 % for measured
     times, and any difference for emulated ones. `keyword` is a `-k` expression, `a` and `b` terms that choose
     the cases of each side ('dtype=bf16'): then cases that differ in nothing but what the terms name are held
-    together, also of one run. `across` holds cases together that are not of one kind, and says so.
+    together, also of one run. `across` holds cases together that are not of one kind, and says so; where
+    their evidence differs there is a ratio with it, and none without.
 
     Raises `UsageError` for a selection that cannot be read, `NothingSelected` where no case is in both.
     """
@@ -67,15 +72,17 @@ def compared(
         raise _nothing(
             before, after, bool(pairing.refused), pairing.refused[0].why if pairing.refused else ""
         )
-    inputs = Inputs(before, after)
     measured = [pair for pair in pairing.pairs if _both(pair, (Grade.MEASURED,)) and not _unjudged(*pair)]
     by_pair = dict(
         zip(((old.id, new.id) for old, new in measured), effects(measured, CONFIDENCE), strict=True)
     )
     changes = [
-        _change(before, after, pair, by_pair.get((pair[0].id, pair[1].id)), threshold, inputs)
+        _change(before, after, pair, by_pair.get((pair[0].id, pair[1].id)), threshold, across=across)
         for pair in pairing.pairs
     ]
+    changes = with_causes(before, after, pairing.pairs, changes)
+    changes += [_alone(case, None) for case in pairing.missing]
+    changes += [_alone(None, case) for case in pairing.new]
     return Comparison(
         before=_named(before),
         after=_named(after),
@@ -84,15 +91,14 @@ def compared(
         differs=surroundings(before, after) if before.id != after.id else (),
         changes=tuple(sorted(changes, key=_order)),
         refused=pairing.refused,
-        missing=tuple(each.id for each in pairing.missing),
-        new=tuple(each.id for each in pairing.new),
         skipped=pairing.skipped,
     )
 
 
 def _change(
-    before: Run, after: Run, pair: Pair, effect: Effect | None, threshold: float | None, inputs: Inputs
+    before: Run, after: Run, pair: Pair, effect: Effect | None, threshold: float | None, *, across: bool
 ) -> Change:
+    """One pair without its causes."""
     old, new = pair
     metric, value = _shown(old, new)
     change = Change(
@@ -102,39 +108,114 @@ def _change(
         better=metric.better,
         before=side_of(old, value(old)),
         after=side_of(new, value(new)),
+        verdict=Verdict.SAME,
     )
     apart = "; ".join(unlike(before, after, old, new))
-    if why := _unjudged(old, new) or (apart if old.evidence.grade is not new.evidence.grade else ""):
-        return msgspec.structs.replace(change, effect=_ratio(change), why=why)
-    if effect is not None:
-        least = THRESHOLD if threshold is None else threshold
-        shown = effect.p < 1.0 - CONFIDENCE
-        verdict = _verdict(effect.value, least, shown=shown)
-        causes = (*inputs.sources(old, new), *conditions_changed(old, new))
-        return msgspec.structs.replace(
-            change,
-            effect=effect.value,
-            interval=effect.interval,
-            p=effect.p,
-            verdict=verdict,
-            why=apart,
-            causes=causes if shown and old.id == new.id else (),
-        )
     ratio = _ratio(change)
-    if ratio is None:
-        return msgspec.structs.replace(change, why="a value to compare is missing")
-    if not _both(pair, _MODELLED):
-        return msgspec.structs.replace(
-            change, effect=ratio, why=f"{new.evidence.grade} numbers come without samples"
-        )
-    differs = abs(ratio) > EXACT
-    return msgspec.structs.replace(
-        change,
-        effect=ratio,
-        exact=True,
-        verdict=_verdict(ratio, threshold or 0.0, shown=differs),
-        why=apart,
-        causes=inputs.causes(old, new) if differs and old.id == new.id else (),
+    why = _unjudged(old, new) or (apart if old.evidence.grade is not new.evidence.grade else "")
+    if why:
+        fields: dict[str, Any] = {
+            "effect": ratio if across or old.evidence.grade is new.evidence.grade else None,
+            "why": why,
+            "verdict": Verdict.UNKNOWN,
+        }
+    elif effect is not None:
+        shown = effect.p < 1.0 - CONFIDENCE
+        fields = {
+            "effect": effect.value,
+            "interval": effect.interval,
+            "p": effect.p,
+            "verdict": _moved(effect.value, THRESHOLD if threshold is None else threshold, shown=shown),
+            "why": apart,
+        }
+    elif ratio is None:
+        fields = {"why": "a value to compare is missing", "verdict": Verdict.UNKNOWN}
+    elif not _both(pair, _MODELLED):
+        why = f"{new.evidence.grade} numbers come without samples"
+        fields = {"effect": ratio, "why": why, "verdict": Verdict.UNKNOWN}
+    elif not versions(old, new) or apart:
+        fields = {"effect": ratio, **_by_bands(old, new, metric, ratio, threshold or 0.0, apart)}
+    elif model_of(old) != model_of(new):
+        differs = abs(ratio) > EXACT
+        fields = {"effect": ratio, "verdict": Verdict.EVIDENCE if differs else Verdict.SAME}
+    else:
+        differs = abs(ratio) > EXACT
+        steps = after.fidelity.steps if after.fidelity is not None else ()
+        fields = {
+            "effect": ratio,
+            "exact": True,
+            "verdict": _moved(ratio, threshold or 0.0, shown=differs),
+            "order": order_kept(steps, math.log1p(ratio)) if differs else None,
+        }
+    fields["verdict"] = verdict_of(_standing(old), _standing(new), fields.get("verdict", Verdict.SAME))
+    return msgspec.structs.replace(change, **fields)
+
+
+def versions(old: Measurement, new: Measurement) -> bool:
+    """Whether two emulated cases are versions of one kernel on one system: the same case, or one of the same
+    family, work, scope and point under another name. Only there a ratio needs no band."""
+    if old.id == new.id:
+        return True
+    one, two = (
+        (each.case.family, each.case.instance, each.case.scope, each.case.point, each.work)
+        for each in (old, new)
+    )
+    return one == two and bool(old.work)
+
+
+def model_of(measurement: Measurement) -> tuple[str, str]:
+    """What gave the number, and its version."""
+    return measurement.evidence.by, measurement.evidence.version
+
+
+def _by_bands(
+    old: Measurement, new: Measurement, metric: Compared, ratio: float, least: float, apart: str
+) -> dict[str, Any]:
+    """The verdict of two models' numbers of which more than the software differs."""
+    bands = [_band(each, metric) for each in (old, new)]
+    for side, band, case in zip(("first", "second"), bands, (old, new), strict=True):
+        if band is None:
+            nearest = case.evidence.nearest
+            near = f": nearest evidence {nearest.kind}" if nearest is not None else ""
+            why = f"the {side} has no band{near}, and {_OTHER}"
+            return {"verdict": Verdict.UNKNOWN, "why": "; ".join(filter(None, (why, apart)))}
+    first, second = both = tuple(band for band in bands if band is not None)
+    if max(first[0], second[0]) <= min(first[1], second[1]):
+        ends = " and ".join(f"{show(low, metric.unit)} to {show(high, metric.unit)}" for low, high in both)
+        why = "; ".join(filter(None, (f"their bands overlap: {ends}", apart)))
+        return {"verdict": Verdict.UNKNOWN, "bands": both, "why": why}
+    return {"verdict": _moved(ratio, least, shown=True), "bands": both, "why": apart}
+
+
+_OTHER = "more than the software differs"
+
+
+def _band(measurement: Measurement, metric: Compared) -> tuple[float, float] | None:
+    """Ends to expect of what is compared, None without a band."""
+    if metric is TIME:
+        return expected_time(measurement.evidence, measurement.time_s, least_time(measurement))
+    return expected(measurement) if measurement.primary == metric.name else None
+
+
+def _standing(measurement: Measurement) -> Standing:
+    return Standing(measurement.status, measurement.evidence.grade)
+
+
+def _alone(old: Measurement | None, new: Measurement | None) -> Change:
+    """A case that only one run has, with its own number."""
+    case = new or old
+    assert case is not None
+    metric, value = _shown(case, case)
+    lost = new is None
+    return Change(
+        case=case.case,
+        metric=metric.name,
+        unit=metric.unit,
+        better=metric.better,
+        before=side_of(case, value(case)) if lost else None,
+        after=None if lost else side_of(case, value(case)),
+        verdict=Verdict.LOST if lost else Verdict.NEW,
+        why=f"it is not in the {'second' if lost else 'first'} run",
     )
 
 
@@ -143,7 +224,7 @@ def distance(effect: float) -> float:
     return math.expm1(abs(math.log1p(max(effect, -1.0 + 1e-15))))
 
 
-def _verdict(effect: float, least: float, *, shown: bool) -> Verdict:
+def _moved(effect: float, least: float, *, shown: bool) -> Verdict:
     # The last digit of 5 % is not what decides.
     if not shown or distance(effect) < least * (1.0 - EXACT):
         return Verdict.SAME
@@ -156,7 +237,7 @@ def _unjudged(one: Measurement, two: Measurement) -> str:
         if case.status is Status.INCONCLUSIVE:
             why = case.stability.why if case.stability else case.reason_text
             return f"not stable in the {side} run{f': {why}' if why else ''}"
-        if case.status not in _GOOD:
+        if case.status not in GOOD:
             reason = case.reason_text or str(case.reason)
             return f"{case.status} in the {side} run{f': {reason}' if reason else ''}"
     return lacking(one, two) if _both((one, two), (Grade.MEASURED,)) else ""
@@ -180,15 +261,25 @@ def _shown(one: Measurement, two: Measurement) -> tuple[Compared, Callable[[Meas
 
 def _ratio(change: Change) -> float | None:
     """Of times; of another metric as if it were one."""
-    old, new = change.before.value, change.after.value
+    old, new = (side.value if side is not None else None for side in (change.before, change.after))
     if old is None or new is None or old <= 0.0 or new <= 0.0:
         return None
     return old / new - 1.0 if change.better == "higher" else new / old - 1.0
 
 
-def _order(change: Change) -> tuple[bool, bool, float, str]:
+_FIRST = (Verdict.BROKEN, Verdict.LOST, Verdict.EVIDENCE, Verdict.MENDED)
+_LAST = (Verdict.SAME, Verdict.UNKNOWN)
+
+
+def _order(change: Change) -> tuple[int, float, str]:
+    """What has no number to be told by first, then by effect; what only one run has last."""
     size = distance(change.effect) if change.effect is not None else 0.0
-    return change.verdict is None, change.verdict is Verdict.SAME, -size, change.id
+    if change.absent:
+        return 9, 0.0, ""  # in the order of their run
+    if change.verdict in _LAST:
+        return 7 + _LAST.index(change.verdict), -size, change.id
+    place = _FIRST.index(change.verdict) if change.verdict in _FIRST else len(_FIRST)
+    return place, -size, change.id
 
 
 def _named(run: Run) -> Named:

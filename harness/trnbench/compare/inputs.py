@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ast
+import io
+import tokenize
 from collections.abc import Iterable, Iterator, Mapping
 from difflib import SequenceMatcher
 from functools import cached_property
@@ -37,17 +40,25 @@ class Inputs:
         self._before, self._after = before, after
 
     def causes(self, before: Measurement, after: Measurement) -> tuple[str, ...]:
-        """What differs of all that these two emulated numbers follow from, likeliest first."""
-        reasons = [*self.sources(before, after), *self._costs(after), *self._facts(after)]
+        """What differs of all that these two emulated numbers follow from, likeliest first.
+
+        Costs and facts that a plugin brings belong to the version of its model: where that is another one,
+        it is the cause and not each of them.
+        """
+        reasons = [*self.sources(before, after)]
         old, new = before.evidence, after.evidence
         if (old.by, old.version) != (new.by, new.version):
             reasons.append(f"model is {new.by} {new.version}, was {old.by} {old.version}")
+        else:
+            reasons += [*self._costs(after), *self._facts(after)]
         if before.implementation != after.implementation:
             reasons.append(f"implementation is {after.implementation}, was {before.implementation}")
-        if reasons:
-            return tuple(reasons)
-        recorded = self._before.inputs and self._after.inputs
-        return (_ALIKE if recorded else NOT_KEPT,)
+        return tuple(reasons)
+
+    @property
+    def unknown(self) -> str:
+        """The sentence where nothing that was recorded differs."""
+        return _ALIKE if self._before.inputs and self._after.inputs else NOT_KEPT
 
     def sources(self, before: Measurement, after: Measurement) -> Iterator[str]:
         """Edited kernel sources: those that the cases' own implementations reach first."""
@@ -238,8 +249,9 @@ _NOTHING = "no line"
 
 
 def lines_changed(name: str, before: str, after: str) -> str:
-    """`gemm.py:41 is 'tile = 256', was 'tile = 512', and 3 more lines`; "" where but blanks differ."""
-    old, new = before.splitlines(), after.splitlines()
+    """`gemm.py:41 is 'tile = 256', was 'tile = 512', and 3 more lines`; "" where blanks, comments and
+    docstrings alone differ."""
+    old, new = (_code_lines(name, text) for text in (before, after))
     if max(len(old), len(new)) > _LONGEST:
         return f"{name} was edited"
     matcher = SequenceMatcher(None, [block.strip() for block in old], [block.strip() for block in new], False)
@@ -256,6 +268,25 @@ def lines_changed(name: str, before: str, after: str) -> str:
     shown = f"{name}:{at + 1} is {_line(added)}, was {_line(removed)}"
     more = sum(max(block[2] - block[1], block[4] - block[3]) for block in blocks) - 1
     return f"{shown}, and {more} more {'line' if more == 1 else 'lines'}" if more > 0 else shown
+
+
+def _code_lines(name: str, text: str) -> list[str]:
+    """Lines of a source; of Python those of comments and docstrings are empty, since they do nothing."""
+    lines = text.splitlines()
+    if not name.endswith(".py") or len(lines) > _LONGEST:
+        return lines
+    try:
+        tree, tokens = ast.parse(text), list(tokenize.generate_tokens(io.StringIO(text).readline))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # `tokenize` raises a SyntaxError too
+        return lines
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            for number in range(node.lineno, (node.end_lineno or node.lineno) + 1):
+                lines[number - 1] = ""
+    for token in tokens:
+        if token.type == tokenize.COMMENT and lines[token.start[0] - 1]:
+            lines[token.start[0] - 1] = lines[token.start[0] - 1][: token.start[1]].rstrip()
+    return lines
 
 
 def _line(lines: list[str]) -> str:

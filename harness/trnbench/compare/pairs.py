@@ -107,7 +107,7 @@ def paired(
         if found is not None and found in second:
             together.append((first.pop(key), second.pop(found)))
     ran = [each for each in together if any(one.status is not Status.SKIPPED for one in each)]
-    refused = [] if across else list(_refused(before, after, ran))
+    refused = [] if across else list(_refused(before, after, ran, free))
     out = {each.id for each in refused}
     return Paired(
         pairs=tuple(each for each in ran if each[1].id not in out),
@@ -159,14 +159,23 @@ def _by_scope(items: Iterable[tuple[Key, Measurement]]) -> dict[Key, Key]:
     return {short: key for short, key in found.items() if key is not None}
 
 
-def _refused(before: Run, after: Run, pairs: Iterable[Pair]) -> Iterator[Refused]:
+def _refused(before: Run, after: Run, pairs: Iterable[Pair], free: Iterable[str]) -> Iterator[Refused]:
+    """Pairs of two kinds; other evidence is a change of its own, and a scope that was chosen is meant."""
     for first, second in pairs:
-        said = "; ".join(unlike(before, after, first, second))
+        said = "; ".join(unlike(before, after, first, second, scope="scope" not in free, evidence=False))
         if said:
             yield Refused(id=second.id, why=said)
 
 
-def unlike(before: Run, after: Run, first: Measurement, second: Measurement) -> Iterator[str]:
+def unlike(
+    before: Run,
+    after: Run,
+    first: Measurement,
+    second: Measurement,
+    *,
+    scope: bool = True,
+    evidence: bool = True,
+) -> Iterator[str]:
     """In what two cases are not of one kind, so that a difference of them would be no change."""
     for name, old, new in (
         ("scope", first.case.scope, second.case.scope),
@@ -175,6 +184,8 @@ def unlike(before: Run, after: Run, first: Measurement, second: Measurement) -> 
         ("context", first.detail.get("context"), second.detail.get("context")),
         ("evidence", first.evidence.grade, second.evidence.grade),
     ):
+        if (name == "scope" and not scope) or (name == "evidence" and not evidence):
+            continue
         if Status.SKIPPED in (first.status, second.status) and name == "evidence":
             continue  # a skipped case shows its peaks alone
         if old != new and old is not None and new is not None:

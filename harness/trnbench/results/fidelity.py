@@ -7,6 +7,7 @@ same work. Statistics are over votes: |e| is averaged over the points of a kerne
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from enum import Enum
 
 import msgspec
@@ -201,6 +202,47 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     def off(self) -> float | None:
         """ln(ratio of the model / published ratio)."""
         return None if self.model is None else self.model - self.published
+
+
+LEAST_GAIN = math.log(1.03)
+"""Published differences up to 3 % are none: they are within what repeated measurements differ."""
+LARGE_GAIN = math.log(1.2)
+"""Pairs that differ by as much have a count of their own."""
+
+
+class OrderKept(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Of `pairs` published pairs of versions with a gain like this, the model keeps `kept` in order.
+
+    `gain` says which pairs these are. No published pair is called ordered that differs by 3 % or less."""
+
+    kept: int
+    pairs: int
+    gain: str
+
+    def __str__(self) -> str:
+        return f"{self.kept} of {self.pairs}" if self.pairs else "none published"
+
+
+def order_kept(steps: Sequence[Step], gain: float) -> OrderKept | None:
+    """How often the model orders published pairs with a gain like `gain`, a logarithm; None without pairs."""
+    if not steps:
+        return None
+    size = abs(gain)
+    if size < LEAST_GAIN:
+        return OrderKept(kept=0, pairs=0, gain="less than 3 %")
+    large = size >= LARGE_GAIN
+    alike = [
+        step
+        for step in steps
+        if step.model is not None
+        and abs(step.published) > LEAST_GAIN
+        and (abs(step.published) >= LARGE_GAIN) is large
+    ]
+    return OrderKept(
+        kept=sum(step.in_order is True for step in alike),
+        pairs=len(alike),
+        gain="a factor of 1.2 and more" if large else "3 to 20 %",
+    )
 
 
 class EngineTime(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

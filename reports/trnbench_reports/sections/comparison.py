@@ -55,7 +55,7 @@ class Part:
     left_out: int
     same: int
     refused: tuple[tuple[str, int], ...]
-    missing: tuple[str, ...]
+    lost: tuple[str, ...]
     new: tuple[str, ...]
     nothing: str = ""
 
@@ -74,37 +74,29 @@ def _part(runs: Sequence[Run], index: int) -> Part:
         reason = ": ".join(filter(None, (error.what, error.cause)))
         return Part(
             before=before.id, after=after.id, counts="", first=(), differs=(), rows=(), left_out=0, same=0,
-            refused=(), missing=(), new=(), nothing=reason,
+            refused=(), lost=(), new=(), nothing=reason,
         )  # fmt: skip
-    changed = [change for change in comparison.changes if not (change.exact and not change.effect)]
+    changed = [change for change in comparison.changes if not (change.equal or change.absent)]
     rows = tuple(_row(runs, index, change) for change in changed[:SHOWN])
-    judged = [row for row, change in zip(rows, changed, strict=False) if _moved(change)]
+    moved = [row for row, change in zip(rows, changed, strict=False) if change.verdict.changed]
     return Part(
         before=before.id,
         after=after.id,
-        counts=_counts(comparison),
-        first=tuple(judged[:_FIRST]),
+        counts=comparison.counts(),
+        first=tuple(moved[:_FIRST]),
         differs=comparison.differs,
         rows=rows,
         left_out=len(changed) - len(rows),
-        same=len(comparison.changes) - len(changed),
+        same=sum(change.equal for change in comparison.changes),
         refused=tuple(Counter(change.why for change in comparison.refused).most_common(_REASONS)),
-        missing=comparison.missing,
-        new=comparison.new,
+        lost=_absent(comparison, Verdict.LOST),
+        new=_absent(comparison, Verdict.NEW),
     )
 
 
-def _moved(change: Change) -> bool:
-    return change.verdict in (Verdict.FASTER, Verdict.SLOWER)
-
-
-def _counts(found: RunComparison) -> str:
-    parts = [f"{len(some):,} {verdict}" for verdict in Verdict if (some := found.of(verdict))]
-    if unjudged := found.of(None):
-        parts.append(f"{len(unjudged):,} without a verdict")
-    if found.refused:
-        parts.append(f"{len(found.refused):,} not compared")
-    return ", ".join(parts) or "nothing that ran in either"
+def _absent(found: RunComparison, verdict: Verdict) -> tuple[str, ...]:
+    """Cases that only one of the runs has."""
+    return tuple(change.id for change in found.of(verdict) if change.absent)
 
 
 def _row(runs: Sequence[Run], index: int, change: Change) -> Row:
@@ -116,17 +108,34 @@ def _row(runs: Sequence[Run], index: int, change: Change) -> Row:
         point=", ".join((str(case.scope), *(f"{name}={value}" for name, value in case.point.items()))),
         before=_value(change, change.before),
         after=_value(change, change.after),
-        before_at=view.figure_by_id(0, change.before.id, change.metric),
-        after_at=view.figure_by_id(index, change.after.id, change.metric),
+        before_at=_address(0, change, change.before),
+        after_at=_address(index, change, change.after),
         bar=bars(change, view.colour(runs[index], system.generation if system else case.generation)),
         change=trnbench.change_text(change),
         effect=repr(change.effect) if change.effect is not None else "",
-        verdict=str(change.verdict or "no verdict"),
-        why="; ".join(filter(None, (change.why, *change.causes))),
+        verdict=str(change.verdict),
+        why=_why(change),
     )
 
 
-def _value(change: Change, side: Side) -> str:
+def _address(index: int, change: Change, side: Side | None) -> str:
+    return view.figure_by_id(index, side.id, change.metric) if side is not None else ""
+
+
+def _why(change: Change) -> str:
+    """What keeps a verdict away, its causes, and how far an exact ratio can be trusted."""
+    order = change.order
+    kept = (
+        f"the model keeps {order} published pairs that differ by {order.gain} in order"
+        if order is not None and order.pairs
+        else ""
+    )
+    return "; ".join(filter(None, (change.why, *change.causes, kept)))
+
+
+def _value(change: Change, side: Side | None) -> str:
+    if side is None:
+        return "–"
     if side.value is None:
         return str(side.status)
     return words.clean(numbers.show(side.value, change.unit), 40)
@@ -134,7 +143,7 @@ def _value(change: Change, side: Side) -> str:
 
 def bars(change: Change, colour: int) -> Markup:
     """Widths are of the larger of the two, which is all of it; nothing where either has no value."""
-    before, after = change.before.value, change.after.value
+    before, after = (side.value if side is not None else None for side in (change.before, change.after))
     if before is None or after is None or max(before, after) <= 0:
         return Markup("")
     most, says = max(before, after), _says(change, before, after)
@@ -158,32 +167,29 @@ def since(before: Run, after: Run, index: int) -> Markup:
         comparison = trnbench.compare_runs(before, after)
     except TrnbenchError:
         return Markup("")
-    moved = [each for each in comparison.changes if each.verdict in (Verdict.FASTER, Verdict.SLOWER)]
-    moved.sort(key=lambda each: -abs(each.effect or 0.0))
-    unchanged = sum(1 for each in comparison.changes if each.exact and not each.effect)
+    moved = [each for each in comparison.changes if each.verdict.changed and not each.absent]
+    equal = sum(each.equal for each in comparison.changes)
+    alone = sum(each.absent for each in comparison.changes)
     return fill(
         "since",
         before=before,
         rows=[_change_row(index, each) for each in moved[:LARGEST]],
+        counts=comparison.counts(),
         more=len(moved) - LARGEST,
-        same=unchanged,
-        unsure=len(comparison.changes) - len(moved) - unchanged,
-        missing=len(comparison.missing),
-        new=len(comparison.new),
+        nothing=not moved and not alone,
+        same=equal,
+        unsure=len(comparison.changes) - len(moved) - equal - alone,
+        lost=_absent(comparison, Verdict.LOST),
+        new=_absent(comparison, Verdict.NEW),
     )
 
 
 def _change_row(index: int, change: Change) -> dict[str, str]:
-    def value(side: trnbench.Side) -> str:
-        if side.value is None:
-            return str(side.status)
-        return words.clean(numbers.show(side.value, change.unit), 40)
-
     return {
-        "case": change.after.id,
+        "case": change.id,
         "change": trnbench.change_text(change),
-        "before": value(change.before),
-        "after": value(change.after),
-        "address": view.figure_by_id(index, change.after.id, change.metric),
-        "why": "; ".join(filter(None, (change.why, *change.causes))),
+        "before": _value(change, change.before),
+        "after": _value(change, change.after),
+        "address": _address(index, change, change.after),
+        "why": _why(change),
     }

@@ -36,8 +36,9 @@ def beside(runs: Sequence[Run]) -> dict[tuple[int, str], Beside]:
         return {}
     changes: dict[tuple[int, str], Beside] = {}
     for change in comparison.changes:
-        changes[0, change.before.id] = _of(change, change.after, 1)
-        changes[1, change.after.id] = _of(change, change.before, 0)
+        if change.before is not None and change.after is not None:
+            changes[0, change.before.id] = _of(change, change.after, 1)
+            changes[1, change.after.id] = _of(change, change.before, 0)
     return changes
 
 

@@ -14,7 +14,7 @@ from trnbench.results.junit import Suite, Tested, document
 
 
 class Outcome(str, Enum):
-    BROKEN = "broken"
+    FAILED = "failed"
     INCONCLUSIVE = "inconclusive"
     PASSED = "passed"
 
@@ -23,8 +23,9 @@ class Outcome(str, Enum):
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
-    """`kind`: "slower", "faster", "metric", "failure", "missing", "refused", "peak", "age", or "" for what
-    passed. `what` is the sentence: the value, its interval and the rule's limit. `causes` likeliest first."""
+    """`kind`: "slower", "faster", "metric", "failure", "lost", "evidence", "refused", "peak", "age", "rule",
+    or "" for what passed. `what` is the sentence: the value, its interval and the rule's limit. `causes`
+    likeliest first."""
 
     outcome: Outcome
     rule: str
@@ -36,9 +37,14 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     causes: tuple[str, ...] = ()
     change: Change | None = None
 
+    @property
+    def verdict(self) -> str:
+        """What became of the case, as everywhere; "" where the rule speaks of no case."""
+        return str(self.change.verdict) if self.change is not None else ""
+
 
 class Gated(msgspec.Struct, frozen=True, kw_only=True):
-    """`findings`: what is broken first, then what is inconclusive, then what passed."""
+    """`findings`: what failed first, then what is inconclusive, then what passed."""
 
     comparison: Comparison
     findings: tuple[Finding, ...]
@@ -50,8 +56,8 @@ class Gated(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def passed(self) -> bool:
-        """Nothing is broken; with `strict` nothing inconclusive either."""
-        bad = (Outcome.BROKEN, Outcome.INCONCLUSIVE) if self.strict else (Outcome.BROKEN,)
+        """Nothing failed; with `strict` nothing inconclusive either."""
+        bad = (Outcome.FAILED, Outcome.INCONCLUSIVE) if self.strict else (Outcome.FAILED,)
         return not any(finding.outcome in bad for finding in self.findings)
 
     def exit_code(self) -> ExitCode:
@@ -62,7 +68,7 @@ class Gated(msgspec.Struct, frozen=True, kw_only=True):
 def junit(gated: Gated) -> bytes:
     """One test suite; a test case for each finding, named by its case, its class the system and the kernel.
 
-    What is broken is a failure with the rule as its type; what is inconclusive is skipped, or with `strict` a
+    What failed is a failure with the rule as its type; what is inconclusive is skipped, or with `strict` a
     failure.
     """
     comparison = gated.comparison
@@ -79,10 +85,11 @@ def junit(gated: Gated) -> bytes:
 
 def _case(each: Finding, *, strict: bool) -> Tested:
     change, name = each.change, each.id.partition("::")[2] or each.id or f"rule {each.rule}"
-    time_s = change.after.value or 0.0 if change is not None and change.unit == "s" else 0.0
+    side = change.after if change is not None and change.unit == "s" else None
+    time_s = side.value or 0.0 if side is not None else 0.0
     passed = Tested(each.system, each.kernel, name, time_s)
-    if each.outcome is Outcome.BROKEN or (strict and each.outcome is Outcome.INCONCLUSIVE):
-        kind = each.kind if each.outcome is Outcome.BROKEN else "inconclusive"
+    if each.outcome is Outcome.FAILED or (strict and each.outcome is Outcome.INCONCLUSIVE):
+        kind = each.kind if each.outcome is Outcome.FAILED else "inconclusive"
         text = "\n".join((f"rule {each.rule}: {each.what}", *(f"cause: {cause}" for cause in each.causes)))
         return passed._replace(outcome="failure", kind=kind, message=each.what, text=text)
     if each.outcome is Outcome.INCONCLUSIVE:
@@ -99,7 +106,7 @@ _MARKUP = re.compile(r"([\\`*_\[\]<>|~#&!])")
 
 
 def summary(gated: Gated) -> str:
-    """Whether it passed, counts, what is broken with its causes, what is inconclusive."""
+    """Whether it passed, counts, what failed with its causes, what is inconclusive."""
     comparison = gated.comparison
     word = "passed" if gated.passed else "failed"
     counts = ", ".join(f"{len(some):,} {outcome}" for outcome in Outcome if (some := gated.of(outcome)))
@@ -110,7 +117,7 @@ def summary(gated: Gated) -> str:
         f"`{_code(comparison.before.id)}`: {counts or 'no case'}.",
         "",
     ]
-    for outcome in (Outcome.BROKEN, Outcome.INCONCLUSIVE):
+    for outcome in (Outcome.FAILED, Outcome.INCONCLUSIVE):
         if findings := gated.of(outcome):
             lines += [f"### {str(outcome).capitalize()}", "", *_table(findings), ""]
     if comparison.differs:
@@ -124,24 +131,25 @@ def summary(gated: Gated) -> str:
 
 
 def _table(found: Sequence[Finding]) -> Iterator[str]:
-    yield "| case | rule | change | interval | what | likeliest cause |"
-    yield "| --- | --- | ---: | ---: | --- | --- |"
+    yield "| case | change | rule | by | interval | what | likeliest cause |"
+    yield "| --- | --- | --- | ---: | ---: | --- | --- |"
     for finding in found[:MOST_ROWS]:
         change = finding.change
         effect = signed_percent(change.effect) if change is not None and change.effect is not None else ""
         cells = (
-            finding.id, finding.rule, effect, interval_text(change) if change is not None else "",
+            finding.id, finding.verdict, finding.rule, effect,
+            interval_text(change) if change is not None else "",
             finding.what, finding.causes[0] if finding.causes else "",
         )  # fmt: skip
         yield f"| {' | '.join(map(_escaped, cells))} |"
     if len(found) > MOST_ROWS:
-        yield f"| and {len(found) - MOST_ROWS:,} more | | | | | |"
+        yield f"| and {len(found) - MOST_ROWS:,} more | | | | | | |"
 
 
 def annotation_lines(gated: Gated) -> Iterator[str]:
-    """`::error` lines for what is broken, `::warning` for what is inconclusive (`strict`: errors too)."""
+    """`::error` lines for what failed, `::warning` for what is inconclusive (`strict`: errors too)."""
     for outcome, command in (
-        (Outcome.BROKEN, "error"),
+        (Outcome.FAILED, "error"),
         (Outcome.INCONCLUSIVE, "error" if gated.strict else "warning"),
     ):
         findings = gated.of(outcome)

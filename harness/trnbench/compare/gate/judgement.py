@@ -5,21 +5,22 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 import msgspec
 
-from trnbench.compare.change import Change, interval_text, signed_percent
+from trnbench.compare.change import Change, Comparison, interval_text, side_of, signed_percent
 from trnbench.compare.comparison import CONFIDENCE, THRESHOLD, compared, distance
 from trnbench.compare.gate.findings import Finding, Gated, Outcome
 from trnbench.compare.gate.rule import USUAL, Direction, Rule
 from trnbench.facts.units import percent
 from trnbench.results.measurement import CaseKey, Measurement, Metric, Status
 from trnbench.results.run import Run
+from trnbench.results.verdict import BAD, Verdict
 
-_BAD = (Status.FAILED, Status.SUSPECT)
 _UNKNOWN = "unknown: nothing that was recorded differs"
-_ORDER = (Outcome.BROKEN, Outcome.INCONCLUSIVE, Outcome.PASSED)
+_ORDER = (Outcome.FAILED, Outcome.INCONCLUSIVE, Outcome.PASSED)
 
 
 def judged(
@@ -38,30 +39,42 @@ def judged(
     `compared` raises.
     """
     comparison = compared(against, run, threshold=None, across=across, keyword=keyword)
-    gate = _Gate(run, against, (*rules, USUAL), comparison.differs)
+    gate = _Gate(run, against, rules, comparison)
     findings = [
+        *gate.idle(),
         *gate.ages(now or datetime.now(UTC)),
         *(finding for change in comparison.changes for finding in gate.case(change)),
-        *(gate.broken(id, "missing", "it ran in the baseline and is not here") for id in comparison.missing),
         *(
-            gate.broken(each.id, "refused", f"it cannot be compared: {each.why}")
+            gate.failed(each.id, "refused", f"it cannot be compared: {each.why}")
             for each in comparison.refused
         ),
-        *gate.new_failures(comparison.new),
     ]
     findings.sort(key=lambda each: _ORDER.index(each.outcome))
     return Gated(comparison=comparison, findings=tuple(findings), strict=strict)
 
 
 class _Gate:
-    def __init__(self, run: Run, against: Run, rules: Sequence[Rule], differs: Sequence[str]) -> None:
-        self._against, self._rules, self._differs = against, rules, tuple(differs)
+    def __init__(self, run: Run, against: Run, rules: Sequence[Rule], comparison: Comparison) -> None:
+        self._against, self._own, self._rules = against, rules, (*rules, USUAL)
+        self._differs = comparison.differs
         self._after = {measurement.id: measurement for measurement in run.measurements}
         self._before = {measurement.id: measurement for measurement in against.measurements}
 
     def rule_of(self, case: CaseKey) -> Rule:
         """The first that fits."""
         return next(rule for rule in self._rules if rule.fits(case))
+
+    def idle(self) -> Iterator[Finding]:
+        """Rules that fit no case of either run, whatever `-k` leaves of them: a name in them is misspelt."""
+        cases = [each.case for each in (*self._after.values(), *self._before.values())]
+        for rule in self._own:
+            if not any(map(rule.fits, cases)):
+                yield Finding(
+                    outcome=Outcome.FAILED,
+                    rule=rule.name,
+                    kind="rule",
+                    what=f"rule {rule.name} speaks of no case: {_misspelt(rule, cases)}",
+                )
 
     def ages(self, now: datetime) -> Iterator[Finding]:
         """Rules whose baseline is too old."""
@@ -71,7 +84,7 @@ class _Gate:
         for rule in self._rules:
             if rule.oldest_days is not None and days > rule.oldest_days:
                 yield Finding(
-                    outcome=Outcome.BROKEN,
+                    outcome=Outcome.FAILED,
                     rule=rule.name,
                     kind="age",
                     what=f"run {self._against.id} is {days:.0f} days old, rule {rule.name} allows "
@@ -79,53 +92,54 @@ class _Gate:
                     causes=("nobody accepted a newer one: trnbench gate accept",),
                 )
 
-    def broken(self, id: str, kind: str, what: str) -> Finding:
+    def failed(self, id: str, kind: str, what: str, change: Change | None = None) -> Finding:
         """A case that its rule needs no number for."""
         case = (self._after.get(id) or self._before[id]).case
-        return _finding(case, self.rule_of(case), id, Outcome.BROKEN, kind=kind, what=what)
-
-    def new_failures(self, ids: Sequence[str]) -> Iterator[Finding]:
-        """Cases that only this run has pass, unless they fail."""
-        for id in ids:
-            case = self._after[id]
-            rule = self.rule_of(case.case)
-            if case.status in _BAD:
-                yield self.broken(id, "failure", f"{case.status}: {_reason(case)}; it is not in the baseline")
-            else:
-                yield from self._peak(case, rule) or [_finding(case.case, rule, id, Outcome.PASSED)]
+        return _finding(case, self.rule_of(case), id, Outcome.FAILED, kind=kind, what=what, change=change)
 
     def case(self, change: Change) -> Iterator[Finding]:
         """What the rule of a case says of it: a finding for each thing that does not hold, else one."""
-        before, after = self._before[change.before.id], self._after[change.after.id]
+        before = self._before[change.before.id] if change.before is not None else None
+        after = self._after[change.after.id] if change.after is not None else None
+        if after is None or after.status is Status.SKIPPED:
+            if before is not None:
+                how = f"skipped: {_reason(after)}" if after is not None else "not here"
+                yield self.failed(before.id, "lost", f"it ran in the baseline and is {how}", change)
+            return
         rule = self.rule_of(after.case)
-        if after.status is Status.SKIPPED:
-            yield self.broken(after.id, "missing", f"it ran in the baseline and is skipped: {_reason(after)}")
-            return
-        if after.status in _BAD:
-            if before.status in _BAD:
-                yield _finding(after.case, rule, after.id, Outcome.PASSED, change=change)
+        passed = _finding(after.case, rule, after.id, Outcome.PASSED, change=change)
+        if after.status in BAD:
+            if before is not None and before.status in BAD:
+                yield passed
             else:
-                yield self.broken(after.id, "failure", f"{after.status}: {_reason(after)}")
+                note = "; it is not in the baseline" if before is None else ""
+                yield self.failed(after.id, "failure", f"{after.status}: {_reason(after)}{note}", change)
             return
-        findings = [*self._value(change, rule, before, after), *self._peak(after, rule)]
-        yield from findings or [_finding(after.case, rule, after.id, Outcome.PASSED, change=change)]
+        value = self._value(change, rule, before, after) if before is not None else ()
+        yield from [*value, *self._peak(after, rule, change)] or [passed]
 
     def _value(
         self, change: Change, rule: Rule, before: Measurement, after: Measurement
     ) -> Iterator[Finding]:
-        if rule.direction is Direction.NONE or before.status in _BAD or before.status is Status.SKIPPED:
+        if rule.direction is Direction.NONE or before.status in BAD or before.status is Status.SKIPPED:
             return
         if rule.metric != "time_s":
             change = of_metric(rule.metric, change, before, after)
-        if change.effect is None or not (change.exact or change.interval):
+        if change.verdict is Verdict.EVIDENCE and change.effect is None and change.why:
+            what = f"it cannot be compared: {change.why}"
+            yield self.failed(after.id, "evidence", what, change)
+            return
+        other = before.evidence.grade is not after.evidence.grade
+        if change.effect is None or change.verdict is Verdict.UNKNOWN or other:
             why = change.why or "there is nothing to tell how far another run would lie"
             yield _finding(
                 after.case, rule, after.id, Outcome.INCONCLUSIVE, kind="metric", what=why, change=change
             )
             return
-        tolerance = rule.tolerance if rule.tolerance is not None else 0.0 if change.exact else THRESHOLD
+        modelled = change.interval is None
+        tolerance = rule.tolerance if rule.tolerance is not None else 0.0 if modelled else THRESHOLD
         limit = f"rule {rule.name} allows {_size(tolerance)}"
-        how = interval_text(change)
+        how = interval_text(change) or "by another model"
         sentence = (
             f"{change.metric} {signed_percent(change.effect)} ({how}), {limit}"
             if change.metric != "time_s"
@@ -135,14 +149,14 @@ class _Gate:
         wrong = rule.direction is Direction.EITHER or (rule.direction is Direction.WORSE) == (
             change.effect > 0
         )
-        shown = change.exact or (change.p is not None and change.p < 1.0 - CONFIDENCE)
+        shown = modelled or (change.p is not None and change.p < 1.0 - CONFIDENCE)
         if (
             wrong
             and shown
-            and distance(change.effect) > tolerance * (1.0 + 1e-9) + (1e-9 if change.exact else 0.0)
+            and distance(change.effect) > tolerance * (1.0 + 1e-9) + (1e-9 if modelled else 0.0)
         ):
             yield _finding(
-                after.case, rule, after.id, Outcome.BROKEN, kind=kind, what=sentence, change=change,
+                after.case, rule, after.id, Outcome.FAILED, kind=kind, what=sentence, change=change,
                 causes=change.causes or self._differs or (_UNKNOWN,),
             )  # fmt: skip
         elif change.interval is not None and _reaches(change, rule.direction, tolerance):
@@ -151,21 +165,27 @@ class _Gate:
                 what=f"{sentence}, and the interval reaches beyond that{_more(change, tolerance)}",
             )  # fmt: skip
 
-    def _peak(self, one: Measurement, rule: Rule) -> list[Finding]:
+    def _peak(self, one: Measurement, rule: Rule, change: Change) -> list[Finding]:
         if rule.least_of_peak is None:
             return []
         share = share_of_peak(one)
         if share is None:
             what = "no peak is known that it could be held against"
-            return [_finding(one.case, rule, one.id, Outcome.INCONCLUSIVE, kind="peak", what=what)]
+            return [
+                _finding(one.case, rule, one.id, Outcome.INCONCLUSIVE, kind="peak", what=what, change=change)
+            ]
         if share.value >= rule.least_of_peak:
             return []
         sentence = f"{percent(share.value)} of its peak ({share.interval}), rule {rule.name} asks for "
         sentence += percent(rule.least_of_peak)
-        outcome = Outcome.BROKEN if share.high < rule.least_of_peak else Outcome.INCONCLUSIVE
+        outcome = Outcome.FAILED if share.high < rule.least_of_peak else Outcome.INCONCLUSIVE
         limit = f"{one.bound} limits it" if one.bound else ""
-        causes = (limit,) if limit and outcome is Outcome.BROKEN else ()
-        return [_finding(one.case, rule, one.id, outcome, kind="peak", what=sentence, causes=causes)]
+        causes = (limit,) if limit and outcome is Outcome.FAILED else ()
+        return [
+            _finding(
+                one.case, rule, one.id, outcome, kind="peak", what=sentence, causes=causes, change=change
+            )
+        ]
 
 
 def _finding(case: CaseKey, rule: Rule, id: str, outcome: Outcome, **fields: object) -> Finding:
@@ -189,11 +209,25 @@ def _more(change: Change, tolerance: float) -> str:
     assert change.effect is not None
     reach = change.interval.high - change.effect
     room = tolerance - abs(change.effect)
-    processes = max(change.before.processes, change.after.processes)
+    processes = max(side.processes for side in (change.before, change.after) if side is not None)
     if room <= 0.0 or not processes:
         return ""
     needed = int(processes * (reach / room) ** 2) + 1
     return f"; about {needed:,} processes on each side would tell" if needed < 1000 else ""
+
+
+def _misspelt(rule: Rule, cases: Sequence[CaseKey]) -> str:
+    """The name that no case has, and what it may be meant for."""
+    from difflib import get_close_matches
+
+    for key, asked, names in (
+        ("kernel", rule.kernel, {case.kernel for case in cases}),
+        ("system", rule.system, {case.instance for case in cases}),
+    ):
+        if not any(fnmatchcase(name, asked) for name in names):
+            near = get_close_matches(asked, names, n=1)
+            return f'{key} = "{asked}" is misspelt{f", did you mean {near[0]}?" if near else ""}'
+    return f'case = "{rule.case}" fits none of that kernel and system: trnbench runs show latest'
 
 
 def _reason(one: Measurement) -> str:
@@ -250,8 +284,8 @@ def of_metric(name: str, change: Change, before: Measurement, after: Measurement
         metric=name,
         unit=new.unit,
         better=new.better,
-        before=msgspec.structs.replace(change.before, value=old.value),
-        after=msgspec.structs.replace(change.after, value=new.value),
+        before=side_of(before, old.value),
+        after=side_of(after, new.value),
     )
     if _follows(old, new, before, after):
         return renamed
@@ -263,7 +297,7 @@ def of_metric(name: str, change: Change, before: Measurement, after: Measurement
 
 def _without(change: Change, name: str, why: str) -> Change:
     return msgspec.structs.replace(
-        change, metric=name, effect=None, interval=None, p=None, exact=False, verdict=None, why=why
+        change, metric=name, effect=None, interval=None, p=None, exact=False, why=why
     )
 
 
