@@ -32,7 +32,7 @@ class Entry(NamedTuple):
     line: Markup | str
     latest: str
     step: str
-    worse: bool
+    way: str
     first: str
     chart: Markup | str
     steps: list[tuple[str, ...]]
@@ -42,7 +42,7 @@ class Entry(NamedTuple):
 def render(found: Sequence[CaseHistory]) -> bytes:
     """One HTML file without a script, the same bytes for the same histories."""
     style = asset("page.css") + asset("history.css")
-    ranked = sorted(found, key=lambda each: -abs(each.steps[-1].change) if each.steps else 0.0)
+    ranked = sorted(found, key=_weight)
     points = accumulate(len(each.points) for each in ranked)
     opened = max(sum(1 for count in points if count <= OPENED), 1)
     text = fill(
@@ -57,6 +57,12 @@ def render(found: Sequence[CaseHistory]) -> bytes:
     return words.valid(text).encode("utf-8")
 
 
+def _weight(found: CaseHistory) -> tuple[bool, bool, float]:
+    """What has a step goes first, one without a size before those with one, these by size."""
+    change = found.steps[-1].change if found.steps else None
+    return not found.steps, change is not None, -abs(change or 0.0)
+
+
 def _entry(found: CaseHistory, *, opened: bool) -> Entry:
     last = found.steps[-1] if found.steps else None
     return Entry(
@@ -64,7 +70,7 @@ def _entry(found: CaseHistory, *, opened: bool) -> Entry:
         line=sparkline.sparkline(found),
         latest=numbers.show(found.latest, found.unit) if found.latest is not None else "–",
         step=_change(last) if last else "",
-        worse=last is not None and last.worse,
+        way=last.way if last else "",
         first=last.first.run if last else "",
         chart=_chart(found) if opened else "",
         steps=_steps(found) if opened else [],
@@ -86,12 +92,14 @@ def _chart(found: CaseHistory) -> Markup | str:
         height=_HEIGHT,
     )
     position_of = {point.run: at for at, point in enumerate(found.points)}
-    starts = [0.0, *(position_of[step.first.run] - 0.5 for step in found.steps), last + 0.5]
-    levels = [found.steps[0].before, *(step.after for step in found.steps)] if found.steps else []
+    steps = [step for step in found.steps if step.change is not None]
+    starts = [0.0, *(position_of[step.first.run] - 0.5 for step in steps), last + 0.5]
+    levels = [steps[0].before, *(step.after for step in steps)] if steps else []
     for start, end, level in zip(starts, starts[1:], levels, strict=False):
-        plane.line([(start, level), (end, level)], dash="4 3", opacity=0.7)
-    for step, start in zip(found.steps, starts[1:], strict=False):
-        colour = _WORSE if step.worse else _BETTER
+        if level is not None:
+            plane.line([(start, level), (end, level)], dash="4 3", opacity=0.7)
+    for step, start in zip(steps, starts[1:], strict=False):
+        colour = {"worse": _WORSE, "better": _BETTER}.get(step.way, _LINE)
         plane.line([(start, plane.y.low), (start, plane.y.high)], colour=colour, width=1.6)
     plane.line(values, colour=_LINE, opacity=0.6)
     for at, point in counted:
@@ -134,9 +142,11 @@ def _steps(found: CaseHistory) -> list[tuple[str, ...]]:
             step.first.run,
             f"{_commit(step.last)} → {_commit(step.first)}",
             _change(step),
-            numbers.show(step.before, found.unit),
-            numbers.show(step.after, found.unit),
-            "; ".join(step.differs) or "–",
+            *(
+                numbers.show(level, found.unit) if level is not None else "–"
+                for level in (step.before, step.after)
+            ),
+            "; ".join(step.why) or "–",
         )
         for step in found.steps
     ]
@@ -164,5 +174,7 @@ def _commit(point: HistoryPoint) -> str:
 
 
 def _change(step: HistoryStep) -> str:
+    if step.change is None:
+        return str(step.verdict)
     sign = "+" if step.change > 0 else "−"
-    return f"{sign}{abs(step.change) * 100:.1f}{numbers.NBSP}% {'worse' if step.worse else 'better'}"
+    return f"{sign}{abs(step.change) * 100:.1f}{numbers.NBSP}%, {step.verdict}"

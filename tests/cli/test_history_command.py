@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import paired_runs
 import pytest
 from click.testing import Result
 from command import refusal, typed
@@ -41,11 +42,11 @@ def test_a_case_with_its_runs_and_its_step(store: Store) -> None:
     assert (done.exit_code, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
     assert " ".join(lines[0].split()) == "case evidence runs trend latest last step first run after it"
-    assert lines[2].split() == f"{case_id()} measured 8 ████▁▁▁▁ 500 ms −50.0 % better day-0004".split()
+    assert lines[2].split() == f"{case_id()} measured 8 ████▁▁▁▁ 500 ms −50.0 %, faster day-0004".split()
     assert lines[3] == "measured, host, latency_s, Wombat 7, 8 CPUs, 64 GiB"
-    point = "day-0004 2026-01-05T00:00:00+00:00 0000000000 ok 500 ms −50.0 % better"
+    point = "day-0004 2026-01-05T00:00:00+00:00 0000000000 ok 500 ms −50.0 %, faster"
     assert lines[10].split() == point.split()
-    step = f"{case_id()} day-0004 0000000000 → 0000000000 −50.0 % better 1 s 500 ms –"
+    step = f"{case_id()} day-0004 0000000000 → 0000000000 faster −50.0 % 1 s 500 ms –"
     assert lines[-1].split() == step.split()
 
 
@@ -64,7 +65,7 @@ def test_json_and_csv_have_every_point(store: Store) -> None:
     assert (step["before"], step["after"], step["change"]) == (1.0, 0.5, -0.5)
     rows = list(csv.DictReader(io.StringIO(invoke("--format", "csv").stdout)))
     assert [float(row["value"]) for row in rows] == VALUES
-    assert [row["step"] for row in rows if row["step"]] == ["−50.0 % better"]
+    assert [row["step"] for row in rows if row["step"]] == ["−50.0 %, faster"]
     assert {row["dirty"] for row in rows} == {"false"}
     assert invoke("--format", "md").stdout.startswith("| case | evidence | runs |")
 
@@ -90,7 +91,7 @@ def test_the_page_is_one_file_without_a_script(store: Store, tmp_path: Path) -> 
     assert policy[1].startswith("default-src &#39;none&#39;; img-src data:; style-src &#39;sha256-")
     assert "script-src" not in policy[1]
     assert "http" not in text.replace("http-equiv", "")
-    assert "−50.0\u00a0% better" in text
+    assert "−50.0\u00a0%, faster" in text
     assert invoke("-o", "history.html").exit_code == 0  # its own page is replaced
     (tmp_path / "notes.html").write_text("mine")
     assert invoke("-o", "notes.html").exit_code == 2
@@ -140,3 +141,24 @@ def test_the_page_has_a_line_for_each_case_and_marks_its_steps(store: Store, tmp
     rows = re.findall(r'<tr><th scope="row" class="prose"><a href="#s\d+">([^<]+)</a>', text)
     assert rows == [case_id(), case_id(1)]  # what moved is first
     assert "2 lines, 1 with a step, the largest first" in text
+
+
+@pytest.mark.parametrize("measured_runs", [False, True])
+def test_a_step_names_the_cause_that_compare_names(store: Store, measured_runs: bool) -> None:
+    """Emulated values and, by their processes, measured ones of two runs alone."""
+    key = paired_runs.case()
+    texts = ["A = 1\n", "A = 2\n"]
+    for at, text in enumerate(texts):
+        time_s, by = 1.0 + at, "nki: pkg.kernel:kernel"
+        one = paired_runs.emulated(key, time_s, implementation=by)
+        if measured_runs:
+            medians = [time_s, time_s * 1.001, time_s * 0.999]
+            one = paired_runs.measured(
+                key, medians, metrics=one.metrics, primary=one.primary, implementation=by
+            )
+        created = f"2026-11-2{at}T12:00:00+00:00"
+        store.save(paired_runs.run_of(one, id=f"r{at}", created=created, inputs={"pkg/kernel.py": text}))
+    (step,) = json.loads(invoke("--format", "json").stdout)[0]["steps"]
+    (change,) = json.loads(typed("compare", "r0", "r1", "--format", "json").stdout)["changes"]
+    assert (step["verdict"], step["causes"]) == (change["verdict"], change["causes"])
+    assert step["causes"] == ["pkg/kernel.py:1 is 'A = 2', was 'A = 1'"]

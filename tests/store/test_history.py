@@ -11,10 +11,10 @@ from command import typed
 from run_history import case_id, measurement, run
 from stored_run import text_of
 
-from trnbench import Grade, Status
+from trnbench import Grade, Measurement, Status
 from trnbench.errors import StoreError, UnknownName
 from trnbench.results import history
-from trnbench.results.history import TOLD
+from trnbench.results.verdict import GOOD
 from trnbench.store.history import histories
 from trnbench.store.store import Store
 
@@ -59,8 +59,11 @@ def test_grades_backends_and_machines_are_series_of_their_own(store: Store) -> N
         (Grade.EMULATED, "emulated", ""),
     }
     emulated = found[Grade.EMULATED, "emulated", ""]
-    assert [step.first.run for step in emulated.steps] == ["day-0004"]
-    assert emulated.steps[0].differs == ()  # the machine has no say in an emulated value
+    assert [(step.first.run, step.last.run, str(step.verdict)) for step in emulated.steps] == [
+        ("day-0003", "day-0002", "evidence changed"),
+        ("day-0004", "day-0003", "slower"),
+    ]
+    assert emulated.steps[1].differs == ()  # the machine has no say in an emulated value
 
 
 def test_what_failed_is_shown_and_moves_no_level(store: Store) -> None:
@@ -69,8 +72,24 @@ def test_what_failed_is_shown_and_moves_no_level(store: Store) -> None:
     store.save(*[run(day, [measurement(1.0)]) for day in (5, 6, 7)])
     (found,) = histories(store)
     assert [str(point.status) for point in found.points] == ["ok"] * 3 + ["failed", "suspect"] + ["ok"] * 3
-    assert found.steps == ()
+    assert [(step.first.run, str(step.verdict), step.worse) for step in found.steps] == [
+        ("day-0003", "broken", True),
+        ("day-0005", "mended", False),
+    ]
+    assert {step.change for step in found.steps} == {None}
     assert found.latest == 1.0
+
+
+def test_a_case_is_new_and_lost_beside_runs_that_have_cases_in_common(store: Store) -> None:
+    def of(*numbers: int) -> list[Measurement]:
+        return [measurement(1.0, number=number) for number in numbers]
+
+    store.save(run(0, of(7)), run(1, of(0)), run(2, of(0, 1)), run(3, of(8)), run(4, of(0)))
+    named = {
+        each.case: [(step.first.run, str(step.verdict)) for step in each.steps] for each in histories(store)
+    }
+    # Day 3 is of something else; day 0 has nothing in common with day 1.
+    assert named == {case_id(0): [], case_id(1): [("day-0002", "new"), ("day-0004", "lost")]}
 
 
 def test_runs_come_in_the_order_of_time_however_they_were_stored(store: Store) -> None:
@@ -169,4 +188,4 @@ def test_numbers_on_the_page_are_those_of_the_code(page: str) -> None:
     assert f"at least {history.SMALLEST * 100:g} %" in text
     assert f"further than {history._FAR:g}σ from the median of the five" in text
     assert (history._AROUND, history.LEAST) == (5, 3)
-    assert all(f"`{status}`" in text for status in TOLD)
+    assert all(f"`{status}`" in text for status in GOOD)

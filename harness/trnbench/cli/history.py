@@ -11,6 +11,7 @@ import click
 from trnbench.cli.cell import Column
 from trnbench.cli.context import Session
 from trnbench.cli.output import emit, emit_json, say
+from trnbench.compare.steps import explained
 from trnbench.errors import UsageError
 from trnbench.facts.units import show
 from trnbench.results.history import sparkline
@@ -37,10 +38,11 @@ STEPS = (
     "case",
     Column("first", "first run", keep=1),
     "commit",
+    Column("verdict", keep=3),
     Column("change", align="right", keep=2),
     Column("shown_before", "before", "right"),
     Column("shown_after", "after", "right"),
-    Column("differs", keep=1),
+    Column("why", keep=1),
 )
 POINTS = (
     *("case", "evidence", "backend", "machine", "run", "created", "commit", "dirty", "tool_version"),
@@ -72,7 +74,7 @@ def history(
     if output is not None:
         _check_page(output, force=force)
     with Store(shared.store_path) as store:
-        series = histories(store, cases, tags=tags, last=last)
+        series = explained(store, histories(store, cases, tags=tags, last=last))
     if stepped:
         series = tuple(each for each in series if each.steps)
     if output is not None:
@@ -124,7 +126,7 @@ def _series_row(found: CaseHistory) -> dict[str, Any]:
         "runs": len(found.points),
         "trend": sparkline([point.value if point.counts else None for point in found.points]),
         "shown": _shown(found.latest, found.unit),
-        "step": _signed(last) if last else None,
+        "step": _named(last) if last else None,
         "first": last.first.run if last else None,
     }
 
@@ -136,10 +138,11 @@ def _step_row(found: CaseHistory, step: HistoryStep) -> dict[str, Any]:
         "commit": " → ".join(_commit(each) or "?" for each in (step.last, step.first))
         if step.first.commit or step.last.commit
         else None,
+        "verdict": str(step.verdict),
         "change": _signed(step),
         "shown_before": _shown(step.before, found.unit),
         "shown_after": _shown(step.after, found.unit),
-        "differs": "; ".join(step.differs) or None,
+        "why": "; ".join(step.why) or None,
     }
 
 
@@ -163,7 +166,7 @@ def _points(found: CaseHistory) -> list[dict[str, Any]]:
             "unit": found.unit,
             "shown": _shown(point.value, found.unit),
             "time_s": point.time_s,
-            "step": _signed(steps[point.run]) if point.run in steps else None,
+            "step": _named(steps[point.run]) if point.run in steps else None,
         }
         for point in found.points
     ]
@@ -184,6 +187,7 @@ def _document(found: CaseHistory) -> dict[str, Any]:
             {
                 "first_run": step.first.run,
                 "first_commit": step.first.commit,
+                "verdict": step.verdict,
                 "last_run_before": step.last.run,
                 "last_commit_before": step.last.commit,
                 "before": step.before,
@@ -191,6 +195,7 @@ def _document(found: CaseHistory) -> dict[str, Any]:
                 "change": step.change,
                 "worse": step.worse,
                 "differs": step.differs,
+                "causes": step.causes,
             }
             for step in found.steps
         ],
@@ -206,9 +211,16 @@ def _commit(point: HistoryPoint) -> str:
     return point.commit[:COMMIT] + ("+" if point.dirty else "")
 
 
-def _signed(step: HistoryStep) -> str:
+def _signed(step: HistoryStep) -> str | None:
+    if step.change is None:
+        return None
     sign = "+" if step.change > 0 else "−"
-    return f"{sign}{abs(step.change) * 100:.1f} % {'worse' if step.worse else 'better'}"
+    return f"{sign}{abs(step.change) * 100:.1f} %"
+
+
+def _named(step: HistoryStep) -> str:
+    """`−3.6 %, slower`: of a rate, that fell; `broken`."""
+    return ", ".join(filter(None, (_signed(step), str(step.verdict))))
 
 
 def _shown(value: float | None, unit: str) -> str | None:

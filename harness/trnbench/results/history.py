@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from trnbench.results.measurement import Grade, Status
-
-TOLD = (Status.OK, Status.DOCUMENT_LOW)
-"""Statuses whose number counts: what failed, is suspect or inconclusive is shown, and moves no level."""
+from trnbench.results.verdict import GOOD, Standing, Verdict, verdict_of
 
 _OF_THE_MACHINE = ("system", "machine", "cpu_model", "cpu_count", "memory_bytes", "byte_order", "host_name")
 _NO_CAUSE = ("git_commit", "git_dirty", "load_average", "neuron_devices_busy", "gpu_notes")
@@ -36,25 +34,41 @@ class HistoryPoint(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def counts(self) -> bool:
-        """Whether its value makes a level."""
-        return self.status in TOLD and self.value is not None and self.value > 0.0
+        """Whether its value makes a level: what failed, is suspect or inconclusive moves none."""
+        return self.status in GOOD and self.value is not None and self.value > 0.0
 
 
 class HistoryStep(msgspec.Struct, frozen=True, kw_only=True):
-    """`first` is the first run of the new level, `last` the one before it that counted; what changed lies
-    between the two. `differs` names what their environments have different, the commit aside."""
+    """`first` is the first run that has it, `last` the one before it; what changed lies between the two.
+
+    `verdict` is what `compare` calls the change. `before` and `after` are medians of the two levels, None
+    where the case has none. `differs` names what their environments have different, the commit aside;
+    `causes` are those that `compare` names, where the two runs were compared."""
 
     first: HistoryPoint
     last: HistoryPoint
-    before: float  # medians of the two levels
-    after: float
-    worse: bool
+    verdict: Verdict
+    before: float | None = None
+    after: float | None = None
+    worse: bool = False
     differs: tuple[str, ...] = ()
+    causes: tuple[str, ...] = ()
 
     @property
-    def change(self) -> float:
-        """0.05: 5 % above the level before."""
-        return self.after / self.before - 1.0
+    def change(self) -> float | None:
+        """0.05: 5 % above the level before; None without two levels."""
+        return self.after / self.before - 1.0 if self.after is not None and self.before else None
+
+    @property
+    def way(self) -> str:
+        """ "worse", "better", or "other" where it is neither: other evidence, a new case."""
+        better = self.verdict in (Verdict.MENDED, Verdict.FASTER)
+        return "worse" if self.worse else "better" if better else "other"
+
+    @property
+    def why(self) -> tuple[str, ...]:
+        """Its causes, else what differs of the environments."""
+        return self.causes or self.differs
 
 
 class CaseHistory(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,25 +93,53 @@ class CaseHistory(msgspec.Struct, frozen=True, kw_only=True):
         return next((point.value for point in reversed(self.points) if point.counts), None)
 
 
-def with_steps(found: CaseHistory) -> CaseHistory:
-    """The same with its steps: of emulated values every change, of others by PELT."""
+class Outside(NamedTuple):
+    """The run next to a series that belongs with it: the case is missing there, or has another `grade`."""
+
+    point: HistoryPoint
+    grade: Grade | None = None
+
+
+def with_steps(
+    found: CaseHistory, before: Outside | None = None, after: Outside | None = None
+) -> CaseHistory:
+    """The same with its steps: of emulated values every change, of others by PELT; of all what is broken,
+    mended, new, lost or of other evidence, by the runs `before` and `after` the series as well."""
+    marked = {step.first.run: step for step in _levels_of(found)}
+    inside = [(point, Standing(point.status, found.evidence)) for point in found.points]
+    ends = [
+        [(end.point, Standing(Status.OK, end.grade) if end.grade is not None else None)] if end else []
+        for end in (before, after)
+    ]
+    for (old, was), (new, now) in itertools.pairwise([*ends[0], *inside, *ends[1]]):
+        verdict = verdict_of(was, now)
+        if verdict.changed:
+            step = marked.get(new.run) or HistoryStep(first=new, last=old, verdict=verdict)
+            worse = verdict in (Verdict.BROKEN, Verdict.LOST) or (verdict is Verdict.EVIDENCE and step.worse)
+            marked[new.run] = msgspec.structs.replace(step, last=old, verdict=verdict, worse=worse)
+    order = [*(point.run for point in found.points), *((after.point.run,) if after is not None else ())]
+    return msgspec.structs.replace(
+        found, steps=tuple(marked[run] for run in dict.fromkeys(order) if run in marked)
+    )
+
+
+def _levels_of(found: CaseHistory) -> Iterator[HistoryStep]:
+    """Where the level of the values that count becomes another."""
     counted = [point for point in found.points if point.counts]
     values = [point.value for point in counted if point.value is not None]
     exact = found.evidence is Grade.EMULATED
-    marked = []
     for step in steps(values, exact=exact):
         first, last = counted[step.at], counted[step.at - 1]
-        marked.append(
-            HistoryStep(
-                first=first,
-                last=last,
-                before=step.before,
-                after=step.after,
-                worse=(step.after > step.before) is found.lower_is_better,
-                differs=differing(last, first, machine=not exact),
-            )
+        worse = (step.after > step.before) is found.lower_is_better
+        yield HistoryStep(
+            first=first,
+            last=last,
+            verdict=Verdict.SLOWER if worse else Verdict.FASTER,
+            before=step.before,
+            after=step.after,
+            worse=worse,
+            differs=differing(last, first, machine=not exact),
         )
-    return msgspec.structs.replace(found, steps=tuple(marked))
 
 
 def differing(before: HistoryPoint, after: HistoryPoint, *, machine: bool) -> tuple[str, ...]:

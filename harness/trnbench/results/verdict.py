@@ -40,7 +40,7 @@ class Standing(NamedTuple):
     grade: Grade
 
 
-def verdict_of(before: Standing | None, after: Standing | None, moved: Verdict) -> Verdict:
+def verdict_of(before: Standing | None, after: Standing | None, moved: Verdict = Verdict.SAME) -> Verdict:
     """The name of what became of a case; None where the run does not have it.
 
     `moved` is what its numbers alone say; it counts where both runs have one to rely on.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from trnbench.errors import UnknownName
-from trnbench.results.history import CaseHistory, HistoryPoint, machine_of, with_steps
+from trnbench.results.history import CaseHistory, HistoryPoint, Outside, machine_of, with_steps
 from trnbench.results.measurement import Grade, Status
 from trnbench.store.database import damaged
 
@@ -35,20 +35,83 @@ def histories(
 ) -> tuple[CaseHistory, ...]:
     """Histories of the cases that `cases` name: ids, the case without its system, kernels, or globs of these.
 
-    Without any, those of the newest run. `tags`: only runs that bear them all; `last`: only so many of these,
-    the newest. Raises `UnknownName` for what names no stored case, `StoreError` where there is no store.
+    Without any, those of the newest run and those that it lost. `tags`: only runs that bear them all; `last`:
+    only so many of these, the newest. Raises `UnknownName` for what names no stored case, `StoreError` where
+    there is no store.
     """
     # Half a character names nothing that is stored.
     cases, tags = ([each.encode("utf-8", "backslashreplace").decode() for each in of] for of in (cases, tags))
     with store.reading() as connection:
         runs = _runs(connection, tags, last)
+        beside = _Beside(connection, runs)
         series: list[CaseHistory] = []
-        for case in _chosen(connection, cases, runs):
+        for case in _chosen(connection, cases, runs, beside):
             try:
-                series += _of_a_case(connection, case, runs)
+                series += _joined(list(_of_a_case(connection, case, runs)), beside)
             except ValueError as error:  # a word that is no status or grade
                 raise damaged(store.path, str(error)) from error
-    return tuple(map(with_steps, series))
+    return tuple(series)
+
+
+def _joined(series: list[CaseHistory], beside: _Beside) -> Iterator[CaseHistory]:
+    """The series of one case with their steps; one that begins later than another, of other evidence, begins
+    with that change."""
+    ends = [(each.points[0].run, each.points[-1].run, each) for each in series]
+    for first, last, each in ends:
+        earlier = [
+            (beside.order[point.run], point, other.evidence)
+            for _, _, other in ends
+            for point in other.points
+            if other is not each and beside.order[point.run] < beside.order[first]
+        ]
+        before = after = None
+        if earlier:
+            _, point, grade = max(earlier, key=lambda entry: entry[0])
+            before = Outside(point, grade) if grade is not each.evidence else None
+        elif (run := beside.neighbour(first, -1)) is not None:
+            before = Outside(_point(run, Status.SKIPPED, None, None))
+        latest = max(beside.order[end] for _, end, _ in ends)
+        if beside.order[last] == latest and (run := beside.neighbour(last, 1)) is not None:
+            after = Outside(_point(run, Status.SKIPPED, None, None))
+        yield with_steps(each, before, after)
+
+
+class _Beside:
+    """Of each run the nearest one, earlier or later, that has a case in common with it: only beside such a
+    run a case can be called new or lost."""
+
+    def __init__(self, connection: sqlite3.Connection, runs: dict[int, _RunRow]) -> None:
+        self._connection, self._numbers, self._runs = connection, list(runs), runs
+        self.order = {run.id: at for at, run in enumerate(runs.values())}
+        self._known: dict[tuple[str, int], _RunRow | None] = {}
+
+    def neighbour(self, run: str, step: int) -> _RunRow | None:
+        """The nearest before (`step` −1) or after (1)."""
+        if (run, step) not in self._known:
+            at = self.order[run]
+            near = self._numbers[at + 1 :] if step > 0 else self._numbers[:at][::-1]
+            self._known[run, step] = next(
+                (self._runs[other] for other in near if self._share(self._numbers[at], other)), None
+            )
+        return self._known[run, step]
+
+    def cases(self, run: str) -> Iterator[str]:
+        """Those that it could carry out, in its order."""
+        rows = self._connection.execute(
+            "SELECT case_id FROM measurements WHERE run = ? AND status != ? ORDER BY position",
+            (self._numbers[self.order[run]], Status.SKIPPED.value),
+        )
+        yield from dict.fromkeys(row[0] for row in rows)
+
+    def _share(self, run: int, other: int) -> bool:
+        return (
+            self._connection.execute(
+                "SELECT 1 FROM measurements AS a JOIN measurements AS b ON a.case_id = b.case_id"
+                " WHERE a.run = ? AND b.run = ? LIMIT 1",
+                (run, other),
+            ).fetchone()
+            is not None
+        )
 
 
 def _runs(connection: sqlite3.Connection, tags: Sequence[str], last: int) -> dict[int, _RunRow]:
@@ -73,14 +136,19 @@ def _decoded(content: str | None) -> dict[str, Any]:
         return {}
 
 
-def _chosen(connection: sqlite3.Connection, cases: Sequence[str], runs: dict[int, _RunRow]) -> Iterator[str]:
-    """Ids in the order of the newest run, or of the arguments."""
+def _chosen(
+    connection: sqlite3.Connection, cases: Sequence[str], runs: dict[int, _RunRow], beside: _Beside
+) -> Iterator[str]:
+    """Ids in the order of the newest run, then of what it lost, or of the arguments."""
     if not cases:
         newest = next(reversed(runs), -1)
         rows = connection.execute(
             "SELECT case_id FROM measurements WHERE run = ? ORDER BY position", (newest,)
         )
-        yield from dict.fromkeys(row[0] for row in rows)
+        ids = [row[0] for row in rows]
+        if runs and (before := beside.neighbour(runs[newest].id, -1)) is not None:
+            ids += beside.cases(before.id)
+        yield from dict.fromkeys(ids)
         return
     stored: list[str] = []
     yielded: set[str] = set()

@@ -34,9 +34,9 @@ def sparkline(found: CaseHistory) -> Markup | str:
     position_of = {point.run: at for at, point in enumerate(found.points)}
     marks = ""
     for step in found.steps:
-        at = position_of[step.first.run] - 0.5
+        at = position_of.get(step.first.run, last + 0.5) - 0.5  # a run that lost the case comes last
         line = f"M{place(at, middle - half)}L{place(at, middle + half)}"
-        marks += f'<path class="{"worse" if step.worse else "better"}" d="{line}"/>'
+        marks += f'<path class="{step.way}" d="{line}"/>'
     path = "L".join(place(at, value) for at, value in values)
     end = place(*values[-1]).split()
     return Markup(

@@ -1,0 +1,96 @@
+"""Steps of a history explained: the two runs of each are compared, for one name and one cause everywhere."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+
+import msgspec
+
+from trnbench.compare.change import Change
+from trnbench.compare.comparison import compared
+from trnbench.errors import TrnbenchError
+from trnbench.results.history import LEAST, CaseHistory, HistoryPoint, HistoryStep
+from trnbench.results.measurement import Grade
+from trnbench.results.run import Run
+from trnbench.results.verdict import Verdict
+from trnbench.store.store import Store
+
+MOST = 16
+"""Pairs of runs that are opened, the newest; steps of older ones keep the name that their values give."""
+
+_BY_VALUE = (Verdict.FASTER, Verdict.SLOWER)
+
+
+def explained(store: Store, series: Sequence[CaseHistory]) -> tuple[CaseHistory, ...]:
+    """The series with the verdicts and causes of `compare`.
+
+    Measured series too short for levels have the steps that `compare` sees between neighbours.
+    """
+    pairs = {(step.last.run, step.first.run): step.first.created for each in series for step in each.steps}
+    pairs |= {(old.run, new.run): new.created for each in series for old, new in _short(each)}
+    newest = sorted(pairs, key=lambda pair: pairs[pair], reverse=True)[:MOST]
+    changes = _Changes(store)
+    known = {pair: changes.of(*pair) for pair in newest}
+    return tuple(_explained(each, known) for each in series)
+
+
+def _short(each: CaseHistory) -> Iterator[tuple[HistoryPoint, HistoryPoint]]:
+    """Neighbours of a series that has fewer values than levels take."""
+    counted = [point for point in each.points if point.counts]
+    if each.evidence is not Grade.EMULATED and len(counted) < 2 * LEAST:
+        yield from itertools.pairwise(counted)
+
+
+def _explained(each: CaseHistory, known: Mapping[tuple[str, str], Mapping[str, Change]]) -> CaseHistory:
+    steps = {step.first.run: _named(each, step, known) for step in each.steps}
+    for old, new in _short(each):
+        change = known.get((old.run, new.run), {}).get(each.case)
+        if change is not None and change.verdict in _BY_VALUE and new.run not in steps:
+            steps[new.run] = HistoryStep(
+                first=new,
+                last=old,
+                verdict=change.verdict,
+                before=old.value,
+                after=new.value,
+                worse=change.verdict is Verdict.SLOWER,
+                causes=change.causes,
+            )
+    order = [*(point.run for point in each.points), *steps]
+    return msgspec.structs.replace(
+        each, steps=tuple(steps[run] for run in dict.fromkeys(order) if run in steps)
+    )
+
+
+def _named(
+    each: CaseHistory, step: HistoryStep, known: Mapping[tuple[str, str], Mapping[str, Change]]
+) -> HistoryStep:
+    change = known.get((step.last.run, step.first.run), {}).get(each.case)
+    if change is None:
+        return step
+    # Levels see more runs than two: what these alone do not show stays what the levels say.
+    if not change.verdict.changed:
+        return msgspec.structs.replace(step, causes=change.causes)
+    why = (change.why,) if change.why else ()
+    return msgspec.structs.replace(step, verdict=change.verdict, causes=change.causes or why)
+
+
+class _Changes:
+    """Comparisons of stored runs; each run is opened once."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._runs: dict[str, Run] = {}
+
+    def of(self, before: str, after: str) -> dict[str, Change]:
+        """By case; nothing where the two cannot be compared."""
+        try:
+            found = compared(self._run(before), self._run(after))
+        except TrnbenchError:
+            return {}
+        return {change.case.id: change for change in found.changes}
+
+    def _run(self, id: str) -> Run:
+        if id not in self._runs:
+            self._runs[id] = self._store.load(id)
+        return self._runs[id]
