@@ -13,7 +13,7 @@ from typing import Any
 import paired_runs
 import pytest
 from click.testing import Result
-from command import refusal, typed
+from command import listed, refusal, typed
 from run_history import case_id, measurement, run
 
 from trnbench.store.store import Store
@@ -159,6 +159,6 @@ def test_a_step_names_the_cause_that_compare_names(store: Store, measured_runs: 
         created = f"2026-11-2{at}T12:00:00+00:00"
         store.save(paired_runs.run_of(one, id=f"r{at}", created=created, inputs={"pkg/kernel.py": text}))
     (step,) = json.loads(invoke("--format", "json").stdout)[0]["steps"]
-    (change,) = json.loads(typed("compare", "r0", "r1", "--format", "json").stdout)["changes"]
+    (change,) = listed("compare", "r0", "r1")["changes"]
     assert (step["verdict"], step["causes"]) == (change["verdict"], change["causes"])
     assert step["causes"] == ["pkg/kernel.py:1 is 'A = 2', was 'A = 1'"]

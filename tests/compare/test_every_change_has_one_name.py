@@ -11,12 +11,11 @@ from typing import NamedTuple
 
 import msgspec
 import pytest
-from click.testing import CliRunner
+from command import typed
 from paired_runs import case, emulated, measured, run_of
 
 import trnbench
 from trnbench import Evidence, Grade, Measurement, Run, Status, Verdict
-from trnbench.cli.main import cli
 from trnbench.store.store import Store
 from trnbench_reports.sections import comparison
 
@@ -129,7 +128,7 @@ def test_commands(
     monkeypatch.setenv("TRNBENCH_STORE", str(tmp_path / "results.db"))
     with Store() as store:
         store.save(*runs)
-    done = CliRunner().invoke(cli, [*words, "--format", "json"], prog_name="trnbench")
+    done = typed(*words, "--format", "json")
     named = {id: name for id, name in names(done.stdout) if not id.endswith("still@core")}  # type: ignore[operator]
     assert named == {id: str(each.verdict) for id, each in seeded.items()}, done.stderr
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -371,9 +372,63 @@ def test_a_baseline_holds_the_run_and_who_accepted_it(real: trnbench.Run, tmp_pa
         ("first", "the team", real.id),
         ("again", "", real.id),
     ]
-    assert found.run == real
-    assert run_of_file(path) == real
+    assert run_of_file(path) == found.run
     assert path.read_text().splitlines()[2] == ' "accepted": ['
+    kept, whole = found.run.measurements[0], real.measurements[0]
+    for name in ("id", "status", "time_s", "primary", "implementation"):
+        assert getattr(kept, name) == getattr(whole, name)
+    assert {name: each.value for name, each in kept.metrics.items()} == {
+        name: each.value for name, each in whole.metrics.items()
+    }
+    assert judged(real, found.run, strict=True).passed
+
+
+@pytest.mark.parts
+def test_a_baseline_of_two_cases_has_at_most_20_kb_and_names_causes(tmp_path: Path) -> None:
+    run = trnbench.bench(
+        ["gemm"], instances=["trn2-16.48xlarge"], axes=["size=512,1K"], dtypes=["bf16"], scopes=["core"]
+    )
+    data = written(accepted(run, tmp_path / "x", why="first"))
+    assert len(run.measurements) == 2
+    assert len(data) <= 20_000
+    kept = baseline_in(data, "it")
+    assert kept is not None
+    slower = tuple(
+        msgspec.structs.replace(each, time_s=(each.time_s or 0.0) * 2) for each in run.measurements
+    )
+    fact, *others = run.books["trn2"].facts
+    book = msgspec.structs.replace(
+        run.books["trn2"], facts=(msgspec.structs.replace(fact, printed="other", value=None), *others)
+    )
+    source = "trnbench_kernels/nki/gemm_best.py"
+    edits: dict[str, dict[str, Any]] = {
+        "nothing": {},
+        "facts of trn2 differ": {"books": {"trn2": book}},
+        f"{source}:": {
+            "inputs": {**run.inputs, source: f"A = 1\n{run.inputs[source]}"},
+            "books": {"trn2": book},
+        },
+        "trnbench_kernels/matrix.py was edited": {
+            "inputs": {**run.inputs, "trnbench_kernels/matrix.py": "A = 1\n"}
+        },
+    }
+    for begin, changes in edits.items():
+        after = msgspec.structs.replace(run, id="after", measurements=slower, **changes)
+        (causes,) = {each.causes for each in judged(after, kept.run).of(Outcome.FAILED)}
+        said = "sources, costs, facts and the model" if begin == "nothing" else begin
+        assert len(causes) == 1
+        assert causes[0].startswith(said)
+
+
+@pytest.mark.parts
+def test_a_baseline_that_holds_a_whole_run_is_read(real: trnbench.Run, tmp_path: Path) -> None:
+    """As they were written before they were cut down to what gates need."""
+    document = {"run": real.id, "digest": real.digest, "when": "2026-11-22T12:00:00+00:00", "why": "first"}
+    path = tmp_path / "baseline.json"
+    path.write_text(
+        json.dumps({"trnbench_baseline": 1, "accepted": [document], "run": json.loads(trnbench.dumps(real))})
+    )
+    assert run_of_file(path) == real
 
 
 @pytest.mark.parts

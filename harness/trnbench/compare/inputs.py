@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import io
+import json
 import tokenize
 from collections.abc import Iterable, Iterator, Mapping
 from difflib import SequenceMatcher
@@ -14,10 +15,10 @@ import msgspec
 
 from trnbench.bounded.toml import parse_toml
 from trnbench.errors import BadInput, cut, quoted
-from trnbench.facts.fact import Assumption, Fact
+from trnbench.facts.fact import Assumption, Fact, FactBook
 from trnbench.facts.metric import METRICS
 from trnbench.facts.units import percent, show
-from trnbench.results.digest import is_shortened
+from trnbench.results.digest import fingerprint, is_shortened, text_digest
 from trnbench.results.measurement import Conditions, Measurement
 from trnbench.results.run import Run
 from trnbench.results.statistics import median
@@ -32,6 +33,9 @@ _ALIKE = (
     "sources, costs, facts and the model's version are the same: its code differs, or a package that it uses"
 )
 
+_NO_TEXT = "(this copy of a run does not have its text)"
+"""Ends what is told of a source by its digest alone; a comment may be all that differs."""
+
 
 class Inputs:
     """Of two runs; texts are compared once, whatever number of cases asks."""
@@ -45,7 +49,8 @@ class Inputs:
         Costs and facts that a plugin brings belong to the version of its model: where that is another one,
         it is the cause and not each of them.
         """
-        reasons = [*self.sources(before, after)]
+        edited = [*self.sources(before, after), *filter(None, [self._digests.get(after.case.generation)])]
+        reasons = [each for each in edited if not each.endswith(_NO_TEXT)]
         old, new = before.evidence, after.evidence
         if (old.by, old.version) != (new.by, new.version):
             reasons.append(f"model is {new.by} {new.version}, was {old.by} {old.version}")
@@ -53,7 +58,7 @@ class Inputs:
             reasons += [*self._costs(after), *self._facts(after)]
         if before.implementation != after.implementation:
             reasons.append(f"implementation is {after.implementation}, was {before.implementation}")
-        return tuple(reasons)
+        return tuple(reasons or edited)
 
     @property
     def unknown(self) -> str:
@@ -69,16 +74,24 @@ class Inputs:
                 yield sentence
 
     @cached_property
+    def _texts(self) -> dict[str, tuple[str, str]]:
+        """Inputs of both runs that differ, by name; those of one alone are of another kernel. Where a run has
+        but the digest of a text, digests are compared."""
+        return {
+            name: (old, new)
+            for name, (old, new) in _differing(self._before.inputs, self._after.inputs).items()
+            if old is not None and new is not None and text_digest(old) != text_digest(new)
+        }
+
+    @cached_property
     def _edited(self) -> dict[str, str]:
         """Of each source that differs, what to say."""
         edits = {}
-        for name, (old, new) in _differing(self._before.inputs, self._after.inputs).items():
-            if name.startswith(COSTS) or not (self._before.inputs and self._after.inputs):
+        for name, (old, new) in self._texts.items():
+            if name.startswith((COSTS, FACTS)):
                 continue
-            if old is None or new is None:
-                continue  # of another kernel: runs need not have the same ones
             if is_shortened(old) or is_shortened(new):
-                edits[name] = f"{name} was edited (this copy of a run does not have its text)"
+                edits[name] = f"{name} was edited {_NO_TEXT}"
             elif sentence := lines_changed(name, old, new):
                 edits[name] = sentence
         return edits
@@ -103,8 +116,8 @@ class Inputs:
     def _rows(self) -> dict[str, tuple[str, ...]]:
         """Of each cost file that differs, the rows that do."""
         rows = {}
-        for name, (old, new) in _differing(self._before.inputs, self._after.inputs).items():
-            if not name.startswith(COSTS) or old is None or new is None:
+        for name, (old, new) in self._texts.items():
+            if not name.startswith(COSTS):
                 continue
             try:
                 sentences = tuple(rows_changed(*(parse_toml(text.encode(), name) for text in (old, new))))
@@ -131,6 +144,18 @@ class Inputs:
         )
 
     @cached_property
+    def _digests(self) -> dict[str, str]:
+        """generation → what to say where a baseline has but the digest of its facts, and these are others."""
+        if self._before.books and self._after.books:
+            return {}
+        old, new = (_fact_digests(run) for run in (self._before, self._after))
+        return {
+            name: f"facts of {name} differ {_NO_TEXT}"
+            for name, (was, now) in _differing(old, new).items()
+            if was and now
+        }
+
+    @cached_property
     def _books(self) -> dict[str, dict[str, list[str]]]:
         """generation → subject → facts and assumptions that differ."""
         books: dict[str, dict[str, list[str]]] = {}
@@ -148,6 +173,23 @@ class Inputs:
                         sentence = f"{kind} {name} is {_figure(now)}, was {_figure(was)}"
                         by.setdefault(one.subject, []).append(sentence)
         return books
+
+
+FACTS = "facts/"
+"""Begins the name under which a baseline keeps the digest of a generation's facts among its inputs."""
+
+
+def facts_digest(book: FactBook) -> str:
+    """In the form in which a run keeps the digest of a text: of what facts and assumptions say."""
+    figures = {fact.id: _figure(fact) for fact in book.facts}
+    figures |= {name: _figure(assumption) for name, assumption in book.assumptions.items()}
+    return f"sha256:{fingerprint(json.dumps(figures, sort_keys=True).encode())}"
+
+
+def _fact_digests(run: Run) -> dict[str, str]:
+    """By generation, of its books or as a baseline keeps them."""
+    kept = {name.removeprefix(FACTS): text for name, text in run.inputs.items() if name.startswith(FACTS)}
+    return kept | {name: facts_digest(book) for name, book in run.books.items()}
 
 
 def reached(measurement: Measurement, inputs: Mapping[str, str]) -> set[str]:

@@ -37,8 +37,13 @@ def bare(run: Run) -> Run:
 
 def shortened(run: Run) -> Run:
     """The run with fingerprints in the place of its inputs' texts; its digest still belongs to it."""
-    inputs = {name: _STANDS_FOR + mark_of(_compact(text)) for name, text in run.inputs.items()}
+    inputs = {name: text_digest(text) for name, text in run.inputs.items()}
     return msgspec.structs.replace(run, inputs=inputs)
+
+
+def text_digest(text: str) -> str:
+    """What stands in the place of an input's text; itself where it stands there already."""
+    return _STANDS_FOR + mark_of(_compact(text))
 
 
 def is_shortened(text: str) -> bool:

@@ -1,7 +1,8 @@
 """A baseline: a run that later ones are compared with, with who accepted it, when and why.
 
-A file of its own, made to be kept beside the code it speaks of: the run is in it whole, so that it needs no
-store, and what was accepted before is listed with its reason.
+A file of its own, made to be kept beside the code it speaks of: it needs no store, and what was accepted
+before is listed with its reason. Of the run it has what a gate asks for (`gated`); files that hold a whole
+run are read as well.
 """
 
 from __future__ import annotations
@@ -15,9 +16,11 @@ import msgspec
 
 from trnbench.bounded.file import RUNS, read_file
 from trnbench.bounded.json import NotJson, parse_json
+from trnbench.compare.inputs import FACTS, facts_digest, reached
 from trnbench.errors import BadInput, UsageError
-from trnbench.results.digest import is_edited
+from trnbench.results.digest import content_digest, is_edited, shortened
 from trnbench.results.json import dumps, dumps_value, loads
+from trnbench.results.measurement import Evidence, Measurement, ProcessSamples
 from trnbench.results.run import Run
 
 BASELINE = "trnbench-baseline.json"
@@ -31,7 +34,7 @@ class Acceptance(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     """`when`: UTC, ISO 8601. `by` is what was typed, "" where nobody said."""
 
     run: str
-    digest: str
+    digest: str  # of the run as it stands in the file
     when: str
     why: str
     by: str = ""
@@ -84,13 +87,83 @@ def baseline_in(data: bytes, where: str) -> Baseline | None:
 
 def written(baseline: Baseline) -> bytes:
     """The file, as text whose first lines say who accepted what and why. Raises `BadInput` like `dumps`."""
+    dumps(baseline.run)  # says what JSON cannot hold
+    document = _without_defaults(baseline.run)
+    document["schema_version"] = baseline.run.schema_version
+    document["digest"] = content_digest(document)
     accepted = json.loads(dumps_value(baseline.accepted, "the baseline"))
+    accepted[-1]["digest"] = document["digest"]
     head = json.dumps({_MARK: VERSION, "accepted": accepted}, indent=1, ensure_ascii=False)
-    return head.removesuffix("\n}").encode() + b',\n "run": ' + dumps(baseline.run) + b"\n}\n"
+    run = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
+    return f'{head.removesuffix(chr(10) + "}")},\n "run": {run}\n}}\n'.encode()
+
+
+def gated(run: Run) -> Run:
+    """What a gate needs of a run: of cases what they are, their values, states and times by process; what
+    their numbers follow from, to name causes: texts of their own sources, digests of all else."""
+    own = {name for measurement in run.measurements for name in reached(measurement, run.inputs)}
+    digests = shortened(run).inputs
+    return msgspec.structs.replace(
+        run,
+        measurements=tuple(map(_case, run.measurements)),
+        inputs={name: text if name in own else digests[name] for name, text in run.inputs.items()}
+        | {f"{FACTS}{name}": facts_digest(book) for name, book in run.books.items()},
+        books={},
+        argv=(),
+        systems={},
+        topologies={},
+        fidelity=None,
+        notes=(),
+    )
+
+
+def _case(measurement: Measurement) -> Measurement:
+    evidence = measurement.evidence
+    return Measurement(
+        case=msgspec.structs.replace(measurement.case, tags=()),
+        evidence=Evidence(grade=evidence.grade, by=evidence.by, version=evidence.version),
+        status=measurement.status,
+        reason=measurement.reason,
+        reason_text=measurement.reason_text,
+        time_s=measurement.time_s,
+        processes=tuple(
+            ProcessSamples(samples=(), time_s=process.time_s, conditions=process.conditions)
+            for process in measurement.processes
+        ),
+        stability=measurement.stability,
+        metrics={
+            name: msgspec.structs.replace(metric, formula="") for name, metric in measurement.metrics.items()
+        },
+        primary=measurement.primary,
+        implementation=measurement.implementation,
+        detail={key: measurement.detail[key] for key in ("rank", "context") if key in measurement.detail},
+    )
+
+
+def _without_defaults(value: Any) -> Any:
+    if isinstance(value, msgspec.Struct):
+        fields = {field.name: field for field in msgspec.structs.fields(value)}
+        return {
+            name: _without_defaults(held)
+            for name, field in fields.items()
+            if not _is_default(held := getattr(value, name), field)
+        }
+    if isinstance(value, dict):
+        return {key: _without_defaults(held) for key, held in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_defaults(held) for held in value]
+    return msgspec.to_builtins(value)
+
+
+def _is_default(value: Any, field: msgspec.structs.FieldInfo) -> bool:
+    if field.default is not msgspec.NODEFAULT:
+        return bool(value == field.default)
+    return field.default_factory is not msgspec.NODEFAULT and value == field.default_factory()
 
 
 def accepted(run: Run, path: Path, *, why: str, by: str = "", force: bool = False) -> Baseline:
-    """The baseline that `path` is to hold: the run, and after what was accepted there before, this.
+    """The baseline that `path` is to hold: what a gate needs of the run, and this
+    after what was accepted there before.
 
     Raises `UsageError` for a run that has not ended, and for a file that is no baseline unless `force`.
     """
@@ -120,4 +193,4 @@ def accepted(run: Run, path: Path, *, why: str, by: str = "", force: bool = Fals
     this = Acceptance(
         run=run.id, digest=run.digest, when=datetime.now(UTC).isoformat(timespec="seconds"), why=why, by=by
     )
-    return Baseline(run=run, accepted=(*before, this))
+    return Baseline(run=gated(run), accepted=(*before, this))
