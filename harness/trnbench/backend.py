@@ -37,7 +37,8 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
     `work` overrides the formula's counts where the backend counted for itself. A measured time without
     its `proof` is judged failed or suspect, never a pass. `conditions` are what the machine was like while
     the samples were taken; beside each of them `cpu_s` is the processor time of the process per repetition,
-    `preempted` how often it lost its processor.
+    `preempted` how often it lost its processor. `doubts` say why the number cannot be, where the backend
+    knows a bound that it breaks: they make it suspect.
     """
 
     evidence: Evidence
@@ -56,6 +57,7 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
     detail: dict[str, Any] = {}
     reason: Reason = Reason.NONE
     reason_text: str = ""
+    doubts: tuple[str, ...] = ()
     proof: Proof | None = None
     conditions: Conditions | None = None
 

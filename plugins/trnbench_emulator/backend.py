@@ -179,6 +179,7 @@ def _observation(seen: Any, reach: str) -> Observation:
         counters=dict(seen.counters),
         notes=seen.notes,
         detail=getattr(seen, "detail", {}),
+        doubts=getattr(seen, "doubts", ()),
     )
 
 

@@ -9,12 +9,13 @@ import msgspec
 
 from trnbench.backend import Observation
 from trnbench.errors import TrnbenchError
-from trnbench.facts.units import show
+from trnbench.facts.units import percent, show
 from trnbench.generation import System
 from trnbench.kernels.kernel import Case
 from trnbench.results.measurement import Evidence, Grade, Part
 from trnbench_emulator.backend import MODEL, MODEL_VERSION
 from trnbench_steps.division import Division, divide
+from trnbench_steps.floor import floor
 from trnbench_steps.hbm import Fit, fit
 from trnbench_steps.measures import FORMULAS, measures
 from trnbench_steps.own_kernels import OwnKernels
@@ -27,6 +28,10 @@ from trnbench_steps.step_request import StepRequest
 PUT_TOGETHER = (
     "kernels at the shapes of a rank and collectives in a graph, in series; constants fitted to steps"
 )
+
+
+TOLERANCE = 1e-3
+"""Documents round clocks and rates to two and more digits."""
 
 
 class StepCases:
@@ -61,6 +66,7 @@ class StepCases:
             parts=tuple(Part(name=name, seconds=seconds) for name, seconds in time.parts.items()),
             bound=largest,
             implementation=_implementation(division, own),
+            doubts=tuple(doubts_of(division, system, time)),
             notes=(*fitted.notes, *_paths_said(paths), *_said(time, system)),
             detail={
                 "waterfall": [list(each) for each in time.parts.items()],
@@ -100,6 +106,17 @@ def _paths_said(paths: Sequence[tuple[SoftwarePath, float | None]]) -> Iterator[
     for path, other_s in paths:
         otherwise = f"; {path.other}: {show(other_s, 's')} (which it is, is not known)" if other_s else ""
         yield f"{path.name.replace('_', ' ')} {path.path}: {path.says}{otherwise}"
+
+
+def doubts_of(division: Division, system: System, time: StepTime) -> Iterator[str]:
+    """Why the time cannot be: more operations or bytes a second than clocks and documents allow."""
+    told = measures(division, system, time)
+    for name, share, limit in (("MFU", told.mfu, "clocks"), ("MBU", told.mbu, "documented HBM rates")):
+        if share is not None and share > 1.0 + TOLERANCE:
+            yield f"{name} of {percent(share)}, and the {limit} allow 100 %"
+    least = floor(division, system).time_s
+    if time.time_s < least * (1.0 - TOLERANCE):
+        yield f"{show(time.time_s, 's')}, and reading and multiplying alone take {show(least, 's')}"
 
 
 def _said(time: StepTime, system: System) -> tuple[str, ...]:

@@ -114,20 +114,45 @@ def test_policies_choose_different_peaks_of_the_same_scope() -> None:
     assert by_seed.judgement.of_engine_bound == pytest.approx(0.5)
 
 
-def test_a_figure_without_a_bound_is_compared() -> None:
+COMPARED = (
+    "110.0 % of the documented figure; no document gives a clock that bounds this figure: "
+    "compared, not judged"
+)
+BEYOND = "110.0 % of the highest figure that a document gives: no model of these documents can say so"
+
+
+@pytest.mark.parametrize(
+    ("grade", "status", "comment"),
+    [
+        (Grade.MEASURED, Status.OK, COMPARED),
+        (Grade.EMULATED, Status.SUSPECT, BEYOND),
+        (Grade.DERIVED, Status.SUSPECT, BEYOND),
+    ],
+)
+def test_a_figure_without_a_bound_is_compared_and_bounds_a_model(
+    grade: Grade, status: Status, comment: str
+) -> None:
     system = tiny.registry().system("tiny.2")
     primary = PrimaryMetric(name="hbm_bytes_per_s", unit="B/s", count="hbm_bytes", peak="hbm_bandwidth")
-    kernel = tiny.kernel(primary=primary)
-    found = Judge(PeakPolicy.SEED).judge(
-        case(kernel, Scope.DEVICE, cores=2), Observation(evidence=SEEN, time_s=1e6 / 110e9), system
+    found = Judge(PeakPolicy.SEED).told(
+        case(tiny.kernel(primary=primary), Scope.DEVICE, cores=2),
+        system,
+        Evidence(grade=grade, by="it"),
+        time_s=1e6 / 110e9,
+        samples=(),
+        counts={"hbm_bytes": 1e6},
+        notes=(),
     )
-    assert found.status is Status.OK
+    assert found.status is status
     assert found.judgement.fraction == pytest.approx(1.1)
     assert found.judgement.of_engine_bound is None
-    assert found.judgement.comment == (
-        "110.0 % of the documented figure; no document gives a clock that bounds this figure: "
-        "compared, not judged"
-    )
+    assert found.judgement.comment == comment
+
+
+def test_what_a_backend_knows_to_be_impossible_is_suspect() -> None:
+    seen = Observation(evidence=SEEN, time_s=1.0, doubts=("vector at 198 % of what the clocks allow",))
+    found = Judge(PeakPolicy.SEED).judge(case(tiny.kernel()), seen, tiny.registry().system("tiny.2"))
+    assert (found.status, found.reason_text) == (Status.SUSPECT, seen.doubts[0])
 
 
 def test_without_a_documented_figure_there_is_no_percentage() -> None:

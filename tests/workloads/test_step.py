@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -14,8 +16,10 @@ from trnbench_steps.division import Division, divide
 from trnbench_steps.floor import floor
 from trnbench_steps.job import Job, Recompute, Task
 from trnbench_steps.layout import Layout
+from trnbench_steps.measures import measures
 from trnbench_steps.operators import Elementwise, Exchange, Product
 from trnbench_steps.step import Composition, StepModel
+from trnbench_steps.step_cases import doubts_of
 from trnbench_steps.step_constants import NONE, constants_of
 from trnbench_steps.step_parts import (
     ATTENTION,
@@ -197,3 +201,22 @@ def test_no_step_is_faster_than_documents_allow(
     on = load_registry().system(system)
     division = divide(described, Layout(tp=tp, dp=dp), job)
     assert MODEL.parts(division, on).time(NONE).time_s >= floor(division, on).time_s
+
+
+def test_a_step_beyond_documents_is_suspect(trn2: System) -> None:
+    division = _division(DECODE, Layout(tp=4))
+    time = MODEL.time(division, trn2, constants_of(trn2))
+    assert not tuple(doubts_of(division, trn2, time))
+    quick = msgspec.structs.replace(time, parts={name: each / 100 for name, each in time.parts.items()})
+    mbu, least = doubts_of(division, trn2, quick)
+    assert re.fullmatch(r"MBU of [\d,.]+ %, and the documented HBM rates allow 100 %", mbu)
+    assert re.fullmatch(r"[\d.]+ µs, and reading and multiplying alone take [\d.]+ µs", least)
+
+
+@pytest.mark.parametrize("model", ["qwen3-30b-a3b", "mixtral-8x7b", "gpt-oss-20b", "deepseek-v2-lite"])
+@pytest.mark.parametrize("batch", [1, 64])
+def test_experts_that_are_read_stay_below_what_memory_gives(model: str, batch: int, trn2: System) -> None:
+    division = _division(Job(task=Task.DECODE, batch=batch, kv=1024), Layout(tp=4), model)
+    time = MODEL.time(division, trn2, constants_of(trn2))
+    assert 0.0 < (measures(division, trn2, time).mbu or 0.0) < 1.0
+    assert not tuple(doubts_of(division, trn2, time))

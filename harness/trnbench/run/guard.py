@@ -115,6 +115,18 @@ def weigh(value: float, better: str, choice: PeakChoice, around: Circumstances) 
             comment=f"{percent(fraction)} of the documented peak, and no clock is known that allows it",
             reason_text=f"{percent(fraction)} of the documented peak; most likely: {causes[0]}",
         )
+    highest = _of_highest(value, better, choice)
+    if bound is None and around.grade in (Grade.EMULATED, Grade.DERIVED) and highest > 1.0 + TOLERANCE:
+        # A model is made of documented rates: beyond all of them it counts something wrong.
+        causes = rank_causes(highest, around)
+        text = f"{percent(highest)} of the highest figure that a document gives"
+        return Verdict(
+            status=Status.SUSPECT,
+            fraction=fraction,
+            causes=causes,
+            comment=f"{text}: no model of these documents can say so",
+            reason_text=f"{text}; most likely: {causes[0]}",
+        )
     comment = ""
     if bound is None:
         comment = "no document gives a clock that bounds this figure: compared, not judged"
@@ -127,6 +139,14 @@ def weigh(value: float, better: str, choice: PeakChoice, around: Circumstances) 
         causes=rank_causes(fraction, around) if bound is None and above_document else (),
         comment=comment,
     )
+
+
+def _of_highest(value: float, better: str, choice: PeakChoice) -> float:
+    """Of the most that any document promises; 0 where the peak was measured."""
+    if choice.chosen.evidence == "measured":
+        return 0.0
+    figures = [peak.value for peak in (choice.chosen, *choice.alternatives) if peak.value > 0.0]
+    return min((_share(value, figure, better) for figure in figures), default=0.0)
 
 
 def rank_causes(ratio: float, around: Circumstances) -> tuple[str, ...]:

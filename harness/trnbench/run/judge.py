@@ -66,7 +66,7 @@ class Judge:
             preempted=seen.preempted,
             time_s=time_s,
             conditions=seen.conditions,
-            doubts=proof.doubts(dict(counts)) if seen.proof is not None else (),
+            doubts=(*seen.doubts, *(proof.doubts(dict(counts)) if seen.proof is not None else ())),
             doubts_of_time=proof.doubts_of_time(),
         )
         return self._weighed(case, seen, system, counts, (process,), whole=self.processes == 1)

@@ -11,6 +11,7 @@ import msgspec
 import numpy as np
 
 from trnbench.errors import KernelError, TrnbenchError
+from trnbench.facts.fact import PeakPolicy
 from trnbench.generation import System
 from trnbench.kernels.kernel import Case
 from trnbench.kernels.work import Spread
@@ -20,10 +21,11 @@ from trnbench_emulator.core.program import QUEUES
 from trnbench_emulator.core.recording import Launch, Recording
 from trnbench_emulator.core.roofline import roofline
 from trnbench_emulator.core.scheduler import STRIP_ROWS, STRIP_SPANS, Schedule
+from trnbench_emulator.core.shares import beyond_clocks, shares_of
 from trnbench_emulator.core.timing import KernelModel, Timing
 from trnbench_emulator.nki import TensorSpec
 from trnbench_emulator.nki.jit import Kernel
-from trnbench_emulator.nki.op import DMA
+from trnbench_emulator.nki.op import DMA, TENSOR
 from trnbench_emulator.nki.recorder import TooManyInstructions
 from trnbench_emulator.nki.source import Inputs, Source, Sources
 
@@ -120,6 +122,7 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
     counters: dict[str, float]
     notes: tuple[str, ...] = ()
     detail: dict[str, Any] = {}
+    doubts: tuple[str, ...] = ()
     formula: str = ""  # where it was derived, not emulated: what was summed
 
 
@@ -149,7 +152,8 @@ class CaseModel:
         source = self.source(case)
         if source is not None:
             timing = self.time(case, source, system)
-            return _emulated(case, source, timing, self._profile(timing, self.kernels.table(system)))
+            estimate = _emulated(case, source, timing, self._profile(timing, self.kernels.table(system)))
+            return msgspec.structs.replace(estimate, doubts=_doubts(case, system, timing))
         if case.kernel.spread is Spread.SHARED:
             raise KernelError(
                 f"{case.kernel.name} has no NKI source that takes {dict(case.key.point)}",
@@ -236,6 +240,30 @@ def _emulated(case: Case, source: Source, timing: Timing, profile: _Profile) -> 
         notes=(*notes, *timing.notes),
         detail=detail,
     )
+
+
+def _doubts(case: Case, system: System, timing: Timing) -> tuple[str, ...]:
+    """Why the time cannot be: an engine that works more than its clock allows, whatever the case is judged
+    by."""
+    flops: dict[str, float] = {}
+    elements: dict[str, float] = {}
+    programs = len(timing.programs)
+    for op, count in timing.recording.tally().items():
+        if op.engine == TENSOR and op.flops:
+            flops[op.dtype] = flops.get(op.dtype, 0.0) + op.flops * count / programs
+        elif op.engine not in (TENSOR, DMA) and op.elements:
+            elements[op.engine] = elements.get(op.engine, 0.0) + op.elements * count / programs
+    shares = shares_of(
+        system,
+        case.extent,
+        PeakPolicy.ENGINE,
+        flops=flops,
+        elements=elements,
+        moved={},
+        dma_bytes=0.0,
+        latency_s=timing.latency_s,
+    )
+    return beyond_clocks((name, value, choice) for name, value, _, choice in shares)
 
 
 def _counters(recording: Recording) -> dict[str, float]:

@@ -81,7 +81,12 @@ def assert_share_of_peak(
 
 def _emulated(kernel: Any, args: Mapping[str, Any], instance: str, options: Mapping[str, Any]) -> KernelRun:
 
-    return emulate_kernel(kernel, args, instance=instance, **{"nki": "trnbench", "compare": False, **options})
+    __tracebackhide__ = True
+    asked = {"nki": "trnbench", "compare": False, **options}
+    run = emulate_kernel(kernel, args, instance=instance, **asked)
+    if run.doubts:
+        raise AssertionError(f"{run.kernel} on {run.system} is suspect: {'; '.join(run.doubts)}")
+    return run
 
 
 def _told(run: KernelRun) -> str:

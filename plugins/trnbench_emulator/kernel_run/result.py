@@ -10,8 +10,9 @@ from trnbench.errors import KernelError, brief
 from trnbench.facts.fact import PeakChoice, Scope
 from trnbench.facts.units import show
 from trnbench.results.expectation import expected_time
-from trnbench.results.measurement import Evidence, Part
+from trnbench.results.measurement import Evidence, Part, Status
 from trnbench_emulator.compiler import SWITCHES, Assumptions
+from trnbench_emulator.core.shares import beyond_clocks
 from trnbench_emulator.core.timing import ProgramTime
 
 LIMIT = 60_000
@@ -177,6 +178,15 @@ class KernelRun(msgspec.Struct, frozen=True, kw_only=True):
     def expected_s(self) -> tuple[float, float] | None:
         """Least and most seconds to expect of the machine; None where no published evidence stands near."""
         return expected_time(self.evidence, self.latency_s)
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """Why the time cannot be: a rate beyond what the clocks allow. Such a run is suspect."""
+        return beyond_clocks((share.what, share.value, share.choice) for share in self.shares)
+
+    @property
+    def status(self) -> Status:
+        return Status.SUSPECT if self.doubts else Status.OK
 
     @property
     def intensity(self) -> float | None:

@@ -107,7 +107,8 @@ def headline(run: KernelRun) -> str:
 
 def facts(run: KernelRun) -> list[str]:
     """What the headline leaves out, one line each."""
-    lines = [f"{run.instructions:,} instructions; nki: {run.nki}; model: {run.evidence.by}"]
+    lines = [f"suspect: {doubt}" for doubt in run.doubts]
+    lines += [f"{run.instructions:,} instructions; nki: {run.nki}; model: {run.evidence.by}"]
     if run.intensity is not None:
         lines.append(f"{run.intensity:.3g} FLOP per byte of device memory")
     if run.programs:

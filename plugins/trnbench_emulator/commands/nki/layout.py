@@ -32,6 +32,7 @@ def as_json(run: KernelRun, *, values: Sequence[dict[str, Any]] = ()) -> dict[st
     assert isinstance(document, dict)
     document["intensity_flops_per_byte"] = run.intensity
     document["expected_s"] = run.expected_s
+    document["status"], document["reason"] = str(run.status), "; ".join(run.doubts)
     document["shares"] = [
         {name: plain(value) for name, value in row.items() if not name.endswith("_text")}
         for row in share_rows(run)
@@ -93,6 +94,7 @@ def show_runs(runs: Sequence[KernelRun], refused: Sequence[tuple[str, str, str]]
             "latency": run.latency_s,
             "bound": run.bound,
             **{each.what: each.fraction for each in run.shares},
+            "status": str(run.status),
             "evidence": run.evidence.grade,
             "near": run.evidence.nearest.kind if run.evidence.nearest else None,
             "expect": expect_text(run),
@@ -112,6 +114,7 @@ def show_runs(runs: Sequence[KernelRun], refused: Sequence[tuple[str, str, str]]
             Column("latency", align="right", show=time_text, keep=2),
             "bound",
             *(Column(each, f"% of {each}", align="right", show=percent_text) for each in what),
+            *((Column("status", keep=2),) if any(run.doubts for run in runs) else ()),
             Column("evidence", keep=2),
             "near",
             Column("expect", align="right"),

@@ -87,7 +87,7 @@ def run(
         _write(trace, emulated, timeline, options["trace_limit"])
         state.kept = f"{trace} was written"
     layout.show_run(emulated, format, lines=options["lines"], values=values, value_columns=VALUES)
-    return code
+    return code or _suspect([emulated])
 
 
 def _show_side_by_side(
@@ -110,7 +110,12 @@ def _show_side_by_side(
     if not runs:
         say(f"error: {loaded.name} runs on none of them, the table says why")
         return ExitCode.CRASH
-    return code
+    return code or _suspect(runs)
+
+
+def _suspect(runs: Sequence[KernelRun]) -> ExitCode:
+    """1 where a number cannot be, as of any run."""
+    return ExitCode.GATE if any(run.doubts for run in runs) else ExitCode.OK
 
 
 def _emulated(
