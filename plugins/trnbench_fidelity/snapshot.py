@@ -24,7 +24,7 @@ from trnbench_fidelity.validation_cache import cached_validation
 if TYPE_CHECKING:
     from trnbench.registry import Registry
 
-_TIME_THEM = "Type: trnbench validate --same --generation"
+_TIME_THEM = "Type: trnbench validate same --generation"
 """Times our own products anew; `.ci/renew answers` of a checkout ships them anew."""
 
 

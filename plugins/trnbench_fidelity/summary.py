@@ -171,7 +171,7 @@ _WORDS = {
 def coverage(uses: Mapping[str, int]) -> str:
     """`Counts 229 of 373 published points (61 %): 201 measured and 28 bounds. Of the rest 91 say too …`
 
-    `uses` counts published points by `Use`; `trnbench validate --points` has the reason of each.
+    `uses` counts published points by `Use`; `trnbench validate points` has the reason of each.
     """
     count = {use: uses.get(str(use), 0) for use in Use}
     bounds, measured = count[Use.BOUND], count[Use.EMULATED] + count[Use.CONTRADICTED]

@@ -101,10 +101,10 @@ def check_job(job: Job) -> None:
     if job.kv:
         kinds.TOKENS.checked(job.kv, "--kv")
     for option in ("weights", "activations", "cache", "gradients", "moments", "master"):
-        check_dtype(getattr(job, option) or "fp32", f"--{option}")
+        check_dtype(getattr(job, option) or "fp32", option)
     for name, words in PATHS.items():
         if (word := getattr(job, name)) and word not in words:
-            raise UnknownName("path", word, words, try_=f"--{name.replace('_', '-')} {words[0]}")
+            raise UnknownName("path", word, words, try_=f"--path {name.removesuffix('_path')}={words[0]}")
     _check_experts(job)
     if job.recompute is not Recompute.NONE and job.task is not Task.TRAIN:
         raise UsageError(
@@ -121,15 +121,15 @@ def _check_experts(job: Job) -> None:
         possible = (CHOSEN, EVERY) if job.task is Task.DECODE else (EVERY, BLOCKS, OPERATORS)
     if job.experts and job.experts not in possible:
         raise UsageError(
-            f"--experts {job.experts} is no path of {job.task}",
+            f"--path experts={job.experts} is no path of {job.task}",
             cause=f"it has {', '.join(possible) or 'none: tokens spread evenly'}",
-            try_=f"--experts {possible[0]}" if possible else "leave --experts out",
+            try_=f"--path experts={possible[0]}" if possible else "leave it out",
         )
 
 
-def check_dtype(dtype: str, option: str) -> None:
-    """Raises `UnknownName` for a word that is no data type."""
+def check_dtype(dtype: str, part: str) -> None:
+    """Raises `UnknownName` for a word that is no data type of `part` of a step."""
     try:
         item_bytes(dtype)
     except UnknownName as error:
-        raise UnknownName("dtype", error.name, error.known, try_=f"{option} bf16") from None
+        raise UnknownName("dtype", error.name, error.known, try_=f"--type {part}=bf16") from None

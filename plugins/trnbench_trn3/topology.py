@@ -238,7 +238,7 @@ def _check_links(choice: str) -> None:
         raise TopologyError(
             f"trn3_links {choice!r} is none of the documented link figures",
             cause=f"they are {LEVELS}, {TABLE} and {CHIP_PAGE}",
-            try_=f"--trn3-links {LEVELS}",
+            try_=f"--reading trn3-links={LEVELS}",
         )
 
 

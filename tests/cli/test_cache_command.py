@@ -1,4 +1,4 @@
-"""`trnbench cache`, and what `--no-cache` leaves alone."""
+"""`trnbench store cache`, and what `--no-cache` leaves alone."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def invoke(*arguments: str) -> Result:
 
 
 def info() -> dict[str, Any]:
-    (row,) = json.loads(invoke("cache", "info", "--format", "json").stdout)
+    (row,) = json.loads(invoke("store", "cache", "--format", "json").stdout)
     return dict(row)
 
 
@@ -41,7 +41,7 @@ def test_a_run_fills_it_and_clear_forgets(tmp_path: Path) -> None:
     assert done.exit_code == 0, done.stderr
     held = info()
     assert held["entries"] > 2
-    cleared = invoke("cache", "clear")
+    cleared = invoke("store", "cache", "--clear")
     assert cleared.stdout == ""
     assert cleared.stderr == (
         f"{tmp_path / 'results.db.cache'}: forgot {held['entries']:,} answers "
@@ -63,7 +63,7 @@ def test_what_cannot_be_removed_is_said(tmp_path: Path, monkeypatch: pytest.Monk
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(Path, "unlink", refuse)
-    assert refusal(invoke("cache", "clear")) == (
+    assert refusal(invoke("store", "cache", "--clear")) == (
         f"error: {tmp_path / 'results.db.cache'} cannot be removed: Permission denied\n"
         "  cause: its folder cannot be written to by this user\n"
         "  try:   trnbench run --no-cache  does without it\n"

@@ -99,7 +99,7 @@ RUNS = ["20260102-second", "20260101-first"]
         ("runs delete 2026", RUNS),
         ("runs tag n", ["nightly"]),
         ("runs tag 20260101-first n", ["nightly"]),
-        ("runs list --tag ", ["nightly"]),
+        ("runs list --label ", ["nightly"]),
         ("run --label n", ["nightly"]),
         ("report 20260102", RUNS[:1]),
         ("export l", ["latest"]),

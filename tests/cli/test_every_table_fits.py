@@ -96,7 +96,7 @@ def test_without_colours_it_fits_as_well(
 def test_wide_and_pipes_have_everything_in_long_lines(
     registry: Registry, store: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    wide = at(60, registry, "--no-color", "--store", str(store), "runs", "show", "latest", "--wide")
+    wide = at(60, registry, "--no-color", "--store", str(store), "runs", "show", "latest", "--format", "wide")
     assert capsys.readouterr().err.startswith("run ")
     session = Session()
     session.registry = registry
@@ -115,7 +115,7 @@ def test_every_command_that_prints_tables_is_among_them() -> None:
 
 
 def _with_tables() -> Iterator[list[str]]:
-    """The words of each command of ours that takes --wide."""
+    """The words of each command of ours that takes --format."""
     context = click.Context(cli)
     for name in find_commands():
         command = cli.get_command(context, name)
@@ -125,5 +125,5 @@ def _with_tables() -> Iterator[list[str]]:
             else {"": command}
         )
         for member, each in members.items():
-            if each is not None and any(parameter.name == "wide" for parameter in each.params):
+            if each is not None and any(parameter.name == "format" for parameter in each.params):
                 yield f"{name} {member}".split()

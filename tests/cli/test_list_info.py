@@ -31,7 +31,11 @@ def told(name: str, about: str = "kernel") -> dict[str, str]:
 
 
 def test_kernels_are_listed_unless_something_else_is_asked_for():
-    assert typed("list").stdout == typed("list", "kernels").stdout
+    answers, _, table = typed("list").stdout.partition("\n\n")
+    assert table == typed("list", "kernels").stdout
+    assert answers.startswith("Here: ")
+    assert "emulated answers for every system; host measures host." in " ".join(answers.split())
+    assert typed("list", "--format", "csv").stdout == typed("list", "kernels", "--format", "csv").stdout
     kernels = {row["kernel"]: row for row in rows()}
     assert kernels["gemm"]["family"] == "gemm"
     assert kernels["gemm"]["axes"] == ["dtype", "size"]

@@ -62,7 +62,7 @@ def test_list_shows_every_run(store: Store) -> None:
         "run,created,evidence,backend,policy,cases,ok,document-low,inconclusive,suspect,failed,skipped,state,"
         "tags"
     )
-    rows = json.loads(invoke("runs", "list", "--format", "json", "--tag", "kept").stdout)
+    rows = json.loads(invoke("runs", "list", "--format", "json", "--label", "kept").stdout)
     assert [(row["run"], row["tags"], row["instances"]) for row in rows] == [("second", ["kept"], ["tiny.2"])]
 
 

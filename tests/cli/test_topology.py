@@ -93,8 +93,8 @@ def test_all_devices_are_shown_when_asked_for() -> None:
 def test_readings_change_the_figures() -> None:
     shown = json.loads(
         invoke(
-            "show", "trn3-gen2-ultraserver", "--trn3-links", "table", "--neuronlink-direction", "both-ways",
-            "--format", "json",
+            "show", "trn3-gen2-ultraserver", "--reading", "trn3-links=table",
+            "--reading", "neuronlink=both-ways", "--format", "json",
         ).stdout
     )  # fmt: skip
     assert shown["budgets"][0]["figure"]["value"] == 1024 * 2**30
@@ -119,7 +119,7 @@ def test_check_prints_what_it_looked_at() -> None:
 
 
 def test_check_counts_cores_when_they_are_opened() -> None:
-    rows = json.loads(invoke("check", "trn1.32xlarge", "--cores", "--format", "json").stdout)
+    rows = json.loads(invoke("check", "trn1.32xlarge", "--open-cores", "--format", "json").stdout)
     assert {row["check"]: row["detail"] for row in rows}["number of cores"].startswith("32 in the graph")
 
 
@@ -173,7 +173,7 @@ def test_what_is_asked_for_goes_before_the_suffix(tmp_path: Path) -> None:
 
 def test_an_option_of_one_builder_is_left_out_for_the_others() -> None:
     left_out = [word for name in ("trn1", "cuda") for word in ("--no-plugin", name)]
-    words = ["topology", "check", "--trn3-links", "table", "--failures"]
+    words = ["topology", "check", "--reading", "trn3-links=table", "--failures"]
     result = typed(*left_out, *words)
     assert result.exit_code == 0, result.stderr
 

@@ -6,17 +6,20 @@ import inspect
 from collections import defaultdict
 from collections.abc import Iterator
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import click
 import msgspec
 import pytest
+from command import typed
 
 from trnbench.cli.commands import find_commands
 from trnbench.cli.context import PROGRAM
-from trnbench.cli.declaration import Grown
+from trnbench.cli.declaration import SCREEN, Grown
 from trnbench.cli.main import cli
-from trnbench.cli.option import Option, Table
+from trnbench.cli.old_spelling import renewed
+from trnbench.cli.option import OldSpelling, Option, Table
 from trnbench.cli.vocabulary import WORDS
 from trnbench.errors import UsageError
 from trnbench.run.settings import RunSettings
@@ -24,29 +27,11 @@ from trnbench_emulator.commands.vocabulary import WORDS as EMULATOR
 from trnbench_fidelity.commands.declarations import WORDS as FIDELITY
 from trnbench_steps.commands.vocabulary import WORDS as STEPS
 from trnbench_steps.job import Job
-from trnbench_steps.plan.goal import Goal
 
 pytestmark = pytest.mark.parts
 TABLES = (PROGRAM, WORDS, EMULATOR, STEPS, FIDELITY)
 
-TWO_MEANINGS = {
-    "--all": ["all-generations: nothing", "all: nothing"],
-    "--as": ["as: text", "grade: one of measured, published", "graph-format: one of text, json, dot, svg"],
-    "--batch": ["batch: batch", "batches: text"],
-    "--by": ["by: text", "rank-by: one of time, throughput, dollars"],
-    "--cores": ["cores: nothing", "running-cores: one of core, logical-core, device, instance"],
-    "--dtype": ["dtype: text", "element: text"],
-    "--from": ["from: text", "sender: rank"],
-    "--peak": ["peak: one of seed, device, engine, latest", "peak: text"],
-    "--ranks": ["level: one of device, logical-core, core", "ranks: number of ranks"],
-    "--tag": ["run-tag: text", "tag: text"],
-    "--task": ["task: one of decode, train", "task: one of train, prefill, decode"],
-    "--top": ["rows: number of rows", "top: number of links"],
-    "-a": ["algorithm: text", "axis: text"],
-}
-"""Spelled alike, and two words, or one that takes two kinds of values. Nothing may be added to them."""
-
-TWO_DEFAULTS = {"kv", "output", "peak", "seed", "sequence", "size", "timeout", "to"}
+TWO_DEFAULTS = {"kv", "output", "sequence", "timeout"}
 """Words that stand for one value where nothing is typed in one command, and for another in others."""
 
 
@@ -125,7 +110,7 @@ def test_a_word_has_one_meaning() -> None:
         for flag, words in sorted(meanings.items())
         if len(words) > 1
     }
-    assert found == TWO_MEANINGS
+    assert found == {}
 
 
 def test_a_word_has_one_default() -> None:
@@ -152,7 +137,7 @@ def test_a_body_takes_what_is_declared(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("struct", "table"),
-    [(RunSettings, WORDS), (Job, STEPS), (Goal, STEPS)],
+    [(RunSettings, WORDS), (Job, STEPS)],
     ids=lambda each: getattr(each, "__name__", ""),
 )
 def test_a_default_is_that_of_the_struct_that_holds_the_setting(struct: Any, table: Table) -> None:
@@ -165,6 +150,69 @@ def test_a_default_is_that_of_the_struct_that_holds_the_setting(struct: Any, tab
             assert str(getattr(known[word.name], "value", known[word.name])) == str(told), word
             compared.append(word.name)
     assert len(compared) >= 1
+
+
+def test_words_and_commands_are_few() -> None:
+    """What issues may add stands beside what stood here: 376 options and 50 commands."""
+    program = [each for each in cli.params if isinstance(each, click.Option)]
+    assert len(COMMANDS) <= 50
+    assert len(program) + sum(len(options(command)) for command in COMMANDS.values()) <= 380
+
+
+@pytest.mark.parametrize("name", ["", *COMMANDS])
+def test_help_fits_on_a_screen_and_help_all_has_every_option(name: str) -> None:
+    shown = typed(*name.split(), "--help").stdout
+    assert len(shown.splitlines()) <= SCREEN
+    if not name:
+        return
+    rare = [option for option in options(COMMANDS[name]) if option.rare]
+    everything = typed(*name.split(), "--help-all").stdout if rare else shown
+    for option in options(COMMANDS[name]):
+        assert max(option.opts, key=len) in everything
+    assert ("--help-all" in shown) == bool(rare)
+
+
+OLD = {
+    "store check --wide": "store check --format wide",
+    "cache info": "store cache",
+    "config path": "config show --files",
+    "fabric incast -i trn1.2xlarge --ranks core -s 1M --to 1": (
+        "fabric probe incast -i trn1.2xlarge --ranks core -s 1M --receiver 1"
+    ),
+    "fabric run all_reduce -i trn1.2xlarge --ranks core -b 1M -e 1M -aauto --straggler=1=0.5": (
+        "fabric run all_reduce -i trn1.2xlarge --ranks core -b 1M -e 1M --algorithm auto --degrade 1=0.5"
+    ),
+    "runs list --tag nobody": "runs list --label nobody",
+    "topology show trn1.32xlarge --neuronlink-direction both-ways": (
+        "topology show trn1.32xlarge --reading neuronlink=both-ways"
+    ),
+    "workload info gpt2 --task decode --kv 512 --weights fp8": (
+        "workload info gpt2 --task decode --kv 512 --type weights=fp8"
+    ),
+    "validate --generation trn3 --bounds": "validate --generation trn3 bounds",
+}
+"""What was typed in the version before, and what is typed now."""
+
+
+@pytest.mark.parametrize("old", OLD)
+def test_an_old_spelling_does_the_same_and_says_the_new_one(old: str, tmp_path: Path) -> None:
+    store = ("--store", str(tmp_path / "results.db"))
+    before, now = typed(*store, *old.split()), typed(*store, *OLD[old].split())
+    assert (before.stdout, before.exit_code) == (now.stdout, now.exit_code)
+    notes = [line for line in before.stderr.splitlines() if line.startswith("note: ")]
+    assert notes
+    assert before.stderr.splitlines()[len(notes) :] == now.stderr.splitlines()
+    assert not any(line.startswith("note: ") for line in now.stderr.splitlines())
+
+
+def test_an_old_flag_without_its_value_says_what_to_type() -> None:
+    done = typed("runs", "list", "--tag")
+    assert (done.exit_code, done.stderr) == (2, "error: --tag needs a value\n  try:   --label VALUE\n")
+
+
+def test_what_stands_behind_two_dashes_is_no_spelling() -> None:
+    old = {"--tag": OldSpelling("--tag", "--label {}", "label")}
+    assert renewed(["--tag=a b", "--", "--tag", "x"], old) == ["--label", "a b", "--", "--tag", "x"]
 
 
 def test_a_group_knows_its_commands_without_making_them() -> None:

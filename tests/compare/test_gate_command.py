@@ -74,7 +74,7 @@ def test_a_run_against_itself() -> None:
 
 @pytest.mark.usefixtures("stored")
 def test_accept_then_gate(real: trnbench.Run) -> None:
-    assert invoke("accept", "good", "--why", "first figures", "--by", "the team").stdout == (
+    assert invoke("accept", "good", "--why", "first figures", "--author", "the team").stdout == (
         "trnbench-baseline.json\n"
     )
     assert invoke().exit_code == 1

@@ -41,7 +41,7 @@ def test_they_are_about_public_kernels_alone(tmp_path: Path) -> None:
     assert alone.exit_code == 2
     assert "--assume goes with --kernels PATH" in alone.stderr
     assert run("--assume", "no-hosting", "--kernels", str(tmp_path)).exit_code == 2
-    assert run("--assume", "no-hoisting", "--same").exit_code == 2
+    assert run("--assume", "no-hoisting", "same").exit_code == 2
 
 
 def test_every_output_says_so(tmp_path: Path) -> None:

@@ -125,7 +125,7 @@ class TestCommand:
         return done.exit_code, done.stdout, done.stderr
 
     def test_rows_of_data(self) -> None:
-        code, text, _ = self.run("--coverage", "--format", "json")
+        code, text, _ = self.run("coverage", "--format", "json")
         assert code == 0
         first = json.loads(text)[0]
         assert (first["family"], first["inside"], first["rows"]) == ("all", 1, 2)
@@ -144,8 +144,8 @@ class TestCommand:
             (("--min-coverage", "=5%"), "--min-coverage '=5%' is no limit"),
             (("--min-coverage", "much"), "--min-coverage 'much' is no limit"),
             (("--min-coverage", "hbmm=5%"), "unknown family 'hbmm'"),
-            (("--coverage", "--points"), "--coverage does not go with --points"),
-            (("--coverage", "--same"), "--coverage does not go with --same"),
+            (("points", "--min-coverage", "80%"), "validate coverage does not go with points"),
+            (("same", "--min-coverage", "80%"), "validate coverage does not go with same"),
         ],
     )
     def test_what_makes_no_sense_is_said(self, options: tuple[str, ...], what: str) -> None:
@@ -154,6 +154,6 @@ class TestCommand:
         assert what in said
 
     def test_a_selection_without_a_point(self) -> None:
-        code, _, said = self.run("--coverage", "--generation", "trn1")
+        code, _, said = self.run("coverage", "--generation", "trn1")
         assert code == 5
         assert "no point of the selection has a number of the model" in said

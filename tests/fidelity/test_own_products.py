@@ -23,7 +23,7 @@ from trnbench_fidelity.published import published_points
 
 
 def run(*args: str) -> Result:
-    return CliRunner().invoke(cli, ["validate", "--same", *args])
+    return CliRunner().invoke(cli, ["validate", "same", *args])
 
 
 @pytest.fixture(scope="module")
@@ -86,8 +86,8 @@ def test_the_command_prints_one_row_for_each_shape() -> None:
 
 
 def test_what_does_not_go_with_it_is_told() -> None:
-    assert run("--points").exit_code == 2
-    assert "--same goes with --generation and --format alone" in run("--family", "gemm").stderr
+    assert run("points").exit_code == 2
+    assert "validate same goes with --generation and --format alone" in run("--family", "gemm").stderr
     assert run("--generation", "trn9").exit_code == 2
 
 
@@ -137,7 +137,7 @@ def test_a_sentence_of_the_headline_says_that_it_is_out_of_date(tmp_path: Path) 
     """Where it would have stood, in the notes, and with what to type."""
     said = (
         "out of date. trn1/costs.toml has changed since it was timed. "
-        "Type: trnbench validate --same --generation trn1"
+        "Type: trnbench validate same --generation trn1"
     )
     backend = with_costs(tmp_path, "[mine]")
     run = trnbench.bench(("gemm",), instances=("trn1.2xlarge",), axes=("dtype=bf16",), registry=backend)

@@ -89,7 +89,7 @@ def test_errors_of_one_generation_are_not_lent_to_another() -> None:
 
 
 def test_points_carry_values_error_evidence_source_and_use() -> None:
-    found = rows("--points", "--family", "dma")
+    found = rows("points", "--family", "dma")
     assert {row["family"] for row in found} == {"dma"}
     row = next(row for row in found if row["id"] == "t2-instr-dma-256")
     assert (row["use"], row["honesty"]) == ("emulated", "fitted")
@@ -104,14 +104,14 @@ def test_points_carry_values_error_evidence_source_and_use() -> None:
 
 
 def test_a_point_that_shaped_a_rule_is_never_held_out() -> None:
-    found = {row["id"]: row for row in rows("--points", "--generation", "trn2")}
+    found = {row["id"]: row for row in rows("points", "--generation", "trn2")}
     assert found["t2-nccom-allreduce-fp32-8M"]["honesty"] == "shaped"
     assert found["t2-nccom-allreduce-bf16-1024M"]["honesty"] == "untouched"
     assert found["t2-gemmgelu-fused_pwl-bf16-2048x4096x4096"]["honesty"] == "shaped"
 
 
 def test_contradicted_points_have_the_interval_of_their_sources() -> None:
-    found = {row["id"]: row for row in rows("--points", "--family", "collective-network")}
+    found = {row["id"]: row for row in rows("points", "--family", "collective-network")}
     assert found["t1-nccom-ar64-8"]["span"] == found["t1-adt-ar64-8"]["span"] == [6.352e-05, 0.00052]
     assert found["t1-nccom-ar64-65536"]["span"] == [0.00034384, 0.001315]
     assert found["t1-nccom-ar64-1048576"]["span"] is None
@@ -120,7 +120,7 @@ def test_contradicted_points_have_the_interval_of_their_sources() -> None:
 def test_broken_inequalities_come_first() -> None:
     result = CliRunner().invoke(cli, ["validate", "--generation", "trn2"])
     lines = result.stdout.splitlines()
-    broken = rows("--bounds", "--generation", "trn2")
+    broken = rows("bounds", "--generation", "trn2")
     of = sum(row["bounds"] for row in rows("--generation", "trn2") if row["family"] != "public")
     assert of > len(broken) > 0
     assert lines[0].startswith(f"Broken: {len(broken)} of {of} published inequalities, the worst ×")
@@ -130,7 +130,7 @@ def test_broken_inequalities_come_first() -> None:
 
 
 def test_steps_of_sequences_say_whether_the_order_is_kept() -> None:
-    found = {(row["start"], row["end"]): row for row in rows("--order")}
+    found = {(row["start"], row["end"]): row for row in rows("order")}
     row = found["t1-mamba-v2-8k", "t1-mamba-v3-8k"]
     assert row["published"] == pytest.approx(math.log(27.8 / 53.33))
     assert row["off"] == pytest.approx(row["model"] - row["published"])
@@ -143,7 +143,7 @@ def test_steps_of_sequences_say_whether_the_order_is_kept() -> None:
 
 
 def test_how_untouched_points_moved_is_of_every_point_of_the_list() -> None:
-    found = rows("--moved", "--generation", "trn3")
+    found = rows("moved", "--generation", "trn3")
     assert [(row["family"], row["version"], row["points"]) for row in found] == [
         ("dma", "6", 1),
         ("gemm", "6", 34),
@@ -156,11 +156,11 @@ def test_how_untouched_points_moved_is_of_every_point_of_the_list() -> None:
 
 
 def test_selection_by_generation_and_instance() -> None:
-    assert {row["generation"] for row in rows("--points", "--generation", "trn3")} == {"trn3"}
-    found = rows("--points", "-i", "inf2.xlarge", "--family", "hbm")
+    assert {row["generation"] for row in rows("points", "--generation", "trn3")} == {"trn3"}
+    found = rows("points", "-i", "inf2.xlarge", "--family", "hbm")
     assert {row["id"] for row in found} == {"inf2-hbm-read-1c-8GiB", "inf2-hbm-write-2c"}
     any_size, two = (
-        rows("--points", "-i", name, "--family", "collective-network")
+        rows("points", "-i", name, "--family", "collective-network")
         for name in ("trn1-ultracluster", "trn1-ultracluster:2")
     )
     assert any_size == two != []
@@ -285,7 +285,7 @@ def test_nothing_selected() -> None:
     assert result.exit_code == 5
     assert result.stderr == (
         "error: no published point is selected\n  cause: the options exclude every point\n"
-        "  try:   trnbench validate --points: all there are\n"
+        "  try:   trnbench validate points: all there are\n"
     )
 
 

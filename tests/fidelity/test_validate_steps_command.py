@@ -57,7 +57,7 @@ def test_rows_and_points_for_programs() -> None:
     first = rows[0]
     assert (first["class"], first["generation"], first["left_out_votes"]) == ("decode", "all", 16)
     assert first["naive_median"] > first["left_out_median"]
-    points = {each["id"]: each for each in json.loads(run("--points", "--format", "json").stdout)}
+    points = {each["id"]: each for each in json.loads(run("points", "--format", "json").stdout)}
     assert len(points) == 186
     one = points["t1-sdk-llama-3-8b-b1-s4096-i128-tpot"]
     assert (one["family"], one["published"]) == ("decode, dense", pytest.approx(5.86e-3))
@@ -66,9 +66,9 @@ def test_rows_and_points_for_programs() -> None:
 
 
 def test_a_generation_or_a_system_alone() -> None:
-    of_one = json.loads(run("--generation", "trn2", "--points", "--format", "json").stdout)
+    of_one = json.loads(run("--generation", "trn2", "points", "--format", "json").stdout)
     assert {each["generation"] for each in of_one} == {"trn2"}
-    of_system = json.loads(run("-i", "trn1.2xlarge", "--points", "--format", "json").stdout)
+    of_system = json.loads(run("-i", "trn1.2xlarge", "points", "--format", "json").stdout)
     assert len(of_system) == 10
 
 
@@ -83,11 +83,11 @@ def test_a_limit_on_a_task() -> None:
     ("args", "text"),
     [
         (
-            ("--bounds",),
-            "--family workloads does not go with --bounds\n"
+            ("bounds",),
+            "--family workloads does not go with bounds\n"
             "  cause: it compares steps of whole models, which have neither sources of kernels nor "
             "sequences\n"
-            "  try:   trnbench validate --family workloads --points",
+            "  try:   trnbench validate --family workloads points",
         ),
         (("--family", "hbm"), "--family workloads does not go with another --family"),
         (("--max-broken", "3"), "--family workloads does not go with --max-broken"),

@@ -61,7 +61,7 @@ def brought(*arguments: str) -> Run:
 
 def test_gib_are_read_right() -> None:
     """1 GiB in 18,930 µs is 56.7 GB/s; the older tool prints 52.83 and calls GiB/s GB/s."""
-    words = ("--from", "nccom-test", "--as", "measured", *TRN1, "--kernel", "all_reduce")
+    words = ("--from", "nccom-test", "--grade", "measured", *TRN1, "--kernel", "all_reduce")
     run = brought(str(RECORDED / "nccom_table_gib.txt"), *words)
     last = run.measurements[-1]
     assert last.case.fullname == "all_reduce[dtype=fp32,size=1073741824,ranks=2]@instance"
@@ -75,8 +75,8 @@ def test_gib_are_read_right() -> None:
 
 def test_json_of_all_ranks_is_judged() -> None:
     run = brought(
-        str(RECORDED / "nccom_report.json"), "--from", "nccom-test", "--as", "published", *TRN1,
-        "--kernel", "all_gather", "--by", "NCCOM-TEST User Guide",
+        str(RECORDED / "nccom_report.json"), "--from", "nccom-test", "--grade", "published", *TRN1,
+        "--kernel", "all_gather", "--author", "NCCOM-TEST User Guide",
     )  # fmt: skip
     last = run.measurements[-1]
     assert last.case.fullname == "all_gather[dtype=fp32,size=524288]@instance"
@@ -94,7 +94,7 @@ def test_a_median_goes_before_a_mean() -> None:
 
 
 def test_factors_of_another_collective_are_noticed() -> None:
-    words = ("--from", "nccom-test", "--as", "measured", *TRN1, "--kernel", "all_reduce")
+    words = ("--from", "nccom-test", "--grade", "measured", *TRN1, "--kernel", "all_reduce")
     assert refusal(invoke(str(RECORDED / "nccom_report.json"), *words)) == (
         "error: busbw is 0.969 times algbw, which no number of ranks makes it for all_reduce\n"
         "  cause: the file is of another collective\n"
@@ -107,7 +107,7 @@ def test_factors_of_another_collective_are_noticed() -> None:
 
 def test_nccl_tests_says_collective_and_ranks(tmp_path: Path) -> None:
     (tmp_path / "r.txt").write_text(NCCL)
-    run = brought("r.txt", "--from", "nccl-tests", "--as", "measured", "-i", "trn2-16.48xlarge")
+    run = brought("r.txt", "--from", "nccl-tests", "--grade", "measured", "-i", "trn2-16.48xlarge")
     first, second = run.measurements
     assert first.case.fullname == "all_reduce[dtype=fp32,size=1048576,ranks=2]@instance"
     assert first.time_s == pytest.approx(50e-6)
@@ -126,7 +126,7 @@ def test_our_own_table_comes_back_with_its_grade(tmp_path: Path) -> None:
         assert after.evidence.grade is Grade.EMULATED
         assert after.time_s == pytest.approx(before.time_s, rel=1e-3)
         assert after.judgement.fraction == pytest.approx(before.judgement.fraction, rel=1e-3)
-    done = invoke("r.txt", "--from", "nccl-tests", "--as", "measured")
+    done = invoke("r.txt", "--from", "nccl-tests", "--grade", "measured")
     assert done.stderr.startswith("error: these numbers are emulated, not measured\n")
 
 
@@ -155,7 +155,7 @@ def test_a_real_file_of_pytest_benchmark(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, *words], capture_output=True, text=True, check=False, env=own)
     assert done.returncode == 0, done.stdout
     saved = json.loads((tmp_path / "b.json").read_text())
-    run = brought("b.json", "--from", "pytest-benchmark", "--as", "measured")
+    run = brought("b.json", "--from", "pytest-benchmark", "--grade", "measured")
     assert [each.case.kernel for each in run.measurements] == [
         "test_it.py.test_sum-1",
         "test_it.py.test_sum-2",
@@ -185,7 +185,7 @@ def test_what_nobody_says_is_asked_for(words: str, message: str, code: int, tmp_
 def test_context_is_not_for_runs_of_ours(tmp_path: Path) -> None:
     run = trnbench.bench(["gemm"], instances=["trn1.2xlarge"], dtypes=["bf16"], axes=["size=1K"])
     (tmp_path / "r.json").write_bytes(trnbench.dumps(run))
-    done = invoke("r.json", "--as", "measured")
+    done = invoke("r.json", "--grade", "measured")
     assert (done.exit_code, done.stderr.splitlines()[0]) == (
         2,
         "error: a run of trnbench says itself what its numbers are",
@@ -196,13 +196,13 @@ def test_a_case_that_is_there_twice_is_refused(tmp_path: Path) -> None:
     row = NCCL.splitlines()[11]
     (tmp_path / "r.txt").write_text(NCCL + row + "\n")
     assert ("size=1048576,ranks=2]@instance twice\n") in refusal(
-        invoke("r.txt", "--from", "nccl-tests", "--as", "measured", "-i", "trn2-16.48xlarge")
+        invoke("r.txt", "--from", "nccl-tests", "--grade", "measured", "-i", "trn2-16.48xlarge")
     )
 
 
 def test_the_same_file_again_is_the_same_run(tmp_path: Path) -> None:
     (tmp_path / "r.txt").write_text(NCCL)
-    words = ("r.txt", "--from", "nccl-tests", "--as", "measured", "-i", "trn2-16.48xlarge")
+    words = ("r.txt", "--from", "nccl-tests", "--grade", "measured", "-i", "trn2-16.48xlarge")
     run = brought(*words)
     assert invoke(*words).stderr.startswith(f"error: run {run.id} is in ")
 

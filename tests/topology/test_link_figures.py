@@ -160,7 +160,7 @@ def test_an_unknown_direction_is_refused(built: Build, name: str) -> None:
     assert str(error.value) == (
         "neuronlink_direction 'sideways' is no reading of a link figure\n"
         "  cause: it is one-way or both-ways\n"
-        "  try:   --neuronlink-direction one-way"
+        "  try:   --reading neuronlink=one-way"
     )
 
 
@@ -196,7 +196,7 @@ def test_an_unknown_figure_of_trn3_is_refused(built: Build) -> None:
     assert str(error.value) == (
         "trn3_links 'brochure' is none of the documented link figures\n"
         "  cause: they are levels, table and chip-page\n"
-        "  try:   --trn3-links levels"
+        "  try:   --reading trn3-links=levels"
     )
 
 

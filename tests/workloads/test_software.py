@@ -139,7 +139,7 @@ def test_a_run_tells_both_times_where_the_path_is_not_known() -> None:
         found: dict[str, object] = json.loads(result.stdout)["steps"][0]
         return found
 
-    unknown, fused, unfused = step(), step("--attention-path", "fused"), step("--attention-path", "unfused")
+    unknown, fused, unfused = step(), step("--path", "attention=fused"), step("--path", "attention=unfused")
     assert unknown["otherwise_s"] == pytest.approx(unfused["time_s"])
     assert fused["otherwise_s"] is unfused["otherwise_s"] is None
     assert "which it is, is not known" in " ".join(map(str, unknown["notes"]))  # type: ignore[call-overload]

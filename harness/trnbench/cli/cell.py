@@ -113,4 +113,4 @@ def width_of(text: str) -> int:
     )
 
 
-FORMATS = ("table", "json", "csv", "md")
+FORMATS = ("table", "wide", "json", "csv", "md")

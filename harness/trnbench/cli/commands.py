@@ -22,6 +22,8 @@ GROUP, COMMAND_GROUP = "trnbench", "trnbench.commands"
 
 TEXT = "commands.txt"
 """Beside the module that declares commands: of each a line with its place in the workflow, name and help."""
+OLD = {"cache info": "store cache", "cache clear": "store cache --clear"}
+"""Commands of the version before, and what stands for them: they work for one version more."""
 LAST = 1000
 """The place of commands without such a line."""
 
@@ -186,6 +188,11 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
+        if (now := OLD.get(" ".join(args[:2]))) is not None:
+            from trnbench.cli.output import say
+
+            say(f"note: trnbench {' '.join(args[:2])} is now trnbench {now}", level=0)
+            args = [*now.split(), *args[2:]]
         name = args[0]
         if name not in self.found and not name.startswith("-") and not ctx.resilient_parsing:
             from trnbench.errors import UnknownName

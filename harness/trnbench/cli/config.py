@@ -9,8 +9,11 @@ from trnbench.cli.settings import SETTINGS, load_settings, project_file, unknown
 from trnbench.store.path import default_path
 
 
-def show(shared: Session, /, *, preset: str, format: str) -> None:
-    """Every setting: its value, where it comes from, what it is for."""
+def show(shared: Session, /, *, preset: str, files: bool, format: str) -> None:
+    """Every setting: its value, where it comes from, what it is for; or the files they are read from."""
+    if files:
+        _files(format)
+        return
     settings = load_settings(preset)
     for name, near in unknown_variables(shared.registry).items():
         say(f"warning: nothing reads the variable {name}" + (f"; did you mean {near}?" if near else ""))
@@ -26,7 +29,7 @@ def show(shared: Session, /, *, preset: str, format: str) -> None:
         say(f"presets: {', '.join(presets)}")
 
 
-def path(_: Session, /, *, format: str) -> None:
+def _files(format: str) -> None:
     """The files that settings are read from, the later over the earlier."""
     rows = [
         {"file": str(file), "exists": file.is_file(), "for": what}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from trnbench.cli.option import Table, word
+from trnbench.cli.option import Table, section, word
 from trnbench.errors import StoreError
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ class Session:
         """The user's fact files: those configured, then `files`; the last to speak of a figure wins."""
         return (*self.settings.facts, *files)
 
-    def policy_of(self, policy: str) -> PeakPolicy:
+    def policy_of(self, policy: str | None) -> PeakPolicy:
         """Which of the disagreeing documents percentages are taken of: `policy`, else what is configured.
 
         Raises `UnknownName` for a word that is no policy.
@@ -154,27 +154,35 @@ def _color(ctx: click.Context, _param: click.Parameter, chosen: bool | None) -> 
 
 
 PROGRAM = Table(
-    word(
-        "--version", "Print the version and stop.", bool, is_eager=True, expose_value=False, callback=_version
-    ),
-    word("-q --quiet", "No progress and no warnings.", bool),
-    word("-v --verbose", "Say more; twice for most.", count=True),
-    word(
-        "--no-plugin",
-        "Leave out a plugin or distribution; may be repeated.",
-        metavar="NAME",
-        many=True,
-        is_eager=True,
-        callback=_no_plugin,
-    ),
-    word("--no-cache", "Work everything out anew, and keep nothing of it for later.", bool),
-    word("--store", "The database of results (or TRNBENCH_STORE).", click.Path(dir_okay=False), "PATH"),
-    word(
-        "--color/--no-color",
-        "Colours and boxes, whatever the terminal (also NO_COLOR, FORCE_COLOR).",
-        default=None,
-        expose_value=False,
-        callback=_color,
-    ),
+    section(
+        "Options",
+        word(
+            "--version",
+            "Print the version and stop.",
+            bool,
+            is_eager=True,
+            expose_value=False,
+            callback=_version,
+        ),
+        word("-q --quiet", "No progress and no warnings.", bool),
+        word("-v --verbose", "Say more; twice for most.", count=True),
+        word(
+            "--no-plugin",
+            "Leave out a plugin. Repeatable.",
+            metavar="NAME",
+            many=True,
+            is_eager=True,
+            callback=_no_plugin,
+        ),
+        word("--no-cache", "Use and keep nothing that was worked out.", bool),
+        word("--store", "The database of results (or TRNBENCH_STORE).", click.Path(dir_okay=False), "PATH"),
+        word(
+            "--color/--no-color",
+            "Colours, whatever the terminal (or NO_COLOR).",
+            default=None,
+            expose_value=False,
+            callback=_color,
+        ),
+    )
 )
 """The options before the command."""

@@ -12,10 +12,93 @@ from typing import Any, NamedTuple
 
 import click
 
-from trnbench.cli.option import Table
+from trnbench.cli.option import OldSpelling, Option, Table
 
 Body = str
 """Where the function of a command is: "package.module:function"."""
+
+SCREEN = 40
+"""Lines of help that fit on a screen; options that are rare stand in --help-all where there are more."""
+
+
+WIDEST_TERM = 24
+"""Columns of options in help: longer ones have their sentence on the line below."""
+
+
+def _help_all(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
+    if asked and not ctx.resilient_parsing:
+        ctx.meta[EVERYTHING] = True
+        click.echo(ctx.get_help(), color=ctx.color)
+        ctx.exit()
+
+
+EVERYTHING = "trnbench.help_all"
+"""Of the context's `meta`: that help holds what is rare, too."""
+_HELP_ALL = click.Option(
+    ["--help-all"],
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_help_all,
+    help="Show all options and exit.",
+)
+
+
+class Command(click.Command):
+    """A command made of words. Its help has their headings, and fits on a screen.
+
+    `old` has the spellings of the version before that stand for words of it.
+    """
+
+    old: Mapping[str, OldSpelling] = {}
+
+    @property
+    def rare(self) -> bool:
+        """Whether help leaves options out."""
+        return any(isinstance(param, Option) and param.rare for param in self.params)
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        params = super().get_params(ctx)
+        return [*params, _HELP_ALL] if self.rare else params
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if self.old and not ctx.resilient_parsing:
+            flags = tuple(self.old)
+            if any(word.startswith(flags) for word in args):
+                from trnbench.cli.old_spelling import renewed  # no command of today's words needs it
+
+                args = renewed(args, self.old)
+        return super().parse_args(ctx, args)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """All words where they fit on a screen with what stands above them, else those that are not rare."""
+        before = formatter.getvalue().count("\n")
+        everything = _written(ctx, self.get_params(ctx), formatter)
+        if ctx.meta.get(EVERYTHING) or not self.rare or before + everything.count("\n") <= SCREEN:
+            formatter.write(everything)
+        else:
+            usual = [param for param in self.get_params(ctx) if not getattr(param, "rare", False)]
+            formatter.write(_written(ctx, usual, formatter))
+
+
+def _written(ctx: click.Context, params: list[click.Parameter], page: click.HelpFormatter) -> str:
+    """Options below their headings, in the order of the command; --help and its kin last, below none."""
+    groups: dict[str, list[tuple[str, str]]] = {}
+    for param in params:
+        record = param.get_help_record(ctx)
+        if record is not None and isinstance(param, click.Option):  # usage has the arguments
+            groups.setdefault(getattr(param, "heading", "") or OTHER, []).append(record)
+    groups[OTHER] = groups.pop(OTHER, [])
+    part = click.HelpFormatter(width=page.width)
+    for heading, records in groups.items():
+        if records:
+            with part.section(heading):
+                part.write_dl(records, col_max=WIDEST_TERM)
+    return "\n" + part.getvalue()
+
+
+OTHER = "Help"
+"""The heading of what is in no table."""
 
 
 class Leaf(NamedTuple):
@@ -28,24 +111,28 @@ class Leaf(NamedTuple):
     help: str
     takes: str = ""
     own: Mapping[str, Mapping[str, Any]] = {}
-    kind: type[click.Command] = click.Command
+    kind: type[Command] = Command
     settings: Mapping[str, Any] = {}
 
     def command(self, name: str, table: Table) -> click.Command:
         """Its click command; the body is imported when it is carried out."""
-        params = [each.parameter() for each in table.words(self.takes, self.own)]
-        return self.kind(
+        words = list(table.words(self.takes, self.own))
+        params = [each.parameter() for each in words]
+        command = self.kind(
             name, params=params, callback=_door(self.body), help=_reflowed(self.help), **self.settings
         )
+        command.old = table.spellings(words)
+        return command
 
 
 class Branch(NamedTuple):
-    """A command that has commands."""
+    """A command that has commands. `old` has the words that stand for those of the version before."""
 
     help: str
     leaves: Mapping[str, Leaf]
     default: str = ""
     settings: Mapping[str, Any] = {}
+    old: Mapping[str, str] = {}
 
     def command(self, name: str, table: Table) -> click.Command:
         """Its click group, which makes a command when that is asked for."""
@@ -68,6 +155,11 @@ class Grown(click.Group):
         return self.commands.get(cmd_name)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if args and (now := self.branch.old.get(args[0])) is not None:
+            from trnbench.cli.output import say  # what is typed as it is spelled today needs it not
+
+            say(f"note: {ctx.command_path} {args[0]} is now {ctx.command_path} {now}", level=0)
+            args = [*now.split(), *args[1:]]
         default = self.branch.default
         if default and (not args or args[0] not in (*self.branch.leaves, *ctx.help_option_names)):
             args = [default, *args]

@@ -139,7 +139,7 @@ def _elsewhere(gated: Gated, junit: Path | None, summary: Path | None, *, annota
             click.echo(line, file=sys.stderr)
 
 
-def accept(shared: Session, /, *, run: str, why: str, by: str, output: Path, force: bool) -> None:
+def accept(shared: Session, /, *, run: str, why: str, author: str, output: Path, force: bool) -> None:
     """Write RUN as the baseline, with who accepted it, when and why, and print its path."""
     if not why.strip():
         raise UsageError(
@@ -149,7 +149,7 @@ def accept(shared: Session, /, *, run: str, why: str, by: str, output: Path, for
         )
     with Store(shared.store_path) as store:
         found = found_run(run, store)
-    baseline = accepted(found, output, why=why, by=by, force=force)
+    baseline = accepted(found, output, why=why, by=author, force=force)
     check_writable(output, force=True)  # that it is a baseline has been seen
     write_whole(output, written(baseline))
     click.echo(str(output))

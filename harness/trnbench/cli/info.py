@@ -209,7 +209,7 @@ def _facts(system: System) -> Iterable[Row]:
             }
 
 
-def info(state: Session, /, *, subject: str, policy: str, format: str) -> None:
+def info(state: Session, /, *, subject: str, policy: str | None, format: str) -> None:
     """All there is to know about one kernel or one instance."""
     registry = state.registry
     if subject in registry.kernels:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from trnbench.cli.cell import Column
 from trnbench.cli.context import Session
-from trnbench.cli.output import emit, say
+from trnbench.cli.output import emit, paragraph, say
 from trnbench.cli.request import CASE_COLUMNS, EXACT, case_rows
+from trnbench.errors import PluginError
 from trnbench.run.importing import importers
 from trnbench.run.plan import plan
 from trnbench.run.points import Points
@@ -185,9 +186,30 @@ _LISTS: Mapping[str, _List] = {
 }
 
 
+def _here(registry: Registry) -> str:
+    """Which backends answer on this machine, of which systems."""
+    any_system, measuring, absent = [], [], []
+    for name, backend in registry.backends.items():
+        try:
+            detection = detected(backend)
+        except PluginError:  # `list backends` and doctor say what is wrong with it
+            absent.append(name)
+            continue
+        if not detection.available:
+            absent.append(name)
+        elif detection.instance:
+            measuring.append(f"{name} measures {detection.instance}")
+        else:
+            any_system.append(f"{name} answers for every system")
+    answers = "; ".join((*any_system, *measuring)) or "no backend answers"
+    return f"Here: {answers}." + (f" Not here: {', '.join(absent)} (trnbench doctor)." if absent else "")
+
+
 def list_(state: Session, /, *, what: str, format: str, **chosen: Any) -> None:
-    """What there is of one kind, narrowed down as a run is."""
-    listed = _LISTS[what]
+    """What there is of one kind, narrowed down as a run is; without one, kernels below what answers here."""
+    listed = _LISTS[what or "kernels"]
+    if not what and format == "table":
+        paragraph(f"{_here(state.registry)}\n")
     rows = list(listed.rows(state.registry, Selection.of(**chosen)))
     emit(rows, (listed.exact if format == "csv" else ()) or listed.columns, format)
     if what == "cases" and state.verbosity >= 0:

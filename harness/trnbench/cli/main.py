@@ -112,10 +112,8 @@ cli = Program(
     "cli",
     params=[each.parameter() for each in PROGRAM.values()],
     callback=_called,
-    help="""How close does a Trainium instance come to its documents, and what takes the rest?
-
-    On the hardware (measured) and without it (emulated), for every generation.
+    help="""How close does a Trainium instance come to its documents, and what takes the rest? Measured on the
+    hardware, emulated without it. Begin: trnbench run
     """,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": _WIDEST},
-    epilog="Start with: trnbench run",
 )

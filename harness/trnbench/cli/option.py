@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import click
 
@@ -55,6 +55,8 @@ class Option(click.Option):
     """An option that a table has: `key` is its word there. One that takes one value is typed once."""
 
     key: str
+    heading: str
+    rare: bool
 
     @property
     def _once(self) -> bool:
@@ -84,6 +86,7 @@ class Word(NamedTuple):
 
     `flags` are typed; without dashes it is an argument. The body of a command gets the value as `name`.
     `takes` is a kind of number, the words to choose from, `bool` for a flag, `FILE`, or a type of click.
+    Help shows it under `heading`; a `rare` one stands in --help-all alone where a screen has no room for all.
     """
 
     key: str
@@ -91,11 +94,13 @@ class Word(NamedTuple):
     name: str
     takes: Any
     attributes: Mapping[str, Any]
+    rare: bool = False
+    heading: str = ""
 
     def but(self, **attributes: Any) -> Word:
         """The same meaning, with another default, number of values, name in the body, or sentence of help."""
-        name, takes = attributes.pop("name", self.name), attributes.pop("takes", self.takes)
-        return self._replace(name=name, takes=takes, attributes={**self.attributes, **_named(attributes)})
+        fields = {key: attributes.pop(key) for key in ("name", "takes", "rare") if key in attributes}
+        return self._replace(**fields, attributes={**self.attributes, **_named(attributes)})
 
     def parameter(self) -> click.Parameter:
         """As click has it."""
@@ -107,7 +112,7 @@ class Word(NamedTuple):
         if not self.flags[0].startswith("-"):
             return click.Argument([self.name], **attributes)
         option = Option([*self.flags, self.name], **attributes)
-        option.key = self.key
+        option.key, option.heading, option.rare = self.key, self.heading, self.rare
         return option
 
     def _type(self) -> Any:
@@ -131,12 +136,12 @@ def word(
     """
     typed = tuple(flags.split())
     longest = max(typed, key=len).partition("/")[0].lstrip("-")
-    name = attributes.pop("name", longest.replace("-", "_"))
+    name, rare = attributes.pop("name", longest.replace("-", "_")), attributes.pop("rare", False)
     if typed[0].startswith("-"):
         attributes["help"] = help
     if metavar:
         attributes["metavar"] = metavar
-    return Word(key or longest, typed, name, takes, _named(attributes))
+    return Word(key or longest, typed, name, takes, _named(attributes), rare)
 
 
 def _named(attributes: dict[str, Any]) -> dict[str, Any]:
@@ -146,14 +151,55 @@ def _named(attributes: dict[str, Any]) -> dict[str, Any]:
     return {_CLICK.get(name, name): value for name, value in attributes.items()}
 
 
-class Table(dict[str, Word]):
-    """The words of a package, by their keys; `base` has those that it shares with others."""
+VALUE = "{}"
+"""In a new spelling: the value that was typed behind the old flag."""
 
-    def __init__(self, *words: Word, base: Mapping[str, Word] | None = None) -> None:
-        super().__init__({**(base or {}), **{each.key: each for each in words}})
-        self.own = words
+
+class OldSpelling(NamedTuple):
+    """`flag` is typed as `new` now: `--wide` as `--format wide`, `--tag X` as `--label {}`.
+
+    `to` is the key of the word that has its meaning now: commands that take it know the old flag.
+    """
+
+    flag: str
+    new: str
+    to: str
+
+    def words(self, value: str) -> list[str]:
+        """What stands for the old flag; a value that holds spaces stays one word."""
+        return [word.replace(VALUE, value) for word in self.new.split()]
+
+
+Section: TypeAlias = "tuple[str, tuple[Word, ...]]"
+"""A heading of help, and the words below it."""
+
+
+def section(heading: str, *words: Word) -> Section:
+    """Words that help shows under one heading."""
+    return heading, words
+
+
+class Table(dict[str, Word]):
+    """The words of a package, by their keys; `base` has those that it shares with others.
+
+    `old` are spellings of the version before.
+    """
+
+    def __init__(
+        self, *sections: Section, base: Table | None = None, old: Iterable[OldSpelling] = ()
+    ) -> None:
+        self.own = tuple(each._replace(heading=heading) for heading, words in sections for each in words)
+        super().__init__({**(base or {}), **{each.key: each for each in self.own}})
+        inherited: tuple[OldSpelling, ...] = base.old if base is not None else ()
+        self.old: tuple[OldSpelling, ...] = (*inherited, *old)
 
     def words(self, keys: str, own: Mapping[str, Mapping[str, Any]]) -> Iterator[Word]:
         """Those of `keys`, in their order; `own` is what a command says otherwise of one."""
         for key in keys.split():
             yield self[key].but(**own[key]) if key in own else self[key]
+
+    def spellings(self, words: Iterable[Word]) -> dict[str, OldSpelling]:
+        """Old flag → what a command of `words` takes for it now."""
+        taken = list(words)
+        keys, flags = {each.key for each in taken}, {flag for each in taken for flag in each.flags}
+        return {each.flag: each for each in self.old if each.to in keys and each.flag not in flags}

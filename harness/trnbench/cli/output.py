@@ -78,7 +78,10 @@ def say_left_out(headings: Sequence[str]) -> None:
         from trnbench.cli import table
         from trnbench.cli.terminal import width
 
-        say(table.wrapped(f"columns not shown: {', '.join(headings)}; --wide shows them", width()), level=0)
+        say(
+            table.wrapped(f"columns not shown: {', '.join(headings)}; --format wide shows them", width()),
+            level=0,
+        )
 
 
 def paragraph(text: str, hang: int = 4) -> None:

@@ -6,6 +6,7 @@ from trnbench.cli.declaration import Branch, Leaf, commands
 from trnbench.cli.vocabulary import BASELINE, PAGE, REPORT, SELECTION, STEADINESS, TABLE, WORDS
 
 _OF_A_SELECTION = "trnbench-report-SELECTION.html"
+_LABELLED = {"name": "tags", "help": "Only runs with this tag.", "rare": False}
 _LATEST = {"default": "latest"}
 _HERE = {"help": f"Where the report goes.  [default: ./{REPORT}; of a selection ./{_OF_A_SELECTION}]"}
 _STDOUT = {"default": "-", "help": "Where it goes.  [default: stdout]"}
@@ -44,7 +45,10 @@ __getattr__ = commands(
     """,
             {
                 "list": Leaf(
-                    "trnbench.cli.runs:list_", "List stored runs, oldest first.", f"run-tag {TABLE}"
+                    "trnbench.cli.runs:list_",
+                    "List stored runs, oldest first.",
+                    f"label {TABLE}",
+                    {"label": _LABELLED},
                 ),
                 "show": Leaf(
                     "trnbench.cli.runs:show",
@@ -142,7 +146,7 @@ __getattr__ = commands(
 
             What was accepted before stays listed in the file.
             """,
-                    "run why by output force",
+                    "run why author output force",
                     {
                         "run": _LATEST,
                         "output": {"default": BASELINE, "help": f"Where it goes.  [default: ./{BASELINE}]"},
@@ -162,8 +166,8 @@ __getattr__ = commands(
     CASE is an id, the case without its system, a kernel, or a glob of these; without one the cases of the
     newest run. Emulated and measured values, backends and machines are series of their own.
     """,
-            f"cases run-tag last steps output force {TABLE}",
-            {"output": {"help": "Write a page (HTML) instead."}},
+            f"cases label last steps output force {TABLE}",
+            {"label": _LABELLED, "output": {"help": "Write a page (HTML) instead."}},
         ),
         "report": Leaf(
             "trnbench.cli.report:report",
@@ -189,7 +193,7 @@ __getattr__ = commands(
     Reads what `trnbench export --as json` wrote, the journal of a run, and with --from what other tools
     write: their results are judged by the documents like any other.
     """,
-            "files from grade instance kernel ranks by label anyway",
+            "files from grade instance kernel rank-count author label anyway",
             {
                 "instance": {
                     "many": False,
@@ -198,13 +202,13 @@ __getattr__ = commands(
                     "help": "The system they are of, where the file does not say.",
                 },
                 "kernel": {"default": "", "help": "The kernel they are of, where the file does not say."},
-                "by": {"metavar": "TEXT", "help": "Who measured them, or where they are published."},
+                "author": {"metavar": "TEXT", "help": "Who measured them, or where they are published."},
                 "label": {"offers": None, "help": "Tag the stored runs; may be repeated."},
                 "anyway": {"help": "Keep a run although its digest says that it was edited."},
             },
         ),
         "store": Branch(
-            """Check, repair, back up and merge stores.
+            """Check, repair, back up and merge stores, and look at what was computed before.
 
     Other commands fill it from the journals beside it by themselves. The file is the one of --store,
     TRNBENCH_STORE or the user's data folder.
@@ -238,23 +242,14 @@ __getattr__ = commands(
                     "files",
                     {"files": {"name": "others", "metavar": "OTHER..."}},
                 ),
-            },
-        ),
-        "cache": Branch(
-            """Look at what was computed before, or forget it.
+                "cache": Leaf(
+                    "trnbench.cli.store:cache",
+                    """Look at what was computed before, or forget it.
 
-    The emulator's answers are kept beside the store under a digest of all that they follow from: kernel,
-    arguments, facts, costs, model. `trnbench run --no-cache` does without.
-    """,
-            {
-                "info": Leaf(
-                    "trnbench.cli.store:cache_info",
-                    "How many answers are kept, in how many bytes, and where.",
-                    TABLE,
-                ),
-                "clear": Leaf(
-                    "trnbench.cli.store:cache_clear",
-                    "Forget all of it; the next run works everything out anew.",
+                    The emulator's answers are kept beside the store under a digest of all that they follow
+                    from: kernel, arguments, facts, costs, model. `trnbench run --no-cache` does without.
+                    """,
+                    f"clear {TABLE}",
                 ),
             },
         ),

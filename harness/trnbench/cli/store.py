@@ -89,17 +89,17 @@ def import_(
     instance: str,
     kernel: str,
     ranks: int,
-    by: str,
+    author: str,
     labels: tuple[str, ...],
     anyway: bool,
 ) -> None:
     """Put runs and results from files into the store, and print the ids; - reads standard input."""
     tags = checked_tags(labels)
     importer = find_importer(shared.registry, name)
-    if importer.name == OWN and (grade or instance or kernel or ranks or by):
+    if importer.name == OWN and (grade or instance or kernel or ranks or author):
         raise UsageError(
             "a run of trnbench says itself what its numbers are",
-            cause="--as, -i, --kernel, --ranks and --by are for files of other tools",
+            cause="--grade, -i, --kernel, --rank-count and --author are for files of other tools",
             try_="--from FORMAT; trnbench list importers",
         )
     told = Context(
@@ -107,7 +107,7 @@ def import_(
         instance=instance,
         kernel=kernel,
         ranks=ranks,
-        by=by,
+        by=author,
         policy=as_policy(shared.settings.policy),
     )
     read_in: list[Run] = []
@@ -124,8 +124,11 @@ def import_(
         say(f"{len(read_in)} {runs} with {cases:,} cases put into {store.path}", level=0)
 
 
-def cache_info(shared: Session, /, *, format: str) -> None:
-    """How many answers are kept, in how many bytes, and where."""
+def cache(shared: Session, /, *, clear: bool, format: str) -> None:
+    """How many answers are kept, in how many bytes, and where; or forget them."""
+    if clear:
+        _clear(shared)
+        return
     with_problem = Cache(store_path(shared.store_path)).info()
     row = {
         "path": str(with_problem.path),
@@ -137,7 +140,7 @@ def cache_info(shared: Session, /, *, format: str) -> None:
     emit([row], tuple(row), format)
 
 
-def cache_clear(shared: Session, /) -> None:
+def _clear(shared: Session) -> None:
     """Forget all of it; the next run works everything out anew."""
     kept = Cache(store_path(shared.store_path))
     try:

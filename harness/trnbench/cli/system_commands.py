@@ -9,10 +9,8 @@ from typing import Any
 from trnbench.cli.declaration import Branch, Leaf, commands
 from trnbench.cli.vocabulary import GRAPH, SELECTION, TABLE, WORDS
 
-_ONE_POLICY = {"takes": None, "metavar": "POLICY", "default": "", "help": "seed, device, engine or latest."}
-_PLAIN = {"default": "table", "show_default": True}
+_PLAIN = {"default": "table"}  # whatever settings say: they may be what is wrong
 _SPEC: dict[str, dict[str, Any]] = {
-    "peak": _ONE_POLICY,
     "scope": {
         "many": False,
         "name": "scope",
@@ -40,7 +38,6 @@ __getattr__ = commands(
             """Show all there is to know about one kernel (axes, formulas, peaks, implementations, what would
     be skipped) or one instance (what it is made of, its figures with sources, what it cannot do).""",
             f"subject peak {TABLE}",
-            {"peak": _ONE_POLICY},
         ),
         "spec": Branch(
             """Show, list, check and compare the documented figures.
@@ -107,7 +104,7 @@ __getattr__ = commands(
 
                     A cluster takes a size: trn1-ultracluster:64.
                     """,
-                    f"system all {GRAPH} cores {TABLE}",
+                    f"system all {GRAPH} open-cores {TABLE}",
                     {"all": {"help": "Show every device, however many."}},
                 ),
                 "check": Leaf(
@@ -117,7 +114,7 @@ __getattr__ = commands(
             Symmetry, connectivity, counts, sums of links, printed neighbour tables, names such as 4D
             hypercube. Exits with 1 when a check fails.
             """,
-                    f"system failures {GRAPH} cores {TABLE}",
+                    f"system failures {GRAPH} open-cores {TABLE}",
                     {"system": {"nargs": -1, "metavar": "[INSTANCE]..."}},
                 ),
                 "export": Leaf(
@@ -126,7 +123,7 @@ __getattr__ = commands(
 
             JSON holds everything and can be read again: trnbench.topology.graph.from_json.
             """,
-                    f"system graph-format output force {GRAPH} cores",
+                    f"system graph output force {GRAPH} open-cores",
                     {"output": _STDOUT},
                 ),
             },
@@ -172,16 +169,13 @@ __getattr__ = commands(
                 "show": Leaf(
                     "trnbench.cli.config:show",
                     "Every setting: its value, where it comes from, what it is for.",
-                    f"preset {TABLE}",
+                    f"preset setting-files {TABLE}",
                     {"preset": {"help": "As it is with this preset."}},
                 ),
-                "path": Leaf(
-                    "trnbench.cli.config:path",
-                    "The files that settings are read from, the later over the earlier.",
-                    TABLE,
-                    {"format": _PLAIN},
-                ),
             },
+            default="show",
+            settings={"options_metavar": "", "subcommand_metavar": "[OPTIONS]"},
+            old={"path": "show --files"},
         ),
         "completion": Leaf(
             "trnbench.cli.completion:completion",

@@ -14,7 +14,7 @@ LEAST = 40
 """Columns that are filled however few there are."""
 
 WIDE = "trnbench.wide"
-"""Of the context's `meta`: that --wide was given."""
+"""Of the context's `meta`: that a wide table was asked for."""
 
 
 def width() -> int | None:

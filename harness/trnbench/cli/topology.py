@@ -12,6 +12,7 @@ from trnbench.cli.context import Session
 from trnbench.cli.output import emit, emit_json, paragraph, write
 from trnbench.cli.target import STDOUT
 from trnbench.cli.terminal import width
+from trnbench.cli.word_values import BUILDERS, readings_of
 from trnbench.errors import ExitCode, UsageError
 from trnbench.reference import resolve
 from trnbench.run.output_file import check_writable, write_whole
@@ -146,9 +147,15 @@ def _system(state: Session, name: str, options: dict[str, Any]) -> System:
     return state.registry.system(name, state.facts_of(options["facts"]))
 
 
+def _typed(option: str) -> str:
+    """What is typed for an option of a builder."""
+    readings = {option: f"--reading {name}" for name, option in BUILDERS.items()}
+    return readings.get(option, "--open-cores" if option == "cores" else option)
+
+
 def _graph(system: System, options: dict[str, Any], *, strict: bool = True) -> Topology:
     """The graph with the options given. Raises `UsageError` for one its builder does not know."""
-    given = {name: options[name] for name in ("neuronlink_direction", "trn3_links") if options[name]}
+    given: dict[str, Any] = dict(readings_of(options["readings"]))
     if options["cores"]:
         given["cores"] = True
     known = inspect.signature(resolve(system.instance.topology)).parameters
@@ -157,9 +164,9 @@ def _graph(system: System, options: dict[str, Any], *, strict: bool = True) -> T
         if name in known or open_ended:
             continue
         if strict:
-            taken = [f"--{each.replace('_', '-')}" for each in list(known)[1:]]
+            taken = [_typed(each) for each in list(known)[1:]]
             raise UsageError(
-                f"the graph of {system.name} takes no --{name.replace('_', '-')}",
+                f"the graph of {system.name} takes no {_typed(name)}",
                 cause=f"it takes {', '.join(taken)}" if taken else "it takes no options",
                 try_=f"trnbench topology show {system.name}",
             )

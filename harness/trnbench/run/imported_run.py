@@ -127,7 +127,7 @@ class _Builder:
             raise UsageError(
                 "nobody says what these numbers are",
                 cause="the file does not tell whether you measured them or others published them",
-                try_="--as measured  or  --as published",
+                try_="--grade measured  or  --grade published",
             )
         return Grade(each.grade or self.told.grade)
 

@@ -75,7 +75,7 @@ def read_runs(
             raise UsageError(
                 f"{where} has results, and nobody says of what",
                 cause=f"{importer.title} says neither the system nor what the numbers are",
-                try_=f"trnbench import FILE --from {importer.name} --as measured -i INSTANCE",
+                try_=f"trnbench import FILE --from {importer.name} --grade measured -i INSTANCE",
             )
         result = told(result)
     runs = (result,) if isinstance(result, Run) else result

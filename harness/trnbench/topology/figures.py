@@ -30,7 +30,7 @@ def check_direction(reading: str) -> str:
         raise TopologyError(
             f"neuronlink_direction {reading!r} is no reading of a link figure",
             cause=f"it is {ONE_WAY} or {BOTH_WAYS}",
-            try_=f"--neuronlink-direction {ONE_WAY}",
+            try_=f"--reading neuronlink={ONE_WAY}",
         )
     return reading
 

@@ -6,24 +6,26 @@ from typing import Any
 
 import click
 
-from trnbench.cli.declaration import Branch, Leaf, commands
+from trnbench.cli.declaration import EVERYTHING, Branch, Command, Leaf, commands
 from trnbench.cli.vocabulary import TABLE
-from trnbench_emulator.commands.vocabulary import LINKS, LOADED, SWEEP, UNEVEN, WORDS, Collective
+from trnbench_emulator.commands.vocabulary import LINKS, LOADED, PATTERNS, SWEEP, UNEVEN, WORDS, Collective
 
 
-class WithSwitches(click.Command):
-    """A command whose `--help` ends with the switches of `--assume`."""
+class WithSwitches(Command):
+    """A command whose `--help-all` ends with the switches of `--assume`."""
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         from trnbench_emulator.commands.nki.blocks import switches
 
         super().format_epilog(ctx, formatter)
+        if not ctx.meta.get(EVERYTHING):
+            return
         with formatter.section("What the compiler is taken to do, switched off by --assume no-NAME"):
             formatter.write_dl(switches())
 
 
 _LOADED: dict[str, dict[str, Any]] = {
-    "seed": {"shown": 0, "metavar": None, "help": "Of random values."},
+    "seed": {"help": "Of random values.  [default: 0]"},
     "timeout": {"shown": 600.0, "help": "Stop after this long; 0 for never."},
 }
 _CORE = "The system whose core it runs on."
@@ -38,21 +40,14 @@ _NKI = Branch(
             """Emulate KERNEL: time, share of each peak, what is busy, what bounds it.
 
             Only shapes count for the time; values are computed with --functional and --check. Exits with 1
-            when a value is wrong, with 3 when the kernel breaks a rule of the machine (of several: of all of
-            them), with 124 when it takes longer than --timeout.
-
-            What the compiler is taken to do to the kernel is told with the time, and so is the time without
-            it where that differs by more than 10 %.
+            when a value is wrong, with 3 when a rule of the machine is broken (of several: of all of them),
+            with 124 after --timeout.
             """,
             f"{LOADED} instance running-cores all-generations no-fold assume functional lines peak trace "
             f"trace-limit force quiet {TABLE}",
             {
                 **_LOADED,
                 "instance": {"help": f"{_CORE} Several: side by side, time and shares of each."},
-                "peak": {
-                    "shown": "seed",
-                    "help": "Which of the disagreeing documents percentages are taken of.",
-                },
                 "force": {"help": "Let --trace replace a file that trnbench did not write."},
             },
             kind=WithSwitches,
@@ -83,7 +78,6 @@ _LINKS: dict[str, dict[str, Any]] = {
         "help": "The system; a cluster takes a size: trn1-ultracluster:64.",
     }
 }
-_EACH = {**_LINKS, "size": {"shown": "64M", "help": "Of each message."}}
 _FABRIC = Branch(
     """Ask the links of a system: collectives, pairs, cuts, and what is assumed.
 
@@ -97,47 +91,35 @@ _FABRIC = Branch(
 
             Bus bandwidth counts the ranks asked about, as nccom-test does, and is held against what the
             documented links of a device allow it to be, where no network lies between them. all_gather_v and
-            all_to_all_v take uneven parts: --shares or --skew.
+            all_to_all_v take uneven parts: --shares.
             """,
-            f"collective {SWEEP} step algorithm element group replica-groups shares skew with {LINKS} "
-            f"{TABLE}",
-            {**_LINKS, "collective": {"takes": Collective(UNEVEN)}},
-        ),
-        "matrix": Leaf(
-            "trnbench_emulator.commands.fabric.pairs:matrix",
-            """Latency and bandwidth between every two ranks, one pair at a time.
-
-            Latency is the time of one byte: links, start and step of the ends.
-            """,
-            f"size show all {LINKS} {TABLE}",
-            {**_LINKS, "size": {"shown": "64M"}, "all": {"help": "Every rank, however many."}},
-        ),
-        "pingpong": Leaf(
-            "trnbench_emulator.commands.fabric.pairs:pingpong",
-            """A message there and back between two ranks; on a cluster over EFA to the next instance.
-
-            Times are half of there and back, bandwidth is the message over that.
-            """,
-            f"{SWEEP} sender to {LINKS} {TABLE}",
+            f"collective {SWEEP} step algorithm dtype group shares with {LINKS} {TABLE}",
             {
                 **_LINKS,
-                "to": {
-                    "help": "The one that sends back.  "
-                    "[default: the same place of the next instance, else the next rank]"
+                "collective": {"takes": Collective(UNEVEN)},
+                "dtype": {
+                    "many": False,
+                    "name": "dtype",
+                    "default": None,
+                    "offers": None,
+                    "help": "Of an element; sizes are rounded down to it.  [default: fp32]",
                 },
             },
         ),
-        "bisection": Leaf(
-            "trnbench_emulator.commands.fabric.pairs:bisection",
-            "Every rank exchanges with the one half the ranks away, held against the narrowest cut.",
-            f"size {LINKS} {TABLE}",
-            _EACH,
-        ),
-        "incast": Leaf(
-            "trnbench_emulator.commands.fabric.pairs:incast",
-            "More and more ranks send to one at the same time.",
-            f"size to {LINKS} {TABLE}",
-            {**_EACH, "to": {"name": "target", "shown": 0, "help": "The rank they all send to."}},
+        "probe": Leaf(
+            "trnbench_emulator.commands.fabric.pairs:probe",
+            """Traffic that is no collective.
+
+            matrix: latency and bandwidth between every two ranks. pingpong: -b to -e bytes there and back,
+            times are half of it. bisection: every rank exchanges with the one half the ranks away. incast:
+            more and more ranks send to one.
+            """,
+            f"pattern size {SWEEP} sender receiver show all {LINKS} {TABLE}",
+            {
+                **_LINKS,
+                "size": {"help": "Of each message, but in a ping-pong."},
+                "all": {"help": "Every rank of a matrix, however many."},
+            },
         ),
         "scale": Leaf(
             "trnbench_emulator.commands.fabric.collective:scale",
@@ -154,7 +136,7 @@ _FABRIC = Branch(
 
             Load is the share of what the link could have carried in the whole time.
             """,
-            f"collective size algorithm group replica-groups top all {LINKS} {TABLE}",
+            f"collective size algorithm group top all {LINKS} {TABLE}",
             {**_LINKS, "all": {"help": "Every link that carries something."}},
         ),
         "sensitivity": Leaf(
@@ -170,6 +152,7 @@ _FABRIC = Branch(
             _LINKS,
         ),
     },
+    old={pattern: f"probe {pattern}" for pattern in PATTERNS},
 )
 
 __getattr__ = commands(WORDS, {"nki": _NKI, "fabric": _FABRIC})

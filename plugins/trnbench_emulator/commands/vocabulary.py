@@ -8,7 +8,7 @@ import click
 
 from trnbench.bounded import kinds
 from trnbench.cli.names import offer
-from trnbench.cli.option import FILE, Table, word
+from trnbench.cli.option import FILE, OldSpelling, Table, section, word
 from trnbench.cli.vocabulary import WORDS as CORE
 
 if TYPE_CHECKING:
@@ -26,6 +26,8 @@ COLLECTIVES = (
 )
 UNEVEN = ("all_gather_v", "all_to_all_v")
 """Collectives that take uneven parts."""
+PATTERNS = ("matrix", "pingpong", "bisection", "incast")
+"""Traffic that is no collective."""
 STATES = ("run", "refused", "removed")
 """Of the public names of NKI."""
 
@@ -73,158 +75,191 @@ class Collective(click.ParamType[str]):
 
 
 WORDS = Table(
-    # A kernel of one's own: how it is loaded, called and limited.
-    word("kernel", key="own-kernel", metavar="FILE.py::KERNEL|BENCHMARK", offers=complete_sources),
-    word(
-        "--arg",
-        "An argument: x=128x512:bf16, x=random:128x512:bf16, x=@file.npy or n=3; of a benchmark an axis: "
-        "size=4096. Repeatable.",
-        metavar="NAME=VALUE",
-        many=True,
-        name="texts",
+    section(
+        "The kernel, and how it is called",
+        word("kernel", key="own-kernel", metavar="FILE.py::KERNEL|BENCHMARK", offers=complete_sources),
+        word(
+            "--arg",
+            "An argument: x=128x512:bf16, x=random:128x512:bf16, x=@file.npy or n=3; of a benchmark an axis: "
+            "size=4096. Repeatable.",
+            metavar="NAME=VALUE",
+            many=True,
+            name="texts",
+        ),
+        word(
+            "--grid",
+            "Launch as N programs that share the problem, each on a core: 2; of Beta 1 any: 4x2, nc2x4.",
+            metavar="N",
+        ),
+        word(
+            "--check",
+            "Compare with a NumPy function: NAME, FILE.py::NAME, module:NAME; of a benchmark `reference`.",
+            metavar="FUNCTION",
+            name="reference",
+        ),
+        word(
+            "--tolerance",
+            "For --check: largest error as a share of the largest value. Default: by data type.",
+            kinds.TOLERANCE,
+            "X",
+            rare=True,
+        ),
+        word(
+            "--limit",
+            "Instructions after which a kernel is taken to be endless.",
+            kinds.INSTRUCTIONS,
+            "N",
+            shown=20_000_000,
+            rare=True,
+        ),
+        word(
+            "--memory",
+            "Memory of this machine that values may take.",
+            kinds.MEMORY,
+            "SIZE",
+            shown="4G",
+            rare=True,
+        ),
+        word(
+            "--nki",
+            "What `import nki` means: auto is the real package where it is installed.",
+            ("auto", "trnbench"),
+            shown="auto",
+            rare=True,
+        ),
+        word(
+            "--cores",
+            "How many cores run it at once, each the whole problem. With --grid: those full of launches.",
+            ("core", "logical-core", "device", "instance"),
+            key="running-cores",
+            shown="core",
+        ),
+        word(
+            "--all-generations",
+            "On one system of every generation, side by side.",
+            bool,
+            name="everywhere",
+            rare=True,
+        ),
+        word(
+            "--no-fold",
+            "Execute and schedule every round of every loop. The result is the same.",
+            bool,
+            name="unfolded",
+            rare=True,
+        ),
+        word(
+            "--assume",
+            "What the compiler is not taken to do to the kernel; the names are below. Repeatable.",
+            metavar="no-NAME[,…]",
+            many=True,
+            rare=True,
+        ),
+        word("--functional", "Compute the values as well; --check does so too.", bool),
+        word("--lines", "Time by source line.", bool, rare=True),
+        word("--trace", "Write the timeline for ui.perfetto.dev.", FILE, "FILE.json"),
+        word("--state", "Only names of this state. Repeatable.", STATES, many=True),
+        word("--module", "Only of nki.isa, nki.language, …", metavar="NAME", many=True, name="modules"),
     ),
-    word(
-        "--grid",
-        "Launch as N programs that share the problem, each on a core: 2, or as many as a device has. Of "
-        "Beta 1 any sizes: 4x2, nc2x4.",
-        metavar="N",
+    section(
+        "Links and ranks",
+        word("collective", takes=Collective(), metavar="COLLECTIVE"),
+        word("--ranks", "What a rank is.", ("device", "logical-core", "core"), shown="device"),
+        word(
+            "--context",
+            "Alone, as nccom-test measures it, or inside a compiled graph.",
+            ("nccom", "graph"),
+            shown="nccom",
+            rare=True,
+        ),
+        word(
+            "--degrade",
+            "A slow or dead link: d0-d1=0.5 both ways, 'd0>d1=0' one way; or a slow rank: 3=0.5 has half its "
+            "memory bandwidth, 3=50us begins late. Repeatable.",
+            metavar="LINK=FACTOR|RANK=SHARE|TIME",
+            many=True,
+        ),
+        word(
+            "--exact",
+            "Simulate what competes unevenly however long it takes, instead of in lockstep.",
+            bool,
+            rare=True,
+        ),
+        word(
+            "--oversubscription",
+            "How many times less the cluster network carries than all adapters together.",
+            kinds.OVERSUBSCRIPTION,
+            shown=1.0,
+            rare=True,
+        ),
+        word(
+            "--algorithm",
+            "auto: what the runtime was observed to take, else the best; best: the quickest; or one by name.",
+            metavar="auto|best|NAME",
+            shown="auto",
+        ),
+        word("-s --size", "The message.", kinds.MESSAGE, shown="64M"),
+        word("-b --minbytes", "The smallest message.", kinds.MESSAGE, shown="8"),
+        word("-e --maxbytes", "The largest message.", kinds.MESSAGE, shown="1G"),
+        word("-f --stepfactor", "From size to size.", kinds.STEP_FACTOR, shown=2.0, rare=True),
+        word("--step", "Bytes from size to size, instead of -f.", kinds.MESSAGE, rare=True),
+        word(
+            "--group",
+            "Groups of ranks at once: tensor=8; or by rank: [[0,1],[2,3]].",
+            metavar="KIND=SIZE|JSON",
+            many=True,
+            rare=True,
+        ),
+        word(
+            "--shares",
+            "Uneven parts, for (v): one for each rank, or a pattern that is repeated: 3,1,1,1; or a rule: "
+            "rank r has 1/(r+1)^S, or rank 0 has SHARE and the rest the rest.",
+            metavar="N,N,…|zipf:S|hot:SHARE",
+            rare=True,
+        ),
+        word(
+            "--with",
+            "Another collective at the same time: all_to_all=64M; in groups: all_to_all=64M@expert=8.",
+            metavar="COLLECTIVE=SIZE[@KIND=SIZE]",
+            many=True,
+            name="others",
+            rare=True,
+        ),
+        word(
+            "--show",
+            "What the table holds; JSON and CSV hold all.",
+            ("bandwidth", "latency", "hops"),
+            shown="bandwidth",
+            rare=True,
+        ),
+        word("--sender", "The rank that sends first, in a ping-pong.", kinds.RANK, name="src", shown=0),
+        word(
+            "--receiver",
+            "The rank that is sent to.  [default: in a ping-pong the same place of the next instance, else "
+            "the next rank; in an incast 0]",
+            kinds.RANK,
+            name="dst",
+        ),
+        word("pattern", takes=PATTERNS, metavar="|".join(PATTERNS)),
+        word(
+            "--counts", "How many instances (of a cluster) or ranks, instead of all steps.", metavar="N,N,…"
+        ),
     ),
-    word(
-        "--check",
-        "Compare with a NumPy function: its name (same file), FILE.py::NAME or module:NAME; `reference` "
-        "for a benchmark.",
-        metavar="FUNCTION",
-        name="reference",
-    ),
-    word(
-        "--tolerance",
-        "For --check: largest error as a share of the largest value. Default: by data type.",
-        kinds.TOLERANCE,
-        "X",
-    ),
-    word(
-        "--limit",
-        "Instructions after which a kernel is taken to be endless.",
-        kinds.INSTRUCTIONS,
-        "N",
-        shown=20_000_000,
-    ),
-    word("--memory", "Memory of this machine that values may take.", kinds.MEMORY, "SIZE", shown="4G"),
-    word(
-        "--nki",
-        "What `import nki` means: auto is the real package where it is installed.",
-        ("auto", "trnbench"),
-        shown="auto",
-    ),
-    word(
-        "--cores",
-        "How many run it at once, each the whole problem: one, a logical core's two, a device's, the "
-        "whole system's. With --grid: the cores that are full of launches; core is one launch alone.",
-        ("core", "logical-core", "device", "instance"),
-        key="running-cores",
-        shown="core",
-    ),
-    word(
-        "--all --all-generations",
-        "On one system of every generation, side by side.",
-        bool,
-        key="all-generations",
-        name="everywhere",
-    ),
-    word(
-        "--no-fold",
-        "Execute and schedule every round of every loop. The result is the same.",
-        bool,
-        name="unfolded",
-    ),
-    word(
-        "--assume",
-        "What the compiler is not taken to do to the kernel; the names are below. Repeatable.",
-        metavar="no-NAME[,…]",
-        many=True,
-    ),
-    word("--functional", "Compute the values as well; --check does so too.", bool),
-    word("--lines", "Time by source line.", bool),
-    word("--trace", "Write the timeline for ui.perfetto.dev.", FILE, "FILE.json"),
-    word("--state", "Only names of this state. Repeatable.", STATES, many=True),
-    word("--module", "Only of nki.isa, nki.language, …", metavar="NAME", many=True, name="modules"),
-    # Links and collectives.
-    word("collective", takes=Collective(), metavar="COLLECTIVE"),
-    word("--ranks", "What a rank is.", ("device", "logical-core", "core"), key="level", shown="device"),
-    word(
-        "--context",
-        "Alone, as nccom-test measures it, or inside a compiled graph.",
-        ("nccom", "graph"),
-        shown="nccom",
-    ),
-    word(
-        "--degrade",
-        "A slow or dead link: d0-d1=0.5 both ways, 'd0>d1=0' one way. Repeatable.",
-        metavar="LINK=FACTOR",
-        many=True,
-    ),
-    word(
-        "--straggler",
-        "A slow rank: 3=0.5 has half its memory bandwidth, 3=50us begins late. Repeatable.",
-        metavar="RANK=SHARE|TIME",
-        many=True,
-    ),
-    word("--exact", "Simulate what competes unevenly however long it takes, instead of in lockstep.", bool),
-    word(
-        "--oversubscription",
-        "How many times less the cluster network carries than all adapters together.",
-        kinds.OVERSUBSCRIPTION,
-        shown=1.0,
-    ),
-    word(
-        "-a --algorithm",
-        "auto: what the runtime was observed to take, else the best; best: the quickest; or one by name.",
-        metavar="auto|best|NAME",
-        shown="auto",
-    ),
-    word("-d --dtype", "Of an element; sizes are rounded down to it.", key="element", shown="fp32"),
-    word("-s --size", "The message.", kinds.MESSAGE, shown="1G"),
-    word("-b --minbytes", "The smallest message.", kinds.MESSAGE, shown="8"),
-    word("-e --maxbytes", "The largest message.", kinds.MESSAGE, shown="1G"),
-    word("-f --stepfactor", "From size to size.", kinds.STEP_FACTOR, shown=2.0),
-    word("--step", "Bytes from size to size, instead of -f.", kinds.MESSAGE),
-    word("--group", "Groups of ranks at once: tensor=8.", metavar="KIND=SIZE", many=True),
-    word("--replica-groups", "Groups by rank: [[0,1],[2,3]].", metavar="JSON"),
-    word(
-        "--shares",
-        "Uneven parts, for (v): one for each rank, or a pattern that is repeated: 3,1,1,1.",
-        metavar="N,N,…",
-    ),
-    word(
-        "--skew",
-        "Uneven parts by a rule, for (v): rank r has 1/(r+1)^S, or rank 0 has SHARE and the rest the rest.",
-        metavar="zipf:S|hot:SHARE",
-    ),
-    word(
-        "--with",
-        "Another collective at the same time: all_to_all=64M; in groups: all_to_all=64M@expert=8.",
-        metavar="COLLECTIVE=SIZE[@KIND=SIZE]",
-        many=True,
-        name="others",
-    ),
-    word("--top", "How many links.", kinds.TOP, shown=20),
-    word(
-        "--show",
-        "What the table holds; JSON and CSV hold all.",
-        ("bandwidth", "latency", "hops"),
-        shown="bandwidth",
-    ),
-    word("--from", "The rank that sends first.", kinds.RANK, key="sender", name="src", shown=0),
-    word("--to", "The rank that is sent to.", kinds.RANK, name="dst"),
-    word("--counts", "How many instances (of a cluster) or ranks, instead of all steps.", metavar="N,N,…"),
     base=CORE,
+    old=(
+        OldSpelling("-a", "--algorithm {}", "algorithm"),
+        OldSpelling("--straggler", "--degrade {}", "degrade"),
+        OldSpelling("--skew", "--shares {}", "shares"),
+        OldSpelling("--replica-groups", "--group {}", "group"),
+        OldSpelling("--from", "--sender {}", "sender"),
+        OldSpelling("--to", "--receiver {}", "receiver"),
+        OldSpelling("--all", "--all-generations", "all-generations"),
+    ),
 )
 
 LOADED = "own-kernel arg grid check tolerance seed limit timeout memory nki"
 """KERNEL, and how it is loaded, called and limited."""
-LINKS = (
-    "instance level context neuronlink-direction trn3-links degrade straggler exact oversubscription facts"
-)
+LINKS = "instance ranks context degrade exact oversubscription reading facts"
 """The system and the readings of its links, for `fabric_of`."""
 SWEEP = "minbytes maxbytes stepfactor"
 """Message sizes, from the smallest to the largest."""

@@ -8,7 +8,7 @@ from math import prod
 from trnbench.errors import UnknownName, UsageError
 from trnbench_emulator.fabric.ranks import check_ranks
 
-EXAMPLE = "--replica-groups '[[0,1],[2,3]]'"
+EXAMPLE = "--group '[[0,1],[2,3]]'"
 
 
 def check_groups(groups: Sequence[Sequence[int]], ranks: int) -> None:

@@ -65,14 +65,14 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
                 raise UsageError(
                     f"a straggler at {share:g} makes no sense",
                     cause="it is the share of its speed that the rank has left: above 0, up to 1",
-                    try_=f"--straggler {rank}=0.5",
+                    try_=f"--degrade {rank}=0.5",
                 )
         for rank, seconds in self.late:
             if not LATE.fits(seconds):
                 raise UsageError(
                     f"a rank cannot be {seconds:g} s late",
                     cause="it is a time from 0 on",
-                    try_=f"--straggler {rank}=50us",
+                    try_=f"--degrade {rank}=50us",
                 )
 
 

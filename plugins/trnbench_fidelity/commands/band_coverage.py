@@ -1,4 +1,4 @@
-"""`trnbench validate --coverage`: whether bands keep their word on published points."""
+"""`trnbench validate coverage`: whether bands keep their word on published points."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def refuse(options: Sequence[str]) -> None:
     """Raises `UsageError` for options that speak of something else."""
     if options:
         raise UsageError(
-            f"--coverage does not go with {', '.join(options)}",
+            f"validate coverage does not go with {', '.join(options)}",
             cause="it judges bands by all published points, as the model is shipped",
-            try_="trnbench validate --coverage --generation trn2",
+            try_="trnbench validate coverage --generation trn2",
         )
 
 
@@ -49,7 +49,7 @@ def minima(texts: Sequence[str]) -> dict[str, float]:
             )
         if family and family not in (*FAMILIES, *TASKS):
             known = (*FAMILIES, *TASKS)
-            raise UnknownName("family", family, known, try_="trnbench validate --coverage: every family")
+            raise UnknownName("family", family, known, try_="trnbench validate coverage: every family")
         least[family or ALL] = float(percent) / 100
     return least
 
@@ -74,7 +74,7 @@ def show_coverage(
         raise NothingSelected(
             "no point of the selection has a number of the model",
             cause="bands are judged by published points that the model answers",
-            try_="trnbench validate --coverage: every family",
+            try_="trnbench validate coverage: every family",
         )
     rows = coverage_rows(points)
     _show(rows, format)

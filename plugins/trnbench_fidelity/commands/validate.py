@@ -30,51 +30,50 @@ WORKLOADS = "workloads"
 @apart
 def validate(
     state: Session,
+    what: str | None,
     families: tuple[str, ...],
     instances: tuple[str, ...],
     generations: tuple[str, ...],
     kernels: Path | None,
     sources: bool,
     assume: tuple[str, ...],
-    own: bool,
-    table: str | None,
     medians: tuple[str, ...],
     p90s: tuple[str, ...],
     most_broken: int | None,
-    coverage: bool,
     minimum: tuple[str, ...],
     format: str,
 ) -> ExitCode:
     """Emulate published measurements as stated: broken inequalities first, then errors, worst first."""
     registry = state.registry
+    table = None if what in ("same", "coverage") else what
     asked = {
         "-i": instances,
         "--kernels": kernels,
         "--sources": sources,
         "--assume": assume,
-        "--same": own,
-        f"--{table}": table,
+        "same": what == "same",
+        f"{table}": table,
         "--max-median": medians,
         "--max-p90": p90s,
         "--max-broken": most_broken is not None,
     }
-    if coverage or minimum:
+    if what == "coverage" or minimum:
         band_coverage.refuse([name for name, value in asked.items() if value])
         _check_names(registry, set(families) - set(band_coverage.TASKS), generations)
         least = band_coverage.minima(minimum)
         return band_coverage.show_coverage(state, families, generations, least, format)
     steps = WORKLOADS in families
     _check_names(registry, () if steps else families, generations)
-    if own:
+    if what == "same":
         return _own_products(
-            registry, generations, bool(families) or any({**asked, "--same": False}.values()), format
+            registry, generations, bool(families) or any({**asked, "same": False}.values()), format
         )
     gates = fidelity_gates.parsed(medians, p90s, most_broken, steps=steps)
     # An alias becomes the name; a size stays, and without one every size is meant.
     systems = {"".join((registry.instance(each)[1].name, *each.partition(":")[1:])) for each in instances}
     if steps:
         given = {name: asked[name] for name in ("--kernels", "--sources", "--assume", "--max-broken")}
-        given |= {f"--{table}": table not in (None, "points"), "another --family": len(set(families)) > 1}
+        given |= {f"{table}": table not in (None, "points"), "another --family": len(set(families)) > 1}
         validate_steps.refuse([name for name, value in given.items() if value not in (None, False, ())])
         return validate_steps.validate_steps(
             state, generations, frozenset(systems), table == "points", gates, format
@@ -94,7 +93,7 @@ def validate(
         raise NothingSelected(
             "no published point is selected",
             cause=_why_empty(registry, generations),
-            try_="trnbench validate --points: all there are",
+            try_="trnbench validate points: all there are",
         )
     _show(fidelity, table, kernels if sources else None, str(assumed), format)
     return fidelity_gates.judge(fidelity, gates)
@@ -104,15 +103,15 @@ def _own_products(registry: Registry, generations: Sequence[str], others: bool, 
     """Raises `UsageError` where other options are typed, `NothingSelected` where no product is published."""
     if others:
         raise UsageError(
-            "--same goes with --generation and --format alone",
+            "validate same goes with --generation and --format alone",
             cause="it compares products of ours with published ones, which no other option is about",
-            try_="trnbench validate --same --generation trn2",
+            try_="trnbench validate same --generation trn2",
         )
     if not show_own_products(registry, generations, format):
         raise NothingSelected(
             "no product is published of the selected generations",
             cause=_why_empty(registry, generations),
-            try_="trnbench validate --same: of all generations",
+            try_="trnbench validate same: of all generations",
         )
     return ExitCode.OK
 

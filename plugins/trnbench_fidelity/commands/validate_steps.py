@@ -37,7 +37,7 @@ def refuse(options: Sequence[str]) -> None:
         raise UsageError(
             f"--family workloads does not go with {', '.join(options)}",
             cause="it compares steps of whole models, which have neither sources of kernels nor sequences",
-            try_="trnbench validate --family workloads --points",
+            try_="trnbench validate --family workloads points",
         )
 
 
@@ -58,7 +58,7 @@ def validate_steps(
         raise NothingSelected(
             "no published step is selected",
             cause="the options exclude every point, or no generation brings any",
-            try_="trnbench validate --family workloads --points: all there are",
+            try_="trnbench validate --family workloads points: all there are",
         )
     if points:
         emit([_point_row(each) for each in comparisons.points], _POINTS, format)

@@ -38,8 +38,7 @@ __getattr__ = commands(
                 "run": Leaf(
                     "trnbench_steps.commands.workload.run:run",
                     """Put together what a step of MODEL takes: a name of `workload list`, or a config.json.
-
-                    Each system and each point of the axes is a case of a run, which is kept like every other.
+                    Each system and point of the axes is a case of a run, which is kept like every other.
                     """,
                     f"model instance {ON_RANKS} axis zip exclude operator facts jobs label output trace "
                     f"force explain no-cache quiet {TABLE}",
@@ -52,7 +51,8 @@ __getattr__ = commands(
                         },
                         "zip": {"offers": None, "help": "These axes move together."},
                         "exclude": {"offers": None, "help": "Leave out points."},
-                        "jobs": {"help": "Processes; 0: as many as pay off."},
+                        "jobs": {"rare": True, "help": "Processes; 0: as many as pay off."},
+                        "trace": {"rare": True},
                         "output": {"help": "Write a report of the run, too."},
                     },
                 ),
@@ -63,19 +63,17 @@ __getattr__ = commands(
             """Rank the layouts of MODEL on all systems: by time, throughput or dollars, with what limits
             each.
 
-            Every layout is held against HBM, its divisions, the limits given and the least time that
-            documents allow, and composed from kernels and collectives where it passes; the others are listed
-            with the reason. Times have the band of the model's error on published steps of their class; an
-            option without one is never first unless --allow-no-evidence says so. No price is shipped:
-            --prices brings yours.
+            Every layout is held against HBM, its divisions, the limits and the least time that documents
+            allow; the others are listed with the reason. An option without a band is never first unless
+            --allow-no-evidence says so.
             """,
-            "model task instance batches tpot ttft prompt kv sequence tokens days weights prices rank-by "
-            f"rows chart force allow-no-evidence facts {TABLE}",
+            "model task instance batches tpot ttft prompt kv sequence tokens days type prices by "
+            f"top chart force allow-no-evidence facts {TABLE}",
             {
                 **_INSTANCE,
-                "task": {"takes": ("decode", "train"), "required": True, "help": "What is done with it."},
+                "task": {"required": True, "help": "What is done with it: decode or train."},
+                "sequence": {**_LENGTH, "rare": True, "help": "Tokens of a sequence that is trained on."},
                 "kv": {**_LENGTH, "help": "Tokens in the cache of each sequence."},
-                "sequence": {**_LENGTH, "help": "Tokens of a sequence that is trained on."},
             },
         ),
     },

@@ -13,6 +13,7 @@ from trnbench.errors import ExitCode, NothingSelected, UsageError
 from trnbench.run.output_file import check_writable, write_whole
 from trnbench.run.render import find_page, render_page
 from trnbench_steps.commands.plan_tables import show_plan
+from trnbench_steps.commands.workload.options import types_from
 from trnbench_steps.job import Task, check_dtype
 from trnbench_steps.plan import price, search
 from trnbench_steps.plan.goal import BATCHES, By, Goal
@@ -54,7 +55,7 @@ def plan(
         raise NothingSelected(
             f"no layout of {goal.model.name} is feasible",
             cause="all were refused, each with its reason above",
-            try_="a longer --tpot, --ttft or --days, another -i, or smaller --weights",
+            try_="a longer --tpot, --ttft or --days, another -i, or a smaller --type weights",
         )
     if not planned.banded and not allow_no_evidence:
         raise NothingSelected(
@@ -89,7 +90,8 @@ def _draw(state: Session, made: Plan, ranked: Sequence[Option], drawing: Path) -
 
 def _wanted(state: Session, model: str, priced: bool, options: dict[str, Any]) -> Goal:
     task = Task(options["task"])
-    check_dtype(options["weights"], "--weights")
+    weights = types_from(options["types"])["weights"]
+    check_dtype(weights, "weights")
     given = {"--tokens": options["tokens"], "--days": options["days"]}
     if task is Task.TRAIN:
         given = {"--tpot": options["tpot"], "--ttft": options["ttft"], "--prompt": options["prompt"]}
@@ -103,7 +105,7 @@ def _wanted(state: Session, model: str, priced: bool, options: dict[str, Any]) -
                 else "--task decode --tpot 20ms",
             )
     batches = tuple(
-        kinds.SEQUENCES.counted(each, "--batch") for each in options["batches"].split(",") if each
+        kinds.SEQUENCES.counted(each, "--batches") for each in options["batches"].split(",") if each
     )
     return Goal(
         model=model_of(state.registry, model),
@@ -116,7 +118,7 @@ def _wanted(state: Session, model: str, priced: bool, options: dict[str, Any]) -
         sequence=options["sequence"],
         tokens=options["tokens"] or 0.0,
         days=options["days"] or 0.0,
-        weights=options["weights"],
+        weights=weights,
         by=By(options["by"] or ("dollars" if priced else "throughput")),
     )
 

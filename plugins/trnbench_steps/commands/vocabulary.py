@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from trnbench.bounded import kinds
-from trnbench.cli.option import FILE, Table, word
+from trnbench.cli.option import FILE, OldSpelling, Table, section, word
 from trnbench.cli.vocabulary import WORDS as CORE
 from trnbench_steps.job import PATHS
 
@@ -27,95 +27,148 @@ def complete_models(_ctx: click.Context, _param: click.Parameter, incomplete: st
 
 LAYOUT = (
     word("--tp", "Tensor parallelism: ranks that share each matrix.", kinds.DEGREE, "N"),
-    word("--pp", "Pipeline stages.", kinds.DEGREE, "N"),
+    word("--pp", "Pipeline stages.", kinds.DEGREE, "N", rare=True),
     word("--dp", "Data parallelism.", kinds.DEGREE, "N"),
-    word("--cp", "Context parallelism: ranks that share each sequence.", kinds.DEGREE, "N"),
-    word("--ep", "Expert parallelism: groups that experts lie over.", kinds.DEGREE, "N"),
-    word("--expert-tp", "Ranks that share each expert.  [default: as --tp]", kinds.DEGREE, "N"),
-    word("--chunks", "Runs of layers of a stage; more than one interleaves the pipeline.", kinds.DEGREE, "N"),
-    word("--zero", "1 cuts the optimiser's state over the data-parallel ranks.", kinds.OPTIONAL, "N"),
-    word("--lnc", "Physical cores of a rank.  [default: the system's]", kinds.DEGREE, "N"),
-    word("--sequence-parallel", "Cut what lies between the cut parts along the sequence.", bool),
+    word("--cp", "Context parallelism: ranks that share each sequence.", kinds.DEGREE, "N", rare=True),
+    word("--ep", "Expert parallelism: groups that experts lie over.", kinds.DEGREE, "N", rare=True),
+    word("--expert-tp", "Ranks that share each expert.  [default: as --tp]", kinds.DEGREE, "N", rare=True),
     word(
-        "--placement", "Which core each rank is: 0,2,1,3.  [default: its number]", metavar="CORES", default=""
+        "--chunks",
+        "Runs of layers of a stage; more than one interleaves the pipeline.",
+        kinds.DEGREE,
+        "N",
+        rare=True,
+    ),
+    word(
+        "--zero", "1 cuts the optimiser's state over the data-parallel ranks.", kinds.OPTIONAL, "N", rare=True
+    ),
+    word("--lnc", "Physical cores of a rank.  [default: the system's]", kinds.DEGREE, "N", rare=True),
+    word("--sequence-parallel", "Cut what lies between the cut parts along the sequence.", bool, rare=True),
+    word(
+        "--placement",
+        "Which core each rank is: 0,2,1,3.  [default: its number]",
+        metavar="CORES",
+        default="",
+        rare=True,
     ),
 )
 """Fields of `trnbench_steps.layout.Layout`."""
 
-TYPES = (
-    word("--weights", "Type of the weights.", metavar="TYPE", shown="bf16"),
-    word("--activations", "Type of what is between layers.", metavar="TYPE", shown="bf16"),
-    word("--cache", "Type of the KV cache.", metavar="TYPE", shown="bf16"),
-    word("--gradients", "Type of the gradients.", metavar="TYPE", shown="bf16"),
-    word("--moments", "Type of the optimiser's two moments.", metavar="TYPE", shown="fp32"),
+TYPES = {
+    **dict.fromkeys(("weights", "activations", "cache", "gradients"), "bf16"),
+    **dict.fromkeys(("moments", "master"), "fp32"),
+}
+"""What has a type, and which unless another is typed: fields of `trnbench_steps.job.Job`."""
+
+SOFTWARE = {name.removesuffix("_path"): name for name in PATHS}
+"""Parts with a path of the software, as they are typed, and their fields of `trnbench_steps.job.Job`."""
+
+_PATHS = "; ".join(f"{name}={'|'.join(PATHS[field])}" for name, field in SOFTWARE.items())
+PARTS = (
     word(
-        "--master",
-        "Type of the optimiser's copy of the weights; none for none.",
-        metavar="TYPE",
-        shown="fp32",
+        "--type",
+        "Type of a part: weights, activations, cache, gradients (bf16), moments, master (fp32; or none). "
+        "Repeatable.",
+        metavar="PART=TYPE",
+        many=True,
+        name="types",
+        rare=True,
+    ),
+    word(
+        "--path",
+        f"Path of the software, where it is known: {_PATHS}. Repeatable.",
+        metavar="PART=PATH",
+        many=True,
+        name="paths",
+        rare=True,
     ),
 )
-"""Fields of `trnbench_steps.job.Job`."""
-
-SOFTWARE = (
-    word("--attention-path", "Whether a kernel fuses a prompt's.  [default: both]", PATHS["attention_path"]),
-    word("--products", "What makes matrix products.  [default: compiled]", PATHS["products"]),
-    word("--widening", "What becomes of 8-bit weights.  [default: widened]", PATHS["widening"]),
-    word("--experts", "How tokens meet them.  [default: the library's]", PATHS["experts"]),
-)
-"""Paths of the software: fields of `trnbench_steps.job.Job`."""
+"""Types and software paths of parts of a step."""
 
 JOB = (
     word("--task", "What is done with the model.", ("train", "prefill", "decode")),
     word("--batch", "Sequences of a step, on all ranks together.", kinds.SEQUENCES, "N", shown="1"),
-    word("--micro-batch", "Sequences of a rank at once, in training.", kinds.SEQUENCES, "N", shown="1"),
+    word(
+        "--micro-batch",
+        "Sequences of a rank at once, in training.",
+        kinds.SEQUENCES,
+        "N",
+        shown="1",
+        rare=True,
+    ),
     word("--sequence", "Tokens of a sequence that is trained on, or of a prompt.", kinds.TOKENS, "TOKENS"),
     word("--kv", "Tokens in the cache of each sequence, the new one among them.", kinds.TOKENS, "TOKENS"),
     word(
-        "--recompute", "What the backward pass works out again.", ("none", "selective", "full"), shown="none"
+        "--recompute",
+        "What the backward pass works out again.",
+        ("none", "selective", "full"),
+        shown="none",
+        rare=True,
     ),
-    *TYPES,
-    *SOFTWARE,
+    *PARTS,
 )
 """Fields of `trnbench_steps.job.Job`."""
 
 WORDS = Table(
-    word("model", offers=complete_models),
-    *LAYOUT,
-    *JOB,
-    word(
-        "--operator",
-        "Your NKI kernel in the step, beside ours: attention=kernel.py::flash.",
-        metavar="NAME=KERNEL",
-        many=True,
-        name="operators",
+    section("The model and its job", word("model", offers=complete_models), *JOB),
+    section("The layout", *LAYOUT),
+    section(
+        "The run",
+        word(
+            "--operator",
+            "Your NKI kernel in the step, beside ours: attention=kernel.py::flash.",
+            metavar="NAME=KERNEL",
+            many=True,
+            name="operators",
+            rare=True,
+        ),
+        word("--trace", "One layer and one step of the first case, for ui.perfetto.dev.", FILE, "FILE"),
     ),
-    word("--trace", "One layer and one step of the first case, for ui.perfetto.dev.", FILE, "FILE"),
-    # What a plan is for: fields of `trnbench_steps.plan.goal.Goal`.
-    word(
-        "--batch",
-        "Sequences of a replica, or of a training step.  [default: 1 to 64; 1024]",
-        metavar="N[,N…]",
-        key="batches",
-        name="batches",
-        default="",
+    section(  # fields of `trnbench_steps.plan.goal.Goal`
+        "What the plan is for",
+        word(
+            "--batches",
+            "Sequences of a replica, or of a training step.  [default: 1 to 64; 1024]",
+            metavar="N[,N…]",
+            default="",
+        ),
+        word("--tpot", "Most that a token may take.", kinds.AWAITED, "TIME"),
+        word("--ttft", "Most until the first token; with --prompt.", kinds.AWAITED, "TIME"),
+        word("--prompt", "Tokens of a prompt.", kinds.TOKENS, "TOKENS"),
+        word("--tokens", "Of the whole training: 1T.", kinds.TRAINED, "N", rare=True),
+        word("--days", "Most that the training may take.", kinds.DAYS, "N", rare=True),
+        word(
+            "--prices", "CSV with the columns instance, region, kind, dollars per hour, date.", FILE, "FILE"
+        ),
+        word(
+            "--by",
+            "What comes first.  [default: dollars with --prices, else throughput of a device]",
+            ("time", "throughput", "dollars"),
+        ),
+        word(
+            "--chart",
+            "Draw time against cost: what is on the Pareto front.",
+            FILE,
+            "FILE.svg",
+            name="drawing",
+            rare=True,
+        ),
+        word(
+            "--allow-no-evidence",
+            "Let an option come first of whose class nothing is published.",
+            bool,
+            rare=True,
+        ),
     ),
-    word("--tpot", "Most that a token may take.", kinds.AWAITED, "TIME"),
-    word("--ttft", "Most until the first token; with --prompt.", kinds.AWAITED, "TIME"),
-    word("--prompt", "Tokens of a prompt.", kinds.TOKENS, "TOKENS"),
-    word("--tokens", "Of the whole training: 1T.", kinds.TRAINED, "N"),
-    word("--days", "Most that the training may take.", kinds.DAYS, "N"),
-    word("--prices", "CSV with the columns instance, region, kind, dollars per hour, date.", FILE, "FILE"),
-    word(
-        "--by",
-        "What comes first.  [default: dollars with --prices, else throughput of a device]",
-        ("time", "throughput", "dollars"),
-        key="rank-by",
-    ),
-    word("--top", "Rows shown.", kinds.SHOWN, key="rows", shown="10"),
-    word("--chart", "Draw time against cost: what is on the Pareto front.", FILE, "FILE.svg", name="drawing"),
-    word("--allow-no-evidence", "Let an option come first of whose class nothing is published.", bool),
     base=CORE,
+    old=(
+        *(OldSpelling(f"--{part}", f"--type {part}={{}}", "type") for part in TYPES),
+        *(
+            OldSpelling(f"--{field.replace('_', '-')}", f"--path {part}={{}}", "path")
+            for part, field in SOFTWARE.items()
+        ),
+        OldSpelling("--batch", "--batches {}", "batches"),
+    ),
 )
 
 ON_RANKS = " ".join(each.key for each in (*JOB, *LAYOUT))

@@ -229,5 +229,5 @@ const explainedPoint = (run, point) => ({
     rowsOf([["quantity", metricWords(point.quantity)], ["what became of it", point.use], ["the model has seen it", point.honesty], ["votes as", point.vote],
       ["how it was emulated", clip(point.how)], ["sources span", point.span && ranged(point.span, point.unit)], ["error without it in the fit", typeof point.e_cross === "number" ? signedError(point.e_cross) : ""],
       ["confidence", point.confidence], ["source", clip(point.source)]])),
-  block("repeat", "Repeat it", copyable(`trnbench validate --points --family ${quoted(point.family)} --generation ${quoted(point.generation)}`))],
+  block("repeat", "Repeat it", copyable(`trnbench validate points --family ${quoted(point.family)} --generation ${quoted(point.generation)}`))],
 });

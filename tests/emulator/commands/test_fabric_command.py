@@ -118,7 +118,7 @@ class TestTable:
         assert "# peak: none, a network lies between" in out(*far)
 
     def test_context_is_printed_and_changes_start_and_residue(self) -> None:
-        args = ("run", "all_reduce", "-i", TRN1, "-b", "8K", "-e", "8K", "-a", "mesh")
+        args = ("run", "all_reduce", "-i", TRN1, "-b", "8K", "-e", "8K", "--algorithm", "mesh")
         (alone,), (graph,) = rows(*args), rows(*args, "--context", "graph")
         start, residue = float(str(graph["start_s"])), float(str(graph["residue_s"]))
         assert start == pytest.approx(0.37 * float(str(alone["start_s"])))
@@ -169,14 +169,18 @@ class TestOptions:
     def test_best_is_never_slower_than_auto_or_any_other(self) -> None:
         times = {
             name: float(
-                str(rows("run", "all_reduce", "-i", TRN2, "-b", "64M", "-e", "64M", "-a", name)[0]["time_s"])
+                str(
+                    rows("run", "all_reduce", "-i", TRN2, "-b", "64M", "-e", "64M", "--algorithm", name)[0][
+                        "time_s"
+                    ]
+                )
             )
             for name in ("auto", "best", "ring", "bucket", "mesh", "rdh")
         }
         assert times["best"] == min(times.values())
 
     def test_a_reading_that_halves_links_doubles_time(self) -> None:
-        assert self.time("-i", TRN1, "--neuronlink-direction", "both-ways") == pytest.approx(
+        assert self.time("-i", TRN1, "--reading", "neuronlink=both-ways") == pytest.approx(
             2 * self.time("-i", TRN1), rel=0.02
         )
 
@@ -208,11 +212,11 @@ class TestOptions:
         args = ("run", "all_reduce", "-i", TRN2, "-b", "64M", "-e", "64M")
         whole, slow, late = (
             float(str(rows(*args, *more)[0]["time_s"]))
-            for more in ((), ("--straggler", "3=0.1"), ("--straggler", "3=2ms"))
+            for more in ((), ("--degrade", "3=0.1"), ("--degrade", "3=2ms"))
         )
         assert slow > 1.2 * whole
         assert 2e-3 < late < 2e-3 + 1.2 * whole
-        said = out(*args, "--straggler", "3=0.1", "--straggler", "5=50us", "--exact")
+        said = out(*args, "--degrade", "3=0.1", "--degrade", "5=50us", "--exact")
         assert (
             "# options: rank 3 at 0.1 of its memory bandwidth; rank 5 50 µs late; flow by flow"
             in said.splitlines()
@@ -225,12 +229,10 @@ class TestOptions:
         )
 
     def test_groups_at_once_share_links(self) -> None:
-        alone = rows(
-            "run", "all_reduce", "-i", TRN1, "-b", "64M", "-e", "64M", "--replica-groups", "[[0,1,2,3]]"
-        )
+        alone = rows("run", "all_reduce", "-i", TRN1, "-b", "64M", "-e", "64M", "--group", "[[0,1,2,3]]")
         rings = [list(range(k, k + 4)) for k in range(0, 16, 4)]
         all_rows = rows(
-            "run", "all_reduce", "-i", TRN1, "-b", "64M", "-e", "64M", "--replica-groups", json.dumps(rings)
+            "run", "all_reduce", "-i", TRN1, "-b", "64M", "-e", "64M", "--group", json.dumps(rings)
         )
         tensor = rows("run", "all_reduce", "-i", TRN1, "-b", "64M", "-e", "64M", "--group", "tensor=4")
         # Each row of the torus has its own links, and tensor groups are these rows.
@@ -246,10 +248,10 @@ class TestOptions:
             "64M",
             "-e",
             "64M",
-            "--replica-groups",
+            "--group",
             json.dumps(crossing),
         )
-        one = rows("run", "all_reduce", "-i", TRN1, "-b", "64M", "-e", "64M", "--replica-groups", "[[0,2]]")
+        one = rows("run", "all_reduce", "-i", TRN1, "-b", "64M", "-e", "64M", "--group", "[[0,2]]")
         assert float(str(both[0]["time_s"])) > 1.3 * float(str(one[0]["time_s"]))
 
     def test_data_groups_lie_across_tensor_groups(self) -> None:
@@ -311,7 +313,7 @@ def test_the_installed_command_end_to_end(tmp_path: Path) -> None:
 
 def test_ctrl_c_ends_with_130(tmp_path: Path) -> None:
     process = subprocess.Popen(
-        [command(), "fabric", "matrix", "-i", "trn1-ultracluster:64", "--all"],
+        [command(), "fabric", "probe", "matrix", "-i", "trn1-ultracluster:64", "--all"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

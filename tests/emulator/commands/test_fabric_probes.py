@@ -8,7 +8,7 @@ from fabric_command import TRN1, TRN2, rows
 
 class TestProbes:
     def test_the_matrix_of_a_torus_is_symmetric_and_knows_hops(self) -> None:
-        pairs = {(row["src"], row["dst"]): row for row in rows("matrix", "-i", TRN1, "-s", "1G")}
+        pairs = {(row["src"], row["dst"]): row for row in rows("probe", "matrix", "-i", TRN1, "-s", "1G")}
         assert len(pairs) == 16 * 15
         for (a, b), row in pairs.items():
             assert row["time_s"] == pytest.approx(float(str(pairs[b, a]["time_s"])))
@@ -17,12 +17,12 @@ class TestProbes:
         assert float(str(pairs["d0", "d10"]["latency_s"])) > float(str(pairs["d0", "d1"]["latency_s"]))
 
     def test_bisection_stays_below_the_narrowest_cut_and_comes_near(self) -> None:
-        (row,) = rows("bisection", "-i", TRN2, "-s", "1G")
+        (row,) = rows("probe", "bisection", "-i", TRN2, "-s", "1G")
         assert 0.9 < float(str(row["share"])) <= 1
         assert row["cut_gb_s"] == pytest.approx(2048)
 
     def test_incast_is_bound_by_what_the_target_takes_in(self) -> None:
-        found = rows("incast", "-i", TRN2, "-s", "1G")
+        found = rows("probe", "incast", "-i", TRN2, "-s", "1G")
         assert [row["senders"] for row in found] == [1, 2, 4, 8, 15]
         assert all(float(str(row["total_gb_s"])) <= 1024.0 + 1e-6 for row in found)  # four links of 256 GB/s
         assert float(str(found[-1]["total_gb_s"])) > 950

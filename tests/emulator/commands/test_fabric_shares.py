@@ -42,7 +42,7 @@ def test_even_shares_are_the_collective_of_equal_parts(
     instance: str, uneven: str, even: str, algorithm: str
 ) -> None:
     (one,) = answer(uneven, "-i", instance)["rows"]
-    (other,) = answer(even.removesuffix("_v"), "-i", instance, "-a", algorithm)["rows"]
+    (other,) = answer(even.removesuffix("_v"), "-i", instance, "--algorithm", algorithm)["rows"]
     assert one["time_s"] == other["time_s"]
     assert one["busbw_gb_s"] == other["busbw_gb_s"]
     assert one["bound_share"] == pytest.approx(other["bound_share"])
@@ -65,11 +65,11 @@ def test_the_time_is_that_of_its_messages(collective: str) -> None:
 
 
 def test_a_hot_expert_costs_what_its_device_takes_in() -> None:
-    (row,) = answer("all_to_all_v", "-i", TRN1, "--skew", "hot:1")["rows"]
+    (row,) = answer("all_to_all_v", "-i", TRN1, "--shares", "hot:1")["rows"]
     # 15 ranks send all they have to one, whose four links are the bound.
     assert 0.99 < row["bound_share"] <= 1
     times = [
-        answer("all_to_all_v", "-i", TRN1, "--skew", f"hot:{share}")["rows"][0]["times_even"]
+        answer("all_to_all_v", "-i", TRN1, "--shares", f"hot:{share}")["rows"][0]["times_even"]
         for share in (0.0625, 0.25, 0.5, 1)
     ]
     assert times[0] == pytest.approx(1)
@@ -87,12 +87,12 @@ def test_a_hot_expert_costs_what_its_device_takes_in() -> None:
     ],
 )
 def test_nothing_beats_its_bound(collective: str, where: tuple[str, ...], skew: str) -> None:
-    (row,) = answer(collective, "-i", *where, "--skew", skew)["rows"]
+    (row,) = answer(collective, "-i", *where, "--shares", skew)["rows"]
     assert 0 < row["bound_share"] <= 1 + 1e-9
 
 
 def test_table_and_json_say_the_shares() -> None:
-    args = ("all_to_all_v", "-i", TRN2, "--skew", "zipf:1.2", "-b", "1M", "-e", "1G", "-f", "1024")
+    args = ("all_to_all_v", "-i", TRN2, "--shares", "zipf:1.2", "-b", "1M", "-e", "1G", "-f", "1024")
     said = invoke(*args).stdout.splitlines()
     assert "# trnbench fabric all_to_all_v, emulated" in said
     assert "# shares: zipf:1.2, sent to each rank; largest 36.5 %, smallest 1.31 %, even 6.25 %" in said

@@ -143,7 +143,7 @@ def test_names_that_mean_nothing_are_told(old: str) -> None:
 
 
 def test_help_lists_every_switch() -> None:
-    said = " ".join(call("--help").stdout.split())
+    said = " ".join(call("--help-all").stdout.split())
     for name, each in SWITCHES.items():
         assert f"{name} {each.interface}: " in said
     assert "--assume no-NAME" in said

@@ -121,7 +121,7 @@ def test_ctrl_c_ends_with_130(tmp_path: Path) -> None:
 
 
 def test_a_kernel_that_runs_nowhere_ends_with_3_though_each_machine_has_its_own_limit() -> None:
-    result = call("run", f"{BAD}::broad", "--all", *X)
+    result = call("run", f"{BAD}::broad", "--all-generations", *X)
     assert result.exit_code == 3
     assert result.stdout.count("bytes per partition of bfloat16[128, 1048576]@sbuf exceed the ") == 3
     assert result.stderr == "error: bad.py::broad runs on none of them, the table says why\n"

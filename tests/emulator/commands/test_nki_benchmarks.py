@@ -69,7 +69,7 @@ def test_side_by_side_on_the_systems_that_are_named() -> None:
     result = call(*words)
     assert result.exit_code == 0, result.stderr
     assert [each["system"] for each in json.loads(result.stdout)] == ["trn2-16.48xlarge", "trn1.32xlarge"]
-    everywhere = call("run", "rms_norm", "--all", *small("rms_norm"), "--format", "json")
+    everywhere = call("run", "rms_norm", "--all-generations", *small("rms_norm"), "--format", "json")
     assert {each["generation"] for each in json.loads(everywhere.stdout)} == {"trn1", "trn2", "trn3"}
 
 

@@ -201,7 +201,7 @@ def test_a_narrow_terminal_breaks_no_words(
     at_terminal = shown(*words, columns=columns)
     assert any("14.8 GB/s" in line for line in at_terminal.lines)
     assert at_terminal.wider_than(columns) == []
-    said = f"columns not shown: {left_out}; --wide shows them" if left_out else ""
+    said = f"columns not shown: {left_out}; --format wide shows them" if left_out else ""
     assert " ".join(capsys.readouterr().err.split()) == said
-    wide = shown("--no-color", *words, "--wide", columns=columns)
+    wide = shown("--no-color", *words, "--format", "wide", columns=columns)
     assert wide.text == CliRunner().invoke(cli, words).stdout

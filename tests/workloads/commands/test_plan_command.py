@@ -13,7 +13,7 @@ from trnbench.cli.main import cli
 from trnbench_steps.commands.declarations import plan as command
 from trnbench_steps.plan import search
 
-SMALL = ("pythia-70m", "--task", "decode", "--batch", "1,4", "--kv", "512")
+SMALL = ("pythia-70m", "--task", "decode", "--batches", "1,4", "--kv", "512")
 ON = ("-i", "trn1.2xlarge")
 PRICES = """instance,region,kind,dollars per hour,date
 trn1.2xlarge,us-east-1,on demand,1.34,2026-01-01
@@ -118,7 +118,7 @@ def test_without_the_reports_nobody_draws() -> None:
 
 
 def test_without_evidence_nothing_comes_first() -> None:
-    small = ("pythia-70m", "--task", "train", "--tokens", "1B", "--batch", "64", "--sequence", "256")
+    small = ("pythia-70m", "--task", "train", "--tokens", "1B", "--batches", "64", "--sequence", "256")
     refused = run(*small, "-i", "trn3-gen1-ultraserver")
     assert refused.exit_code == 5
     assert "Without evidence, not ranked" in refused.stdout

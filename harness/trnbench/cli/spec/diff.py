@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def diff(
-    state: Session, a: str, b: str, policy: str, scope: str, facts: tuple[Path, ...], format: str
+    state: Session, a: str, b: str, policy: str | None, scope: str, facts: tuple[Path, ...], format: str
 ) -> None:
     """Compare two instances, devices or cores, figure by figure, with the ratio of B to A."""
     extra, chosen = state.facts_of(facts), state.policy_of(policy)

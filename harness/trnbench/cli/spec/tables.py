@@ -66,7 +66,7 @@ _CSV = (
 
 
 def show(
-    state: Session, /, *, system: str, policy: str, scope: str, facts: tuple[Path, ...], format: str
+    state: Session, /, *, system: str, policy: str | None, scope: str, facts: tuple[Path, ...], format: str
 ) -> None:
     """Every figure of an instance, device or core, and the peaks that the policy chooses."""
     subject = find_subject(state.registry, system, state.facts_of(facts))
@@ -159,7 +159,7 @@ _COLUMNS: tuple[Column | str, ...] = (
 )
 
 
-def list_(state: Session, policy: str, facts: tuple[Path, ...], format: str) -> None:
+def list_(state: Session, policy: str | None, facts: tuple[Path, ...], format: str) -> None:
     """List all systems: what they are made of, other names, and headline peaks with their sources."""
     chosen, extra = state.policy_of(policy), state.facts_of(facts)
     rows = [_row(state.registry.system(name, extra), chosen) for name in state.registry.instance_names()]

@@ -203,7 +203,7 @@ def _rest(line: Line) -> str:
 
 
 def own_products(line: Line) -> str:
-    """How far they spread; of the time, so that − is too fast. `trnbench validate --same` lists them.
+    """How far they spread; of the time, so that − is too fast. `trnbench validate same` lists them.
 
     Where what is shipped of them does not hold, that, its reason and what to type.
     """

@@ -131,7 +131,6 @@ def links(
     size: int,
     algorithm: str,
     group: tuple[str, ...],
-    replica_groups: str | None,
     top: int,
     every: bool,
     format: str,
@@ -139,7 +138,7 @@ def links(
 ) -> None:
     """What every link carries during one collective, the busiest first."""
     fabric = fabric_of(state, options)
-    groups = groups_of(fabric, group, replica_groups)
+    groups = groups_of(fabric, group)
     result = ask(fabric.question(collective, size, algorithm=algorithm, groups=frozen(groups)))
     rows = [
         {

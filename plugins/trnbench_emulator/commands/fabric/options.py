@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from trnbench.bounded import kinds
+from trnbench.cli.word_values import readings_of
 from trnbench.errors import UsageError, cut
 from trnbench.facts.units import show
 from trnbench_emulator.fabric.constants import RESIDUE, START_SHARE
@@ -28,34 +30,37 @@ def fabric_of(state: Session, options: dict[str, Any], *, size: int | None = Non
     system = state.registry.system(options["instance"], state.facts_of(options["facts"]))
     if size is not None:
         system = msgspec.structs.replace(system, size=size)
-    if options["trn3_links"] and "trn3" not in system.generation.name:
+    readings = readings_of(options["readings"])
+    if "trn3_links" in readings and "trn3" not in system.generation.name:
         raise UsageError(
-            f"{system.name} takes no --trn3-links",
+            f"{system.name} takes no --reading trn3-links",
             cause="only documents of Trn3 give three figures for one link",
             try_="leave it out",
         )
-    slow, late = _stragglers(options["straggler"])
+    ranks = [text for text in options["degrade"] if text.partition("=")[0].strip().isdecimal()]
+    links = [text for text in options["degrade"] if text not in ranks]
+    slow, late = _stragglers(ranks)
     chosen = Options(
         level=options["ranks"],
         context=options["context"],
-        neuronlink_direction=options["neuronlink_direction"] or "",
-        trn3_links=options["trn3_links"] or "",
+        neuronlink_direction=readings.get("neuronlink_direction", ""),
+        trn3_links=readings.get("trn3_links", ""),
         oversubscription=options["oversubscription"],
         exact=options["exact"],
         straggler=slow,
         late=late,
     )
-    if not options["degrade"]:
+    if not links:
         return built(system, chosen)
     topology = built(system, chosen).topology
-    degraded = tuple(each for text in options["degrade"] for each in _degraded(text, topology))
+    degraded = tuple(each for text in links for each in _degraded(text, topology))
     return built(system, msgspec.structs.replace(chosen, degraded=degraded))
 
 
 Stragglers = tuple[tuple[int, float], ...]
 
 
-def _stragglers(texts: tuple[str, ...]) -> tuple[Stragglers, Stragglers]:
+def _stragglers(texts: Iterable[str]) -> tuple[Stragglers, Stragglers]:
     """`3=0.5` as a share of speed among the first, `3=50us` as a time in seconds among the second."""
     slow: list[tuple[int, float]] = []
     late: list[tuple[int, float]] = []
@@ -65,9 +70,9 @@ def _stragglers(texts: tuple[str, ...]) -> tuple[Stragglers, Stragglers]:
         share, time_s = kinds.LEFT_OF_RANK.parsed(how), kinds.LATE.parsed(how)
         if not equals or rank is None or (share is None and time_s is None):
             raise UsageError(
-                f"--straggler {cut(text)} is no RANK=SHARE and no RANK=TIME",
+                f"--degrade {cut(text)} is no RANK=SHARE and no RANK=TIME",
                 cause="a share is 0.001 to 1; a time has a unit (ns, us, ms or s) and is 1000 s at most",
-                try_="--straggler 3=0.5 or --straggler 3=50us",
+                try_="--degrade 3=0.5 or --degrade 3=50us",
             )
         if share is not None:
             slow.append((int(rank), float(share)))

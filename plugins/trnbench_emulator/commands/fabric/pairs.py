@@ -1,4 +1,4 @@
-"""`trnbench fabric matrix`, `bisection` and `incast`: traffic that is no collective."""
+"""`trnbench fabric probe`: traffic that is no collective."""
 
 from __future__ import annotations
 
@@ -38,6 +38,18 @@ _SHOWN: dict[str, Callable[[dict[str, Any]], str]] = {
 }
 MOST_RANKS = 16
 """A matrix of more is no longer read on a screen; --all prints it nevertheless."""
+
+
+def probe(state: Session, /, *, pattern: str, **options: Any) -> None:
+    """Traffic that is no collective: the one that is named."""
+    if pattern == "matrix":
+        matrix(state, **options)
+    elif pattern == "pingpong":
+        pingpong(state, **options)
+    elif pattern == "bisection":
+        bisection(state, **options)
+    else:
+        incast(state, **options)
 
 
 def matrix(state: Session, /, *, size: int, show: str, every: bool, format: str, **options: Any) -> None:
@@ -105,8 +117,9 @@ def bisection(state: Session, /, *, size: int, format: str, **options: Any) -> N
     emit(rows, columns, format)
 
 
-def incast(state: Session, /, *, size: int, target: int, format: str, **options: Any) -> None:
+def incast(state: Session, /, *, size: int, dst: int | None, format: str, **options: Any) -> None:
     """More and more ranks send to one at the same time."""
+    target = dst or 0
     _positive(size)
     fabric = fabric_of(state, options)
     n = fabric.network.size
@@ -201,7 +214,9 @@ def pingpong(
         )
     if src == dst:
         raise UsageError(
-            f"rank {src} cannot play with itself", cause="a ping-pong takes two ranks", try_="--from 0 --to 1"
+            f"rank {src} cannot play with itself",
+            cause="a ping-pong takes two ranks",
+            try_="--sender 0 --receiver 1",
         )
     near = Near(state, fabric)
     rows: list[dict[str, Any]] = []

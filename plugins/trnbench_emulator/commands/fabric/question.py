@@ -1,4 +1,4 @@
-"""Uneven parts of a collective: `--shares 3,1,1,1` or `--skew zipf:1.2`."""
+"""What is asked of a collective: uneven parts (`--shares 3,1,1,1`, `zipf:1.2`), groups, others beside it."""
 
 from __future__ import annotations
 
@@ -20,37 +20,31 @@ if TYPE_CHECKING:
     from trnbench_emulator.fabric.systems import Fabric
 
 
-def shares_of(collective: str, shares: str | None, skew: str | None, ranks: int) -> tuple[float, ...]:
+def shares_of(collective: str, shares: str | None, ranks: int) -> tuple[float, ...]:
     """One for each of `ranks`, adding up to 1; empty where the collective has equal parts.
 
     Raises UsageError for what cannot be read, does not fit the ranks, or is given to equal parts.
     """
     if collective not in UNEVEN:
-        if shares is None and skew is None:
+        if shares is None:
             return ()
-        given = "--shares" if shares is not None else "--skew"
         instead = f"{collective}_v" if f"{collective}_v" in UNEVEN else UNEVEN[1]
         raise UsageError(
-            f"{collective} takes no {given}",
+            f"{collective} takes no --shares",
             cause=f"its parts are alike; {' and '.join(UNEVEN)} take uneven ones",
-            try_=f"trnbench fabric run {instead} {given} {shares if shares is not None else skew}",
+            try_=f"trnbench fabric run {instead} --shares {shares}",
         )
-    if shares is not None and skew is not None:
-        raise UsageError(
-            "--shares and --skew exclude each other", cause="either says who has how much", try_="one of them"
-        )
-    if shares is not None:
-        return fractions(_listed(shares, ranks))
-    return fractions(_skewed(skew, ranks) if skew is not None else [1.0] * ranks)
+    if shares is None:
+        return fractions([1.0] * ranks)
+    return fractions(_skewed(shares, ranks) if ":" in shares else _listed(shares, ranks))
 
 
-def about_shares(collective: str, shares: str | None, skew: str | None, found: Sequence[float]) -> str:
+def about_shares(collective: str, shares: str | None, found: Sequence[float]) -> str:
     """In a line: what was given, whose it is, and the range of it."""
     whose = "held by each rank" if collective == "all_gather_v" else "sent to each rank"
-    given = shares if shares is not None else skew if skew is not None else "all alike"
     return (
-        f"shares: {given}, {whose}; largest {max(found) * 100:.3g} %, smallest {min(found) * 100:.3g} %,"
-        f" even {100 / len(found):.3g} %"
+        f"shares: {shares or 'all alike'}, {whose}; largest {max(found) * 100:.3g} %,"
+        f" smallest {min(found) * 100:.3g} %, even {100 / len(found):.3g} %"
     )
 
 
@@ -77,9 +71,9 @@ def _skewed(text: str, ranks: int) -> list[float]:
     exact = kind.parsed(number) if kind else None
     if exact is None:
         raise UsageError(
-            f"--skew {cut(text)} is no zipf:S and no hot:SHARE",
+            f"--shares {cut(text)} is no zipf:S and no hot:SHARE",
             cause="S is 0 (even) to 100, SHARE is 0 to 1, that of rank 0",
-            try_="--skew zipf:1.2 or --skew hot:0.5",
+            try_="--shares zipf:1.2 or --shares hot:0.5",
         )
     value = float(exact)
     if rule.strip() == "zipf":
@@ -92,19 +86,20 @@ KINDS = ("pipeline", "data", "expert", "tensor")
 REST = "rest"
 
 
-def groups_of(fabric: Fabric, kinds: tuple[str, ...], replica: str | None) -> list[list[int]]:
-    """Empty for all ranks together. The groups are those of the kind named first.
+def groups_of(fabric: Fabric, kinds: tuple[str, ...]) -> list[list[int]]:
+    """Empty for all ranks together. The groups are those of the kind named first, or those listed as JSON.
 
     Raises UsageError for what is unknown or does not divide the ranks.
     """
-    if kinds and replica:
+    listed = [text for text in kinds if text.lstrip().startswith(("[", "{"))]
+    if listed and len(kinds) > 1:
         raise UsageError(
-            "--group and --replica-groups exclude each other",
+            "--group is given a list of ranks and more",
             cause="either says which ranks belong together",
             try_="one of them",
         )
-    if replica:
-        return _replica(fabric, replica)
+    if listed:
+        return _replica(fabric, listed[0])
     if not kinds:
         return []
     asked = [_kind(text) for text in kinds]
@@ -162,9 +157,9 @@ def _replica(fabric: Fabric, text: str) -> list[list[int]]:
         isinstance(each, list) and all(type(rank) is int for rank in each) for each in groups
     ):
         raise UsageError(
-            f"--replica-groups {text[:60]!r} is no list of lists of ranks",
+            f"--group {text[:60]!r} is no list of lists of ranks",
             cause="it is read as JSON: brackets within brackets, whole numbers in them",
-            try_="--replica-groups '[[0,1],[2,3]]'",
+            try_="--group '[[0,1],[2,3]]'",
         )
     check_groups(groups, fabric.size)
     return groups
@@ -222,7 +217,7 @@ def others_of(fabric: Fabric, texts: Sequence[str]) -> list[Beside]:
                 cause="a collective, its message, and behind @ the groups if there are some",
                 try_="--with all_to_all=64M or --with all_to_all=64M@expert=8",
             )
-        groups = groups_of(fabric, (kinds,), None) if kinds else []
+        groups = groups_of(fabric, (kinds,)) if kinds else []
         neighbours.append(
             Beside(
                 collective=Collective().convert(name, None, None),

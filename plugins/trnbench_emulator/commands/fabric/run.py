@@ -52,21 +52,20 @@ def run(
     stepfactor: float,
     step: int | None,
     algorithm: str,
-    dtype: str,
+    dtype: str | None,
     group: tuple[str, ...],
-    replica_groups: str | None,
     shares: str | None,
-    skew: str | None,
     others: tuple[str, ...],
     format: str,
     **options: Any,
 ) -> None:
     """A collective from -b to -e bytes, in the table of nccl-tests."""
+    dtype = dtype or "fp32"
     fabric = fabric_of(state, options)
-    groups = groups_of(fabric, group, replica_groups)
+    groups = groups_of(fabric, group)
     peak = peak_of(fabric, collective.removesuffix("_v"), groups[0] if groups else None)
     sizes = _whole(list(sweep(minbytes, maxbytes, stepfactor, step)), dtype, collective)
-    parts = shares_of(collective, shares, skew, len(groups[0]) if groups else fabric.size)
+    parts = shares_of(collective, shares, len(groups[0]) if groups else fabric.size)
     more: dict[str, Any] = {}
     question = fabric.question(
         collective,
@@ -84,7 +83,7 @@ def run(
         more = {"shares": list(parts), "shares_of": "senders" if collective == UNEVEN[0] else "receivers"}
         comments = [
             *about(fabric),
-            about_shares(collective, shares, skew, parts),
+            about_shares(collective, shares, parts),
             f"{shown(sizes[-1])} takes {rows[-1]['times_even']:.2f} times as long as with even shares",
             "busbw: by the factor of even shares",
             *details(fabric, answers, peak, ""),

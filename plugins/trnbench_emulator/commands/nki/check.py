@@ -51,7 +51,7 @@ def check(
     grid: str | None,
     reference: str | None,
     tolerance: float | None,
-    seed: int,
+    seed: int | None,
     limit: int,
     timeout_s: float,
     memory: int,
@@ -94,7 +94,7 @@ def computed(
     reference: str | None,
     *,
     tolerance: float | None,
-    seed: int,
+    seed: int | None,
     limit: int,
     timeout_s: float,
     memory: int,
@@ -106,8 +106,8 @@ def computed(
             function = find(reference, loaded.ref)
     drawn = [each.name for each in asked.values() if each.shape is not None and each.file is None]
     if drawn:
-        say(f"random values, seed {seed}: {', '.join(drawn)}", level=0)
-    inputs = given.values(asked, seed)
+        say(f"random values, seed {seed or 0}: {', '.join(drawn)}", level=0)
+    inputs = given.values(asked, seed or 0)
     trace = compute(loaded, system, inputs, limit=limit, timeout_s=timeout_s, memory=memory)
     if function is None:
         return trace, ()

@@ -134,7 +134,7 @@ def _emulated(
         system,
         cores=options["cores"],
         by=loaded.by,
-        policy=as_policy(options["policy"]),
+        policy=as_policy(options["policy"] or "seed"),
         limit=options["limit"],
         fold=not options["unfolded"],
         timeline=timeline,

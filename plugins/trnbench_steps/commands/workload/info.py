@@ -11,6 +11,7 @@ from trnbench.errors import UsageError
 from trnbench_steps.commands.workload.options import (
     job_from,
     layout_from,
+    types_from,
 )
 from trnbench_steps.commands.workload.tables import (
     count,
@@ -36,12 +37,13 @@ def info(
 ) -> None:
     """Show the parameters, operations and cache of MODEL: a name of `workload list`, or a config.json."""
     described = model_of(state.registry, model)
-    check_dtype(options["cache"], "--cache")
+    cache = types_from(options["types"])["cache"]
+    check_dtype(cache, "cache")
     tables = [
         shape_table(described),
         parameter_table(described),
         *published_tables(described),
-        token_table(described, options["cache"]),
+        token_table(described, cache),
     ]
     if options["task"]:
         tables += _step(state, described, instances, state.facts_of(facts), options)

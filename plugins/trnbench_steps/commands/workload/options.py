@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from trnbench.bounded import kinds
+from trnbench.errors import UsageError, cut
 from trnbench_steps.commands.vocabulary import LAYOUT, SOFTWARE, TYPES
 from trnbench_steps.job import Job, Recompute, Task
 from trnbench_steps.layout import Layout
@@ -25,7 +27,9 @@ def _placement(text: str) -> tuple[int, ...]:
 
 
 def job_from(options: dict[str, Any]) -> Job:
-    """The job that the options mean."""
+    """The job that the options mean. Raises `UsageError`."""
+    types = types_from(options["types"])
+    paths = _parts(options["paths"], "--path", SOFTWARE)
     return Job(
         task=Task(options["task"]),
         batch=options["batch"],
@@ -33,7 +37,26 @@ def job_from(options: dict[str, Any]) -> Job:
         sequence=options["sequence"] or 0,
         kv=options["kv"] or 0,
         recompute=Recompute(options["recompute"]),
-        **{each.name: options[each.name] for each in TYPES if each.name != "master"},
-        **{each.name: options[each.name] or "" for each in SOFTWARE},
-        master="" if options["master"] == "none" else options["master"],
+        **{**types, "master": "" if types["master"] == "none" else types["master"]},
+        **{SOFTWARE[part]: path for part, path in paths.items()},
     )
+
+
+def types_from(texts: Iterable[str]) -> dict[str, str]:
+    """The type of every part, those of --type over what is usual. Raises `UsageError`."""
+    return {**TYPES, **_parts(texts, "--type", TYPES)}
+
+
+def _parts(texts: Iterable[str], option: str, known: Iterable[str]) -> dict[str, str]:
+    """`weights=fp8` as a part and its value; the last of several for one holds."""
+    parts = {}
+    for text in texts:
+        part, equals, value = text.partition("=")
+        if part not in known or not equals or not value:
+            raise UsageError(
+                f"{option} {cut(text)} is of no part",
+                cause=f"parts: {', '.join(known)}",
+                try_=f"{option} {next(iter(known))}=…",
+            )
+        parts[part] = value
+    return parts
