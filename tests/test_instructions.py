@@ -39,6 +39,22 @@ def test_what_is_slower_and_what_is_faster(script: dict[str, Any], here: int, ve
     assert f"{here / 10 - 100:+.2f}%" in script["table"]([change])
 
 
+def test_a_forked_process_has_the_count_of_its_parent_in_its_own(script: dict[str, Any]) -> None:
+    lines = ["==12== I   refs:      2,119,097,893", "==11== I refs:  824,243,772", "==10== I refs:  895,611,707"]
+    assert script["heaviest"]("\n".join(lines)) == 2_119_097_893
+
+
+counting = pytest.mark.skipif(shutil.which("valgrind") is None, reason="no valgrind on this machine")
+
+
+@pytest.mark.campaign("benchmarks")
+@counting
+def test_a_kernel_s_own_process_is_always_counted(script: dict[str, Any], root: Path) -> None:
+    rows = next(command for command in script["commands"](script["read"](root)) if command.name == "rows")
+    first, second = (script["count"](rows, root) for _ in range(2))
+    assert first == pytest.approx(second, rel=1e-3)
+
+
 @pytest.fixture(scope="module")
 def clone(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The sources in a repository of their own, as one commit."""
@@ -55,7 +71,7 @@ def clone(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.campaign("benchmarks")
-@pytest.mark.skipif(shutil.which("valgrind") is None, reason="no valgrind on this machine")
+@counting
 @pytest.mark.parametrize(
     ("command", "path", "rounds"),
     [

@@ -24,7 +24,7 @@ from trnbench.generation import System
 from trnbench_steps.division import Division
 from trnbench_steps.expert_share import ExpertShare, experts_of
 from trnbench_steps.feed_forward import FeedForward
-from trnbench_steps.job import FUSED, KERNELS, NATIVE, UNFUSED, Task
+from trnbench_steps.job import Task
 from trnbench_steps.kernel_times import Call
 from trnbench_steps.operators import (
     Convolution,
@@ -35,6 +35,7 @@ from trnbench_steps.operators import (
     Recurrence,
     WeightGradient,
 )
+from trnbench_steps.paths import FUSED, KERNELS, NATIVE, UNFUSED
 from trnbench_steps.unfused import ROWS, NamedCall, score_elements, unfused_calls
 
 SPAN = 2048

@@ -11,9 +11,10 @@ from typing import NamedTuple
 
 from trnbench_steps.division import Division
 from trnbench_steps.feed_forward import FeedForward
-from trnbench_steps.job import BLOCKS, CHOSEN, EVERY, OPERATORS, Task
+from trnbench_steps.job import Task
 from trnbench_steps.layout import Layout
 from trnbench_steps.operators import Elementwise, Product
+from trnbench_steps.paths import BLOCKS, CHOSEN, EVERY, OPERATORS
 
 BLOCK = 512
 """Tokens of a block, all of one expert (DEFAULT_BLOCK_SIZE)."""

@@ -9,6 +9,7 @@ import msgspec
 from trnbench.bounded import kinds
 from trnbench.errors import UnknownName, UsageError
 from trnbench.kernels.work import item_bytes
+from trnbench_steps.paths import BLOCKS, CHOSEN, EVERY, OPERATORS, PATHS
 
 
 class Task(str, Enum):
@@ -29,19 +30,6 @@ class Recompute(str, Enum):
 
     def __str__(self) -> str:
         return self.value
-
-
-FUSED, UNFUSED = "fused", "unfused"
-COMPILED, KERNELS = "compiled", "kernels"
-WIDENED, NATIVE = "widened", "native"
-CHOSEN, EVERY, BLOCKS, OPERATORS = "chosen", "all", "blocks", "operators"
-PATHS = {
-    "attention_path": (FUSED, UNFUSED),
-    "products": (COMPILED, KERNELS),
-    "widening": (WIDENED, NATIVE),
-    "experts": (CHOSEN, EVERY, BLOCKS, OPERATORS),
-}
-"""Paths of the software, by the job's field; "" where it is not known (`software.paths_of`)."""
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):

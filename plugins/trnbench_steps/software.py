@@ -11,7 +11,8 @@ import msgspec
 from trnbench_steps.attention import AttentionKind
 from trnbench_steps.division import Division
 from trnbench_steps.expert_share import path_of
-from trnbench_steps.job import (
+from trnbench_steps.job import Task
+from trnbench_steps.paths import (
     BLOCKS,
     CHOSEN,
     COMPILED,
@@ -22,7 +23,6 @@ from trnbench_steps.job import (
     OPERATORS,
     UNFUSED,
     WIDENED,
-    Task,
 )
 
 _NXD = "aws-neuron/neuronx-distributed@fecfe75: src/neuronx_distributed/"

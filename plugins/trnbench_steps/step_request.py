@@ -10,9 +10,10 @@ import msgspec
 
 from trnbench.kernels.kernel import Axis
 from trnbench.results.measurement import Value
-from trnbench_steps.job import PATHS, Job, Recompute, Task
+from trnbench_steps.job import Job, Recompute, Task
 from trnbench_steps.layout import Layout
 from trnbench_steps.model import Model
+from trnbench_steps.paths import PATHS
 
 if TYPE_CHECKING:
     from trnbench_steps.division import Division

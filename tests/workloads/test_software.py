@@ -14,9 +14,10 @@ from trnbench.generation import System
 from trnbench.registry import load_registry
 from trnbench_steps.division import Division, divide
 from trnbench_steps.floor import floor, routed_bytes
-from trnbench_steps.job import PATHS, Job, Task
+from trnbench_steps.job import Job, Task
 from trnbench_steps.layout import Layout
 from trnbench_steps.memory import memory
+from trnbench_steps.paths import PATHS
 from trnbench_steps.software import paths_of
 from trnbench_steps.step import StepModel
 from trnbench_steps.step_constants import NONE, StepConstants

@@ -85,6 +85,8 @@ def carried_out(
                 code = ended(pid, alone_s=GRACE_S)
                 raise Lost(code) from None
             if word == "result":
+                # It exits now, by itself: killed, it could not write what a profiler counted of it.
+                code = ended(pid, alone_s=GRACE_S)
                 return value  # type: ignore[no-any-return]
             if word == "limit":
                 limit = value

@@ -9,7 +9,7 @@ import click
 from trnbench.bounded import kinds
 from trnbench.cli.option import FILE, OldSpelling, Table, section, word
 from trnbench.cli.vocabulary import WORDS as CORE
-from trnbench_steps.job import PATHS
+from trnbench_steps.paths import PATHS
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
