@@ -40,7 +40,11 @@ def test_what_is_slower_and_what_is_faster(script: dict[str, Any], here: int, ve
 
 
 def test_a_forked_process_has_the_count_of_its_parent_in_its_own(script: dict[str, Any]) -> None:
-    lines = ["==12== I   refs:      2,119,097,893", "==11== I refs:  824,243,772", "==10== I refs:  895,611,707"]
+    lines = [
+        "==12== I   refs:      2,119,097,893",
+        "==11== I refs:  824,243,772",
+        "==10== I refs:  895,611,707",
+    ]
     assert script["heaviest"]("\n".join(lines)) == 2_119_097_893
 
 

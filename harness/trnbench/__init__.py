@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import Any
 
 _HOMES = {
+    "case_key": "CaseKey",
     "backend": "Backend Calibration Detection Observation Program Witness",
     "bounded.json": "NotJson parse_json",
     "cli.context": "Session session",
@@ -54,8 +55,7 @@ _HOMES = {
     "results.json": "dumps loads write_json=write",
     "results.junit": "write_junit=write",
     "results.measurement": (
-        "CaseKey Evidence Grade Judgement Measurement Metric Part Reason Status stored_waterfall "
-        "waterfall_from_peak"
+        "Evidence Grade Judgement Measurement Metric Part Reason Status stored_waterfall waterfall_from_peak"
     ),
     "results.metric_table": "METRIC_COLUMNS=COLUMNS metric_rows",
     "results.nccl_table": "nccl_operation=operation nccl_table=table",

@@ -9,6 +9,7 @@ from trnbench.backend import Program as Program
 from trnbench.backend import Witness as Witness
 from trnbench.bounded.json import NotJson as NotJson
 from trnbench.bounded.json import parse_json as parse_json
+from trnbench.case_key import CaseKey as CaseKey
 from trnbench.cli.context import Session as Session
 from trnbench.cli.context import session as session
 from trnbench.compare.api import compare_runs as compare_runs
@@ -110,7 +111,6 @@ from trnbench.results.json import dumps as dumps
 from trnbench.results.json import loads as loads
 from trnbench.results.json import write as write_json
 from trnbench.results.junit import write as write_junit
-from trnbench.results.measurement import CaseKey as CaseKey
 from trnbench.results.measurement import Evidence as Evidence
 from trnbench.results.measurement import Grade as Grade
 from trnbench.results.measurement import Judgement as Judgement

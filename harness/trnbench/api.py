@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from importlib.machinery import ModuleSpec
     from types import ModuleType
 
-    from trnbench.registry.entry_points import EntryPoint
+    from trnbench.distribution import EntryPoint
 
 GROUP = "trnbench.api"
 _CORE = "trnbench"
@@ -24,8 +24,7 @@ _CORE = "trnbench"
 @cache
 def api() -> dict[str, EntryPoint]:
     """Public name → the entry point that gives it: trnbench's own first, then by distribution."""
-    from trnbench.distribution import normalised
-    from trnbench.registry.entry_points import NO_EXTERNAL, OWN, enabled, entry_points
+    from trnbench.distribution import NO_EXTERNAL, OWN, enabled, entry_points, normalised
 
     entries = [(normalised(entry.distribution), entry) for entry in entry_points((GROUP,))]
     if enabled(NO_EXTERNAL):

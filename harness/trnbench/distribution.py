@@ -1,4 +1,4 @@
-"""What is installed beside us, read from the folders of distributions.
+"""What is installed beside us and its entry points, read from the folders of distributions.
 
 `importlib.metadata` finds the same, and brings the e-mail parser, zipfile and csv along: three starts of
 Python. It is still what answers where something other than plain folders is on `sys.path`.
@@ -10,6 +10,11 @@ import os
 import re
 import sys
 from collections.abc import Collection, Iterator
+from functools import cache
+from typing import Any, NamedTuple
+
+NO_EXTERNAL = "TRNBENCH_NO_EXTERNAL_PLUGINS"
+OWN = "trnbench"  # the distribution whose plugins are built in
 
 _FOLDERS = (".dist-info", ".egg-info")
 
@@ -54,7 +59,7 @@ def identity(folder: str) -> tuple[str, str]:
 def versions(names: Collection[str]) -> dict[str, str]:
     """Those of `names` that are installed, in their order, each with its version."""
     if any(os.path.isfile(path) for path in sys.path):
-        return _by_metadata(names)
+        return _versions_by_metadata(names)
     wanted = {normalised(name): name for name in names}
     installed: dict[str, str] = {}
     for name, folder in folders():
@@ -63,7 +68,7 @@ def versions(names: Collection[str]) -> dict[str, str]:
     return {name: installed[name] for name in names if name in installed}
 
 
-def _by_metadata(names: Collection[str]) -> dict[str, str]:
+def _versions_by_metadata(names: Collection[str]) -> dict[str, str]:
     from importlib import metadata
 
     versions = {}
@@ -73,3 +78,92 @@ def _by_metadata(names: Collection[str]) -> dict[str, str]:
         except metadata.PackageNotFoundError:
             continue
     return versions
+
+
+class EntryPoint(NamedTuple):
+    """One line of a distribution's entry_points.txt."""
+
+    group: str
+    name: str
+    value: str  # "package.module" or "package.module:object"
+    distribution: str
+    version: str
+
+    def load(self) -> Any:
+        """Import and return what it names. May raise anything the module raises."""
+        from importlib import import_module
+
+        if normalised(self.distribution) != OWN:
+            from trnbench.isolation.exit import others_loaded
+
+            others_loaded(self.distribution)
+        module, _, attribute = self.value.partition(":")
+        target: Any = import_module(module)
+        for step in filter(None, attribute.split(".")):
+            target = getattr(target, step)
+        return target
+
+
+@cache
+def own_packages() -> frozenset[str]:
+    """The packages that are released with trnbench: the core, and those of its own plugins. Read once: every
+    kernel of a run asks."""
+    entries = entry_points(("trnbench",))
+    own = (entry.value for entry in entries if normalised(entry.distribution) == OWN)
+    return frozenset({OWN, *(value.partition(":")[0].partition(".")[0] for value in own)})
+
+
+def enabled(variable: str) -> bool:
+    """Whether an on/off environment variable is on."""
+    return os.environ.get(variable, "").strip().lower() not in ("", "0", "no", "false", "off")
+
+
+def entry_points(groups: Collection[str]) -> list[EntryPoint]:
+    """All entry points of `groups`; of a distribution found twice, the first on `sys.path` counts."""
+    if any(os.path.isfile(path) for path in sys.path):
+        return list(_entries_by_metadata(groups))
+    entries: list[EntryPoint] = []
+    seen: set[str] = set()
+    for name, folder in folders():
+        if name not in seen:
+            seen.add(name)
+            entries += _entries_of(folder, groups)
+    return entries
+
+
+def _entries_of(folder: str, groups: Collection[str]) -> Iterator[EntryPoint]:
+    try:
+        with open(os.path.join(folder, "entry_points.txt"), "rb", buffering=0) as file:
+            content = file.read()
+    except OSError:
+        return
+    if not any(f"[{group}]".encode() in content for group in groups):
+        return  # most have other groups, and are not worth a decoder
+    text = content.decode("utf-8", "replace")
+    distribution, version = identity(folder)
+    group = ""
+    for line in text.splitlines():
+        line = line.strip()
+        if line.startswith("["):
+            group = line.strip("[]").strip()
+        elif group in groups and line[:1] not in ("", "#", ";"):
+            name, _, target = line.partition("=")
+            # Behind "[" stand extras that it was once asked to need.
+            module, colon, attribute = map(str.strip, target.partition("[")[0].partition(":"))
+            if name and _dotted(module) and (_dotted(attribute) or not colon):
+                yield EntryPoint(group, name.rstrip(), module + colon + attribute, distribution, version)
+
+
+def _dotted(name: str) -> bool:
+    return all(map(str.isidentifier, name.split(".")))
+
+
+def _entries_by_metadata(groups: Collection[str]) -> Iterator[EntryPoint]:
+    from importlib import metadata
+
+    for group in groups:
+        for entry in metadata.entry_points(group=group):
+            name = entry.dist.name if entry.dist else "(unknown distribution)"
+            version = (entry.dist.version if entry.dist else "") or ""
+            value = entry.value.partition("[")[0].replace(" ", "")
+            yield EntryPoint(group, entry.name, value, name, version)

@@ -128,9 +128,10 @@ class Bench:
 
         Raises `NotEmulated` for a kernel that is not installed and a case the emulator refuses.
         """
+        from trnbench.case_key import CaseKey
         from trnbench.errors import TrnbenchError
         from trnbench.kernels.kernel import Case
-        from trnbench.results.measurement import CaseKey, Grade
+        from trnbench.results.measurement import Grade
 
         machine = self.system(system)
         described = self.registry.kernels.get(kernel)

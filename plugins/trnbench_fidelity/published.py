@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trnbench.errors import FactError
-from trnbench.registry.files import Files
+from trnbench.facts.files import Files
 from trnbench.results.fidelity import Comparison, Honesty, Use
 from trnbench_fidelity.load import load_published
 from trnbench_fidelity.point import PublishedPoint, vote

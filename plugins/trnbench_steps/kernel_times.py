@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
+from trnbench.case_key import Value
 from trnbench.generation import System
-from trnbench.results.measurement import Value
 from trnbench_emulator.clock import seconds
 from trnbench_emulator.core.pace import NOTHING_REMOVED, Without
 from trnbench_emulator.core.recording import Launch

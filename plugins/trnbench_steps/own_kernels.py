@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from trnbench.case_key import Value
 from trnbench.errors import UnknownName, UsageError
-from trnbench.results.measurement import Value
 from trnbench_steps.division import Division
 from trnbench_steps.operators import Elementwise, Exchange, Mixing, Operator, Product
 from trnbench_steps.rank_operators import last_operators, layer_operators

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from trnbench.case_key import Value
 from trnbench.kernels.kernel import Axis
-from trnbench.results.measurement import Value
 from trnbench_steps.job import Job, Recompute, Task
 from trnbench_steps.layout import Layout
 from trnbench_steps.model import Model

@@ -10,7 +10,7 @@ import pytest
 from click.testing import Result
 from command import refusal, typed
 
-from trnbench.registry.files import forget
+from trnbench.facts.files import forget
 
 RUN = ("-q", "run", "rms_norm", "-i", "trn1.2xlarge", "-a", "rows=128", "--scope", "core", "--no-report")
 

@@ -17,8 +17,8 @@ from trnbench.cli import commands, failure
 from trnbench.cli.commands import TEXT, Found, command_problems, find_commands
 from trnbench.cli.context import Session, session
 from trnbench.cli.main import cli
+from trnbench.distribution import EntryPoint
 from trnbench.errors import ExitCode, PluginError, StoreError, UnknownName
-from trnbench.registry.entry_points import EntryPoint
 
 
 @pytest.fixture
@@ -155,8 +155,6 @@ def test_help_lists_commands_in_workflow_order_and_imports_none() -> None:
         "trnbench.cli.main",
         "trnbench.cli.option",
         "trnbench.distribution",
-        "trnbench.registry",
-        "trnbench.registry.entry_points",
     }
     heavy = {"pluggy", "msgspec", "numpy", "rich", "jinja2", "sqlite3", "importlib.metadata"}
     heavy |= {"difflib", "pathlib", "shutil"}

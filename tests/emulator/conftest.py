@@ -9,11 +9,11 @@ import msgspec
 import pytest
 
 from trnbench.backend import Observation
+from trnbench.case_key import CaseKey, Value
 from trnbench.generation import System
 from trnbench.kernels.kernel import Case
 from trnbench.kernels.work import Extent
 from trnbench.registry import Registry, load_registry
-from trnbench.results.measurement import CaseKey, Value
 from trnbench.run.cached_backend import CachedBackend
 from trnbench.run.plan import Plan, plan
 from trnbench.store.cache import Cache

@@ -10,8 +10,8 @@ import pytest
 from counting_reader import Counting
 
 from trnbench.errors import FactError, MissingFile
+from trnbench.facts.files import Files
 from trnbench.registry import load_registry
-from trnbench.registry.files import Files
 from trnbench.store import cache
 from trnbench.store.cache import Cache, RememberedFiles
 from trnbench_fidelity import published

@@ -195,7 +195,7 @@ def test_a_file_that_a_plugin_never_closed_is_written(tmp_path: Path) -> None:
     (tmp_path / "acme_log.py").write_text(f"log = open({str(tmp_path / 'log')!r}, 'w')\nlog.write('kept')\n")
     done = ended(
         f"sys.path.insert(0, {str(tmp_path)!r})\n"
-        "from trnbench.registry.entry_points import EntryPoint\n"
+        "from trnbench.distribution import EntryPoint\n"
         "entry = EntryPoint('trnbench', 'acme', 'acme_log:log', 'acme', '1.0')\n"
         "guarded(entry.load)"
     )

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from trnbench.backend import Observation
+from trnbench.case_key import CaseKey
 from trnbench.facts.fact import PeakPolicy, Scope
 from trnbench.kernels.kernel import Case
 from trnbench.kernels.work import Extent
 from trnbench.registry import Registry, load_registry
-from trnbench.results.measurement import CaseKey
 from trnbench.run.judge import Judge
 from trnbench_neuron.backend import NeuronBackend
 from trnbench_neuron.settings import Settings

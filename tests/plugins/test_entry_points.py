@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from trnbench.distribution import normalised, versions
-from trnbench.registry.entry_points import EntryPoint, entry_points, own_packages
+from trnbench.distribution import EntryPoint, entry_points, normalised, own_packages, versions
 
 GROUPS = ("trnbench", "trnbench.commands", "console_scripts", "pytest11", "hypothesis")
 

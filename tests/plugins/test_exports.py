@@ -76,7 +76,7 @@ def test_a_submodule_that_nobody_gives_is_not_there() -> None:
 
 
 def test_a_name_whose_package_is_missing_says_which_package_gives_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    from trnbench.registry.entry_points import EntryPoint
+    from trnbench.distribution import EntryPoint
 
     lost = EntryPoint("trnbench.api", "lost", "acme_lost.parts:lost", "acme-lost", "2.1")
     module = EntryPoint("trnbench.api", "lost_parts", "acme_lost.parts", "acme-lost", "2.1")

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 import trnbench
+from trnbench.distribution import NO_EXTERNAL
 from trnbench.isolation import surroundings
 from trnbench.registry import Registry, load_registry
-from trnbench.registry.entry_points import NO_EXTERNAL
 
 Install = Callable[..., Path]
 Trnbench = Callable[..., "subprocess.CompletedProcess[str]"]

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from trnbench.distribution import NO_EXTERNAL
 from trnbench.errors import DEBUG
 from trnbench.registry import hookspecs
-from trnbench.registry.entry_points import NO_EXTERNAL
 from trnbench.registry.hookspecs import COMMAND_GROUP, GROUP
 from trnbench.registry.loader import HOOKS, SLOW_IMPORT_S, TRACE
 from trnbench.testing import CHECKS

@@ -11,8 +11,8 @@ from counting_reader import Counting
 
 from trnbench.errors import FactError, MissingFile
 from trnbench.facts.fact import FactBook
+from trnbench.facts.files import Files, Memo, Parser, forget
 from trnbench.registry import load_registry
-from trnbench.registry.files import Files, Memo, Parser, forget
 
 COSTS = "schema = 1\n[dma]\nstartup_ns = 2000\nlanes = [1, 2]\n"
 

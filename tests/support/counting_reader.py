@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from trnbench.facts.fact import FactBook
-from trnbench.registry.files import Files, Parser
+from trnbench.facts.files import Files, Parser
 
 
 class Counting(Parser):

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from trnbench.distribution import normalised
+from trnbench.distribution import NO_EXTERNAL, OWN, EntryPoint, enabled, entry_points, normalised
 from trnbench.errors import PluginError
-from trnbench.registry.entry_points import NO_EXTERNAL, OWN, EntryPoint, enabled, entry_points
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem

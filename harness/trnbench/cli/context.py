@@ -55,7 +55,7 @@ class Session:
         registry = load_registry(block=(*self.no_plugin, *self.settings.no_plugin))
         with suppress(StoreError):  # a command that needs no store does not ask for a good name of one
             if (cache := self.cache()) is not None:
-                from trnbench.registry.files import Memo
+                from trnbench.facts.files import Memo
                 from trnbench.store.cache import RememberedFiles
 
                 registry.reading = Memo(RememberedFiles(cache))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
+from trnbench.case_key import CaseKey
 from trnbench.reference import resolve
 from trnbench.results.fidelity import OrderKept
-from trnbench.results.measurement import CaseKey, Grade, Measurement, Status
+from trnbench.results.measurement import Grade, Measurement, Status
 from trnbench.results.statistics import Interval
 from trnbench.results.verdict import Verdict
 

@@ -9,9 +9,10 @@ from typing import NamedTuple, TypeAlias
 import msgspec
 
 from trnbench.bounded import kinds
+from trnbench.case_key import CaseKey, Value
 from trnbench.compare.change import Refused
 from trnbench.errors import UsageError, quoted
-from trnbench.results.measurement import CaseKey, Measurement, Status, Value
+from trnbench.results.measurement import Measurement, Status
 from trnbench.results.run import Run
 from trnbench.run.axes import Term, parse_terms, relation_of
 from trnbench.run.selection import Words, names_of, parse_keyword

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import msgspec
 
+from trnbench.case_key import CaseKey, Value
 from trnbench.facts.fact import Direction, Scope
 from trnbench.kernels.work import Extent, Spread, Work, needs
 from trnbench.reference import Ref
-from trnbench.results.measurement import CaseKey, Value
 
 if TYPE_CHECKING:
     from fractions import Fraction

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from trnbench.case_key import Value
 from trnbench.errors import UnknownName
 from trnbench.facts.fact import Scope
-from trnbench.results.measurement import Value
 
 if TYPE_CHECKING:
     from fractions import Fraction

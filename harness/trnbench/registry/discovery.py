@@ -7,9 +7,8 @@ from typing import Any
 
 import msgspec
 
-from trnbench.distribution import normalised
+from trnbench.distribution import NO_EXTERNAL, OWN, enabled, entry_points, normalised
 from trnbench.errors import PluginError, UnknownName
-from trnbench.registry.entry_points import NO_EXTERNAL, OWN, enabled, entry_points
 
 
 class Origin(msgspec.Struct, frozen=True):

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import pluggy
 
+from trnbench.distribution import enabled
 from trnbench.errors import PluginError, TrnbenchError
 from trnbench.isolation.interrupt import from_outside
 from trnbench.isolation.output import aside
 from trnbench.isolation.surroundings import Misbehaved, held
 from trnbench.registry import hookspecs
 from trnbench.registry.discovery import Discovered, Origin
-from trnbench.registry.entry_points import enabled
 from trnbench.version import CONTRACT_VERSION
 
 if TYPE_CHECKING:

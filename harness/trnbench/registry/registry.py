@@ -11,11 +11,11 @@ import msgspec
 
 from trnbench.bounded import kinds
 from trnbench.errors import UnknownName, UsageError, quoted
+from trnbench.facts.files import Files, Memo, Parser, Reader
 from trnbench.generation import Generation
 from trnbench.reference import resolve
 from trnbench.registry.collection import Brought, Collecting
 from trnbench.registry.discovery import Discovered, Origin, discover
-from trnbench.registry.files import Files, Memo, Parser, Reader
 
 if TYPE_CHECKING:
     from trnbench.backend import Backend

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from enum import Enum
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from trnbench.case_key import CaseKey
 from trnbench.errors import brief
 from trnbench.facts.fact import Direction, PeakChoice, Scope
 from trnbench.facts.units import percent, show
@@ -92,10 +93,6 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     nearest: Nearest | None = None  # of an emulated number: the nearest published evidence and its band
 
 
-Value: TypeAlias = int | float | str | bool
-"""What an axis can hold."""
-
-
 class Status(str, Enum):
     OK = "ok"
     DOCUMENT_LOW = "document-low"  # above a documented figure that is itself below the engine bound
@@ -121,37 +118,6 @@ class Reason(str, Enum):
 
     def __str__(self) -> str:
         return self.value
-
-
-class CaseKey(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What was asked for. `fullname` is the same on every generation and evidence grade."""
-
-    kernel: str
-    family: str
-    instance: str
-    generation: str
-    scope: Scope
-    point: dict[str, Value]  # axis → value, in the kernel's axis order
-    tags: tuple[str, ...] = ()
-
-    @property
-    def fullname(self) -> str:
-        """`gemm[dtype=bf16,size=4096]@core`: the case without the machine."""
-        inner = ",".join([f"{name}={value}" for name, value in self.point.items()])
-        return f"{self.kernel}{f'[{inner}]' if inner else ''}@{self.scope.value}"
-
-    @property
-    def id(self) -> str:
-        """`trn2-16.48xlarge::gemm[dtype=bf16,size=4096]@core`."""
-        return self.on_instance(self.fullname)
-
-    def on_instance(self, fullname: str) -> str:
-        """`id`, for who has asked for the name already."""
-        return f"{self.instance}::{fullname}"
-
-    @property
-    def dtype(self) -> str:
-        return str(self.point.get("dtype", ""))
 
 
 class Metric(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -6,8 +6,8 @@ from collections.abc import Collection, Sequence
 
 import msgspec
 
+from trnbench.case_key import Value
 from trnbench.facts.units import show
-from trnbench.results.measurement import Value
 from trnbench.results.nearness import BestPublished
 
 SYSTEM = "system"

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from trnbench.case_key import Value
 from trnbench.errors import ExitCode, brief, counted, listed, worst
 from trnbench.facts.fact import FactBook, PeakPolicy, Scope
 from trnbench.reference import resolve
 from trnbench.results.fidelity import Fidelity
-from trnbench.results.measurement import Grade, Measurement, Reason, Status, Value
+from trnbench.results.measurement import Grade, Measurement, Reason, Status
 from trnbench.topology.graph import Topology
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from trnbench.bounded import kinds
+from trnbench.case_key import Value
 from trnbench.errors import UnknownName, UsageError, quoted
 from trnbench.kernels.kernel import Axis, Kernel, Point
-from trnbench.results.measurement import Value
 
 if TYPE_CHECKING:
     from fractions import Fraction

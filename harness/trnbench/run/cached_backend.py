@@ -11,10 +11,10 @@ import msgspec
 from trnbench.backend import Backend, Detection, Observation, Reproducible
 from trnbench.bounded.file import MIB, read_file
 from trnbench.digest import digest_of
+from trnbench.distribution import own_packages
 from trnbench.facts.fact import Fact, FactBook
 from trnbench.generation import System
 from trnbench.kernels.kernel import NKI_KINDS, Case, Kernel
-from trnbench.registry.entry_points import own_packages
 from trnbench.results.measurement import Reason
 from trnbench.run.reply import Wrapper
 from trnbench.run.sources import code_of

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from trnbench.case_key import CaseKey
 from trnbench.errors import BadInput, UnknownName, UsageError
 from trnbench.facts.fact import PeakPolicy, Scope
 from trnbench.generation import System
@@ -16,7 +17,7 @@ from trnbench.kernels.kernel import Case, Kernel, Point
 from trnbench.kernels.work import Extent
 from trnbench.results.digest import fingerprint_as_written
 from trnbench.results.json import dumps_measurement, sealed
-from trnbench.results.measurement import CaseKey, Evidence, Grade, Measurement, Metric, Reason, Status
+from trnbench.results.measurement import Evidence, Grade, Measurement, Metric, Reason, Status
 from trnbench.results.run import ImportedCase, ImportedRun, Run, SystemRecord
 from trnbench.run.extents import extent_of
 from trnbench.run.identity import scrub, scrub_all

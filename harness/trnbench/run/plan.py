@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import msgspec
 
+from trnbench.case_key import CaseKey
 from trnbench.errors import NothingSelected, TrnbenchError, UsageError, brief, counted, listed, quoted
 from trnbench.facts.fact import Scope
 from trnbench.generation import Instance, System
 from trnbench.kernels.kernel import Case, Kernel, Point
 from trnbench.kernels.work import Extent
-from trnbench.results.measurement import CaseKey
 from trnbench.run.extents import extent_of, shortage
 from trnbench.run.points import Combined, Points
 from trnbench.run.selection import (

@@ -10,9 +10,9 @@ from typing import TypeAlias
 
 import msgspec
 
+from trnbench.case_key import Value
 from trnbench.errors import TrnbenchError, UnknownName, UsageError
 from trnbench.kernels.kernel import MAX_POINTS, Kernel, Point
-from trnbench.results.measurement import Value
 from trnbench.run.axes import Exclusion, Sweep, check_axes, parse_exclusion, parse_sweep
 from trnbench.run.selection import Selection
 

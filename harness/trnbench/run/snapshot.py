@@ -14,12 +14,12 @@ import msgspec
 from trnbench.backend import Backend
 from trnbench.bounded.file import MIB, read_file
 from trnbench.digest import digest_of, short_digest
+from trnbench.distribution import own_packages
 from trnbench.errors import BadInput, TrnbenchError
 from trnbench.facts.fact import FactBook
 from trnbench.generation import Generation, System
 from trnbench.isolation.interrupt import from_outside
 from trnbench.isolation.output import aside
-from trnbench.registry.entry_points import own_packages
 from trnbench.results.measurement import Grade
 from trnbench.results.run import PluginRecord, Run, SystemRecord
 from trnbench.run.environment import describe

@@ -17,7 +17,7 @@ import msgspec
 from trnbench.digest import blake2b, digest_of
 from trnbench.errors import StoreError
 from trnbench.facts.fact import FactBook
-from trnbench.registry.files import Files, Parser, Reader
+from trnbench.facts.files import Files, Parser, Reader
 from trnbench.store.source_digest import packages_digest
 
 if TYPE_CHECKING:

@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from trnbench.bounded.toml import read_toml
-from trnbench.distribution import normalised
+from trnbench.distribution import EntryPoint, entry_points, normalised
 from trnbench.errors import BadInput, MissingFile, UnknownName
 from trnbench.generation import Generation, System
 from trnbench.kernels.kernel import Kernel
 from trnbench.registry import Brought, Discovered, Loaded, Registry, load_registry
-from trnbench.registry.entry_points import EntryPoint, entry_points
 from trnbench.registry.hookspecs import COMMAND_GROUP, GROUP
 
 

@@ -7,11 +7,12 @@ from typing import Any
 
 import msgspec
 
+from trnbench.case_key import CaseKey, Value
 from trnbench.generation import System
 from trnbench.kernels.kernel import Case, Kernel
 from trnbench.registry import Registry
 from trnbench.results.expectation import SHIPPED, above
-from trnbench.results.measurement import CaseKey, Grade, Metric, Value
+from trnbench.results.measurement import Grade, Metric
 from trnbench.run.expectation import Expectations
 from trnbench_emulator.core.shares import extent_of
 from trnbench_emulator.kernel_run.result import KernelRun

@@ -14,10 +14,10 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from trnbench.case_key import Value
 from trnbench.errors import KernelError
 from trnbench.generation import System
 from trnbench.kernels.kernel import Case, Kernel, Point
-from trnbench.results.measurement import Value
 from trnbench_emulator.nki import Machine, TensorSpec, load_kernel, provide, record
 from trnbench_emulator.nki.dtype import dtype_of, random_values
 from trnbench_emulator.nki.source import inputs_of

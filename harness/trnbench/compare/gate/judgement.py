@@ -10,12 +10,13 @@ from typing import NamedTuple
 
 import msgspec
 
+from trnbench.case_key import CaseKey
 from trnbench.compare.change import Change, Comparison, interval_text, side_of, signed_percent
 from trnbench.compare.comparison import CONFIDENCE, THRESHOLD, compared, distance
 from trnbench.compare.gate.findings import Finding, Gated, Outcome
 from trnbench.compare.gate.rule import USUAL, Direction, Rule
 from trnbench.facts.units import percent
-from trnbench.results.measurement import CaseKey, Measurement, Metric, Status
+from trnbench.results.measurement import Measurement, Metric, Status
 from trnbench.results.run import Run
 from trnbench.results.verdict import BAD, Verdict
 

@@ -12,8 +12,8 @@ import msgspec
 
 from trnbench.bounded import kinds
 from trnbench.bounded.toml import read_toml
+from trnbench.case_key import CaseKey
 from trnbench.errors import BadInput, cut, quoted
-from trnbench.results.measurement import CaseKey
 
 
 class Direction(str, Enum):

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from trnbench.case_key import Value
 from trnbench.facts.fact import Scope
 from trnbench.facts.units import show
 from trnbench.results.expectation import NOT_RECORDED, above, expected
@@ -17,7 +18,6 @@ from trnbench.results.measurement import (
     Measurement,
     Metric,
     Status,
-    Value,
     stored_waterfall,
     waterfall_from_peak,
 )

@@ -18,9 +18,9 @@ from trnbench_emulator.nki.dtype import dtype_of
 from trnbench_emulator.nki.source import Sources
 
 if TYPE_CHECKING:
+    from trnbench.case_key import Value
     from trnbench.kernels.kernel import Kernel
     from trnbench.registry import Registry
-    from trnbench.results.measurement import Value
 
 
 SHARED = (2,)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from trnbench import Session
+from trnbench.case_key import Value
 from trnbench.cli.failure import report
 from trnbench.cli.output import abandon, write
 from trnbench.errors import ExitCode, KernelError, TrnbenchError, UsageError
@@ -20,7 +21,6 @@ from trnbench.isolation.child import Lost, Overdue, carried_out
 from trnbench.isolation.interrupt import from_outside
 from trnbench.isolation.limit import CaseTimeout, can_limit, limited
 from trnbench.isolation.output import aside
-from trnbench.results.measurement import Value
 from trnbench_emulator.kernel_run.grid import launched
 from trnbench_emulator.nki import Machine, load_kernel, provide, record
 
