@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from trnbench.results.fidelity import Bounds, Comparison, Errors, FamilyFidelity, Honesty, Span, Use
 from trnbench.results.statistics import bootstrap, median, quantile
@@ -77,13 +77,8 @@ def of_votes(
 
 
 def _span(sizes: Sequence[float], q: float) -> Span:
-    def of_resamples(drawn: Any) -> Any:
-        import numpy as np
-
-        return np.quantile(drawn, q, axis=-1)
-
-    found = bootstrap(sizes, statistic=of_resamples)
-    return Span(low=found.low, high=found.high)
+    interval = bootstrap(sizes, q=q)
+    return Span(low=interval.low, high=interval.high)
 
 
 def errors_of(points: Iterable[Comparison], honesty: Honesty | None = None) -> Errors | None:

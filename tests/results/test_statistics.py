@@ -64,24 +64,16 @@ def test_an_interval_covers_as_often_as_it_says() -> None:
     assert 0.88 <= hits / 200 <= 0.995
 
 
-@pytest.mark.parametrize(
-    ("asked", "confidence"), [({}, 0.95), ({"confidence": 0.9}, 0.9), ({"confidence": 0.5}, 0.5)]
-)
-def test_an_interval_leaves_out_as_much_on_either_side_as_it_says(
-    asked: dict[str, float], confidence: float
+@settings(max_examples=20, deadline=None)
+@given(samples, st.floats(0.0, 1.0), st.sampled_from([0.5, 0.9, 0.95]))
+def test_an_interval_is_of_the_quantiles_of_resamples_as_numpy_has_them(
+    values: list[float], q: float, confidence: float
 ) -> None:
-    # One sample of each draw: its own distribution, of which any share is known.
-    found = bootstrap(range(101), statistic=lambda drawn: drawn[..., 0], resamples=10_000, **asked)
-    assert found.confidence == confidence
+    found = bootstrap(values, q=q, confidence=confidence, resamples=100, seed=3)
+    drawn = np.random.default_rng(3).integers(0, len(values), (100, len(values)))
     tail = (1 - confidence) / 2
-    assert found.low / 100 == pytest.approx(tail, abs=0.012)
-    assert found.high / 100 == pytest.approx(1 - tail, abs=0.012)
-
-
-def test_an_interval_of_another_statistic() -> None:
-    found = bootstrap([1.0, 2.0, 3.0], statistic=lambda drawn: drawn.max(axis=-1), confidence=0.5)
-    assert found.high == 3.0
-    assert found.confidence == 0.5
+    least, most = np.quantile(np.quantile(np.sort(values)[drawn], q, axis=-1), [tail, 1 - tail])
+    assert (found.low, found.high, found.confidence) == (least, most, confidence)
 
 
 @pytest.mark.parametrize(
@@ -91,6 +83,7 @@ def test_an_interval_of_another_statistic() -> None:
         (lambda: median([1.0, math.nan]), "samples must be finite numbers"),
         (lambda: quantile([1.0], 1.5), "a quantile lies between 0 and 1, not at 1.5"),
         (lambda: bootstrap([1.0], confidence=1.0), "a confidence lies between 0 and 1, not at 1.0"),
+        (lambda: bootstrap([1.0], q=-0.1), "a quantile lies between 0 and 1, not at -0.1"),
         (lambda: bootstrap([]), "no samples"),
     ],
 )

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import msgspec
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 class Interval(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -61,27 +66,39 @@ def relative_spread(samples: Sequence[float]) -> float:
 def bootstrap(
     samples: Sequence[float],
     *,
-    statistic: Callable[[Any], Any] | None = None,
+    q: float = 0.5,
     confidence: float = 0.95,
     resamples: int = 2000,
     seed: int = 0,
 ) -> Interval:
-    """A percentile bootstrap interval of `statistic` (default the median); same seed, same interval.
+    """A percentile bootstrap interval of the q-quantile, the median unless said; same seed, same interval.
 
-    `statistic` maps a NumPy array of shape (resamples, n) to (resamples,) along its last axis.
-    Raises `ValueError` for no samples or a confidence outside 0 to 1.
+    Raises `ValueError` for no samples, or q or a confidence outside 0 to 1.
     """
     ordered = _checked(samples)
     if not 0.0 < confidence < 1.0:
         raise ValueError(f"a confidence lies between 0 and 1, not at {confidence!r}")
+    if not 0.0 <= q <= 1.0:
+        raise ValueError(f"a quantile lies between 0 and 1, not at {q!r}")
     import numpy as np
 
-    values = np.asarray(ordered, dtype=float)
-    drawn = values[np.random.default_rng(seed).integers(0, len(values), (resamples, len(values)))]
-    found = np.median(drawn, axis=-1) if statistic is None else statistic(drawn)
+    values, drawn = np.asarray(ordered, dtype=float), _drawn(len(ordered), resamples, seed)
+    below, share = divmod(q * (len(values) - 1), 1.0)
+    low = values[drawn[:, int(below)]]
+    high = values[drawn[:, min(int(below) + 1, len(values) - 1)]]
+    # As NumPy interpolates, to the last bit.
+    quantiles = low + (high - low) * share if share < 0.5 else high - (high - low) * (1.0 - share)
     tail = (1.0 - confidence) / 2.0
-    low, high = np.quantile(found, [tail, 1.0 - tail])
-    return Interval(low=float(low), high=float(high), confidence=confidence)
+    least, most = np.quantile(quantiles, [tail, 1.0 - tail])
+    return Interval(low=float(least), high=float(most), confidence=confidence)
+
+
+@lru_cache(maxsize=2)
+def _drawn(count: int, resamples: int, seed: int) -> NDArray[np.int64]:
+    """Of each resample the ranks of what was drawn, in order: shape (resamples, count)."""
+    import numpy as np
+
+    return np.sort(np.random.default_rng(seed).integers(0, count, (resamples, count)), axis=-1)
 
 
 _TINY = 1e-300
