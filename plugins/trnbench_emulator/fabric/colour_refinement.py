@@ -50,13 +50,8 @@ def classes_of(
     flow = np.repeat(np.arange(len(patterns)), patterns.lengths)
     resource = patterns.resources
     weight = np.round(patterns.weights, 12)
-    shape_of_chain = np.array(shapes, dtype=np.intp)
-    kinds = np.stack([shape_of_chain[patterns.chain], patterns.step, patterns.size, patterns.latency], axis=1)
-    of_flow = _rows_numbered(kinds).astype(np.uint64)
+    of_flow, of_rank = _coloured(patterns, np.array(shapes, dtype=np.intp), late or [0] * ranks)
     of_resource = _ordered(np.unique(capacity, return_inverse=True)[1])
-    begins = np.tile(np.array(late or [0] * ranks), len(times))
-    shape_of_rank = np.repeat(shape_of_chain, ranks)
-    of_rank = _rows_numbered(np.stack([begins, shape_of_rank], axis=1)).astype(np.uint64)
     share = _ordered(np.unique(weight, return_inverse=True)[1])
     at_resource, at_flow = Sums(resource, len(capacity)), Sums(flow, len(patterns))
     flow_there, share_there = flow[at_resource.order], _salted(share[at_resource.order], 1)
@@ -64,8 +59,7 @@ def classes_of(
     if waiting:
         src, dst = patterns.chain * ranks + patterns.src, patterns.chain * ranks + patterns.dst
         at_src, at_dst = Sums(src, len(of_rank)), Sums(dst, len(of_rank))
-        sent, received = _salted(0, 3), _salted(0, 4)
-        sender, receiver = _salted(0, 5), _salted(0, 6)
+        sent, received, sender, receiver = (_salted(0, salt) for salt in range(3, 7))
     before = 0
     for refined in count():
         if enough is not None and refined % OFTEN == OFTEN - 1:
@@ -96,6 +90,13 @@ def classes_of(
         shapes=shapes,
         times=tuple(shapes_seen),
     )
+
+
+def _coloured(patterns: Patterns, shapes: NDArray[np.intp], late: Sequence[int]) -> tuple[Colours, Colours]:
+    """What flows and ranks are told apart by before any refinement. `shapes`: of each chain."""
+    flows = np.stack([shapes[patterns.chain], patterns.step, patterns.size, patterns.latency], axis=1)
+    ranks = np.stack([np.tile(np.array(late), len(shapes)), np.repeat(shapes, len(late))], axis=1)
+    return _rows_numbered(flows).astype(np.uint64), _rows_numbered(ranks).astype(np.uint64)
 
 
 def _stretched(colour: Colours) -> Colours:

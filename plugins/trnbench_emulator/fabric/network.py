@@ -73,19 +73,8 @@ class Network:
         self.nodes: list[Node] = [topology.nodes[i] for i in touched]
         self.ranks: list[int] = [position[node] for node in wanted]
         self.links = [Link(position[link.src], position[link.dst], link.cls) for link in kept]
-        kept_kinds = [topology.classes[link.cls].kind for link in kept]
-
-        def rates(share: dict[LinkKind, float]) -> Floats:
-            factors = [
-                scale.get((link.src, link.dst), 1.0) * share.get(kind, 1.0)
-                for link, kind in zip(kept, kept_kinds, strict=True)
-            ]
-            return np.array(
-                [topology.bandwidth(link) * f for link, f in zip(kept, factors, strict=True)], dtype=float
-            )
-
-        self.bandwidth: Floats = rates(efficiency or {})
-        self.documented: Floats = rates(documented or {})
+        self.bandwidth: Floats = _rates(topology, kept, scale, efficiency or {})
+        self.documented: Floats = _rates(topology, kept, scale, documented or {})
         """What documents promise of every link, as `bandwidth` is what it reaches."""
         if len(self.bandwidth) and not (self.bandwidth > 0).all():
             raise TopologyError(
@@ -218,3 +207,18 @@ class Network:
                 )
             self._routes[key] = route
         return route
+
+
+def _rates(
+    topology: Topology,
+    links: Sequence[Link],
+    scale: dict[tuple[int, int], float],
+    share: dict[LinkKind, float],
+) -> Floats:
+    """Bytes/s of every link: its bandwidth, `scale` of the link and `share` of its kind."""
+    rates = [
+        topology.bandwidth(link)
+        * (scale.get((link.src, link.dst), 1.0) * share.get(topology.classes[link.cls].kind, 1.0))
+        for link in links
+    ]
+    return np.array(rates, dtype=float)
