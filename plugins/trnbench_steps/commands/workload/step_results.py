@@ -12,7 +12,7 @@ from trnbench.cli.result_table import results_of, show_results
 from trnbench.facts.units import percent, show
 from trnbench.results.expectation import expected_time, least_time, nearness_of
 from trnbench_steps.commands.workload.tables import size
-from trnbench_steps.job import PATHS
+from trnbench_steps.paths import PATHS
 from trnbench_steps.step_request import LAYOUT_AXES
 
 if TYPE_CHECKING:
