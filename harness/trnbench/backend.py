@@ -30,6 +30,11 @@ class Detection(msgspec.Struct, frozen=True, kw_only=True):
     unverified: tuple[str, ...] = ()  # what was never tried on real hardware
 
 
+READS = "facts_read"
+"""Of an environment: the metrics of facts that a model reads, words of one text. Where a backend says so, no
+other fact is named as a cause of another time."""
+
+
 class Observation(msgspec.Struct, frozen=True, kw_only=True):
     """What a backend saw; the runner derives metrics from it and judges them.
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
-from trnbench.backend import Detection, Observation
+from trnbench.backend import READS, Detection, Observation
 from trnbench.distribution import versions
 from trnbench.errors import KernelError
 from trnbench.facts.fact import Scope
@@ -44,6 +44,16 @@ class CaseAnswers(Protocol):
     def observe(self, case: Case, system: System) -> Observation: ...
 
 
+FACTS_READ = (
+    "array_columns", "array_rows", "clock", "core_count", "device_count", "dma_bandwidth",
+    "dma_engine_bandwidth", "dma_engine_count", "efa_adapter_bandwidth", "efa_adapter_count", "efa_bandwidth",
+    "elements_per_cycle", "hbm_bandwidth", "hbm_capacity", "host_count", "host_link_bandwidth", "latency",
+    "neuronlink_bandwidth", "partition_count", "psum_bank_count", "psum_capacity", "rate_factor",
+    "sbuf_capacity", "sbuf_partition_capacity",
+)  # fmt: skip
+"""Metrics of the facts that have a say in a time: no other fact is a cause of another time."""
+
+
 class EmulatedBackend:
     """Kernels on cores by a schedule of their instructions, links by flows that share them."""
 
@@ -58,6 +68,7 @@ class EmulatedBackend:
             "emulator_model_version": MODEL_VERSION,
             "emulator_tick_s": 1 / TICKS_PER_SECOND,
             **{f"{name}_version": version for name, version in _versions().items()},
+            READS: " ".join(FACTS_READ),
         }
 
     def worked_out_with(self) -> tuple[str, ...]:

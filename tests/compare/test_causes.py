@@ -60,7 +60,7 @@ def test_a_file_that_the_kernel_imports() -> None:
 
 def test_a_file_of_another_kernel_is_no_cause() -> None:
     (said,) = causes({"pkg/another.py": "A = 2\n"})
-    assert said.startswith("sources, costs, facts and the model's version are the same")
+    assert said.startswith("sources, costs, the facts that it reads and the model's version are the same")
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_a_file_of_another_kernel_is_no_cause() -> None:
 )
 def test_blanks_comments_and_docstrings_are_no_cause(text: str) -> None:
     (said,) = causes({"pkg/kernel.py": text})
-    assert said.startswith("sources, costs, facts and the model's version are the same")
+    assert said.startswith("sources, costs, the facts that it reads and the model's version are the same")
 
 
 def test_a_cost() -> None:
@@ -142,6 +142,15 @@ def test_the_kernel_goes_before_the_model_which_costs_and_facts_belong_to() -> N
 def test_a_line_of_code_is_named_and_not_the_docstring_before_it() -> None:
     text = OTHER.replace("import helper", '"""Says more."""\nimport helper')
     assert causes({"pkg/kernel.py": text}) == ("pkg/kernel.py:4 is 'TILE = 256', was 'TILE = 512'",)
+
+
+@pytest.mark.parametrize(
+    ("reads", "named"), [("", True), ("clock hbm_bandwidth", True), ("clock hbm_capacity", False)]
+)
+def test_a_fact_that_the_model_does_not_read_is_no_cause(reads: str, named: bool) -> None:
+    books = {"before": {"books": {"host": book(820)}}, "books": {"host": book(880)}}
+    (said,) = causes(environment={"facts_read": reads}, **books)
+    assert said.startswith("fact host/hbm_bandwidth" if named else "sources, costs, the facts that it reads")
 
 
 @pytest.mark.parametrize(("family", "named"), [("tensor", False), ("memory", True)])

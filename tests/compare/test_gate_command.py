@@ -59,8 +59,8 @@ def test_a_run_against_a_tag() -> None:
     assert row.endswith("  failed   slower  usual  time +10.0 % (exact), rule usual allows 0 %")
     assert done.stderr.splitlines()[2:] == [
         "likeliest causes:",
-        "  sources, costs, facts and the model's version are the same: its code differs, or a package that "
-        "it uses: 1 case",
+        "  sources, costs, the facts that it reads and the model's version are the same: its code differs, "
+        "or a package that it uses: 1 case",
         "gate failed: 1 failed",
     ]
 

@@ -46,25 +46,19 @@ def test_a_slowdown_that_processes_agree_on() -> None:
     assert not change.why
 
 
-def test_the_other_way_round_it_is_faster() -> None:
-    change = only(run_of_medians({"gemm": SLOWER}), run_of_medians({"gemm": STEADY}, "b"))
-    assert change.verdict is Verdict.FASTER
-    assert change.effect == pytest.approx(1 / 1.1 - 1, rel=1e-3)
-
-
-def test_processes_that_disagree_show_nothing() -> None:
-    before, after = run_of_medians({"gemm": (1.0, 1.3, 0.8)}), run_of_medians({"gemm": (1.1, 1.4, 0.9)}, "b")
-    change = only(before, after)
-    assert change.verdict is Verdict.SAME
-    assert change.interval.low < 0 < change.interval.high
-
-
-def test_apart_altogether_is_not_enough() -> None:
-    """Three values against three lie apart in one of ten comparisons of the same thing."""
-    change = only(
-        run_of_medians({"gemm": (1.00, 1.03, 1.05)}), run_of_medians({"gemm": (1.06, 1.09, 1.13)}, "b")
-    )
-    assert change.verdict is Verdict.SAME
+@pytest.mark.parametrize(
+    ("before", "after", "verdict"),
+    [
+        (SLOWER, STEADY, Verdict.FASTER),
+        ((1.0, 1.3, 0.8), (1.1, 1.4, 0.9), Verdict.SAME),
+        # Three values against three lie apart in one of ten comparisons of the same thing.
+        ((1.00, 1.03, 1.05), (1.06, 1.09, 1.13), Verdict.SAME),
+    ],
+)
+def test_processes_that_disagree_show_nothing(
+    before: tuple[float, ...], after: tuple[float, ...], verdict: Verdict
+) -> None:
+    assert only(run_of_medians({"gemm": before}), run_of_medians({"gemm": after}, "b")).verdict is verdict
 
 
 @pytest.mark.parametrize(("threshold", "verdict"), [(None, Verdict.SAME), (0.0, Verdict.SLOWER)])
@@ -165,15 +159,19 @@ def test_emulated_times_differ_exactly() -> None:
     assert change.effect == pytest.approx(1e-6)
 
 
-def test_an_emulated_time_below_a_given_threshold_is_no_slowdown() -> None:
-    change = only(run_of(emulated(case(), 1e-6)), run_of(emulated(case(), 1.02e-6), id="b"), threshold=0.03)
-    assert change.verdict is Verdict.SAME
-
-
-def test_a_gain_counts_as_the_loss_that_takes_it_back() -> None:
-    fast, slow = run_of(emulated(case(), 1.0)), run_of(emulated(case(), 1.05), id="b")
-    assert only(fast, slow, threshold=0.05).verdict is Verdict.SLOWER
-    assert only(slow, fast, threshold=0.05).verdict is Verdict.FASTER
+@pytest.mark.parametrize(
+    ("before", "after", "threshold", "verdict"),
+    [
+        (1.0, 1.02, 0.03, Verdict.SAME),
+        (1.0, 1.05, 0.05, Verdict.SLOWER),
+        (1.05, 1.0, 0.05, Verdict.FASTER),  # a gain counts as the loss that takes it back
+    ],
+)
+def test_a_threshold_of_emulated_times(
+    before: float, after: float, threshold: float, verdict: Verdict
+) -> None:
+    sides = run_of(emulated(case(), before)), run_of(emulated(case(), after), id="b")
+    assert only(*sides, threshold=threshold).verdict is verdict
 
 
 def test_a_metric_stands_in_for_a_time() -> None:

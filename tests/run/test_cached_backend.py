@@ -215,6 +215,16 @@ def test_every_way_to_read_is_told(system: System) -> None:
     assert ("costs",) in list(reads)
 
 
+def test_the_emulator_says_which_facts_it_reads(planned: Plan) -> None:
+    """A comparison names no other fact as the cause of another time."""
+    reads, backend = Reads(), EmulatedBackend()
+    systems = {name: watched(system, reads) for name, system in planned.systems.items()}
+    for case in planned.runnable:
+        backend.observe(case, systems[case.key.instance])
+    assert {read[2] for read in reads if read[0] == "fact"} <= {*backend.environment()["facts_read"].split()}
+    assert ("book", "facts") not in reads
+
+
 def test_the_digest_changes_with_what_was_read_and_nothing_else(system: System) -> None:
     reads = (("fact", "neuroncore-v3", "clock"), ("cost", "dma", "engines_per_core"))
     before = digest_of_values(reads, system)

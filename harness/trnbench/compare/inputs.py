@@ -13,13 +13,14 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from trnbench.backend import READS
 from trnbench.bounded.toml import parse_toml
 from trnbench.errors import BadInput, cut, quoted
 from trnbench.facts.fact import Assumption, Fact, FactBook
 from trnbench.facts.metric import METRICS
 from trnbench.facts.units import percent, show
 from trnbench.results.digest import fingerprint, is_shortened, text_digest
-from trnbench.results.measurement import Conditions, Measurement
+from trnbench.results.measurement import Conditions, Grade, Measurement
 from trnbench.results.run import Run
 from trnbench.results.statistics import median
 from trnbench.run.resumption import differences
@@ -30,7 +31,8 @@ T = TypeVar("T")
 
 NOT_KEPT = "its inputs are unknown: a run of schema 3 or before does not keep them"
 _ALIKE = (
-    "sources, costs, facts and the model's version are the same: its code differs, or a package that it uses"
+    "sources, costs, the facts that it reads and the model's version are the same: its code differs, or a "
+    "package that it uses"
 )
 
 _NO_TEXT = "(this copy of a run does not have its text)"
@@ -127,21 +129,20 @@ class Inputs:
         return rows
 
     def _facts(self, after: Measurement) -> Iterator[str]:
+        """Of the system, its device and its core where any of these differ, else of the generation.
+
+        Only those that the model reads, where it says so.
+        """
         system = self._after.systems.get(after.case.instance)
-        by_subject = self._books.get(after.case.generation, {})
+        read = str(self._after.environment.get(READS, "")).split()
+        told = [
+            (subject, sentence)
+            for subject, metric, sentence in self._books.get(after.case.generation, ())
+            if not read or not metric or metric in read or after.evidence.grade is not Grade.EMULATED
+        ]
         subjects = {system.instance, system.device, system.core} if system else set()
-        near = {
-            sentence
-            for subject, sentences in by_subject.items()
-            if subject in subjects
-            for sentence in sentences
-        }
-        yield from (
-            sentence
-            for sentences in by_subject.values()
-            for sentence in sentences
-            if not near or sentence in near
-        )
+        near = [sentence for subject, sentence in told if subject in subjects]
+        yield from near or (sentence for _, sentence in told)
 
     @cached_property
     def _digests(self) -> dict[str, str]:
@@ -156,14 +157,14 @@ class Inputs:
         }
 
     @cached_property
-    def _books(self) -> dict[str, dict[str, list[str]]]:
-        """generation → subject → facts and assumptions that differ."""
-        books: dict[str, dict[str, list[str]]] = {}
+    def _books(self) -> dict[str, list[tuple[str, str, str]]]:
+        """generation → (subject, metric, sentence) of facts and assumptions that differ; the metric of an
+        assumption is "", since each is one of a model."""
+        books: dict[str, list[tuple[str, str, str]]] = {}
         for generation in self._before.books.keys() & self._after.books.keys():
             old, new = self._before.books[generation], self._after.books[generation]
             if old == new:
                 continue
-            by = books.setdefault(generation, {})
             facts = _differing({fact.id: fact for fact in old.facts}, {fact.id: fact for fact in new.facts})
             assumed = _differing(old.assumptions, new.assumptions)
             for kind, differing in (("fact", facts), ("assumption", assumed)):
@@ -171,7 +172,8 @@ class Inputs:
                     one = now if now is not None else was
                     if one is not None and _figure(was) != _figure(now):
                         sentence = f"{kind} {name} is {_figure(now)}, was {_figure(was)}"
-                        by.setdefault(one.subject, []).append(sentence)
+                        metric = one.metric if kind == "fact" else ""
+                        books.setdefault(generation, []).append((one.subject, metric, sentence))
         return books
 
 

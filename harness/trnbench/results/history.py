@@ -15,7 +15,7 @@ from trnbench.results.measurement import Grade, Status
 from trnbench.results.verdict import GOOD, Standing, Verdict, verdict_of
 
 _OF_THE_MACHINE = ("system", "machine", "cpu_model", "cpu_count", "memory_bytes", "byte_order", "host_name")
-_NO_CAUSE = ("git_commit", "git_dirty", "load_average", "neuron_devices_busy", "gpu_notes")
+_NO_CAUSE = ("facts_read", "git_commit", "git_dirty", "load_average", "neuron_devices_busy", "gpu_notes")
 _NAMED = 6
 
 

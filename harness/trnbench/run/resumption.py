@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from trnbench.backend import Backend
+from trnbench.backend import READS, Backend
 from trnbench.errors import UsageError
 from trnbench.results.json import dumps, loads
 from trnbench.results.measurement import Grade, Measurement, Status
@@ -205,7 +205,7 @@ _OF_THE_MACHINE = (
 """An emulated number does not depend on them."""
 
 
-_OF_THE_MOMENT = ("load_average", "neuron_devices_busy", "gpu_notes", "git_commit", "git_dirty")
+_OF_THE_MOMENT = (READS, "load_average", "neuron_devices_busy", "gpu_notes", "git_commit", "git_dirty")
 """What a machine says of itself and changes from minute to minute; the files that cases are written in are
 compared by themselves, whatever else their folder's commit has."""
 

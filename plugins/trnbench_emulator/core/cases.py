@@ -11,21 +11,20 @@ import msgspec
 import numpy as np
 
 from trnbench.errors import KernelError, TrnbenchError
-from trnbench.facts.fact import PeakPolicy
 from trnbench.generation import System
 from trnbench.kernels.kernel import Case
 from trnbench.kernels.work import Spread
 from trnbench.results.measurement import Part
+from trnbench_emulator.core.ceiling import doubts_of
 from trnbench_emulator.core.costs import CostTable
 from trnbench_emulator.core.program import QUEUES
 from trnbench_emulator.core.recording import Launch, Recording
 from trnbench_emulator.core.roofline import roofline
 from trnbench_emulator.core.scheduler import STRIP_ROWS, STRIP_SPANS, Schedule
-from trnbench_emulator.core.shares import beyond_clocks, shares_of
 from trnbench_emulator.core.timing import KernelModel, Timing
 from trnbench_emulator.nki import TensorSpec
 from trnbench_emulator.nki.jit import Kernel
-from trnbench_emulator.nki.op import DMA, TENSOR
+from trnbench_emulator.nki.op import DMA
 from trnbench_emulator.nki.recorder import TooManyInstructions
 from trnbench_emulator.nki.source import Inputs, Source, Sources
 
@@ -153,7 +152,7 @@ class CaseModel:
         if source is not None:
             timing = self.time(case, source, system)
             estimate = _emulated(case, source, timing, self._profile(timing, self.kernels.table(system)))
-            return msgspec.structs.replace(estimate, doubts=_doubts(case, system, timing))
+            return msgspec.structs.replace(estimate, doubts=doubts_of(timing, system))
         if case.kernel.spread is Spread.SHARED:
             raise KernelError(
                 f"{case.kernel.name} has no NKI source that takes {dict(case.key.point)}",
@@ -240,30 +239,6 @@ def _emulated(case: Case, source: Source, timing: Timing, profile: _Profile) -> 
         notes=(*notes, *timing.notes),
         detail=detail,
     )
-
-
-def _doubts(case: Case, system: System, timing: Timing) -> tuple[str, ...]:
-    """Why the time cannot be: an engine that works more than its clock allows, whatever the case is judged
-    by."""
-    flops: dict[str, float] = {}
-    elements: dict[str, float] = {}
-    programs = len(timing.programs)
-    for op, count in timing.recording.tally().items():
-        if op.engine == TENSOR and op.flops:
-            flops[op.dtype] = flops.get(op.dtype, 0.0) + op.flops * count / programs
-        elif op.engine not in (TENSOR, DMA) and op.elements:
-            elements[op.engine] = elements.get(op.engine, 0.0) + op.elements * count / programs
-    shares = shares_of(
-        system,
-        case.extent,
-        PeakPolicy.ENGINE,
-        flops=flops,
-        elements=elements,
-        moved={},
-        dma_bytes=0.0,
-        latency_s=timing.latency_s,
-    )
-    return beyond_clocks((name, value, choice) for name, value, _, choice in shares)
 
 
 def _counters(recording: Recording) -> dict[str, float]:

@@ -20,10 +20,10 @@ from trnbench_emulator.core.cases import line_seconds
 from trnbench_emulator.core.costs import CostTable
 from trnbench_emulator.core.program import Program
 from trnbench_emulator.core.recording import Launch, Recording
-from trnbench_emulator.core.shares import extent_of, shares_of
 from trnbench_emulator.core.timing import KernelModel, Timing
 from trnbench_emulator.kernel_run.grid import programs_of
 from trnbench_emulator.kernel_run.result import KernelRun, Line, Share, alternatives, assumed, best_of
+from trnbench_emulator.kernel_run.shares import extent_of, shares_of
 from trnbench_emulator.nki import TensorSpec, load_kernel, provide
 from trnbench_emulator.nki.beta1.grid import Beta1Kernel
 from trnbench_emulator.nki.dtype import dtype_of

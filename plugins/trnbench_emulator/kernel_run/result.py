@@ -12,7 +12,7 @@ from trnbench.facts.units import show
 from trnbench.results.expectation import expected_time
 from trnbench.results.measurement import Evidence, Part, Status
 from trnbench_emulator.compiler import SWITCHES, Assumptions
-from trnbench_emulator.core.shares import beyond_clocks
+from trnbench_emulator.core.ceiling import beyond_clocks
 from trnbench_emulator.core.timing import ProgramTime
 
 LIMIT = 60_000
@@ -182,7 +182,7 @@ class KernelRun(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def doubts(self) -> tuple[str, ...]:
         """Why the time cannot be: a rate beyond what the clocks allow. Such a run is suspect."""
-        return beyond_clocks((share.what, share.value, share.choice) for share in self.shares)
+        return beyond_clocks((share.what, share.value, share.choice.engine_bound) for share in self.shares)
 
     @property
     def status(self) -> Status:

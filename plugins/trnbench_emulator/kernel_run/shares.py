@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from trnbench.errors import UsageError
 from trnbench.facts.fact import PeakChoice, PeakPolicy, Scope
-from trnbench.facts.units import percent
 from trnbench.generation import System
 from trnbench.kernels.work import Extent
 from trnbench.peaks import choose_peak
-
-TOLERANCE = 1e-3
-"""Documents round clocks to two and more digits."""
 
 LANES = ("vector", "scalar", "gpsimd")
 _ALONE = {"hbm_read", "hbm_write"}
@@ -56,19 +52,6 @@ def shares_of(
     choice = peak("dma_bandwidth") if dma_bytes else None
     if choice is not None:
         yield "dma", dma_bytes * rate, "B/s", choice
-
-
-def beyond_clocks(shares: Iterable[tuple[str, float, PeakChoice]]) -> tuple[str, ...]:
-    """A sentence for each rate (what, value, peak) that the clocks do not allow."""
-    sentences = []
-    for name, value, choice in shares:
-        bound = choice.engine_bound
-        if bound is not None and value > bound.value * (1.0 + TOLERANCE):
-            sentences.append(
-                f"{name} at {percent(value / bound.value)} of what the clocks allow ({bound.formula}); most "
-                "likely: the model charges an instruction less than the clocks do"
-            )
-    return tuple(sentences)
 
 
 def lanes(system: System, engine: str, extent: Extent) -> PeakChoice | None:
