@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from command import typed
+from command import loaded, typed
 from stored_run import make_run
 
 from trnbench.cli.main import cli
@@ -64,18 +64,14 @@ def test_options_of_the_program_complete() -> None:
 
 @pytest.mark.parts
 def test_names_complete_without_a_system_being_built() -> None:
-    script = (
-        "import sys\n"
+    out, modules = loaded(
         "from click import Context, Command\n"
         "from trnbench.cli.names import complete_instances, complete_kernels\n"
         "context = Context(Command('x'))\n"
-        "print(complete_instances(context, None, 'trn1.'), 'gemm' in complete_kernels(context, None, 'ge'))\n"
-        "print(sorted(set(sys.modules) & {'tomllib', 'numpy', 'trnbench.facts.load', 'sqlite3', 'rich'}))\n"
+        "print(complete_instances(context, None, 'trn1.'), 'gemm' in complete_kernels(context, None, 'ge'))"
     )
-    told = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    names, heavy = told.stdout.splitlines()
-    assert names == "['trn1.2xlarge', 'trn1.32xlarge'] True"
-    assert heavy == "[]"
+    assert out == "['trn1.2xlarge', 'trn1.32xlarge'] True\n"
+    assert not modules & {"tomllib", "numpy", "trnbench.facts.load", "sqlite3", "rich"}
 
 
 @pytest.fixture
@@ -162,15 +158,13 @@ def test_a_file_may_stand_where_a_kernel_or_model_does() -> None:
 
 
 def test_runs_are_offered_without_a_look_at_any_plugin(store: str) -> None:
-    script = (
-        "import sys\n"
+    out, modules = loaded(
         "from click import Context, Command\n"
         "from trnbench.cli.names import complete_runs\n"
-        "print([each.value for each in complete_runs(Context(Command('x')), None, '2026')])\n"
-        "print(sorted(set(sys.modules) & {'pluggy', 'msgspec', 'numpy', 'trnbench.registry', 'rich'}))\n"
+        "print([each.value for each in complete_runs(Context(Command('x')), None, '2026')])"
     )
-    told = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert told.stdout.splitlines() == [str(RUNS), "[]"]
+    assert out == f"{RUNS}\n"
+    assert not modules & {"pluggy", "msgspec", "numpy", "trnbench.registry", "rich"}
 
 
 @pytest.mark.parts

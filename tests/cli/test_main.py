@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tomllib
@@ -11,6 +12,7 @@ from pathlib import Path
 import click
 import pytest
 from click.testing import CliRunner
+from command import loaded, loaded_by
 
 import trnbench
 from trnbench.cli import commands, failure
@@ -130,21 +132,9 @@ def test_table_of_commands_is_what_the_package_declares(root: Path) -> None:
 
 @pytest.mark.parts
 def test_help_lists_commands_in_workflow_order_and_imports_none() -> None:
-    script = (
-        "import sys\n"
-        "from trnbench.cli.main import cli\n"
-        "try: cli.main(['--help'])\n"
-        "except SystemExit as end: assert end.code == 0\n"
-        "print('\\n'.join(sys.modules), file=sys.stderr)\n"
-    )
-    told = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    order = [
-        line.split()[0]
-        for line in told.stdout.splitlines()
-        if line.split()[:1] and line.split()[0] in find_commands()
-    ]
-    assert order == list(find_commands())
-    modules = set(told.stderr.split())
+    out, modules = loaded_by("--help")
+    first_words = [line.split()[0] for line in out.splitlines() if line.strip()]
+    assert [word for word in first_words if word in find_commands()] == list(find_commands())
     ours = {name for name in modules if name.startswith("trnbench")}
     assert ours == {
         "trnbench",
@@ -163,14 +153,9 @@ def test_help_lists_commands_in_workflow_order_and_imports_none() -> None:
 
 @pytest.mark.parts
 def test_the_version_is_known_without_metadata() -> None:
-    script = (
-        "import sys\nfrom trnbench.cli.main import cli\n"
-        "try: cli.main(['--version'])\nexcept SystemExit as end: assert not end.code\n"
-        "print('\\n'.join(sys.modules), file=sys.stderr)\n"
-    )
-    told = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert told.stdout.startswith(f"trnbench {metadata.version('trnbench')} (Python ")
-    assert not {"importlib.metadata", "pluggy", "msgspec"} & set(told.stderr.split())
+    out, modules = loaded_by("--version")
+    assert out.startswith(f"trnbench {metadata.version('trnbench')} (Python ")
+    assert not {"importlib.metadata", "pluggy", "msgspec"} & modules
     assert trnbench.__version__ == metadata.version("trnbench")
 
 
@@ -186,18 +171,12 @@ def test_start_up_stays_small_with_five_plugins_installed(tmp_path: Path) -> Non
         )
         (tmp_path / f"extra{number}.py").write_text("raise AssertionError('--help imports no plugin')\n")
 
-    def modules(script: str) -> set[str]:
-        script += "\nimport sys; print('\\n'.join(sys.modules), file=sys.stderr)"
-        command = [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n{script}"]
-        told = subprocess.run(command, capture_output=True, text=True, check=True)
-        assert ("frob4" in told.stdout) is ("cli.main" in script)
-        return set(told.stderr.split())
-
-    bare = modules("pass")
-    click_alone = modules(
-        "import click\n@click.group()\ndef c(): pass\ntry: c(['--help'])\nexcept SystemExit: pass"
-    )
-    ours = modules("from trnbench.cli.main import cli\ntry: cli.main(['--help'])\nexcept SystemExit: pass")
+    with_plugins = {"env": {**os.environ, "PYTHONPATH": str(tmp_path)}}
+    _, bare = loaded("pass", **with_plugins)
+    smallest = "import click\n@click.group()\ndef c(): pass\ntry: c(['--help'])\nexcept SystemExit: pass"
+    _, click_alone = loaded(smallest, **with_plugins)
+    out, ours = loaded_by("--help", **with_plugins)
+    assert "frob4" in out
     # Beyond the smallest click program: fourteen modules of ours, and nothing of the library.
     extra = sorted(ours - bare - click_alone)
     assert all(name.partition(".")[0] == "trnbench" for name in extra), extra

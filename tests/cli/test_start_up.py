@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
+from command import loaded, loaded_by
 
 HEAVY = {
     "_hashlib",
@@ -55,21 +51,10 @@ PLAN = {
 }
 
 
-def imported(folder: Path, *arguments: str) -> set[str]:
+def imported(*words: str) -> set[str]:
     """Modules of a second call: the first one leaves what it read in the cache."""
-    script = (
-        "import sys\n"
-        "from trnbench.cli.main import cli\n"
-        f"try: cli.main({list(arguments)!r})\n"
-        "except SystemExit as end: assert not end.code, end.code\n"
-        "print('\\n'.join(sys.modules), file=sys.stderr)\n"
-    )
-    environment = {**os.environ, "TRNBENCH_STORE": str(folder / "results.db")}
-    for _ in range(2):
-        told = subprocess.run(
-            [sys.executable, "-c", script], capture_output=True, text=True, check=True, env=environment
-        )
-    return set(told.stderr.split())
+    loaded_by(*words)
+    return loaded_by(*words)[1]
 
 
 @pytest.mark.parts
@@ -93,19 +78,17 @@ def imported(folder: Path, *arguments: str) -> set[str]:
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
-def test_what_is_looked_up_is_all_that_is_imported(
-    tmp_path: Path, arguments: tuple[str, ...], more: set[str]
-) -> None:
-    modules = imported(tmp_path, *arguments)
+def test_what_is_looked_up_is_all_that_is_imported(arguments: tuple[str, ...], more: set[str]) -> None:
+    modules = imported(*arguments)
     assert not modules & HEAVY
     assert {name for name in modules if name.startswith(WATCHED)} == PLUGINS | PLAN | more
 
 
 @pytest.mark.parts
-def test_a_step_that_is_known_imports_nothing_to_work_one_out(tmp_path: Path) -> None:
+def test_a_step_that_is_known_imports_nothing_to_work_one_out() -> None:
     """Nor to compare the model with what is published, nor processes for cases that none of them gets."""
     words = ("workload", "run", "bert-base", "-i", "trn1.2xlarge", "--task", "prefill", "--sequence", "128")
-    modules = imported(tmp_path, *words)
+    modules = imported(*words)
     computing = {"multiprocessing", "numpy", "pickle", "random", "rich", "statistics", "tempfile"}
     models = {"trnbench_emulator.core", "trnbench_emulator.fabric", "trnbench_fidelity.validate"}
     assert not modules & {*computing, *models, "trnbench.run.pool", "trnbench_steps.step"}
@@ -113,8 +96,6 @@ def test_a_step_that_is_known_imports_nothing_to_work_one_out(tmp_path: Path) ->
 
 def test_a_process_for_cases_begins_without_models_and_numbers() -> None:
     """Each process that carries cases out is a new one, and pays for this once more."""
-    script = "import sys, trnbench.run.worker, trnbench.run.preparation\nprint('\\n'.join(sys.modules))"
-    told = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    modules = set(told.stdout.split())
+    _, modules = loaded("import trnbench.run.worker, trnbench.run.preparation")
     assert "numpy" not in modules
     assert {name for name in modules if name.startswith("trnbench_emulator")} <= {"trnbench_emulator"}

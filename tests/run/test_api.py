@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import tiny_machine as tiny
+from command import loaded
 
 import trnbench
 from trnbench import PeakPolicy, Status
@@ -78,13 +79,7 @@ def test_the_package_run_is_still_a_package() -> None:
 
 
 def test_importing_the_functions_imports_no_library() -> None:
-    import subprocess
-    import sys
-
-    code = (
-        "import sys, trnbench; trnbench.bench, trnbench.load_run, trnbench.open_store, trnbench.render;"
-        "heavy = {'sqlite3', 'numpy', 'rich', 'jinja2', 'multiprocessing', 'pluggy'};"
-        "print(sorted(heavy & set(sys.modules)))"
+    _, modules = loaded(
+        "import trnbench; trnbench.bench, trnbench.load_run, trnbench.open_store, trnbench.render"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
-    assert (done.stdout, done.stderr) == ("[]\n", "")
+    assert not {"sqlite3", "numpy", "rich", "jinja2", "multiprocessing", "pluggy"} & modules

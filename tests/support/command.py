@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from typing import Any
 
 from click.testing import CliRunner, Result
@@ -31,3 +33,16 @@ def refusal(done: Result, code: int = 2) -> str:
     """What was said by a command that ended with `code` and printed nothing else."""
     assert (done.exit_code, done.stdout) == (code, ""), done.stderr
     return done.stderr
+
+
+def loaded(code: str, **more: Any) -> tuple[str, set[str]]:
+    """What a fresh Python prints that carries `code` out, and the modules it has at the end."""
+    script = f"import sys\n{code}\nprint('\\n'.join(sys.modules), file=sys.stderr)\n"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, **more)
+    return done.stdout, set(done.stderr.split())
+
+
+def loaded_by(*words: str, **more: Any) -> tuple[str, set[str]]:
+    """The same of `trnbench WORDS…`, which has to end well."""
+    command = f"from trnbench.cli.main import cli\ntry: cli.main({list(words)!r})\n"
+    return loaded(f"{command}except SystemExit as end: assert not end.code, end.code", **more)
