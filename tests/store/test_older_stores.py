@@ -7,9 +7,11 @@ import sqlite3
 import tarfile
 import zlib
 from contextlib import closing
+from itertools import product
 from pathlib import Path
 
 import pytest
+from campaigns import sweep
 from click.testing import Result
 from command import typed
 
@@ -34,6 +36,13 @@ READING = (
     "compare first latest",
     "store check",
     "store backup out/backup.db",
+)
+
+WRITING = (
+    "store repair",
+    "runs tag first second",
+    "store merge out/other.db",
+    "run gemm -i trn1.2xlarge --dtype bf16 --scope core -a size=1K --no-report",
 )
 
 
@@ -108,15 +117,10 @@ def test_what_only_reads_reads_every_version_and_writes_nothing(folder: Path, re
         invoke(registry, f"import {exported}", store=f"out/{len(exported)}.db")
 
 
-@archives(OLDER)
 @pytest.mark.parametrize(
-    "words",
-    [
-        "store repair",
-        "runs tag first second",
-        "store merge out/other.db",
-        "run gemm -i trn1.2xlarge --dtype bf16 --scope core -a size=1K --no-report",
-    ],
+    ("folder", "words"),
+    sweep(product(OLDER, WRITING), lambda name, words: name == OLDER[0] or words == WRITING[0]),
+    indirect=["folder"],
 )
 def test_what_writes_copies_it_first_and_says_so(folder: Path, registry: Registry, words: str) -> None:
     before = content(folder / "results.db")

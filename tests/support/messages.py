@@ -27,3 +27,9 @@ def messages(*files: Path) -> list[Any]:
             for each in matches
         ]  # fmt: skip
     return rows
+
+
+def pairs(file: Path) -> list[tuple[str, str]]:
+    """Rows of a file `what is given => what comes of it`; a line that begins with # is a remark."""
+    lines = file.read_text(encoding="utf-8").splitlines()
+    return [(left, right) for left, _, right in (line.partition(" => ") for line in lines if line[:1] != "#")]
