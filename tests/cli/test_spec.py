@@ -92,8 +92,7 @@ def test_no_number_is_shown_without_evidence_and_source(name: str) -> None:
 def test_show_chooses_peaks_by_policy_and_keeps_the_alternatives() -> None:
     def peak(*args: str) -> dict[str, Any]:
         listed = rows("show", "trn2-16.48xlarge", *args)["peaks"]
-        found: dict[str, Any] = next(row for row in listed if row["metric"] == "peak_flops[bf16]")
-        return found
+        return next(row for row in listed if row["metric"] == "peak_flops[bf16]")
 
     assert [peak("--peak", policy)["peak"] for policy in ("seed", "device", "engine", "latest")] == [
         "10 PFLOPS",
@@ -228,8 +227,7 @@ def test_ones_own_facts_stand_beside_the_documents(tmp_path: Path) -> None:
 
     def peak(*args: str) -> dict[str, Any]:
         listed = rows("show", "trn2-16.48xlarge", "--facts", mine, *args)["peaks"]
-        found: dict[str, Any] = next(row for row in listed if row["metric"] == "hbm_bandwidth")
-        return found
+        return next(row for row in listed if row["metric"] == "hbm_bandwidth")
 
     assert (peak()["peak"], peak()["source"]) == ("46.4 TB/s", "seed-trn2")
     assert "48.4 TB/s (documented, mine)" in peak()["alternatives"]

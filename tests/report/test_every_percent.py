@@ -35,18 +35,20 @@ Raw = dict[str, Any]
 def run(request: pytest.FixtureRequest) -> trnbench.Run:
     if request.param == "one system":
         return trnbench.bench(("gemm", "hbm_copy"), instances=("trn2-16.48xlarge",), dtypes=("bf16",))
-    made: trnbench.Run = request.getfixturevalue("headline_run")
-    return made
+    return request.getfixturevalue("headline_run")
 
 
 @pytest.fixture(scope="module")
 def raw(run: trnbench.Run) -> Raw:
-    found: Raw = json.loads(trnbench.dumps(run))
-    return found
+    return json.loads(trnbench.dumps(run))
 
 
-def test_every_per_cent_of_the_headline(run: trnbench.Run, raw: Raw) -> None:
-    cases = {_id(each): each for each in raw["measurements"]}
+@pytest.fixture(scope="module")
+def cases(raw: Raw) -> Raw:
+    return {_id(each): each for each in raw["measurements"]}
+
+
+def test_every_per_cent_of_the_headline(run: trnbench.Run, raw: Raw, cases: Raw) -> None:
     lines = trnbench.headline(run).said
     assert lines
     for line, said in lines:
@@ -59,8 +61,7 @@ def test_every_per_cent_of_the_headline(run: trnbench.Run, raw: Raw) -> None:
             _check(text, value, said.text)
 
 
-def test_every_per_cent_of_the_scoreboard(run: trnbench.Run, raw: Raw) -> None:
-    cases = {_id(each): each for each in raw["measurements"]}
+def test_every_per_cent_of_the_scoreboard(run: trnbench.Run, raw: Raw, cases: Raw) -> None:
     seen = 0
     for _, rows in board.groups(run):
         for row in rows:
@@ -86,9 +87,8 @@ def test_every_per_cent_of_the_scoreboard(run: trnbench.Run, raw: Raw) -> None:
     assert seen >= 2
 
 
-def test_every_per_cent_and_place_of_the_first_screen(run: trnbench.Run, raw: Raw) -> None:
+def test_every_per_cent_and_place_of_the_first_screen(run: trnbench.Run, raw: Raw, cases: Raw) -> None:
     """What the cards say, and where the marks of their bars stand."""
-    cases = {_id(each): each for each in raw["measurements"]}
     found = trnbench.headline(run).cards
     assert found
     for card in found:
@@ -128,9 +128,8 @@ def _clause(raw: Raw, case: Raw, clause: str) -> None:
         _check(text, value, clause)
 
 
-def test_every_figure_of_the_losses(run: trnbench.Run, raw: Raw) -> None:
+def test_every_figure_of_the_losses(run: trnbench.Run, raw: Raw, cases: Raw) -> None:
     """Seconds that go with a cause, from the stored terms and the figure of the facts."""
-    cases = {_id(each): each for each in raw["measurements"]}
     told = opportunities.of(opportunities.chosen(run))
     for each in told:
         case = cases[each.case.id]
@@ -138,9 +137,8 @@ def test_every_figure_of_the_losses(run: trnbench.Run, raw: Raw) -> None:
         assert any(abs(each.seconds - value) <= 1e-6 * case["time_s"] for value in wanted), each.cause
 
 
-def test_every_per_cent_of_the_links(run: trnbench.Run, raw: Raw) -> None:
+def test_every_per_cent_of_the_links(run: trnbench.Run, raw: Raw, cases: Raw) -> None:
     """Shares of the document, of the bound of the links, and of the largest loss."""
-    cases = {_id(each): each for each in raw["measurements"]}
     for (ranks, metric), found in links.kinds(run).items():
         for row in links.rows(0, run, {each.case.kernel: [each] for each in found}):
             case = cases[row.case]
@@ -154,9 +152,8 @@ def test_every_per_cent_of_the_links(run: trnbench.Run, raw: Raw) -> None:
             _check(text, max(rest.values()) / case["time_s"], row.lost)
 
 
-def test_every_gain_of_the_generations(run: trnbench.Run, raw: Raw) -> None:
+def test_every_gain_of_the_generations(run: trnbench.Run, raw: Raw, cases: Raw) -> None:
     """Gain got by work and time, gain promised by the facts, a device against a device."""
-    cases = {_id(each): each for each in raw["measurements"]}
     gains = [each for scope, _ in generations.REACHES for each in generations.gains(0, run, scope)]
     assert bool(gains) is (len(raw["books"]) > 1)
     for each in gains:
@@ -275,8 +272,7 @@ def _best(raw: Raw, like: Raw, system: str) -> Raw:
 
 def _end(raw: Raw, like: Raw, which: Any) -> Raw:
     """The highest or the lowest share of the sweep that `like` is of."""
-    found: Raw = which(_alike(raw, like), key=lambda each: _share(raw, each))
-    return found
+    return which(_alike(raw, like), key=lambda each: _share(raw, each))
 
 
 def _share(raw: Raw, case: Raw) -> float:
@@ -295,8 +291,7 @@ def _alike(raw: Raw, like: Raw) -> list[Raw]:
 
 
 def _chosen(case: Raw) -> Raw:
-    chosen: Raw = case["judgement"]["peaks"]["chosen"]
-    return chosen
+    return case["judgement"]["peaks"]["chosen"]
 
 
 def _spoken(case: Raw) -> str:

@@ -35,8 +35,7 @@ def told(*words: str) -> Any:
 
 
 def raw_of(run: trnbench.Run) -> Raw:
-    raw: Raw = json.loads(trnbench.dumps(run))
-    return raw
+    return json.loads(trnbench.dumps(run))
 
 
 def text_of(markup: str) -> str:

@@ -44,29 +44,38 @@ def environment(folder: Path, modes: str, **more: str) -> dict[str, str]:
     }
 
 
+RUN = (PROGRAM, "run", "--backend", "stand-in")
+
+
+def launch(
+    folder: Path, modes: str, rank: int, size: int, *words: str, program: tuple[str, ...] = RUN, **more: str
+) -> subprocess.Popen[str]:
+    """One of `size` processes as mpirun starts them."""
+    numbered = {"PMI_RANK": str(rank), "PMI_SIZE": str(size), "MPI_LOCALNRANKS": str(size)}
+    return subprocess.Popen(
+        [sys.executable, *program, *words],
+        cwd=folder,
+        env=environment(folder, modes, **numbered, **more),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def ended(process: subprocess.Popen[str]) -> subprocess.CompletedProcess[str]:
+    out, err = process.communicate(timeout=150)
+    return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+
+
 def ranks(
     folder: Path, size: int, modes: str, *words: str, come: int | None = None, **more: str
 ) -> list[subprocess.CompletedProcess[str]]:
-    """`size` processes as mpirun starts them (`come` of them, where some never do) and what came of them."""
-    command = [sys.executable, PROGRAM, "run", "--backend", "stand-in", *words]
-    started = [
-        subprocess.Popen(
-            command,
-            cwd=folder,
-            env=environment(
-                folder, modes, PMI_RANK=str(rank), PMI_SIZE=str(size), MPI_LOCALNRANKS=str(size), **more
-            ),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for rank in range(come or size)
-    ]
+    """What came of `size` processes (`come` of them, where some never do)."""
+    started = [launch(folder, modes, rank, size, *words, **more) for rank in range(come or size)]
     done = []
     try:
         for each in started:
-            out, err = each.communicate(timeout=150)
-            done.append(subprocess.CompletedProcess(command, each.returncode, out, err))
+            done.append(ended(each))
             if each.returncode == 124:
                 # A rank that hangs is its launcher's to end; here that is this test.
                 for other in started:
@@ -153,13 +162,7 @@ def test_a_rank_that_never_comes_is_named_and_nobody_waits_for_it(tmp_path: Path
 
 
 def test_without_rank_0_the_others_say_where_they_looked(tmp_path: Path) -> None:
-    one = environment(
-        tmp_path, "well", PMI_RANK="1", PMI_SIZE="2", MPI_LOCALNRANKS="2", RANKS_WAIT_S="1", SLURM_JOB_ID="7"
-    )
-    done = subprocess.run(
-        [sys.executable, PROGRAM, "run", "--backend", "stand-in"],
-        cwd=tmp_path, env=one, capture_output=True, text=True, timeout=60, check=False,
-    )  # fmt: skip
+    done = ended(launch(tmp_path, "well", 1, 2, RANKS_WAIT_S="1", SLURM_JOB_ID="7"))
     assert (done.returncode, done.stdout) == (124, "")
     assert done.stderr == (
         f"error: rank 1 did not find rank 0 at {tmp_path}/trnbench-{os.getuid()}-7.rendezvous within 1 s\n"
@@ -170,30 +173,19 @@ def test_without_rank_0_the_others_say_where_they_looked(tmp_path: Path) -> None
 
 
 def test_ranks_with_other_cases_are_refused(tmp_path: Path) -> None:
-    command = [sys.executable, PROGRAM, "run", "--backend", "stand-in", "--no-report", "-q"]
-    started = [
-        subprocess.Popen(
-            command,
-            cwd=tmp_path,
-            env=environment(tmp_path, modes, PMI_RANK=str(rank), PMI_SIZE="2", MPI_LOCALNRANKS="2"),
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        )
-        for rank, modes in enumerate(("well", "lags"))
-    ]  # fmt: skip
-    told = [each.communicate(timeout=120)[1] for each in started]
-    assert [each.returncode for each in started] == [2, 2]
+    words = ("--no-report", "-q")
+    started = [launch(tmp_path, modes, rank, 2, *words) for rank, modes in enumerate(("well", "lags"))]
+    done = [ended(each) for each in started]
+    assert [each.returncode for each in done] == [2, 2]
+    told = [each.stderr for each in done]
     assert told[0].startswith("error: rank 1 differs from rank 0 in its cases\n")
     assert told[1].startswith("error: rank 1: the run has ended: rank 1 differs from rank 0 in its cases\n")
 
 
 @pytest.mark.parts
 def test_emulated_cases_are_rank_0_s_alone(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "trnbench", "run", "-i", "trn1.2xlarge", "gemm"],
-        cwd=tmp_path,
-        env=environment(tmp_path, "", PMI_RANK="1", PMI_SIZE="2", MPI_LOCALNRANKS="2"),
-        capture_output=True, text=True, timeout=60, check=False,
-    )  # fmt: skip
+    emulated = ("-m", "trnbench", "run", "-i", "trn1.2xlarge", "gemm")
+    done = ended(launch(tmp_path, "", 1, 2, program=emulated))
     assert (done.returncode, done.stdout) == (0, "")
     assert done.stderr == "rank 1: emulated cases need no machine, rank 0 carries them out alone\n"
     assert {each.name for each in tmp_path.iterdir()} <= {"runs.db.cache"}

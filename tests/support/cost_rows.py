@@ -78,8 +78,7 @@ def cycles(formula: str, constants: Mapping[str, float]) -> list[float]:
 
 def kept() -> dict[str, list[float]]:
     """Row by name: the cycles it gave when someone last looked."""
-    found: dict[str, list[float]] = tomllib.loads(KEPT.read_text())["cycles"]
-    return found
+    return tomllib.loads(KEPT.read_text())["cycles"]
 
 
 def as_toml(found: Mapping[str, list[float]]) -> str:

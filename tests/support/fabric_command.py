@@ -23,8 +23,7 @@ def out(*args: str) -> str:
 
 def rows(*args: str) -> list[dict[str, object]]:
     made = json.loads(out(*args, "--format", "json"))
-    found: list[dict[str, object]] = made["rows"] if isinstance(made, dict) else made
-    return found
+    return made["rows"] if isinstance(made, dict) else made
 
 
 def parsed(text: str) -> tuple[list[list[str]], float]:

@@ -272,6 +272,11 @@ def carried_out(
     return execute(plan(known), chosen, known, RunSettings(**settings), on_progress, store=store)
 
 
+def endings(run: Run) -> list[str]:
+    """Of each case its status, and the reason of a failure."""
+    return [f"{each.status} {each.reason}".rstrip() for each in run.measurements]
+
+
 def program(known: Registry) -> None:
     """The installed program with nothing but these plugins: for tests that need a process."""
     from trnbench.cli.context import Session
