@@ -21,3 +21,11 @@ def run() -> Run:
 def store(tmp_path: Path) -> Iterator[Store]:
     with Store(tmp_path / "results.db") as opened:
         yield opened
+
+
+@pytest.fixture
+def closed(store: Store, run: Run) -> Store:
+    """With the run in it, and the file let go."""
+    store.save(run)
+    store.close()
+    return store

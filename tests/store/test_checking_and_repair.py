@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 import stat
 import zlib
-from contextlib import closing
 from pathlib import Path
 
 import msgspec
 import pytest
-from stored_run import make_run, text_of
+from stored_run import edited, make_run, text_of
 
 from trnbench import Run
 from trnbench.errors import StoreError, UsageError
@@ -42,9 +40,7 @@ def saved(store: Store) -> str:
 
 def edit(store: Store, statement: str, *values: object) -> None:
     store.close()
-    with closing(sqlite3.connect(store.path)) as connection:
-        connection.execute(statement, values)
-        connection.commit()
+    edited(store.path, statement, values=values)
 
 
 def reopened(store: Store) -> Store:

@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 import pytest
 import tiny_machine as tiny
-from stored_run import text_of
+from stored_run import edited, text_of
 
 from trnbench import Run, nearness_of
 from trnbench.errors import BadInput, StoreError
@@ -61,10 +61,7 @@ def test_a_file_that_is_no_database(tmp_path: Path, run: Run) -> None:
 
 def test_a_database_of_another_program(tmp_path: Path, run: Run) -> None:
     path = tmp_path / "mail.db"
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute("CREATE TABLE letters (body TEXT)")
-        connection.execute("INSERT INTO letters VALUES ('dear')")
-        connection.commit()
+    edited(path, "CREATE TABLE letters (body TEXT)", "INSERT INTO letters VALUES ('dear')")
     before = path.read_bytes()
     expected = (
         f"{path} is an SQLite database, but not a store of trnbench\n"
@@ -76,46 +73,35 @@ def test_a_database_of_another_program(tmp_path: Path, run: Run) -> None:
     assert path.read_bytes() == before
 
 
-def test_a_store_of_a_newer_trnbench(store: Store, run: Run) -> None:
-    store.save(run)
-    store.close()
-    connection = sqlite3.connect(store.path)
-    connection.execute("PRAGMA user_version = 9")
-    connection.close()
+def test_a_store_of_a_newer_trnbench(closed: Store, run: Run) -> None:
+    edited(closed.path, "PRAGMA user_version = 9")
     expected = (
-        f"{store.path} has store version 9; this trnbench reads up to {layout.STORE_VERSION}\n"
+        f"{closed.path} has store version 9; this trnbench reads up to {layout.STORE_VERSION}\n"
         "  cause: a newer trnbench has used it; it was left as it is\n"
         "  try:   pip install --upgrade trnbench, or name another file with --store"
     )
-    assert text_of(StoreError, store.load) == expected
-    assert text_of(StoreError, store.save, run) == expected
+    assert text_of(StoreError, closed.load) == expected
+    assert text_of(StoreError, closed.save, run) == expected
 
 
-def test_a_run_of_a_newer_result_schema(store: Store, run: Run) -> None:
-    store.save(run)
-    store.close()
-    connection = sqlite3.connect(store.path)
+def test_a_run_of_a_newer_result_schema(closed: Store, run: Run) -> None:
     now = f'"schema_version":{SCHEMA_VERSION}'
-    connection.execute("UPDATE runs SET head = replace(head, ?, '\"schema_version\":8')", (now,))
-    connection.commit()
-    connection.close()
-    assert text_of(BadInput, store.load) == (
-        f"run {run.id} in {store.path} is written in result schema 8; "
+    newer = "UPDATE runs SET head = replace(head, ?, '\"schema_version\":8')"
+    edited(closed.path, newer, values=(now,))
+    assert text_of(BadInput, closed.load) == (
+        f"run {run.id} in {closed.path} is written in result schema 8; "
         f"this trnbench reads up to {SCHEMA_VERSION}\n"
         "  cause: a newer trnbench wrote it\n"
         "  try:   pip install --upgrade trnbench"
     )
-    assert store.list()[0].id == run.id
+    assert closed.list()[0].id == run.id
 
 
 def as_version_1(store: Store) -> None:
     """What the version before journals left behind, readable by all."""
     store.close()
-    with closing(sqlite3.connect(store.path)) as connection:
-        connection.execute("ALTER TABLE runs DROP COLUMN indexed")
-        connection.execute("ALTER TABLE runs DROP COLUMN digest")
-        connection.execute("DROP TABLE environments")
-        connection.execute("PRAGMA user_version = 1")
+    dropped = [f"ALTER TABLE runs DROP COLUMN {column}" for column in ("indexed", "digest")]
+    edited(store.path, *dropped, "DROP TABLE environments", "PRAGMA user_version = 1")
     store.path.chmod(0o644)
 
 
@@ -127,10 +113,8 @@ def test_a_store_from_before_journals_is_brought_up_to_date(store: Store, run: R
     assert stat.S_IMODE(store.path.stat().st_mode) == 0o600
 
 
-def test_a_store_with_runs_of_schema_2_opens(store: Store, run: Run) -> None:
-    store.save(run)
-    store.close()
-    connection = sqlite3.connect(store.path)
+def test_a_store_with_runs_of_schema_2_opens(closed: Store, run: Run) -> None:
+    connection = sqlite3.connect(closed.path)
     now = f'"schema_version":{SCHEMA_VERSION}'
     connection.execute(
         "UPDATE runs SET schema_version = 2, head = replace(head, ?, '\"schema_version\":2')", (now,)
@@ -143,7 +127,7 @@ def test_a_store_with_runs_of_schema_2_opens(store: Store, run: Run) -> None:
         connection.execute("UPDATE measurements SET document = ? WHERE position = ?", (packed, position))
     connection.commit()
     connection.close()
-    found = store.load(run.id)
+    found = closed.load(run.id)
     assert found.schema_version == SCHEMA_VERSION
     assert len(found.measurements) == len(run.measurements)
     said = {nearness_of(each) for each in found.measurements if each.time_s is not None}
@@ -151,10 +135,8 @@ def test_a_store_with_runs_of_schema_2_opens(store: Store, run: Run) -> None:
 
 
 def test_an_older_store_is_brought_up_to_date(
-    store: Store, run: Run, monkeypatch: pytest.MonkeyPatch
+    closed: Store, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store.save(run)
-    store.close()
     before, after = layout.STORE_VERSION, layout.STORE_VERSION + 1
     monkeypatch.setattr(layout, "STORE_VERSION", after)
     second = msgspec.structs.replace(run, id="second")
@@ -165,16 +147,16 @@ def test_an_older_store_is_brought_up_to_date(
 
     monkeypatch.setitem(layout.MIGRATIONS, before, fail)
     with pytest.raises(RuntimeError):
-        store.save(second)
+        closed.save(second)
 
     def step(connection: sqlite3.Connection) -> None:
         connection.execute("ALTER TABLE runs ADD COLUMN colour TEXT NOT NULL DEFAULT 'green'")
 
     monkeypatch.setitem(layout.MIGRATIONS, before, step)
-    store.save(second)
-    assert store.load(run.id) == run
-    assert store.load("second") == second
-    with closing(sqlite3.connect(store.path)) as connection:
+    closed.save(second)
+    assert closed.load(run.id) == run
+    assert closed.load("second") == second
+    with closing(sqlite3.connect(closed.path)) as connection:
         assert connection.execute("PRAGMA user_version").fetchone() == (after,)
         assert connection.execute("SELECT DISTINCT colour FROM runs").fetchall() == [("green",)]
 
@@ -190,38 +172,29 @@ def test_a_new_store_is_its_owners_alone(store: Store, run: Run) -> None:
     assert modes.keys() > {store.path.name}
 
 
-def test_damage_is_reported_and_nothing_replaced(store: Store, run: Run) -> None:
-    store.save(run)
-    store.close()
-    data = bytearray(store.path.read_bytes())
+def test_damage_is_reported_and_nothing_replaced(closed: Store) -> None:
+    data = bytearray(closed.path.read_bytes())
     for page in range(1, len(data) // 4096):
         data[page * 4096 : page * 4096 + 2048] = os.urandom(2048)
-    store.path.write_bytes(data)
+    closed.path.write_bytes(data)
     with pytest.raises(StoreError) as caught:
-        store.load()
-    assert caught.value.what.startswith(f"the store {store.path} is damaged: ")
+        closed.load()
+    assert caught.value.what.startswith(f"the store {closed.path} is damaged: ")
     assert caught.value.try_ == "trnbench store repair"
-    assert store.path.read_bytes() == bytes(data)
+    assert closed.path.read_bytes() == bytes(data)
 
 
-def test_a_damaged_document_is_reported(store: Store, run: Run) -> None:
-    store.save(run)
-    store.close()
-    connection = sqlite3.connect(store.path)
-    connection.execute("UPDATE documents SET content = x'00'")
-    connection.commit()
-    connection.close()
+def test_a_damaged_document_is_reported(closed: Store) -> None:
+    edited(closed.path, "UPDATE documents SET content = x'00'")
     with pytest.raises(StoreError) as caught:
-        store.load()
-    assert caught.value.what.startswith(f"the store {store.path} is damaged: ")
+        closed.load()
+    assert caught.value.what.startswith(f"the store {closed.path} is damaged: ")
 
 
-def test_a_cut_short_file(store: Store, run: Run) -> None:
-    store.save(run)
-    store.close()
-    store.path.write_bytes(store.path.read_bytes()[:5000])
+def test_a_cut_short_file(closed: Store) -> None:
+    closed.path.write_bytes(closed.path.read_bytes()[:5000])
     with pytest.raises(StoreError):
-        store.load()
+        closed.load()
 
 
 def test_a_folder_and_a_missing_folder(tmp_path: Path, run: Run) -> None:
@@ -253,17 +226,15 @@ def test_an_empty_file_becomes_a_store(tmp_path: Path, run: Run) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_read_only_store_is_read_and_not_written(store: Store, run: Run) -> None:
-    store.save(run)
-    store.close()
-    store.path.chmod(stat.S_IRUSR)
-    store.path.parent.chmod(stat.S_IRUSR | stat.S_IXUSR)
+def test_a_read_only_store_is_read_and_not_written(closed: Store, run: Run) -> None:
+    closed.path.chmod(stat.S_IRUSR)
+    closed.path.parent.chmod(stat.S_IRUSR | stat.S_IXUSR)
     try:
-        assert store.load() == run
+        assert closed.load() == run
         with pytest.raises(StoreError, match=r"cannot be written to|cannot open"):
-            store.save(msgspec.structs.replace(run, id="second"))
+            closed.save(msgspec.structs.replace(run, id="second"))
     finally:
-        store.path.parent.chmod(stat.S_IRWXU)
+        closed.path.parent.chmod(stat.S_IRWXU)
 
 
 def test_a_store_on_a_read_only_database(store: Store, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -303,15 +274,11 @@ def test_two_processes_may_create_it_at_once(tmp_path: Path) -> None:
         assert [one.cases for one in store.list()] == [30, 30, 30]
 
 
-def test_environments_of_runs_before_version_3_are_taken_from_their_heads(store: Store, run: Run) -> None:
-    store.save(run)
-    store.close()
-    with closing(sqlite3.connect(store.path)) as connection:
-        connection.execute("DROP TABLE environments")
-        connection.execute("PRAGMA user_version = 2")
-    store.save(msgspec.structs.replace(run, id="second", digest=""))
-    assert check(store) == ()
-    with store.reading() as connection:
+def test_environments_of_runs_before_version_3_are_taken_from_their_heads(closed: Store, run: Run) -> None:
+    edited(closed.path, "DROP TABLE environments", "PRAGMA user_version = 2")
+    closed.save(msgspec.structs.replace(run, id="second", digest=""))
+    assert check(closed) == ()
+    with closed.reading() as connection:
         found = connection.execute("SELECT content FROM environments ORDER BY run").fetchall()
     assert [json.loads(content) for (content,) in found] == [run.environment] * 2
 
@@ -327,15 +294,13 @@ def test_an_environment_that_was_changed_is_found_and_written_again(store: Store
         assert check(store) == ()
 
 
-def test_bytes_that_are_no_text_are_damage(store: Store, run: Run) -> None:
-    store.save(run)
-    store.close()
-    data = store.path.read_bytes()
+def test_bytes_that_are_no_text_are_damage(closed: Store) -> None:
+    data = closed.path.read_bytes()
     assert b"CREATE TABLE tags" in data
-    store.path.write_bytes(data.replace(b"CREATE TABLE tags", b"CREATE TABLE \xff\xfe\xff\xfe"))
-    for read in (store.list, store.load):
+    closed.path.write_bytes(data.replace(b"CREATE TABLE tags", b"CREATE TABLE \xff\xfe\xff\xfe"))
+    for read in (closed.list, closed.load):
         said = text_of(StoreError, read)
-        assert said.startswith(f"the store {store.path} is damaged: ")
+        assert said.startswith(f"the store {closed.path} is damaged: ")
         assert said.endswith("  try:   trnbench store repair")
 
 

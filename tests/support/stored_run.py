@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import sqlite3
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -21,3 +25,11 @@ def text_of(kind: type[TrnbenchError], call: Any, *arguments: Any) -> str:
     with pytest.raises(kind) as caught:
         call(*arguments)
     return str(caught.value)
+
+
+def edited(path: Path, *statements: str, values: Sequence[object] = ()) -> None:
+    """What another program makes of the file: statements in order, each with the same values."""
+    with closing(sqlite3.connect(path)) as connection:
+        for statement in statements:
+            connection.execute(statement, values)
+        connection.commit()
