@@ -12,16 +12,9 @@ import pytest
 from at_terminal import shown
 from click.testing import Result
 from command import refusal, typed
+from synthetic_systems import SYSTEMS
 
-INSTANCES = (
-    "trn1.2xlarge",
-    "trn1.32xlarge",
-    "trn1-ultracluster",
-    "trn2-16.48xlarge",
-    "u-trn2x64",
-    "trn3-gen1-ultraserver",
-    "trn3-gen2-ultraserver",
-)
+INSTANCES = tuple(system.name for system in SYSTEMS)
 KNOWN = {f"C{number:02}" for number in range(1, 38)}
 OWN = """schema = 1
 [sources.mine]

@@ -5,13 +5,13 @@ from __future__ import annotations
 import multiprocessing
 import os
 import pickle
-import sqlite3
 from pathlib import Path
 
 import pytest
 from cache_filler import fill
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from stored_run import edited
 
 from trnbench.digest import digest_of
 from trnbench.store.cache import SUFFIX, Cache
@@ -85,44 +85,24 @@ def test_a_damaged_file_is_begun_anew(store: Path, at: int) -> None:
     again.close()
 
 
-@pytest.mark.parametrize("column", ["content", "mark"])
-def test_a_changed_entry_is_none(store: Path, column: str) -> None:
+@pytest.mark.parametrize(
+    ("statement", "key"),
+    [
+        ("UPDATE entries SET content = x'00010203'", b"key"),
+        ("UPDATE entries SET mark = x'00010203'", b"key"),
+        ("UPDATE entries SET key = x'6f74686572'", b"other"),
+        ("PRAGMA user_version = 99", b"key"),  # another layout
+    ],
+)
+def test_a_changed_entry_is_none(store: Path, statement: str, key: bytes) -> None:
     cache = Cache(store)
     cache.put(b"key", b"content")
     cache.close()
-    with sqlite3.connect(cache.path) as connection:
-        connection.execute(f"UPDATE entries SET {column} = x'00010203'")
-    connection.close()
+    edited(cache.path, statement)
     after = Cache(store)
-    assert after.get(b"key") is None
-    after.put(b"key", b"content")
-    assert after.get(b"key") == b"content"
-    after.close()
-
-
-def test_an_entry_under_a_foreign_key_is_none(store: Path) -> None:
-    cache = Cache(store)
-    cache.put(b"key", b"content")
-    cache.close()
-    with sqlite3.connect(cache.path) as connection:
-        connection.execute("UPDATE entries SET key = ?", (b"other",))
-    connection.close()
-    after = Cache(store)
-    assert after.get(b"other") is None
-    after.close()
-
-
-def test_another_layout_is_begun_anew(store: Path) -> None:
-    cache = Cache(store)
-    cache.put(b"key", b"content")
-    cache.close()
-    with sqlite3.connect(cache.path) as connection:
-        connection.execute("PRAGMA user_version = 99")
-    connection.close()
-    after = Cache(store)
-    assert after.get(b"key") is None
-    after.put(b"key", b"content")
-    assert after.get(b"key") == b"content"
+    assert after.get(key) is None
+    after.put(key, b"content")
+    assert after.get(key) == b"content"
     after.close()
 
 

@@ -46,26 +46,31 @@ def test_an_empty_store(store: Store, run: Run) -> None:
     )
 
 
-def test_a_file_that_is_no_database(tmp_path: Path, run: Run) -> None:
-    path = tmp_path / "diary.db"
-    path.write_text("dear diary\n" * 200)
-    expected = (
-        f"{path} is not a store of trnbench: it is no SQLite database\n"
-        "  cause: --store or TRNBENCH_STORE names some other file; it was left as it is\n"
-        "  try:   name another file with --store"
-    )
-    assert text_of(StoreError, Store(path).load) == expected
-    assert text_of(StoreError, Store(path).save, run) == expected
-    assert path.read_text() == "dear diary\n" * 200
+OTHER = "an SQLite database, but not a store of trnbench"
 
 
-def test_a_database_of_another_program(tmp_path: Path, run: Run) -> None:
-    path = tmp_path / "mail.db"
-    edited(path, "CREATE TABLE letters (body TEXT)", "INSERT INTO letters VALUES ('dear')")
+@pytest.mark.parametrize(
+    ("tables", "what", "whose"),
+    [
+        ((), "not a store of trnbench: it is no SQLite database", "some other file"),
+        (
+            ("letters", "bills"),
+            "an SQLite database, but not a store of trnbench",
+            "the file of another program",
+        ),
+    ],
+)
+def test_a_file_of_something_else(
+    tables: tuple[str, ...], what: str, whose: str, tmp_path: Path, run: Run
+) -> None:
+    path = tmp_path / "other.db"
+    edited(path, *(f"CREATE TABLE {name} AS SELECT 'dear'" for name in tables))
+    if not tables:
+        path.write_text("dear diary\n" * 200)
     before = path.read_bytes()
     expected = (
-        f"{path} is an SQLite database, but not a store of trnbench\n"
-        "  cause: --store or TRNBENCH_STORE names the file of another program; it was left as it is\n"
+        f"{path} is {what}\n"
+        f"  cause: --store or TRNBENCH_STORE names {whose}; it was left as it is\n"
         "  try:   name another file with --store"
     )
     assert text_of(StoreError, Store(path).load) == expected
