@@ -177,6 +177,7 @@ from trnbench_steps.layout import Layout as Layout
 from trnbench_steps.measures import Measures as Measures
 from trnbench_steps.measures import measures as measures
 from trnbench_steps.model import Model as Model
+from trnbench_steps.plan.api import plan as plan
 from trnbench_steps.plan.pareto import Pareto as Pareto
 from trnbench_steps.plan.pareto import ParetoOption as ParetoOption
 from trnbench_steps.shipped import load_model as load_model
@@ -373,6 +374,7 @@ __all__ = [
     "parse_json",
     "per_core",
     "percent",
+    "plan",
     "render",
     "resolve",
     "session",

@@ -5,18 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import reduce
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
+from trnbench import load_registry
 from trnbench.errors import FactError
 from trnbench.facts.fact import Scope
 from trnbench.generation import System
 from trnbench.kernels.work import item_bytes
 from trnbench.peaks import engine_rate
+from trnbench.run.expectation import expectations
+from trnbench_emulator.backend import MODEL_VERSION
 from trnbench_steps.backward_operators import backward_operators
 from trnbench_steps.calls import Shapes
 from trnbench_steps.division import Division, divide
 from trnbench_steps.exchange_times import ExchangeTimes
+from trnbench_steps.floor import floor
 from trnbench_steps.hbm import logical_cores
 from trnbench_steps.job import Job, Recompute, Task
 from trnbench_steps.kernel_times import KernelTimes
@@ -45,6 +50,9 @@ from trnbench_steps.step_parts import (
 )
 from trnbench_steps.stretches import Stretches
 
+if TYPE_CHECKING:
+    from trnbench.registry import Registry
+
 
 class StepModel:
     """Kernels are timed once for a shape, collectives asked once, a kind of layer put together once."""
@@ -72,14 +80,21 @@ def step_time(division: Division, system: System, constants: StepConstants) -> S
     return StepModel().time(division, system, constants)
 
 
-def step(model: Model | str | Path, layout: Layout, job: Job, system: System) -> StepTime:
+def step(
+    model: Model | str | Path, layout: Layout, job: Job, system: System, registry: Registry | None = None
+) -> StepTime:
     """The time of one step with the constants of the system's generation; `model` may be its name or file.
+
+    With the nearest published step that `registry` (what is installed) knows, and its band.
 
     Raises `UsageError` for what does not divide or lie there, `FactError` and `KernelError` for what cannot
     be timed.
     """
     described = model if isinstance(model, Model) else load_model(model)
-    return step_time(divide(described, layout, job), system, constants_of(system))
+    division = divide(described, layout, job)
+    nearest = expectations(registry or load_registry(), {}).nearest(division, system, version=MODEL_VERSION)
+    time = step_time(division, system, constants_of(system))
+    return msgspec.structs.replace(time, nearest=nearest, least_s=floor(division, system).time_s)
 
 
 class Composition:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from trnbench.results.nearness import Nearest
 from trnbench_steps.step_constants import StepConstants
 
 MATRIX, ATTENTION, ELEMENTWISE, MEMORY, COLLECTIVES = (
@@ -78,15 +79,25 @@ NOTHING = Series(seconds={})
 class StepTime(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds by part, in the order of `PARTS`, those of nothing left out; they add up to the step.
 
-    `roofline_share`: the part of all kernel time that no kernel was timed for.
+    `roofline_share`: the part of all kernel time that no kernel was timed for. `nearest`: the nearest
+    published step, where it was looked for; `least_s`: what documents allow at the least.
     """
 
     parts: dict[str, float]
     roofline_share: float = 0.0
+    nearest: Nearest | None = None
+    least_s: float = 0.0
 
     @property
     def time_s(self) -> float:
         return sum(self.parts.values())
+
+    @property
+    def band_s(self) -> tuple[float, float] | None:
+        """Least and most that may be expected of the machine; None where nothing says."""
+        if self.nearest is None or self.nearest.band is None:
+            return None
+        return self.nearest.band.times(self.time_s, self.least_s)
 
 
 class StepParts(msgspec.Struct, frozen=True, kw_only=True):

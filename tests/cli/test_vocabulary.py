@@ -31,7 +31,7 @@ from trnbench_steps.job import Job
 pytestmark = pytest.mark.parts
 TABLES = (PROGRAM, WORDS, EMULATOR, STEPS, FIDELITY)
 
-TWO_DEFAULTS = {"kv", "output", "sequence", "timeout"}
+TWO_DEFAULTS = {"output", "sequence", "timeout", "top"}
 """Words that stand for one value where nothing is typed in one command, and for another in others."""
 
 

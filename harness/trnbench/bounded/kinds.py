@@ -83,8 +83,14 @@ TOKENS = Number("length", "it counts tokens", "4096", 1, 2**31 - 1, whole=True)
 
 # Plans.
 AWAITED = Number(
-    "time", "it is a time with ms or s behind it", "20ms", 0, 100_000, smallest=1e-9, units=OF_A_SECOND
+    "time", "it is a time above 0 with ms or s behind it", "20ms", 1e-9, 100_000, units=OF_A_SECOND
 )
+REQUESTS = Number("rate", "it is a number of requests a second", "4", 1e-6, 10**9)
+UTILISATION = Number(
+    "utilisation", "it is the share of the time in which replicas work", "70%", 1e-3, 1,
+    units={"": "1", "%": "0.01"},
+)  # fmt: skip
+TRAINING = Number("length of a training", "it is a number of days", "30", 1e-3, 36_500)
 TRAINED = Number(
     "number of tokens", "it counts tokens, with K, M, B or T behind it for thousands to millions of millions",
     "1T", 1, 10**18, units={"": 1, "k": 10**3, "m": 10**6, "b": 10**9, "t": 10**12},

@@ -60,20 +60,19 @@ __getattr__ = commands(
         ),
         "plan": Leaf(
             "trnbench_steps.commands.plan:plan",
-            """Rank the layouts of MODEL on all systems: by time, throughput or dollars, with what limits
-            each.
+            """Say which instances and which layout MODEL takes, with the command of each.
 
-            Every layout is held against HBM, its divisions, the limits and the least time that documents
-            allow; the others are listed with the reason. An option without a band is never first unless
-            --allow-no-evidence says so.
+            A limit is kept surely, maybe or hardly, by the band of a time. An option without a band is never
+            first unless --allow-no-evidence says so.
             """,
-            "model task instance batches tpot ttft prompt kv sequence tokens days type prices by "
-            f"top chart force allow-no-evidence facts {TABLE}",
+            "model task instance batches tpot ttft prompt output-tokens requests-per-s utilisation kv "
+            f"sequence tokens days type prices by top chart force allow-no-evidence facts {TABLE}",
             {
-                **_INSTANCE,
-                "task": {"required": True, "help": "What is done with it: decode or train."},
+                "instance": {"help": f"Name, alias, glob or NAME:SIZE. {_EVERY}"},
+                "task": {"help": "[default: train with --tokens, else decode]"},
                 "sequence": {**_LENGTH, "rare": True, "help": "Tokens of a sequence that is trained on."},
-                "kv": {**_LENGTH, "help": "Tokens in the cache of each sequence."},
+                "top": {"shown": "8"},
+                "kv": {"help": "Tokens in the cache.  [default: prompt and output, else 4096]"},
             },
         ),
     },

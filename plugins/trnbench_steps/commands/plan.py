@@ -1,4 +1,4 @@
-"""`trnbench plan`: which layout on which instance, for a model that decodes or is trained."""
+"""`trnbench plan`: which layout on which instances, for a model that decodes or is trained."""
 
 from __future__ import annotations
 
@@ -14,14 +14,11 @@ from trnbench.run.output_file import check_writable, write_whole
 from trnbench.run.render import find_page, render_page
 from trnbench_steps.commands.plan_tables import show_plan
 from trnbench_steps.commands.workload.options import types_from
-from trnbench_steps.job import Task, check_dtype
-from trnbench_steps.plan import price, search
-from trnbench_steps.plan.goal import BATCHES, By, Goal
+from trnbench_steps.job import Task
+from trnbench_steps.plan import api
 from trnbench_steps.plan.pareto import pareto
-from trnbench_steps.shipped import model_of
 
 if TYPE_CHECKING:
-    from trnbench.generation import System
     from trnbench_steps.plan.option import Option
     from trnbench_steps.plan.search import Plan
 
@@ -41,25 +38,28 @@ def plan(
     format: str,
     **options: Any,
 ) -> ExitCode:
-    """Rank the layouts of MODEL on all systems: by time, throughput or dollars, with what limits each."""
+    """Say which instances and which layout MODEL takes: by time, throughput or dollars, winner first."""
     if drawing is not None:
         _check_drawing(state, drawing, force=force)
-    goal = _wanted(state, model, prices is not None, options)
-    known = price.read_prices(prices) if prices is not None else ()
-    systems = _systems(state, instances, state.facts_of(facts), goal)
-    planned = search.plan(
-        state.registry, goal, systems, known, lambda name: say(f"looking at {name}", level=1)
+    planned = api.plan(
+        model,
+        instances=instances,
+        prices=prices or (),
+        facts=state.facts_of(facts),
+        registry=state.registry,
+        told=lambda name: say(f"looking at {name}", level=1),
+        **_wanted(options),
     )
     show_plan(state.registry, planned, top=top, any_evidence=allow_no_evidence, format=format)
     if not planned.options:
         raise NothingSelected(
-            f"no layout of {goal.model.name} is feasible",
+            f"no layout of {planned.goal.model.name} is feasible",
             cause="all were refused, each with its reason above",
             try_="a longer --tpot, --ttft or --days, another -i, or a smaller --type weights",
         )
     if not planned.banded and not allow_no_evidence:
         raise NothingSelected(
-            f"nothing is published of this task for {goal.model.name} on these systems",
+            f"nothing is published of this task for {planned.goal.model.name} on these systems",
             cause="all feasible options are without a band, so none is put first",
             try_="--allow-no-evidence, or another -i",
         )
@@ -88,57 +88,42 @@ def _draw(state: Session, made: Plan, ranked: Sequence[Option], drawing: Path) -
     say(f"chart: {drawing}", level=0)
 
 
-def _wanted(state: Session, model: str, priced: bool, options: dict[str, Any]) -> Goal:
-    task = Task(options["task"])
-    weights = types_from(options["types"])["weights"]
-    check_dtype(weights, "weights")
-    given = {"--tokens": options["tokens"], "--days": options["days"]}
-    if task is Task.TRAIN:
-        given = {"--tpot": options["tpot"], "--ttft": options["ttft"], "--prompt": options["prompt"]}
-    for option, value in given.items():
-        if value is not None:
+_OF_TRAINING = ("tokens", "days")
+_OF_DECODING = ("tpot", "ttft", "prompt", "output_tokens", "requests_per_s")
+
+
+def _wanted(options: dict[str, Any]) -> dict[str, Any]:
+    """Fields of a goal, of what was typed. Raises `UsageError` for what says nothing of the task."""
+    task = Task(options["task"] or (Task.TRAIN if options["tokens"] else Task.DECODE))
+    if task is Task.PREFILL:
+        raise UsageError(
+            "--task prefill is no plan's",
+            cause="a prompt is a part of what is decoded",
+            try_="--task decode --prompt 2048 --ttft 500ms",
+        )
+    for name in _OF_TRAINING if task is Task.DECODE else _OF_DECODING:
+        if options[name] is not None:
             raise UsageError(
-                f"{option} says nothing of --task {task}",
+                f"--{name.replace('_', '-')} says nothing of --task {task}",
                 cause="tokens are trained on in days, and decoded one after the other",
                 try_="--task train --tokens 1T --days 30"
                 if task is Task.DECODE
                 else "--task decode --tpot 20ms",
             )
-    batches = tuple(
-        kinds.SEQUENCES.counted(each, "--batches") for each in options["batches"].split(",") if each
-    )
-    return Goal(
-        model=model_of(state.registry, model),
-        task=task,
-        batches=batches or (BATCHES if task is Task.DECODE else (1024,)),
-        kv=options["kv"],
-        prompt=options["prompt"] or 0,
-        tpot_s=options["tpot"] or 0.0,
-        ttft_s=options["ttft"] or 0.0,
-        sequence=options["sequence"],
-        tokens=options["tokens"] or 0.0,
-        days=options["days"] or 0.0,
-        weights=weights,
-        by=By(options["by"] or ("dollars" if priced else "throughput")),
-    )
-
-
-def _systems(state: Session, instances: tuple[str, ...], facts: Any, goal: Goal) -> list[System]:
-    """Those named, else all of a run that have cores of ours; a cluster only where training may fill it."""
-    registry = state.registry
-    if instances:
-        return [registry.system(name, facts) for name in instances]
-    chosen = []
-    for name in registry.instance_names():
-        generation, instance = registry.instance(name)
-        if not instance.default or generation.costs is None:
-            continue
-        if not instance.sizable:
-            chosen.append(registry.system(name, facts))
-        elif goal.task is Task.TRAIN:
-            chosen += [registry.system(f"{name}:{size}", facts) for size in SIZES]
-    return chosen
-
-
-SIZES = (4, 16, 64)
-"""Instances of a cluster that a training is tried on where none are named."""
+    batches = (kinds.SEQUENCES.counted(each, "--batches") for each in options["batches"].split(",") if each)
+    given = {
+        "kv": options["kv"],
+        "prompt": options["prompt"],
+        "output": options["output_tokens"],
+        "requests_per_s": options["requests_per_s"],
+        "utilisation": options["utilisation"],
+        "tpot_s": options["tpot"],
+        "ttft_s": options["ttft"],
+        "sequence": options["sequence"],
+        "tokens": options["tokens"],
+        "days": options["days"],
+        "by": options["by"],
+        "batches": tuple(batches) or None,
+        "weights": tuple(each for each in types_from(options["types"])["weights"].split(",") if each),
+    }
+    return {"task": task, **{name: value for name, value in given.items() if value is not None}}

@@ -1,7 +1,8 @@
-"""What `trnbench plan` prints: options, those without evidence, refusals, the front, what decides."""
+"""What `trnbench plan` prints: a row for each layout, the first one in a sentence, and what it rests on."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -9,16 +10,17 @@ from trnbench.cli.cell import Column
 from trnbench.cli.output import emit, emit_json, paragraph, write
 from trnbench.facts.units import percent, show
 from trnbench_steps.plan import search
-from trnbench_steps.plan.front import chart, front, priced
-from trnbench_steps.plan.layouts import words
-from trnbench_steps.plan.option import sensitivity
-from trnbench_steps.plan.pareto import label
+from trnbench_steps.plan.demand import Way
+from trnbench_steps.plan.flip import Flip, flips
+from trnbench_steps.plan.option import command
+from trnbench_steps.plan.pareto import front, label
 from trnbench_steps.plan.price import OLD_DAYS
-from trnbench_steps.step_constants import named_constants
+from trnbench_steps.plan.verdict import Expected, Within
 
 if TYPE_CHECKING:
     from trnbench.registry import Registry
-    from trnbench_steps.plan.option import Option, Sensitivity
+    from trnbench_steps.plan.goal import Goal
+    from trnbench_steps.plan.option import Option
     from trnbench_steps.plan.search import Plan
 
 
@@ -26,169 +28,196 @@ Row = dict[str, object]
 
 
 def show_plan(registry: Registry, plan: Plan, *, top: int, any_evidence: bool, format: str) -> None:
-    """Options in their order, the first `top` of them for people; JSON has all."""
+    """The best of each layout, `top` of them, for people; JSON and CSV have every option."""
     ranked = plan.options if any_evidence else plan.banded
-    decided = _decided(registry, ranked)
+    turning = flips(registry, plan.goal, [*ranked, *(each for each in plan.options if each not in ranked)])
+    rows = [row_of(plan.goal, each) for each in plan.options]
     if format == "json":
         emit_json(
             {
                 "model": plan.goal.model.name,
                 "task": str(plan.goal.task),
                 "by": str(plan.goal.by),
-                "options": [_row(each) for each in ranked],
-                "without_evidence": [_row(each) for each in plan.options if each not in ranked],
+                "answer": answer(plan.goal, ranked[0]) if ranked else None,
+                "options": rows[: len(ranked)],
+                "without_evidence": rows[len(ranked) :],
                 "front": [label(each) for each in front(ranked)],
-                "decided_by": decided,
+                "flips": [{**_plain(each), "sentence": each.sentence} for each in turning],
                 "refused": plan.refused,
                 "without_price": plan.without_price,
+                "steps": plan.steps,
             }
         )
         return
     if format == "csv":
-        rows = [_row(each) for each in plan.options]
         if rows:
             emit(rows, tuple(rows[0]), "csv")
         return
-    _tables(plan, ranked, top, format)
-    for line in _remarks(plan, ranked, decided):
+    shown = _best_of_each(plan.options)[:top]
+    if shown:
+        paragraph(answer(plan.goal, ranked[0]) if ranked else "No option has a band.")
+        emit([{"#": n, **row_of(plan.goal, each)} for n, each in enumerate(shown, 1)], _columns(plan), format)
+        write("\n" + "".join(f"{n}  {command(plan.goal.named, each)}\n" for n, each in enumerate(shown, 1)))
+    else:
+        emit(list(map(_plain, plan.refused)), ("system", "layout", "batches", "why", "reason"), format)
+    write("\n")
+    for line in _remarks(plan, turning if ranked else []):
         paragraph(line)
-    if format == "table":
-        _chart(plan, ranked)
 
 
-def _tables(plan: Plan, ranked: Sequence[Option], top: int, format: str) -> None:
-    training = bool(plan.goal.tokens)
-    if ranked:
-        shown = [_row(each) for each in ranked[:top]]
-        emit(shown, _columns(training, plan), format, title=f"By {plan.goal.by}")
-        write("\n")
-    others = [each for each in plan.options if each not in ranked]
-    if others:
-        shown = [_row(each) for each in others[:top]]
-        emit(shown, _columns(training, plan), format, title="Without evidence, not ranked")
-        write("\n")
-    if plan.refused:
-        rows: list[Row] = [
-            {
-                "system": each.system,
-                "layout": each.layout,
-                "batches": _batches(each.batches),
-                "refused": str(each.why),
-                "reason": each.reason,
-            }
-            for each in plan.refused
-        ]
-        emit(rows, ("system", "layout", "batches", "refused", "reason"), format, title="Refused")
-        write("\n")
+def _plain(struct: object) -> Row:
+    import msgspec
+
+    plain: Row = msgspec.to_builtins(struct)
+    return plain
 
 
-def _batches(batches: tuple[int, ...]) -> str:
-    return str(batches[0]) if len(batches) == 1 else f"{batches[0]} to {batches[-1]}"
+def _best_of_each(options: Sequence[Option]) -> list[Option]:
+    """The first of each layout and way of serving, in their order."""
+    best: dict[tuple[object, ...], Option] = {}
+    for each in options:
+        best.setdefault((each.system, each.layout, each.service and each.service.way), each)
+    return list(best.values())
 
 
-def _columns(training: bool, plan: Plan) -> list[Column | str]:
-    time = "a step" if training else "a token"
-    columns: list[Column | str] = [
-        Column("system", keep=3),
-        Column("layout", keep=3),
-        Column("batch", align="right", keep=2),
-        Column("time_s", time, "right", _seconds, keep=3),
-        Column("expected", "expect", "right", keep=2),
-    ]
-    if plan.goal.prompt:
-        columns.append(Column("first_s", "to the first", "right", _seconds))
-    if training:
-        columns.append(Column("days", "days", "right", lambda value: f"{value:,.1f}", keep=3))
+def answer(goal: Goal, option: Option) -> str:
+    """What to take, in one sentence of at most two lines."""
+    count = f"{option.systems} × " if goal.serves else ""
+    sentence = f"{count}{label(option)}"
+    if option.service is not None and option.service.prompting:
+        sentence = f"{sentence.removesuffix(')')}; {option.service.prompting} for prompts)"
+    limits = [show(limit, "s") for limit in (goal.tpot_s, goal.ttft_s) if limit]
+    if goal.training and goal.days:
+        limits = [f"{goal.days:g} days"]
+    if limits:
+        sentence += f", {option.within} within {' and '.join(limits)}"
+    if goal.training:
+        days = option.step.times(option.days / option.step.time_s)
+        band = f"{days.low_s:,.1f}–{days.high_s:,.1f}" if days.banded else "no band"
+        sentence += f": {option.days:,.1f} days ({band})"
+    else:
+        sentence += f": {show(option.token.time_s, 's')} a token ({_span(option.token) or 'no band'})"
+    sentence += f", {_count(option.tokens_per_s)} tokens/s"
+    if option.dollars is not None and option.dollars_per_hour is not None:
+        of = "in all" if goal.training else "per M tokens"
+        sentence += f", ${_dollars(option.dollars_per_hour)} an hour, ${_dollars(option.dollars)} {of}"
+    return sentence + "."
+
+
+def _columns(plan: Plan) -> list[Column | str]:
+    goal = plan.goal
+    priced = any(each.dollars is not None for each in plan.options)
+    columns: list[Column | str] = [Column("#", "#", "right", keep=9)]
+    if goal.serves:
+        columns.append(Column("instances", "n", "right", keep=7))
+        columns.append(Column("between", "of", "right", keep=1))
+    columns += [Column("system", keep=8), Column("layout", keep=8), Column("batch", align="right", keep=5)]
+    if goal.serves:
+        columns.append(Column("prompts", keep=6))
+    if goal.training:
+        columns.append(Column("days", "days", "right", lambda value: f"{value:,.1f}", keep=7))
+    columns.append(Column("time_s", "a step" if goal.training else "a token", "right", _seconds, keep=7))
+    columns.append(Column("expected", "expect", "right", keep=4))
+    if goal.prompt:
+        columns.append(Column("first_s", "first", "right", _seconds, keep=3))
+    if goal.tpot_s or goal.ttft_s or goal.days:
+        columns.append(Column("within", keep=7))
+    if priced:
+        columns.append(Column("dollars_per_hour", "$/h", "right", _dollars, keep=6))
+        columns.append(Column("dollars", "$" if goal.training else "$/M", "right", _dollars, keep=6))
     columns += [
-        Column("tokens_per_s", "tokens/s", "right", _count, keep=2),
-        Column("tokens_per_s_device", "a device", "right", _count, keep=1),
-    ]
-    if any(each.dollars is not None for each in plan.options):
-        columns.append(
-            Column("dollars", "dollars" if training else "dollars/M tokens", "right", _dollars, keep=3)
-        )
-    columns += [
-        Column("limit", "limited by", keep=1),
-        Column("of_documents", "of documents' best", "right", _percent),
-        Column("used", "of HBM", "right", _percent),
+        Column("tokens_per_s", "tokens/s", "right", _count, keep=3),
+        Column("tokens_per_s_device", "a device", "right", _count, keep=5 if not priced else 1),
+        Column("limit", "limited by"),
+        Column("of_documents", "of documents' best", "right", percent),
+        Column("used", "of HBM", "right", percent),
         Column("evidence"),
     ]
     return columns
 
 
-def _row(option: Option) -> Row:
+def row_of(goal: Goal, option: Option) -> Row:
+    """An option as data: seconds, dollars, shares."""
+    service, first = option.service, option.first
     return {
         "system": option.system,
-        "layout": words(option.layout),
+        "layout": option.layout_words,
         "batch": option.batch,
         "devices": option.devices,
-        "time_s": option.time_s,
-        "low_s": option.low_s or None,
-        "high_s": option.high_s or None,
-        "expected": f"{_seconds(option.low_s)} to {_seconds(option.high_s)}" if option.banded else "no band",
-        "first_s": option.first_s or None,
+        "instances": option.systems,
+        "least_instances": service.least or None if service else None,
+        "most_instances": service.most or None if service else None,
+        "between": f"{service.least}–{service.most}" if service and service.most else None,
+        "prompts": _prompts(option),
+        "prompts_on": service.prompts_on or None if service else None,
+        "within": str(option.within),
+        "time_s": option.token.time_s,
+        "low_s": option.token.low_s or None,
+        "high_s": option.token.high_s or None,
+        "expected": _span(option.token) or "no band",
+        "step_s": option.step.time_s,
+        "first_s": first.time_s if first else None,
+        "first_low_s": first.low_s or None if first else None,
+        "first_high_s": first.high_s or None if first else None,
         "days": option.days or None,
         "tokens_per_s": option.tokens_per_s,
         "tokens_per_s_device": option.tokens_per_s_device,
         "dollars": option.dollars,
+        "dollars_per_hour": option.dollars_per_hour,
         "limit": f"{option.limit} ({percent(option.limit_share)})",
         "of_documents": option.of_documents,
         "used": option.used,
         "evidence": str(option.nearest.kind),
         "points": ", ".join(option.nearest.points),
         "notes": "; ".join(option.notes),
+        "command": command(goal.named, option),
     }
 
 
-def _remarks(plan: Plan, ranked: Sequence[Option], decided: Sensitivity | None) -> list[str]:
-    lines: list[str] = []
-    if decided is not None and ranked:
+def _prompts(option: Option) -> str | None:
+    """Where prompts are taken: by the same replicas, or by how many instances of their own."""
+    service = option.service
+    if service is None:
+        return None
+    if service.way is Way.SHARED:
+        return str(Way.SHARED)
+    return f"{service.prompting} apart"
+
+
+def _remarks(plan: Plan, turning: Sequence[Flip]) -> list[str]:
+    goal = plan.goal
+    lines = [each.sentence for each in turning]
+    if goal.serves:
         lines.append(
-            f"Decided by: {decided.name}, which no document prints, of {decided.low:g} to {decided.high:g} "
-            f"{decided.unit.replace('1', '').strip() or 'times'}: the first option's step takes "
-            f"{_seconds(decided.low_s)} to {_seconds(decided.high_s)}"
-            + (f", and {decided.turns} comes before it at one end." if decided.turns else "; it stays first.")
+            "Assumed: requests come evenly, without bursts, and replicas work "
+            f"{goal.utilisation:.0%} of the time; each token of {goal.output:,} takes as long as the last."
         )
-    priced = {each.price for each in plan.options if each.price is not None}
+    if any(each.within is Within.HARDLY for each in plan.options[:1]):
+        lines.append("The modelled time breaks the limit: only the lower end of its band keeps it.")
+    prices = {each.price for each in plan.options if each.price is not None}
     day = search.today()
-    for each in sorted(priced, key=lambda price: price.line):
-        age = each.age(day)
+    for price in sorted(prices, key=lambda each: each.line):
+        age = price.age(day)
         old = f", {age} days old: look whether it still holds" if age > OLD_DAYS else ""
         lines.append(
-            f"Price: {each.instance}, {each.region}, {each.kind}, {each.dollars_per_hour:g} dollars an hour "
-            f"on {each.date.isoformat()}{old}."
+            f"Price: {price.instance}, {price.region}, {price.kind}, {price.dollars_per_hour:g} dollars an "
+            f"hour on {price.date.isoformat()}{old}."
         )
     if plan.without_price:
         lines.append(f"No price is given for {', '.join(plan.without_price)}.")
+    whys = Counter(str(each.why) for each in plan.refused)
+    refused = "; refused: " + ", ".join(f"{count} {why}" for why, count in whys.items()) if whys else ""
+    lines.append(f"{plan.steps:,} steps were put together{refused}. --format json has all.")
     return lines
 
 
-def _decided(registry: Registry, ranked: Sequence[Option]) -> Sensitivity | None:
-    if not ranked:
-        return None
-    first = ranked[0]
-    system = registry.system(first.system)
-    mine = [
-        each
-        for each in ranked[1:6]
-        if registry.instance(each.system.partition(":")[0])[0].name == system.generation.name
-    ]
-    return sensitivity(first, mine, named_constants(system), {id(each): label(each) for each in mine})
-
-
-def _chart(plan: Plan, ranked: Sequence[Option]) -> None:
-    in_dollars = priced(ranked)
-    down = "dollars" if in_dollars else "device seconds a token"
-    lines = chart(
-        ranked,
-        _dollars if in_dollars else _seconds,
-        f"time of a {'step' if plan.goal.tokens else 'token'}; ●: nothing is both faster and cheaper",
-        down,
-    )
-    if lines:
-        write("\n" + "\n".join(lines) + "\n")
-        write("\n")
-        paragraph(f"On the front: {'; '.join(label(each) for each in front(ranked))}.")
+def _span(time: Expected) -> str:
+    """ "22.2–135 ms"; empty without a band."""
+    if not time.banded:
+        return ""
+    low, high = show(time.low_s, "s"), show(time.high_s, "s")
+    number, _, unit = low.partition(" ")
+    return f"{number}–{high}" if high.endswith(f" {unit}") else f"{low}–{high}"
 
 
 def _seconds(value: float) -> str:
@@ -201,7 +230,3 @@ def _count(value: float) -> str:
 
 def _dollars(value: float) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
-
-
-def _percent(value: float) -> str:
-    return percent(value)

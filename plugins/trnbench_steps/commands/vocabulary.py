@@ -128,15 +128,25 @@ WORDS = Table(
         "What the plan is for",
         word(
             "--batches",
-            "Sequences of a replica, or of a training step.  [default: 1 to 64; 1024]",
+            "Sequences of a step.  [default: searched; training: 1024]",
             metavar="N[,N…]",
             default="",
         ),
         word("--tpot", "Most that a token may take.", kinds.AWAITED, "TIME"),
         word("--ttft", "Most until the first token; with --prompt.", kinds.AWAITED, "TIME"),
         word("--prompt", "Tokens of a prompt.", kinds.TOKENS, "TOKENS"),
+        word("--output-tokens", "Tokens of an answer; with --requests-per-s.", kinds.TOKENS, "TOKENS"),
+        word("--requests-per-s", "How many requests are served.", kinds.REQUESTS, "N"),
+        word(
+            "--utilisation",
+            "Share of the time that replicas work.",
+            kinds.UTILISATION,
+            "SHARE",
+            shown="0.7",
+            rare=True,
+        ),
         word("--tokens", "Of the whole training: 1T.", kinds.TRAINED, "N", rare=True),
-        word("--days", "Most that the training may take.", kinds.DAYS, "N", rare=True),
+        word("--days", "Most that the training may take.", kinds.TRAINING, "N", rare=True),
         word(
             "--prices", "CSV with the columns instance, region, kind, dollars per hour, date.", FILE, "FILE"
         ),
@@ -168,6 +178,7 @@ WORDS = Table(
             for part, field in SOFTWARE.items()
         ),
         OldSpelling("--batch", "--batches {}", "batches"),
+        OldSpelling("--output", "--output-tokens {}", "output-tokens"),
     ),
 )
 

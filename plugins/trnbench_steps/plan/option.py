@@ -1,29 +1,19 @@
-"""One layout on one system: what a step takes there, what limits and decides it; or why it is refused."""
+"""One layout on one system: what a step takes there, what it serves and costs; or why it is refused."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from enum import Enum
+import shlex
 
 import msgspec
 
 from trnbench.results.nearness import Nearest
+from trnbench_steps.job import Job
 from trnbench_steps.layout import Layout
+from trnbench_steps.plan.composed import Why
+from trnbench_steps.plan.demand import Service
+from trnbench_steps.plan.layouts import turned, words
 from trnbench_steps.plan.price import Price
-from trnbench_steps.step_constants import UNITS, Constant, StepConstants
-from trnbench_steps.step_parts import StepParts
-
-
-class Why(str, Enum):
-    """Kinds of reasons, in the order in which they are looked for."""
-
-    DIVIDES = "divides wrongly"
-    FITS = "does not fit"
-    SLOW = "too slow"
-    TIMED = "cannot be timed"
-
-    def __str__(self) -> str:
-        return self.value
+from trnbench_steps.plan.verdict import Expected, Within
 
 
 class Refused(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,88 +27,80 @@ class Refused(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Option(msgspec.Struct, frozen=True, kw_only=True):
-    """A feasible one. `time_s` is a step's, `low_s` and `high_s` what its band lets one expect (0: no band).
+    """A feasible one. `step` is a step of `job` as it is put together; `token` what a token of a request
+    takes, which with prompts between the steps is longer; of training the step. `first`: until a first token.
 
-    `tokens_per_s` of the whole system; `limit` is the largest part of the step and its share; `of_documents`
-    is the least time that documents allow over the step's. `first_s`: the time to a first token, 0 where none
-    was asked for. `days`, `dollars`: of a training run; of decoding a million tokens.
+    `tokens_per_s` of the whole system, or of what serves the demand; `limit` is the largest part of the step
+    and its share; `of_documents` is the least time that documents allow over the step's. `days`: of training.
+    `dollars`: of the training, or of a million tokens; `dollars_per_hour` of all instances.
     """
 
     system: str
     layout: Layout
-    batch: int
+    job: Job
     devices: int
-    time_s: float
-    low_s: float
-    high_s: float
+    step: Expected
+    token: Expected
+    within: Within
     tokens_per_s: float
     limit: str
     limit_share: float
     of_documents: float
     used: float  # of the fullest device's HBM
     nearest: Nearest
-    parts: StepParts
-    first_s: float = 0.0
+    first: Expected | None = None
+    service: Service | None = None
     days: float = 0.0
     dollars: float | None = None
+    dollars_per_hour: float | None = None
     price: Price | None = None
     notes: tuple[str, ...] = ()
 
     @property
+    def batch(self) -> int:
+        """Sequences of a step, on all ranks together."""
+        return self.job.batch
+
+    @property
+    def systems(self) -> int:
+        """How many of the system serve the demand; 1 where none was stated."""
+        return self.service.systems if self.service is not None else 1
+
+    @property
     def banded(self) -> bool:
-        return self.nearest.band is not None
+        return self.token.banded
 
     @property
     def tokens_per_s_device(self) -> float:
-        return self.tokens_per_s / self.devices
+        return self.tokens_per_s / (self.devices * self.systems)
+
+    @property
+    def layout_words(self) -> str:
+        """Everything that tells it from others on its system, the batch aside."""
+        return ", ".join(filter(None, (words(self.layout), turned(self.layout, self.job))))
 
 
-class Sensitivity(msgspec.Struct, frozen=True, kw_only=True):
-    """`name` moves the first option's step most: from `low_s` to `high_s` between the constant's ends, `low`
-    and `high` in `unit`. `turns`: at one of these ends another option of the same generation is faster."""
-
-    name: str
-    low: float
-    high: float
-    unit: str
-    low_s: float
-    high_s: float
-    turns: str = ""
+def command(named: str, option: Option) -> str:
+    """What one types to see the option's step with all its parts."""
+    return step_command(named, option.system, option.layout, option.job)
 
 
-def sensitivity(
-    first: Option, others: Sequence[Option], named: Mapping[str, Constant], label: Mapping[int, str]
-) -> Sensitivity | None:
-    """The constant without a document that moves the first option most.
-
-    Of the constants `named` of the first option's generation; `others` are compared by their time for one
-    token and device. `label` has words for each option by its identity. None where nothing is named."""
-    now = {name: each.value * UNITS[name][1] for name, each in named.items()}
-    candidates: list[Sensitivity] = []
-    for name, constant in named.items():
-        ends = [StepConstants(**{**now, name: end * UNITS[name][1]}) for end in (constant.low, constant.high)]
-        low_s, high_s = (first.parts.time(constants).time_s for constants in ends)
-        turned = ""
-        for constants in ends:
-            mine = _cost(first, constants)
-            better = [other for other in others if _cost(other, constants) < mine]
-            if better:
-                turned = label.get(id(better[0]), "")
-        candidates.append(
-            Sensitivity(
-                name=name,
-                low=constant.low,
-                high=constant.high,
-                unit=constant.unit,
-                low_s=low_s,
-                high_s=high_s,
-                turns=turned,
-            )
-        )
-    return max(candidates, key=lambda each: each.high_s - each.low_s, default=None)
+TYPES = ("weights", "activations", "cache", "gradients", "moments", "master")
 
 
-def _cost(option: Option, constants: StepConstants) -> float:
-    """Device seconds of a token: what both throughput and dollars rank by."""
-    tokens = option.tokens_per_s * option.time_s
-    return option.parts.time(constants).time_s * option.devices / tokens
+def step_command(named: str, system: str, layout: Layout, job: Job) -> str:
+    """`trnbench workload run` with every field that is not as usual."""
+    typed = ["trnbench", "workload", "run", named, "-i", system, "--task", str(job.task)]
+    usual_layout, usual_job = Layout(), Job(task=job.task)
+    for struct, usual in ((layout, usual_layout), (job, usual_job)):
+        for name in struct.__struct_fields__:
+            value = getattr(struct, name)
+            if value == getattr(usual, name) or name == "task":
+                continue
+            if name in TYPES:
+                typed += ["--type", f"{name}={value or 'none'}"]
+            elif value is True:
+                typed.append(f"--{name.replace('_', '-')}")
+            else:
+                typed += [f"--{name.replace('_', '-')}", str(value)]
+    return shlex.join(typed)

@@ -7,12 +7,17 @@ import datetime
 import io
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from trnbench.bounded.file import TABLE, read_file
 from trnbench.errors import BadInput
 from trnbench.facts.table import near
+
+if TYPE_CHECKING:
+    from trnbench.generation import System
+    from trnbench.registry import Registry
 
 COLUMNS = ("instance", "region", "kind", "dollars per hour", "date")
 OLD_DAYS = 90
@@ -104,16 +109,25 @@ def _price(path: Path, line: int, cells: dict[str, str]) -> Price:
     )
 
 
-def of_instance(
-    prices: Iterable[Price], names: Iterable[str], kind: str = "", region: str = ""
-) -> list[Price]:
+def of_instance(prices: Iterable[Price], names: Iterable[str]) -> list[Price]:
     """Those of an instance by any of its names, the cheapest first."""
     known = set(names)
-    matching = [
-        each
-        for each in prices
-        if each.instance in known
-        and (not kind or each.kind == kind)
-        and (not region or each.region == region)
-    ]
+    matching = [each for each in prices if each.instance in known]
     return sorted(matching, key=lambda each: (each.dollars_per_hour, each.line))
+
+
+def price_of(registry: Registry, prices: Iterable[Price], system: System) -> Price | None:
+    """The cheapest row of the system itself, else of the instance that it is made of."""
+    instance, prices = system.instance, tuple(prices)
+    own = of_instance(prices, (system.name, instance.name, *instance.aliases))
+    if not own and instance.parent:
+        _, parent = registry.instance(instance.parent)
+        own = of_instance(prices, (parent.name, *parent.aliases))
+    return own[0] if own else None
+
+
+def hourly(system: System, price: Price) -> float:
+    """Dollars of an hour of the system, which is made of one or more of what the price is about."""
+    own = (system.name, system.instance.name, *system.instance.aliases)
+    alone = price.instance in own and not system.instance.sizable
+    return price.dollars_per_hour * (1 if alone else system.hosts)

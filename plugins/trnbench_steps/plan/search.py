@@ -1,28 +1,25 @@
-"""Every layout on every system: refused with the reason, or composed; the feasible ones ranked."""
+"""Layouts on every system, refused with the reason or put together; what is next to the best is tried."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec.structs import replace
 
-from trnbench.errors import TrnbenchError, UsageError
 from trnbench.facts.units import show
-from trnbench.run.expectation import expectations
-from trnbench_emulator.backend import MODEL_VERSION
-from trnbench_steps.division import Division, divide
-from trnbench_steps.floor import floor
-from trnbench_steps.hbm import Fit, fit
-from trnbench_steps.job import Task
+from trnbench_steps.job import Job, Recompute
 from trnbench_steps.layout import Layout
+from trnbench_steps.plan.batch import MOST, largest
+from trnbench_steps.plan.composed import Composed, Refusal, Steps, Why
 from trnbench_steps.plan.goal import By, Goal, check_goal
-from trnbench_steps.plan.layouts import layouts, words
-from trnbench_steps.plan.option import Option, Refused, Why
-from trnbench_steps.plan.price import Price, of_instance
-from trnbench_steps.step import StepModel
-from trnbench_steps.step_constants import constants_of
+from trnbench_steps.plan.layouts import layouts, neighbours, words
+from trnbench_steps.plan.option import Option, Refused
+from trnbench_steps.plan.price import Price, hourly, price_of
+from trnbench_steps.plan.serving import Serving
+from trnbench_steps.plan.verdict import Expected, Within
 
 if TYPE_CHECKING:
     from trnbench.generation import System
@@ -34,19 +31,21 @@ MILLION = 1e6
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """`options` in their order, those that have a band before those that have none; `refused` in that of the
-    search. `without_price` names systems that no row of the prices is about."""
+    search. `without_price` names systems that no row of the prices is about. `steps`: that were put together.
+    """
 
     goal: Goal
     options: tuple[Option, ...]
     refused: tuple[Refused, ...]
     without_price: tuple[str, ...] = ()
+    steps: int = 0
 
     @property
     def banded(self) -> tuple[Option, ...]:
         return tuple(each for each in self.options if each.banded)
 
 
-def plan(
+def search(
     registry: Registry,
     goal: Goal,
     systems: Sequence[System],
@@ -59,180 +58,256 @@ def plan(
     """
     check_goal(goal)
     known = tuple(prices)
-    search = _Search(registry, goal, known)
+    found = _Search(registry, goal, {each.name: price_of(registry, known, each) for each in systems})
+    names = {each.instance.name for each in systems}
     for system in systems:
         told(system.name)
-        search.system(system)
-    unpriced = {name for name, price in search.priced.items() if price is None} if known else set()
+        found.system(system, names)
     return Plan(
         goal=goal,
-        options=tuple(sorted(search.options, key=lambda each: _place(each, goal.by))),
-        refused=tuple(search.refused.values()),
-        without_price=tuple(sorted(unpriced)),
+        options=tuple(sorted(found.options.values(), key=lambda each: place(each, goal.by))),
+        refused=tuple(found.refused.values()),
+        without_price=tuple(sorted(name for name, price in found.prices.items() if known and price is None)),
+        steps=found.steps.count,
     )
 
 
-def _place(option: Option, by: By) -> tuple[object, ...]:
-    """Those with a band first; then what is asked for, then the rest."""
+def place(option: Option, by: By) -> tuple[object, ...]:
+    """Those with a band first, then those that keep the limits more surely; then what is asked for, and the
+    rest."""
     dollars = float("inf") if option.dollars is None else option.dollars
     keys = {
-        By.TIME: (option.time_s, dollars),
-        By.THROUGHPUT: (-option.tokens_per_s_device, option.time_s),
-        By.DOLLARS: (dollars, option.time_s),
+        By.TIME: (option.token.time_s, dollars),
+        By.THROUGHPUT: (-option.tokens_per_s_device, option.token.time_s),
+        By.DOLLARS: (dollars, option.token.time_s),
     }
-    return (not option.banded, *keys[by], option.system, words(option.layout), option.batch)
+    tie = (option.system, option.layout_words, option.batch)
+    return (not option.banded, option.within.place, *keys[by], *tie)
 
 
 class _Search:
-    def __init__(self, registry: Registry, goal: Goal, prices: tuple[Price, ...]) -> None:
-        self.registry, self.goal, self.prices = registry, goal, prices
-        self.model, self.expected = StepModel(), expectations(registry, {})
-        self.options: list[Option] = []
+    def __init__(self, registry: Registry, goal: Goal, prices: dict[str, Price | None]) -> None:
+        self.goal, self.prices = goal, prices
+        self.steps = Steps(registry, goal.model)
+        self.serving = Serving(goal, self.steps)
+        self.made: dict[tuple[object, ...], Option | Refusal] = {}
+        self.late: dict[int, Refusal] = {}
+        self.options: dict[int, Option] = {}
         self.refused: dict[tuple[str, str, str], Refused] = {}
-        self.priced: dict[str, Price | None] = {}
-        self.first: dict[tuple[str, Layout], float] = {}
 
-    def system(self, system: System) -> None:
-        self.priced[system.name] = self._price(system)
-        seen = 0
+    def system(self, system: System, names: set[str]) -> None:
+        """Coarse layouts, then from the best of them whatever is next to it and better."""
+        best: Option | None = None
+        for job in self.goal.jobs():
+            for layout, job_ in self._coarse(system, job):
+                if not self._like_parent(system, layout, names):
+                    best = self._better(best, self._tried(system, layout, job_))
+        while best is not None:
+            option, seen = best, set[tuple[Layout, Job]]()
+            for layout, job in neighbours(self.goal.model, option.layout, option.job, system):
+                if (layout, job) not in seen and not self._like_parent(system, layout, names):
+                    seen.add((layout, job))
+                    best = self._better(best, self._tried(system, layout, job, quietly=True))
+            if best is option:
+                break
+
+    def _coarse(self, system: System, job: Job) -> Iterator[tuple[Layout, Job]]:
+        """Of training, at each tensor degree, the fewest stages that it fits into with what is recomputed by
+        default, and with all of it."""
+        fits: set[tuple[int, Recompute]] = set()
         for layout in layouts(self.goal.model, self.goal.task, system):
-            if self.goal.task is Task.TRAIN and seen and layout.pp > 1 and self._stands(system, layout):
-                continue  # more stages than it needs to fit only add a bubble
-            for batch in self.goal.batches:
-                self._try(system, layout, batch)
-            seen += 1
+            if not self.goal.training:
+                yield layout, job
+                continue
+            for recompute in (job.recompute, Recompute.FULL):
+                other = replace(job, recompute=recompute)
+                if {(layout.tp, recompute), (layout.tp, job.recompute)} & fits:
+                    continue
+                if not isinstance(self.steps.placed(layout, other, system), Refusal):
+                    fits.add((layout.tp, recompute))
+                yield layout, other
 
-    def _stands(self, system: System, layout: Layout) -> bool:
-        """Whether fewer stages at the same tensor degree are an option already."""
-        return any(
-            each.system == system.name and each.layout.tp == layout.tp and each.layout.pp < layout.pp
-            for each in self.options
+    def _like_parent(self, system: System, layout: Layout, names: set[str]) -> bool:
+        """Whether each replica lies in one instance of a larger system that is looked at by itself."""
+        parent = system.instance.parent
+        if self.goal.training or parent not in names:
+            return False
+        return layout.ranks // layout.dp * system.hosts <= layout.ranks
+
+    def _better(self, best: Option | None, found: Sequence[Option]) -> Option | None:
+        """The best of all; among others only by what is worth a step."""
+        for option in found:
+            if best is None or place(option, self.goal.by) < place(best, self.goal.by):
+                best = option
+        return best
+
+    def _tried(self, system: System, layout: Layout, job: Job, *, quietly: bool = False) -> list[Option]:
+        """Options of a layout, at each batch that is worth a look. `quietly`: no refusal is told."""
+        found: list[Option] = []
+        for way in self.serving.ways(system, layout, job.weights):
+            for batch in self._batches(system, layout, job, way):
+                option = self._option(system, layout, replace(job, batch=batch), way)
+                refusal = option if isinstance(option, Refusal) else self.late.get(id(option))
+                if isinstance(option, Option) and refusal is None:
+                    found.append(option)
+                    self.options[id(option)] = option
+                elif refusal is not None and not quietly:
+                    self._refuse(system, layout, batch, refusal)
+        return found
+
+    def _batches(self, system: System, layout: Layout, job: Job, way: str) -> tuple[int, ...]:
+        """Sequences of a step: those given, else one for each replica, the most that keep the limits, by the
+        modelled time and by the upper end of its band, and the most that fit where there is no limit."""
+        goal, replicas = self.goal, layout.dp
+        if goal.training:
+            return (job.batch,)
+        if goal.batches:
+            return goal.batches
+
+        def fits(each: int) -> bool:
+            lies = self.steps.placed(layout, replace(job, batch=each * replicas), system)
+            return not isinstance(lies, Refusal)
+
+        if not fits(1):
+            return (replicas,)
+        most = largest(lambda each: 0.0 if fits(each) else 2.0, 1, MOST)
+
+        def over(end: str) -> Callable[[int], float]:
+            def share(each: int) -> float:
+                option = self._option(system, layout, replace(job, batch=each * replicas), way)
+                return self._over(option, end) if isinstance(option, Option) else float("inf")
+
+            return share
+
+        wanted = {1}
+        for end in ("time_s", "high_s"):
+            if over(end)(1) <= 1:
+                wanted.add(largest(over(end), 1, most))
+        return tuple(each * replicas for each in sorted(wanted))
+
+    def _over(self, option: Option, end: str) -> float:
+        """What an end of the band takes of the tightest limit; 0 without one."""
+        limits = ((option.token, self.goal.tpot_s), (option.first, self.goal.ttft_s))
+        return max(
+            (getattr(time, end) / limit for time, limit in limits if limit and time is not None), default=0.0
         )
 
-    def _try(self, system: System, layout: Layout, batch: int) -> None:
-        job = self.goal.job(batch, layout.dp)
-        try:
-            division = divide(self.goal.model, layout, job)
-        except UsageError as error:
-            self._refuse(system, layout, batch, Why.DIVIDES, error.what)
-            return
-        try:
-            lies = fit(division, system)
-        except UsageError as error:
-            self._refuse(system, layout, batch, Why.FITS, error.what)
-            return
-        if not lies.fits:
-            self._refuse(system, layout, batch, Why.FITS, lies.verdict.removeprefix("does not fit: "))
-            return
-        least = self._time_of(floor(division, system).time_s, batch)
-        if slow := self._too_slow(least, "at least "):
-            self._refuse(system, layout, batch, Why.SLOW, slow)
-            return
-        try:
-            option = self._composed(division, system, lies, batch)
-        except TrnbenchError as error:
-            self._refuse(system, layout, batch, Why.TIMED, error.what)
-            return
-        slow = self._too_slow(self._time_of(option.time_s, batch)) or self._late(option)
-        if slow:
-            self._refuse(system, layout, batch, Why.SLOW, slow)
-            return
-        self.options.append(option)
+    def _option(self, system: System, layout: Layout, job: Job, way: str) -> Option | Refusal:
+        """As it is put together, whether it keeps the limits or not; `late` says of those that do not."""
+        key = (system.name, layout, job, way)
+        if key not in self.made:
+            self.made[key] = self._put_together(system, layout, job, way)
+        return self.made[key]
 
-    def _time_of(self, step_s: float, batch: int) -> float:
-        """What the limit is about: a token, or all of the training."""
-        if self.goal.task is Task.TRAIN:
-            return self.goal.tokens / (batch * self.goal.sequence) * step_s
-        return step_s
+    def _put_together(self, system: System, layout: Layout, job: Job, way: str) -> Option | Refusal:
+        placed = self.steps.placed(layout, job, system)
+        if isinstance(placed, Refusal):
+            return placed
+        if slow := self._ruled_out(placed.least_s, job):
+            return slow
+        composed = self.steps.composed(layout, job, system)
+        if isinstance(composed, Refusal):
+            return composed
+        return self._made(composed, way)
 
-    def _too_slow(self, time_s: float, least: str = "") -> str:
-        if self.goal.task is Task.TRAIN:
-            allowed = self.goal.days * DAY
-            if allowed and time_s > allowed:
-                return f"{least}{time_s / DAY:,.0f} days, allowed are {self.goal.days:g}"
-            return ""
-        allowed = self.goal.tpot_s
-        if allowed and time_s > allowed:
-            return f"{least}{show(time_s, 's')} a token, allowed are {show(allowed, 's')}"
-        return ""
+    def _ruled_out(self, least_s: float, job: Job) -> Refusal | None:
+        """By the documents alone."""
+        goal = self.goal
+        if goal.training:
+            days = goal.tokens / (job.batch * goal.sequence) * least_s / DAY
+            late = goal.days and days > goal.days
+            return (
+                Refusal(Why.SLOW, f"at least {days:,.0f} days, allowed are {goal.days:g}") if late else None
+            )
+        if goal.tpot_s and least_s > goal.tpot_s:
+            told = f"at least {show(least_s, 's')} a token, allowed are {show(goal.tpot_s, 's')}"
+            return Refusal(Why.SLOW, told)
+        return None
 
-    def _late(self, option: Option) -> str:
-        allowed = self.goal.ttft_s
-        if allowed and option.first_s > allowed:
-            return f"{show(option.first_s, 's')} to the first token, allowed are {show(allowed, 's')}"
-        return ""
-
-    def _composed(self, division: Division, system: System, lies: Fit, batch: int) -> Option:
-        constants = constants_of(system)
-        parts = self.model.parts(division, system)
-        step = parts.time(constants)
-        time_s = step.time_s
-        nearest = self.expected.nearest(division, system, version=MODEL_VERSION)
-        least = floor(division, system).time_s
-        low, high = nearest.band.times(time_s, least) if nearest.band is not None else (0.0, 0.0)
-        limit = max(step.parts, key=lambda name: step.parts[name])
-        training = self.goal.task is Task.TRAIN
-        tokens = division.job.batch * (self.goal.sequence if training else 1) / time_s
-        price = self.priced[system.name]
+    def _made(self, composed: Composed, way: str) -> Option | Refusal:
+        goal, placed, time = self.goal, composed.placed, composed.time
+        job, layout, system = placed.division.job, placed.division.layout, placed.system
+        training = goal.training
+        service = self.serving.service(composed, way) if way else None
+        if isinstance(service, Refusal):
+            return service
+        token = service.token if service is not None else time
+        first = service.first if service is not None else self.serving.first(system, layout, job.weights)
+        if isinstance(first, Refusal):
+            return first
+        tokens = job.batch * (goal.sequence if training else 1) / time.time_s
+        days = goal.tokens / tokens / DAY if training else 0.0
+        within = self._within(token, first, time.times(days / time.time_s))
+        limit = max(composed.step.parts, key=lambda name: composed.step.parts[name])
         option = Option(
             system=system.name,
-            layout=division.layout,
-            batch=batch,
+            layout=layout,
+            job=job,
             devices=system.devices,
-            time_s=time_s,
-            low_s=low,
-            high_s=high,
-            tokens_per_s=tokens,
+            step=time,
+            token=token,
+            within=within if isinstance(within, Within) else Within.HARDLY,
+            tokens_per_s=goal.requests_per_s * goal.output if service is not None else tokens,
             limit=limit,
-            limit_share=step.parts[limit] / time_s,
-            of_documents=least / time_s,
-            used=lies.used / lies.capacity,
-            nearest=nearest,
-            parts=parts,
-            days=self.goal.tokens / tokens / DAY if training else 0.0,
-            price=price,
-            notes=lies.notes,
-            first_s=0.0 if training or not self.goal.prompt else self._first(system, division.layout),
+            limit_share=composed.step.parts[limit] / time.time_s,
+            of_documents=placed.least_s / time.time_s,
+            used=placed.lies.used / placed.lies.capacity,
+            nearest=composed.nearest,
+            first=first,
+            service=service,
+            days=days,
+            price=self.prices[system.name],
+            notes=placed.lies.notes,
         )
-        if price is None:
+        option = self._priced(option, system)
+        if isinstance(within, Refusal):
+            self.late[id(option)] = within
+        return option
+
+    def _within(self, token: Expected, first: Expected | None, days: Expected) -> Within | Refusal:
+        """The least sure of all limits, or which of them is not kept."""
+        goal = self.goal
+        found = [Within.SURELY if token.banded else Within.UNKNOWN]
+        for time, limit, what in (
+            (days, goal.days if goal.training else 0.0, "days"),
+            (token, goal.tpot_s, "a token"),
+            (first, goal.ttft_s, "to the first token"),
+        ):
+            if time is None or not limit:
+                continue
+            verdict = time.within(limit)
+            if verdict is None:
+                least = "at least " if time.banded else ""
+                least_s = time.low_s or time.time_s
+                if what == "days":
+                    return Refusal(Why.SLOW, f"{least}{least_s:,.0f} days, allowed are {limit:g}")
+                told = f"{least}{show(least_s, 's')} {what}, allowed are {show(limit, 's')}"
+                return Refusal(Why.SLOW, told)
+            found.append(verdict)
+        return max(found, key=lambda each: each.place)
+
+    def _priced(self, option: Option, system: System) -> Option:
+        if option.price is None:
             return option
-        hourly = price.dollars_per_hour * _instances(system, price)
-        amount = self.goal.tokens if training else MILLION
-        return msgspec.structs.replace(option, dollars=hourly * amount / tokens / 3600)
+        per_hour = hourly(system, option.price) * option.systems
+        amount = self.goal.tokens if self.goal.training else MILLION
+        dollars = per_hour * amount / option.tokens_per_s / 3600
+        return replace(option, dollars_per_hour=per_hour, dollars=dollars)
 
-    def _first(self, system: System, layout: Layout) -> float:
-        """Seconds of a prompt on every replica; once for a layout, whatever the batch that decodes."""
-        key = (system.name, layout)
-        if key not in self.first:
-            division = divide(self.goal.model, layout, self.goal.prefill(layout.dp))
-            self.first[key] = self.model.time(division, system, constants_of(system)).time_s
-        return self.first[key]
-
-    def _price(self, system: System) -> Price | None:
-        """The cheapest row of the system itself, else of the instance that it is made of."""
-        instance = system.instance
-        own = of_instance(self.prices, (system.name, instance.name, *instance.aliases))
-        if not own and instance.parent:
-            _, parent = self.registry.instance(instance.parent)
-            own = of_instance(self.prices, (parent.name, *parent.aliases))
-        return own[0] if own else None
-
-    def _refuse(self, system: System, layout: Layout, batch: int, why: Why, reason: str) -> None:
+    def _refuse(self, system: System, layout: Layout, batch: int, refusal: Refusal) -> None:
         """Batches that are refused for the same kind of reason are one row, with the first one's words."""
-        key = (system.name, words(layout), str(why))
-        told = self.refused.get(key)
-        if told is None:
+        key = (system.name, words(layout), str(refusal.why))
+        row = self.refused.get(key)
+        if row is None:
             self.refused[key] = Refused(
-                system=system.name, layout=words(layout), batches=(batch,), why=why, reason=reason
+                system=system.name,
+                layout=words(layout),
+                batches=(batch,),
+                why=refusal.why,
+                reason=refusal.reason,
             )
-        else:
-            self.refused[key] = msgspec.structs.replace(told, batches=(*told.batches, batch))
-
-
-def _instances(system: System, price: Price) -> int:
-    """How many of what the price is about the system is made of."""
-    own = (system.name, system.instance.name, *system.instance.aliases)
-    return 1 if price.instance in own and not system.instance.sizable else system.hosts
+        elif batch not in row.batches:
+            self.refused[key] = replace(row, batches=(*row.batches, batch))
 
 
 def today() -> date:

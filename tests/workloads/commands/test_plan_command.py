@@ -3,68 +3,173 @@
 from __future__ import annotations
 
 import json
+import shlex
+from datetime import date
 from pathlib import Path
+from random import Random
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from click.testing import CliRunner, Result
+from command import listed, refusal, typed
 
-from trnbench.cli.main import cli
 from trnbench_steps.commands.declarations import plan as command
 from trnbench_steps.plan import search
 
-SMALL = ("pythia-70m", "--task", "decode", "--batches", "1,4", "--kv", "512")
+SMALL = ("pythia-70m", "--batches", "2,8", "--kv", "512")
 ON = ("-i", "trn1.2xlarge")
+DEMAND = ("--requests-per-s", "400", "--prompt", "256", "--output-tokens", "100", "--tpot", "2ms")
+TRAINING = ("--tokens", "1B", "--batches", "64", "--sequence", "512")
 PRICES = """instance,region,kind,dollars per hour,date
 trn1.2xlarge,us-east-1,on demand,1.34,2026-01-01
 """
 
 
-def run(*args: str) -> Result:
-    return CliRunner().invoke(cli, ["-q", "plan", *args])
-
-
 @pytest.fixture(autouse=True)
 def _today(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from datetime import date
-
     monkeypatch.setattr(search, "today", lambda: date(2026, 11, 22))
     monkeypatch.chdir(tmp_path)
     (tmp_path / "prices.csv").write_text(PRICES)
 
 
-def test_options_refusals_prices_and_the_front() -> None:
+def plan(*words: str) -> Any:
+    return listed("-q", "plan", *words)
+
+
+def test_the_answer_comes_first() -> None:
     assert command.name == "plan"
-    result = run(*SMALL, *ON, "--prices", "prices.csv")
+    result = typed("-q", "plan", *SMALL, *ON, "--prices", "prices.csv")
     assert result.exit_code == 0, result.output
-    first, *_ = result.stdout.splitlines()
-    assert first == "By dollars"
-    assert "dollars/M tokens" in result.stdout
-    assert "Decided by: " in result.stdout
+    answer, head, *_ = result.stdout.splitlines()
+    assert answer.startswith("trn1.2xlarge (")
+    assert answer.endswith(" per M tokens.")
+    assert head.split()[:5] == ["#", "system", "layout", "batch", "a"]
+    assert "\n1  trnbench workload run pythia-70m -i trn1.2xlarge --task decode " in result.stdout
     assert (
         "Price: trn1.2xlarge, us-east-1, on demand, 1.34 dollars an hour on 2026-01-01, 325 days old: look "
         "whether it still holds." in " ".join(result.stdout.split())
     )
-    assert "●" in result.stdout
-    assert "On the front: trn1.2xlarge" in result.stdout
+
+
+def test_a_demand_in_twelve_lines_of_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trnbench.cli.terminal.columns_of", lambda _: 80)
+    words = ("-q", "plan", "pythia-70m", *ON, *DEMAND, "--prices", "prices.csv")
+    lines = typed(*words).stdout.splitlines()
+    table = lines[: lines.index("")]
+    assert len(table) <= 12
+    assert max(map(len, table)) <= 80
+    answer = " ".join(" ".join(table).split())
+    assert " within 2 ms: " in answer
+    assert " an hour, $" in answer
+    assert "Assumed: requests come evenly, without bursts, and replicas work 70% of the time" in " ".join(
+        " ".join(lines).split()
+    )
 
 
 def test_all_of_it_for_programs() -> None:
-    found = json.loads(run(*SMALL, *ON, "--format", "json").stdout)
+    found = plan(*SMALL, *ON)
     assert (found["model"], found["task"], found["by"]) == ("pythia-70m", "decode", "throughput")
-    assert len(found["options"]) == 4
     one = found["options"][0]
     assert one["low_s"] < one["time_s"]
-    assert one["dollars"] is None
-    assert found["decided_by"]["name"]
+    assert (one["dollars"], one["instances"], one["within"]) == (None, 1, "surely")
     assert found["front"]
-    csv = run(*SMALL, *ON, "--format", "csv").stdout.splitlines()
+    assert found["answer"].startswith(f"trn1.2xlarge ({one['layout']}, batch {one['batch']})")
+    csv = typed("-q", "plan", *SMALL, *ON, "--format", "csv").stdout.splitlines()
     assert csv[0].startswith("system,layout,batch")
-    assert len(csv) == 5
+    assert len(csv) == 1 + len(found["options"])
+
+
+PLANS = (
+    ("pythia-70m", *ON, "-i", "trn2.3xlarge", "--kv", "512", "--tpot", "3ms"),
+    ("pythia-70m", *ON, *DEMAND),
+    ("pythia-70m", "-i", "trn1.32xlarge", *TRAINING, "--type", "weights=bf16,fp32"),
+    ("trinity-nano", "-i", "trn2.3xlarge", "--kv", "512"),
+)
+
+
+def test_rows_drawn_at_random_are_what_their_command_says(tmp_path: Path) -> None:
+    rows = [row for words in PLANS for row in plan(*words, "--allow-no-evidence")["options"]]
+    assert len(rows) > 20
+    for row in Random(26).sample(rows, 20):
+        program, *words = shlex.split(row["command"])
+        assert program == "trnbench"
+        (step,) = listed("-q", "--store", str(tmp_path / "r.db"), *words)["steps"]
+        assert step["time_s"] == row["step_s"], row["command"]
+        assert step["batch"] == row["batch"]
+
+
+DEGREES = ("--tp", "--pp", "--cp", "--dp", "--lnc", "--chunks", "--micro-batch", "--zero", "--batch")
+
+
+def _turned(words: list[str], cores: dict[str, int]) -> list[list[str]]:
+    """Commands that differ from `words` in one thing; replicas take the cores that are left."""
+    options = {flag: words[words.index(flag) + 1] for flag in DEGREES if flag in words}
+    training = "train" in words
+    alone = [each for each in ("--sequence-parallel",) if each in words]
+    rest = [
+        each
+        for place, each in enumerate(words)
+        if each not in (*DEGREES, *alone, "--recompute") and words[place - 1] not in (*DEGREES, "--recompute")
+    ]
+    recompute = words[words.index("--recompute") + 1] if "--recompute" in words else "none"
+
+    def number(flag: str) -> int:
+        return int(options.get(flag, "0" if flag in ("--lnc", "--zero") else "1"))
+
+    def made(again: str = recompute, together: bool = bool(alone), **change: int) -> list[str]:
+        degrees = {flag: number(flag) for flag in DEGREES}
+        degrees |= {f"--{name.replace('_', '-')}": size for name, size in change.items()}
+        width = degrees["--tp"] * degrees["--pp"] * degrees["--cp"]
+        replicas = cores[str(degrees["--lnc"])] // width
+        if not training and "batch" not in change:
+            degrees["--batch"] = degrees["--batch"] * replicas // degrees["--dp"]
+        degrees["--dp"] = replicas
+        typed_ = [part for flag, size in degrees.items() if size for part in (flag, str(size))]
+        typed_ += ["--recompute", again] if again != "none" else []
+        return [*rest, *typed_, *(["--sequence-parallel"] if together and degrees["--tp"] > 1 else [])]
+
+    found = []
+    for flag in ("--tp", "--cp", "--pp", *(("--chunks", "--micro-batch") if training else ())):
+        name = flag[2:].replace("-", "_")
+        found += [made(**{name: size}) for size in {number(flag) * 2, number(flag) // 2} if size]
+    found += [made(lnc=int(lnc)) for lnc in cores if int(lnc) != number("--lnc")]
+    if training:
+        found += [made(zero=1 - number("--zero")), made(together=not alone)]
+        found += [made(again=each) for each in ("none", "selective", "full") if each != recompute]
+    else:
+        found += [made(batch=number("--batch") + step * number("--dp")) for step in (-1, 1)]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("words", "cores"),
+    [
+        (("llama-3.2-1b", "-i", "trn2.3xlarge", "--kv", "2048", "--tpot", "12ms"), {"0": 4, "1": 8}),
+        (("pythia-70m", "-i", "trn1.32xlarge", *TRAINING), {"0": 32}),
+    ],
+)
+def test_nothing_next_to_the_winner_is_better(
+    words: tuple[str, ...], cores: dict[str, int], tmp_path: Path
+) -> None:
+    row = plan(*words)["options"][0]
+    better: list[str] = []
+    tried = 0
+    for other in _turned(shlex.split(row["command"])[1:], cores):
+        done = typed("-q", "--store", str(tmp_path / "r.db"), *other, "--format", "json")
+        if done.exit_code:
+            continue  # it divides wrongly, or does not fit
+        tried += 1
+        (step,) = json.loads(done.stdout)["steps"]
+        if "--tpot" in words and step["time_s"] > 0.012:
+            continue
+        if step["time_s"] / step["batch"] < 0.98 * row["step_s"] / row["batch"]:
+            better.append(shlex.join(other))
+    assert tried > 4
+    assert better == []
 
 
 def test_the_front_is_drawn(tmp_path: Path) -> None:
-    result = run(*SMALL, *ON, "--prices", "prices.csv", "--chart", "plan.svg")
+    result = typed("-q", "plan", *SMALL, *ON, "--prices", "prices.csv", "--chart", "plan.svg")
     assert result.exit_code == 0, result.output
     drawing = (tmp_path / "plan.svg").read_text()
     root = ElementTree.fromstring(drawing)
@@ -74,65 +179,36 @@ def test_the_front_is_drawn(tmp_path: Path) -> None:
     assert "Plan of pythia-70m, decode" in told
     assert "dollars of a million tokens" in told
     assert "time of a token" in told
-    assert "1 trn1.2xlarge (dp 2, batch" in " ".join(told.split())
+    assert "1 trn1.2xlarge (" in " ".join(told.split())
     assert "prefers-color-scheme:dark" in drawing
     # An earlier one is ours to replace, another file is not.
-    assert run(*SMALL, *ON, "--chart", "plan.svg").exit_code == 0
+    assert typed("-q", "plan", *SMALL, *ON, "--chart", "plan.svg").exit_code == 0
     assert "device seconds of a token" in (tmp_path / "plan.svg").read_text()
     (tmp_path / "plan.svg").write_text("<svg>mine</svg>")
-    refused = run(*SMALL, *ON, "--chart", "plan.svg")
-    assert refused.exit_code == 2
-    assert refused.output == (
+    assert refusal(typed("-q", "plan", *SMALL, *ON, "--chart", "plan.svg")) == (
         "error: plan.svg exists and is no file of trnbench\n"
         "  cause: it is not overwritten, in case it is needed\n"
         "  try:   --force  overwrites it; or name another file with --chart\n"
     )
 
 
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        (
-            "plan.png",
-            "error: plan.png does not look like a drawing\n"
-            "  cause: --chart writes SVG, whatever the name, and this one ends in .png\n"
-            "  try:   --chart plan.svg\n",
-        ),
-        (
-            "no/plan.svg",
-            "error: cannot write no/plan.svg: the folder no does not exist\n"
-            "  cause: --chart names a folder that is missing or misspelt\n"
-            "  try:   mkdir -p no\n",
-        ),
-    ],
-)
-def test_where_no_drawing_can_go(name: str, text: str) -> None:
-    result = run(*SMALL, *ON, "--chart", name)
-    assert (result.exit_code, result.output) == (2, text)
-
-
-def test_without_the_reports_nobody_draws() -> None:
-    result = CliRunner().invoke(cli, ["--no-plugin", "reports", "plan", *SMALL, *ON, "--chart", "plan.svg"])
-    assert result.exit_code == 2
-    assert "error: no plugin here writes the page of trnbench plan\n" in result.output
-
-
 def test_without_evidence_nothing_comes_first() -> None:
-    small = ("pythia-70m", "--task", "train", "--tokens", "1B", "--batches", "64", "--sequence", "256")
-    refused = run(*small, "-i", "trn3-gen1-ultraserver")
+    small = ("-q", "plan", "pythia-70m", *TRAINING, "-i", "trn3.3xlarge")
+    refused = typed(*small)
     assert refused.exit_code == 5
-    assert "Without evidence, not ranked" in refused.stdout
+    assert refused.stdout.startswith("No option has a band.\n")
     assert refused.output.endswith(
         "error: nothing is published of this task for pythia-70m on these systems\n"
         "  cause: all feasible options are without a band, so none is put first\n"
         "  try:   --allow-no-evidence, or another -i\n"
     )
-    allowed = run(*small, "-i", "trn3-gen1-ultraserver", "--allow-no-evidence")
+    allowed = typed(*small, "--allow-no-evidence")
     assert allowed.exit_code == 0
     assert "no band" in allowed.stdout
 
 
 def test_a_plan_that_nothing_fits_into_says_which_limit() -> None:
-    result = run(*SMALL, *ON, "--tpot", "1us")
+    result = typed("-q", "plan", *SMALL, *ON, "--tpot", "1us")
     assert result.exit_code == 5
+    assert "a token, allowed are 1 µs" in result.stdout
     assert "error: no layout of pythia-70m is feasible\n  cause: all were refused" in result.stderr
