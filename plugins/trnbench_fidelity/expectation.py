@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 class Published:
     """As `trnbench.run.expectation.Expectations`.
 
-    Points or steps are read with the first question about them; those of a run's `cases` at once, so that
-    other processes need no registry.
+    Points or steps are read with the first question about them; what a run's `cases` need of them at once, so
+    that other processes need no registry.
     """
 
     def __init__(
@@ -38,11 +38,10 @@ class Published:
         self._systems, self._cache = dict(systems), cache
         self._points: Nearby | None = None
         self._steps: NearbySteps | None = None
-        if cases:
-            if any(case.kernel.subject is None for case in cases):
-                _ = self.points
-            if any(case.kernel.subject is not None for case in cases):
-                _ = self.steps
+        if plain := [case for case in cases if case.kernel.subject is None]:
+            self._points = nearby(registry, systems, plain)
+        if len(plain) < len(cases):
+            _ = self.steps
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_registry": None, "_systems": {}, "_cache": None}

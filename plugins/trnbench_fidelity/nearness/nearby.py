@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -135,8 +135,13 @@ def _family(group: str) -> str:
     return "a collective in a graph" if group == GRAPH else "this family"
 
 
-def nearby(registry: Registry, systems: Mapping[str, System] | None = None) -> Nearby:
-    """What `registry` has of points and bands. A file that cannot be read costs bands, never a run."""
+def nearby(
+    registry: Registry, systems: Mapping[str, System] | None = None, cases: Iterable[Case] = ()
+) -> Nearby:
+    """What `registry` has of points and bands. A file that cannot be read costs bands, never a run.
+
+    Where `cases` are named, points of other generations than theirs are read only if one of them needs those.
+    """
     own = {name for name, system in (systems or {}).items() if not _shipped(registry, system)}
     generations = {system.generation.name for system in (systems or {}).values()}
     edited = {name for name in generations if _edited(registry, name)}
@@ -144,7 +149,7 @@ def nearby(registry: Registry, systems: Mapping[str, System] | None = None) -> N
         name for name, system in (systems or {}).items() if name in own or system.generation.name in edited
     ]
     try:
-        evidence = evidence_of(registry)
+        evidence = _evidence_for(registry, systems or {}, tuple(cases))
     except (TrnbenchError, OSError) as error:
         why = error.what if isinstance(error, TrnbenchError) else str(error)
         return Nearby(Evidence(()), {}, unread=f"published points could not be read: {why}")
@@ -161,16 +166,33 @@ def nearby(registry: Registry, systems: Mapping[str, System] | None = None) -> N
     return Nearby(evidence, shipped, changed, ranges=ranges)
 
 
-def evidence_of(registry: Registry) -> Evidence:
-    """All points of the installed generations that are evidence of a time. Raises what `published_points`
-    does."""
-    paths = [path for each in registry.generations.values() if (path := each.points_file) is not None]
+def _evidence_for(registry: Registry, systems: Mapping[str, System], cases: Sequence[Case]) -> Evidence:
+    """Other generations are evidence of class *elsewhere*: for a family without a point on its own alone."""
+    own = evidence_of(registry, {systems[case.key.instance].generation.name for case in cases})
+    for case in cases:
+        try:
+            subject = of_case(case, systems[case.key.instance])
+        except Exception:  # `Nearby.measurement` says so
+            continue
+        if not own.of_group(subject.generation, subject.group):
+            return evidence_of(registry)
+    return own
+
+
+def evidence_of(registry: Registry, generations: Collection[str] = ()) -> Evidence:
+    """All points of the installed generations, or those named, that are evidence of a time. Raises what
+    `published_points` does."""
+    paths = [
+        path
+        for name, each in registry.generations.items()
+        if (path := each.points_file) is not None and (not generations or name in generations)
+    ]
     key = tuple((str(path), path.stat().st_mtime_ns) for path in paths)
     if key not in _READ:
         from trnbench_fidelity.published import published_points
 
         _READ.clear()
-        found = published_points(registry).values()
+        found = published_points(registry, generations).values()
         every = [point for points in found for point in points]
         limits = [each for point in every if (each := known(point, Kind.UPPER_BOUND)) is not None]
         _READ[key] = Evidence(
