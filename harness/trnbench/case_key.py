@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import TypeAlias
 
 import msgspec
@@ -10,6 +11,19 @@ from trnbench.facts.fact import Scope
 
 Value: TypeAlias = int | float | str | bool
 """What an axis can hold."""
+
+
+class Division(str, Enum):
+    """What the cores of a scope wider than one do with a problem; older runs say nothing, and mean the first.
+
+    What is one operation of all of them by nature (a collective, a step on its layout) is neither.
+    """
+
+    REPLICATED = "replicated"  # each does all of it
+    SHARDED = "sharded"  # each does its share of it
+
+    def __str__(self) -> str:
+        return self.value
 
 
 class CaseKey(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -22,12 +36,14 @@ class CaseKey(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     scope: Scope
     point: dict[str, Value]  # axis → value, in the kernel's axis order
     tags: tuple[str, ...] = ()
+    division: Division | None = None
 
     @property
     def fullname(self) -> str:
-        """`gemm[dtype=bf16,size=4096]@core`: the case without the machine."""
+        """`gemm[dtype=bf16,size=4096]@core`, `…@device:sharded`: the case without the machine."""
         inner = ",".join([f"{name}={value}" for name, value in self.point.items()])
-        return f"{self.kernel}{f'[{inner}]' if inner else ''}@{self.scope.value}"
+        words = f":{self.division.value}" if self.division else ""
+        return f"{self.kernel}{f'[{inner}]' if inner else ''}@{self.scope.value}{words}"
 
     @property
     def id(self) -> str:
@@ -41,3 +57,18 @@ class CaseKey(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     @property
     def dtype(self) -> str:
         return str(self.point.get("dtype", ""))
+
+    @property
+    def reach(self) -> str:
+        """`device, sharded`."""
+        return ", ".join(filter(None, (self.scope.value, self.division and self.division.value)))
+
+    @property
+    def joint(self) -> str:
+        """`joint` of its id."""
+        return joint(self.id)
+
+
+def joint(name: str) -> str:
+    """A case's id or name as all versions have it: those of before say nothing where it is `replicated`."""
+    return name.removesuffix(f":{Division.REPLICATED.value}")

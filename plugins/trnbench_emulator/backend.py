@@ -91,7 +91,7 @@ class EmulatedBackend:
             if name not in KNOWN:
                 return f"the emulator has no model of the collective {name or case.kernel.name!r}"
             return ""
-        work = case.kernel.work(case.key.point, case.extent)
+        work = case.work
         if not (work.flops or work.engine_flops or work.bytes):
             return f"kernel {case.kernel.name} counts no operations and no bytes, so no time follows"
         return ""
@@ -104,7 +104,7 @@ class EmulatedBackend:
         if "collective" in kinds:
             seen = self._fabric.collective(case, system)
             return _observation(seen, LINKS)
-        if case.kernel.work(case.key.point, case.extent).bytes.get("host"):
+        if case.work.bytes.get("host"):
             copied = self._fabric.host_copy(case, system)
             return _observation(copied, LINKS)
         try:
@@ -118,7 +118,7 @@ class EmulatedBackend:
         observation = _observation(timed, SCHEDULED)
         return msgspec.structs.replace(
             observation,
-            detail={**observation.detail, "command": f"{_command(case)} --trace {case.key.kernel}.json"},
+            detail={**observation.detail, **_traced(case)},
         )
 
     def __getstate__(self) -> dict[str, Any]:
@@ -138,8 +138,17 @@ class EmulatedBackend:
         return FabricModel()
 
 
+def _traced(case: Case) -> dict[str, str]:
+    """How to see its timeline."""
+    command = _command(case)
+    return {"command": f"{command} --trace {case.key.kernel}.json"} if command else {}
+
+
 def _command(case: Case) -> str:
-    """What runs the same kernel alone at the same point."""
+    """What runs the same kernel alone at the same point; "" where no axes of the kernel say that point."""
+    case = case.share
+    if any(case.kernel.axis(name) is None for name in case.key.point):
+        return ""
     words = ["trnbench", "nki", "run", case.key.kernel, "-i", case.key.instance]
     for name, value in case.key.point.items():
         words += ["--arg", f"{name}={value}"]

@@ -82,7 +82,7 @@ def timeline(found: Measurement, registry: Registry) -> CaseTrace:
     case, system = case_again(found, registry)
     if "collective" in case.kernel.implementations or case.kernel.spread.linked:
         return _of_links(found)
-    model = CaseModel()
+    model, case = CaseModel(), case.share
     source = model.source(case)
     if source is None:
         return _of_links(found)

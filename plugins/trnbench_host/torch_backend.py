@@ -119,7 +119,7 @@ def lacks(cpu: Cpu, case: Case) -> str:
 
 def too_much(case: Case, free_bytes: float) -> str:
     """Empty, or why one call would take minutes, or more memory than there is."""
-    work = case.kernel.work(case.key.point, case.extent)
+    work = case.work
     per_core_flops = work.flops / max(case.extent.cores, 1)
     if per_core_flops > MOST_FLOPS:
         return (

@@ -18,9 +18,9 @@ from trnbench.kernels.kernel import (
     always,
     asks,
     read_back,
-    renamed,
     word_axis,
 )
+from trnbench.kernels.split import Shard, Split, along, grid, shares, too_few
 from trnbench.kernels.work import (
     CORE_AND_SYSTEM,
     CORE_TO_SYSTEM,
@@ -37,6 +37,7 @@ from trnbench.kernels.work import (
 )
 
 TILE = 128  # rows and columns of the array in every documented generation
+LEAST_MOVING = 64  # columns that a product takes the time of, however few it has
 
 _SIZES = (128, 256, 512, 1024, 2048, 4096, 16384)
 _PATTERNS = ("4:16", "4:12", "4:8", "2:8", "2:4", "1:4", "1:2")  # as the core pages list them
@@ -44,10 +45,39 @@ _PATTERNS = ("4:16", "4:12", "4:8", "2:8", "2:4", "1:4", "1:2")  # as the core p
 
 def mnk(point: Point) -> tuple[int, int, int]:
     """Rows of A, columns of B and the length of the contraction."""
-    if "size" in point:
+    if "m" not in point:
         size = int(point["size"])
         return size, size, size
     return int(point["m"]), int(point["n"]), int(point["k"])
+
+
+def split(point: Point, cores: int) -> Split:
+    """Rows and columns of C: each core reads the rows of A and the columns of B that its part asks for.
+
+    Of the grids of cores the one whose largest part keeps the array busy for the shortest time, then the one
+    that reads least; nothing is summed up across cores.
+    """
+    m, n, k = mnk(point)
+
+    def cost(down: int, across: int) -> tuple[float, float, int] | None:
+        if down > m or across > n:
+            return None
+        rows, columns = shares(m, down, TILE)[0][0], shares(n, across, TILE)[0][0]
+        return -(-rows // TILE) * max(columns, LEAST_MOVING), (rows + columns) * k, across
+
+    best = grid(cores, cost)
+    if best is None:
+        return Split(refusal=too_few(f"{m:,} × {n:,} elements of C", cores))
+    down, across = best
+    rest = {name: value for name, value in point.items() if name != "size"}
+    return Split(
+        shards=tuple(
+            Shard(point={**rest, "m": rows, "n": columns, "k": k}, cores=times * again)
+            for rows, times in shares(m, down, TILE)
+            for columns, again in shares(n, across, TILE)
+        ),
+        how=f"C in {down:,} × {across:,} parts of its rows and columns",
+    )
 
 
 def operand_bytes(point: Point) -> tuple[float, float, float]:
@@ -118,13 +148,16 @@ _PRIMARY = PrimaryMetric(name="flops_per_s", unit="FLOP/s", count="flops", peak=
 # Sources of microscaled products, and those in Beta 1, are added by the generations that have them.
 _NKI = {"nki": "trnbench_kernels.nki.gemm_best:gemm_best"}
 
-_SQUARE = {"M": "size", "N": "size", "K": "size"}
 _SIDES = {"M": "m", "N": "n", "K": "k"}
 
 
-def _published(axes: Mapping[str, str], operation: str = "gemm") -> PublishedAs:
+def _published(operation: str = "gemm") -> PublishedAs:
     """Work is counted of the sides, which a published product names apart."""
-    return PublishedAs(operation=always(operation), sizes=renamed(axes), point=_sides)
+    return PublishedAs(operation=always(operation), sizes=_named_sides, point=_sides)
+
+
+def _named_sides(point: Point) -> Mapping[str, float]:
+    return dict(zip("MNK", map(float, mnk(point)), strict=True))
 
 
 def _sides(shape: Mapping[str, Any]) -> Point | None:
@@ -163,8 +196,9 @@ def _product(**of_this: Any) -> Kernel:
         "work": _work,
         "footprint": _footprint,
         "requires": _requires,
+        "split": split,
         "implementations": _NKI,
-        "published": _published(_SQUARE),
+        "published": _published(),
     }
     return Kernel(**shared | of_this)
 
@@ -208,6 +242,7 @@ def products() -> Iterator[Kernel]:
         ),
         spread=Spread.SHARED,
         scopes=(Scope.LOGICAL_CORE, Scope.DEVICE),
+        split=None,
         work=lambda point, extent: _work(point, msgspec.structs.replace(extent, cores=1)),
         footprint=lambda point, extent: {"hbm": sum(operand_bytes(point)) / extent.cores},
         tags=("compute", "tensor", "dense", "square", "programs"),
@@ -230,7 +265,6 @@ def _odd_shapes() -> Iterator[Kernel]:
         ),
         default_scopes=EVERY_SCOPE[:1],
         tags=("compute", "tensor", "dense", "memory-bound"),
-        published=_published(_SIDES),
     )
     yield _product(
         name="gemm_ragged",
@@ -246,7 +280,6 @@ def _odd_shapes() -> Iterator[Kernel]:
         default_scopes=EVERY_SCOPE[:1],
         valid=_ragged,
         tags=("compute", "tensor", "dense", "ragged"),
-        published=_published(_SIDES),
     )
 
 
@@ -283,20 +316,28 @@ def _documented_only() -> Iterator[Kernel]:
         requires=asks("sparse_matmul"),
         tags=("compute", "tensor", "sparse"),
         implementations={"model": "roofline"},
-        published=_published(_SQUARE, "sparse gemm"),
+        published=_published("sparse gemm"),
     )
 
 
 def _transpose_work(point: Point, extent: Extent) -> Work:
     item = item_bytes(point["dtype"])
     return Work(
-        bytes={"hbm": 2.0 * int(point["size"]) ** 2 * item * extent.cores},
+        bytes={"hbm": 2.0 * _elements(point) * item * extent.cores},
         formula=per_core(f"hbm_bytes = 2·size²·{item:g} B; no arithmetic counted", extent),
     )
 
 
 def _transpose_footprint(point: Point, _: Extent) -> Mapping[str, float]:
-    return {"hbm": 2.0 * int(point["size"]) ** 2 * item_bytes(point["dtype"])}
+    return {"hbm": 2.0 * _elements(point) * item_bytes(point["dtype"])}
+
+
+def _elements(point: Point) -> int:
+    return int(point.get("rows", point["size"])) * int(point["size"])
+
+
+def _transpose_sizes(point: Point) -> Mapping[str, float]:
+    return {"rows": float(point.get("rows", point["size"])), "columns": float(point["size"])}
 
 
 def transposes() -> Iterator[Kernel]:
@@ -317,8 +358,9 @@ def transposes() -> Iterator[Kernel]:
         footprint=_transpose_footprint,
         requires=asks("nc_transpose"),
         tags=("memory", "layout", "tensor"),
-        implementations={"nki": "trnbench_kernels.nki.transpose:transpose"},
-        published=PublishedAs(
-            operation=always("transpose"), sizes=renamed({"rows": "size", "columns": "size"})
+        split=lambda point, cores: along(
+            "rows", {**point, "rows": point["size"]}, cores, TILE, f"{point['size']:,} rows"
         ),
+        implementations={"nki": "trnbench_kernels.nki.transpose:transpose"},
+        published=PublishedAs(operation=always("transpose"), sizes=_transpose_sizes),
     )

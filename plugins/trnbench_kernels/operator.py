@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 
 import msgspec
@@ -18,8 +19,8 @@ from trnbench.kernels.kernel import (
     renamed,
     word_axis,
 )
+from trnbench.kernels.split import Shard, Split, along, grid, shares, too_few
 from trnbench.kernels.work import (
-    CORE_AND_SYSTEM,
     EVERY_SCOPE,
     PLAIN,
     Extent,
@@ -28,6 +29,8 @@ from trnbench.kernels.work import (
     needs,
     per_core,
 )
+
+PARTITIONS = 128
 
 
 class Rowwise(msgspec.Struct, frozen=True):
@@ -113,6 +116,11 @@ def _rowwise_requires(rule: Rowwise) -> Callable[[Point], tuple[str, ...]]:
     return lambda point: (*needs(point["dtype"], *rule.instructions),)
 
 
+def _by_rows(point: Point, cores: int) -> Split:
+    """Each core reads the weights beside its rows."""
+    return along("rows", point, cores, PARTITIONS, f"{point['rows']:,} rows")
+
+
 _ROWWISE_AXES = {"rows": "rows", "columns": "columns"}
 
 
@@ -135,6 +143,7 @@ def normalisations() -> Iterator[Kernel]:
                 name="hbm_bytes_per_s", unit="B/s", count="hbm_bytes", peak="hbm_bandwidth"
             ),
             work=_rowwise_work(rule),
+            split=_by_rows,
             footprint=_rowwise_footprint(rule),
             requires=_rowwise_requires(rule),
             tags=("operator", "memory-bound", "reduction"),
@@ -147,13 +156,60 @@ def normalisations() -> Iterator[Kernel]:
 
 def pairs(point: Point) -> float:
     """Query-key pairs of one head that count: all, or those not in the future."""
-    seq = int(point["seq"])
-    return seq * (seq + 1) / 2 if point["mask"] == "causal" else float(seq) * seq
+    seq, queries = int(point["seq"]), int(point.get("queries", point["seq"]))
+    if point["mask"] != "causal":
+        return float(queries) * seq
+    if queries == seq:
+        return seq * (seq + 1) / 2
+    # Of each block of queries the keys before it, and its own up to the diagonal.
+    blocks = range(queries // PARTITIONS)
+    before = sum(int(point["first"]) + block * int(point["every"]) for block in blocks) * PARTITIONS**2
+    return before + len(blocks) * PARTITIONS * (PARTITIONS + 1) / 2
 
 
 def _attention_memory(point: Point) -> float:
-    elements = 4.0 * int(point["seq"]) * int(point["head_dim"]) * int(point["heads"])
-    return elements * item_bytes(point["dtype"])
+    seq = int(point["seq"])
+    rows = 2.0 * (int(point.get("queries", seq)) + seq)
+    return rows * int(point["head_dim"]) * int(point["heads"]) * item_bytes(point["dtype"])
+
+
+def _attention_split(point: Point, cores: int) -> Split:
+    """Heads, and where there are fewer than cores also blocks of 128 queries, dealt to its cores in turn.
+
+    So each core of a head has early and late blocks, which under a causal mask meet few keys and many. All
+    keys and values of a head are read by each of them.
+    """
+    heads, seq = int(point["heads"]), int(point["seq"])
+    blocks = seq // PARTITIONS
+
+    def cost(groups: int, dealt: int) -> tuple[int, int] | None:
+        if groups > heads or dealt > max(blocks, 1):
+            return None
+        return shares(heads, groups)[0][0] * -(-blocks // dealt), dealt
+
+    best = grid(cores, cost)
+    if best is None:
+        return Split(refusal=too_few(f"{heads:,} heads of {blocks:,} blocks of {PARTITIONS} queries", cores))
+    groups, dealt = best
+    if dealt == 1:
+        return along("heads", point, cores, 1, f"{heads:,} heads")
+    shards = [
+        Shard(
+            point={
+                **point,
+                "heads": some,
+                "queries": len(range(first, blocks, dealt)) * PARTITIONS,
+                "first": first,
+                "every": dealt,
+            },
+            cores=times,
+        )
+        for some, times in shares(heads, groups)
+        for first in range(dealt)
+    ]
+    shards.sort(key=lambda shard: -int(shard.point["heads"]) * pairs(shard.point))
+    how = f"{heads:,} heads in {groups:,} parts, queries of each block by block to {dealt:,} cores"
+    return Split(shards=tuple(shards), how=how)
 
 
 def _attention_work(point: Point, extent: Extent) -> Work:
@@ -180,6 +236,14 @@ def _attention_footprint(point: Point, _: Extent) -> Mapping[str, float]:
 _ATTENTION_AXES = {"seq": "seq", "d_head": "head_dim", "heads": "heads"}
 
 
+def _attention_sizes(point: Point) -> Mapping[str, float]:
+    """A share of the queries is a smaller problem: as published ones have as many queries as keys, so many
+    of both that the pairs are as many."""
+    sizes = renamed(_ATTENTION_AXES)(point)
+    queries = float(point.get("queries", point["seq"]))
+    return {**sizes, "seq": math.sqrt(queries * sizes["seq"])}
+
+
 def attention() -> Iterator[Kernel]:
     """attention."""
     yield Kernel(
@@ -192,19 +256,20 @@ def attention() -> Iterator[Kernel]:
             Axis(name="seq", values=(1024, 4096), wide=(4096,), about="queries and keys"),
             Axis(name="head_dim", values=(64, 128), wide=(128,), about="width of a head"),
             word_axis("mask", "all pairs, or keys up to the query", "full", "causal"),
-            Axis(name="heads", values=(8,), about="batch times heads, for each core"),
+            Axis(name="heads", values=(8,), about="batch times heads"),
         ),
         scopes=EVERY_SCOPE,
-        default_scopes=CORE_AND_SYSTEM,
+        default_scopes=EVERY_SCOPE,
         primary=PrimaryMetric(name="flops_per_s", unit="FLOP/s", count="flops", peak="peak_flops"),
         work=_attention_work,
+        split=_attention_split,
         footprint=_attention_footprint,
         requires=asks("nc_matmul", "tensor_reduce", "activation"),
         tags=("operator", "compute", "tensor"),
         implementations={"nki": "trnbench_kernels.nki.attention:attention"},
         published=PublishedAs(
             operation=always("attention"),
-            sizes=renamed(_ATTENTION_AXES),
+            sizes=_attention_sizes,
             point=read_back(_ATTENTION_AXES, mask="full"),
         ),
     )
@@ -243,6 +308,14 @@ def _scan_valid(point: Point) -> str:
     return "" if int(point["channels"]) % 128 == 0 else "channels come in groups of 128 partitions"
 
 
+def _scan_split(point: Point, cores: int) -> Split:
+    """Groups of 128 channels; B and C of all tokens are read by each core."""
+    groups = int(point["channels"]) // PARTITIONS
+    if groups < cores:
+        return Split(refusal=too_few(f"{groups:,} groups of {PARTITIONS} channels", cores))
+    return along("channels", point, cores, PARTITIONS, f"{groups:,} groups of {PARTITIONS} channels")
+
+
 _SCAN_AXES = {"channels": "channels", "seq": "tokens", "state": "states"}
 
 
@@ -271,6 +344,7 @@ def scans() -> Iterator[Kernel]:
         work=_scan_work,
         footprint=_scan_footprint,
         requires=asks("tensor_tensor_scan", "activation", "tensor_tensor", "dma_copy"),
+        split=_scan_split,
         valid=_scan_valid,
         tags=("operator", "vector", "recurrence"),
         implementations={"nki": "trnbench_kernels.nki.scan:selective_scan"},
@@ -307,6 +381,32 @@ def _expert_work(point: Point, extent: Extent) -> Work:
     )
 
 
+def _expert_split(point: Point, cores: int) -> Split:
+    """Experts, and where there are fewer than cores also columns of their weights."""
+    experts, _, _, columns = _expert_sizes(point)
+
+    def cost(groups: int, across: int) -> tuple[int, int] | None:
+        if groups > experts or across > columns // PARTITIONS:
+            return None
+        return shares(experts, groups)[0][0] * shares(columns, across, PARTITIONS)[0][0], across
+
+    best = grid(cores, cost)
+    if best is None:
+        blocks = columns // PARTITIONS
+        return Split(
+            refusal=too_few(f"{experts:,} experts with {blocks:,} blocks of {PARTITIONS} columns", cores)
+        )
+    groups, across = best
+    return Split(
+        shards=tuple(
+            Shard(point={**point, "experts": some, "columns": wide}, cores=times * again)
+            for some, times in shares(experts, groups)
+            for wide, again in shares(columns, across, PARTITIONS)
+        ),
+        how=f"experts in {groups:,} parts, columns of their weights in {across:,}",
+    )
+
+
 def experts() -> Iterator[Kernel]:
     """moe_experts."""
     yield Kernel(
@@ -316,7 +416,7 @@ def experts() -> Iterator[Kernel]:
         about="Each expert's weights times the tokens sent to it: few tokens make it a matter of memory.",
         axes=(
             word_axis("dtype", "in and out", "bf16", choices=("bf16", "fp16")),
-            Axis(name="experts", values=(8,), about="experts of one core"),
+            Axis(name="experts", values=(8,), about="experts"),
             Axis(name="tokens", values=(16, 128, 512), about="tokens of each expert"),
             Axis(name="hidden", values=(2048,), about="width of a token"),
             Axis(name="columns", values=(2048,), about="columns of an expert's weights"),
@@ -325,6 +425,7 @@ def experts() -> Iterator[Kernel]:
         default_scopes=EVERY_SCOPE[:1],
         primary=PrimaryMetric(name="flops_per_s", unit="FLOP/s", count="flops", peak="peak_flops"),
         work=_expert_work,
+        split=_expert_split,
         footprint=lambda point, _: {"hbm": _expert_memory(point)},
         requires=asks("nc_matmul"),
         tags=("operator", "tensor", "memory-bound"),

@@ -189,7 +189,7 @@ def _check_ranks(row: nccom.Row, case: Case, ranks: int) -> None:
     factor = row.factor
     if factor is None:
         return
-    counts = case.kernel.work(case.key.point, case.extent).as_counts()
+    counts = case.work.as_counts()
     payload = counts.get("payload_bytes")
     if not payload or not row.algbw or row.algbw < 0.1:
         return  # printed with two digits: too small to divide

@@ -283,7 +283,7 @@ class KernelObserving(Observing):
 
     def _counted(self, counters: dict[str, float], notes: list[str]) -> dict[str, float]:
         """Less than the formula is work left out. More is padding, transposes and passes: told, no doubt."""
-        work = self.case.kernel.work(self.case.key.point, self.case.extent).as_counts()
+        work = self.case.work.as_counts()
         cores = max(self.case.extent.cores, 1)
         flops = counters.get("profile_hardware_flops")
         if flops is not None:

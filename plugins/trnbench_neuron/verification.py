@@ -266,7 +266,7 @@ def _emulated_wrong(source: Source, system: System, inputs: Sequence[Any], outpu
 
 def operations(case: Case) -> float:
     """FLOP, engine operations and bytes of a case together: how long its source would be executed here."""
-    work = case.kernel.work(case.key.point, case.extent)
+    work = case.work
     return work.flops + sum(work.engine_flops.values()) + sum(work.bytes.values())
 
 

@@ -25,13 +25,14 @@ class Variant(NamedTuple):
 
     reach: str
     dtype: str
+    division: str
     counted: str
     ranks: str
 
     @property
     def label(self) -> str:
         scope = f"one {self.reach.replace('-', ' ')}" if self.reach in _SCOPES[:3] else self.reach
-        return " · ".join(filter(None, (self.dtype, scope, self.ranks, self.counted)))
+        return " · ".join(filter(None, (self.dtype, scope, self.division, self.ranks, self.counted)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,13 +129,14 @@ def _by_variant(
             Variant(
                 "whole system" if wide else str(case.case.scope),
                 case.case.dtype,
+                str(case.case.division or ""),
                 COUNTED.get(metric, metric.replace("_", " ")),
                 view.rank_kind(case),
             )
         ].append(case)
     # Cases that were skipped have no metric and no ranks: they belong where their sweep is.
     for variant in [each for each in table if not each.ranks and not each.counted]:
-        twin = next((each for each in table if each[:2] == variant[:2] and each.ranks), None)
+        twin = next((each for each in table if each[:3] == variant[:3] and each.ranks), None)
         if twin is not None and all(each.status is Status.SKIPPED for each in table[variant]):
             table[twin] += table.pop(variant)
     return dict(table)
@@ -153,7 +155,7 @@ def _told_once(
             (
                 case
                 for case in remaining
-                if case.dtype == variant.dtype
+                if (case.dtype, case.division) == (variant.dtype, variant.division)
                 and case.reach in _SCOPES[:3]
                 and variant.reach not in _SCOPES[:3]
                 and not variant.ranks
@@ -174,9 +176,10 @@ def _mark(each: Measurement) -> object:
     return each.case.generation, point, round(share, 9) if share is not None else each.status
 
 
-def _rank(variant: Variant) -> tuple[int, int]:
+def _rank(variant: Variant) -> tuple[int, int, int]:
+    """One problem of all cores before one of each."""
     reach = _SCOPES.index(variant.reach) if variant.reach in _SCOPES else len(_SCOPES)
-    return reach, int(bool(variant.counted))
+    return reach, int(variant.division == "replicated"), int(bool(variant.counted))
 
 
 def _main(table: dict[Variant, list[Measurement]]) -> Variant:

@@ -67,9 +67,10 @@ def primary(measurement: Measurement) -> Metric | None:
 
 
 def point_text(measurement: Measurement, *, without: Iterable[str] = ()) -> str:
-    """`m=4,096, n=4,096`, `size=1 GiB`: the axes of a case in a line."""
-    skip = set(without)
-    return ", ".join(f"{k}={axis_text(measurement, k)}" for k in measurement.case.point if k not in skip)
+    """`m=4,096, n=4,096`, `sharded, size=1 GiB`: how a case is divided, and its axes, in a line."""
+    skip, division = set(without), measurement.case.division
+    axes = (f"{k}={axis_text(measurement, k)}" for k in measurement.case.point if k not in skip)
+    return ", ".join((*((division.value,) if division else ()), *axes))
 
 
 def systems(run: Run) -> list[SystemRecord]:
@@ -154,8 +155,8 @@ def comparable(before: Run, after: Run) -> bool:
     """Whether their numbers are of one kind, and some cases are in both."""
     if before.id == after.id or before.grade is not after.grade or before.policy is not after.policy:
         return False
-    before_ids = {measurement.id for measurement in before.measurements}
-    return any(measurement.id in before_ids for measurement in after.measurements)
+    before_ids = {measurement.case.joint for measurement in before.measurements}
+    return any(measurement.case.joint in before_ids for measurement in after.measurements)
 
 
 def value_text(measurement: Measurement) -> str:

@@ -55,7 +55,7 @@ def test_the_longest_part_bounds_and_no_part_exceeds_the_time(observed: Any) -> 
 def test_never_above_what_the_clocks_allow(observed: Any) -> None:
     held = 0
     for case, system, seen in observed:
-        work = case.kernel.work(case.key.point, case.extent).as_counts()
+        work = case.work.as_counts()
         checks = [("flops", "peak_flops", "")]
         checks += [(f"{engine}_flops", "peak_flops", engine) for engine in ("vector", "scalar", "gpsimd")]
         if case.kernel.primary.peak == "dma_bandwidth":

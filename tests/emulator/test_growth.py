@@ -19,7 +19,7 @@ def test_times_do_not_fall_as_an_axis_grows(observed: list[tuple[Case, System, O
             value = point.get(axis.name)
             if isinstance(value, int | float) and not isinstance(value, bool):
                 others = tuple(sorted((k, str(v)) for k, v in point.items() if k != axis.name))
-                line = (case.key.kernel, case.key.instance, str(case.key.scope), axis.name, others)
+                line = (case.key.kernel, case.key.instance, case.key.reach, axis.name, others)
                 lines[line].append((value, seen.time_s))
     assert len(lines) > 50
     fallen = [

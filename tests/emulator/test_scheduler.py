@@ -167,6 +167,6 @@ def test_the_smallest_scope_of_a_run_is_explained(registry: Any) -> None:
         )
         return {str(each.case.scope): "waterfall" in each.detail for each in run.measurements if each.time_s}
 
-    assert told() == {"core": True, "device": False, "instance": False}
+    assert told() == {"core": True, "device": True, "instance": False}  # the device shares one problem
     assert told("device") == {"device": True}
     assert told("instance", "logical-core") == {"logical-core": True, "instance": False}

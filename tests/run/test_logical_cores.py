@@ -26,7 +26,12 @@ def registry() -> Registry:
 
 
 def planned(registry: Registry, kernel: str, where: str, scope: str, *axes: str) -> tuple[Plan, Case]:
-    found = plan(registry, Selection(kernels=(kernel,), instances=(where,), scopes=(scope,), axes=axes))
+    found = plan(
+        registry,
+        Selection(
+            kernels=(kernel,), instances=(where,), scopes=(scope,), axes=axes, divisions=("replicated",)
+        ),
+    )
     return found, found.cases[0]
 
 
@@ -45,7 +50,7 @@ def test_two_cores_do_twice_as_much_against_twice_the_peak(
         seen = backend.observe(case, system)
         choice = Judge(PeakPolicy.SEED).peak(case, system)
         assert case.key.scope is choice.chosen.scope is Scope(scope)
-        work = case.kernel.work(case.key.point, case.extent)
+        work = case.work
         reached[scope] = (work.flops or work.bytes["hbm"]) / seen.time_s
         peaks[scope], times[scope] = choice.chosen.value, seen.time_s
         assert case.extent.cores == (2 if scope == "logical-core" else 1)

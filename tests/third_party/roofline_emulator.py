@@ -40,7 +40,7 @@ class Roofline:
         )
 
     def _seconds(self, case: Case, system: System) -> dict[str, float]:
-        work = case.kernel.work(case.key.point, case.extent)
+        work = case.work
         amounts = {"flops": work.flops, "hbm": work.bytes.get("hbm", 0.0)}
         times = {}
         for name, amount in amounts.items():

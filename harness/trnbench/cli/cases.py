@@ -5,6 +5,7 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
+from trnbench.case_key import joint
 from trnbench.errors import UnknownName
 from trnbench.facts.units import percent
 from trnbench.facts.units import show as show_value
@@ -88,6 +89,7 @@ def case_row(each: Measurement) -> dict[str, object]:
         "id": each.id,
         "instance": each.case.instance,
         "case": each.case.fullname,
+        "division": str(each.case.division or ""),
         "status": str(each.status),
         "metric": each.primary,
         "value": metric.value if metric else None,
@@ -132,7 +134,9 @@ def stored_case(shared: Session, run: str, case: str) -> tuple[Run, Measurement]
     """`case`: an id, or the case without its system where only one has it. Raises `UnknownName`."""
     with Store(shared.store_path) as store:
         stored = store.load(run)
-    fitting = [each for each in stored.measurements if case in (each.id, each.case.fullname)]
+    fitting = [
+        each for each in stored.measurements if joint(case) in (each.case.joint, joint(each.case.fullname))
+    ]
     if len(fitting) != 1:
         begun = [each for each in stored.measurements if each.id.startswith(case)] if case else []
         known = [each.id for each in fitting or begun or stored.measurements]

@@ -111,7 +111,7 @@ def _work(planned: Plan) -> Iterable[Row]:
     last = {case.key.scope: case for case in planned.cases}
     last |= {case.key.scope: case for case in planned.runnable}
     for scope, case in last.items():
-        work = case.kernel.work(case.key.point, case.extent)
+        work = case.work
         counts = ", ".join(
             f"{count} {show(amount, 'B') if count.endswith('bytes') else f'{amount:.4g}'}"
             for count, amount in work.as_counts().items()

@@ -107,6 +107,13 @@ def complete_scopes(_ctx: click.Context, _param: click.Parameter, incomplete: st
     return [scope for scope in SCOPES if scope.startswith(incomplete)]
 
 
+def complete_divisions(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
+    """No plugin brings one."""
+    from trnbench.run.selection import DIVISIONS
+
+    return [division for division in DIVISIONS if division.startswith(incomplete)]
+
+
 Offered = tuple[str, str]
 """A name, and what is said of it where the shell shows that."""
 

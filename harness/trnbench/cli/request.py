@@ -36,6 +36,7 @@ def case_rows(planned: Plan) -> Iterator[dict[str, object]]:
             "id": key.on_instance(fullname),
             "kernel": key.kernel,
             "scope": key.scope.value,
+            "division": key.division.value if key.division else "",
             "point": dict(key.point),
         }
 

@@ -116,6 +116,15 @@ WORDS = Table(
             offers=names.complete_scopes,
         ),
         word(
+            "--division",
+            "Of a scope's cores each has a share of one problem (sharded), or all of it (replicated).  "
+            "[default: sharded of a kernel that is named, else both]",
+            metavar="WORD",
+            many=True,
+            name="divisions",
+            offers=names.complete_divisions,
+        ),
+        word(
             "-a --axis",
             "Sweep an axis: size=1K,64K, 'size[pow2]=10:30:2' (2^10, 2^12, …) or "
             "'size[range]=128:1024:128'; KERNEL.NAME=… for one kernel alone.",
@@ -410,7 +419,7 @@ WORDS = Table(
     ),
 )
 
-SELECTION = "kernels shard k tag family instance generation dtype scope axis zip exclude"
+SELECTION = "kernels shard k tag family instance generation dtype scope division axis zip exclude"
 """All that chooses cases: fields of `trnbench.run.selection.Selection`."""
 TABLE = "format"
 """Of commands that print tables."""

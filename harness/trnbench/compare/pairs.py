@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 import msgspec
 
 from trnbench.bounded import kinds
-from trnbench.case_key import CaseKey, Value
+from trnbench.case_key import CaseKey, Division, Value
 from trnbench.compare.change import Refused
 from trnbench.errors import UsageError, quoted
 from trnbench.results.measurement import Measurement, Status
@@ -17,7 +17,7 @@ from trnbench.results.run import Run
 from trnbench.run.axes import Term, parse_terms, relation_of
 from trnbench.run.selection import Words, names_of, parse_keyword
 
-_OWN = ("kernel", "instance", "generation", "scope", "family")
+_OWN = ("kernel", "instance", "generation", "scope", "division", "family")
 """What a term may name beside axes."""
 
 Test = Callable[[CaseKey], bool]
@@ -68,6 +68,7 @@ def keyword_test(keyword: str) -> Test:
 
 def _words(case: CaseKey) -> Words:
     names = (case.kernel, case.family, *case.tags, case.instance, case.generation, case.scope.value)
+    names += (case.division.value,) if case.division else ()
     values = (value for value in case.point.values() if isinstance(value, str))
     return frozenset((*(word for name in names for word in names_of(name)), *(v.lower() for v in values)))
 
@@ -138,18 +139,24 @@ def _by_key(
 
 
 def _key(case: CaseKey, free: frozenset[str]) -> Key:
-    """Scope last: see `_unscoped`."""
+    """Division and scope last: see `_unscoped`."""
     anywhere = free & {"instance", "generation"}
     return (
         "" if anywhere else case.instance,
         "" if free & {"kernel", "family"} else case.kernel,
         *((name, value) for name, value in case.point.items() if name not in free),
+        "" if "division" in free else _division(case),
         "" if "scope" in free else case.scope,
     )
 
 
+def _division(case: CaseKey) -> Division:
+    """Cases of before say nothing, and mean this."""
+    return case.division or Division.REPLICATED
+
+
 def _unscoped(key: Key) -> Key:
-    return key[:-1]
+    return key[:-2]
 
 
 def _by_scope(items: Iterable[tuple[Key, Measurement]]) -> dict[Key, Key]:
@@ -178,6 +185,9 @@ def unlike(
     evidence: bool = True,
 ) -> Iterator[str]:
     """In what two cases are not of one kind, so that a difference of them would be no change."""
+    old_division, new_division = _division(first.case), _division(second.case)
+    if old_division is not new_division and first.case.scope is second.case.scope:
+        yield f"other division: {old_division} and {new_division}; run it with --division {old_division}"
     for name, old, new in (
         ("scope", first.case.scope, second.case.scope),
         ("peak policy", before.policy, after.policy),

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import msgspec
 
-from trnbench.case_key import CaseKey, Value
+from trnbench.case_key import CaseKey, Division, Value
 from trnbench.facts.fact import Direction, Scope
+from trnbench.kernels.split import Split
 from trnbench.kernels.work import Extent, Spread, Work, needs
 from trnbench.reference import Ref
 
@@ -210,6 +211,7 @@ class Kernel(msgspec.Struct, frozen=True, kw_only=True):
     - `valid(point)`: "" or why this combination of axis values makes no case (it is then not
       planned at all: an exclusion, not a skip).
     - `refuses(point, extent)`: "" or why this many ranks cannot share this point (a skip).
+    - `split(point, cores)`: how so many cores share one problem; None where each does all of it, always.
     - `implementations`: kind → reference. Kinds: "nki", "nki-mx", "nki-beta1", "torch", "torch-distributed",
       "numpy", "c", "collective", "model" ("roofline", or a reference to what a model answers with).
     - `groups`: of a collective that groups of devices carry out at once, each for itself, a reference to
@@ -232,6 +234,7 @@ class Kernel(msgspec.Struct, frozen=True, kw_only=True):
     requires: Callable[[Point], tuple[str, ...]]
     valid: Callable[[Point], str] = always_valid
     refuses: Callable[[Point, Extent], str] = always_sensible
+    split: Callable[[Point, int], Split] | None = None
     spread: Spread = Spread.CORES
     rank: str = "device"
     default_scopes: tuple[Scope, ...] = ()
@@ -297,3 +300,31 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def id(self) -> str:
         return self.key.id
+
+    @property
+    def work(self) -> Work:
+        """What all that take part have to do: a problem each, or one of all of them."""
+        sharded = self.key.division is Division.SHARDED
+        extent = msgspec.structs.replace(self.extent, cores=1) if sharded else self.extent
+        return self.kernel.work(self.key.point, extent)
+
+    @property
+    def split(self) -> Split | None:
+        """Of a sharded case, else None."""
+        if self.key.division is not Division.SHARDED or self.kernel.split is None:
+            return None
+        return self.kernel.split(self.key.point, self.extent.cores)
+
+    @property
+    def share(self) -> Case:
+        """What a core with the largest share carries out while all others are at work; else the case itself.
+
+        A sharded case takes as long as this one, and is as near to published evidence.
+        """
+        split = self.split
+        if split is None or not split.shards:
+            return self
+        key = msgspec.structs.replace(
+            self.key, point=dict(split.shards[0].point), division=Division.REPLICATED
+        )
+        return msgspec.structs.replace(self, key=key)

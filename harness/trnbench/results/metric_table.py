@@ -25,6 +25,7 @@ COLUMNS: dict[str, type] = {
     "kernel": str,
     "family": str,
     "scope": str,
+    "division": str,
     "point": str,
     "dtype": str,
     "status": str,
@@ -78,7 +79,11 @@ def metric_rows(run: Run) -> Iterator[tuple[Cell, ...]]:
 def _row(run: Run, each: Measurement, metric: Metric | None) -> Iterator[Cell]:
     case, evidence = each.case, each.evidence
     yield from (run.id, run.created, case.instance, case.generation, case.kernel, case.family)
-    yield from (str(case.scope), ";".join(f"{name}={value}" for name, value in case.point.items()))
+    yield from (
+        str(case.scope),
+        str(case.division or ""),
+        ";".join(f"{name}={value}" for name, value in case.point.items()),
+    )
     yield from (case.dtype, str(each.status), each.reason_text or str(each.reason))
     yield from (str(evidence.grade), evidence.by, evidence.version)
     yield from _near(each, metric)

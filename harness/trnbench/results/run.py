@@ -143,6 +143,7 @@ class ImportedCase(msgspec.Struct, frozen=True, kw_only=True):
     samples: tuple[float, ...] = ()
     instance: str = ""
     scope: str = ""
+    division: str = ""
     ranks: int = 0
     rate_factor: float | None = None
     wrong: int | None = None

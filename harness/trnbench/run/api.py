@@ -36,6 +36,7 @@ class Choice(TypedDict, total=False):
     generations: Iterable[str]
     dtypes: Iterable[str]
     scopes: Iterable[str]
+    divisions: Iterable[str]
     axes: Iterable[str] | Mapping[str, object]
     zips: Iterable[str]
     excludes: Iterable[str]

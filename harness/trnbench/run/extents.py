@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from trnbench.facts.fact import Scope
 from trnbench.facts.units import show
 from trnbench.generation import System
 from trnbench.kernels.kernel import Kernel, Point
+from trnbench.kernels.split import Split
 from trnbench.kernels.work import Extent, Spread
 
 
@@ -37,14 +40,14 @@ def _ranks(kernel: Kernel, system: System) -> int:
 _NAMES = {"hbm": "device memory", "sbuf": "SBUF", "host": "host memory"}
 
 
-def shortage(kernel: Kernel, point: Point, extent: Extent, system: System) -> str:
-    """Empty when the case fits, else what it needs of what there is.
+def shortage(kernel: Kernel, point: Point, extent: Extent, system: System, split: Split | None = None) -> str:
+    """Empty when the case fits, else what it needs of what there is; `split` of a problem that cores share.
 
     Compared is one share with one share: a core's with a core's part of its device's memory, a
     device's with the device's. A memory whose size no document gives holds anything.
     """
     per_core = kernel.spread is Spread.CORES
-    for level, needed in kernel.footprint(point, extent).items():
+    for level, needed in _needed(kernel, point, extent, split).items():
         if level == "host":
             shares = min(extent.devices, _devices_per_host(system))
             needed, have, owner = needed * shares, host_memory(system), "a host"
@@ -54,6 +57,16 @@ def shortage(kernel: Kernel, point: Point, extent: Extent, system: System) -> st
             memory = f"{show(have, 'B')} of {_NAMES.get(level, level)}"
             return f"needs {show(needed, 'B')} of the {memory} {owner} has"
     return ""
+
+
+def _needed(kernel: Kernel, point: Point, extent: Extent, split: Split | None) -> Mapping[str, float]:
+    """Bytes by level. A device holds what its cores read, and nothing of a problem that they share twice."""
+    whole = kernel.footprint(point, extent)
+    if split is None:
+        return whole
+    share = kernel.footprint(split.shards[0].point, extent)
+    cores = extent.cores_of_device
+    return {level: min(needed, whole.get(level, needed) / cores) for level, needed in share.items()}
 
 
 def capacity(system: System, level: str, *, per_core: bool) -> float | None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from trnbench.case_key import CaseKey
+from trnbench.case_key import CaseKey, Division
 from trnbench.errors import BadInput, UnknownName, UsageError
 from trnbench.facts.fact import PeakPolicy, Scope
 from trnbench.generation import System
@@ -158,7 +158,6 @@ class _Builder:
                 *notes,
                 f"{ranks:,} ranks; a case of {system.name} has {extent.ranks:,}: held against no peak",
             )
-        counts = kernel.work(point, msgspec.structs.replace(extent, ranks=ranks)).as_counts()
         key = CaseKey(
             kernel=kernel.name,
             family=kernel.family,
@@ -167,14 +166,17 @@ class _Builder:
             scope=scope,
             point={**point, **({"ranks": ranks} if ranks != extent.ranks else {})},
             tags=kernel.tags,
+            division=Division(each.division) if each.division else None,
         )
+        case = Case(key=key, kernel=kernel, extent=extent)
+        counts = msgspec.structs.replace(case, extent=msgspec.structs.replace(extent, ranks=ranks)).work
         return self._judge.told(
-            Case(key=key, kernel=kernel, extent=extent),
+            case,
             system,
             evidence,
             time_s=each.time_s,
             samples=each.samples,
-            counts=counts,
+            counts=counts.as_counts(),
             notes=notes,
             wrong=_wrong(each),
             judged=ranks == extent.ranks,

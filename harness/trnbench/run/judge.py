@@ -48,7 +48,7 @@ class Judge:
 
     def judge(self, case: Case, seen: Observation, system: System) -> Measurement:
         """The measurement of a case that a backend has tried; a measured one in one process."""
-        counts = seen.work or case.kernel.work(case.key.point, case.extent).as_counts()
+        counts = seen.work or case.work.as_counts()
         if seen.reason is not Reason.NONE:
             return self._failed(case, system, seen, counts, seen.reason, seen.reason_text)
         lacking = _no_evidence(seen)
@@ -261,7 +261,7 @@ def _in_cache(case: Case, system: System) -> bool:
 def _work(case: Case) -> dict[str, float]:
     """What was asked for; nothing where the formula itself cannot cope with the point."""
     try:
-        return case.kernel.work(case.key.point, case.extent).as_counts()
+        return case.work.as_counts()
     except Exception:  # a skipped or crashed case keeps its own reason
         return {}
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import msgspec
 
-from trnbench.case_key import CaseKey
+from trnbench.case_key import CaseKey, Division
 from trnbench.errors import NothingSelected, TrnbenchError, UsageError, brief, counted, listed, quoted
 from trnbench.facts.fact import Scope
 from trnbench.generation import Instance, System
 from trnbench.kernels.kernel import Case, Kernel, Point
-from trnbench.kernels.work import Extent
+from trnbench.kernels.work import Extent, Spread
 from trnbench.run.extents import extent_of, shortage
 from trnbench.run.points import Combined, Points
 from trnbench.run.selection import (
@@ -24,6 +24,7 @@ from trnbench.run.selection import (
     choose_instances,
     choose_kernels,
     choose_scopes,
+    divisions_of,
     names_of,
     parse_keyword,
     scopes_of,
@@ -81,7 +82,9 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
         told = sha256()
         for case in self.cases:
-            told.update(f"{case.id}\0{case.skip}\0{case.explain}\n".encode("utf-8", "backslashreplace"))
+            told.update(
+                f"{case.key.joint}\0{case.skip}\0{case.explain}\n".encode("utf-8", "backslashreplace")
+            )
         return told.hexdigest()
 
 
@@ -105,7 +108,7 @@ def plan(
     fitting = _fitting(registry, selection, kernels)
     systems = {system.name: system for system in registry.systems(fitting, extra_facts)}
 
-    planner = _Planner(points, keyword, once=bool(selection.kinds) and not scopes)
+    planner = _Planner(points, keyword, selection, once=bool(selection.kinds) and not scopes)
     parents = {
         name: each.instance.parent
         for name, each in systems.items()
@@ -168,22 +171,33 @@ class _Planner:
     under a larger scope's name would be the same one again.
     """
 
-    def __init__(self, points: Points, keyword: Test | None, *, once: bool = False) -> None:
-        self.points, self.keyword, self.once = points, keyword, once
+    def __init__(
+        self, points: Points, keyword: Test | None, selection: Selection, *, once: bool = False
+    ) -> None:
+        self.points, self.keyword, self.selection, self.once = points, keyword, selection, once
         self._taken: set[tuple[object, ...]] = set()
         self.cases: list[Case] = []
         self.notes: dict[str, None] = {}
         self.keyed_out = 0
         self.elsewhere = 0  # kernels of another stack
+        self.undivided: dict[str, None] = {}  # kernels that are not there as they are asked for
         self.words: set[str] = set()  # all that -k could have meant
         self._combined: dict[tuple[str, bool], Combined] = {}
         self._lacks: dict[str, dict[str, str]] = {}  # by system, by what is needed
 
     def add(self, kernel: Kernel, system: System, scope: Scope) -> None:
-        """All points of one kernel at one scope of one system."""
+        """All points of one kernel at one scope of one system, in each division."""
+        cores = 2 if kernel.spread is Spread.PAIR else extent_of(kernel, system, scope, {}).cores
+        divisions = divisions_of(kernel, scope, cores, self.selection)
+        if not divisions:
+            self.undivided[kernel.name] = None
+        for division in divisions:
+            self._add(kernel, system, scope, division)
+
+    def _add(self, kernel: Kernel, system: System, scope: Scope, division: Division | None) -> None:
         combined, invalid = self._points(kernel, scope)
         self.notes.update((f"{kernel.name}: points left out: {why}", None) for why in invalid)
-        called = _called(kernel, system, scope) if self.keyword else frozenset()
+        called = _called(kernel, system, scope, division) if self.keyword else frozenset()
         name, generation = system.name, system.generation.name
         lacks = self._lacks.setdefault(name, {})
         if len(self.cases) + len(combined) > MOST_CASES:
@@ -193,7 +207,7 @@ class _Planner:
                 self.keyed_out += 1
                 self.words |= words
                 continue
-            extent, skip = self._fit(kernel, system, scope, point, lacks)
+            extent, skip = self._fit(kernel, system, scope, division, point, lacks)
             if self.once and self._repeats(kernel, system, point, extent):
                 continue
             key = CaseKey(
@@ -204,6 +218,7 @@ class _Planner:
                 scope=scope,
                 point=dict(point),
                 tags=kernel.tags,
+                division=division,
             )
             self.cases.append(Case(key=key, kernel=kernel, extent=extent, skip=skip))
 
@@ -223,7 +238,13 @@ class _Planner:
         return self._combined[key]
 
     def _fit(
-        self, kernel: Kernel, system: System, scope: Scope, point: Point, lacks: dict[str, str]
+        self,
+        kernel: Kernel,
+        system: System,
+        scope: Scope,
+        division: Division | None,
+        point: Point,
+        lacks: dict[str, str],
     ) -> tuple[Extent, str]:
         """The extent of a case, and why it cannot run: "" when it can. `lacks`: what is known of it."""
         try:
@@ -235,7 +256,13 @@ class _Planner:
                     lacks[need] = system.lacks(need)
                 if why := lacks[need]:
                     return extent, why
-            return extent, kernel.refuses(point, extent) or shortage(kernel, point, extent, system)
+            if why := kernel.refuses(point, extent):
+                return extent, why
+            sharded = division is Division.SHARDED and kernel.split is not None
+            split = kernel.split(point, extent.cores) if sharded and kernel.split else None
+            if split is not None and split.refusal:
+                return extent, split.refusal
+            return extent, shortage(kernel, point, extent, system, split)
         except TrnbenchError:
             raise
         except Exception as error:
@@ -254,7 +281,8 @@ def _explained_once(cases: Sequence[Case], parents: Mapping[str, str]) -> Iterat
 
     def mark(case: Case) -> tuple[object, ...]:
         system = case.key.instance
-        return (case.key.kernel, parents.get(system, system), *case.key.point.items())
+        sharded = case.key.division is Division.SHARDED
+        return (case.key.kernel, parents.get(system, system), sharded, *case.key.point.items())
 
     marks = list(map(mark, cases))
     for case, marked in zip(cases, marks, strict=True):
@@ -268,10 +296,11 @@ def _explained_once(cases: Sequence[Case], parents: Mapping[str, str]) -> Iterat
             yield case
 
 
-def _called(kernel: Kernel, system: System, scope: Scope) -> Words:
+def _called(kernel: Kernel, system: System, scope: Scope, division: Division | None) -> Words:
     """All that -k can call the cases of one kernel at one scope of one system."""
     names = (kernel.name, kernel.family, *kernel.tags)
     names += (system.instance.name, *system.instance.aliases, system.generation.name, scope.value)
+    names += (division.value,) if division else ()
     return frozenset(word for name in names for word in names_of(name))
 
 
@@ -288,6 +317,9 @@ def _nothing(
         if unknown := strangers(selection.keyword, planner.words):
             cause += f"; not known there: {', '.join(unknown)}"
         try_ = "trnbench list kernels, trnbench list tags: the words it knows"
+    elif planner.undivided:
+        cause = f"not there as {', '.join(selection.divisions)}: {', '.join(planner.undivided)}"
+        try_ = "--division replicated, or none"
     elif planner.notes:
         cause, try_ = "; ".join(planner.notes), "other values on those axes"
     elif planner.elsewhere == len(kernels) * len(systems):

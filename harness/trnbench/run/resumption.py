@@ -19,7 +19,7 @@ from trnbench.results.run import Run
 from trnbench.run.identity import identity, is_shortened
 from trnbench.run.plan import Plan, plan
 from trnbench.run.preparation import prepared, recalled
-from trnbench.run.selection import Selection
+from trnbench.run.selection import Selection, with_division
 from trnbench.run.settings import RunSettings
 from trnbench.run.snapshot import begin, now
 from trnbench.run.sources import changed_files, file_digests
@@ -221,7 +221,7 @@ def differences(before: Run, now: Run) -> tuple[str, ...]:
 def _differences(before: Run, now: Run) -> Iterator[str]:
     for name in ("tool_version", "backend", "grade", "policy"):
         yield from _differs(name.replace("_", " "), getattr(before, name), getattr(now, name))
-    yield from _in_mapping("setting", before.settings, now.settings)
+    yield from _in_mapping("setting", _settings(before), _settings(now))
     yield from _in_mapping("environment", _lasting(before), _lasting(now))
     yield from _in_mapping("plugin", _plugins(before), _plugins(now))
     yield from _in_mapping("system", before.systems, now.systems)
@@ -229,6 +229,10 @@ def _differences(before: Run, now: Run) -> Iterator[str]:
         yield from _in_mapping(called, getattr(before, kind), getattr(now, kind))
     if before.fidelity != now.fidelity:
         yield "the emulator's error on published points differs: its model, costs or points changed"
+
+
+def _settings(run: Run) -> dict[str, Any]:
+    return {**run.settings, "selection": with_division(run.settings.get("selection"))}
 
 
 def _lasting(run: Run) -> dict[str, Any]:

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import msgspec
 
+from trnbench.case_key import Division
 from trnbench.errors import NothingSelected, UnknownName, UsageError
 from trnbench.facts.fact import Scope
 from trnbench.kernels.kernel import Kernel
+from trnbench.kernels.work import Spread
 from trnbench.reference import resolve
 
 if TYPE_CHECKING:
@@ -32,6 +34,9 @@ WORKLOAD = "workload"
 SCOPES = ("core", "logical-core", "device", "instance", "ultraserver", "cluster", "system")
 """What `--scope` takes; "system" is the whole of each system, whatever it is."""
 
+DIVISIONS = tuple(map(str, Division))
+"""What `--division` takes."""
+
 
 class Selection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Empty fields choose everything that a default run has. Options of one kind add up, different
@@ -45,6 +50,7 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     generations: tuple[str, ...] = ()
     dtypes: tuple[str, ...] = ()
     scopes: tuple[str, ...] = ()
+    divisions: tuple[str, ...] = ()  # empty: see `divisions_of`
     axes: tuple[str, ...] = ()  # -a
     zips: tuple[str, ...] = ()  # --zip a,b
     excludes: tuple[str, ...] = ()  # --exclude
@@ -67,7 +73,7 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     def stored(cls, plain: Any, registry: Registry) -> Selection:
         """As a run keeps it. Raises `msgspec.ValidationError` for that of another version, `NothingSelected`
         where the plugin that made its kernel is missing."""
-        selection = msgspec.convert(plain, cls)
+        selection = msgspec.convert(with_division(plain), cls)
         if selection.workload is None:
             return selection
         subject = resolve(_template(registry).subject)(selection.workload)
@@ -82,6 +88,7 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
             ("--generation", self.generations),
             ("--dtype", self.dtypes),
             ("--scope", self.scopes),
+            ("--division", self.divisions),
             ("-a", self.axes),
             ("--zip", self.zips),
             ("--exclude", self.excludes),
@@ -91,6 +98,11 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         parts += [f"{option} {value}" for option, values in options for value in values]
         parts += [f"--shard {self.shard}"] if self.shard else []
         return " ".join(parts)
+
+
+def with_division(plain: Any) -> Any:
+    """A stored selection as today's are: those of before have cases that are replicated, and say nothing."""
+    return {"divisions": [Division.REPLICATED.value], **plain} if isinstance(plain, Mapping) else plain
 
 
 def _words(values: OptionValues) -> tuple[str, ...]:
@@ -200,6 +212,32 @@ def scopes_of(kernel: Kernel, system_scope: Scope, asked: frozenset[str]) -> Ite
         own = system_scope if scope is Scope.INSTANCE else scope
         if not asked or own.value in asked or (scope is Scope.INSTANCE and "system" in asked):
             yield own
+
+
+def choose_divisions(selection: Selection) -> frozenset[Division]:
+    """Those asked for; empty for the usual ones. Raises `UnknownName`."""
+    for division in selection.divisions:
+        if division not in DIVISIONS:
+            raise UnknownName("division", division, DIVISIONS, try_="--division sharded")
+    return frozenset(map(Division, selection.divisions))
+
+
+def divisions_of(
+    kernel: Kernel, scope: Scope, cores: int, selection: Selection
+) -> tuple[Division | None, ...]:
+    """How to plan `kernel` on the `cores` of a scope: as asked for, else sharded where it is asked for by
+    name, else both.
+
+    A problem that does not divide, or meets one core alone, is replicated; so is what a machine measures.
+    None stands for a core, and for what is one operation of all that take part.
+    """
+    if scope.rank <= Scope.CORE.rank or kernel.subject or kernel.spread not in (Spread.CORES, Spread.DEVICES):
+        return (None,)
+    asked = choose_divisions(selection)
+    if kernel.split is None or cores < 2 or selection.kinds:
+        return (Division.REPLICATED,) if Division.REPLICATED in asked or not asked else ()
+    usual = (Division.SHARDED,) if selection.kernels else tuple(Division)
+    return tuple(division for division in Division if division in (asked or usual))
 
 
 def _named(registry: Registry, known: Mapping[str, tuple[str, Instance]], typed: str) -> Iterator[str]:

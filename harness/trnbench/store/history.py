@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
+from trnbench.case_key import Division, joint
 from trnbench.errors import UnknownName
 from trnbench.results.history import CaseHistory, HistoryPoint, Outside, machine_of, with_steps
 from trnbench.results.measurement import Grade, Status
@@ -106,9 +107,10 @@ class _Beside:
     def _share(self, run: int, other: int) -> bool:
         return (
             self._connection.execute(
-                "SELECT 1 FROM measurements AS a JOIN measurements AS b ON a.case_id = b.case_id"
+                "SELECT 1 FROM measurements AS a JOIN measurements AS b"
+                " ON b.case_id IN (a.case_id, a.case_id || ?, replace(a.case_id, ?, ''))"
                 " WHERE a.run = ? AND b.run = ? LIMIT 1",
-                (run, other),
+                (f":{Division.REPLICATED}", f":{Division.REPLICATED}", run, other),
             ).fetchone()
             is not None
         )
@@ -148,24 +150,38 @@ def _chosen(
         ids = [row[0] for row in rows]
         if runs and (before := beside.neighbour(runs[newest].id, -1)) is not None:
             ids += beside.cases(before.id)
-        yield from dict.fromkeys(ids)
+        spelt: dict[str, str] = {}
+        for id_ in ids:
+            spelt.setdefault(joint(id_), id_)
+        yield from spelt.values()
         return
     stored: list[str] = []
     yielded: set[str] = set()
     for asked in cases:
-        if connection.execute("SELECT 1 FROM measurements WHERE case_id = ? LIMIT 1", (asked,)).fetchone():
-            ids = [asked]
-        else:
-            stored = stored or sorted(
-                (row[0] for row in connection.execute("SELECT DISTINCT case_id FROM measurements")),
-                key=_by_numbers,
-            )
+        ids = [row[0] for row in connection.execute(_STORED, _spellings(asked))][:1]
+        if not ids:
+            stored = stored or _all(connection)
             ids = [id_ for id_ in stored if _fits(id_, asked)]
         if not ids:
             names = {name for id_ in stored for name in _names(id_)}
             raise UnknownName("case", asked, names, try_="trnbench runs show latest")
-        yield from (id_ for id_ in ids if id_ not in yielded)
-        yielded.update(ids)
+        yield from (id_ for id_ in ids if joint(id_) not in yielded)
+        yielded.update(map(joint, ids))
+
+
+_STORED = "SELECT case_id FROM measurements WHERE case_id IN (?, ?) ORDER BY case_id DESC LIMIT 1"
+
+
+def _spellings(case_id: str) -> tuple[str, str]:
+    """As today and as older runs have it, which say nothing of how a problem is divided."""
+    bare = joint(case_id)
+    return f"{bare}:{Division.REPLICATED}", bare
+
+
+def _all(connection: sqlite3.Connection) -> list[str]:
+    """Every case once, as the newest runs spell it."""
+    rows = connection.execute("SELECT DISTINCT case_id FROM measurements ORDER BY case_id")
+    return sorted({joint(row[0]): row[0] for row in rows}.values(), key=_by_numbers)
 
 
 def _by_numbers(case_id: str) -> list[tuple[int, str]]:
@@ -183,12 +199,13 @@ def _names(case_id: str) -> tuple[str, str, str]:
 
 def _fits(case_id: str, asked: str) -> bool:
     pattern = asked.replace("[", "[[]")  # every case has brackets of its own
-    return any(fnmatchcase(name, pattern) for name in _names(case_id))
+    return any(fnmatchcase(name, pattern) for name in (*_names(case_id), *_names(joint(case_id))))
 
 
 def _of_a_case(connection: sqlite3.Connection, case: str, runs: dict[int, _RunRow]) -> Iterator[CaseHistory]:
     rows = connection.execute(
-        "SELECT run, grade, status, metric, unit, value, time_s FROM measurements WHERE case_id = ?", (case,)
+        "SELECT run, grade, status, metric, unit, value, time_s FROM measurements WHERE case_id IN (?, ?)",
+        _spellings(case),
     ).fetchall()
     order = {number: at for at, number in enumerate(runs)}
     series: dict[_Key, list[HistoryPoint]] = {}

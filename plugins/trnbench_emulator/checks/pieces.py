@@ -69,9 +69,7 @@ def pieces(subject: Subject) -> Iterator[Finding | str]:
 def _smallest_first(subject: Subject) -> list[tuple[Case, System]]:
     """But for those whose cores share the problem, which are recorded whole."""
     cases = [each for each in sourced(subject) if each[0].kernel.spread is not Spread.SHARED]
-    return sorted(
-        cases, key=lambda each: sum(each[0].kernel.work(each[0].key.point, each[0].extent).bytes.values())
-    )
+    return sorted(cases, key=lambda each: sum(each[0].work.bytes.values()))
 
 
 def _compared(model: KernelModel, case: Case, source: Source, system: System) -> tuple[Timing, Timing] | None:

@@ -90,7 +90,7 @@ def _smaller(case: Case) -> Case:
 
 
 def _size(case: Case) -> float:
-    work = case.kernel.work(case.key.point, case.extent)
+    work = case.work
     return work.flops + sum(work.engine_flops.values()) + sum(work.bytes.values())
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from trnbench.errors import KernelError, TrnbenchError
 from trnbench.generation import System
 from trnbench.kernels.kernel import Case
+from trnbench.kernels.split import Split
 from trnbench.kernels.work import Spread
 from trnbench.results.measurement import Part
 from trnbench_emulator.core.ceiling import doubts_of
@@ -105,6 +106,9 @@ def _strip(schedule: Schedule, kept: list[Place]) -> dict[str, str]:
     return strips
 
 
+SHARES = 8
+"""Kinds of shares that a sharded case names."""
+
 CALL_LIMIT = 500_000
 """Calls of one case that are executed: some seconds. Of those that are left out ten count as one."""
 
@@ -143,11 +147,18 @@ class CaseModel:
         self._profiles: dict[tuple[int, int], tuple[Timing, _Profile]] = {}
 
     def estimate(self, case: Case, system: System) -> Estimate:
-        """Emulated; derived by a roofline where the kernel declares no NKI source for the point.
+        """Emulated; derived by a roofline where the kernel declares no NKI source for the point. Of a sharded
+        case what a core with the largest share takes.
 
         Raises `KernelError` for a source that cannot be loaded, asked or recorded: no formula stands in for
         that.
         """
+        split, case = case.split, case.share
+        if split is not None:
+            if split.refusal:
+                raise KernelError(split.refusal, try_="--division replicated")
+            estimate = self.estimate(case, system)
+            return msgspec.structs.replace(estimate, **_of_shares(split, estimate))
         source = self.source(case)
         if source is not None:
             timing = self.time(case, source, system)
@@ -208,6 +219,13 @@ class CaseModel:
         if key not in self._launched:
             self._launched[key] = Kernel(source.kernel.function, source.kernel.options, count)
         return self._launched[key]
+
+
+def _of_shares(split: Split, estimate: Estimate) -> dict[str, Any]:
+    """What a sharded case says beside the time of its largest share."""
+    told = [[shard.cores, dict(shard.point)] for shard in split.shards[:SHARES]]
+    note = f"sharded: {split.how}; the time of the largest share, operands in its own device's memory"
+    return {"notes": (note, *estimate.notes), "detail": {**estimate.detail, "shares": told}}
 
 
 def _emulated(case: Case, source: Source, timing: Timing, profile: _Profile) -> Estimate:

@@ -75,7 +75,7 @@ def roofline(case: Case, table: CostTable) -> Roofline:
 def demand_of(case: Case, table: CostTable) -> Demand:
     """From the kernel's own FLOP and byte formula."""
     extent = case.extent
-    work = case.kernel.work(case.key.point, extent)
+    work = case.work
     share = 1.0 / max(extent.cores, 1)
     engines = {name: n * share / (table.lanes * table.clock(name)) for name, n in work.engine_flops.items()}
     if work.flops:
@@ -114,7 +114,7 @@ def padding(case: Case, tile: float) -> float:
 
 
 def _summed(case: Case) -> str:
-    work = case.kernel.work(case.key.point, case.extent)
+    work = case.work
     counted = work.formula or ", ".join(work.as_counts())
     declared = "its NKI sources take no such point" if case.kernel.nki_sources else "it has no NKI source"
     return f"{counted}; {case.kernel.name} declares: {declared}"

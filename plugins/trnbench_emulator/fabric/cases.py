@@ -59,7 +59,7 @@ class FabricModel:
     def collective(self, case: Case, system: System) -> FabricEstimate:
         """A collective of all devices, or of groups of them, by the name in `implementations`."""
         name = str(case.kernel.implementations["collective"])
-        work = case.kernel.work(case.key.point, case.extent)
+        work = case.work
         size = work.bytes.get("payload", work.link_bytes)
         if name in PAIRS:
             return self.pair(case, system, size, read=name == "remote_memory_read")
@@ -136,7 +136,7 @@ class FabricModel:
                 try_="add a host and its link to the topology",
             )
         cls = topology.classes[links[0].cls]
-        amount = case.kernel.work(case.key.point, case.extent).bytes["host"] / max(case.extent.devices, 1)
+        amount = case.work.bytes["host"] / max(case.extent.devices, 1)
         cost = Cost(
             latency_s=cls.latency.value,
             transfer_s=amount / cls.bandwidth.value,

@@ -19,7 +19,7 @@ from trnbench_fidelity.nearness.bands import bands as bands_of_points
 from trnbench_fidelity.nearness.best import best_of
 from trnbench_fidelity.nearness.evidence import NAMED, Evidence
 from trnbench_fidelity.nearness.question import ULTRASERVER, of_case
-from trnbench_fidelity.nearness.ranges import Ends, Ranges, over, shipped_ranges
+from trnbench_fidelity.nearness.ranges import Ends, Ranges, over, shipped_ranges, title
 from trnbench_fidelity.nearness.subject import GRAPH, Known, Subject, known
 from trnbench_fidelity.point import Kind
 
@@ -101,7 +101,8 @@ class Nearby:
     def _ends(self, generation: str, nearest: str, case: Case | None) -> Ends | None:
         """What assumptions do to the kernel of the case, or to the nearest point."""
         ranges = self.ranges.get(generation, Ranges())
-        of_kernel = ranges.kernels.get(case.key.kernel) if case is not None else None
+        names = (title(case.key), case.key.kernel) if case is not None else ()
+        of_kernel = next((ends for name in names if (ends := ranges.kernels.get(name)) is not None), None)
         return of_kernel or ranges.points.get(nearest)
 
     def _class(self, subject: Subject) -> tuple[Nearness, tuple[Known, ...]]:

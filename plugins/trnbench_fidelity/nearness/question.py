@@ -34,7 +34,8 @@ def described(kernel: Kernel) -> PublishedAs:
 
 
 def of_case(case: Case, system: System) -> Subject:
-    """The subject of a planned case."""
+    """The subject of a planned case; of a sharded one that of its largest share."""
+    case = case.share
     words, point, extent = described(case.kernel), case.key.point, case.extent
     if words.group in ("collective", "point-to-point"):
         name = words.program(point)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
+from trnbench.case_key import CaseKey, Division
 from trnbench.results.nearness import Band
 from trnbench.store.answers import answers_of
 from trnbench_fidelity.family import LINKED
@@ -132,8 +133,13 @@ def _of_point(point: PublishedPoint, usual: Bench, moved: dict[tuple[str, float]
     return ends_of(times, base)
 
 
+def title(key: CaseKey) -> str:
+    """Of a case among the ranges: `gemm`, and `gemm:sharded`, whose short times lean on other assumptions."""
+    return f"{key.kernel}:{key.division}" if key.division is Division.SHARDED else key.kernel
+
+
 def _of_kernels(registry: Registry, generation: str) -> Iterator[tuple[str, Ends]]:
-    """Of each kernel on cores: of the first and the last of its default cases in each scope."""
+    """Of each kernel on cores by `title`: of the first and the last of its default cases in each scope."""
     from trnbench.errors import TrnbenchError
     from trnbench.run.plan import plan
     from trnbench.run.selection import Selection
@@ -143,7 +149,7 @@ def _of_kernels(registry: Registry, generation: str) -> Iterator[tuple[str, Ends
     cases: dict[str, dict[object, list[Case]]] = {}
     for case in plan(registry, Selection(instances=(instances[0].name,))).cases if instances else ():
         if not case.kernel.spread.linked and case.kernel.subject is None:
-            cases.setdefault(case.key.kernel, {}).setdefault(case.key.scope, []).append(case)
+            cases.setdefault(title(case.key), {}).setdefault(case.key.scope, []).append(case)
     for name, scopes in cases.items():
         ends: list[Ends] = []
         for case in (each for of_scope in scopes.values() for each in (of_scope[0], of_scope[-1])):

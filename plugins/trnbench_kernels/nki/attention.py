@@ -20,10 +20,14 @@ _LIMIT = 8192  # keys whose scores, exponentials and values fit SBUF in every ty
 
 
 @nki.jit
-def attention(q, k, v, causal):
-    """All pairs, or keys up to the query's own: tiles that lie wholly in the future are left out."""
-    heads, width, tokens = q.shape
-    result = nl.ndarray(v.shape, dtype=v.dtype, buffer=nl.shared_hbm)
+def attention(q, k, v, causal, first=0, every=1):
+    """All pairs, or keys up to the query's own: tiles that lie wholly in the future are left out.
+
+    q may be a core's share of the queries: of their tiles number `first`, then each `every`-th one.
+    """
+    heads, width, queries = q.shape
+    tokens = k.shape[2]
+    result = nl.ndarray((heads, queries, width), dtype=v.dtype, buffer=nl.shared_hbm)
     tile = nl.tile_size.pmax
     scale = width**-0.5
     for head in nl.affine_range(heads):
@@ -31,23 +35,25 @@ def attention(q, k, v, causal):
         nisa.dma_copy(dst=keys, src=k[head])
         values = nl.ndarray((tile, tokens // tile, width), dtype=v.dtype, buffer=nl.sbuf)
         nisa.dma_copy(dst=values, src=v[head].reshape((tokens // tile, tile, width)).permute((1, 0, 2)))
-        weights, total = _weights(_scores(q, head, 0, keys, causal), 0, q.dtype, causal, scale)
-        for start in nl.affine_range(tile, tokens, tile):
+        own = first * tile
+        weights, total = _weights(_scores(q, head, 0, own, keys, causal), own, q.dtype, causal, scale)
+        for start in nl.affine_range(tile, queries, tile):
+            own = first * tile + start * every
             # The scores of these queries are on their way while the weights before them are multiplied.
-            scores = _scores(q, head, start, keys, causal)
+            scores = _scores(q, head, start, own, keys, causal)
             _weigh(result[head, start - tile : start], weights, values, total)
-            weights, total = _weights(scores, start, q.dtype, causal, scale)
-        _weigh(result[head, tokens - tile : tokens], weights, values, total)
+            weights, total = _weights(scores, own, q.dtype, causal, scale)
+        _weigh(result[head, queries - tile : queries], weights, values, total)
     return result
 
 
-def _scores(q, head, start, keys, causal):
-    """The products of the queries from `start` on with all keys, or with those up to their own."""
+def _scores(q, head, start, own, keys, causal):
+    """The products of the queries from `start` on with all keys, or with those up to their `own`."""
     tile, chunk = nl.tile_size.pmax, nl.tile_size.gemm_moving_fmax
     width, tokens = keys.shape
     queries = nl.ndarray((width, tile), dtype=q.dtype, buffer=nl.sbuf)
     nisa.dma_copy(dst=queries, src=q[head, :, start : start + tile])
-    seen = start + tile if causal else tokens
+    seen = own + tile if causal else tokens
     scores = nl.ndarray((tile, seen), dtype=nl.float32, buffer=nl.sbuf)
     for key in nl.affine_range(0, seen, chunk):
         end = min(key + chunk, seen)
@@ -130,21 +136,25 @@ def _add(sums, ready, values, first):
 
 
 def attention_inputs(point):
-    """q, k, v and the mask; None for tokens that are no multiple of 128 or too many to be held at once, and
-    for wider heads than the array."""
+    """q, k, v, the mask and which tiles of queries; None for tokens that are no multiple of 128 or too many
+    to be held at once, and for wider heads than the array."""
     heads, width, tokens = (int(point[name]) for name in ("heads", "head_dim", "seq"))
     dtype = _NAMES[str(point["dtype"])]
     if tokens % 128 or width > 128 or tokens > _LIMIT:
         return None
     by_width, by_token = ((heads, width, tokens), dtype), ((heads, tokens, width), dtype)
-    return (by_width, by_width, by_token, point["mask"] == "causal")
+    queries = ((heads, width, int(point.get("queries", tokens))), dtype)
+    causal = point["mask"] == "causal"
+    # Without a mask all tiles are alike.
+    dealt = (point.get("first", 0), point.get("every", 1)) if causal else (0, 1)
+    return (queries, by_width, by_token, causal, *dealt)
 
 
 def attention_pieces(inputs):
     """Heads."""
-    *tensors, causal = inputs
+    tensors, rest = inputs[:3], inputs[3:]
     heads = tensors[0][0][0]
-    return (((*(((1, *shape[1:]), dtype) for shape, dtype in tensors), causal), heads),)
+    return (((*(((1, *shape[1:]), dtype) for shape, dtype in tensors), *rest), heads),)
 
 
 attention_reference = "trnbench_kernels.nki.references:attention"

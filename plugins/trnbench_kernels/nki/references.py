@@ -84,11 +84,15 @@ def rms_norm(x: Array, gamma: Array) -> Array:
     return np.asarray(x / np.sqrt((x * x).mean(axis=1, keepdims=True) + EPSILON) * gamma)
 
 
-def attention(q: Array, k: Array, v: Array, causal: bool) -> Array:
-    """softmax(q·kᵀ / √width) · v of every head; q and k are (heads, width, tokens)."""
+def attention(q: Array, k: Array, v: Array, causal: bool, first: int = 0, every: int = 1) -> Array:
+    """softmax(q·kᵀ / √width) · v of every head; q and k are (heads, width, tokens).
+
+    Of q there are the tiles of 128 queries from number `first` on, each `every`-th one."""
     scores = np.einsum("hdq,hdk->hqk", q, k) / np.sqrt(q.shape[1])
     if causal:
-        scores = np.where(np.tril(np.ones(scores.shape[1:], dtype=bool)), scores, -np.inf)
+        row = np.arange(q.shape[2])
+        own = (first + row // 128 * every) * 128 + row % 128
+        scores = np.where(np.arange(k.shape[2]) <= own[:, None], scores, -np.inf)
     return np.asarray(np.einsum("hqk,hkd->hqd", softmax(scores), v))
 
 

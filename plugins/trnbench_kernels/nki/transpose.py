@@ -48,9 +48,9 @@ def transpose(x):
 
 
 def transpose_inputs(point):
-    """A square matrix."""
+    """A square matrix, or so many rows of it."""
     size = int(point["size"])
-    return (((size, size), _NAMES[str(point["dtype"])]),)
+    return (((int(point.get("rows", size)), size), _NAMES[str(point["dtype"])]),)
 
 
 def transpose_pieces(inputs):

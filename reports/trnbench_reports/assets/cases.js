@@ -11,7 +11,7 @@ const listedOf = (run) => Array.from({ length: run.count }, (_, place) => {
   const points = run.points(place), metric = part.at("metrics", part.at("primary").value), number = (found) => found ? found.value : null;
   const grade = word("evidence", "grade"), time = number(part.at("time_s"));
   const row = {
-    run, place, kernel: key.at("kernel").value, system: key.at("instance").value, scope: key.at("scope").value, points,
+    run, place, kernel: key.at("kernel").value, system: key.at("instance").value, scope: reachOf(key.at("scope").value, key.at("division")?.value), points,
     point: points.map((pair) => pair.join("=")).join(", "), dtype: points.find(([name]) => name === "dtype")?.[1] ?? "",
     unit: metric?.at("unit").value ?? "", value: number(metric?.at("value")), share: number(part.at("judgement", "fraction")), time,
     bound: word("bound"), grade, near: word("evidence", "nearest", "kind") || (grade === "emulated" && time !== null ? "nearness not recorded" : ""),
@@ -32,7 +32,7 @@ const cellsOf = (row) => {
   const why = each.reason_text || each.reason || each.stability?.why || (each.judgement?.causes ?? []).join("; ");
   return [
     make("th", { scope: "row" }, make("a", { href: addressOf(row.run, id) }, clip(row.kernel, 60))),
-    make("td", {}, clip(row.system, 60)), make("td", {}, REACHES[row.scope] ?? row.scope), make("td", { class: "prose" }, clip(row.point, 120)),
+    make("td", {}, clip(row.system, 60)), make("td", {}, row.scope), make("td", { class: "prose" }, clip(row.point, 120)),
     make("td", { class: "n", title: metric ? `${exact(metric.value)} ${metric.unit}` : null }, metric ? link(show(metric.value, metric.unit), metric.name) : "–"),
     make("td", { class: "n" }, expected ? link(ranged(expected, metric.unit), "expect") : "–"),
     make("td", { class: "n" }, each.judgement ? link(percent(each.judgement.fraction), "share") : "–"),

@@ -41,7 +41,8 @@ class Run {
   nameOf(place) {
     const key = this.case(place).at("case"), points = this.points(place);
     const inner = points.length ? `[${points.map((pair) => pair.join("=")).join(",")}]` : "";
-    return `${key.at("instance").value}::${key.at("kernel").value}${inner}@${key.at("scope").value}`;
+    const division = key.at("division")?.value;
+    return `${key.at("instance").value}::${key.at("kernel").value}${inner}@${key.at("scope").value}${division ? `:${division}` : ""}`;
   }
   get places() {
     if (!this.found) {

@@ -213,7 +213,7 @@ const explained = (run, place, asked, others) => {
   const point = Object.entries(each.case.point).map(([name, value]) => `${name}=${value}`).join(", ");
   return {
     title: clip(each.case.kernel, 80),
-    about: clip([each.case.instance, REACHES[each.case.scope] ?? each.case.scope, point].filter(Boolean).join(" · "), 400),
+    about: clip([each.case.instance, reachOf(each.case.scope, each.case.division), point].filter(Boolean).join(" · "), 400),
     to: PLACES[asked],
     blocks: [
       valueBlock(run, each, metric), formulaBlock(run, each, id, metric), peakBlock(run, each), disputesBlock(run, each), assumptionsBlock(run, each, id),

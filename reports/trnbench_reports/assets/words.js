@@ -1,6 +1,7 @@
 // ---- what is said of a case, as plain values: view.py and the core's expectation say the same
 const GRADES = { measured: "M", emulated: "E", documented: "D", published: "P", derived: "F" };
 const REACHES = { "logical-core": "logical core" };
+const reachOf = (scope, division) => [REACHES[scope] ?? scope, division].filter(Boolean).join(", ");
 const primaryOf = (each) => each.metrics[each.primary];
 const grey = (each) => each.evidence.grade === "emulated" && each.time_s !== null && !each.evidence.nearest?.band;
 const nearness = (each) => each.evidence.nearest?.kind

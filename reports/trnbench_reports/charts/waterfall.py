@@ -86,7 +86,7 @@ def _label(bar: Bar, total: float) -> str:
 def heading(losses: Losses) -> str:
     """`gemm on trn2-16.48xlarge, one core`: kernel, system and scope."""
     case = losses.case.case
-    return f"{words.clean(case.kernel, 40)} on {words.clean(case.instance, 60)}, {case.scope}"
+    return f"{words.clean(case.kernel, 40)} on {words.clean(case.instance, 60)}, {case.reach}"
 
 
 def _finding(losses: Losses) -> str:

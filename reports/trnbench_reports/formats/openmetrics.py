@@ -66,6 +66,7 @@ def _samples(run: Run, which: Mapping[str, str]) -> Iterator[tuple[str, str, str
             "point": ",".join(f"{name}={value}" for name, value in case.point.items()),
             "dtype": case.dtype,
             "scope": str(case.scope),
+            "division": str(case.division or ""),
             "evidence": str(measurement.evidence.grade),
             "status": str(measurement.status),
         }

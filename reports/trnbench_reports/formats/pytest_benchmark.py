@@ -102,6 +102,7 @@ def _benchmark(each: Measurement, samples: list[float]) -> dict[str, Any]:
             "generation": case.generation,
             "family": case.family,
             "scope": str(case.scope),
+            "division": str(case.division or ""),
             "metric": each.primary,
             "value": metric.value if metric else None,
             "unit": metric.unit if metric else None,

@@ -14,7 +14,10 @@ from typing import Any
 
 from trnbench import BadInput, ImportedCase, ImportedRun, NotJson, parse_json
 
-_OURS = re.compile(r"(?P<instance>[^:\s]+)::(?P<kernel>\w+)(?:\[(?P<point>[^\]]*)\])?@(?P<scope>[\w-]+)")
+_OURS = re.compile(
+    r"(?P<instance>[^:\s]+)::(?P<kernel>\w+)(?:\[(?P<point>[^\]]*)\])?@(?P<scope>[\w-]+)"
+    r"(?::(?P<division>sharded|replicated))?"
+)
 _GRADES = ("measured", "emulated", "published", "derived")
 
 
@@ -54,6 +57,7 @@ def _case(each: Any, number: int) -> ImportedCase:
         kernel=match["kernel"],
         instance=match["instance"],
         scope=match["scope"],
+        division=match["division"] or "",
         point=_point(match["point"] or ""),
         grade=grade if grade in _GRADES else "",
         time_s=float(told),

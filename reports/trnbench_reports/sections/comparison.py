@@ -105,7 +105,7 @@ def _row(runs: Sequence[Run], index: int, change: Change) -> Row:
     return Row(
         kernel=case.kernel,
         system=case.instance,
-        point=", ".join((str(case.scope), *(f"{name}={value}" for name, value in case.point.items()))),
+        point=", ".join((case.reach, *(f"{name}={value}" for name, value in case.point.items()))),
         before=_value(change, change.before),
         after=_value(change, change.after),
         before_at=_address(0, change, change.before),

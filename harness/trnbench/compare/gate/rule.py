@@ -12,7 +12,7 @@ import msgspec
 
 from trnbench.bounded import kinds
 from trnbench.bounded.toml import read_toml
-from trnbench.case_key import CaseKey
+from trnbench.case_key import CaseKey, joint
 from trnbench.errors import BadInput, cut, quoted
 
 
@@ -51,7 +51,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
         return (
             fnmatchcase(case.kernel, self.kernel)
             and fnmatchcase(case.instance, self.system)
-            and _fits_name(case.fullname, self.case)
+            and any(_fits_name(name, self.case) for name in {case.fullname, joint(case.fullname)})
         )
 
 

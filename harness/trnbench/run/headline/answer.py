@@ -51,6 +51,7 @@ def line(run: Run, answer: Answer) -> Line:
         generation=best.case.generation,
         systems=answer.systems,
         scope=best.case.scope,
+        division=best.case.division,
         kernel=best.case.kernel,
         dtype=best.case.dtype,
         grade=best.evidence.grade,

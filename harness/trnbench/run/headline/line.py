@@ -6,6 +6,7 @@ import math
 
 import msgspec
 
+from trnbench.case_key import Division
 from trnbench.facts.fact import Fact, FactBook, Peak, PeakPolicy, Scope
 from trnbench.results.fidelity import OwnProduct
 from trnbench.results.measurement import Grade, Measurement
@@ -100,6 +101,7 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     dtype: str
     grade: Grade
     sweep: Sweep
+    division: Division | None = None
     whole: bool = True
     ranks: str = ""
     counts: str = ""

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from trnbench.case_key import Division
 from trnbench.facts.fact import Scope
 from trnbench.results.measurement import Grade, Measurement, Metric, Status
 from trnbench.results.run import Run
@@ -118,10 +119,12 @@ def _mark(case: Measurement) -> object:
 
 
 def _one_scope(cases: Sequence[Measurement], wanted: Scope | None) -> list[Measurement]:
-    """Of the wanted scope, else of the smallest that was run."""
+    """Of the wanted scope, else of the smallest that was run; there one problem of all cores rather than one
+    of each."""
     scopes = {case.case.scope for case in cases}
     scope = wanted if wanted in scopes else min(scopes, key=lambda each: each.rank, default=None)
-    return [case for case in cases if case.case.scope is scope]
+    here = [case for case in cases if case.case.scope is scope]
+    return [case for case in here if case.case.division is Division.SHARDED] or here
 
 
 def _definition(case: Measurement) -> object:

@@ -60,13 +60,14 @@ def said(line: Line, alike: int = 0) -> Said:
 
 
 def _subject(line: Line) -> str:
-    """`trn2, one core, bf16 product`; a system is named where it answers for itself."""
+    """`trn2, one device, sharded bf16 product`; a system is named where it answers for itself."""
     within_device = line.scope.rank <= Scope.DEVICE.rank
     asked = line.question != OTHER
     owner = line.generation if within_device and line.whole and asked else ", ".join(line.systems)
     reach = f", one {str(line.scope).replace('-', ' ')}" if within_device else ""
     ranks = f" ({line.ranks}, {line.counts})" if line.ranks else ""
-    return f"{owner}{reach}, {line.called}{ranks}"
+    division = f"{line.division} " if line.division else ""
+    return f"{owner}{reach}, {division}{line.called}{ranks}"
 
 
 def _result(line: Line) -> str:

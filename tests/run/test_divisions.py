@@ -1,0 +1,106 @@
+"""Replicated or sharded: what is planned unless it is asked for, how a case is called, and what joins it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import Any
+
+import msgspec
+import pytest
+
+from trnbench.case_key import CaseKey, Division
+from trnbench.compare.gate.rule import Rule
+from trnbench.errors import NothingSelected, UnknownName
+from trnbench.facts.fact import Scope
+from trnbench.registry import Registry, load_registry
+from trnbench.run.plan import plan
+from trnbench.run.selection import Selection
+
+TRN2 = "trn2-16.48xlarge"
+BOTH = {"replicated", "sharded"}
+
+
+@pytest.fixture(scope="module")
+def registry() -> Registry:
+    return load_registry()
+
+
+def names(registry: Registry, **chosen: Any) -> list[str]:
+    chosen = {"instances": (TRN2,), "scopes": ("device",), **chosen}
+    return [each.key.fullname for each in plan(registry, Selection(**chosen)).cases]
+
+
+@pytest.mark.parametrize(
+    ("chosen", "expected"),
+    [
+        ({"kernels": ("gemm",)}, {"sharded"}),
+        ({"families": ("gemm",)}, BOTH),
+        ({"kernels": ("gemm",), "divisions": ("replicated",)}, {"replicated"}),
+        ({"kernels": ("gemm",), "divisions": ("sharded", "replicated")}, BOTH),
+        ({"families": ("gemm",), "keyword": "gemm and not sharded"}, {"replicated"}),
+        ({"kernels": ("hbm_copy",)}, {"replicated"}),
+        ({"kernels": ("gemm",), "kinds": ("nki",)}, {"replicated"}),
+        ({"kernels": ("all_reduce",), "scopes": ("system",)}, {"instance"}),
+        ({"kernels": ("gemm",), "scopes": ("core",)}, {"core"}),
+    ],
+)
+def test_a_kernel_by_name_is_sharded_and_the_default_run_has_both(
+    registry: Registry, chosen: dict[str, Any], expected: set[str]
+) -> None:
+    found = names(registry, **chosen)
+    assert {name.replace("@", ":").rpartition(":")[2] for name in found} >= expected
+    gemm = [name for name in found if name.startswith(("gemm[", "hbm_copy", "all_reduce"))]
+    assert {name.replace("@", ":").rpartition(":")[2] for name in gemm} == expected
+
+
+def test_what_is_not_there_is_named(registry: Registry) -> None:
+    with pytest.raises(NothingSelected) as caught:
+        names(registry, kernels=("hbm_copy",), divisions=("sharded",))
+    assert "not there as sharded: hbm_copy" in str(caught.value)
+    with pytest.raises(UnknownName):
+        names(registry, kernels=("gemm",), divisions=("shared",))
+
+
+def test_what_does_not_divide_is_skipped_with_the_reason(registry: Registry) -> None:
+    found = plan(
+        registry,
+        Selection(kernels=("rms_norm",), instances=(TRN2,), scopes=("device",), axes=("rows=7",)),
+    )
+    assert {case.skip for case in found.cases} == {"7 rows do not divide over 8 cores"}
+
+
+def test_a_selection_of_before_has_replicated_cases(registry: Registry) -> None:
+    plain = msgspec.to_builtins(Selection(kernels=("gemm",)))
+    assert Selection.stored(plain, registry).divisions == ()
+    del plain["divisions"]
+    assert Selection.stored(plain, registry).divisions == ("replicated",)
+
+
+def test_a_rule_of_before_speaks_of_replicated_cases() -> None:
+    key = CaseKey(
+        kernel="gemm",
+        family="gemm",
+        instance=TRN2,
+        generation="trn2",
+        scope=Scope.DEVICE,
+        point={"size": 4096},
+        division=Division.REPLICATED,
+    )
+    rule = Rule(name="old", case="gemm[size=4096]@device")
+    assert rule.fits(key)
+    assert rule.fits(msgspec.structs.replace(key, division=None))
+    assert not rule.fits(msgspec.structs.replace(key, division=Division.SHARDED))
+
+
+def test_a_device_is_asked_for_one_product() -> None:
+    words = ("run", "gemm", "-i", TRN2, "--scope", "device", "--dtype", "bf16", "-a", "size=4096")
+    done = subprocess.run(
+        [sys.executable, "-m", "trnbench", *words, "--dry-run", "--format", "json"],
+        capture_output=True,
+        check=True,
+    )
+    (row,) = json.loads(done.stdout)
+    assert row["id"] == f"{TRN2}::gemm[dtype=bf16,size=4096]@device:sharded"
+    assert row["division"] == "sharded"
