@@ -97,7 +97,7 @@ def _last_chunk(arguments: Sequence[Any], result: Any) -> Iterable[tuple[tuple[A
 
 def _tokens(arguments: Sequence[Any], result: Any) -> Iterable[tuple[tuple[Any, ...], Any]]:
     """One query each. What a causal mask lets it see is all there is of its keys, so none is needed."""
-    q, k, v, causal = arguments
+    q, k, v, causal, *_ = arguments
     heads, _, tokens = q.shape
     for head in _at(heads, 4):
         for token in _at(tokens, 12):

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import trnbench
-from trnbench import Check, Template
+from trnbench import Check, Kernel, Template
 
 
 @trnbench.hookimpl
-def trnbench_kernels() -> Iterator[Template]:
-    """A step that somebody asks for."""
+def trnbench_kernels() -> Iterator[Kernel | Template]:
+    """A step of one device that every run has, and one that somebody asks for."""
+    from trnbench_steps.device_step import device_step
+
+    yield device_step()
     yield Template(
         name="workload",
         subject="trnbench_steps.step_request:step_request",

@@ -23,7 +23,7 @@ from trnbench_steps.software import SoftwarePath, paths_of
 from trnbench_steps.step import StepModel
 from trnbench_steps.step_constants import UNITS, constants_of, named_constants
 from trnbench_steps.step_parts import StepTime
-from trnbench_steps.step_request import StepRequest
+from trnbench_steps.step_request import StepRequest, requested
 
 PUT_TOGETHER = (
     "kernels at the shapes of a rank and collectives in a graph, in series; constants fitted to steps"
@@ -92,8 +92,7 @@ STEPS = StepCases()
 
 
 def _asked(case: Case) -> StepRequest:
-    assert isinstance(case.kernel.subject, StepRequest)
-    return case.kernel.subject
+    return requested(case.kernel.subject)
 
 
 def _implementation(division: Division, own: OwnKernels) -> str:

@@ -164,3 +164,10 @@ def _value(job: Job, layout: Layout, name: str) -> Value:
 def step_request(plain: Any) -> StepRequest:
     """As a run keeps it. Raises `msgspec.ValidationError` for what is none."""
     return msgspec.convert(plain, StepRequest)
+
+
+def requested(subject: object) -> StepRequest:
+    """What the kernel of a step is about: a request, or what has one."""
+    request = getattr(subject, "request", subject)
+    assert isinstance(request, StepRequest)
+    return request

@@ -48,6 +48,7 @@ PLAN = {
     "trnbench.store.cache",
     "trnbench.store.path",
     "trnbench.store.source_digest",
+    "trnbench_steps.device_step",
 }
 
 

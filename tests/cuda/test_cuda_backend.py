@@ -152,7 +152,7 @@ def test_cases_of_a_board_and_of_other_machines(nvidia_smi: Install) -> None:
     backend, registry = CudaBackend(), trnbench.load_registry()
     planned = plan(registry, Selection(instances=("hgx-h200",), kinds=("torch", "torch-distributed")))
     why = {case.id: backend.unsupported(case, planned.systems["hgx-h200"]) for case in planned.runnable}
-    assert why["hgx-h200::gemm[dtype=bf16,size=4096]@instance"] == ""
+    assert why["hgx-h200::gemm[dtype=bf16,size=4096]@instance:replicated"] == ""
     assert why["hgx-h200::gemm[dtype=mxfp4,size=1024]@core"] == "Hopper's matrix units do not take mxfp4"
     assert any(case.kernel.name == "all_reduce" and not why[case.id] for case in planned.runnable)
     other = plan(registry, Selection(kernels=("gemm",), instances=("h100-sxm",))).cases[0]

@@ -254,7 +254,8 @@ def _check(text: tuple[str, str], value: float, where: str) -> None:
 def _id(case: Raw) -> str:
     key = case["case"]
     inner = ",".join(f"{name}={value}" for name, value in key["point"].items())
-    return f"{key['instance']}::{key['kernel']}{f'[{inner}]' if inner else ''}@{key['scope']}"
+    division = f":{key['division']}" if key["division"] else ""
+    return f"{key['instance']}::{key['kernel']}{f'[{inner}]' if inner else ''}@{key['scope']}{division}"
 
 
 def _good(case: Raw) -> bool:

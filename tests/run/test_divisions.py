@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -104,3 +105,29 @@ def test_a_device_is_asked_for_one_product() -> None:
     (row,) = json.loads(done.stdout)
     assert row["id"] == f"{TRN2}::gemm[dtype=bf16,size=4096]@device:sharded"
     assert row["division"] == "sharded"
+
+
+def test_the_answer_says_how_the_cores_share_it(tmp_path: Path) -> None:
+    words = (
+        "run",
+        "gemm",
+        "-i",
+        TRN2,
+        "--scope",
+        "device",
+        "--dtype",
+        "bf16",
+        "-a",
+        "size=1024",
+        "--no-report",
+    )
+    store = ("--store", str(tmp_path / "results.db"))
+
+    def ends(*more: str) -> str:
+        command = [sys.executable, "-m", "trnbench", *store, "-q", *words, *more]
+        return subprocess.run(command, capture_output=True, check=True, text=True).stdout
+
+    assert ends().splitlines()[-1] == "gemm, bf16, size 1,024, one device, sharded."
+    both = ends("--division", "sharded", "--division", "replicated").splitlines()
+    assert both[0].split()[0] == "division"
+    assert [line.split()[0] for line in both[2:4]] == ["replicated", "sharded"]

@@ -45,6 +45,7 @@ def _result_of(run: Run, case: Measurement, rate: str) -> Result:
             "kernel": key.kernel,
             **key.point,
             "scope": WHOLE if whole else str(key.scope),
+            **({"division": str(key.division)} if key.division else {}),
             **(dict(zip(RANKS, ranks, strict=True)) if ranks else {}),
         },
         labels={name: axis_text(case, name) for name in key.point},
@@ -117,11 +118,11 @@ def _sentence(results: Sequence[Result], choices: Collection[str]) -> str:
 
 
 def _asked(result: Result, name: str) -> str:
-    """`gemm`, `bf16`, `size 4,096`, `one core`; nothing of a whole system."""
+    """`gemm`, `bf16`, `size 4,096`, `one device`, `sharded`; nothing of a whole system."""
     label = result.label(name)
     if name == "scope":
         return "" if label == WHOLE else f"one {label}"
-    return label if name in ("kernel", "dtype") else f"{name} {label}"
+    return label if name in ("kernel", "dtype", "division") else f"{name} {label}"
 
 
 def _columns(results: Sequence[Result]) -> list[Column]:

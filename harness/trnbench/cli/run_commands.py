@@ -20,8 +20,9 @@ __getattr__ = commands(
 
     With no argument, every kernel on every system, emulated. KERNEL is a name or a glob.
     """,
-            f"{SELECTION} backend peak facts jobs timeout maxfail seed retries sample-time processes "
-            f"{STEADINESS} keep-identity executor preset label {PAGE} dry-run explain no-cache quiet {TABLE}",
+            f"{SELECTION} division backend peak facts jobs timeout maxfail seed retries sample-time "
+            f"processes {STEADINESS} keep-identity executor preset label {PAGE} dry-run explain no-cache "
+            f"quiet {TABLE}",
             {"output": _HERE},
         ),
         "resume": Leaf(

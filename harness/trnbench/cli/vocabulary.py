@@ -117,8 +117,7 @@ WORDS = Table(
         ),
         word(
             "--division",
-            "Of a scope's cores each has a share of one problem (sharded), or all of it (replicated).  "
-            "[default: sharded of a kernel that is named, else both]",
+            "Cores share one problem (sharded, as named kernels do), or each has its own (replicated).",
             metavar="WORD",
             many=True,
             name="divisions",
@@ -419,7 +418,7 @@ WORDS = Table(
     ),
 )
 
-SELECTION = "kernels shard k tag family instance generation dtype scope division axis zip exclude"
+SELECTION = "kernels shard k tag family instance generation dtype scope axis zip exclude"
 """All that chooses cases: fields of `trnbench.run.selection.Selection`."""
 TABLE = "format"
 """Of commands that print tables."""

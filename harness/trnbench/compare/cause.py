@@ -53,7 +53,7 @@ def _causes(inputs: Inputs, pair: Pair, change: Change, idle: set[tuple[str, str
 
 def _one_case(pair: Pair) -> bool:
     """Whether both sides are the same case."""
-    return pair[0].id == pair[1].id
+    return pair[0].case.joint == pair[1].case.joint
 
 
 def _modelled(change: Change) -> bool:

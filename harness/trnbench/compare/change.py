@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from trnbench.case_key import CaseKey
+from trnbench.case_key import CaseKey, joint
 from trnbench.reference import resolve
 from trnbench.results.fidelity import OrderKept
 from trnbench.results.measurement import Grade, Measurement, Status
@@ -57,7 +57,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     def id(self) -> str:
         """The case where it is the same in both, else the one before and the one after."""
         ids = [side.id for side in (self.before, self.after) if side is not None]
-        return " → ".join(dict.fromkeys(ids))
+        return " → ".join({joint(id): id for id in ids}.values())
 
     @property
     def absent(self) -> bool:

@@ -154,10 +154,10 @@ def _change(
 def versions(old: Measurement, new: Measurement) -> bool:
     """Whether two emulated cases are versions of one kernel on one system: the same case, or one of the same
     family, work, scope and point under another name. Only there a ratio needs no band."""
-    if old.id == new.id:
+    if old.case.joint == new.case.joint:
         return True
     one, two = (
-        (each.case.family, each.case.instance, each.case.scope, each.case.point, each.work)
+        (each.case.family, each.case.instance, each.case.reach, each.case.point, each.work)
         for each in (old, new)
     )
     return one == two and bool(old.work)

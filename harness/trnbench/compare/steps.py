@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
+from trnbench.case_key import joint
 from trnbench.compare.change import Change
 from trnbench.compare.comparison import compared
 from trnbench.errors import TrnbenchError
@@ -45,7 +46,7 @@ def _short(each: CaseHistory) -> Iterator[tuple[HistoryPoint, HistoryPoint]]:
 def _explained(each: CaseHistory, known: Mapping[tuple[str, str], Mapping[str, Change]]) -> CaseHistory:
     steps = {step.first.run: _named(each, step, known) for step in each.steps}
     for old, new in _short(each):
-        change = known.get((old.run, new.run), {}).get(each.case)
+        change = known.get((old.run, new.run), {}).get(joint(each.case))
         if change is not None and change.verdict in _BY_VALUE and new.run not in steps:
             steps[new.run] = HistoryStep(
                 first=new,
@@ -88,7 +89,7 @@ class _Changes:
             found = compared(self._run(before), self._run(after))
         except TrnbenchError:
             return {}
-        return {change.case.id: change for change in found.changes}
+        return {change.case.joint: change for change in found.changes}
 
     def _run(self, id: str) -> Run:
         if id not in self._runs:

@@ -22,7 +22,8 @@ def extent_of(kernel: Kernel, system: System, scope: Scope, point: Point) -> Ext
     if scope is Scope.LOGICAL_CORE:
         return Extent(scope=scope, cores=min(system.logical_cores, system.cores_per_device))
     if scope is Scope.DEVICE:
-        return Extent(scope=scope, cores=system.cores_per_device)
+        ranks = system.logical_cores_per_device if kernel.rank == "logical-core" else 1
+        return Extent(scope=scope, cores=system.cores_per_device, ranks=ranks)
     return Extent(
         scope=scope,
         cores=system.devices * system.cores_per_device,

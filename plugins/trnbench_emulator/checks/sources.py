@@ -8,6 +8,7 @@ from typing import Any
 from trnbench.errors import NothingSelected, TrnbenchError
 from trnbench.generation import System
 from trnbench.kernels.kernel import NKI_KINDS, Case, Kernel
+from trnbench.reference import resolve
 from trnbench.run.plan import plan
 from trnbench.run.selection import Selection
 from trnbench.testing import Finding, Subject
@@ -39,6 +40,8 @@ def _implementations(subject: Subject, kernel: Kernel) -> Iterator[Finding | str
         problem = ""
         if kind in SOURCES:
             problem = _unloaded(ref)
+        elif kind == "model" and ":" in str(ref):
+            problem = _unresolved(ref)
         elif kind in names:
             problem = "" if ref in names[kind] else f"it is not {_NAMES[kind]}: {', '.join(names[kind])}"
         else:
@@ -55,6 +58,14 @@ def _unloaded(ref: Any) -> str:
     except TrnbenchError as error:
         return f"{error.what}: {error.cause}".rstrip(": ")
     return ""
+
+
+def _unresolved(ref: Any) -> str:
+    """ "" or why what answers for the kernel is none."""
+    try:
+        return "" if callable(getattr(resolve(ref), "observe", None)) else "it has no observe(case, system)"
+    except TrnbenchError as error:
+        return f"{error.what}: {error.cause}".rstrip(": ")
 
 
 def sourced(subject: Subject) -> Iterator[tuple[Case, System]]:

@@ -85,10 +85,10 @@ class NearbySteps:
         if evidence.grade is not Grade.EMULATED or measurement.time_s is None:
             return measurement
         from trnbench_fidelity.steps.nearness import nearest_step
-        from trnbench_steps.step_request import StepRequest
+        from trnbench_steps.step_request import requested
 
-        assert isinstance(asked, StepRequest)
-        nearest = nearest_step(asked.at(case.key.point), system, self.nearby, evidence.version)
+        division = requested(asked).at(case.key.point)
+        nearest = nearest_step(division, system, self.nearby, evidence.version)
         return msgspec.structs.replace(
             measurement, evidence=msgspec.structs.replace(evidence, nearest=nearest)
         )
