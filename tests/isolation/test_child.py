@@ -14,19 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from killed import alive
 
 from trnbench.isolation import child, limit
 from trnbench.isolation.child import Lost, Overdue, carried_out
 from trnbench.isolation.limit import CaseTimeout, limited
 
 Send = Callable[[str, Any], None]
-
-
-def alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return False
 
 
 def test_the_result_and_the_words_come_back(capsys: pytest.CaptureFixture[str]) -> None:

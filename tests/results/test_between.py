@@ -6,26 +6,15 @@ from typing import Any
 
 import msgspec
 import pytest
+from measured_machine import Quiet
 
-from trnbench.results.measurement import Conditions, ProcessSamples
+from trnbench.results.measurement import ProcessSamples
 from trnbench.results.stability import interval_of, stability_of, time_of
-
-QUIET = {
-    "wall_s": 1.0,
-    "cpu_s": 1.0,
-    "queued_s": 0.0,
-    "preempted": 0,
-    "waited": 0,
-    "others": 0.0,
-    "stolen": 0.0,
-    "pressure": 0.0,
-}
 
 
 def process(time_s: float, samples: tuple[float, ...] = (), **conditions: Any) -> ProcessSamples:
-    return ProcessSamples(
-        samples=samples or (time_s,) * 20, time_s=time_s, conditions=Conditions(**{**QUIET, **conditions})
-    )
+    seen = msgspec.structs.replace(Quiet().conditions(), **conditions)
+    return ProcessSamples(samples=samples or (time_s,) * 20, time_s=time_s, conditions=seen)
 
 
 def test_the_time_is_the_median_over_the_processes_and_the_interval_is_between_them() -> None:

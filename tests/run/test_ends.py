@@ -12,6 +12,7 @@ from pathlib import Path
 
 import ending_machine
 import pytest
+from killed import alive
 from stored_run import text_of
 
 from trnbench import Measurement, Reason, Run, Status
@@ -21,15 +22,6 @@ from trnbench.run.plan import plan
 from trnbench.run.reply import detected
 from trnbench.run.settings import RunSettings
 from trnbench.store.store import Store
-
-
-def alive(pid: int) -> bool:
-    """Running, or stopped: not a zombie that nobody has collected."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-
 
 Started = Callable[[], list[int]]
 

@@ -91,3 +91,11 @@ def _watch_transactions(reached: Callable[[str], bool]) -> None:
 
 def _die() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+def alive(pid: int) -> bool:
+    """Running, or stopped: not a zombie that nobody has collected."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from campaigns import sweep
+from killed import alive
 
 KERNELS = """
 import ctypes, os, signal, subprocess, sys, time
@@ -61,13 +62,6 @@ TRNBENCH = (sys.executable, "-m", "trnbench", "nki")
 GIVEN = ("-i", "trn2-16.48xlarge", "--arg", "x=128x512:bf16", "--nki", "trnbench")
 
 Told = subprocess.CompletedProcess[str]
-
-
-def alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return False
 
 
 @pytest.fixture
