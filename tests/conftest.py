@@ -25,12 +25,17 @@ from quick_workers import _copying, _quick_workers
 from spoken import messages_are_whole
 
 import trnbench
+from trnbench.registry import Registry
 
 __all__ = ["_copying", "_quick_workers", "messages_are_whole"]
 
 # How long an example takes is the machine's, and what else runs there: no test fails of it.
+# A fixture that all examples of a test share is one that none of them changes.
 settings.register_profile(
-    "trnbench", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=25
+    "trnbench",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+    max_examples=25,
 )
 settings.register_profile("campaign", settings.get_profile("trnbench"), max_examples=400)
 settings.load_profile("trnbench")
@@ -182,6 +187,12 @@ def headline_run(tmp_path_factory: pytest.TempPathFactory) -> trnbench.Run:
         (folder / "run.json").write_bytes(trnbench.dumps(run))
 
     return trnbench.loads((made_once(tmp_path_factory, "headline", make) / "run.json").read_bytes())
+
+
+@pytest.fixture(scope="session")
+def registry() -> Registry:
+    """The installed plugins, loaded once. A folder whose tests need another one has its own."""
+    return trnbench.load_registry()
 
 
 @pytest.fixture(scope="session")

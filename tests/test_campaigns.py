@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from campaigns import SAMPLES, drawn, left_out, summary, sweep
+from longest import LONGEST
 
 TESTS = {
     "axe": [f"test_axe.py::test_rules[{number}]" for number in range(5)],
@@ -74,3 +75,10 @@ def test_the_end_of_a_run_says_what_was_left_out_and_what_runs_it() -> None:
 def test_a_sweep_keeps_what_is_always_tried() -> None:
     rows = sweep([("a", 1), ("b", 2)], lambda name, _: name == "a")
     assert [(row.values, bool(row.marks)) for row in rows] == [(("a", 1), False), (("b", 2), True)]
+
+
+# The modules that go first are there -----------------------------------------------------------------
+
+
+def test_a_module_that_is_renamed_is_renamed_in_the_order() -> None:
+    assert [name for name in LONGEST if not (Path(__file__).parent / name).is_file()] == []

@@ -76,3 +76,77 @@ def test_the_first_step_compares_version_and_changelog(
     )
     assert ended.returncode == code, ended.stderr
     assert ("CHANGELOG.md" in ended.stderr) == bool(code)
+
+
+# What runs elsewhere is what `.ci/run` runs: the workflow on each Python, the hooks of a commit ------
+
+
+def commands(script: str, begin: str, end: str) -> list[str]:
+    """The lines of `.ci/run` between two titles that start a program."""
+    _, _, text = script.partition(f'log "{begin}"')
+    text, found, _ = text.partition(f'log "{end}')
+    assert found, f".ci/run has no title {end!r} below {begin!r}"
+    return [line for line in text.splitlines() if line and not line.startswith(("#", "log "))]
+
+
+def test_the_hooks_of_a_commit_are_what_lint_runs(root: Path) -> None:
+    text = (root / ".pre-commit-config.yaml").read_text()
+    entries = re.findall(r"^ +entry: (.+)$", text, re.MULTILINE)
+    assert entries == commands((root / ".ci" / "run").read_text(), "lint", "tests")
+    assert len(entries) == 4
+    assert set(re.findall(r"repo: (.+)", text)) == {"local"}, "a hook of its own version"
+    assert text.count("language: system") == text.count("pass_filenames: false") == len(entries)
+
+
+def test_the_workflow_runs_every_version_of_python_that_is_promised(root: Path) -> None:
+    workflow = (root / ".github" / "workflows" / "ci.yml").read_text()
+    project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
+    promised = [
+        classifier.rpartition(" ")[2]
+        for classifier in project["classifiers"]
+        if re.search(r"Python :: 3\.\d+$", classifier)
+    ]
+    (versions,) = re.findall(r"^ +python: \[(.*)\]$", workflow, re.MULTILINE)
+    assert [version.strip('"') for version in versions.split(", ")] == promised
+    assert project["requires-python"] == f">={promised[0]}"
+    assert "- run: .ci/run\n" in workflow
+
+
+# Pages of decisions: short, in one form, in plain sentences, and all of them listed ------------------
+
+HEADINGS = ["Context", "Decision", "Consequences", "What would change it"]
+PAGES = sorted(path.name for path in (Path(__file__).parents[1] / "docs" / "decisions").glob("*.md"))
+
+
+def sentences(text: str) -> list[str]:
+    """Of prose and lists; tables, headings, pictures and marks are left out."""
+    prose = re.sub(r"^(\||#|!|<!--).*$", "\n", text, flags=re.MULTILINE)
+    blocks = re.split(r"\n\s*\n|\n- ", prose)
+    return [part for block in blocks for part in re.split(r"(?<=[.:?])\s+", " ".join(block.split())) if part]
+
+
+def test_every_page_is_listed_and_the_list_is_linked(root: Path) -> None:
+    folder = root / "docs" / "decisions"
+    linked = re.findall(r"^\| \[.+?\]\((.+?)\)", (folder / "README.md").read_text(), re.MULTILINE)
+    assert sorted([*linked, "README.md"]) == PAGES
+    assert "](decisions/README.md)" in (root / "docs" / "README.md").read_text()
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_is_short_and_plain(root: Path, name: str) -> None:
+    text = (root / "docs" / "decisions" / name).read_text()
+    assert text.count("\n") <= 80
+    assert [sentence for sentence in sentences(text) if len(sentence.split()) > 25] == []
+    if name != "README.md":
+        assert re.findall(r"^## (.+)$", text, re.MULTILINE) == HEADINGS
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_links_lead_to_files_and_headings(root: Path, name: str) -> None:
+    folder = root / "docs" / "decisions"
+    for target in re.findall(r"\]\(([^)]+)\)", (folder / name).read_text()):
+        file, _, heading = target.partition("#")
+        assert (folder / file).is_file(), target
+        lines = (folder / file).read_text().splitlines()
+        titles = [re.sub(r"[^\w -]", "", line.lstrip("# ")).lower().replace(" ", "-") for line in lines]
+        assert not heading or heading in titles, target

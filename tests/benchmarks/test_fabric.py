@@ -14,7 +14,7 @@ import msgspec
 import pytest
 
 from trnbench.generation import System
-from trnbench.registry import Registry, load_registry
+from trnbench.registry import Registry
 from trnbench.topology.builder import Assembly, connect_switch, connect_torus, positions
 from trnbench.topology.graph import Figure, LinkClass, LinkKind, NodeKind, Topology
 from trnbench_emulator.fabric.algorithms import ALGORITHMS
@@ -47,11 +47,6 @@ EIGHT = (
 SLACK = 2.0
 """Budgets are for an idle machine of two cores; one that shares its caches is given this much more."""
 SQUARES = {16: (4, 4), 64: (8, 8), 256: (16, 16), 1024: (32, 32)}
-
-
-@pytest.fixture(scope="module")
-def registry() -> Registry:
-    return load_registry()
 
 
 def graph(kind: str, count: int) -> Topology:

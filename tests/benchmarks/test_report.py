@@ -181,9 +181,7 @@ def test_opening(benchmark: Any, browser: Any, stores: dict[str, Path], pages: P
 
 
 @pytest.mark.browser
-def test_a_sample_of_a_hundred_thousand(
-    benchmark: Any, browser: Any, runs: dict[str, trnbench.Run], tmp_path: Path
-) -> None:
+def test_a_sample_of_a_hundred_thousand(benchmark: Any, browser: Any, runs: Any, tmp_path: Path) -> None:
     """`trnbench report --sample` reads what it takes; the page then is one of 10,000, and says so."""
     count = HUGE if benchmark.enabled else 2 * SAMPLE // 10
     kept = SAMPLE if benchmark.enabled else SAMPLE // 10

@@ -1,8 +1,10 @@
 """The torch stack beside the timers that its users know: torch.utils.benchmark, and Triton's do_bench.
 
 Run as a script it prints the ratios: `python tests/benchmarks/test_torch_against_others.py [TURNS]`. On a
-processor both time the same call on the same tensors in one process, in the order A B B A. On a GPU the whole
-path of a measured case (events, flushed L2 for a copy) is held against do_bench on the same tensors.
+processor both time the same call on the same tensors in one process, in the order A B B A. Each pair of turns
+gives one ratio; told are their median and its bootstrap interval, of medians and of minima (load only adds
+time: where the two disagree, the machine was busy). On a GPU the whole path of a measured case (events,
+flushed L2 for a copy) is held against do_bench on the same tensors.
 
 As tests, only what no other process can disturb is asserted: that both time the same call.
 """
@@ -11,17 +13,16 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
-from importlib import util
-from pathlib import Path
+from collections.abc import Callable, Sequence
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
 from trnbench.measure.timing import time_batch
 from trnbench.reference import resolve
+from trnbench.results.statistics import bootstrap
 from trnbench_cuda.backend import CudaBackend
 from trnbench_torch import library
 from trnbench_torch.plugin import SOURCES
@@ -43,16 +44,33 @@ GPU = CudaBackend().detect()
 needs_torch = pytest.mark.skipif(NO_TORCH is not None, reason="torch is not installed")
 
 
-def pairs_of(name: str) -> Any:
-    """The helpers of the benchmark next door: turns, ratios, intervals."""
-    path = Path(__file__).with_name("test_host_against_others.py")
-    spec = util.spec_from_file_location("turns", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = util.module_from_spec(spec)
-    sys.modules["turns"] = module
-    spec.loader.exec_module(module)
-    return getattr(module, name)
+class Pairs(NamedTuple):
+    """Samples of both, turn by turn."""
+
+    one: list[tuple[float, ...]]
+    other: list[tuple[float, ...]]
+
+    def ratios(self, of: Callable[[Sequence[float]], float]) -> list[float]:
+        return [of(a) / of(b) for a, b in zip(self.one, self.other, strict=True)]
+
+
+def in_turns(one: Any, other: Any, turns: int) -> Pairs:
+    """A B B A B … : neither always goes first."""
+    pairs = Pairs([], [])
+    for turn in range(turns):
+        for first in (True, False) if turn % 2 == 0 else (False, True):
+            (pairs.one if first else pairs.other).append(one() if first else other())
+    return pairs
+
+
+def told(name: str, pairs: Pairs) -> str:
+    """The ratio with its interval (bootstrap over pairs of turns, 95 %), by medians and by minima."""
+    parts = []
+    for word, of in (("medians", median), ("minima", min)):
+        ratios = tuple(pairs.ratios(of))
+        interval = bootstrap(ratios, seed=0)
+        parts.append(f"{word} {median(ratios):.4f} ({interval.low:.4f} to {interval.high:.4f})")
+    return f"{name}, {len(pairs.one)} pairs of turns: {', '.join(parts)}"
 
 
 def on_processor(kernel: str, point: dict[str, Any]) -> Callable[[], Any]:
@@ -83,6 +101,25 @@ def test_torch_utils_benchmark_sees_the_same_order_of_time() -> None:
     call = on_processor("gemm", {"dtype": "fp32", "size": 256})
     # A factor of ten is no noise: both time the same work, in seconds, per call.
     assert 0.1 < median(ours(call, 10)) / median(theirs(call, 10)) < 10
+
+
+def test_turns_alternate_and_pairs_stay_together() -> None:
+    order: list[str] = []
+
+    def turn(name: str, value: float) -> Callable[[], tuple[float, ...]]:
+        def taken() -> tuple[float, ...]:
+            order.append(name)
+            return (value, 3 * value)
+
+        return taken
+
+    pairs = in_turns(turn("a", 1.0), turn("b", 2.0), 4)
+    assert "".join(order) == "abbaabba"
+    assert pairs.ratios(min) == [0.5] * 4
+    assert (
+        told("x", pairs)
+        == "x, 4 pairs of turns: medians 0.5000 (0.5000 to 0.5000), minima 0.5000 (0.5000 to 0.5000)"
+    )
 
 
 def beside_do_bench(kernel: str, point: dict[str, Any]) -> tuple[float, float]:
@@ -123,8 +160,8 @@ def main(turns: int = TURNS) -> None:
     os.sched_setaffinity(0, (max(os.sched_getaffinity(0)),))
     for name, (kernel, point) in POINTS.items():
         call = on_processor(kernel, point)
-        pairs = pairs_of("in_turns")(lambda c=call: ours(c, ROUNDS), lambda c=call: theirs(c, ROUNDS), turns)
-        print(pairs_of("told")(f"ours / torch.utils.benchmark, {name}", pairs))
+        pairs = in_turns(lambda c=call: ours(c, ROUNDS), lambda c=call: theirs(c, ROUNDS), turns)
+        print(told(f"ours / torch.utils.benchmark, {name}", pairs))
     if not GPU.available:
         print(f"beside Triton's do_bench: skipped, {GPU.why}")
         return

@@ -130,9 +130,7 @@ PARSERS = (
     parser("trnbench_neuron.explorer:read_summary", '{"total_time": 1.5, "a": {"b": [{}]}}', tool=True),
     parser("trnbench_neuron.nccom:read_report", '{"results": [{"size": 8, "time": 1.0}]}', tool=True),
     parser(
-        "trnbench_neuron.nccom:read_table",
-        "size(B) count(elems) type time(us)\n8 2 fp32 1.5\n",
-        tool=True,
+        "trnbench_neuron.nccom:read_table", "size(B) count(elems) type time(us)\n8 2 fp32 1.5\n", tool=True
     ),
     parser("trnbench_cuda.smi:read_samples", "0, 1980, 40, 300.5, 700.0, 1980\n", tool=True),
     called("facts.load.load_book", _toml("trnbench.facts.load:load_book"), FACTS),

@@ -148,9 +148,7 @@ def imported(trnbench: Trnbench, folder: Path, _recorded: int) -> Iterator[str]:
     yield from _well(trnbench, folder, "store", "check")
 
 
-def written(
-    trnbench: Trnbench, folder: Path, _recorded: int, *, words: tuple[str, ...], name: str
-) -> Iterator[str]:
+def written(trnbench: Trnbench, folder: Path, _recorded: int, *, words: Any, name: str) -> Iterator[str]:
     """The file is as it was or as it will be; the command again writes it, and leaves no litter."""
     before = (folder / name).read_bytes()
     for left in folder.glob(".*.part"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -13,17 +14,12 @@ from trnbench.case_key import CaseKey, Value
 from trnbench.generation import System
 from trnbench.kernels.kernel import Case
 from trnbench.kernels.work import Extent
-from trnbench.registry import Registry, load_registry
+from trnbench.registry import Registry
 from trnbench.run.cached_backend import CachedBackend
 from trnbench.run.plan import Plan, plan
 from trnbench.store.cache import Cache
 from trnbench.store.store import Store
 from trnbench_emulator.backend import EmulatedBackend
-
-
-@pytest.fixture(scope="session")
-def registry() -> Registry:
-    return load_registry()
 
 
 @pytest.fixture(scope="session")
@@ -37,9 +33,7 @@ def backend() -> EmulatedBackend:
 
 
 @pytest.fixture(scope="session")
-def observed(
-    whole_plan: Plan, backend: EmulatedBackend, emulated_run: Path
-) -> list[tuple[Case, System, Observation]]:
+def observed(whole_plan: Plan, backend: Any, emulated_run: Path) -> list[tuple[Case, System, Observation]]:
     """Each default case of the systems of a run, as it saw and kept it."""
     kept = CachedBackend(backend, Cache(emulated_run / "results.db"), seed=0)
     with Store(emulated_run / "results.db") as store:

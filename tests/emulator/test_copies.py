@@ -8,14 +8,19 @@ from typing import Any
 import msgspec
 import pytest
 from drawn_kernels import kernels, source
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from trnbench.errors import KernelError
 from trnbench_emulator.core import recording as recorded
-from trnbench_emulator.core.cases import arguments_of
-from trnbench_emulator.core.program import BUFFER, Program
+from trnbench_emulator.core import timing as models
+from trnbench_emulator.core.cases import CaseModel, arguments_of
+from trnbench_emulator.core.costs import CostTable
+from trnbench_emulator.core.pace import Pace
+from trnbench_emulator.core.pieces import Piece
+from trnbench_emulator.core.program import BUFFER, Program, work_class
 from trnbench_emulator.core.recording import Launch, Recording, record_launch
+from trnbench_emulator.core.timing import KernelModel
 from trnbench_emulator.nki import Machine, TensorSpec, load_kernel
 
 BF16, FP32, FP8 = "bfloat16", "float32", "float8_e4m3"
@@ -165,11 +170,7 @@ def test_places_that_were_decided_beforehand_are_waited_for_in_each_copy(
 
 
 @given(body=kernels(), room=st.sampled_from([6, 12, 40, 200]))
-@settings(
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-    deadline=None,
-    max_examples=30,
-)
+@settings(max_examples=30)
 def test_copies_of_drawn_kernels(registry: Any, tmp_path: Path, body: str, room: int) -> None:
     """`room`: KiB of SBUF for a partition, so that copies wait for each other's places. Kernels that remember
     how often they were called are not the same again."""
@@ -197,3 +198,75 @@ def test_copies_of_drawn_kernels(registry: Any, tmp_path: Path, body: str, room:
     else:
         assert appended.pieces == again.pieces
         assert _told(appended.programs[0]) == _told(again.programs[0])
+
+
+# Recordings that differ in nothing that takes time are scheduled once --------------------------------
+
+WHERE = "trn2-16.48xlarge"
+
+
+def _of_case(make_case: Any, kernel: str = "gemm", **point: Any) -> Any:
+    case, system = make_case(kernel, WHERE, **point)
+    model = CaseModel()
+    source = model.source(case)
+    assert source is not None
+    return model.time(case, source, system).recording, system
+
+
+def test_data_types_of_one_size_are_alike_and_take_the_same_time(make_case: Any) -> None:
+    (one, system), (other, _) = (_of_case(make_case, dtype=each, size=1024) for each in ("bf16", "fp16"))
+    assert one.classes == other.classes
+    pace = Pace(CostTable(system))
+    assert pace.key(one.programs[0]) == pace.key(other.programs[0])
+    times = [KernelModel().timing(each, system, Launch(held="tensor")) for each in (one, other)]
+    for name in ("latency_s", "bound", "busy_s", "bytes", "waterfall", "path", "lines"):
+        assert getattr(times[0], name) == getattr(times[1], name)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"dtype": "fp32", "size": 1024}, {"dtype": "bf16", "size": 1152}, {"dtype": "fp8", "size": 1024}],
+)
+def test_others_are_not(make_case: Any, other: dict[str, Any]) -> None:
+    one, _ = _of_case(make_case, dtype="bf16", size=1024)
+    found, _ = _of_case(make_case, **other)
+    assert one.classes != found.classes
+
+
+def test_source_lines_tell_programs_apart(make_case: Any) -> None:
+    one, _ = _of_case(make_case, dtype="bf16", size=1024)
+    (again,) = _of_case(make_case, dtype="bf16", size=1024)[0].programs
+    assert work_class(again) == one.classes[0]
+    file, line = again.places[0]
+    again.places[0] = (file, line + 1)
+    assert work_class(again) != one.classes[0]
+
+
+def test_a_model_schedules_what_is_alike_once(make_case: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    scheduled: list[Any] = []
+    plain = models._timing
+
+    def counted(recording: Any, *args: Any) -> Any:
+        scheduled.append(recording)
+        return plain(recording, *args)
+
+    monkeypatch.setattr(models, "_timing", counted)
+    model = CaseModel()
+    seen = [
+        model.estimate(*make_case("gemm", WHERE, dtype=dtype, size=512)) for dtype in ("bf16", "fp16", "fp32")
+    ]
+    assert len(scheduled) == 2
+    assert seen[0].time_s == seen[1].time_s
+    assert seen[0].detail == seen[1].detail
+    assert seen[0].time_s < seen[2].time_s
+
+
+def test_pieces_tell_recordings_apart(make_case: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same program may stand for problems of different size."""
+    one, system = _of_case(make_case, dtype="bf16", size=4096)
+    more = Recording(one.programs, tuple(Piece(each.ends, each.times + 1) for each in one.pieces))
+    model = KernelModel()
+    found = iter((one, more))
+    monkeypatch.setattr(model.recorder, "of", lambda *_: next(found))
+    first, second = (model.time(None, (), system) for _ in range(2))
+    assert first.latency_s < second.latency_s

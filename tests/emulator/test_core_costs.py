@@ -9,6 +9,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from kernel_program import program_of
 
 from trnbench.registry import Registry
 from trnbench_emulator.core.builder import Builder
@@ -16,7 +17,7 @@ from trnbench_emulator.core.costs import CostTable
 from trnbench_emulator.core.pace import Pace, Without
 from trnbench_emulator.core.program import Program
 from trnbench_emulator.core.scheduler import NOTHING_REMOVED, Schedule, schedule
-from trnbench_emulator.nki import Machine, TensorSpec, load_kernel, record
+from trnbench_emulator.nki import Machine, TensorSpec
 from trnbench_emulator.nki.instruction import Instruction
 from trnbench_emulator.nki.op import Op
 
@@ -69,10 +70,8 @@ def run(registry: Registry, tmp_path_factory: pytest.TempPathFactory) -> Callabl
 
     def made(name: str, where: str, *rest: Any, without: Without = NOTHING_REMOVED) -> Schedule:
         system = registry.system(where)
-        kernel, _, _ = load_kernel(f"{file}::{name}", nki="trnbench")
-        builder = Builder(Machine.of(system))
-        record(kernel, (TensorSpec((128, 512), "float32"), *rest), machine=Machine.of(system), sink=builder)
-        return schedule(builder.program, Pace(CostTable(system)), without=without)
+        program = program_of(f"{file}::{name}", (TensorSpec((128, 512), "float32"), *rest), system)
+        return schedule(program, Pace(CostTable(system)), without=without)
 
     return made
 
@@ -159,9 +158,7 @@ def test_addresses_known_at_run_time_cost_their_reading(registry: Registry) -> N
 
 
 @pytest.mark.parametrize(("number", "made"), [(0, 0), (1, 600_000), (2, 600_000), (3, 0)])
-def test_a_number_given_as_dge_mode_is_its_member(
-    run: Callable[..., Schedule], number: int, made: int
-) -> None:
+def test_a_number_given_as_dge_mode_is_its_member(run: Any, number: int, made: int) -> None:
     found = run("numbered", TRN2, number)
     assert found.busy["gpsimd" if number == 1 else "sync"] == (made or 53_000)
 
@@ -220,9 +217,7 @@ def test_far_apart_elements_come_at_half_the_rate(
         (TRN3, "copy", False, True),
     ],
 )
-def test_vector_and_gpsimd_on_one_memory(
-    run: Callable[..., Schedule], where: str, op: str, wide: bool, waits: bool
-) -> None:
+def test_vector_and_gpsimd_on_one_memory(run: Any, where: str, op: str, wide: bool, waits: bool) -> None:
     made = run("shared", where, op, wide)
     gpsimd, vector = 0, 1
     assert (made.start[vector] >= made.issued[gpsimd]) is waits

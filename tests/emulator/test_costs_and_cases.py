@@ -27,6 +27,9 @@ def test_formulas_are_arithmetic(n: int, m: int) -> None:
     assert evaluate("ceil(N / M)", names) == -(-n // m)
 
 
+FORMS = "numbers, variables, + - * / and brackets, min, max, ceil"
+
+
 @pytest.mark.parametrize(
     ("formula", "cause"),
     [
@@ -37,13 +40,23 @@ def test_formulas_are_arithmetic(n: int, m: int) -> None:
         ("'N'", "'N' is no number"),
         ("N / 0", "division by zero"),
         ("Q", "name 'Q' is not defined; known here: N"),
+        ("1e308 * N", "it gives inf; a cost is 0 to 1e+18"),
+        ("1e18 * N", "it gives 1e+19; a cost is 0 to 1e+18"),
+        ("1e308 * N - 1e308 * N", "it gives nan; a cost is 0 to 1e+18"),
+        ("0 - N", "it gives -10; a cost is 0 to 1e+18"),
+        ("ceil(1e308 * N)", "cannot convert float infinity to integer"),
+        (f"N{' * 999999999999' * 26}", "int too large to convert to float"),
+        ("9" * 5000, "it has 5,000 characters, a formula has up to 400"),
     ],
 )
 def test_anything_else_is_refused(formula: str, cause: str) -> None:
     with pytest.raises(FactError) as caught:
-        evaluate(formula, {"N": 1})
-    assert caught.value.what == f"cost formula {formula!r} cannot be evaluated"
-    assert caught.value.cause == cause
+        evaluate(formula, {"N": 10})
+    assert (caught.value.cause, caught.value.try_) == (cause, FORMS)
+    if len(formula) < 100:
+        assert caught.value.what == f"cost formula {formula!r} cannot be evaluated"
+    assert caught.value.what.startswith("cost formula ")
+    assert len(caught.value.what) < 200
 
 
 COPY = {"N": 512, "all_16bit": True, "all_sbuf": True, "contiguous": True, "psum_operands": 0}
@@ -157,9 +170,7 @@ def test_points_no_source_takes_use_the_work_formula(make_case: Any) -> None:
     assert seen.formula.endswith("; gemm declares: its NKI sources take no such point")
 
 
-def test_a_kernel_without_inputs_cannot_be_recorded(
-    make_case: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_kernel_without_inputs_cannot_be_recorded(make_case: Any, tmp_path: Path, monkeypatch: Any) -> None:
     (tmp_path / "own_kernels.py").write_text("import nki\n@nki.jit\ndef mine(x):\n    return x\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     case, system = make_case("gemm", "trn2-16.48xlarge", dtype="bf16", size=128)

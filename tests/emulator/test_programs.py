@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trnbench.errors import KernelError
@@ -21,11 +21,7 @@ from trnbench_emulator.core.waterfall import UNEVEN
 from trnbench_emulator.nki import Machine, TensorSpec, load_kernel
 from trnbench_emulator.nki.jit import Kernel
 
-QUIET = settings(
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-    deadline=None,
-    max_examples=30,
-)
+QUIET = settings(max_examples=30)
 TRN2 = "trn2-16.48xlarge"
 HEAD = """
 import nki
@@ -264,9 +260,7 @@ def kernel():
     assert (caught.value.what, caught.value.cause) == (what, cause)
 
 
-def test_programs_that_are_alike_are_scheduled_once(
-    registry: Any, kernel: Kernel, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_programs_that_are_alike_are_scheduled_once(registry: Any, kernel: Kernel, monkeypatch: Any) -> None:
     from trnbench_emulator.core import launch
 
     made: list[object] = []

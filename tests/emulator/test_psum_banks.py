@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from kernel_program import program_of
 
 from trnbench_emulator.core import banks as banks_of_psum
 from trnbench_emulator.core.banks import placed
-from trnbench_emulator.core.builder import Builder
 from trnbench_emulator.core.core import Core
 from trnbench_emulator.core.costs import CostTable
 from trnbench_emulator.core.pace import Pace, Without
@@ -21,15 +21,11 @@ from trnbench_emulator.core.program import Program, queue_of
 from trnbench_emulator.core.recording import Recording
 from trnbench_emulator.core.scheduler import NOTHING_REMOVED, schedule
 from trnbench_emulator.core.timing import KernelModel
-from trnbench_emulator.nki import Machine, TensorSpec, load_kernel, record
+from trnbench_emulator.nki import TensorSpec
 
 TRN1, TRN2, TRN3 = "trn1.32xlarge", "trn2-16.48xlarge", "trn3-gen2-ultraserver"
 SPEC = TensorSpec((128, 512), "float32")
-QUIET = settings(
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-    deadline=None,
-    max_examples=25,
-)
+
 HEAD = """
 import nki
 import nki.isa as nisa
@@ -58,11 +54,7 @@ def recorded(registry: Any, tmp_path_factory: pytest.TempPathFactory) -> Recorde
     def made(where: str, body: str) -> Program:
         file = folder / f"kernel_{next(number)}.py"
         file.write_text(HEAD + "".join(f"    {line}\n" for line in body.splitlines()) + "    return x\n")
-        kernel, _, _ = load_kernel(f"{file}::kernel", nki="trnbench")
-        machine = Machine.of(registry.system(where))
-        builder = Builder(machine)
-        record(kernel, (SPEC,), machine=machine, sink=builder)
-        return builder.program
+        return program_of(f"{file}::kernel", (SPEC,), registry.system(where))
 
     return made
 
@@ -122,7 +114,6 @@ def rows_of_tiles(draw: st.DrawFn) -> list[tuple[int, int, int]]:
 
 
 @given(tiles=rows_of_tiles())
-@QUIET
 def test_tiles_that_go_round_lie_where_each_by_itself_would(tiles: Sequence[tuple[int, int, int]]) -> None:
     begins, ends, needed = (list(values) for values in zip((0, 0, 1), *tiles, strict=True))
     with pytest.MonkeyPatch.context() as patch:
@@ -140,7 +131,6 @@ def lives(draw: st.DrawFn) -> list[tuple[int, int, int]]:
 
 
 @given(tiles=lives())
-@QUIET
 def test_tiles_overlap_only_where_no_room_is_left(tiles: Sequence[tuple[int, int, int]]) -> None:
     count, begins, ends = 8, [0], [0]
     needed = [1]
@@ -180,9 +170,7 @@ APART = SAME.replace("data=t", "data=u")
         (TRN3, APART, False),
     ],
 )
-def test_vector_and_scalar_in_psum(
-    registry: Any, recorded: Recorded, where: str, body: str, waits: bool
-) -> None:
+def test_vector_and_scalar_in_psum(registry: Any, recorded: Any, where: str, body: str, waits: bool) -> None:
     found, pace = recorded(where, TWO + body), Pace(CostTable(registry.system(where)))
     made = schedule(found, pace, without=Without(order=True))
     vector, scalar = 0, 1
@@ -206,9 +194,7 @@ def test_the_waterfall_says_so(registry: Any, recorded: Recorded) -> None:
     assert "conflicts on a bank of PSUM" not in timed(registry, TRN2, recorded(TRN2, free))
 
 
-def test_rounds_whose_tiles_go_round_are_still_folded(
-    registry: Any, recorded: Recorded, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rounds_whose_tiles_go_round_are_still_folded(registry: Any, recorded: Any, monkeypatch: Any) -> None:
     body = (
         "for i in nl.affine_range(400):\n    t = psum(512)\n"
         "    nisa.tensor_copy(dst=t, src=a, engine=nisa.vector_engine)\n"
@@ -257,10 +243,7 @@ def bodies(draw: st.DrawFn) -> str:
     where=st.sampled_from([TRN2, TRN3]),
     without=st.sampled_from([NOTHING_REMOVED, Without(order=True)]),
 )
-@QUIET
-def test_never_both_in_one_bank(
-    registry: Any, recorded: Recorded, body: str, where: str, without: Without
-) -> None:
+def test_never_both_in_one_bank(registry: Any, recorded: Any, body: str, where: str, without: Any) -> None:
     found = recorded(where, body)
     made = schedule(found, Pace(CostTable(registry.system(where))), without=without)
     touched = touched_by(found)

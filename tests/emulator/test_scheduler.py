@@ -5,37 +5,29 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
-import msgspec
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from kernel_program import program_of
 
 from trnbench import bench
-from trnbench_emulator.core.builder import Builder
 from trnbench_emulator.core.costs import CostTable
 from trnbench_emulator.core.pace import Pace, Without
 from trnbench_emulator.core.program import RAW, Dep, Program, queue_of
 from trnbench_emulator.core.recording import Launch, Recording
 from trnbench_emulator.core.scheduler import schedule
 from trnbench_emulator.core.timing import KernelModel, Timing
-from trnbench_emulator.nki import Machine, TensorSpec, load_kernel, record
+from trnbench_emulator.nki import TensorSpec, load_kernel
 
-QUIET = settings(
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-    deadline=None,
-    max_examples=8,
-)
+QUIET = settings(max_examples=8)
 SYSTEMS = st.sampled_from(["trn1.32xlarge", "trn2-16.48xlarge", "trn3-gen2-ultraserver"])
 NAMES = st.sampled_from(["gemm_naive", "gemm_blocked"])
 SIZES = st.sampled_from([128, 200, 512, 640])
 
 
-def program(system: Any, name: str, m: int, n: int, k: int) -> Program:
-    kernel, _, _ = load_kernel(f"trnbench_kernels.nki.gemm:{name}", nki="trnbench")
-    builder = Builder(Machine.of(system))
+def program(system: Any, name: str, m: int, n: int, k: int, **limits: int) -> Program:
     specs = (TensorSpec((k, m), "bf16"), TensorSpec((k, n), "bf16"))
-    record(kernel, specs, machine=Machine.of(system), sink=builder)
-    return builder.program
+    return program_of(f"trnbench_kernels.nki.gemm:{name}", specs, system, **limits)
 
 
 def emulated(system: Any, name: str, size: int, cores: int = 1) -> Timing:
@@ -108,15 +100,11 @@ def test_cores_of_a_device_share_its_memory(registry: Any) -> None:
 
 def test_a_tile_that_does_not_fit_waits_for_one_that_was_dropped(registry: Any) -> None:
     system = registry.system("trn1.32xlarge")
-    tight = msgspec.structs.replace(Machine.of(system), sbuf_partition_bytes=4096)
-    kernel, _, _ = load_kernel("trnbench_kernels.nki.gemm:gemm_naive", nki="trnbench")
     totals = []
-    for machine in (Machine.of(system), tight):
-        builder = Builder(machine)
-        record(kernel, (TensorSpec((512, 512), "bf16"),) * 2, machine=machine, sink=builder)
-        totals.append(schedule(builder.program, Pace(CostTable(system))).total)
-        free = schedule(builder.program, Pace(CostTable(system)), without=Without(buffers=True)).total
-        assert free == totals[0]
+    for limits in ({}, {"sbuf_partition_bytes": 4096}):
+        found, pace = program(system, "gemm_naive", 512, 512, 512, **limits), Pace(CostTable(system))
+        totals.append(schedule(found, pace).total)
+        assert schedule(found, pace, without=Without(buffers=True)).total == totals[0]
     assert totals[1] > totals[0]
 
 

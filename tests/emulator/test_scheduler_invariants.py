@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 from drawn_kernels import kernels, source
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trnbench_emulator.core.builder import Builder
@@ -43,11 +43,7 @@ CAUSES = st.sampled_from(
         Without(semaphores=True),
     ]
 )
-QUIET = settings(
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-    deadline=None,
-    max_examples=10,
-)
+QUIET = settings(max_examples=10)
 
 
 class Recorded:

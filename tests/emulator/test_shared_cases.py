@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import json
+from collections import defaultdict
+from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
-from trnbench import bench
+import trnbench
+from trnbench import Measurement, bench
+from trnbench.backend import Observation
 from trnbench.cli.main import cli
 from trnbench.errors import UnknownName
-from trnbench.results.measurement import Measurement
+from trnbench.generation import System
+from trnbench.kernels.kernel import Case
 
 TRN1, TRN2 = "trn1.32xlarge", "trn2-16.48xlarge"
 
@@ -76,3 +83,77 @@ def test_microscaled_products_are_shared_too(registry: Any) -> None:
 def test_data_types_without_a_source_cannot_be_asked_for(registry: Any) -> None:
     with pytest.raises(UnknownName, match="int8"):
         bench(["gemm_shared"], instances=[TRN2], axes=["dtype=int8"], registry=registry)
+
+
+# What a case keeps of its source lines: those that take longest, and which one an engine was at when ---
+
+
+@pytest.fixture(scope="module")
+def cases() -> dict[str, Measurement]:
+    run = trnbench.bench(
+        ["attention", "hbm_copy", "tensor_throughput"],
+        instances=["trn2-16.48xlarge"],
+        scopes=["core"],
+        axes=["attention.seq=1K", "attention.head_dim=64", "attention.mask=full", "hbm_copy.size=1M"],
+    )
+    return {each.case.kernel: each for each in run.measurements if each.time_s}
+
+
+def test_the_lines_are_those_that_the_command_prints(cases: dict[str, Measurement]) -> None:
+    case = cases["attention"]
+    words = case.detail["command"].split()[1:]
+    done = CliRunner().invoke(
+        cli, [*words[: words.index("--trace")], "--lines", "--format", "json"], prog_name="trnbench"
+    )
+    assert done.exit_code == 0, done.stderr
+    printed = sorted(json.loads(done.stdout)["lines"], key=lambda row: -row["seconds"])
+    assert case.time_s
+    wanted = [row for row in printed[:6] if row["seconds"] >= 0.005 * case.time_s]
+    places = [f"{Path(row['file']).name}:{row['line']}" for row in wanted]
+    assert [place for place, _, _ in case.detail["lines"]] == places
+    for (_, _, seconds), row in zip(case.detail["lines"], wanted, strict=True):
+        assert seconds == pytest.approx(row["seconds"], rel=0.05)  # some heads stand for all
+
+
+def test_each_span_in_which_an_engine_is_busy_names_a_line_of_it(cases: dict[str, Measurement]) -> None:
+    for case in cases.values():
+        strips, lines = case.detail["strip"], case.detail["line_strip"]
+        assert strips.keys() <= lines.keys()
+        for name, digits in strips.items():
+            assert len(lines[name]) == len(digits)
+            assert set(lines[name]) <= set("-0123456789"[: len(case.detail["lines"]) + 1])
+    tensor = cases["tensor_throughput"].detail
+    place = tensor["line_strip"]["tensor"][20]
+    assert "nc_matmul" in tensor["lines"][int(place)][1]
+
+
+def test_a_copy_is_at_the_line_that_starts_the_transfers(cases: dict[str, Measurement]) -> None:
+    case = cases["hbm_copy"]
+    ((_, text, seconds), *_) = case.detail["lines"]
+    assert text.startswith("nisa.dma_copy(")
+    assert case.time_s
+    assert 0.2 * case.time_s < seconds < case.time_s
+
+
+# More work never takes less time: along every numeric axis of a kernel, all others equal -------------
+
+
+def test_times_do_not_fall_as_an_axis_grows(observed: list[tuple[Case, System, Observation]]) -> None:
+    lines: dict[object, list[tuple[float, float]]] = defaultdict(list)
+    for case, _, seen in observed:
+        point = case.key.point
+        assert seen.time_s is not None
+        for axis in case.kernel.axes:
+            value = point.get(axis.name)
+            if isinstance(value, int | float) and not isinstance(value, bool):
+                others = tuple(sorted((k, str(v)) for k, v in point.items() if k != axis.name))
+                line = (case.key.kernel, case.key.instance, case.key.reach, axis.name, others)
+                lines[line].append((value, seen.time_s))
+    assert len(lines) > 50
+    fallen = [
+        (line, below, above)
+        for line, points in lines.items()
+        for below, above in pairwise(sorted(points))
+        if above[1] < below[1] * (1 - 1e-9)
+    ]
+    assert fallen == []

@@ -8,21 +8,21 @@ from typing import Any
 import msgspec
 import pytest
 from drawn_kernels import kernels, source
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from kernel_program import program_of
 
 from trnbench.registry import Registry
-from trnbench_emulator.core.builder import Builder
 from trnbench_emulator.core.core import Core
 from trnbench_emulator.core.costs import CostTable
 from trnbench_emulator.core.launch import LaunchSchedule
 from trnbench_emulator.core.pace import NOTHING_REMOVED, SEMAPHORE, TRIGGER, Pace, Without
-from trnbench_emulator.core.program import QUEUES, queue_of
+from trnbench_emulator.core.program import QUEUES, Program, queue_of
 from trnbench_emulator.core.scheduler import Schedule, schedule
 from trnbench_emulator.core.timing import KernelModel
 from trnbench_emulator.core.transfers import descriptors_by, triggered_by
 from trnbench_emulator.core.waterfall import absent_causes
-from trnbench_emulator.nki import Machine, TensorSpec, load_kernel, record
+from trnbench_emulator.nki import TensorSpec, load_kernel
 from trnbench_emulator.trace.launch import timeline_of
 from trnbench_emulator.trace.perfetto import Timeline
 
@@ -91,12 +91,20 @@ def run(registry: Registry, tmp_path_factory: pytest.TempPathFactory) -> Callabl
     file.write_text(KERNELS)
 
     def made(name: str, *rest: Any, without: Without = NOTHING_REMOVED, fold: bool = True) -> Schedule:
-        system = registry.system(TRN2)
-        kernel, _, _ = load_kernel(f"{file}::{name}", nki="trnbench")
-        builder = Builder(Machine.of(system))
-        args = (TensorSpec((128, 512), "float32"), *rest)
-        record(kernel, args, machine=Machine.of(system), sink=builder, fold=fold)
-        return schedule(builder.program, Pace(CostTable(system)), without=without, fold=fold)
+        system, args = registry.system(TRN2), (TensorSpec((128, 512), "float32"), *rest)
+        program = program_of(f"{file}::{name}", args, system, fold=fold)
+        return schedule(program, Pace(CostTable(system)), without=without, fold=fold)
+
+    return made
+
+
+@pytest.fixture(scope="module")
+def drawn_program(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, Any], Program]:
+    file = tmp_path_factory.mktemp("drawn") / "kernel.py"
+
+    def made(body: str, system: Any) -> Program:
+        file.write_text(source(body))
+        return program_of(f"{file}::kernel", (TensorSpec((128, 8192), "float32"),), system)
 
     return made
 
@@ -121,9 +129,7 @@ def run(registry: Registry, tmp_path_factory: pytest.TempPathFactory) -> Callabl
         ({"dge": "none", "via": "gpsimd_dma"}, "gpsimd", "none", "gpsimd ring"),
     ],
 )
-def test_the_engine_that_starts_a_transfer(
-    variables: dict[str, Any], engine: str, by: str, queue: str
-) -> None:
+def test_the_engine_that_starts_a_transfer(variables: Any, engine: str, by: str, queue: str) -> None:
     from trnbench_emulator.nki.op import DMA, Op
 
     assert triggered_by(variables) == engine
@@ -159,9 +165,7 @@ def test_triggers_of_loads_and_stores_share_the_sync_engine(run: Callable[..., S
     assert set(made.strip()) == {"sync"}
 
 
-def test_folded_rounds_with_triggers_in_engines_are_the_same(
-    run: Callable[..., Schedule], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_folded_rounds_with_triggers_in_engines_are_the_same(run: Any, monkeypatch: Any) -> None:
     carried: list[int] = []
     real = Core.advance
     monkeypatch.setattr(
@@ -218,51 +222,34 @@ def test_results_say_what_they_assume_and_what_semaphores_cost(registry: Registr
 
 
 @given(body=kernels(), more=st.integers(1, 2_000_000))
-@settings(
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-    deadline=None,
-    max_examples=12,
-)
+@settings(max_examples=12)
 def test_a_later_semaphore_never_ends_earlier(
-    registry: Registry, tmp_path_factory: pytest.TempPathFactory, body: str, more: int
+    registry: Registry, drawn_program: Any, body: str, more: int
 ) -> None:
     """Where the start of a transfer that waits for nobody stays: the documented one holds a semaphore, so
     that a later semaphore leaves less of it. On a core whose tensor engine does not cool down while it waits.
     """
-    file = tmp_path_factory.mktemp("drawn") / "kernel.py"
-    file.write_text(source(body))
     system = registry.system(TRN1)
-    kernel, _, _ = load_kernel(f"{file}::kernel", nki="trnbench")
-    builder = Builder(Machine.of(system))
-    record(kernel, (TensorSpec((128, 8192), "float32"),), machine=Machine.of(system), sink=builder)
+    program = drawn_program(body, system)
     pace, later = Pace(CostTable(system)), Pace(CostTable(system))
     later.semaphore += more
-    soon, late = schedule(builder.program, pace), schedule(builder.program, later)
+    soon, late = schedule(program, pace), schedule(program, later)
     assert late.total >= soon.total
     assert all(b >= a for a, b in zip(soon.end, late.end, strict=True))
 
 
 @given(body=kernels(), where=st.sampled_from([TRN1, TRN2]))
-@settings(
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-    deadline=None,
-    max_examples=12,
-)
+@settings(max_examples=12)
 def test_causes_that_cannot_delay_anything_are_left_out_of_a_waterfall_rightly(
-    registry: Registry, tmp_path_factory: pytest.TempPathFactory, body: str, where: str
+    registry: Registry, drawn_program: Any, body: str, where: str
 ) -> None:
-    file = tmp_path_factory.mktemp("absent") / "kernel.py"
-    file.write_text(source(body))
     system = registry.system(where)
-    kernel, _, _ = load_kernel(f"{file}::kernel", nki="trnbench")
-    builder = Builder(Machine.of(system))
-    record(kernel, (TensorSpec((128, 8192), "float32"),), machine=Machine.of(system), sink=builder)
-    pace = Pace(CostTable(system))
-    total = schedule(builder.program, pace).total
-    absent = absent_causes(builder.program, pace)
-    assert ("throttle" in absent) == (where == TRN1 or not any(op.flops for op in builder.program.ops))
+    program, pace = drawn_program(body, system), Pace(CostTable(system))
+    total = schedule(program, pace).total
+    absent = absent_causes(program, pace)
+    assert ("throttle" in absent) == (where == TRN1 or not any(op.flops for op in program.ops))
     for name in absent:
-        assert schedule(builder.program, pace, without=Without(**{name: True})).total == total, name
+        assert schedule(program, pace, without=Without(**{name: True})).total == total, name
 
 
 # The timeline -----------------------------------------------------------------------------------

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable
 
 import pytest
 
-from trnbench.registry import Registry, load_registry
 from trnbench.topology.builder import Assembly, connect_switch, connect_torus, positions
 from trnbench.topology.graph import Figure, LinkClass, LinkKind, NodeKind, Topology
 from trnbench_emulator.fabric.algorithms.algorithm import Transfer
@@ -43,11 +42,6 @@ def switch_graph(count: int, bandwidth: float = 1024e9, latency: float = 0.5e-6)
     switch = parts.add("sw", NodeKind.SWITCH)
     connect_switch(parts, switch, nodes, "nl")
     return parts.finish(("switch", count))
-
-
-@pytest.fixture(scope="session")
-def registry() -> Registry:
-    return load_registry()
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,7 @@ from msgspec.structs import astuple, replace
 
 from trnbench.errors import FactError
 from trnbench.kernels.work import busbw_factor
-from trnbench.registry import Registry, load_registry
+from trnbench.registry import Registry
 from trnbench_emulator.fabric.algorithms.algorithm import NAMES, NotPossible
 from trnbench_emulator.fabric.answer import Answer
 from trnbench_emulator.fabric.ask import ask
@@ -45,11 +45,6 @@ ROW: dict[str, object] = {
     "points": ["p"],
 }
 """A rule as a cost table has it."""
-
-
-@pytest.fixture(scope="module")
-def registry() -> Registry:
-    return load_registry()
 
 
 def fabrics(registry: Registry, name: str, collective: str) -> Iterator[Fabric]:

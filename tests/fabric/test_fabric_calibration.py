@@ -12,7 +12,7 @@ from campaigns import sweep
 from msgspec.structs import replace
 
 from trnbench.generation import System
-from trnbench.registry import Registry, load_registry
+from trnbench.registry import Registry
 from trnbench_emulator.calibrate.fabric import PLAN, Published, deviation, fit, off, question_of
 from trnbench_emulator.fabric.ask import ask
 
@@ -26,11 +26,6 @@ APART = {
     "t2-fw-": "a framework's peak over sizes",
 }
 """Points that contradict others or state too little: shown, never fitted."""
-
-
-@pytest.fixture(scope="module")
-def registry() -> Registry:
-    return load_registry()
 
 
 def published(generation: str) -> dict[str, Published]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
@@ -11,18 +12,16 @@ import pytest
 from trnbench import hookimpl
 from trnbench.errors import FactError
 from trnbench.facts.check import Findings, check, rules_of
-from trnbench.facts.fact import Assembly, Dispute, Fact, FactBook, Scope, Source
+from trnbench.facts.disagreement import RULES
+from trnbench.facts.fact import Assembly, Dispute, Fact, FactBook, PeakPolicy, Scope, Source
+from trnbench.facts.load import FACT_KEYS, load_book
+from trnbench.facts.metric import DTYPES
 from trnbench.generation import Generation
-from trnbench.registry import Registry, load_registry
+from trnbench.registry import Registry
 
 GENERATIONS = ("trn1", "trn2", "trn3")
 KNOWN = {f"C{number:02}" for number in range(1, 38)}
 BOX = Assembly(subject="box", scope=Scope.INSTANCE, device="chip", core="core")
-
-
-@pytest.fixture(scope="module")
-def registry() -> Registry:
-    return load_registry()
 
 
 def assemblies(generation: Generation) -> list[Assembly]:
@@ -193,3 +192,39 @@ def test_a_wrong_fact_in_a_plugin_is_found(registry: Registry, tmp_path: Path) -
     claims = [each.text for found in news for each in found.claims]
     assert "1,356 GiB" in claims
     assert "16 devices × 96 GiB" in claims
+
+
+# docs/facts.md says what the code does ---------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def page(root: Path) -> str:
+    return (root / "docs" / "facts.md").read_text(encoding="utf-8")
+
+
+def test_the_example_is_a_fact_file(page: str, tmp_path: Path) -> None:
+    [example] = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
+    path = tmp_path / "facts.toml"
+    path.write_text(example, encoding="utf-8")
+    book = load_book([path])
+    assert len(book.facts) == 6
+    assert book.assumptions["board-hop-latency"].high == 2e-6
+    assert [each.id for each in book.disputes] == ["B01"]
+
+
+def test_every_key_is_explained(page: str) -> None:
+    table = page.partition("| key of a fact |")[2].partition("\n\n")[0]
+    keys = re.findall(r"`([a-z_]+)`", "".join(line.split("|")[1] for line in table.splitlines()[2:]))
+    assert set(keys) == set(FACT_KEYS)
+    for word in (*DTYPES, *Scope):
+        assert str(word) in table
+
+
+def test_every_rule_stands_with_the_rulebooks_words(page: str) -> None:
+    table = page.partition("| rule | finds |")[2].partition("\n\n")[0]
+    assert dict(re.findall(r"^\| `([a-z-]+)` \| (.*) \|$", table, re.MULTILINE)) == RULES
+
+
+def test_every_policy_is_explained(page: str) -> None:
+    table = page.partition("| policy | takes |")[2].partition("\n\n")[0]
+    assert re.findall(r"^\| `([a-z]+)`", table, re.MULTILINE) == [str(policy) for policy in PeakPolicy]

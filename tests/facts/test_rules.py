@@ -33,6 +33,22 @@ def fact(subject: str, metric: str, printed: str, unit: str = "", source: str = 
     )
 
 
+def flops(subject: str, printed: str, source: str = "a", **more: Any) -> Fact:
+    return fact(subject, "peak_flops", printed, "TFLOPS", source, dtypes=("bf16",), **more)
+
+
+def hbm(subject: str, printed: str, unit: str, source: str = "a", **more: Any) -> Fact:
+    return fact(subject, "hbm_bandwidth", printed, unit, source, **more)
+
+
+def link(subject: str, printed: str, unit: str, source: str = "a", **more: Any) -> Fact:
+    return fact(subject, "neuronlink_bandwidth", printed, unit, source, **more)
+
+
+def efa(subject: str, printed: str, source: str = "a", **more: Any) -> Fact:
+    return fact(subject, "efa_bandwidth", printed, "Gbps", source, **more)
+
+
 def book(*facts: Fact) -> FactBook:
     return FactBook(sources={name: Source(id=name, document=name) for name in "abc"}, facts=facts)
 
@@ -84,7 +100,7 @@ def test_value_finds_two_documents_apart() -> None:
 def test_value_leaves_alone_what_may_be_one_figure(other: dict[str, Any]) -> None:
     subject = other.pop("subject", "box")
     facts = [
-        fact("box", "hbm_bandwidth", "2.9", "TB/s"),
+        hbm("box", "2.9", "TB/s"),
         fact(subject, "hbm_bandwidth", other.pop("printed"), "TB/s", "b", **other),
     ]
     assert not find("value", facts)
@@ -99,9 +115,9 @@ def test_value_does_not_mix_dense_and_sparse_or_directions() -> None:
         ],
     )
     one, both = ({"direction": Direction.ONE_WAY}, {"direction": Direction.BOTH_WAYS})
-    links = [fact("chip", "neuronlink_bandwidth", "64", "GB/s", **one)]
-    assert not find("value", [*links, fact("chip", "neuronlink_bandwidth", "128", "GB/s", "b", **both)])
-    assert find("value", [*links, fact("chip", "neuronlink_bandwidth", "128", "GB/s", "b", **one)])
+    links = [link("chip", "64", "GB/s", **one)]
+    assert not find("value", [*links, link("chip", "128", "GB/s", "b", **both)])
+    assert find("value", [*links, link("chip", "128", "GB/s", "b", **one)])
 
 
 def test_bounds_disagree_with_other_bounds_and_with_values_beyond_them() -> None:
@@ -139,21 +155,15 @@ def test_prose_holds_a_document_against_itself() -> None:
 
 
 def test_unit_base_needs_the_same_digits() -> None:
-    [found] = find(
-        "unit-base",
-        [fact("chip", "hbm_bandwidth", "820", "GiB/sec"), fact("chip", "hbm_bandwidth", "820", "GB/s", "b")],
-    )
+    [found] = find("unit-base", [hbm("chip", "820", "GiB/sec"), hbm("chip", "820", "GB/s", "b")])
     assert found.ratio == pytest.approx(1.073741824)
     assert found.note == "the same digits, powers of 1024 against powers of 1000"
-    assert not find(
-        "unit-base",
-        [fact("chip", "hbm_bandwidth", "820", "GiB/sec"), fact("chip", "hbm_bandwidth", "880", "GB/s", "b")],
-    )
+    assert not find("unit-base", [hbm("chip", "820", "GiB/sec"), hbm("chip", "880", "GB/s", "b")])
 
 
 def test_rounded_wants_more_than_one_percent() -> None:
     def bandwidth(printed: str, source: str) -> Fact:
-        return fact("chip", "hbm_bandwidth", printed, "TB/s", source)
+        return hbm("chip", printed, "TB/s", source)
 
     [found] = find("rounded", [bandwidth("2.9", "a"), bandwidth("3", "b")])
     assert (found.note, found.ratio) == ("one document prints fewer digits", pytest.approx(3 / 2.9))
@@ -198,42 +208,29 @@ DEVICES = [
 
 
 def test_devices_sum() -> None:
-    part = fact("chip", "peak_flops", "190", "TFLOPS", "b", dtypes=("bf16",))
-    [found] = find(
-        "devices-sum", [*DEVICES, fact("box", "peak_flops", "3,360", "TFLOPS", dtypes=("bf16",)), part]
-    )
+    part = flops("chip", "190", "b")
+    [found] = find("devices-sum", [*DEVICES, flops("box", "3,360"), part])
     assert said(found) == [("3,360 TFLOPS", "a"), ("16 devices × 190 TFLOPS", "b")]
     assert found.ratio == pytest.approx(210 / 190)
-    assert not find(
-        "devices-sum", [*DEVICES, fact("box", "peak_flops", "3,040", "TFLOPS", dtypes=("bf16",)), part]
-    )
+    assert not find("devices-sum", [*DEVICES, flops("box", "3,040"), part])
 
 
 def test_a_sum_that_fits_one_current_part_is_left_alone() -> None:
-    whole = fact("box", "hbm_bandwidth", "46.4", "TB/s")
-    parts = [fact("chip", "hbm_bandwidth", "2.9", "TB/s"), fact("chip", "hbm_bandwidth", "2.5", "TB/s", "b")]
+    whole = hbm("box", "46.4", "TB/s")
+    parts = [hbm("chip", "2.9", "TB/s"), hbm("chip", "2.5", "TB/s", "b")]
     assert not find("devices-sum", [*DEVICES, whole, *parts])
-    old = [fact("chip", "hbm_bandwidth", "2.9", "TB/s", superseded_by="b"), parts[1]]
+    old = [hbm("chip", "2.9", "TB/s", superseded_by="b"), parts[1]]
     assert find("devices-sum", [*DEVICES, whole, *old])
 
 
 def test_derived_figures_are_not_held_against_what_they_come_from() -> None:
     derived = {"provenance": Provenance.DERIVED, "formula": "8 × 79"}
-    whole = fact("chip", "peak_flops", "640", "TFLOPS", dtypes=("bf16",), **derived)
-    assert not find(
-        "cores-sum", [*DEVICES, whole, fact("core", "peak_flops", "79", "TFLOPS", dtypes=("bf16",))]
-    )
+    whole = flops("chip", "640", **derived)
+    assert not find("cores-sum", [*DEVICES, whole, flops("core", "79")])
 
 
 def test_cores_sum() -> None:
-    [found] = find(
-        "cores-sum",
-        [
-            *DEVICES,
-            fact("chip", "peak_flops", "667", "TFLOPS", dtypes=("bf16",)),
-            fact("core", "peak_flops", "79", "TFLOPS", "b", dtypes=("bf16",)),
-        ],
-    )
+    [found] = find("cores-sum", [*DEVICES, flops("chip", "667"), flops("core", "79", "b")])
     assert said(found) == [("667 TFLOPS", "a"), ("8 cores × 79 TFLOPS", "b")]
 
 
@@ -242,8 +239,8 @@ def test_hosts_sum() -> None:
         "hosts-sum",
         [
             *DEVICES,
-            fact("rack", "efa_bandwidth", "3,200", "Gbps"),
-            fact("box", "efa_bandwidth", "3,200", "Gbps"),
+            efa("rack", "3,200"),
+            efa("box", "3,200"),
             fact("rack", "vcpu_count", "768"),
             fact("box", "vcpu_count", "192"),
         ],
@@ -253,34 +250,29 @@ def test_hosts_sum() -> None:
 
 
 def test_per_device() -> None:
-    facts = [
-        fact("rack", "neuronlink_bandwidth", "2,048", "GiB/sec/device", scope=Scope.DEVICE),
-        fact("chip", "neuronlink_bandwidth", "2.56", "TB/s", "b"),
-    ]
+    facts = [link("rack", "2,048", "GiB/sec/device", scope=Scope.DEVICE), link("chip", "2.56", "TB/s", "b")]
     [found] = find("per-device", facts)
     assert said(found) == [("2,048 GiB/sec/device", "a"), ("2.56 TB/s", "b")]
 
 
 def test_link_sum_adds_levels_of_one_source() -> None:
     def level(printed: str, qualifier: str, source: str = "a") -> Fact:
-        return fact(
-            "rack", "neuronlink_bandwidth", printed, "GB/s", source, qualifier=qualifier, scope=Scope.DEVICE
-        )
+        return link("rack", printed, "GB/s", source, qualifier=qualifier, scope=Scope.DEVICE)
 
     levels = [level("256", "intra-server"), level("320", "inter-server"), level("128", "inter-rack")]
-    [found] = find("link-sum", [*levels, fact("chip", "neuronlink_bandwidth", "2,560", "GB/s", "b")])
+    [found] = find("link-sum", [*levels, link("chip", "2,560", "GB/s", "b")])
     assert said(found) == [("2,560 GB/s", "b"), ("256 GB/s + 320 GB/s + 128 GB/s", "a")]
     assert (found.subject, found.ratio) == ("rack", pytest.approx(2560 / 704))
-    assert not find("link-sum", [*levels, fact("chip", "neuronlink_bandwidth", "704", "GB/s", "b")])
-    assert not find("link-sum", [levels[0], fact("chip", "neuronlink_bandwidth", "704", "GB/s", "b")])
+    assert not find("link-sum", [*levels, link("chip", "704", "GB/s", "b")])
+    assert not find("link-sum", [levels[0], link("chip", "704", "GB/s", "b")])
 
 
 def test_link_sum_multiplies_neighbours() -> None:
     ports = fact("chip", "neuronlink_port_count", "4")
-    total = fact("box", "neuronlink_bandwidth", "384", "GB/s", scope=Scope.DEVICE)
+    total = link("box", "384", "GB/s", scope=Scope.DEVICE)
     each = {"qualifier": "per-neighbour", "scope": Scope.DEVICE}
-    assert not find("link-sum", [ports, total, fact("box", "neuronlink_bandwidth", "96", "GB/s", **each)])
-    [found] = find("link-sum", [ports, total, fact("box", "neuronlink_bandwidth", "90", "GB/s", **each)])
+    assert not find("link-sum", [ports, total, link("box", "96", "GB/s", **each)])
+    [found] = find("link-sum", [ports, total, link("box", "90", "GB/s", **each)])
     assert said(found) == [("384 GB/s", "a"), ("4 neighbours × 90 GB/s", "a")]
 
 
@@ -300,19 +292,15 @@ def test_clock() -> None:
         fact("core", "array_columns", "128"),
         fact("core", "clock", "2.4", "GHz", qualifier="tensor"),
     ]
-    [found] = find(
-        "clock", [*DEVICES, *core, fact("chip", "peak_flops", "667", "TFLOPS", "b", dtypes=("bf16",))]
-    )
+    [found] = find("clock", [*DEVICES, *core, flops("chip", "667", "b")])
     assert said(found) == [("667 TFLOPS", "b"), ("8 cores × 128 rows × 128 columns × 2 × 2.4 GHz", "a")]
-    assert not find(
-        "clock", [*DEVICES, *core, fact("core", "peak_flops", "79", "TFLOPS", "b", dtypes=("bf16",))]
-    )
+    assert not find("clock", [*DEVICES, *core, flops("core", "79", "b")])
 
 
 @given(st.integers(1, 10**6), st.integers(1, 10**6))
 def test_agreeing_is_mutual(one: int, other: int) -> None:
-    a = claim(fact("chip", "hbm_bandwidth", str(one), "GB/s"))
-    b = claim(fact("chip", "hbm_bandwidth", str(other), "GB/s", "b"))
+    a = claim(hbm("chip", str(one), "GB/s"))
+    b = claim(hbm("chip", str(other), "GB/s", "b"))
     assert a.agrees(b) is b.agrees(a)
     assert a.agrees(b) is (one == other or abs(one - other) < min(0.5, one / 20) + min(0.5, other / 20))
 

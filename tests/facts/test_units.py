@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import math
+from pathlib import Path
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from messages import messages
 
 from trnbench.errors import UnitError
-from trnbench.facts.fact import Scope
-from trnbench.facts.units import BASE_UNITS, normalise, parse_unit, read_number
+from trnbench.facts.fact import Direction, Peak, Scope
+from trnbench.facts.metric import ratio
+from trnbench.facts.units import BASE_UNITS, normalise, parse_unit, percent, read_number, show
 
 GI, TI = 2.0**30, 2.0**40
 
@@ -76,27 +82,8 @@ def test_operations_and_floating_point_operations_differ() -> None:
     assert not parse_unit("TFLOPS").integer
 
 
-@pytest.mark.parametrize(
-    ("unit", "message"),
-    [
-        (
-            "TFLPOS",
-            "unknown unit 'TFLPOS'\n  cause: did you mean TFLOPS or TFLOP?\n  try:   write it as the "
-            "document does: TFLOPS, TB/sec, GiB/s, GB/sec/device, Gbps, GiB, GHz, us, …",
-        ),
-        (
-            "gbps",
-            "unknown unit 'gbps'\n  cause: did you mean Gbps?\n  try:   write it as the document does: "
-            "TFLOPS, TB/sec, GiB/s, GB/sec/device, Gbps, GiB, GHz, us, …",
-        ),
-        (
-            "furlong",
-            "unknown unit 'furlong'\n  cause: no document prints it that way\n  try:   write it as the "
-            "document does: TFLOPS, TB/sec, GiB/s, GB/sec/device, Gbps, GiB, GHz, us, …",
-        ),
-    ],
-)
-def test_an_unknown_unit_names_the_nearest(unit: str, message: str) -> None:
+@pytest.mark.parametrize(("unit", "message", "_"), messages(Path(__file__).with_name("unknown_units.txt")))
+def test_an_unknown_unit_names_the_nearest(unit: str, message: str, _: int) -> None:
     with pytest.raises(UnitError) as error:
         parse_unit(unit)
     assert str(error.value) == message
@@ -110,38 +97,8 @@ def test_near_misses_are_no_units(unit: str) -> None:
         parse_unit(unit)
 
 
-@pytest.mark.parametrize(
-    ("printed", "message"),
-    [
-        (
-            "-5",
-            "'-5' is negative\n  cause: no documented figure of a machine is below zero\n"
-            "  try:   write the printed digits without the sign, or leave the fact out",
-        ),
-        (
-            "NaN",
-            "'NaN' is not a number\n  cause: NaN and infinity stand for a missing figure, not for a fact\n"
-            "  try:   leave the fact out, or write an assumption with its range",
-        ),
-        (
-            "1-2",
-            "'1-2' is a range\n  cause: a fact holds one number\n"
-            "  try:   write an assumption with low and high, or two facts with a qualifier each",
-        ),
-        (
-            "1,5",
-            "cannot read '1,5' as a number\n  cause: a comma separates groups of three digits, a point the "
-            "decimals\n  try:   '1.5' if decimals are meant",
-        ),
-        (
-            "many",
-            "cannot read 'many' as a number\n  cause: digits are expected, with commas between thousands if "
-            'the document has them\n  try:   "3,360", "2.8", "up to 25", "over 30,000", "2x128"; words '
-            "belong to a text metric",
-        ),
-    ],
-)
-def test_what_is_no_number_says_why(printed: str, message: str) -> None:
+@pytest.mark.parametrize(("printed", "message", "_"), messages(Path(__file__).with_name("no_numbers.txt")))
+def test_what_is_no_number_says_why(printed: str, message: str, _: int) -> None:
     with pytest.raises(UnitError) as error:
         normalise(printed, "GB/s")
     assert str(error.value) == message
@@ -194,3 +151,151 @@ def test_the_value_lies_in_its_own_interval(number: object) -> None:
 @given(st.integers(1, 10**6), st.sampled_from(["GB", "MB/s", "GiB", "TFLOPS", "us"]))
 def test_normalising_is_linear(number: int, unit: str) -> None:
     assert normalise(str(number), unit)[0] == pytest.approx(number * normalise("1", unit)[0], rel=1e-15)
+
+
+# Numbers for people ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [
+        (10.7e15, "FLOP/s", "10.7 PFLOPS"),
+        (380e12, "OP/s", "380 TOPS"),
+        (46.4e12, "B/s", "46.4 TB/s"),
+        (880468295680.0, "B/s", "880 GB/s"),
+        (96 * GI, "B", "96 GiB"),
+        (1536 * GI, "B", "1.5 TiB"),
+        (192 * 1024.0, "B", "192 KiB"),
+        (2048.0, "B", "2 KiB"),
+        (512.0, "B", "512 B"),
+        (1.42e-6, "s", "1.42 µs"),
+        (850e-9, "s", "850 ns"),
+        (0.25, "s", "250 ms"),
+        (12.0, "s", "12 s"),
+        (2.4e9, "Hz", "2.4 GHz"),
+        (500.0, "W", "500 W"),
+        (222.0, "FLOP/B", "222 FLOP/B"),
+        (30000.0, "1", "30,000"),
+        (0.25, "", "0.25"),
+        (0.0, "B/s", "0 B/s"),
+        (0.0, "1", "0"),
+        (-2e9, "B/s", "−2 GB/s"),
+    ],
+)
+def test_show(value: float, unit: str, text: str) -> None:
+    assert show(value, unit) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [
+        (999.7e9, "B/s", "1 TB/s"),
+        (999.4e9, "B/s", "999 GB/s"),
+        (1023.99 * 2**20, "B", "1 GiB"),
+        (1020.0 * 2**20, "B", "1,020 MiB"),
+        (0.9999e-6, "s", "1 µs"),
+        (0.99999, "s", "1 s"),
+    ],
+)
+def test_rounding_never_prints_a_thousand_of_a_prefix(value: float, unit: str, text: str) -> None:
+    assert show(value, unit) == text
+
+
+def test_more_digits_on_request() -> None:
+    assert show(880468295680.0, "B/s", 5) == "880.47 GB/s"
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_what_is_no_number_is_not_shown(value: float) -> None:
+    with pytest.raises(ValueError, match="cannot be shown"):
+        show(value, "B/s")
+    with pytest.raises(ValueError, match="no share"):
+        percent(value)
+
+
+@pytest.mark.parametrize(
+    ("fraction", "text"),
+    [
+        (1.0, "100.0 %"),
+        (0.9996, "99.9 %"),
+        (0.99999, "99.9 %"),
+        (0.99949, "99.9 %"),
+        (1.00002, "100.1 %"),
+        (1.0004, "100.1 %"),
+        (1.0726, "107.3 %"),
+        (0.5, "50.0 %"),
+        (0.0004, "<0.1 %"),
+        (0.0, "0.0 %"),
+        (12.3456, "1,234.6 %"),
+        (-0.035, "−3.5 %"),
+        (1.0 + 1e-12, "100.0 %"),
+    ],
+)
+def test_percent(fraction: float, text: str) -> None:
+    assert percent(fraction) == text
+
+
+@given(st.floats(0, 3))
+def test_only_what_is_100_percent_reads_as_100_percent(fraction: float) -> None:
+    assert (percent(fraction) == "100.0 %") == math.isclose(fraction, 1.0, rel_tol=1e-9)
+
+
+@given(st.floats(1e-12, 1e19), st.sampled_from(["B/s", "FLOP/s", "B", "s", "1"]))
+def test_three_digits_stay_within_half_a_percent(value: float, unit: str) -> None:
+    text = show(value, unit).replace(",", "")
+    number, _, suffix = text.partition(" ")
+    prefix = suffix.removesuffix("FLOPS").removesuffix("B/s").removesuffix("B")
+    prefix = prefix.removesuffix("s") if unit == "s" else prefix
+    scales = dict(zip("EPTGMk", (1e18, 1e15, 1e12, 1e9, 1e6, 1e3), strict=True)) | {"": 1.0}
+    scales |= {f"{each}i": 1024.0 ** (4 - index) for index, each in enumerate("TGMK")}
+    scales |= {"m": 1e-3, "µ": 1e-6, "n": 1e-9, "p": 1e-12}
+    if float(number) == 0.0:
+        assert value < 0.01 * (1e-12 if unit == "s" else 1.0)
+    elif value >= (1e-12 if unit == "s" else 1.0):
+        assert float(number) * scales[prefix] == pytest.approx(value, rel=5.01e-3)
+
+
+# Comparing figures: like with like, or an error ------------------------------------------------------
+
+TRY = "figures of one scope, direction and sparsity: trnbench.peaks.choose_peak derives them"
+
+
+def peak(value: float = 2.0, **more: Any) -> Peak:
+    return Peak(**{"metric": "neuronlink_bandwidth", "value": value, "scope": Scope.DEVICE, **more})
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "difference"),
+    [
+        ({"scope": Scope.CORE}, {}, "per core against per device"),
+        ({"direction": Direction.ONE_WAY}, {"direction": Direction.BOTH_WAYS}, "one way against both ways"),
+        ({"sparse": True}, {}, "sparse against dense"),
+    ],
+)
+def test_unlike_figures_are_not_compared(one: dict[str, Any], other: dict[str, Any], difference: str) -> None:
+    with pytest.raises(UnitError) as error:
+        ratio(peak(**one), peak(**other))
+    assert str(error.value) == (
+        f"neuronlink_bandwidth and neuronlink_bandwidth are not compared: {difference}\n"
+        f"  cause: a ratio of unlike figures says nothing about either\n  try:   {TRY}"
+    )
+
+
+def test_a_rate_is_not_compared_with_an_amount() -> None:
+    with pytest.raises(UnitError) as error:
+        ratio(peak(), peak(metric="hbm_capacity"))
+    assert str(error.value).startswith(
+        "neuronlink_bandwidth and hbm_capacity are not compared: a data rate against an amount of data"
+    )
+
+
+def test_an_unstated_direction_goes_with_either() -> None:
+    assert ratio(peak(4.0, direction=Direction.UNSTATED), peak(direction=Direction.ONE_WAY)) == 2.0
+
+
+def test_nothing_is_no_denominator() -> None:
+    with pytest.raises(UnitError) as error:
+        ratio(peak(), peak(0.0))
+    assert str(error.value) == (
+        "neuronlink_bandwidth has no ratio\n  cause: one of the two figures is words, or zero"
+    )

@@ -7,7 +7,7 @@ import pytest
 from comparison import comparison
 from published_point import published_point
 
-from trnbench.registry import Registry, load_registry
+from trnbench.registry import Registry
 from trnbench.results.fidelity import EngineTime
 from trnbench_fidelity.bench import Bench
 from trnbench_fidelity.engines import active_s, by_error, engine_errors, engine_times, engines_text
@@ -17,11 +17,6 @@ from trnbench_fidelity.probes import timed
 SYSTEM = "trn2-16.48xlarge"
 PROBES = "trnbench_kernels.nki.probes"
 BEYOND_S = 153e-9  # instruction.fixed_ns
-
-
-@pytest.fixture(scope="module")
-def registry() -> Registry:
-    return load_registry()
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +74,6 @@ def timed_engine(vote: str, engine: str, share: float, model: float) -> EngineTi
 def test_engines_that_are_hardly_active_are_listed_alone() -> None:
     found = [timed_engine("a", "tensor", 0.5, 0.55), timed_engine("a", "gpsimd", 0.05, 0.5)]
     errors = engine_errors(found)
-    assert errors is not None
     assert (errors.votes, errors.points) == (1, 1)
     assert [each.engine for each in by_error(found)] == ["tensor", "gpsimd"]
     assert engines_text(found) == (
@@ -94,7 +88,6 @@ def test_a_90th_percentile_takes_five_kernels(kernels: int, given: bool) -> None
     """However many of their engines are published."""
     found = [timed_engine(str(at), engine, 0.5, 0.6) for at in range(kernels) for engine in ("tensor", "dma")]
     errors = engine_errors(found)
-    assert errors is not None
     assert (errors.p90 is not None) is given
 
 

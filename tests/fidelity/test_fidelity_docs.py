@@ -6,10 +6,14 @@ import re
 from pathlib import Path
 
 import pytest
+from comparison import comparison
 
 from trnbench.results.fidelity import COUNTED, Use
 from trnbench_fidelity.family import FAMILIES
+from trnbench_fidelity.inequalities import broken_cells, broken_of, broken_text
 from trnbench_fidelity.point import Kind, PublishedPoint, Usable
+from trnbench_fidelity.statistics import row_of
+from trnbench_fidelity.summary import coverage, of_rows
 
 
 @pytest.fixture(scope="module")
@@ -50,3 +54,50 @@ def test_every_use_and_family_is_there(page: str) -> None:
 def test_the_command_on_the_page_is_there(page: str, root: Path) -> None:
     (command,) = re.findall(r"^python (\.ci/\w+) public PATH", page, re.MULTILINE)
     assert (root / command).is_file()  # tests/fidelity/test_sources.py runs it
+
+
+# The line above a table: what it counts, and why not the rest ----------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("uses", "text"),
+    [
+        ({"emulated": 1}, "Counts 1 of 1 published point (100 %): 1 measured."),
+        ({}, "Counts 0 of 0 published points: 0 measured."),
+        (
+            {"emulated": 190, "contradicted": 11, "bound": 28, "not used": 88, "not emulated": 4},
+            "Counts 229 of 321 published points (71 %): 201 measured and 28 bounds. Of the rest 88 say too "
+            "little or something else; 4 the model refuses or has no answer for.",
+        ),
+        (
+            {"emulated": 1, "bound": 1, "needs source": 1, "no kernel": 1},
+            "Counts 2 of 4 published points (50 %): 1 measured and 1 bound. Of the rest 1 need the source "
+            "of a public kernel; 1 have a kernel that cannot be had.",
+        ),
+    ],
+)
+def test_the_line(uses: dict[str, int], text: str) -> None:
+    assert coverage(uses) == text
+
+
+def test_a_refused_kernel_lowers_coverage() -> None:
+    rows = [comparison("a", 0.1), comparison("b", 0.2), comparison("ours", 1.0, use=Use.SAME_OPERATION)]
+    refused = [*rows[:1], comparison("b", use=Use.NOT_EMULATED)]
+    assert coverage(of_rows([row_of("hbm", "", "g", rows)])).startswith("Counts 2 of 2 ")
+    assert coverage(of_rows([row_of("hbm", "", "g", refused)])).startswith("Counts 1 of 2 ")
+
+
+def test_broken_inequalities_are_worst_first() -> None:
+    points = [
+        comparison("held", -1.0, use=Use.BOUND),
+        comparison("slightly", 0.05, use=Use.BOUND, source="github:a/b@0123:x"),
+        comparison("worst", 1.0, use=Use.BOUND, source="c (gone)"),
+        comparison("unknown", use=Use.BOUND),
+        comparison("time", 2.0),
+    ]
+    bounds, broken = broken_of(points)
+    assert (bounds, [each.id for each in broken]) == (3, ["worst", "slightly"])
+    assert broken_text(bounds, broken) == "Broken: 2 of 3 published inequalities, the worst ×2.7 (worst)."
+    assert broken_cells(broken[0]) == ("worst", "1 s", "2.72 s", "×2.7", "c")
+    assert broken_cells(broken[1])[3:] == ("×1.05", "github:a/b")
+    assert broken_text(1, []) == "Broken: none of 1 published inequalities."

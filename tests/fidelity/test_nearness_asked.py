@@ -56,8 +56,6 @@ def test_run_and_nki_run_agree() -> None:
 def test_run_and_fabric_run_agree() -> None:
     case = case_of("all_reduce", "size=64M", scope="instance")
     nearest = case.evidence.nearest
-    assert nearest is not None
-    assert nearest.best is not None
     args = (
         "run",
         "all_reduce",
@@ -76,7 +74,6 @@ def test_run_and_fabric_run_agree() -> None:
     assert told["nearness"] == str(nearest.kind)
     assert told["best_published_id"] == nearest.best.id
     interval = trnbench.expected_time(case.evidence, case.time_s)
-    assert interval is not None
     assert told["expected_low_s"] == pytest.approx(interval[0])
     assert told["expected_high_s"] == pytest.approx(interval[1])
 
@@ -87,8 +84,6 @@ def test_a_kernel_of_ones_own_has_its_family(tmp_path: Path) -> None:
     args = {"a": TensorSpec((128, 512), "bfloat16")}
     run = trnbench.emulate_kernel(f"{file}::mine", args, instance=TRN2, nki="trnbench")
     nearest = run.evidence.nearest
-    assert nearest is not None
     assert nearest.kind is trnbench.Nearness.FAMILY
-    assert run.expected_s is not None
     assert run.expected_s[0] < run.expected_s[1]
     assert nearest.best is None

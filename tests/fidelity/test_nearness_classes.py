@@ -10,7 +10,7 @@ from evidence_point import point, subject
 
 from trnbench import Nearness, Scope, System
 from trnbench.kernels.kernel import Case
-from trnbench.registry import Registry, load_registry
+from trnbench.registry import Registry
 from trnbench.results.expectation import above
 from trnbench.results.measurement import Metric
 from trnbench.run.plan import plan
@@ -24,11 +24,6 @@ from trnbench_fidelity.point import Quantity
 
 TRN1, TRN2, ULTRA, TRN3 = "trn1.32xlarge", "trn2-16.48xlarge", "u-trn2x64", "trn3-gen2-ultraserver"
 CLUSTER = "trn1-ultracluster:2"
-
-
-@pytest.fixture(scope="module")
-def registry() -> Registry:
-    return load_registry()
 
 
 @pytest.fixture(scope="module")
@@ -214,7 +209,6 @@ class TestBest:
             point("time", of, value=1e-3),
         )
         found = best_of(points, KERNEL, of, self.RATE)
-        assert found is not None
         assert (found.id, found.value, found.kind) == ("better", 80.0, KERNEL)
         assert best_of(points, FAMILY, of, self.RATE) is None
 
@@ -240,11 +234,9 @@ class TestBest:
         fast = point("fast", subject(M=1024), value=90.0, quantity=Quantity.FLOPS)
         asked = subject(M=4096)
         found = best_of([small, large, fast], KERNEL, asked, self.RATE)
-        assert found is not None
         assert (found.id, found.at, found.reaches) == ("large", "M 8,192", True)
         assert above(88.5, self.RATE, found) == "11 % above the best published at M 8,192 (large)"
         found = best_of([small, fast], KERNEL, asked, self.RATE)
-        assert found is not None
         assert (found.id, found.reaches) == ("fast", False)
         assert above(880.0, self.RATE, found) == "the best published is at M 1,024 only (fast)"
 
@@ -276,6 +268,5 @@ class TestBest:
         time = Metric(name="latency_s", value=1e-3, unit="s", better="lower", scope=Scope.CORE)
         points = [point("p", subject(M=8), value=2e-3), point("q", subject(M=16), value=1e-3)]
         found = best_of(points, SAME, subject(M=8), time)
-        assert found is not None
         assert found.id == "p"
         assert above(1e-3, time, found) == "2.0 times the best published (p)"

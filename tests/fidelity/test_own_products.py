@@ -26,11 +26,6 @@ def run(*args: str) -> Result:
     return CliRunner().invoke(cli, ["validate", "same", *args])
 
 
-@pytest.fixture(scope="module")
-def registry() -> Registry:
-    return load_registry()
-
-
 def test_the_best_published_of_a_shape_is_held_against_ours(registry: Registry) -> None:
     found = {each.id: each for each in products(registry, "trn1")}
     best = found["t1-gemm-4096-bf16-coalesced"]
@@ -109,9 +104,7 @@ def test_shipped_rows_are_those_of_the_model(registry: Registry, name: str) -> N
         ),
     ],
 )
-def test_rows_of_another_model_or_other_files_are_left_out(
-    tmp_path: Path, change: dict[str, Any], why: str
-) -> None:
+def test_rows_of_another_model_or_other_files_are_left_out(tmp_path: Path, change: Any, why: str) -> None:
     rows, said = shipped_products(altered(load_registry(), "trn1", tmp_path, **change), "trn1")
     assert rows == ()
     assert said.startswith(why)
@@ -121,7 +114,6 @@ def with_costs(tmp_path: Path, more: str) -> Registry:
     """trn1 with more in its cost file."""
     registry = load_registry()
     costs = registry.generations["trn1"].costs
-    assert costs is not None
     path = tmp_path / "costs.toml"
     path.write_text(f"{costs.read_text()}\n{more}\n")
     return replaced(registry, "trn1", costs=path)

@@ -10,7 +10,7 @@ from published_point import published_point
 
 from trnbench.errors import FactError
 from trnbench.facts.table import Place
-from trnbench.registry import Registry, load_registry
+from trnbench.registry import Registry
 from trnbench_fidelity.adapters.program_text import prepared
 from trnbench_fidelity.adapters.source import predict
 from trnbench_fidelity.bench import Bench
@@ -66,11 +66,6 @@ def make(kind, count):
 {indented(BODY.replace("64", "sizes.WIDTH * count"))}
     return nki, summed
 """
-
-
-@pytest.fixture(scope="module")
-def registry() -> Registry:
-    return load_registry()
 
 
 @pytest.fixture

@@ -5,9 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from messages import messages
 
 from trnbench.errors import BadInput, FactError, MissingFile, TrnbenchError
 from trnbench_fidelity.load import load_published
+from trnbench_fidelity.steps.load import load_steps
+from trnbench_steps.job import Task
 
 GOOD = {
     "id": '"a"',
@@ -49,113 +52,18 @@ def test_a_whole_number_is_a_value(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "text"),
-    [
-        (
-            {"value": "2.6e9"},
-            "FILE: [[group]] 1, point a: value is 2600000000.0, 2.5 GB/s is 2500000000.0\n"
-            "  try:   value = 2500000000.0",
-        ),
-        (
-            {"family": '"gem"'},
-            "FILE: [[group]] 1, point a: unknown family 'gem'\n  cause: did you mean 'gemm'?",
-        ),
-        (
-            {"usable": '"no"'},
-            "FILE: [[group]] 1, point a: usable is no, but not why\n"
-            '  try:   usable_note = "the message size is not stated"',
-        ),
-        (
-            {"colour": '"red"'},
-            "FILE: [[group]] 1, point a: unknown key 'colour'\n  cause: known: ",
-        ),
-        (
-            {"unit": '"us"'},
-            "FILE: [[group]] 1, point a: unit 'us' does not measure bandwidth_bytes_per_s\n"
-            "  cause: its base unit would be B/s",
-        ),
-        (
-            {"printed": '""'},
-            "FILE: [[group]] 1, point a: printed and value belong together\n"
-            '  try:   printed = "272.98", value = 272.98e9',
-        ),
-        (
-            {"id": '"a b"'},
-            "FILE: [[group]] 1, point a b: 'a b' is no id\n"
-            "  try:   letters, digits, dots, dashes and underscores",
-        ),
-        (
-            {"contradicts": '["b"]'},
-            "FILE: point a contradicts another, but not of which release it is\n"
-            "  cause: releases of runtime and compiler may explain it\n"
-            '  try:   release = "SDK 2.30", or "unstated"',
-        ),
-        (
-            {"contradicts": '["b"]', "release": '"unstated"'},
-            "FILE: point a contradicts 'b'\n  cause: known: a\n"
-            "  try:   name each of the two in the other's list",
-        ),
-        (
-            {"kernel": '{ file = "../x.py", function = "f" }'},
-            "FILE: [[group]] 1, point a, kernel: file '../x.py' leaves the repository\n"
-            "  try:   a path inside it",
-        ),
-        (
-            {"kernel": '{ file = "x.py", function = "f", arguments = ["float32[1"] }'},
-            "FILE: [[group]] 1, point a, kernel: 'float32[1' is no argument\n"
-            '  try:   "float32[128,512]", a number, or name=one of them',
-        ),
-        (
-            {"kernel": '{ file = "x.py", function = "f", grid = [0] }'},
-            "FILE: [[group]] 1, point a, kernel: grid [0] is no grid\n  try:   grid = [2]",
-        ),
-        (
-            {"kernel": '{ file = "x.py", function = "f", also = [{ arguments = ["2"] }] }'},
-            "FILE: [[group]] 1, point a, kernel, also 1: ",
-        ),
-        (
-            {"clock": '"wall"'},
-            "FILE: [[group]] 1, point a: unknown clock 'wall'",
-        ),
-        (
-            {"engine": '"tensor"'},
-            "FILE: point a is of an engine, but not of which profile",
-        ),
-        (
-            {"engine": '"tensr"', "of": '"a"'},
-            "FILE: point a: engine 'tensr'\n  cause: did you mean 'tensor'?",
-        ),
-        (
-            {"of": '"b"'},
-            "FILE: point a is of 'b', which is no point\n  cause: known: a",
-        ),
-        (
-            {"of": '"a"'},
-            "FILE: point a is of 'a', which is no time",
-        ),
-        (
-            {"shape": "{ M = true }"},
-            "FILE: [[group]] 1, point a: shape.M is True\n  try:   a number or a text",
-        ),
-    ],
+    ("changes", "message", "_"), messages(Path(__file__).with_name("published_points.txt"))
 )
-def test_what_breaks_a_rule_is_named(tmp_path: Path, change: dict[str, str], text: str) -> None:
-    found = caught(write(tmp_path / "p.toml", {**GOOD, **change}))
-    assert found.startswith(text)
+def test_what_breaks_a_rule_is_named(tmp_path: Path, changes: str, message: str, _: int) -> None:
+    change = dict(each.split(" = ", 1) for each in changes.split(" & "))
+    assert caught(write(tmp_path / "p.toml", {**GOOD, **change})).startswith(message)
 
 
 @pytest.mark.parametrize("key", [key for key in GOOD if key not in ("value", "printed")])
 def test_a_missing_key_is_named(tmp_path: Path, key: str) -> None:
-    left = {name: value for name, value in GOOD.items() if name != key}
-    assert f"key '{key}' is missing" in caught(write(tmp_path / "p.toml", left)) or key in (
-        "kind",
-        "quantity",
-        "usable",
-        "family",
-        "clock",
-    )
-    with pytest.raises(FactError):
-        load_published(tmp_path / "p.toml")
+    said = caught(write(tmp_path / "p.toml", {name: each for name, each in GOOD.items() if name != key}))
+    # Of a choice it says which there are.
+    assert f"key '{key}' is missing" in said or key in ("kind", "quantity", "usable", "family", "clock")
 
 
 def test_an_id_is_used_once(tmp_path: Path) -> None:
@@ -196,3 +104,95 @@ def test_files_that_are_none(tmp_path: Path) -> None:
     empty = tmp_path / "empty.toml"
     empty.write_text("schema = 1\n")
     assert caught(empty) == ("FILE: no point in this file\n  try:   [[group]] with points = [ {id = …}, … ]")
+
+
+# Malformed files of published steps: one sentence each, with file and entry --------------------------
+
+STEP = {
+    "id": '"a"',
+    "source": '"s"',
+    "locator": '"row 1"',
+    "hardware": '"x"',
+    "instances": "1",
+    "model_printed": '"M"',
+    "types_printed": '"bf16"',
+    "metric": '"TPOT"',
+    "unit": '"ms/token"',
+    "printed": '"2.5"',
+    "task": '"decode"',
+    "use": '"step"',
+    "stated": "{ batch = 2 }",
+    "model": '"llama-3-8b"',
+    "system": '"trn1.32xlarge"',
+    "layout": "{ tp = 8 }",
+    "job": "{ batch = 2, kv = 64 }",
+    "readings": '["r"]',
+}
+READING = '[[reading]]\nid = "r"\nsays = "so"\n'
+HEAD = f"schema = 1\n{READING}"
+COMPOSED = ("model", "system", "layout", "job", "readings")
+NONE = {key: value for key, value in STEP.items() if key not in COMPOSED}
+
+
+def written(path: Path, *rows: dict[str, str], head: str = HEAD) -> Path:
+    return write(path, *rows, head=head)
+
+
+def refused(path: Path) -> str:
+    with pytest.raises(FactError) as found:
+        load_steps(path, "x")
+    return str(found.value).replace(str(path), "FILE")
+
+
+def test_a_good_step(tmp_path: Path) -> None:
+    found = load_steps(written(tmp_path / "p.toml", STEP), "g")
+    (point,) = found.points
+    assert (point.id, point.generation, point.time_s, point.layout.tp) == ("a", "g", 2.5e-3, 8)
+    assert (point.job.task, point.job.kv) == (Task.DECODE, 64)
+    assert found.readings["r"].says == "so"
+
+
+def test_a_point_adds_to_what_its_group_says_of_job_and_layout(tmp_path: Path) -> None:
+    path = tmp_path / "p.toml"
+    shared = {key: value for key, value in STEP.items() if key not in ("id", "job", "printed")}
+    lines = "\n".join(f"{key} = {value}" for key, value in shared.items())
+    points = (
+        '{ id = "a", printed = "1", job = { kv = 8 } }, '
+        '{ id = "b", printed = "2", job = { kv = 9, batch = 4 } }'
+    )
+    job = 'job = { batch = 2, weights = "int8" }'
+    path.write_text(f"schema = 1\n{READING}[[group]]\n{lines}\n{job}\npoints = [ {points} ]\n")
+    jobs = [point.job for point in load_steps(path).points]
+    assert [(job.kv, job.batch, job.weights) for job in jobs if job] == [(8, 2, "int8"), (9, 4, "int8")]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message", "_"), messages(Path(__file__).with_name("published_steps.txt"))
+)
+def test_what_breaks_a_rule_of_steps_is_named(tmp_path: Path, changes: str, message: str, _: int) -> None:
+    change = dict(each.split(" = ", 1) for each in changes.split(" & "))
+    found = refused(written(tmp_path / "p.toml", {**STEP, **change}))
+    where, separator = "FILE: [[group]] 1, point a", "" if message.startswith(",") else ": "
+    assert found.startswith(where + separator + message), found
+
+
+def test_a_point_that_is_no_step_says_nothing_of_how_it_is_composed(tmp_path: Path) -> None:
+    none = {**NONE, "use": '"none"', "note": '"a rate"', "layout": "{ tp = 8 }"}
+    assert refused(written(tmp_path / "p.toml", STEP, {**none, "id": '"b"'})) == (
+        "FILE: [[group]] 1, point b: use is none, but layout says how it is composed\n"
+        "  try:   leave out one of the two"
+    )
+
+
+def test_ids_and_readings_are_there_once_and_used(tmp_path: Path) -> None:
+    path = tmp_path / "p.toml"
+    assert refused(written(path, STEP, STEP)).startswith("FILE: [[group]] 1, point a: id 'a' is used twice")
+    twice = f"schema = 1\n{READING}{READING}"
+    assert refused(written(path, STEP, head=twice)).startswith("FILE: [[reading]] 2: id 'r' is used twice")
+    other = f"schema = 1\n{READING}" + READING.replace('"r"', '"q"')
+    assert refused(written(path, STEP, head=other)) == (
+        "FILE: no point is read by 'q'\n  try:   name it in readings, or leave it out"
+    )
+    assert refused(written(path, STEP, head="schema = 2\n")).startswith("FILE: schema is 2")
+    path.write_text("schema = 1\n")
+    assert refused(path).startswith("FILE: no point in this file\n  try:   [[group]] with points = [ {")

@@ -70,7 +70,6 @@ def test_a_cache_is_the_bucket_of_the_middle() -> None:
     found = read_by("bucket-of-the-middle")
     assert len(found) == 29
     for point in found:
-        assert point.job is not None
         middle = point.stated["input_len"] + point.stated["output_len"] // 2
         bucket = 128
         while bucket < middle:
@@ -80,17 +79,14 @@ def test_a_cache_is_the_bucket_of_the_middle() -> None:
 
 def test_a_prompt_is_as_long_as_it_is_read() -> None:
     for point in read_by("prompt-is-a-bucket"):
-        assert point.job is not None
         assert point.job.sequence == point.stated["input_len"]
     for point in read_by("prompts-one-by-one"):
-        assert point.job is not None
         assert (point.job.batch, point.job.sequence) == (1, point.stated["seq_len"])
 
 
 def test_batches_and_degrees_are_those_stated() -> None:
     for each in steps():
         point, layout = each.point, each.point.layout
-        assert point.job is not None
         assert (layout.tp, layout.pp) == (point.stated["tp"], point.stated["pp"])
         both = "both-cores" in point.readings
         if point.unit is Metric.SEQUENCES or point.task is Task.DECODE:
@@ -109,14 +105,12 @@ def test_models_of_one_shape_are_one_however_they_are_spelt() -> None:
 
 def test_points_kept_apart_are_published_and_have_the_error_of_the_version_before() -> None:
     for steps in published_steps(load_registry()).values():
-        assert steps.frozen is not None
         assert steps.frozen.version == "9"
         assert set(steps.frozen.errors) <= {point.id for point in steps.points if point.usable}
 
 
 def test_a_point_kept_apart_that_is_not_published_is_refused(tmp_path: Path) -> None:
     published = load_registry().generations["trn2"].steps_file
-    assert published is not None
     path = tmp_path / "steps.toml"
     path.write_text(published.read_text().replace('"t2-qwen3-8b-tp1-vllm" =', '"t2-qwen3-8b-tp2-vllm" ='))
     with pytest.raises(FactError, match="no point 't2-qwen3-8b-tp2-vllm'"):

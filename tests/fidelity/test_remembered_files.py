@@ -36,9 +36,7 @@ def costs_file(folder: Path, text: str = COSTS) -> Path:
     return path
 
 
-def test_published_points_come_back_as_they_were(
-    reading: RememberedFiles, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_published_points_come_back_as_they_were(reading: RememberedFiles, monkeypatch: Any) -> None:
     registry = load_registry()
     registry.reading = reading
     first = published_points(registry)
@@ -49,9 +47,7 @@ def test_published_points_come_back_as_they_were(
 
 
 @pytest.mark.parametrize("name", ["trn1", "trn2", "trn3"])
-def test_every_book_and_table_comes_back_as_it_was(
-    name: str, reading: RememberedFiles, anew: Counting
-) -> None:
+def test_every_book_and_table_comes_back_as_it_was(name: str, reading: Any, anew: Counting) -> None:
     generation = load_registry().generations[name]
     assert generation.costs is not None
     first = reading.book(Files(*generation.facts)), reading.costs(Files(generation.costs))
@@ -72,9 +68,7 @@ def test_an_edited_file_is_read_anew(tmp_path: Path, reading: RememberedFiles, a
     assert anew.read == 2
 
 
-def test_another_reader_reads_anew(
-    tmp_path: Path, reading: RememberedFiles, anew: Counting, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_another_reader_reads_anew(tmp_path: Path, reading: Any, anew: Counting, monkeypatch: Any) -> None:
     path = costs_file(tmp_path)
     reading.costs(Files(path))
     monkeypatch.setattr(cache, "packages_digest", lambda names: b"another")
@@ -82,9 +76,7 @@ def test_another_reader_reads_anew(
     assert anew.read == 2
 
 
-def test_a_damaged_or_foreign_entry_is_read_anew(
-    tmp_path: Path, reading: RememberedFiles, anew: Counting
-) -> None:
+def test_a_damaged_or_foreign_entry_is_read_anew(tmp_path: Path, reading: Any, anew: Counting) -> None:
     path = costs_file(tmp_path)
     table = reading.costs(Files(path))
     cache = Cache(tmp_path / "results.db")
@@ -109,9 +101,7 @@ def test_a_read_only_folder_does_without(tmp_path: Path, anew: Counting) -> None
     assert not (tmp_path / "missing").exists()
 
 
-def test_what_would_not_come_back_is_not_kept(
-    tmp_path: Path, reading: RememberedFiles, anew: Counting
-) -> None:
+def test_what_would_not_come_back_is_not_kept(tmp_path: Path, reading: Any, anew: Counting) -> None:
     path = costs_file(tmp_path, COSTS + "[told]\nday = 2026-01-02\n")
     assert repr(reading.costs(Files(path))) == repr(reading.costs(Files(path)))
     assert anew.read == 2

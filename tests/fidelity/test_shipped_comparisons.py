@@ -58,7 +58,6 @@ def test_a_run_asks_the_model_for_no_point(registry: Registry, monkeypatch: pyte
     monkeypatch.setattr(snapshot, "_KNOWN", {})
     fidelity = fidelity_of(registry, "emulated", NAMES, [])
     assert points == []
-    assert fidelity is not None
     assert fidelity.version == MODEL_VERSION
     shipped = shipped_comparisons(registry, NAMES)
     numbered = {id: row for id, row in shipped.items() if row.emulated is not None}
@@ -83,15 +82,12 @@ def test_a_validation_never_reads_them(registry: Registry, tmp_path: Path) -> No
     wrong = shipped_comparisons(registry, ["trn3"])[id]
     fidelity = fidelity_of(registry, "emulated", ["trn3"], [])
     now = validate(registry, generations=["trn3"], with_same=False)
-    assert fidelity is not None
     assert wrong in fidelity.points
     assert right in now.points
     assert comparison_rows(registry, now)["trn3"][id] == row
 
 
-def test_a_run_without_them_says_the_same(
-    registry: Registry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_without_them_says_the_same(registry: Registry, tmp_path: Path, monkeypatch: Any) -> None:
     before = fidelity_of(registry, "emulated", ["trn3"], [])
     points = asked(monkeypatch)
     altered(registry, "trn3", tmp_path, {COMPARISONS: None})
@@ -102,9 +98,7 @@ def test_a_run_without_them_says_the_same(
 @pytest.mark.parametrize(
     "change", [{"version": "8"}, {"by": "another model"}, {"files": {}}, {"files": {"trn3/core.toml": "0 0"}}]
 )
-def test_rows_of_another_model_or_other_files_do_not_hold(
-    registry: Registry, tmp_path: Path, change: dict[str, Any]
-) -> None:
+def test_rows_of_another_model_or_other_files_do_not_hold(registry: Any, tmp_path: Path, change: Any) -> None:
     assert shipped_comparisons(registry, ["trn3"]) != {}
     assert shipped_comparisons(altered(registry, "trn3", tmp_path, **change), ["trn3"]) == {}
 
@@ -128,7 +122,6 @@ def test_rows_follow_from_the_costs_of_every_base(registry: Registry, tmp_path: 
     registry.generations["trn4"] = trn3
     replaced(registry, "trn4", name="trn4", base="trn3")
     before = stamps(files_of(lineage(registry, "trn4")))
-    assert trn2.costs is not None
     costs = tmp_path / "costs.toml"
     costs.write_text(trn2.costs.read_text() + "\n# mine\n")
     replaced(registry, "trn2", costs=costs)

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from published_point import published_point
 
-from trnbench.registry import Registry, load_registry
+from trnbench.registry import Registry
 from trnbench_emulator.compiler import assumptions
 from trnbench_fidelity.adapters.source import find, predict, repository
 from trnbench_fidelity.bench import Bench
@@ -75,11 +75,6 @@ def product(a, b):
     return out
 """
 ONE = KernelSource(file="kernels/today.py", function="copied", arguments=("float32[128,512]",))
-
-
-@pytest.fixture(scope="module")
-def registry() -> Registry:
-    return load_registry()
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 import pytest
 from altered_answers import altered, replaced
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 from comparison import comparison
 
 from trnbench.cli.main import cli
@@ -30,6 +30,7 @@ from trnbench_fidelity.sources import (
     SECTION,
     Checkout,
     Sources,
+    as_json,
     by_generation,
     checkouts,
     kept,
@@ -93,7 +94,6 @@ def test_the_page_of_errors_shows_what_is_kept() -> None:
 def test_what_is_kept_is_of_published_points() -> None:
     registry = load_registry()
     found = kept(registry)
-    assert found is not None
     assert found.checkouts
     from trnbench_fidelity.published import published_points
 
@@ -136,7 +136,6 @@ def test_what_is_no_comparison(tmp_path: Path) -> None:
 def test_what_generations_keep_is_one_comparison() -> None:
     registry = load_registry()
     every, *apart = (kept(registry, names) for names in ((), ["trn1"], ["trn2"], ["trn3"]))
-    assert every is not None
     assert every.points == tuple(row for one in apart if one is not None for row in one.points)
     assert every.checkouts == (apart[0] and apart[0].checkouts)
     assert kept(load_registry(), ["host"]) is None
@@ -176,13 +175,11 @@ def test_each_generation_has_its_points(tmp_path: Path) -> None:
     mixed = msgspec.structs.replace(MADE, points=(*MADE.points, other))
     assert {name: len(each.points) for name, each in by_generation(mixed).items()} == {"trn1": 4, "trn2": 1}
     first, second = summaries(mixed)
-    assert first.row.errors is not None
     assert (first.row.errors.points, first.row.bounds) == (
         2,
         Bounds(count=1, broken=1, worst=0.5, worst_id="bound"),
     )
     assert first.row.uses == {"emulated": 2, "bound": 1, "not emulated": 1}
-    assert second.row.errors is not None
     assert (second.generation, second.row.errors.worst_id, second.version) == ("trn2", "one", "1")
 
 
@@ -192,7 +189,6 @@ def test_a_run_carries_what_public_kernels_gave() -> None:
     registry = load_registry()
     notes: list[str] = []
     found = fidelity_of(registry, "emulated", ["trn3"], notes, linked=False)
-    assert found is not None
     assert notes == []
     public = kept(registry, ["trn3"])
     assert public is not None
@@ -238,20 +234,11 @@ def test_what_points_say_today_counts(tmp_path: Path) -> None:
     """Who votes and what was measured is not read from the answers."""
     registry = load_registry()
     points = registry.generations["trn2"].points_file
-    assert points is not None
     other = tmp_path / "points.toml"
     other.write_text(points.read_text().replace('confidence = "high"', 'confidence = "low"'))
     before, now = kept(registry, ["trn2"]), kept(replaced(registry, "trn2", published=other), ["trn2"])
-    assert before is not None
-    assert now is not None
     assert [each.emulated for each in now.points] == [each.emulated for each in before.points]
     assert {each.confidence for each in before.points} - {each.confidence for each in now.points} == {"high"}
-
-
-def test_the_command_needs_a_folder() -> None:
-    result = CliRunner().invoke(cli, ["-q", "validate", "--sources"])
-    assert result.exit_code == 2
-    assert "--sources goes with --kernels PATH" in result.output
 
 
 def test_the_command_prints_both_forms(tmp_path: Path) -> None:
@@ -298,3 +285,38 @@ def test_the_short_table_is_short() -> None:
     assert titles[-1] == "published points"
     assert {"One rank to another", "Collectives in a compiled graph"} <= set(titles)
     assert len(titles) <= 12
+
+
+# Public kernels under other assumptions about the compiler: told, never kept as the shipped model's ---
+
+SHIPPED = Sources(day="2026-11-21", by="trnbench", version="1", checkouts=(), points=())
+
+
+def run(*args: str) -> Result:
+    return CliRunner().invoke(cli, ["-q", "validate", *args])
+
+
+def test_what_was_made_under_other_assumptions_is_never_kept(tmp_path: Path) -> None:
+    under = msgspec.structs.replace(SHIPPED, assumptions="no-hoisting")
+    assert " on 2026-11-21 under the assumptions no-hoisting; only numbers" in markdown(under)
+    assert '"assumptions": "no-hoisting"' in as_json(under)
+    assert "assumptions" not in as_json(SHIPPED)
+    registry = load_registry()
+    altered(registry, "trn1", tmp_path, {SECTION: section_of(under)})
+    with pytest.raises(BadInput) as caught:
+        kept(registry, ("trn1",))
+    assert caught.value.what == "public kernels of trn1 were run under the assumptions no-hoisting"
+    assert caught.value.cause == "what is kept beside a generation is of the shipped model"
+    assert caught.value.try_ == "run the public kernels again without --assume: docs/fidelity.md"
+
+
+def test_every_output_says_so(tmp_path: Path) -> None:
+    said = "ublic kernels under the assumptions no-hoisting"
+    sources = ("--sources", "--kernels", str(tmp_path), "--generation", "trn3", "--assume", "no-hoisting")
+    shown = run(*sources)
+    assert shown.exit_code == 0, shown.stderr
+    assert f"p{said}" in shown.stderr
+    assert json.loads(run(*sources, "--format", "json").stdout)["assumptions"] == "no-hoisting"
+    whole = ("--family", "hbm", "--kernels", str(tmp_path), "--assume", "no-hoisting")
+    assert json.loads(run(*whole, "--format", "json").stdout)[0]["notes"] == [f"p{said}"]
+    assert f"P{said}." in run(*whole, "--format", "md").stdout

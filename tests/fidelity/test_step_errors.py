@@ -151,8 +151,6 @@ def test_no_constant_is_that_of_one_model() -> None:
 
 def test_the_naive_sum_is_further_off_in_every_class() -> None:
     for each in fidelity().rows:
-        assert each.naive is not None
-        assert each.crossed is not None
         assert each.naive.median > each.crossed.median, (each.family, each.generation)
 
 

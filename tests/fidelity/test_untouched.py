@@ -69,11 +69,7 @@ def test_an_error_that_is_no_number_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("generation", "counts"),
-    [
-        ("trn1", {"6": 85, "9": 63}),
-        ("trn2", {"6": 67, "9": 65}),
-        ("trn3", {"6": 35, "9": 40}),
-    ],
+    [("trn1", {"6": 85, "9": 63}), ("trn2", {"6": 67, "9": 65}), ("trn3", {"6": 35, "9": 40})],
 )
 def test_no_point_leaves_the_list(generation: str, counts: dict[str, int]) -> None:
     registry = load_registry()
@@ -102,8 +98,6 @@ def test_then_and_now() -> None:
     }
     (found,) = moved(FROZEN, rows)
     assert (found.family, found.generation, found.version) == ("hbm", "trn1", "6")
-    assert found.then is not None
-    assert found.now is not None
     assert found.then.listed == {"a": 0.5, "b": -0.2}
     assert found.now.listed == {"a": 0.1, "b": -0.2004}
     assert found.bounds_then == Bounds(count=1, broken=1, worst=1.0, worst_id="bound")
@@ -125,7 +119,6 @@ def test_then_counts_as_now_does() -> None:
     """A rate's error of the time, and the interval of contradicted sources."""
     row = comparison("disputed", 0.0, use=Use.CONTRADICTED, unit="B/s", span=(math.exp(-0.3), 1.0))
     (found,) = moved(FROZEN, {"disputed": row})
-    assert found.then is not None
     assert found.then.worst == pytest.approx(0.1)
     same = msgspec.structs.replace(row, e=0.4, emulated=math.exp(-0.4))
     (still,) = moved(FROZEN, {"disputed": same})

@@ -9,6 +9,7 @@ from typing import Any
 
 import measured_machine as machine
 import msgspec
+import numpy as np
 import pytest
 import tiny_machine as tiny
 from fact_rows import fact
@@ -32,6 +33,7 @@ from trnbench_host.book import book, measured, unknowns
 from trnbench_host.compiler import compiler, multiply_adds
 from trnbench_host.cpu import Cpu
 from trnbench_host.probe import REACHED, reached
+from trnbench_host.threads import processors_for
 
 
 def cpu(**changes: Any) -> Cpu:
@@ -60,6 +62,14 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "Watch", Quiet)
     for name, value in (("PASS_S", 1e-5), ("PASSES", 2), ("STREAMS", 2), ("OF_CACHE", 1)):
         monkeypatch.setattr(module, name, value)
+
+
+@needs_compiler
+@pytest.mark.usefixtures("_quick")
+def test_the_triad_in_c_gives_what_numpy_gives() -> None:
+    a, b, c = np.random.default_rng(1).uniform(1, 2, (3, 1 << 12))
+    assert module._triad(processors_for(1), (a, b, c)) > 0.0
+    assert np.allclose(a, b + 3.0 * c, rtol=1e-15, atol=0.0)  # it may round once and not twice
 
 
 @needs_compiler

@@ -15,7 +15,7 @@ from trnbench.case_key import CaseKey
 from trnbench.facts.fact import PeakPolicy, Scope
 from trnbench.kernels.kernel import Case
 from trnbench.kernels.work import Extent
-from trnbench.registry import Registry, load_registry
+from trnbench.registry import Registry
 from trnbench.run.judge import Judge
 from trnbench_neuron.backend import NeuronBackend
 from trnbench_neuron.settings import Settings
@@ -28,11 +28,6 @@ TOOLS = ("neuron-ls", "neuron-monitor", "nccom-test", "neuron-explorer")
 def recorded() -> Callable[[str], str]:
     """The text of a recorded output."""
     return lambda name: (HERE / "recorded" / name).read_text()
-
-
-@pytest.fixture(scope="session")
-def registry() -> Registry:
-    return load_registry()
 
 
 def executable(path: Path, text: str) -> Path:
@@ -50,8 +45,7 @@ def tools(tmp_path: Path) -> Path:
         word = name.replace("-", "_")
         script = HERE / "standins" / "tools.py"
         executable(
-            folder / name,
-            f'#!/bin/sh\nSTANDIN_AS={word} exec "{sys.executable}" -S -E "{script}" "$@"\n',
+            folder / name, f'#!/bin/sh\nSTANDIN_AS={word} exec "{sys.executable}" -S -E "{script}" "$@"\n'
         )
     return folder
 
@@ -149,14 +143,10 @@ def case(registry: Registry) -> Callable[..., Case]:
 
 
 @pytest.fixture
-def see(
-    backend: NeuronBackend, registry: Registry, case: Callable[..., Case]
-) -> Callable[..., tuple[Observation, Any]]:
+def see(backend: NeuronBackend, registry: Registry, case: Any) -> Callable[..., tuple[Observation, Any]]:
     """Observe a case, and judge it."""
 
-    def make(
-        kernel: str = "gemm", scope: Scope = Scope.CORE, use: NeuronBackend | None = None, **point: object
-    ) -> Any:
+    def make(kernel: str = "gemm", scope: Scope = Scope.CORE, use: Any = None, **point: object) -> Any:
         made = case(kernel, scope, **(point or {"dtype": "bf16", "size": 256}))
         system = registry.system("trn2-16.48xlarge")
         stack = use or backend

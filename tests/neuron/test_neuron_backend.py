@@ -15,7 +15,7 @@ from trnbench.kernels.kernel import Case
 from trnbench.registry import Registry, load_registry
 from trnbench.results.measurement import Grade, Reason, Status
 from trnbench.run.judge import Judge
-from trnbench_neuron import neff
+from trnbench_neuron import collective_case, neff
 from trnbench_neuron.backend import NeuronBackend
 from trnbench_neuron.settings import Settings
 
@@ -87,9 +87,7 @@ def test_missing_evidence_is_never_a_number(
 
 
 @pytest.mark.parametrize("where", ["NKI", "NRTPY"])
-def test_a_hang_costs_its_time_limit(
-    where: str, see: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_hang_costs_its_time_limit(where: str, see: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(f"STANDIN_{where}", "hang")
     if where == "NKI":
         monkeypatch.setattr(neff, "COMPILE_S", 2.0)
@@ -117,9 +115,7 @@ def test_a_kernel_that_did_not_compile_is_not_timed(
     assert judged.reason_text.startswith(text)
 
 
-def test_a_time_that_does_not_grow_is_suspect(
-    see: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_time_that_does_not_grow_is_suspect(see: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STANDIN_NRTPY", "flat")
     _, judged = see()
     assert judged.status is Status.SUSPECT
@@ -133,9 +129,7 @@ def test_a_time_that_does_not_grow_is_suspect(
         ("ecc", "uncorrected memory errors were counted meanwhile"),
     ],
 )
-def test_errors_of_the_device_spoil_its_numbers(
-    mode: str, text: str, see: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_errors_of_the_device_spoil_its_numbers(mode: str, text: str, see: Any, monkeypatch: Any) -> None:
     monkeypatch.setenv("STANDIN_MONITOR", mode)
     _, judged = see()
     assert (judged.status, judged.reason) == (Status.FAILED, Reason.NO_EVIDENCE)
@@ -162,9 +156,7 @@ def test_a_device_that_does_not_name_itself_is_no_evidence(
     assert "which device it was, told by the device itself" in judged.reason_text
 
 
-def test_counters_of_the_profiler_are_compared(
-    see: Callable[..., Any], settings: Settings, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_counters_of_the_profiler_are_compared(see: Any, settings: Settings, monkeypatch: Any) -> None:
     profiled = NeuronBackend(load_registry(), msgspec.structs.replace(settings, profile=True))
     monkeypatch.setenv("STANDIN_FLOPS", str(2 * 256**3))
     seen, judged = see(use=profiled)
@@ -182,18 +174,14 @@ def test_counters_of_the_profiler_are_compared(
     assert "the profiler counted 2 times the formula's flops" in seen.notes
 
 
-def test_a_profiler_that_fails_is_a_note(
-    see: Callable[..., Any], settings: Settings, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_profiler_that_fails_is_a_note(see: Any, settings: Settings, monkeypatch: Any) -> None:
     monkeypatch.setenv("STANDIN_EXPLORER", "fails")
     seen, judged = see(use=NeuronBackend(load_registry(), msgspec.structs.replace(settings, profile=True)))
     assert judged.status is Status.OK
     assert "no counters of the profiler: neuron-explorer ended with exit code 1" in seen.notes
 
 
-def test_cores_of_a_device_work_together(
-    see: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, case: Callable[..., Case]
-) -> None:
+def test_cores_of_a_device_work_together(see: Any, monkeypatch: pytest.MonkeyPatch, case: Any) -> None:
     monkeypatch.setattr(neff, "TOGETHER", 0.0)  # two processors serve eight stand-ins
     monkeypatch.setattr("trnbench_neuron.host.Host.cores", lambda self, case: [0, 1])
     seen, judged = see(scope=Scope.DEVICE)
@@ -255,3 +243,96 @@ def test_trainium1_falls_back_to_beta_1_and_says_so(
     failed = backend.observe(made, system)
     assert failed.reason is Reason.NO_EVIDENCE
     assert failed.reason_text.endswith("they were not awaited")
+
+
+# Collectives by nccom-test: their proof, and every way in which one is no number ---------------------
+
+COLLECTIVE = {"dtype": "bf16", "size": 2**26}
+
+
+@pytest.mark.parametrize("kernel", ["all_reduce", "all_gather", "reduce_scatter", "all_to_all", "permute"])
+def test_a_collective_is_measured_with_its_proof(kernel: str, see: Callable[..., Any]) -> None:
+    seen, judged = see(kernel, Scope.INSTANCE, **COLLECTIVE)
+    assert seen.reason is Reason.NONE, seen.reason_text
+    assert judged.time_s == pytest.approx(2e-5 + 2**26 / 50e9, rel=1e-3)
+    assert judged.clock == "device"
+    assert seen.detail["printed_unit"] == "GB"
+    assert seen.implementation == f"collective: nccom-test {kernel}, mesh"
+    assert seen.proof.output.startswith("nccom-test --check random")
+    assert seen.proof.growth.work_ratio == 4.0
+    assert not (*seen.proof.doubts({}), *seen.proof.doubts_of_time())
+    assert len(seen.samples) == 1  # three processes make a call each
+    sizes = [int(each) for each in seen.detail["sweep_s"]]
+    assert sizes == [2**exponent for exponent in range(10, 27, 2)]
+    assert seen.proof.growth.floor_s == seen.detail["sweep_s"]["1024"]
+    assert seen.detail["rank_kind"] == judged.case.point.get("rank", "device")
+
+
+@pytest.mark.parametrize(
+    ("mode", "reason", "text"),
+    [
+        ("driver", Reason.ERROR, "nccom-test ended with exit code 1; Neuron DKMS Driver is not running!"),
+        ("fails", Reason.ERROR, "nccom-test: 67108864    Failure running neuron-bench - log file"),
+        ("wrong", Reason.WRONG_RESULT, "nccom-test found a wrong result: "),
+        (
+            "ignores-groups",
+            Reason.NO_EVIDENCE,
+            "nccom-test counted busbw as 1.969 times algbw, which 16 ranks",
+        ),
+        ("broken-report", Reason.ERROR, "nccom-test: its report is no JSON"),
+        ("other-size", Reason.ERROR, "nccom-test was asked for 67108864 B and measured 1088, 4160, "),
+        ("hang", Reason.TIMEOUT, "nccom-test was not done after 2 s and was ended"),
+    ],
+)
+def test_a_collective_that_fails_is_no_number(
+    mode: str, reason: Reason, text: str, see: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STANDIN_NCCOM", mode)
+    if mode == "hang":
+        monkeypatch.setattr(collective_case, "CALL_S", 2.0)
+    _, judged = see("all_reduce", Scope.INSTANCE, **COLLECTIVE)
+    assert (judged.status, judged.reason) == (Status.FAILED, reason), judged.reason_text
+    assert judged.reason_text.startswith(text)
+
+
+def test_an_old_nccom_test_is_read_by_its_table_in_gibibytes(see: Any, monkeypatch: Any) -> None:
+    monkeypatch.setenv("STANDIN_NCCOM", "old")
+    seen, judged = see("all_reduce", Scope.INSTANCE, **COLLECTIVE)
+    assert seen.reason is Reason.NONE, seen.reason_text
+    assert seen.detail["printed_unit"] == "GiB"
+    assert "it prints GiB under the heading GB (C28); our rates follow from size and time" in seen.notes
+    assert "nccom-test is an old one that writes no JSON: its table was read" in seen.notes
+    # The rate is decimal all the same: size by time, not what was printed.
+    algbw = judged.metrics["algbw_bytes_per_s"].value
+    assert algbw == pytest.approx(2**26 / (2e-5 + 2**26 / 50e9), rel=1e-3)
+
+
+def test_a_collective_that_does_not_grow_is_as_long_as_starting_one(see: Any, monkeypatch: Any) -> None:
+    monkeypatch.setenv("STANDIN_NCCOM", "flat")
+    seen, _ = see("all_reduce", Scope.INSTANCE, **COLLECTIVE)
+    assert seen.proof.growth.hidden
+    monkeypatch.setattr(collective_case, "IDLE_BYTES", 2**24)  # no floor to hide behind
+    seen, _ = see("all_reduce", Scope.INSTANCE, **COLLECTIVE)
+    assert seen.proof.growth.flat
+
+
+def test_a_size_too_small_to_be_swept_says_so(see: Callable[..., Any]) -> None:
+    seen, _ = see("all_reduce", Scope.INSTANCE, dtype="bf16", size=2048)
+    assert seen.proof.growth is None
+    assert "whether the time grows with the size was not seen: it is too small to be swept" in seen.notes
+    assert list(seen.detail["sweep_s"]) == ["2048"]
+
+
+@pytest.mark.parametrize(
+    ("size", "least"), [(2**26, 1024), (2**27, 2048), (3 * 2**20, 3072), (4095, 4095), (1024, 1024)]
+)
+def test_a_sweep_begins_at_next_to_nothing(size: int, least: int) -> None:
+    assert collective_case.least_size(size) == least
+
+
+def test_one_rank_per_device(recorded: Callable[[str], str]) -> None:
+    from trnbench_neuron.devices import read_listing
+
+    seen = read_listing(recorded("neuron_ls_trn2.json"))
+    assert collective_case.leaders(seen) == list(range(0, 64, 4))
+    assert collective_case.workers(seen) == 64

@@ -58,9 +58,7 @@ def alone(_: int) -> list[int]:
     return []
 
 
-def test_the_documented_list_is_a_trn2_instance(
-    recorded: Callable[[str], str], known: tuple[Documented, ...]
-) -> None:
+def test_the_documented_list_is_a_trn2_instance(recorded: Any, known: tuple[Documented, ...]) -> None:
     seen = read_listing(recorded("neuron_ls_trn2.json"))
     assert (len(seen.devices), seen.lnc, seen.devices[0].cores) == (16, 2, 8)
     assert seen.devices[5].neighbours == (1, 4, 9, 6)

@@ -195,9 +195,7 @@ def test_only_tagged_processes_are_asked_for() -> None:
         ("silent", "neuron-monitor reported nothing"),
     ],
 )
-def test_a_monitor_that_fails_is_a_note(
-    mode: str, note: str, tools: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_monitor_that_fails_is_a_note(mode: str, note: str, tools: Path, monkeypatch: Any) -> None:
     monkeypatch.setenv("STANDIN_MONITOR", mode)
     monkeypatch.setattr("trnbench_neuron.monitor.PERIOD_S", 0.3)
     monitor = Monitor(Toolbox(str(tools)), "tag")

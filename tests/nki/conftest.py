@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from beta1_kernel import HEAD, Run
+from beta1_kernel import Run, source
 from nki_machine import V3
 
 from trnbench_emulator.nki import Machine, TensorSpec, Trace, load_kernel, record
@@ -83,7 +83,7 @@ def beta1(tmp_path: Path, v2: Any) -> Run:
 
     def recorded(body: str, *args: Any, grid: Any = None, machine: Any = v2, **options: Any) -> Trace:
         file = tmp_path / "old.py"
-        file.write_text(HEAD + textwrap.dedent(body))
+        file.write_text(source(body))
         kernel, _, provided = load_kernel(f"{file}::kernel", nki="trnbench")
         assert str(provided).startswith("trnbench ")
         assert str(provided).endswith(" (Beta 1)")

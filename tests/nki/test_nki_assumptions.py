@@ -29,9 +29,7 @@ def engines(trace: Trace, *names: str) -> set[str]:
 
 
 PRODUCT = """
-    @nki.jit
-    def kernel(x, w):
-        out = nl.ndarray((256, 1024), dtype=x.dtype, buffer=nl.shared_hbm)
+    def kernel(x, w) -> (256, 1024):
         for m in nl.affine_range(2):
             for n in nl.affine_range(2):
                 acc = nl.zeros((128, 512), nl.float32, buffer=nl.psum)
@@ -40,78 +38,53 @@ PRODUCT = """
                     right = nl.load(w[k * 128:(k + 1) * 128, n * 512:(n + 1) * 512])
                     acc += nl.matmul(left, right, transpose_x=True)
                 nl.store(out[m * 128:(m + 1) * 128, n * 512:(n + 1) * 512], nl.copy(acc))
-        return out
 """
 LOOP = """
-    @nki.jit
-    def kernel(x, y):
-        out = nl.ndarray((128, 64), dtype=x.dtype, buffer=nl.shared_hbm)
+    def kernel(x, y) -> (128, 64):
         a, b = nl.load(x), nl.load(y)
         total = nl.zeros((128, 64), dtype=x.dtype)
         for turn in nl.affine_range(5):
             total += nisa.tensor_tensor(a, b, nl.multiply)
         nl.store(out, total)
-        return out
 """
 WIDE = """
-    @nki.jit
-    def kernel(x):
-        out = nl.ndarray((8, 128, 8192), dtype=x.dtype, buffer=nl.shared_hbm)
+    def kernel(x) -> (8, 128, 8192):
         tiles = [nl.exp(nl.load(x[n])) for n in nl.affine_range(8)]
         for n in range(8):
             nl.store(out[n], tiles[n])
-        return out
 """
 ROWS = """
-    @nki.jit
-    def kernel(x):
-        out = nl.ndarray((4, 128, 512), dtype=x.dtype, buffer=nl.shared_hbm)
+    def kernel(x) -> (4, 128, 512):
         tile = nl.ndarray((128, 512), dtype=x.dtype, buffer=nl.sbuf)
         for n in nl.affine_range(4):
             tile[...] = nl.load(x[n])
             nl.store(out[n], nl.exp(tile))
-        return out
 """
 SCALED = """
-    @nki.jit
-    def kernel(x):
-        out = nl.ndarray((128, 64), dtype=x.dtype, buffer=nl.shared_hbm)
+    def kernel(x) -> (128, 64):
         nl.store(out, nl.copy(nisa.tensor_scalar(nl.load(x), nl.multiply, 2.0)))
-        return out
 """
 TURNED = """
-    @nki.jit
-    def kernel(x, w):
-        out = nl.ndarray((128, 512), dtype=x.dtype, buffer=nl.shared_hbm)
+    def kernel(x, w) -> (128, 512):
         nl.store(out, nl.copy(nl.matmul(nl.load(x), nl.load(w))))
-        return out
 """
 COPIED = """
-    @nki.jit
-    def kernel(x):
-        out = nl.ndarray((128, 64), dtype=x.dtype, buffer=nl.shared_hbm)
+    def kernel(x) -> (128, 64):
         tile = nl.ndarray((128, 64), dtype=x.dtype, buffer=nl.sbuf)
         nisa.dma_copy(dst=tile, src=x)
         nisa.dma_copy(dst=out, src=tile)
-        return out
 """
 SPREAD = """
-    @nki.jit
-    def kernel(x, row):
-        out = nl.ndarray((128, 512), dtype=x.dtype, buffer=nl.shared_hbm)
+    def kernel(x, row) -> (128, 512):
         wide = nl.load(row).broadcast_to((128, 512))
         nl.store(out, nisa.tensor_tensor(nl.load(x), wide, nl.multiply))
-        return out
 """
 
 READ = """
-    @nki.jit
-    def kernel(x):
-        out = nl.ndarray((128, 512), dtype=x.dtype, buffer=nl.shared_hbm)
+    def kernel(x) -> (128, 512):
         tile = nl.load(x)
         product = nl.copy(nisa.nc_matmul(tile[:, 0:128], tile))
         nl.store(out, nisa.activation(op=nl.exp, data=product, scale=1 / 128))
-        return out
 """
 KERNELS: dict[str, tuple[str, tuple[tuple[int, ...], ...], Callable[..., Any]]] = {
     "product": (PRODUCT, ((256, 256), (256, 1024)), lambda x, w: x.T @ w),
@@ -158,13 +131,10 @@ def test_nothing_in_use_leaves_sbuf_without_spilling(beta1: Run) -> None:
 
 def test_what_is_kept_for_later_still_leaves_without_spilling(beta1: Run) -> None:
     body = """
-    @nki.jit
-    def kernel(x):
-        out = nl.ndarray((128, 8192), dtype=x.dtype, buffer=nl.shared_hbm)
+    def kernel(x) -> (128, 8192):
         for turn in nl.affine_range(3):
             for n in nl.affine_range(8):
                 nl.store(out, nl.load(x[0:128, n * 8192:(n + 1) * 8192]))
-        return out
     """
     either = [
         beta1(body, spec(128, 8192 * 8), functional=False, assumptions=assumptions(each))

@@ -10,25 +10,19 @@ from trnbench.errors import KernelError
 from trnbench_emulator.nki import TensorSpec
 
 BROADCAST = """
-@nki.jit
-def kernel(x, row):
-    out = nl.ndarray(x.shape, x.dtype, buffer=nl.shared_hbm)
+def kernel(x, row) -> x.shape:
     tile, other = nl.load(x), nl.load(row)
     scaled = tile * nl.max(tile, axis=[1]) + other.broadcast_to((128, x.shape[1]))
     nl.store(out, value=scaled - 0.5)
-    return out
 """
 
 
 OVERWRITTEN = """
-@nki.jit
-def kernel(x):
-    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+def kernel(x) -> x.shape:
     tile = nl.ndarray((128, x.shape[1]), dtype=x.dtype, buffer=nl.sbuf)
     for i in nl.affine_range(x.shape[0] // 128):
         {load}
         nl.store(out[nl.ds(i * 128, 128), :], nl.add(tile, 1.0))
-    return out
 """
 
 
@@ -36,14 +30,11 @@ def test_a_result_goes_straight_to_the_tile_it_is_assigned_to(beta1: Run) -> Non
     x = made(128, 64)
     found = beta1(
         """
-        @nki.jit
-        def kernel(x):
-            out = nl.ndarray(x.shape, x.dtype, buffer=nl.shared_hbm)
+        def kernel(x) -> x.shape:
             tile = nl.ndarray((nl.par_dim(128), 64), dtype=nl.float32, buffer=nl.sbuf)
             tile[...] = nl.load(x)
             tile[:, 0:32] = nl.exp(tile[:, 0:32])
             nl.store(out, tile)
-            return out
         """,
         x,
     )
@@ -57,14 +48,11 @@ def test_a_result_that_has_a_name_is_copied(beta1: Run) -> None:
     x = made(128, 64)
     found = beta1(
         """
-        @nki.jit
-        def kernel(x):
-            out = nl.ndarray(x.shape, x.dtype, buffer=nl.shared_hbm)
+        def kernel(x) -> x.shape:
             tile = nl.ndarray((128, 64), dtype=nl.float32, buffer=nl.sbuf)
             named = nl.load(x)
             tile[...] = named
             nl.store(out, tile + named)
-            return out
         """,
         x,
     )
@@ -76,9 +64,7 @@ def test_products_add_up_in_psum(beta1: Run) -> None:
     a, b = made(256, 128), made(256, 512)
     found = beta1(
         """
-        @nki.jit
-        def kernel(a, b):
-            out = nl.ndarray((128, 512), nl.float32, buffer=nl.shared_hbm)
+        def kernel(a, b) -> (128, 512):
             psum = nl.zeros((nl.par_dim(128), 512), nl.float32, buffer=nl.psum)
             i_k, i_m = nl.mgrid[0:128, 0:128]
             i_n = nl.arange(512)[None, :]
@@ -87,7 +73,6 @@ def test_products_add_up_in_psum(beta1: Run) -> None:
                 right = nl.load(b[k * 128 + i_k, i_n])
                 psum[...] += nisa.nc_matmul(left, right)
             nl.store(out, nl.copy(psum))
-            return out
         """,
         a,
         b,
@@ -132,16 +117,13 @@ def test_reductions_over_loops(beta1: Run) -> None:
     x = made(128, 4, 16)
     found = beta1(
         """
-        @nki.jit
-        def kernel(x):
-            out = nl.ndarray((128, 1), x.dtype, buffer=nl.shared_hbm)
+        def kernel(x) -> (128, 1):
             i_p = nl.arange(128)[:, None]
             top = nl.ndarray((nl.par_dim(128), 1), x.dtype, buffer=nl.sbuf)
             for n in nl.affine_range(4):
                 part = nisa.tensor_reduce(np.max, nl.load(x[i_p, n, nl.arange(16)[None, :]]), axis=[1])
                 top[i_p, 0] = nl.loop_reduce(part, op=np.max, loop_indices=[n])
             nl.store(out, top)
-            return out
         """,
         x,
     )
@@ -152,13 +134,10 @@ def test_causal_selection(beta1: Run) -> None:
     x = made(128, 128)
     found = beta1(
         """
-        @nki.jit
-        def kernel(x):
-            out = nl.ndarray(x.shape, x.dtype, buffer=nl.shared_hbm)
+        def kernel(x) -> x.shape:
             i_p, i_f = nl.arange(128)[:, None], nl.arange(128)[None, :]
             chosen = nisa.affine_select(pred=i_p >= i_f, on_true_tile=nl.load(x), on_false_value=-9.0)
             nl.store(out, chosen)
-            return out
         """,
         x,
     )
@@ -244,12 +223,9 @@ def test_what_the_tensor_engine_cannot_read_is_copied_for_it(beta1: Run) -> None
     a, b = made(64, 128), made(128, 256)
     found = beta1(
         """
-        @nki.jit
-        def kernel(a, b):
-            out = nl.ndarray((64, 256), dtype=nl.float32, buffer=nl.shared_hbm)
+        def kernel(a, b) -> (64, 256):
             turned = nisa.nc_transpose(nl.load(a))
             nl.store(out, nl.copy(nisa.nc_matmul(turned, nl.load(b))))
-            return out
         """,
         a, b,
     )  # fmt: skip

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from typing import Any
+
 import numpy as np
 import pytest
 from beta1_kernel import Run, made
@@ -9,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trnbench.errors import KernelError
+from trnbench_emulator.nki.beta1.grid import nc, spmd_dim
 from trnbench_emulator.nki.beta1.index import Grid, Mask, arange, box_of
 
 # Indices ------------------------------------------------------------------------------------------
@@ -19,16 +23,13 @@ def test_dimensions_before_the_partition_are_blocks_of_their_own(beta1: Run) -> 
     x = made(256, 32)
     found = beta1(
         """
-        @nki.jit
-        def kernel(x):
-            out = nl.ndarray((256, 32), x.dtype, buffer=nl.shared_hbm)
+        def kernel(x) -> (256, 32):
             tiles = nl.ndarray((2, nl.par_dim(128), 32), dtype=x.dtype, buffer=nl.sbuf)
             i_p, i_f = nl.arange(128)[:, None], nl.arange(32)[None, :]
             for n in nl.affine_range(2):
                 tiles[n, i_p, i_f] = nl.load(x[n * 128 + i_p, i_f])
             for n in nl.affine_range(2):
                 nl.store(out[n * 128 + i_p, i_f], value=tiles[1 - n, i_p, i_f])
-            return out
         """,
         x,
     )
@@ -42,16 +43,13 @@ def test_masks_keep_the_last_tile_inside(beta1: Run, rows: int) -> None:
     x = made(rows, 70)
     found = beta1(
         """
-        @nki.jit
-        def kernel(x):
-            out = nl.ndarray(x.shape, x.dtype, buffer=nl.shared_hbm)
+        def kernel(x) -> x.shape:
             rows, columns = x.shape
             i_p, i_f = nl.arange(128)[:, None], nl.arange(512)[None, :]
             for n in nl.affine_range(-(-rows // 128)):
                 inside = (n * 128 + i_p < rows) & (i_f < columns)
                 tile = nl.load(x[n * 128 + i_p, i_f], mask=inside)
                 nl.store(out[n * 128 + i_p, i_f], nl.multiply(tile, 2.0, mask=inside), mask=inside)
-            return out
         """,
         x,
     )
@@ -79,15 +77,12 @@ def test_a_column_of_a_tile_is_a_tile(beta1: Run) -> None:
     x = made(128, 8)
     found = beta1(
         """
-        @nki.jit
-        def kernel(x):
-            out = nl.ndarray((128, 1), x.dtype, buffer=nl.shared_hbm)
+        def kernel(x) -> (128, 1):
             tile = nl.load(x)
             column = nl.copy(tile[:, 3])
             assert column.shape == (128, 1)
             tile[:, 3] = nl.maximum(column, nl.max(tile, axis=(1,)))
             nl.store(out, tile[:, 3])
-            return out
         """,
         x,
     )
@@ -126,12 +121,9 @@ def test_fewer_free_dimensions_are_read_behind_the_partition(beta1: Run, adding:
     x, bias = made(128, 2, 16), made(128)
     found = beta1(
         f"""
-        @nki.jit
-        def kernel(x, bias):
-            out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+        def kernel(x, bias) -> x.shape:
             psum, column = nl.load(x), {column}
             nl.store(out, {adding})
-            return out
         """,
         x, bias,
     )  # fmt: skip
@@ -142,12 +134,98 @@ def test_a_size_may_be_a_quotient(beta1: Run) -> None:
     x = made(128, 4)
     found = beta1(
         """
-        @nki.jit
-        def kernel(x):
-            out = nl.ndarray((128, 2, 2), dtype=x.dtype, buffer=nl.shared_hbm)
+        def kernel(x) -> (128, 2, 2):
             nl.store(out, nl.load(x).reshape((128, 4 / 2, 2)))
-            return out
         """,
         x,
     )
     np.testing.assert_array_equal(found.outputs[0], x.reshape(128, 2, 2))
+
+
+# Grids of Beta 1: programs in turn, or dealt to cores as nl.nc and nl.spmd_dim say -------------------
+
+NUMBERED = """
+def kernel(x) -> x.shape:
+    number = nl.program_id(0) * 2 + nl.program_id(1)
+    tile = nl.load(x[number * 32:number * 32 + 32])
+    nl.store(out[number * 32:number * 32 + 32], tile)
+"""
+
+
+BY_HALVES, BY_TURNS = [[0, 1, 2, 3], [4, 5, 6, 7]], [[0, 1, 4, 5], [2, 3, 6, 7]]
+
+
+def test_a_grid_runs_its_programs_in_turn(beta1: Run) -> None:
+    x = made(256, 96)
+    found = beta1(
+        """
+        def kernel(x) -> x.shape:
+            row, column = nl.program_id(0), nl.program_id(1)
+            part = slice(row * 128, (row + 1) * 128), nl.ds(column * 32, 32)
+            tile = nl.load(x[part])
+            nl.store(out[part], tile * float(nl.num_programs(0) * 10 + nl.num_programs(1)))
+        """,
+        x,
+        grid=(2, 3),
+    )
+    assert found.outputs[0].shape == (256, 96)
+    assert np.allclose(found.outputs[0], x * 23)
+    assert found.count == 6 * 3
+
+
+@pytest.mark.parametrize(
+    ("out", "count"), [("nl.ndarray(x.shape, x.dtype, buffer=nl.shared_hbm)", 3), ("x", 9)]
+)
+def test_programs_that_never_ask_for_their_number_are_one(beta1: Run, out: str, count: int) -> None:
+    """But where they write to what they are given: each may read what the one before has left."""
+    found = beta1(
+        f"""
+        @nki.jit
+        def kernel(x):
+            out = {out}
+            tile = nl.load(x)
+            nl.store(out, tile * 2.0)
+            return out
+        """,
+        made(128, 32),
+        grid=(3,),
+    )
+    assert found.count == count
+
+
+@pytest.mark.parametrize(
+    ("grid", "of_core"),
+    [
+        ((4, 2), [[0, 1, 2, 3, 4, 5, 6, 7]]),
+        ((spmd_dim(nc(2), 2), 2), BY_HALVES),
+        ((spmd_dim(2, nc(2)), 2), BY_TURNS),
+        ((4, nc(2)), [[0, 2, 4, 6], [1, 3, 5, 7]]),
+        ((nc(4), 2), [[0, 1], [2, 3], [4, 5], [6, 7]]),
+        ((nc(2), nc(2)), [[0], [1], [2], [3]]),
+        ((spmd_dim(4), spmd_dim(2)), [[0, 1, 2, 3, 4, 5, 6, 7]]),
+    ],
+)
+def test_programs_are_dealt_to_cores_as_the_grid_says(beta1: Run, grid: Any, of_core: Any) -> None:
+    x = made(256, 16)
+    for core, expected in enumerate(of_core):
+        found = beta1(NUMBERED, x, grid=grid, functional=False, program=core)
+        loads = [each for each in found.instructions if each.op.variables["src"] == "hbm"]
+        assert [each.reads[0].offset // (32 * 16) for each in loads] == expected
+    whole = beta1(NUMBERED, x, grid=grid)
+    if len(grid) == 2 and int(grid[0]) * int(grid[1]) == 8:
+        assert np.array_equal(whole.outputs[0], x)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "what"),
+    [
+        ((), "nl.spmd_dim(): it has no size"),
+        ((nc(2), nc(2)), "nl.spmd_dim(2, 2): two of its parts are cores"),
+        ((0,), "nl.spmd_dim(0): it takes a number of at least 1"),
+        (("x",), "nl.spmd_dim('x'): it takes a number of at least 1"),
+    ],
+)
+def test_a_dimension_that_cannot_be_dealt_is_told(sizes: Any, what: str) -> None:
+    with pytest.raises(KernelError) as caught:
+        spmd_dim(*sizes)
+    assert re.sub(r" \([^()]*\)$", "", caught.value.what) == what

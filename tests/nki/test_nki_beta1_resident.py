@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-from beta1_kernel import Run
-from hypothesis import HealthCheck, given, settings
+from beta1_kernel import Run, source
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trnbench_emulator.nki import TensorSpec, Trace
+from trnbench.registry import load_registry
+from trnbench_emulator.core.program import BUFFER, Dep, Program
+from trnbench_emulator.core.recording import Launch, record_launch
+from trnbench_emulator.nki import Machine, TensorSpec, Trace, load_kernel
+from trnbench_emulator.nki.beta1.residence import places
 from trnbench_emulator.nki.instruction import Instruction
 from trnbench_emulator.nki.memory import Buffer, Storage
 
@@ -37,9 +43,7 @@ def loads(trace: Trace) -> int:
 
 
 PRODUCT = """
-    @nki.jit
-    def kernel(x, w):
-        out = nl.ndarray((512, 2048), dtype=x.dtype, buffer=nl.shared_hbm)
+    def kernel(x, w) -> (512, 2048):
         for m in nl.affine_range(4):
             for n in nl.affine_range(4):
                 acc = nl.zeros((128, 512), nl.float32, buffer=nl.psum)
@@ -48,7 +52,6 @@ PRODUCT = """
                     right = nl.load(w[k * 128:(k + 1) * 128, n * 512:(n + 1) * 512])
                     acc += nl.matmul(left, right, transpose_x=True)
                 nl.store(out[m * 128:(m + 1) * 128, n * 512:(n + 1) * 512], nl.copy(acc))
-        return out
 """
 
 
@@ -61,14 +64,11 @@ def test_what_was_loaded_is_not_loaded_again(run: Run) -> None:
 def test_what_was_written_in_between_is_loaded_again(run: Run) -> None:
     found = run(
         """
-        @nki.jit
-        def kernel(x):
-            out = nl.ndarray((128, 64), dtype=x.dtype, buffer=nl.shared_hbm)
+        def kernel(x) -> (128, 64):
             for turn in nl.affine_range(3):
                 tile = nl.load(x)
                 nl.store(out, tile)
                 nl.store(x, nl.load(out))
-            return out
         """,
         spec(128, 64),
     )
@@ -77,13 +77,10 @@ def test_what_was_written_in_between_is_loaded_again(run: Run) -> None:
 
 def test_what_does_not_fit_is_loaded_again(run: Run) -> None:
     body = """
-    @nki.jit
-    def kernel(x):
-        out = nl.ndarray((128, 8192), dtype=x.dtype, buffer=nl.shared_hbm)
+    def kernel(x) -> (128, 8192):
         for turn in nl.affine_range(3):
             for n in nl.affine_range(8):
                 nl.store(out, nl.load(x[0:128, n * 8192:(n + 1) * 8192]))
-        return out
     """
     # Tiles of 32 KiB in 224 KiB: of eight the oldest is always gone, until the last turn needs none again.
     assert loads(run(body, spec(128, 8192 * 8))) == 8 + 8 + 2
@@ -93,16 +90,13 @@ def test_what_does_not_fit_is_loaded_again(run: Run) -> None:
 
 def test_what_does_not_depend_on_a_loop_is_done_once(run: Run) -> None:
     body = """
-    @nki.jit
-    def kernel(x, y):
-        out = nl.ndarray((128, 64), dtype=x.dtype, buffer=nl.shared_hbm)
+    def kernel(x, y) -> (128, 64):
         a, b = nl.load(x), nl.load(y)
         total = nl.zeros((128, 64), dtype=x.dtype)
         for turn in nl.affine_range(5):
             product = nisa.tensor_tensor(a, b, nl.multiply)
             total += product
         nl.store(out, total)
-        return out
     """
     assert count(run(body, spec(128, 64), spec(128, 64)), "tensor_tensor") == 1 + 5
     changing = body.replace("total += product", "total += product\n            a[...] = nl.copy(total)")
@@ -110,16 +104,13 @@ def test_what_does_not_depend_on_a_loop_is_done_once(run: Run) -> None:
 
 
 INNER = """
-    @nki.jit
-    def kernel(x, y):
-        out = nl.ndarray((128, 64), dtype=x.dtype, buffer=nl.shared_hbm)
+    def kernel(x, y) -> (128, 64):
         total = nl.zeros((128, 64), dtype=x.dtype)
         for turn in nl.affine_range(5):
             for part in nl.INNER(3):
                 a, b = nl.load(x[part]), nl.load(y[part])
                 total += nisa.tensor_tensor(a, b, nl.multiply)
         nl.store(out, total)
-        return out
 """
 
 
@@ -132,12 +123,9 @@ def test_the_innermost_loop_counts_unless_it_is_unrolled(run: Run, loop: str, pr
 
 def test_a_row_of_one_bank_is_read_in_psum(run: Run) -> None:
     body = """
-    @nki.jit
-    def kernel(x, row):
-        out = nl.ndarray((128, COLUMNS), dtype=x.dtype, buffer=nl.shared_hbm)
+    def kernel(x, row) -> (128, COLUMNS):
         wide = nl.load(row).broadcast_to((128, COLUMNS))
         nl.store(out, nisa.tensor_tensor(nl.load(x), wide, nl.multiply))
-        return out
     """
     values = np.random.default_rng(3)
     for columns, copies in ((512, 0), (1024, 2)):
@@ -153,12 +141,9 @@ def test_a_row_of_one_bank_is_read_in_psum(run: Run) -> None:
 def test_what_is_kept_until_the_kernel_ends_takes_no_room(run: Run) -> None:
     found = run(
         """
-        @nki.jit
-        def kernel(row):
-            out = nl.ndarray((4, 128, 2048), dtype=row.dtype, buffer=nl.shared_hbm)
+        def kernel(row) -> (4, 128, 2048):
             for n in nl.affine_range(4):
                 nl.store(out[n], nl.load(row[n:n + 1, 0:2048]).broadcast_to((128, 2048)))
-            return out
         """,
         spec(4, 2048),
     )
@@ -167,13 +152,10 @@ def test_what_is_kept_until_the_kernel_ends_takes_no_room(run: Run) -> None:
 
 
 SPILLED = """
-    @nki.jit
-    def kernel(x, order):
-        out = nl.ndarray((len(order), 128, 8192), dtype=x.dtype, buffer=nl.shared_hbm)
+    def kernel(x, order) -> (len(order), 128, 8192):
         tiles = [nl.exp(nl.load(x[n])) for n in nl.affine_range(x.shape[0])]
         for at, n in enumerate(order):
             nl.store(out[at], tiles[n])
-        return out
 """
 
 
@@ -193,10 +175,8 @@ def _from_spill(each: Instruction) -> bool:
 
 
 @given(tiles=st.integers(1, 12), order=st.lists(st.integers(0, 11), min_size=1, max_size=20))
-@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_every_tile_is_there_when_it_is_read_and_all_of_them_fit(
-    run: Run, tiles: int, order: list[int]
-) -> None:
+@settings(max_examples=40)
+def test_every_tile_is_there_when_it_is_read_and_all_of_them_fit(run: Run, tiles: int, order: Any) -> None:
     found = run(SPILLED, spec(tiles, 128, 8192), tuple(each % tiles for each in order))
     instructions = found.instructions
     written: set[Storage] = set()
@@ -224,3 +204,85 @@ def _most(instructions: Sequence[Instruction]) -> int:
         sum(size[each] for each in first if first[each] <= number <= last[each])
         for number in range(len(instructions))
     )
+
+
+# Whose place in SBUF and PSUM a tile of Beta 1 takes, and that it waits until it is free -------------
+
+ROUNDS = """
+    def kernel(x) -> x.shape:
+        for n in nl.affine_range(x.shape[0]):
+            nl.store(out[n], nl.exp(nl.load(x[n])))
+"""
+KEPT = """
+    def kernel(x) -> (4, 128, 8192):
+        first = nl.load(x[0])
+        second = nl.load(x[1])
+        nl.store(out[0], second)
+        nl.store(out[1], first)
+        third = nl.load(x[2])
+        fourth = nl.load(x[3])
+        nl.store(out[2], third)
+        nl.store(out[3], fourth)
+"""
+PRODUCTS = """
+    def kernel(x) -> (12, 128, 512):
+        tile = nl.load(x)
+        for n in nl.affine_range(12):
+            nl.store(out[n], nl.copy(nisa.nc_matmul(tile[:, 0:128], tile)))
+"""
+
+
+def taken(instructions: tuple[Instruction, ...], sbuf: int) -> dict[int, list[int]]:
+    """By the number of an instruction, which instructions began the tiles whose places it takes."""
+    begun: dict[object, int] = {}
+    for number, each in enumerate(instructions):
+        for view in each.writes:
+            begun.setdefault(view.storage.life, number)
+    found = places(instructions, {Buffer.SBUF: sbuf, Buffer.PSUM: 16 * KIB})
+    return {number: [begun[life] for _, gone in each for life in gone] for number, each in found.items()}
+
+
+def test_what_fits_takes_no_place(run: Run) -> None:
+    assert taken(run(ROUNDS, spec(3, 128, 8192)).instructions, 192 * KIB) == {}
+
+
+def test_the_place_that_is_free_for_longest_is_taken_first(run: Run) -> None:
+    """Two tiles fit; the second is used last before the first is."""
+    assert taken(run(KEPT, spec(4, 128, 8192)).instructions, 64 * KIB) == {4: [1], 5: [0]}
+
+
+def test_what_is_in_use_gives_no_place(run: Run) -> None:
+    """One fits: the second does not wait for the first, which is used after it."""
+    assert taken(run(KEPT, spec(4, 128, 8192)).instructions, 32 * KIB) == {4: [1, 0]}
+
+
+def program(tmp_path: Path, text: str, *shape: int) -> Program:
+    file = tmp_path / "kernel.py"
+    file.write_text(source(text))
+    kernel, _, _ = load_kernel(f"{file}::kernel", nki="trnbench")
+    machine = Machine.of(load_registry().system("trn1.2xlarge"))
+    return record_launch(kernel, (spec(*shape),), machine, Launch()).programs[0]
+
+
+def waits(found: Program) -> dict[int, set[int]]:
+    """Which instructions wait for a place, and for whom."""
+    by_number: dict[int, set[int]] = {}
+    for number, packed in zip(found.waiters, found.deps, strict=True):
+        dep = Dep.of(packed)
+        if dep.kind == BUFFER:
+            by_number.setdefault(number, set()).add(dep.source)
+    return by_number
+
+
+def test_a_load_waits_for_those_who_use_the_place_that_it_takes(tmp_path: Path) -> None:
+    """Six tiles of 32 KiB fit in SBUF, two a round: the fourth load waits for the first exponential."""
+    assert waits(program(tmp_path, ROUNDS, 3, 128, 8192)) == {}
+    found = waits(program(tmp_path, ROUNDS, 4, 128, 8192))
+    assert found[9] == {0, 1}  # who brought it, and who read it
+
+
+def test_a_product_waits_for_a_bank(tmp_path: Path) -> None:
+    """Eight tiles of 2 KiB fit in PSUM: the ninth product waits until the first was copied."""
+    found = program(tmp_path, PRODUCTS, 128, 512)
+    products = [n for n, op in enumerate(found.op) if found.ops[op].opcode == "nc_matmul"]
+    assert sorted(waits(found)) == products[8:]

@@ -14,9 +14,7 @@ from trnbench_emulator.nki.instruction import Instruction
 from trnbench_emulator.nki.memory import Buffer
 
 KERNEL = """
-    @nki.jit
-    def kernel(x):
-        out = nl.ndarray((128, 512), dtype=nl.float32, buffer=nl.shared_hbm)
+    def kernel(x) -> (128, 512):
         tile = nl.load(x)
         held = nl.ndarray(({count}, nl.par_dim(128), 512), dtype={held}, buffer=nl.sbuf)
         largest = nl.ndarray((nl.par_dim(128), {count}), dtype=nl.float32, buffer=nl.sbuf)
@@ -31,7 +29,6 @@ KERNEL = """
             value = nisa.activation(op=nl.exp, data=held[n], bias=least, scale=1.0)
             nl.store(out, value)
         {end}
-        return out
 """
 COPYING = assumptions("no-reading-in-psum")
 COPY = "nisa.tensor_copy(product)"

@@ -2,41 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+from textwrap import dedent
 from typing import Any
 
+import numpy as np
 import pytest
 
-from trnbench.errors import KernelError
+from trnbench.errors import KernelError, MissingFile, PluginError
 from trnbench_emulator.nki import isa, language, load_kernel
 from trnbench_emulator.nki.names import KNOWN, REMOVED
-
-REFUSED = [
-    (
-        "nisa.NkiInstruction(1)",
-        "nki.isa.NkiInstruction is part of NKI but trnbench does not emulate it (snippet.py:6)",
-        "instructions have no handles here; their order is the program's; docs/nki.md lists what is emulated",
-    ),
-    (
-        "nl.arange(4)",
-        "nki.language.arange is not part of NKI any more (snippet.py:6)",
-        "it was in Beta 1 (neuronxcc.nki) and was removed in 0.2",
-    ),
-    ("nl.ndarry((1, 1))", "nki.language has no 'ndarry' (snippet.py:6)", "did you mean ndarray?"),
-    ("nisa.qqq", "nki.isa has no 'qqq' (snippet.py:6)", "NKI 0.6 lists no such name"),
-    (
-        "nki.benchmark(1)",
-        "nki.benchmark is part of NKI but trnbench does not emulate it (snippet.py:6)",
-        "it was in Beta 1 and is gone since 0.1; docs/nki.md lists what is emulated",
-    ),
-]
-
-
-@pytest.mark.parametrize(("line", "message", "cause"), REFUSED, ids=[line for line, _, _ in REFUSED])
-def test_refused_by_name(snippets: Any, line: str, message: str, cause: str) -> None:
-    with pytest.raises(KernelError) as caught:
-        snippets.run(line)
-    assert caught.value.what == message
-    assert caught.value.cause == cause
+from trnbench_emulator.nki.source import Source, Sources
 
 
 def test_refused_in_an_import_statement(snippets: Any) -> None:
@@ -89,3 +66,96 @@ def test_an_operation_of_the_wrong_kind(snippets: Any) -> None:
     with pytest.raises(KernelError) as caught:
         snippets.run(body)
     assert caught.value.what == "tensor_tensor: nl.exp is no operation of 2 operands (snippet.py:7)"
+
+
+# What stands beside a kernel: its arguments for a point, its pieces, its reference; mistakes in them ---
+
+Taking = Callable[..., Source | None]
+KERNEL = """
+    import nki
+
+    @nki.jit
+    def mine(x):
+        return x
+"""
+
+
+@pytest.fixture
+def taking(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Taking:
+    """`taking("module", "def mine_inputs(point): …")`: its kernel `mine` with that beside, for size 2."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    def ask(name: str, *beside: str) -> Source | None:
+        (tmp_path / f"{name}.py").write_text(dedent(KERNEL) + "\n".join(beside) + "\n")
+        return Sources().taking([f"{name}:mine"], {"size": 2})
+
+    return ask
+
+
+def test_the_first_source_that_takes_a_point(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    for name, given in (("refusing", "None"), ("willing", "(((point['size'], 4), 'bf16'), 7)")):
+        text = f"{dedent(KERNEL)}\ndef mine_inputs(point):\n    return {given}\n"
+        (tmp_path / f"{name}_source.py").write_text(text)
+    both = ["refusing_source:mine", "willing_source:mine"]
+    found = Sources().taking(both, {"size": 2})
+    assert (found.ref, found.name, found.place) == (both[1], "mine", "willing_source.py:4")
+    assert found.inputs == (((2, 4), "bf16"), 7)
+    assert found.pieces() == ((found.inputs, 1),)
+    assert found.reference() is None
+    assert Sources().taking(both[:1], {"size": 2}) is None  # declared
+    assert Sources().taking([], {"size": 2}) is None
+
+
+@pytest.mark.parametrize(
+    ("beside", "what"),
+    [
+        ("", "own:mine cannot be given arguments: its module has no mine_inputs (own.py:4)"),
+        (
+            "def mine_inputs(point):\n    1 / 0",
+            "mine_inputs failed: ZeroDivisionError: division by zero (own.py:8)",
+        ),
+        *(
+            (f"def mine_inputs(point): return {value}", f"mine_inputs gives {value} (own.py:7)")
+            for value in ("[((2, 2), 'bf16')]", "(([2, 2], 'bf16'),)", "False")
+        ),
+    ],
+)
+def test_nothing_but_none_declares_that_a_point_is_not_taken(taking: Taking, beside: str, what: str) -> None:
+    with pytest.raises(KernelError) as caught:
+        taking("own", beside)
+    assert caught.value.what == what
+
+
+INPUTS = "def mine_inputs(point): return (((4, 4), 'bf16'),)"
+
+
+@pytest.mark.parametrize(
+    ("gives", "what"),
+    [
+        ("1 / 0", "mine_pieces failed: ZeroDivisionError: division by zero (own.py:8)"),
+        ("()", "mine_pieces gives () (own.py:8)"),
+        ("(inputs, 0)", "mine_pieces gives ((((4, 4), 'bf16'),), 0) (own.py:8)"),
+        ("None", "mine_pieces gives None (own.py:8)"),
+    ],
+)
+def test_pieces_that_are_none(taking: Taking, gives: str, what: str) -> None:
+    source = taking("own", INPUTS, f"def mine_pieces(inputs): return {gives}")
+    with pytest.raises(KernelError) as caught:
+        source.pieces()
+    assert caught.value.what == what
+
+
+def test_a_reference_is_a_function_or_the_name_of_one(taking: Taking) -> None:
+    beside = taking("beside", INPUTS, "def mine_reference(x): return x + 1")
+    assert beside.reference()(np.ones(2)).tolist() == [2, 2]
+    named = taking("named", INPUTS, "mine_reference = 'trnbench_kernels.nki.references:transpose'")
+    assert named.reference().__name__ == "transpose"
+    lost = taking("lost", INPUTS, "mine_reference = 'trnbench_kernels.nki.references:transpise'")
+    with pytest.raises(PluginError, match=r"cannot load 'trnbench_kernels.nki\.references:transpise'"):
+        lost.reference()
+
+
+def test_a_module_that_is_not_there() -> None:
+    with pytest.raises(MissingFile, match="module no_such_kernels is not there"):
+        Sources().taking(["no_such_kernels:mine"], {})

@@ -64,9 +64,7 @@ CASES: dict[str, tuple[tuple[tuple[int, ...], ...], Any, str]] = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_two_programs_match_and_take_less_time(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_two_programs_match_and_take_less_time(name: str, tmp_path: Path, monkeypatch: Any) -> None:
     shapes, reference, meeting = CASES[name]
     file = tmp_path / "launched.py"
     file.write_text(LAUNCHED)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from pathlib import Path
 from typing import Any
 
 import ml_dtypes
@@ -10,8 +12,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
+from messages import messages
+from nki_machine import V3
 
+from trnbench.errors import KernelError
+from trnbench.registry import load_registry
+from trnbench_emulator.nki import Machine, Trace, load_kernel, record
 from trnbench_emulator.nki.dtype import DTYPES, dtype_of
+from trnbench_emulator.nki.instruction import Listing
+from trnbench_emulator.nki.memory import Buffer
+from trnbench_emulator.nki.recorder import Recorder
+from trnbench_emulator.nki.tensor import NkiTensor
 
 SNIPPET = """
 x, = args
@@ -156,3 +167,194 @@ nl.store(out, u)
 def test_dtypes_by_every_name() -> None:
     assert dtype_of("bf16") is dtype_of("bfloat16") is dtype_of(ml_dtypes.bfloat16) is DTYPES["bfloat16"]
     assert dtype_of(np.float32) is dtype_of(np.dtype("f4")) is DTYPES["float32"]
+
+
+# Whatever stands where a data type should be: the type, or one message -------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["9" * 4301, "f8," * 5000, "(" * 3000, "(2,)f8", "1" * 400 + "f4", "i4, (2,3)f8, f4", "\0", "f\ud800"],
+    ids=["digits", "fields", "brackets", "shape", "size", "record", "zero", "half"],
+)
+def test_a_text_that_numpy_reads_in_its_own_way_is_refused(text: str) -> None:
+    with pytest.raises(KernelError, match="is no data type that NKI kernels can use here"):
+        dtype_of(text)
+
+
+@given(text=st.text(alphabet="0123456789fiubVS(),<>| {}'", max_size=40))
+def test_no_text_is_more_than_refused(text: str) -> None:
+    with contextlib.suppress(KernelError):
+        assert dtype_of(text) in DTYPES.values()
+
+
+# Zeros in PSUM that a product comes upon first: it overwrites them, so nobody has to write them ------
+
+KERNEL = """
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def kernel(x):
+    a = nl.ndarray((128, 128), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=a, src=x)
+    out = nl.ndarray((128, 256), dtype=nl.float32, buffer=nl.shared_hbm)
+    result = nl.ndarray((128, 256), dtype=nl.float32, buffer=nl.sbuf)
+    for _ in range(2):
+        t = nl.ndarray((128, 256), dtype=nl.float32, buffer=nl.psum)
+{body}
+        nisa.tensor_copy(dst=result, src=t)
+    nisa.dma_copy(dst=out, src=result)
+    return out
+"""
+ZEROS = "nisa.memset(dst=t, value=0.0)"
+PRODUCTS = "[nisa.nc_matmul(dst=t[:, at : at + 128], stationary=a, moving=a) for at in (0, 128, 0)]"
+
+
+def run(folder: Path, *lines: str, functional: bool = True) -> Trace:
+    file = folder / "kernel.py"
+    file.write_text(KERNEL.format(body="\n".join(f"        {line}" for line in lines)))
+    kernel, _, _ = load_kernel(f"{file}::kernel", nki="trnbench")
+    x = np.eye(128, dtype=np.float32)
+    return record(
+        kernel,
+        (x,),
+        machine=Machine.of(load_registry().system("trn2-16.48xlarge")),
+        functional=functional,
+        keep=True,
+    )
+
+
+def opcodes(trace: Trace) -> list[str]:
+    return [each.op.opcode for each in trace.instructions if each.op.engine != "dma"]
+
+
+@pytest.mark.parametrize("functional", [True, False])
+def test_a_product_that_comes_first_overwrites(tmp_path: Path, functional: bool) -> None:
+    found = run(tmp_path, ZEROS, PRODUCTS, functional=functional)
+    assert opcodes(found) == [*["nc_matmul"] * 3, "tensor_copy"] * 2
+    assert found.count == len(found.instructions)
+    if functional:
+        np.testing.assert_array_equal(found.outputs[0][:, :128], 2 * np.eye(128))
+        np.testing.assert_array_equal(found.outputs[0][:, 128:], np.eye(128))
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        (ZEROS,),
+        (ZEROS, "nisa.nc_matmul(dst=t[:, 0:128], stationary=a, moving=a, accumulate=True)"),
+        ("nisa.memset(dst=t, value=1.0)", PRODUCTS),
+        (ZEROS, "nisa.activation(dst=t[:, 0:128], op=nl.exp, data=a)"),
+    ],
+)
+def test_zeros_that_somebody_finds_are_written_before(tmp_path: Path, lines: tuple[str, ...]) -> None:
+    found = run(tmp_path, *lines)
+    assert opcodes(found).count("memset") == 2
+    assert opcodes(found)[0] == "memset"
+    first = next(each for each in found.instructions if each.op.opcode == "memset")
+    assert first.line == 1 + KERNEL.split("{body}")[0].count("\n")
+
+
+def test_what_no_product_reaches_is_written(tmp_path: Path) -> None:
+    parts = ("nisa.memset(dst=t[:, 0:128], value=0.0)", "nisa.memset(dst=t[:, 128:256], value=0.0)")
+    found = run(tmp_path, *parts, "nisa.nc_matmul(dst=t[:, 0:128], stationary=a, moving=a)")
+    assert opcodes(found) == ["nc_matmul", "memset", "tensor_copy"] * 2
+    np.testing.assert_array_equal(found.outputs[0][:, 128:], 0)
+
+
+# Views agree with NumPy's, and their regions cover what they touch -----------------------------------
+
+
+def _tensor(shape: tuple[int, ...], buffer: Buffer = Buffer.HBM) -> tuple[NkiTensor, np.ndarray[Any, Any]]:
+    recorder = Recorder(V3, Listing(), functional=True)
+    values = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
+    tensor = recorder.allocate(shape, DTYPES["float32"], buffer)
+    tensor.put(values)
+    return tensor, values
+
+
+@st.composite
+def _slices(draw: st.DrawFn, size: int) -> slice:
+    start = draw(st.integers(0, size - 1))
+    return slice(start, draw(st.integers(start + 1, size)), draw(st.integers(1, 3)))
+
+
+@given(st.data())
+def test_slicing_is_numpys(data: st.DataObject) -> None:
+    shape = tuple(data.draw(st.lists(st.integers(1, 6), min_size=1, max_size=4)))
+    tensor, values = _tensor(shape)
+    for _ in range(2):
+        if not tensor.shape:
+            break
+        index = tuple(data.draw(st.one_of(_slices(size), st.integers(0, size - 1))) for size in tensor.shape)
+        tensor, values = tensor[index], np.atleast_1d(values[index])
+        np.testing.assert_array_equal(tensor.array, values)
+        assert tensor.shape == values.shape
+
+
+@given(st.data())
+def test_reshape_permute_and_slices_compose(data: st.DataObject) -> None:
+    tensor, values = _tensor((4, 6, 10))
+    tensor, values = tensor[1:3], values[1:3]
+    for _ in range(3):
+        if data.draw(st.booleans()):
+            order = tuple(data.draw(st.permutations(range(len(tensor.shape)))))
+            tensor, values = tensor.permute(order), values.transpose(order)
+        else:
+            shape = data.draw(st.sampled_from([(2, 60), (2, 6, 5, 2), (120,), (12, 10), (2, 6, 10)]))
+            if not np.shares_memory(values.reshape(shape), values):
+                with pytest.raises(KernelError, match="needs a copy"):
+                    tensor.reshape(shape)
+                return
+            tensor, values = tensor.reshape(shape), values.reshape(shape)
+        np.testing.assert_array_equal(tensor.array, values)
+
+
+@given(st.data())
+def test_a_region_covers_the_view_and_stays_in_its_partitions(data: st.DataObject) -> None:
+    tensor, _ = _tensor((8, 3, 5), Buffer.SBUF)
+    view = tensor[tuple(data.draw(_slices(size)) for size in tensor.shape)]
+    touched = np.zeros((8, 15), bool)
+    root = np.arange(120).reshape(8, 15)
+    touched[np.isin(root, view.array.astype(int).ravel())] = True
+    rows, columns = np.nonzero(touched)
+    region = view.region
+    assert region.storage is tensor.storage
+    assert region.partition == (rows.min(), rows.max() + 1)
+    assert region.free == (columns.min(), columns.max() + 1)
+
+
+def test_an_index_keeps_the_partition_dimension_on_chip() -> None:
+    tensor, values = _tensor((8, 3, 5), Buffer.SBUF)
+    assert tensor[2].shape == (1, 3, 5)
+    assert tensor[:, 1].shape == (8, 5)
+    assert tensor[2, 1, 3].shape == (1, 1)
+    np.testing.assert_array_equal(tensor[..., 4].array, values[..., 4])
+
+
+def test_access_patterns_and_broadcasts() -> None:
+    tensor, values = _tensor((8, 15), Buffer.SBUF)
+    diagonal = tensor.ap([[15, 4], [1, 3]], offset=16)
+    np.testing.assert_array_equal(diagonal.array, values[1:5, 1:4])
+    wide = tensor[:, 0:1].broadcast(1, 7)
+    np.testing.assert_array_equal(wide.array, np.repeat(values[:, :1], 7, axis=1))
+    np.testing.assert_array_equal(tensor.expand_dim(1).array, values[:, None])
+
+
+OUTSIDE = """[0:9] is outside dimension 0 (size 8) of float32[8, 15]@sbuf (test_nki_semantics.py:1)
+  try:   mind the last, smaller tile when the size is no multiple of the tile"""
+
+
+@pytest.mark.parametrize(
+    ("use", "message", "_"),
+    [("t[0:9]", OUTSIDE, 2), *messages(Path(__file__).with_name("impossible_views.txt"))],
+)
+def test_what_no_view_can_do(use: str, message: str, _: int) -> None:
+    """An expression of the tensor `t`, on line 1 of this file as far as it can tell."""
+    tensor, _ = _tensor((8, 15), Buffer.SBUF)
+    with pytest.raises(KernelError) as caught:
+        eval(compile(use, __file__, "eval"), {"t": tensor, "np": np})
+    assert str(caught.value) == message

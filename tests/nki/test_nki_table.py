@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "nki.md"
 BEGIN, END = "<!-- table: generated -->", "<!-- end of table -->"
 # Where names are used, in words that a kernel would write.
-_KEY = re.compile(r'^    "((?:nisa|nl|tensor)\.\w+)(?:\([^"]*)?": \(', re.M)
+_KEY = re.compile(r'^    "((?:nisa|nl|tensor)\.\w+)(?:\([^"]*)?": (?:case)?\(', re.M)
 _PAIR = re.compile(r'"(\w+)": \((?:X|Y|P|INTS|np|Y / 2)\b')
 
 
@@ -117,7 +117,7 @@ def names_tested() -> dict[str, str]:
     """Public name → the test that runs it, read from the tables of the test files."""
     found: dict[str, str] = {}
     here = ROOT / "tests" / "nki"
-    for kind in ("isa", "tensor", "language"):
+    for kind in ("isa", "language"):
         path = here / f"test_nki_values_{kind}.py"
         text = path.read_text(encoding="utf-8")
         for name in _KEY.findall(text):
@@ -127,7 +127,7 @@ def names_tested() -> dict[str, str]:
                 found.setdefault(f"nl.{name}", path.name)
             for each in ("is_psum", "is_hbm", "is_on_chip"):
                 found[f"nl.{each}"] = path.name
-    for path in sorted(here.glob("test_nki_*.py")):
+    for path in (*sorted(here.glob("test_nki_*.py")), here / "illegal_instructions.txt"):
         if path.name.startswith("test_nki_beta1"):
             continue  # other calls under the same names
         text = path.read_text(encoding="utf-8")

@@ -5,15 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from textwrap import dedent
 
 import pytest
 from forks import Forks
-
-Install = Callable[..., Path]
-Trnbench = Callable[..., "subprocess.CompletedProcess[str]"]
+from plugin_parts import Install, Trnbench
 
 
 @pytest.fixture

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-from collections.abc import Callable
-from pathlib import Path
+from typing import Any
 
 import pytest
+from plugin_parts import Install, Trnbench
 
 GOOD = """
     import trnbench
@@ -88,9 +87,6 @@ BAD = {
     ),
 }
 
-Install = Callable[..., Path]
-Trnbench = Callable[..., "subprocess.CompletedProcess[str]"]
-
 
 @pytest.mark.parts
 @pytest.mark.parametrize("kind", BAD)
@@ -122,9 +118,7 @@ def test_bad_plugin_is_named_and_nothing_else_breaks(kind: str, install: Install
 
 
 @pytest.mark.parts
-def test_kernel_list_warns_of_the_bad_one_on_stderr_and_q_hushes_it(
-    install: Install, trnbench: Trnbench
-) -> None:
+def test_kernel_list_warns_of_the_bad_one_on_stderr_and_q_hushes_it(install: Install, trnbench: Any) -> None:
     install("bad", KERNEL.replace("BODY", "yield 3"))
     told = trnbench("list", "kernels", "--format", "json")
     assert told.returncode == 0

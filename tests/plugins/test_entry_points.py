@@ -7,6 +7,7 @@ import sys
 import zipfile
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -75,9 +76,7 @@ def test_odd_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ]
 
 
-def test_distribution_in_a_zip_is_left_to_the_standard_library(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_distribution_in_a_zip_is_left_to_the_standard_library(tmp_path: Path, monkeypatch: Any) -> None:
     archive = tmp_path / "bundle.zip"
     with zipfile.ZipFile(archive, "w") as bundle:
         bundle.writestr(

@@ -7,18 +7,15 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
-from pathlib import Path
+from typing import Any
 
 import pytest
+from plugin_parts import Install, Trnbench
 
 import trnbench
 from trnbench.distribution import NO_EXTERNAL
 from trnbench.isolation import surroundings
 from trnbench.registry import Registry, load_registry
-
-Install = Callable[..., Path]
-Trnbench = Callable[..., "subprocess.CompletedProcess[str]"]
 
 HOOK = """
     import trnbench
@@ -45,10 +42,7 @@ CHANGES = {
     "the builtins": "import builtins; builtins.sorted = None",
 }
 
-ENDS = {
-    "os._exit(0)": "import os; os._exit(0)",
-    "os._exit(7)": "import os; os._exit(7)",
-}
+ENDS = {"os._exit(0)": "import os; os._exit(0)", "os._exit(7)": "import os; os._exit(7)"}
 
 
 def shared_state() -> tuple[object, ...]:
@@ -84,9 +78,7 @@ def asked(install: Install, at_import: str = "", in_hook: str = "") -> tuple[lis
 @pytest.mark.parametrize(
     ("place", "when"), [("at_import", "when it is imported"), ("in_hook", "in trnbench_reports")]
 )
-def test_a_change_is_put_back_and_the_plugin_left_out(
-    part: str, place: str, when: str, install: Install
-) -> None:
+def test_a_change_is_put_back_and_the_plugin_left_out(part: str, place: str, when: str, install: Any) -> None:
     import random
 
     random.seed(1)
@@ -165,9 +157,7 @@ def test_a_process_that_a_plugin_forks_may_end() -> None:
 @pytest.mark.parametrize(
     ("place", "when"), [("at_import", "when it is imported"), ("in_hook", "in trnbench_reports")]
 )
-def test_a_plugin_that_hangs_is_named(
-    place: str, when: str, install: Install, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_plugin_that_hangs_is_named(place: str, when: str, install: Install, monkeypatch: Any) -> None:
     monkeypatch.setattr(surroundings, "LIMIT_S", 0.2)
     kept, told = asked(install, **{place: "import time; time.sleep(3600)"})
     assert kept == []

@@ -7,16 +7,14 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from plugin_parts import Trnbench
 
 from trnbench.errors import UsageError
 from trnbench.testing import CHECKS
 from trnbench.testing.project import SKELETON, write_project
-
-Trnbench = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 def pip_install(project: Path, target: Path) -> None:
@@ -82,38 +80,6 @@ def test_project_is_checked_without_being_installed(tmp_path: Path, trnbench: Tr
     checked = trnbench("plugin", "check", "./acme-trn8", "--only", "facts")
     assert checked.returncode == 1
     assert "documents disagree by rule 'devices-sum': 1,048 TFLOPS (acme-trn8-guide)" in checked.stdout
-
-
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        (
-            "Acme_Trn9",
-            "'Acme_Trn9' is no name for a plugin\n"
-            "  cause: a name is lower-case words of letters and digits, joined by '-', "
-            "starting with a letter\n"
-            "  try:   trnbench plugin new acme-trn",
-        ),
-        ("9lives", "'9lives' is no name for a plugin\n"),
-        ("../evil", "'../evil' is no name for a plugin\n"),
-        (
-            "import",
-            "'import' is no name for a plugin\n  cause: 'import' is a word of Python's own\n"
-            "  try:   trnbench plugin new trnbench-import",
-        ),
-        ("json", "'json' is no name for a plugin\n  cause: 'json' is a word of Python's own\n"),
-        (
-            "trnbench",
-            "'trnbench' is taken\n  cause: a package 'trnbench' is installed here\n"
-            "  try:   trnbench plugin new my-trnbench",
-        ),
-    ],
-)
-def test_bad_names_are_refused(name: str, message: str, tmp_path: Path) -> None:
-    with pytest.raises(UsageError) as error:
-        write_project(name, tmp_path / "new")
-    assert str(error.value).startswith(message)
-    assert not (tmp_path / "new").exists()
 
 
 def test_nothing_is_overwritten(tmp_path: Path) -> None:

@@ -6,14 +6,9 @@ import pytest
 
 from trnbench import FactBook, Generation
 from trnbench.facts.load import load_book
-from trnbench.registry import Registry, load_registry
+from trnbench.registry import Registry
 
 BUILT_IN = ("trn1", "trn2", "trn3")
-
-
-@pytest.fixture(scope="session")
-def registry() -> Registry:
-    return load_registry()
 
 
 @pytest.fixture(scope="session")

@@ -74,9 +74,7 @@ def test_the_seed_facts_are_those_listed_and_nothing_else_with_a_number(books: d
         and not any(_fits(fact, figure) for figure in FIGURES if figure.generation == name)
     ]
     # Prose that repeats the table's figure in the same words, and a count that only the text makes.
-    assert sorted(extra) == [
-        "trn2-16.48xlarge/memory_pool_device_count@seed-trn2#prose",
-    ]
+    assert sorted(extra) == ["trn2-16.48xlarge/memory_pool_device_count@seed-trn2#prose"]
 
 
 @pytest.mark.parametrize(

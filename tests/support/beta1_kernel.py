@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import textwrap
 from collections.abc import Callable
 from typing import Any
 
@@ -16,8 +18,21 @@ import neuronxcc.nki.isa as nisa
 import neuronxcc.nki.language as nl
 """
 
+
 RNG = np.random.default_rng(1)
+_MAKES_OUT = re.compile(r"^def kernel\((\w+)([^\n]*)\) -> ([^\n]+):\n(.*)", re.M | re.S)
+
+
 Run = Callable[..., Trace]
+
+
+def source(text: str) -> str:
+    """The file of a kernel; `-> shape` makes `out`, of the type of its first argument, and returns it."""
+    whole = (
+        r"@nki.jit\ndef kernel(\1\2):\n"
+        r"    out = nl.ndarray(\3, dtype=\1.dtype, buffer=nl.shared_hbm)\n\4\n    return out\n"
+    )
+    return HEAD + _MAKES_OUT.sub(whole, textwrap.dedent(text))
 
 
 def made(*shape: int) -> Any:

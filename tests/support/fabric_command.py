@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from click.testing import CliRunner, Result
 
@@ -21,7 +22,7 @@ def out(*args: str) -> str:
     return found.stdout
 
 
-def rows(*args: str) -> list[dict[str, object]]:
+def rows(*args: str) -> list[dict[str, Any]]:
     made = json.loads(out(*args, "--format", "json"))
     return made["rows"] if isinstance(made, dict) else made
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -12,22 +13,43 @@ RNG = np.random.default_rng(11)
 X = RNG.standard_normal((32, 64)).astype(np.float32)
 Y = RNG.standard_normal((32, 64)).astype(np.float32)
 IDS = RNG.integers(0, 64, (32, 16)).astype(np.uint32)
-ROWS = RNG.permutation(64)[:32].astype(np.int32).reshape(32, 1)
-BIG = RNG.standard_normal((64, 48)).astype(np.float32)
 FLAGS = (RNG.random((32, 64)) > 0.5).astype(np.uint8)
-INTS = RNG.integers(0, 1 << 16, (32, 64)).astype(np.int32)
-HALF = X.astype(ml_dtypes.bfloat16)
-SEGMENTS = np.array([[0, 1, 1, 2, 2, 2, 0, 3]], np.int32)
+ARGUMENTS: dict[str, Any] = {
+    "x": X,
+    "y": Y,
+    "ids": IDS,
+    "states": IDS[:, :6],
+    "column": IDS[:, :1],
+    "rows": RNG.permutation(64)[:32].astype(np.int32).reshape(32, 1),
+    "big": RNG.standard_normal((64, 48)).astype(np.float32),
+    "flags": FLAGS,
+    "bits": FLAGS.astype(np.int32),
+    "ints": RNG.integers(0, 1 << 16, (32, 64)).astype(np.int32),
+    "picks": RNG.integers(0, 64, (32, 2)).astype(np.uint16),
+    "half": X.astype(ml_dtypes.bfloat16),
+    "other": Y.astype(ml_dtypes.bfloat16),
+    "segments": np.array([[0, 1, 1, 2, 2, 2, 0, 3]], np.int32),
+    "digits": np.array([[1, 2, 3, 4] + [8] * 7], np.float32),
+    "eights": np.array([[3] + [8] * 7], np.float32),
+}
+"""By the name that a reference in NumPy gives its parameter."""
+
 Case = tuple[str, tuple[Any, ...], Callable[..., Any]]
-"""The tensor `t` is what is compared; `IN` loads the arguments, `out` makes room."""
+"""A piece of a kernel that makes the tensor `t`, its arguments, and what they come to in NumPy."""
 Run = Callable[[str, tuple[Any, ...], bool], Any]
 """A piece, its arguments and whether values are computed; gives the trace."""
 
-IN = "x = nl.load(args[0]); y = nl.load(args[1]) if len(args) > 1 else None\n"
 
+def case(piece: str, expected: Callable[..., Any], dtype: str = "nl.float32", *, load: bool = True) -> Case:
+    """A piece that finds the first two arguments in `x` and `y`, and `t` made for what is expected.
 
-def out(shape: str = "x.shape", dtype: str = "nl.float32") -> str:
-    return f"t = nl.ndarray({shape}, dtype={dtype})\n"
+    Without a `dtype` it makes `t` itself; without `load` it loads `args` itself.
+    """
+    args = tuple(ARGUMENTS[name] for name in inspect.signature(expected).parameters)
+    if dtype:
+        piece = f"t = nl.ndarray({np.asarray(expected(*args)).shape}, dtype={dtype})\n{piece}"
+    loads = (f"{name} = nl.load(args[{at}])\n" for at, name in enumerate("xy"[: len(args)]))
+    return ("".join(loads) if load else "") + piece, args, expected
 
 
 def matches_numpy(run: Run, case: Case) -> None:

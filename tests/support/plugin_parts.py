@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,11 @@ from typing import Any
 import trnbench
 from trnbench.kernels.work import Work
 from trnbench.registry import Registry
+
+Install = Callable[..., Path]
+"""`install` of tests/plugins: a distribution made on the spot; the path of its module."""
+Trnbench = Callable[..., "subprocess.CompletedProcess[str]"]
+"""`trnbench` of tests/plugins: the command, in a process that knows no plugin yet."""
 
 KERNEL = """
     import trnbench

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from trnbench.registry import Registry, load_registry
+from trnbench.registry import Registry
 from trnbench.topology.builder import Assembly, connect_torus, positions
 from trnbench.topology.graph import Figure, LinkClass, LinkKind, NodeKind, Topology
 
@@ -42,11 +42,6 @@ def torus() -> Callable[..., Topology]:
 @pytest.fixture(scope="session")
 def link_class() -> Callable[..., LinkClass]:
     return plain_class
-
-
-@pytest.fixture(scope="session")
-def registry() -> Registry:
-    return load_registry()
 
 
 @pytest.fixture(scope="session")

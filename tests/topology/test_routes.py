@@ -5,11 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from math import prod
+from typing import Any
 
 import msgspec
 import networkx as nx
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from trnbench.errors import TopologyError
@@ -32,10 +33,7 @@ def names(topology: Topology, src: int, dst: int) -> list[list[str]]:
 
 
 @given(cases)
-@settings(deadline=None)
-def test_routes_in_tori_are_all_the_shortest_ones(
-    torus: Build, case: tuple[list[int], int, int, bool]
-) -> None:
+def test_routes_in_tori_are_all_the_shortest_ones(torus: Build, case: Any) -> None:
     sides, src, dst, searched = case
     topology = torus(sides)
     if searched:  # without its shape the graph is searched, not calculated
@@ -51,7 +49,6 @@ def test_routes_in_tori_are_all_the_shortest_ones(
 
 
 @given(cases)
-@settings(deadline=None)
 def test_shares_conserve_the_flow(torus: Build, case: tuple[list[int], int, int, bool]) -> None:
     sides, src, dst, _ = case
     topology = torus(sides)

@@ -13,9 +13,16 @@ from hypothesis import strategies as st
 
 from trnbench.errors import TopologyError
 from trnbench.topology.bisection import bisection, torus_width
+from trnbench.topology.builder import Assembly, connect_hypercube, gray
 from trnbench.topology.cycles import disjoint, hamiltonian_cycles
-from trnbench.topology.graph import Topology, shape_words
-from trnbench.topology.isomorphism import device_adjacency
+from trnbench.topology.graph import LinkClass, NodeKind, Topology, shape_words
+from trnbench.topology.isomorphism import (
+    device_adjacency,
+    hypercube_adjacency,
+    hypercube_mapping,
+    is_isomorphism,
+    isomorphism,
+)
 from trnbench.topology.properties import distances, properties
 from trnbench.topology.soundness import is_transitive, one_way_links
 
@@ -40,7 +47,6 @@ def reference(sides: Sequence[int]) -> nx.Graph:
 
 
 @given(shapes)
-@settings(deadline=None)
 def test_it_is_the_torus_of_networkx(torus: Build, sides: list[int]) -> None:
     graph = as_networkx(torus(sides))
     other = nx.Graph([(a, b) for a, b in reference(sides).edges if a != b])
@@ -49,7 +55,6 @@ def test_it_is_the_torus_of_networkx(torus: Build, sides: list[int]) -> None:
 
 
 @given(shapes)
-@settings(deadline=None)
 def test_degree_counts_the_neighbours_of_each_axis(torus: Build, sides: list[int]) -> None:
     topology = torus(sides)
     degree = sum(2 if side > 2 else side - 1 for side in sides)
@@ -59,7 +64,6 @@ def test_degree_counts_the_neighbours_of_each_axis(torus: Build, sides: list[int
 
 
 @given(shapes)
-@settings(deadline=None)
 def test_distances_agree_with_networkx(torus: Build, sides: list[int]) -> None:
     topology = torus(sides)
     graph = as_networkx(topology)
@@ -70,7 +74,6 @@ def test_distances_agree_with_networkx(torus: Build, sides: list[int]) -> None:
 
 
 @given(shapes)
-@settings(deadline=None)
 def test_every_device_sees_the_same_graph(torus: Build, sides: list[int]) -> None:
     assert is_transitive(torus(sides))
 
@@ -86,12 +89,11 @@ def narrowest(topology: Topology) -> int:
 
 
 @given(small)
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 def test_the_closed_form_of_the_bisection_is_the_narrowest_cut(torus: Build, sides: list[int]) -> None:
     topology = torus(sides)
     cut = narrowest(topology)
     found = bisection(topology)
-    assert found is not None
     assert found.exact
     assert (found.cables, found.one_way) == (cut, cut * 1e9)
     assert found.both_ways == 2 * found.one_way
@@ -106,26 +108,23 @@ def test_the_closed_form_of_the_bisection_is_the_narrowest_cut(torus: Build, sid
 )
 def test_bisection_of_known_tori(torus: Build, sides: tuple[int, ...], cables: int) -> None:
     found = bisection(torus(sides))
-    assert found is not None
     assert (found.cables, found.exact) == (cables, True)
 
 
 def test_the_bisection_goes_through_the_slow_axis(torus: Build) -> None:
     found = bisection(torus((4, 4, 4), rates=(128e9, 256e9, 256e9)))
-    assert found is not None
     assert (found.cables, found.one_way, found.exact) == (32, 32 * 128e9, True)
 
 
 def test_a_cut_that_may_not_be_the_narrowest_says_so(torus: Build) -> None:
     # Across the long axis 2 × 4 fast cables, across the short one 2 × 8 slow ones: neither bound is met.
     found = bisection(torus((8, 4), rates=(4e9, 1e9)))
-    assert found is not None
     assert found.one_way == 16e9
     assert not found.exact
 
 
 @given(st.lists(st.integers(3, 6), min_size=2, max_size=3).filter(lambda sides: prod(sides) <= 120))
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 def test_as_many_hamiltonian_cycles_as_axes(torus: Build, sides: list[int]) -> None:
     topology = torus(sides)
     neighbours = device_adjacency(topology)
@@ -157,3 +156,70 @@ def test_sides_that_make_no_torus(torus: Build, sides: tuple[int, ...]) -> None:
 
 def test_shapes_in_words(torus: Build) -> None:
     assert shape_words(torus((4, 4, 2))) == "torus 4 × 4 × 2"
+
+
+# Isomorphism: found where there is one, denied where there is none -----------------------------------
+
+
+@given(st.data())
+@settings(max_examples=60)
+def test_a_shuffled_graph_is_recognised(data: st.DataObject) -> None:
+    count = data.draw(st.integers(1, 9))
+    pairs = [(a, b) for a in range(count) for b in range(a)]
+    edges = data.draw(st.lists(st.sampled_from(pairs), unique=True)) if pairs else []
+    order = data.draw(st.permutations(range(count)))
+    one = [frozenset(b if a == n else a for a, b in edges if n in (a, b)) for n in range(count)]
+    moved: list[frozenset[int]] = [frozenset()] * count
+    for node in range(count):
+        moved[order[node]] = frozenset(order[n] for n in one[node])
+    mapping = isomorphism(one, moved)
+    assert mapping is not None
+    assert is_isomorphism(one, moved, mapping)
+
+
+@given(st.integers(0, 400), st.integers(0, 400))
+@settings(max_examples=60)
+def test_it_agrees_with_networkx(first: int, second: int) -> None:
+    graphs = [nx.gnm_random_graph(7, 9, seed=seed) for seed in (first, second)]
+    one, other = ([frozenset(graph[n]) for n in range(7)] for graph in graphs)
+    assert (isomorphism(one, other) is not None) == nx.is_isomorphic(*graphs)
+
+
+@pytest.mark.parametrize(
+    ("sides", "bits"), [((4, 4), 4), ((4, 4, 4), 6), ((4, 2), 3), ((2, 2, 2), 3), ((4,), 2), ((2,), 1)]
+)
+def test_tori_that_are_hypercubes(torus: Build, sides: tuple[int, ...], bits: int) -> None:
+    topology = torus(sides)
+    mapping = hypercube_mapping(topology)
+    assert mapping is not None
+    assert is_isomorphism(device_adjacency(topology), hypercube_adjacency(bits), mapping)
+
+
+@pytest.mark.parametrize("sides", [(8, 2), (16,), (3, 3), (8, 8), (1, 1)])
+def test_tori_that_are_none(torus: Build, sides: tuple[int, ...]) -> None:
+    assert hypercube_mapping(torus(sides)) is None
+
+
+def test_a_mapping_that_misses_a_link_is_none() -> None:
+    cube = hypercube_adjacency(2)
+    assert is_isomorphism(cube, cube, (0, 1, 2, 3))
+    assert not is_isomorphism(cube, cube, (0, 3, 2, 1))
+    assert not is_isomorphism(cube, cube, (0, 1, 3, 2))
+    assert not is_isomorphism(cube, cube, (0, 0, 1, 2))
+
+
+def test_gray_code_steps_flip_one_bit() -> None:
+    assert [gray(i) for i in range(4)] == [0b00, 0b01, 0b11, 0b10]
+    assert all((gray(i) ^ gray(i + 1)).bit_count() == 1 for i in range(100))
+
+
+def test_the_hypercube_builder(link_class: Callable[..., LinkClass]) -> None:
+    assembly = Assembly("cube")
+    nodes = [assembly.add(f"d{i}", NodeKind.DEVICE, (i,)) for i in range(16)]
+    assembly.declare(link_class("cable"))
+    connect_hypercube(assembly, nodes, "cable")
+    topology = assembly.finish(("hypercube", 4))
+    assert device_adjacency(topology) == hypercube_adjacency(4)
+    assert hypercube_mapping(topology) is not None
+    with pytest.raises(ValueError, match=r"^a hypercube has 2\^n nodes, not 12$"):
+        connect_hypercube(assembly, nodes[:12], "cable")

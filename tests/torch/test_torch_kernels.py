@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trnbench import load_registry, resolve
@@ -125,7 +125,6 @@ def test_a_program_of_several_parts_has_all_of_them_checked(cpu: Any) -> None:
     assert program.settings["float32_precision"] == "highest"
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     m=st.integers(1, 40), n=st.integers(1, 40), k=st.integers(1, 90), dtype=st.sampled_from(["bf16", "fp32"])
 )
@@ -134,7 +133,7 @@ def test_products_of_any_shape_are_right(m: int, n: int, k: int, dtype: str, cpu
     assert made.check(made.call()) == ""
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=20)
 @given(count=st.integers(1, 3000), block=st.integers(1, 400))
 def test_data_longer_than_what_is_drawn_repeat_it(count: int, block: int, cpu: Any) -> None:
     from trnbench_torch import data

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 import trnbench
 from trnbench import Grade, Reason, Run, Status
+from trnbench.cli.doctor import _backend
+from trnbench.cli.main import cli
 from trnbench.errors import UsageError
+from trnbench.registry import Registry
 from trnbench.run.api import choose_backend, here
 from trnbench.run.plan import plan
 from trnbench.run.selection import Selection
+from trnbench_cuda.backend import UNVERIFIED as ON_CUDA
 from trnbench_torch import library
+from trnbench_torch.neuron import UNVERIFIED as ON_NEURON
+from trnbench_torch.plugin import DISTRIBUTED, SOURCES
 
 NO_TORCH = pytest.mark.skipif(library.missing() is None, reason="torch is installed here")
 
@@ -79,7 +87,6 @@ def test_a_product_is_held_against_what_the_vector_units_allow(run: Run) -> None
     if system.fact(trnbench.Scope.CORE, "peak_flops", dtype="fp32") is None:
         assert found.judgement is None  # a processor that no table knows: measured, no peak
     else:
-        assert found.judgement is not None
         assert found.judgement.fraction > 0.0
 
 
@@ -194,6 +201,60 @@ def test_without_torch_the_message_says_what_to_install(tmp_path: Path) -> None:
 def test_missing_torch_is_looked_for_and_not_imported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     found = library.missing()
-    assert found is not None
     assert (found.available, found.why) == (False, "torch is not installed")
     assert found.try_.startswith("pip install 'trnbench[torch]'")
+
+
+# docs/torch.md says what the code does ---------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def page(root: Path) -> str:
+    return (root / "docs" / "torch.md").read_text()
+
+
+def test_every_kernel_is_named(page: str) -> None:
+    shown = page.partition("There is one implementation")[2].partition("They take the same axes")[0]
+    assert set(re.findall(r"`(\w+)`", shown)) == {*SOURCES, *DISTRIBUTED}
+
+
+def test_every_system_is_named(page: str) -> None:
+    registry = trnbench.load_registry()
+    row = next(line for line in page.splitlines() if line.startswith("| system |"))
+    ours = {name for each in ("hopper", "cuda", "host") for name in _names(registry, each)}
+    assert set(re.findall(r"`([\w-]+)`", row)) - {"neuron-ls"} == ours
+
+
+def _names(registry: Registry, generation: str) -> set[str]:
+    return {instance.name for instance in registry.generations[generation].instances}
+
+
+def test_every_trap_has_a_test_that_exists(page: str, root: Path) -> None:
+    rows = [line for line in page.splitlines() if "::test_" in line]
+    assert len(rows) == 11
+    for path, test in re.findall(r"`([./\w]+\.py)::(\w+)`", "\n".join(rows)):
+        assert f"def {test}(" in (root / "tests" / "cuda" / path).read_text(), (path, test)
+
+
+def test_the_commands_it_shows_are_understood(page: str) -> None:
+    shown = re.findall(r"^    trnbench (.*?)(?:  +#.*)?$", page, flags=re.MULTILINE)
+    assert len(shown) >= 6
+    for line in shown:
+        words = line.split()
+        told = CliRunner().invoke(cli, [words[0], "--help"])
+        assert told.exit_code == 0
+        for option in (word for word in words if word.startswith("--")):
+            assert option in told.output
+
+
+def test_what_to_install_and_how_much_it_is_are_the_same_everywhere(page: str, root: Path) -> None:
+    assert library.INSTALL in page
+    assert library.SIZE in page
+    assert library.SIZE in (root / "pyproject.toml").read_text()
+
+
+def test_doctor_prints_what_was_never_tried() -> None:
+    backends = trnbench.load_registry().backends
+    for name, unverified in (("cuda", ON_CUDA), ("torch-neuron", ON_NEURON)):
+        rows = list(_backend(backends[name]))
+        assert [row["found"] for row in rows if row["state"] == "unverified"] == list(unverified)

@@ -7,9 +7,9 @@ from itertools import permutations
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
+from command import listed, typed
 
-from trnbench.cli.main import cli
 from trnbench.errors import UsageError
 from trnbench.registry import load_registry
 from trnbench_emulator.fabric.ask import ask
@@ -23,14 +23,11 @@ GIB = 2.0**30
 
 
 def invoke(*args: str) -> Result:
-    return CliRunner().invoke(cli, ["fabric", "run", *args])
+    return typed("fabric", "run", *args)
 
 
-def answer(*args: str) -> dict[str, Any]:
-    found = invoke(*args, "-b", "1G", "-e", "1G", "--format", "json")
-    assert found.exit_code == 0, found.stderr
-    made: dict[str, Any] = json.loads(found.stdout)
-    return made
+def answer(*args: str) -> Any:
+    return listed("fabric", "run", *args, "-b", "1G", "-e", "1G")
 
 
 @pytest.mark.parametrize("instance", [TRN1, TRN2, "u-trn2x64"])

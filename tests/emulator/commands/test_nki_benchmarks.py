@@ -7,70 +7,52 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
+from command import listed, typed
 from kernel_extents import KERNELS
 
 import trnbench
-from trnbench.cli.main import cli
 from trnbench.kernels.kernel import Kernel
 
 TRN2 = ("-i", "trn2-16.48xlarge")
-SMALL: dict[str, int | str] = {
-    "size": 256, "m": 128, "n": 512, "k": 128, "rows": 200, "columns": 512, "seq": 256, "heads": 1,
-    "channels": 128, "tokens": 32, "states": 2, "experts": 2, "hidden": 128, "instructions": 5,
-    "elements": 64, "transfers": 3, "bytes_per_partition": 64,
-}  # fmt: skip
-REFERENCED = [
-    each.name
-    for each in KERNELS.values()
-    if "nki" in each.implementations and each.family != "engine" and each.name != "gemm_ragged"
-]
 
 
 def call(*words: str) -> Result:
-    return CliRunner().invoke(cli, ["nki", *words])
+    return typed("nki", *words)
 
 
-def small(name: str) -> list[str]:
-    kernel = KERNELS[name]
-    words = []
-    for axis in kernel.axes:
-        size = 1 << 20 if axis.unit == "B" and axis.name == "size" else SMALL.get(axis.name)
-        words += ["--arg", f"{axis.name}={size if size is not None else axis.values[0]}"]
-    return words
+def given(*arguments: str) -> list[str]:
+    return [word for each in arguments for word in ("--arg", each)]
 
 
 def test_a_point_is_filled_up_with_the_default_sweep() -> None:
-    result = call("run", "gemm_blocked", *TRN2, "--arg", "size=1K", "--format", "json")
-    assert result.exit_code == 0, result.stderr
-    told = json.loads(result.stdout)
-    assert told["kernel"] == "gemm_blocked"
-    assert told["flops"] == 2 * 1024**3
+    told = listed("nki", "run", "gemm_blocked", *TRN2, "--arg", "size=1K")
+    assert (told["kernel"], told["flops"]) == ("gemm_blocked", 2 * 1024**3)
 
 
-@pytest.mark.parametrize("name", REFERENCED)
-def test_every_benchmark_agrees_with_its_reference(name: str) -> None:
-    result = call("check", name, *TRN2, *small(name), "--check", "reference", "--format", "json")
-    assert result.exit_code == 0, result.stderr + result.stdout
-    assert all(row["verdict"] == "as the reference" for row in json.loads(result.stdout))
-
-
-@pytest.mark.parametrize("dtype", ["mxfp8", "mxfp4"])
-@pytest.mark.parametrize("name", ["gemm", "gemm_naive", "gemm_blocked"])
-def test_microscaled_products_agree_with_their_reference(name: str, dtype: str) -> None:
-    words = ("-i", "trn3-gen1-ultraserver", "--arg", "size=640", "--arg", f"dtype={dtype}")
-    result = call("check", name, *words, "--check", "reference", "--format", "json")
-    assert result.exit_code == 0, result.stderr + result.stdout
-    assert [row["verdict"] for row in json.loads(result.stdout)] == ["as the reference"]
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("transpose", "size=256"),
+        ("moe_experts", "experts=2", "tokens=16", "hidden=128", "columns=512"),
+        ("gemm", "size=640", "dtype=mxfp4"),
+    ],
+    ids=" ".join,
+)
+def test_a_benchmark_is_held_against_its_reference(words: tuple[str, ...]) -> None:
+    """Each of them, with every type, is in tests/nki/test_nki_every_case.py."""
+    name, *point = words
+    on = "trn3-gen1-ultraserver" if "dtype=mxfp4" in words else "trn2-16.48xlarge"
+    rows = listed("nki", "check", name, "-i", on, *given(*point), "--check", "reference")
+    assert [row["verdict"] for row in rows] == ["as the reference"]
 
 
 def test_side_by_side_on_the_systems_that_are_named() -> None:
-    words = ("run", "rms_norm", *TRN2, "-i", "trn1.32xlarge", *small("rms_norm"), "--format", "json")
-    result = call(*words)
-    assert result.exit_code == 0, result.stderr
-    assert [each["system"] for each in json.loads(result.stdout)] == ["trn2-16.48xlarge", "trn1.32xlarge"]
-    everywhere = call("run", "rms_norm", "--all-generations", *small("rms_norm"), "--format", "json")
-    assert {each["generation"] for each in json.loads(everywhere.stdout)} == {"trn1", "trn2", "trn3"}
+    words = ("run", "rms_norm", *given("rows=200", "columns=512"))
+    named = listed("nki", *words, *TRN2, "-i", "trn1.32xlarge")
+    assert [each["system"] for each in named] == ["trn2-16.48xlarge", "trn1.32xlarge"]
+    everywhere = listed("nki", *words, "--all-generations")
+    assert {each["generation"] for each in everywhere} == {"trn1", "trn2", "trn3"}
 
 
 def test_a_case_names_the_command_of_its_timeline(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from campaigns import sweep
@@ -85,37 +86,25 @@ def nki(tmp_path: Path) -> Callable[..., Told]:
 COMMANDS = pytest.mark.parametrize("command", sweep(["run", "check"], "run".__eq__))
 
 
-@COMMANDS
-def test_exit_code_0_is_a_failure(command: str, nki: Callable[..., Told]) -> None:
-    done = nki(command, "exits")
-    assert (done.returncode, done.stdout) == (3, "")
-    assert done.stderr.endswith(
-        "error: mine.py::exits has no result: the process that ran it ended itself with exit code 0\n"
-        "  cause: it calls os._exit, or something that it uses ends the process without a word\n"
-        "  try:   an exception, which says what is wrong\n"
-    )
+ENDS = {
+    "exits": "has no result: the process that ran it ended itself with exit code 0\n"
+    "  cause: it calls os._exit, or something that it uses ends the process without a word\n"
+    "  try:   an exception, which says what is wrong\n",
+    "crashes": "has no result: the process that ran it was killed by SIGSEGV\n"
+    "  cause: native code that it uses crashed, or memory ran out\n"
+    "  try:   smaller arguments\n",
+    "interrupts": "raises KeyboardInterrupt: no key\n"
+    "  cause: it is no error that a program would go on from, and nobody asked for it\n"
+    "  try:   raise an Exception, such as ValueError\n",
+}
 
 
 @COMMANDS
-def test_a_crash_is_told(command: str, nki: Callable[..., Told]) -> None:
-    done = nki(command, "crashes")
+@pytest.mark.parametrize("kernel", ENDS)
+def test_a_kernel_that_ends_the_process_has_no_result(command: str, kernel: str, nki: Any) -> None:
+    done = nki(command, kernel)
     assert (done.returncode, done.stdout) == (3, "")
-    assert done.stderr.endswith(
-        "error: mine.py::crashes has no result: the process that ran it was killed by SIGSEGV\n"
-        "  cause: native code that it uses crashed, or memory ran out\n"
-        "  try:   smaller arguments\n"
-    )
-
-
-@COMMANDS
-def test_its_keyboard_interrupt_is_not_the_users(command: str, nki: Callable[..., Told]) -> None:
-    done = nki(command, "interrupts")
-    assert (done.returncode, done.stdout) == (3, "")
-    assert done.stderr.endswith(
-        "error: mine.py::interrupts raises KeyboardInterrupt: no key\n"
-        "  cause: it is no error that a program would go on from, and nobody asked for it\n"
-        "  try:   raise an Exception, such as ValueError\n"
-    )
+    assert done.stderr.endswith(f"error: mine.py::{kernel} {ENDS[kernel]}")
 
 
 @COMMANDS
@@ -136,9 +125,7 @@ def test_what_it_writes_is_not_among_the_data(command: str, nki: Callable[..., T
         ("is_deaf", 124, "error: mine.py::is_deaf did not end within 10 s\n"),
     ],
 )
-def test_nothing_that_it_started_is_left(
-    kernel: str, code: int, told: str, nki: Callable[..., Told], tmp_path: Path
-) -> None:
+def test_nothing_that_it_started_is_left(kernel: str, code: int, told: str, nki: Any, tmp_path: Path) -> None:
     limit = ("--timeout", "10") if code else ()
     done = nki("run", kernel, *limit)
     assert done.returncode == code, done.stderr

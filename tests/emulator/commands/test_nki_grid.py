@@ -193,52 +193,6 @@ def test_a_grid_of_beta_1_is_spread_where_it_says_so(old: str) -> None:
     assert one["latency_s"] > two["latency_s"]
 
 
-WRONG: dict[str, tuple[ExitCode, tuple[str, ...], str]] = {
-    "word": (
-        ExitCode.USAGE,
-        ("--grid", "two"),
-        "error: --grid 'two' cannot be read\n"
-        "  cause: a grid is a number of programs; of Beta 1 several, nc before those spread over cores\n"
-        "  try:   --grid 2, --grid 4x2 or --grid nc2x4\n",
-    ),
-    "none": (
-        ExitCode.USAGE,
-        ("--grid", "0"),
-        "error: --grid '0' cannot be read\n"
-        "  cause: a grid is a number of programs; of Beta 1 several, nc before those spread over cores\n"
-        "  try:   --grid 2, --grid 4x2 or --grid nc2x4\n",
-    ),
-    "several": (
-        ExitCode.USAGE,
-        ("--grid", "nc2x4"),
-        "error: kernel 'gemm_best' takes no grid nc2x4\n"
-        "  cause: today's NKI launches a number of programs, each on a core; Beta 1 has grids of several\n"
-        "  try:   --grid 2\n",
-    ),
-    "many": (
-        ExitCode.CRASH,
-        ("--grid", "9"),
-        f"error: kernel 'gemm_best' is launched as 9 programs, for which {TRN2} has no place\n"
-        "  cause: all of them run at once, each on a core: 1, the 2 of a logical core, or the 8 of a device\n"
-        "  try:   --grid 2\n",
-    ),
-    "cores": (
-        ExitCode.USAGE,
-        ("--grid", "8", "--cores", "logical-core"),
-        "error: a launch of 8 programs does not fit into --cores logical-core\n"
-        "  cause: each program runs on a core, and there are 2\n"
-        "  try:   --cores device\n",
-    ),
-}
-
-
-@pytest.mark.parametrize("name", WRONG)
-def test_grids_that_do_not_fit(name: str) -> None:
-    code, words, expected = WRONG[name]
-    result = call("run", *GEMM, *words)
-    assert (result.exit_code, result.stdout, result.stderr) == (code, "", expected)
-
-
 def test_trn1_has_no_logical_core_but_two_cores() -> None:
     words = ("gemm", "-i", "trn1.32xlarge", "--arg", "size=512", "--arg", "dtype=bf16")
     assert (told(*words, "--grid", "2")["scope"], told(*words, "--grid", "2")["cores"]) == ("device", 2)

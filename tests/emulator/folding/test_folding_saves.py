@@ -46,18 +46,14 @@ def test_two_tiles_in_turn_have_a_period_of_two(both: Callable[..., Both]) -> No
 
 @pytest.mark.parametrize("where", [TRN1, TRN2])
 @pytest.mark.parametrize("name", CARRIED)
-def test_what_a_round_leaves_to_the_next_is_followed(
-    both: Callable[..., Both], name: str, where: str
-) -> None:
+def test_what_a_round_leaves_to_the_next_is_followed(both: Any, name: str, where: str) -> None:
     found = both(START + CARRIED[name], where)
     found.check()
     assert len(found.folded) > 200
     assert 0 < found.executed < max(45, len(found.folded) // 10)
 
 
-def test_the_scheduler_carries_out_a_part(
-    registry: Any, both: Callable[..., Both], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_scheduler_carries_out_a_part(registry: Any, both: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     body = (
         "out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)\n"
         "for i in nl.affine_range(1000):\n    a = fetch(x, i * 8)\n"

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from drawn_kernels import START, kernels, source
 from folded import SPEC, TRN1, TRN2, TRN3, Both
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from trnbench.errors import KernelError
@@ -23,15 +23,8 @@ from trnbench_emulator.nki import Machine, load_kernel, record
 LOOPS = tomllib.loads(Path(__file__).with_name("loops.toml").read_text())
 TRAPS, ERRORS = LOOPS["traps"], LOOPS["errors"]
 
-QUIET = settings(
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-    deadline=None,
-    max_examples=25,
-)
-
 
 @given(body=kernels(), where=st.sampled_from([TRN1, TRN2, TRN3]))
-@QUIET
 def test_kernels_of_any_shape(both: Callable[..., Both], body: str, where: str) -> None:
     both(body, where).check()
 

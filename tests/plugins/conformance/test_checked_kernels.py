@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,21 +10,15 @@ import msgspec
 import pytest
 from checked_project import change, found
 from parts import part
+from plugin_parts import Trnbench
 
 emulation = part("trnbench_emulator.checks.emulation")
-
-
-Trnbench = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 @pytest.mark.parametrize(
     ("old", "new", "problem"),
     [
-        (
-            'count="hbm_bytes"',
-            'count="flops"',
-            "is judged by 'flops', which its work does not count: hbm_bytes",
-        ),
+        ('count="hbm_bytes"', 'count="flops"', "is judged by 'flops', which its work does not count: hbm_"),
         ('bytes={"hbm": moved}', 'bytes={"hbm": -moved}', "work counts hbm_bytes = -"),
         ("f\"dtype:{point['dtype']}\"", "'magic'", "requires 'magic', which nothing answers"),
         (
@@ -46,91 +38,79 @@ def test_kernels_that_break_a_rule_are_found(project: Path, old: str, new: str, 
     assert any(each.problem.startswith(problem) for each in found(project, "kernels"))
 
 
-NAMED = "trnbench_kernels gives implementations"
+# File, what goes for what, whose field, and why it cannot be used; with {name} and {package} of the project.
+NOWHERE = [
+    (
+        "plugin.py",
+        ".topology:ring",
+        ".topology:rink",
+        "Instance '{name}.4xlarge': trnbench_generations gives topology = '{package}.topology:rink'",
+        "AttributeError: module '{package}.topology' has no attribute 'rink'",
+    ),
+    (
+        "plugin.py",
+        ".section:render",
+        ".sections:render",
+        "Section '{name}': trnbench_reports gives render = '{package}.sections:render'",
+        "ModuleNotFoundError: No module named '{package}.sections'",
+    ),
+    (
+        "plugin.py",
+        ".section:render",
+        ".section:FAMILY",
+        "Section '{name}': trnbench_reports gives render = '{package}.section:FAMILY'",
+        "it is str, no function",
+    ),
+    (
+        "plugin.py",
+        'base="trn1",',
+        'base="trn1", identify="{package}.topology:here",',
+        "Generation '{name}': trnbench_generations gives identify = '{package}.topology:here'",
+        "AttributeError: module '{package}.topology' has no attribute 'here'",
+    ),
+    (
+        "kernel.py",
+        ':scale"}',
+        ':rescale"}',
+        "{kernel}['nki'] = '{package}.kernel_nki:rescale'",
+        "unknown kernel 'rescale': did you mean scale, scale_inputs?",
+    ),
+    (
+        "kernel.py",
+        ':scale"}',
+        ':scale", "numpy": "{package}.kernel:nothing"}',
+        "{kernel}['numpy'] = '{package}.kernel:nothing'",
+        "AttributeError: module '{package}.kernel' has no attribute 'nothing'",
+    ),
+    (
+        "kernel.py",
+        ':scale"}',
+        ':scale", "collective": "gossip"}',
+        "{kernel}['collective'] = 'gossip'",
+        "it is not a collective of the emulator: all_reduce, all_gather, ",
+    ),
+    (
+        "kernel.py",
+        ':scale"}',
+        ':scale", "nky": "{package}.kernel:_work"}',
+        "{kernel}['nky'] = '{package}.kernel:_work'",
+        "nothing carries out kind 'nky'",
+    ),
+]
 
 
-@pytest.mark.parametrize(
-    ("file", "old", "new", "about", "problem"),
-    [
-        (
-            "plugin.py",
-            ".topology:ring",
-            ".topology:rink",
-            "Instance '{name}.4xlarge'",
-            "trnbench_generations gives topology = '{package}.topology:rink', which cannot be used: "
-            "AttributeError: module '{package}.topology' has no attribute 'rink'",
-        ),
-        (
-            "plugin.py",
-            ".section:render",
-            ".sections:render",
-            "Section '{name}'",
-            "trnbench_reports gives render = '{package}.sections:render', which cannot be used: "
-            "ModuleNotFoundError: No module named '{package}.sections'",
-        ),
-        (
-            "plugin.py",
-            ".section:render",
-            ".section:FAMILY",
-            "Section '{name}'",
-            "trnbench_reports gives render = '{package}.section:FAMILY', which cannot be used: it is str, no "
-            "function",
-        ),
-        (
-            "plugin.py",
-            'base="trn1",',
-            'base="trn1", identify="{package}.topology:here",',
-            "Generation '{name}'",
-            "trnbench_generations gives identify = '{package}.topology:here', which cannot be used: "
-            "AttributeError: module '{package}.topology' has no attribute 'here'",
-        ),
-        (
-            "kernel.py",
-            ':scale"}',
-            ':rescale"}',
-            "Kernel '{package}_scale'",
-            NAMED
-            + "['nki'] = '{package}.kernel_nki:rescale', which cannot be used: unknown kernel 'rescale': "
-            "did you mean scale, scale_inputs?",
-        ),
-        (
-            "kernel.py",
-            ':scale"}',
-            ':scale", "numpy": "{package}.kernel:nothing"}',
-            "Kernel '{package}_scale'",
-            NAMED + "['numpy'] = '{package}.kernel:nothing', which cannot be used: AttributeError: module "
-            "'{package}.kernel' has no attribute 'nothing'",
-        ),
-        (
-            "kernel.py",
-            ':scale"}',
-            ':scale", "collective": "gossip"}',
-            "Kernel '{package}_scale'",
-            NAMED
-            + "['collective'] = 'gossip', which cannot be used: it is not a collective of the emulator: "
-            "all_reduce, all_gather, ",
-        ),
-        (
-            "kernel.py",
-            ':scale"}',
-            ':scale", "nky": "{package}.kernel:_work"}',
-            "Kernel '{package}_scale'",
-            NAMED
-            + "['nky'] = '{package}.kernel:_work', which cannot be used: nothing carries out kind 'nky'",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("file", "old", "new", "field", "why"), NOWHERE)
 def test_references_that_lead_nowhere_are_found(
-    project: Path, file: str, old: str, new: str, about: str, problem: str
+    project: Path, file: str, old: str, new: str, field: str, why: str
 ) -> None:
     package = next(project.glob("probe_*")).name
-    words = {"package": package, "name": package.replace("_", "-")}
-    for word, value in words.items():
-        new = new.replace(f"{{{word}}}", value)
-    change(project, file, old, new)
+    name = package.replace("_", "-")
+    change(project, file, old, new.replace("{package}", package))
     (finding,) = (*found(project, "references"), *found(project, "sources"))
-    assert finding.about == f"{about.format(**words)} of {words['name']} 0.1.0"
-    assert finding.problem.startswith(problem.format(**words))
+    kernel = f"Kernel '{package}_scale': trnbench_kernels gives implementations"
+    about, _, gives = field.format(name=name, package=package, kernel=kernel).partition(": ")
+    assert finding.about == f"{about} of {name} 0.1.0"
+    assert finding.problem.startswith(f"{gives}, which cannot be used: {why.format(package=package)}")
     assert finding.try_ == f"correct it in {package}.plugin, or install what it needs"
 
 
@@ -289,9 +269,7 @@ def scale_reference"""
     }
 
 
-def test_pieces_of_what_is_too_large_to_compare_are_said(
-    project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_pieces_of_what_is_too_large_to_compare_are_said(project: Path, monkeypatch: Any) -> None:
     cut = "def scale_pieces(inputs):\n    return ((inputs, 10_000),)\n\n\ndef scale_reference"
     change(project, "kernel_nki.py", "def scale_reference", cut)
     monkeypatch.setattr("trnbench_emulator.checks.pieces.LIMIT", 2)

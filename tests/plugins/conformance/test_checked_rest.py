@@ -1,4 +1,5 @@
-"""The conformance kit on sections, backends and importers."""
+"""The conformance kit on what is loaded, facts, topologies, sections, backends and importers: each broken
+promise is found."""
 
 from __future__ import annotations
 
@@ -9,35 +10,119 @@ from typing import Any
 import pytest
 from checked_project import change, found
 
-from trnbench.testing import check_plugin
+from trnbench.testing import CHECKS, check_plugin
 from trnbench.testing.checks import services
+
+# What goes for `old` in a file of the new project, and how the one problem begins.
+BROKEN = [
+    (
+        "command.py",
+        "import click",
+        "import no_click as click",
+        "cannot be imported: ModuleNotFoundError: No module named 'no_click'",
+    ),
+    ("command.py", '"""Show the size', '_ = """Show the size', "has no help"),
+    ("topology.py", "budgets=[total]", "budgets=[]", "no Budget says what they add up to"),
+    (
+        "topology.py",
+        "    assembly = Assembly",
+        "    import msgspec\n    odd = msgspec.structs.replace"
+        "(link.latency, origin='hearsay', assumed=False)\n"
+        "    link = msgspec.structs.replace(link, latency=odd)\n"
+        "    assembly = Assembly",
+        "latency stands on 'hearsay', which is no fact of the book (",
+    ),
+    (
+        "topology.py",
+        "    assembly = Assembly(system.name)",
+        "    import time\n    assembly = Assembly(f'{system.name} at {time.perf_counter_ns()}')",
+        "is another graph the second time",
+    ),
+]
+# The same of facts, where several rules may be broken: one problem has this in it.
+FACTS = [
+    ('printed = "524", unit = "TFLOPS"', 'printed = "524", unit = "GB/s"', "peak_flops cannot be in GB/s"),
+    ('source = "', 'source = "not-', "not-"),
+    ('printed = "131"', 'printed = "191"', "documents disagree by rule"),
+    ('version = "1.0"\ndate = "2026-01-01"\n', "", "has neither version nor date"),
+    ('{ metric = "core_count", printed = "2" },\n', "", "no fact gives core_count of"),
+    ('low = "0.5"', 'low = "1.5"', "outside its own range"),
+]
+LINKS = [
+    ("assembly.join(device, host,", "assembly.send(device, host,", "symmetry: 4 links have no way back"),
+    ("scaled(whole, 1 / 2,", "scaled(whole, 1 / 3,", "sum of links, cables of a device: "),
+]
+SECTIONS = [
+    ("return runs[0].id", "raises for no run: IndexError: tuple index out of range ("),
+    ("return '<p>'", "returns a plain string"),
+    ("return Markup('<img src=http://x.example/a.png>')", "loads or runs something"),
+    ("return Markup('<p onclick=x()>')", "loads or runs something"),
+    ("import time; return Markup(time.perf_counter_ns())", "is different the second time"),
+    ("return None", "returns NoneType"),
+]
 
 
 @pytest.mark.parts
+def test_new_project_breaks_no_promise(project: Path) -> None:
+    # Its own tests ask for all checks: tests/plugins/test_new_project.py.
+    quick = [each for each in CHECKS if each != "emulation"]
+    report = check_plugin(str(project), checks=quick)
+    assert report.findings == ()
+    assert report.passed
+    assert list(report.counted) == quick
+    empty = {name for name, count in report.counted.items() if not count}
+    assert empty <= {"backends", "importers", "pieces", "published", "workloads"}
+
+
 @pytest.mark.parametrize(
-    ("old", "new", "problem"),
-    [
-        (
-            'return Markup("")',
-            "return runs[0].id",
-            "raises for no run: IndexError: tuple index out of range (",
-        ),
-        ('return Markup("")', "return '<p>'", "returns a plain string"),
-        ('return Markup("")', "return Markup('<img src=http://x.example/a.png>')", "loads or runs something"),
-        ('return Markup("")', "return Markup('<p onclick=x()>')", "loads or runs something"),
-        (
-            'return Markup("")',
-            "import time; return Markup(time.perf_counter_ns())",
-            "is different the second time",
-        ),
-        ('return Markup("")', "return None", "returns NoneType"),
-    ],
+    ("file", "old", "new", "problem"),
+    [pytest.param(*row, marks=[pytest.mark.parts] if row[0] == "topology.py" else []) for row in BROKEN],
 )
+def test_one_broken_promise_is_the_one_finding(
+    project: Path, file: str, old: str, new: str, problem: str
+) -> None:
+    change(project, file, old, new)
+    (finding,) = found(project, "topologies" if file == "topology.py" else "loading")
+    assert finding.problem.startswith(problem)
+    if problem == "has no help":
+        assert finding.try_ == "give the function a docstring"
+
+
+def test_an_import_error_says_what_is_missing(project: Path) -> None:
+    change(project, "plugin.py", "HERE = ", "import nothing_of_that_name\nHERE = ")
+    (finding,) = found(project, "loading")
+    assert "cannot be imported" in finding.problem
+    assert "No module named 'nothing_of_that_name'" in finding.problem
+
+
+def test_values_that_change_from_call_to_call_are_found(project: Path) -> None:
+    change(project, "plugin.py", "HERE = ", "import itertools\nCOUNT = itertools.count()\nHERE = ")
+    change(project, "plugin.py", "yield Section(name=", "yield Section(name=f'n{next(COUNT)}' or ")
+    (finding,) = found(project, "loading")
+    assert finding.problem == "yields other things the second time: section n0, section n1"
+
+
+@pytest.mark.parts
+@pytest.mark.parametrize(("old", "new", "problem"), FACTS)
+def test_facts_that_break_a_rule_are_found(project: Path, old: str, new: str, problem: str) -> None:
+    change(project, "facts.toml", old, new)
+    assert any(problem in f"{each.problem}" for each in found(project, "facts"))
+
+
+@pytest.mark.parts
+@pytest.mark.parametrize(("old", "new", "problem"), LINKS)
+def test_links_that_break_a_rule_are_found(project: Path, old: str, new: str, problem: str) -> None:
+    change(project, "topology.py", old, new)
+    assert any(each.problem.startswith(problem) for each in found(project, "topologies"))
+
+
+@pytest.mark.parts
+@pytest.mark.parametrize(("new", "problem"), SECTIONS)
 def test_sections_that_break_a_rule_are_found(
-    project: Path, old: str, new: str, problem: str, monkeypatch: pytest.MonkeyPatch
+    project: Path, new: str, problem: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(services, "_small_run", _one_run)
-    change(project, "section.py", old, new)
+    change(project, "section.py", 'return Markup("")', new)
     assert any(each.problem.startswith(problem) for each in found(project, "reports"))
 
 
@@ -106,14 +191,8 @@ def with_importer(project: Path, body: str) -> None:
 @pytest.mark.parametrize(
     ("body", "problem"),
     [
-        (
-            "return None",
-            "importer 'theirs' cannot read an empty file: returned NoneType, not a run or a sequence of runs",
-        ),
-        (
-            "return data[7]",
-            "importer 'theirs' cannot read an empty file: failed: IndexError: index out of range",
-        ),
+        ("return None", "returned NoneType, not a run or a sequence of runs"),
+        ("return data[7]", "failed: IndexError: index out of range"),
     ],
 )
 def test_an_importer_that_fails_on_what_it_cannot_read_is_found(
@@ -121,7 +200,8 @@ def test_an_importer_that_fails_on_what_it_cannot_read_is_found(
 ) -> None:
     with_importer(project, body)
     (finding,) = found(project, "importers")
-    assert (finding.about, finding.problem) == ("importer theirs", problem)
+    assert finding.about == "importer theirs"
+    assert finding.problem == f"importer 'theirs' cannot read an empty file: {problem}"
 
 
 def test_an_importer_that_refuses_in_words_breaks_no_promise(project: Path) -> None:
@@ -135,3 +215,43 @@ def test_an_importer_that_cannot_be_imported_is_found(project: Path) -> None:
     change(project, "plugin.py", "reading:read", "reading:missing")
     (finding,) = found(project, "importers")
     assert "reading:missing" in finding.problem
+
+
+# Device memory that is wrong alike on every level is held against other documented figures ----
+
+
+def rescaled(project: Path, metric: str, unit: str, to: str) -> None:
+    """Every figure of `metric` keeps its digits and changes its unit, on all levels."""
+    (facts,) = project.rglob("facts.toml")
+    figures = rf'({metric}", printed = "[0-9.]+", unit = )"{unit}"'
+    text, count = re.subn(figures, rf'\1"{to}"', facts.read_text())
+    assert count >= 2
+    facts.write_text(text)
+
+
+def test_a_thousandth_of_the_capacity_is_below_the_on_chip_memory_and_other_generations(
+    project: Path,
+) -> None:
+    assert found(project, "facts") == []
+    rescaled(project, "hbm_capacity", "GiB", "MiB")
+    chip, others = found(project, "facts")
+    assert chip.about == others.about
+    for finding, more in (
+        (chip, r"no more than the on-chip memory: 2 cores × 24 MiB of \S+ \(.*\)"),
+        (others, r"1,0\d\d times off the nearest: .* of \S+ \(.*\)"),
+    ):
+        assert re.fullmatch(rf"is implausible: 32 MiB of \S+-device \(.*\), {more}", finding.problem)
+
+
+@pytest.mark.parametrize("unit", ["GB/s", "PB/s"])
+def test_a_bandwidth_a_thousand_times_off_is_named_beside_the_nearest(project: Path, unit: str) -> None:
+    rescaled(project, "hbm_bandwidth", "TB/s", unit)
+    problems = [each.problem for each in found(project, "facts") if "hbm_bandwidth" in each.about]
+    assert [bool(re.search(r"times off the nearest: .* of \S+ \(", each)) for each in problems] == [True]
+
+
+def test_an_unusual_memory_is_no_mistake(project: Path) -> None:
+    for printed in "41":
+        figure = f'"hbm_bandwidth", printed = "{printed}"'
+        change(project, "facts.toml", figure, figure.replace(printed, f"0.{printed}"))
+    assert [each for each in found(project, "facts") if "implausible" in each.problem] == []

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from checked_project import change
 from parts import part
+from plugin_parts import Trnbench
 
 from trnbench.errors import BadInput, MissingFile, UnknownName
 from trnbench.store.store import Store
 from trnbench.testing import CHECKS, Finding, Report, check_plugin
 
 believable = part("trnbench_emulator.checks.emulation").believable
-
-Trnbench = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 def test_what_trnbench_brings_keeps_the_contract() -> None:

@@ -1,0 +1,21 @@
+"""The program that a kernel makes on a core, instruction by instruction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from trnbench_emulator.core.builder import Builder
+from trnbench_emulator.core.program import Program
+from trnbench_emulator.nki import Machine, load_kernel, record
+
+
+def program_of(ref: str, args: Sequence[Any], system: Any, *, fold: bool = True, **limits: int) -> Program:
+    """`ref` as `trnbench nki run` takes it; `limits` of the core in the place of the documented ones."""
+    kernel, _, _ = load_kernel(ref, nki="trnbench")
+    machine = msgspec.structs.replace(Machine.of(system), **limits)
+    builder = Builder(machine)
+    record(kernel, args, machine=machine, sink=builder, fold=fold)
+    return builder.program
