@@ -215,35 +215,30 @@ def test_who_is_late_makes_no_difference_to_the_time(
     assert "activation on scalar" not in dict(nobody.path)
 
 
-BREAKS = {
-    "order": (
-        "nisa.sendrecv(t, u, 1 - me, 1 - me, pipe_id=me)",
-        "meeting 1 of the launch is nisa.sendrecv, pipe 0 (broken.py:11) in program 0 and nisa.sendrecv, "
-        "pipe 1 (broken.py:11) in program 1",
-        "programs that meet in different orders wait for each other without end",
-    ),
-    "kind": (
-        "nisa.core_barrier(out, (0, 1)) if me else nisa.sendrecv(t, u, 1 - me, 1 - me, pipe_id=0)",
-        "meeting 1 of the launch is nisa.sendrecv, pipe 0 (broken.py:11) in program 0 and nisa.core_barrier "
-        "(broken.py:11) in program 1",
-        "programs that meet in different orders wait for each other without end",
-    ),
-    "alone": (
-        "me or nisa.core_barrier(out, (0, 1))",
-        "program 0 waits at nisa.core_barrier (broken.py:11) for program 1, which has ended",
-        "nisa.core_barrier and nisa.sendrecv are calls that all programs have to make",
-    ),
-    "other": (
-        "me and nisa.core_barrier(out, (0, 1))",
-        "program 1 waits at nisa.core_barrier (broken.py:11) for program 0, which has ended",
-        "nisa.core_barrier and nisa.sendrecv are calls that all programs have to make",
-    ),
-}
+ORDER = "programs that meet in different orders wait for each other without end"
+ALL = "nisa.core_barrier and nisa.sendrecv are calls that all programs have to make"
+FIRST = "meeting 1 of the launch is nisa.sendrecv, pipe 0 (broken.py:11) in program 0 and nisa."
+SECOND = " (broken.py:11) in program 1"
+BARRIER = "nisa.core_barrier(out, (0, 1))"
+WAITS = "waits at nisa.core_barrier (broken.py:11) for program"
 
 
-@pytest.mark.parametrize("name", BREAKS)
-def test_programs_that_do_not_meet_are_told(registry: Any, tmp_path: Path, name: str) -> None:
-    call, what, cause = BREAKS[name]
+@pytest.mark.parametrize(
+    ("call", "what", "cause"),
+    [
+        ("nisa.sendrecv(t, u, 1 - me, 1 - me, pipe_id=me)", f"{FIRST}sendrecv, pipe 1{SECOND}", ORDER),
+        (
+            f"{BARRIER} if me else nisa.sendrecv(t, u, 1 - me, 1 - me, pipe_id=0)",
+            f"{FIRST}core_barrier{SECOND}",
+            ORDER,
+        ),
+        (f"me or {BARRIER}", f"program 0 {WAITS} 1, which has ended", ALL),
+        (f"me and {BARRIER}", f"program 1 {WAITS} 0, which has ended", ALL),
+    ],
+)
+def test_programs_that_do_not_meet_are_told(
+    registry: Any, tmp_path: Path, call: str, what: str, cause: str
+) -> None:
     file = tmp_path / "broken.py"
     body = f"""@nki.jit
 def kernel():

@@ -5,10 +5,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
+import plugin_parts
 import pytest
-from plugin_parts import generation, instance, kernel, plugin, texts
+from messages import messages
+from plugin_parts import generation, kernel, plugin, texts
 
 import trnbench
 from trnbench.registry import Registry
@@ -45,114 +46,15 @@ def test_hook_that_ends_the_process_does_not() -> None:
     assert registry.problems[0].cause.startswith("SystemExit: bye")
 
 
-@pytest.mark.parametrize(
-    ("hook", "value", "cause", "try_"),
-    [
-        (
-            "trnbench_kernels",
-            7,
-            "trnbench_kernels takes a Kernel or Variant or Template, not int",
-            "yield trnbench.Kernel(...) or trnbench.Variant(...) or trnbench.Template(...)",
-        ),
-        ("trnbench_kernels", trnbench.Kernel, "it is the class itself", "yield Kernel(...)"),
-        (
-            "trnbench_kernels",
-            kernel("k", axes=tuple(trnbench.Axis(name=each, values=tuple(range(400))) for each in "ab")),
-            "its axes make 160,000 points, the most is 100,000",
-            "give fewer values, or name in zipped what moves together",
-        ),
-        (
-            "trnbench_importers",
-            None,
-            "trnbench_importers takes an Importer, not NoneType",
-            "yield trnbench.Importer(...)",
-        ),
-        (
-            "trnbench_reports",
-            trnbench.Section(name="s", title="S", order="first", render="a:b"),  # type: ignore[arg-type]
-            "Expected `int`, got `str` - at `$.order`",
-            "see the fields of trnbench.Section",
-        ),
-        (
-            "trnbench_reports",
-            trnbench.Format(name="a b", title="S", suffix=".x", write="a:b"),
-            "'a b' is no name of a Format",
-            "use letters, digits, '.', '_', '+' and '-', starting with a letter or digit",
-        ),
-        (
-            "trnbench_generations",
-            generation("g", facts=()),
-            "it names no fact file",
-            'give facts=(HERE / "facts.toml",)',
-        ),
-        (
-            "trnbench_generations",
-            generation("g", facts=(3,)),
-            "Expected `Path`, got `int` - at `$.facts[0]`",
-            "see the fields of trnbench.Generation",
-        ),
-        (
-            "trnbench_generations",
-            generation("g", instances=(instance("i", scope="galaxy"),)),
-            "Invalid enum value 'galaxy' - at `$.instances[0].scope`",
-            "see the fields of trnbench.Generation",
-        ),
-        (
-            "trnbench_generations",
-            generation("g", instances=(instance("i:4"),)),
-            "'i:4' is no name of an Instance",
-            "use letters, digits, '.', '_', '+' and '-', starting with a letter or digit",
-        ),
-        (
-            "trnbench_generations",
-            generation("g", instances=(instance("i", sizable=True),)),
-            "instance 'i' is sizable but has no parent",
-            "name in parent= the instance it is made of",
-        ),
-        ("trnbench_kernels", kernel("k", work=None), "work is no function", "give work=a function"),
-        ("trnbench_kernels", kernel("k", scopes=()), "scopes is no tuple of at least one Scope", "give "),
-        (
-            "trnbench_kernels",
-            kernel("k", axes=(trnbench.Axis(name="n", values=()),)),
-            "axis 'n' has no values",
-            "give values=(…,)",
-        ),
-        (
-            "trnbench_kernels",
-            kernel("k", axes=(trnbench.Axis(name="n", values=(1,)),) * 2),
-            "two axes share a name: ['n', 'n']",
-            "rename one of them",
-        ),
-        (
-            "trnbench_kernels",
-            kernel("k", default_scopes=(trnbench.Scope.DEVICE,)),
-            "default_scopes has a scope that scopes has not",
-            "name in default_scopes some of scopes",
-        ),
-        (
-            "trnbench_kernels",
-            kernel("k", implementations={"nki": print}),
-            "implementations['nki'] is no reference",
-            'name the function: "package.module:function"',
-        ),
-        ("trnbench_kernels", kernel("k", zipped=(("size", "n"),)), "zipped names no axis: n", "axes: size"),
-        (
-            "trnbench_backends",
-            object(),
-            "object is no Backend: it lacks name, detect, environment, unsupported, observe",
-            "implement every member of trnbench.Backend",
-        ),
-        ("trnbench_backends", dict, "it is the class itself", "yield dict()"),
-    ],
-)
-def test_wrong_value_is_refused_with_cause_and_remedy(hook: str, value: Any, cause: str, try_: str) -> None:
-    registry = Registry.of(bad=plugin(**{hook: lambda: [value]}))
+@pytest.mark.parametrize(("yields", "message", "_"), messages(Path(__file__).with_name("wrong_values.txt")))
+def test_wrong_value_is_refused_with_cause_and_remedy(yields: str, message: str, _: int) -> None:
+    hook, value = yields.split(": ", 1)
+    registry = Registry.of(
+        bad=plugin(**{hook: lambda: [eval(value, {**vars(plugin_parts), "trnbench": trnbench})]})
+    )
     assert registry.brought(hook) == ()
-    (problem,) = registry.problems
-    assert problem.what.startswith(f"plugin 'bad' of bad 0 yields from {hook} what it should not: ")
-    assert problem.cause == cause
-    assert problem.try_.startswith(try_)
-    assert problem.hook == hook
+    assert texts(registry) == [message]
+    assert registry.problems[0].hook == hook
 
 
 def test_returning_a_value_instead_of_yielding_it_is_explained() -> None:

@@ -1,8 +1,9 @@
-"""Files of facts and costs are read once in a process, and again when they are others."""
+"""Files of facts and costs are read once in a process or for a cache, and again when they are others."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import sqlite3
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,10 @@ from trnbench.errors import FactError, MissingFile
 from trnbench.facts.fact import FactBook
 from trnbench.facts.files import Files, Memo, Parser, forget
 from trnbench.registry import load_registry
+from trnbench.store import cache
+from trnbench.store.cache import Cache, RememberedFiles
 
-COSTS = "schema = 1\n[dma]\nstartup_ns = 2000\nlanes = [1, 2]\n"
+COSTS = "schema = 1\n[dma]\nstartup_ns = 2000\nshare = 2.0\nlanes = [1, 2.5]\n"
 
 
 @pytest.fixture
@@ -24,10 +27,54 @@ def anew() -> Iterator[Counting]:
     forget()
 
 
+@pytest.fixture
+def kept(tmp_path: Path, anew: Counting) -> RememberedFiles:
+    return RememberedFiles(Cache(tmp_path / "results.db"), anew)
+
+
+@pytest.fixture(params=["of a process", "in a cache"])
+def readers(request: Any, tmp_path: Path) -> Callable[[Parser], Any]:
+    if request.param == "of a process":
+        return Memo
+    return lambda parser: RememberedFiles(Cache(tmp_path / "results.db"), parser)
+
+
 def costs_file(folder: Path, text: str = COSTS) -> Path:
     path = folder / "costs.toml"
     path.write_text(text)
     return path
+
+
+def test_an_edited_file_is_read(tmp_path: Path, anew: Counting, readers: Any) -> None:
+    reading = readers(anew)
+    assert reading.costs(Files(costs_file(tmp_path)))["dma"]["startup_ns"] == 2000
+    edited = costs_file(tmp_path, COSTS.replace("2000", "1999"))
+    assert reading.costs(Files(edited))["dma"]["startup_ns"] == 1999
+    assert reading.costs(Files(costs_file(tmp_path)))["dma"]["startup_ns"] == 2000
+    assert anew.read == 2
+
+
+def test_what_changes_while_it_is_read_is_not_kept(tmp_path: Path, anew: Counting, readers: Any) -> None:
+    path = costs_file(tmp_path)
+
+    class Meanwhile(Parser):
+        def costs(self, file: Files) -> dict[str, Any]:
+            costs_file(tmp_path, COSTS.replace("2000", "7"))
+            return super().costs(file)
+
+    assert readers(Meanwhile()).costs(Files(path))["dma"]["startup_ns"] == 7
+    costs_file(tmp_path)
+    assert readers(anew).costs(Files(path))["dma"]["startup_ns"] == 2000
+
+
+def test_a_mistake_is_told_each_time(tmp_path: Path, anew: Counting, readers: Any) -> None:
+    path = costs_file(tmp_path, "schema = 9\n")
+    for _ in range(2):
+        with pytest.raises(FactError, match="schema 9 is not known here"):
+            readers(anew).costs(Files(path))
+    with pytest.raises(MissingFile, match="there is no file"):
+        readers(anew).book(Files(tmp_path / "absent.toml"))
+    assert anew.read == 2
 
 
 @pytest.mark.parts
@@ -42,47 +89,14 @@ def test_a_table_is_the_askers_own(tmp_path: Path, anew: Counting) -> None:
     path = costs_file(tmp_path)
     Memo(anew).costs(Files(path))["dma"]["lanes"].append(3)
     Memo(anew).costs(Files(path))["dma"]["startup_ns"] = 1
-    assert Memo(anew).costs(Files(path))["dma"] == {"startup_ns": 2000, "lanes": [1, 2]}
+    assert Memo(anew).costs(Files(path))["dma"] == {"startup_ns": 2000, "share": 2.0, "lanes": [1, 2.5]}
     assert anew.read == 1
-
-
-def test_an_edited_file_is_read(tmp_path: Path, anew: Counting) -> None:
-    reading = Memo(anew)
-    assert reading.costs(Files(costs_file(tmp_path)))["dma"]["startup_ns"] == 2000
-    assert (
-        reading.costs(Files(costs_file(tmp_path, COSTS.replace("2000", "1999"))))["dma"]["startup_ns"] == 1999
-    )
-    assert reading.costs(Files(costs_file(tmp_path)))["dma"]["startup_ns"] == 2000
-    assert anew.read == 2
 
 
 def test_the_same_text_is_a_book_or_a_table(tmp_path: Path, anew: Counting) -> None:
     path = costs_file(tmp_path, "schema = 1\n")
     assert Memo(anew).costs(Files(path)) == {"schema": 1}
     assert Memo(anew).book(Files(path)) == FactBook()
-
-
-def test_what_changes_while_it_is_read_is_not_kept(tmp_path: Path, anew: Counting) -> None:
-    path = costs_file(tmp_path)
-
-    class Meanwhile(Parser):
-        def costs(self, file: Files) -> dict[str, Any]:
-            costs_file(tmp_path, COSTS.replace("2000", "7"))
-            return super().costs(file)
-
-    assert Memo(Meanwhile()).costs(Files(path))["dma"]["startup_ns"] == 7
-    costs_file(tmp_path)
-    assert Memo(anew).costs(Files(path))["dma"]["startup_ns"] == 2000
-
-
-def test_a_mistake_is_told_each_time(tmp_path: Path, anew: Counting) -> None:
-    path = costs_file(tmp_path, "schema = 9\n")
-    for _ in range(2):
-        with pytest.raises(FactError, match="schema 9 is not known here"):
-            Memo(anew).costs(Files(path))
-    with pytest.raises(MissingFile, match="there is no file"):
-        Memo(anew).book(Files(tmp_path / "absent.toml"))
-    assert anew.read == 2
 
 
 def test_no_more_is_kept_than_a_process_needs(tmp_path: Path, anew: Counting) -> None:
@@ -94,3 +108,71 @@ def test_no_more_is_kept_than_a_process_needs(tmp_path: Path, anew: Counting) ->
     assert anew.read == 65
     reading.costs(Files(costs_file(tmp_path, "schema = 1\nnumber = 0\n")))
     assert anew.read == 66
+
+
+# What a cache keeps comes back as it was --------------------------------------------------------------
+
+
+@pytest.mark.parts
+def test_published_points_come_back_as_they_were(kept: RememberedFiles, monkeypatch: Any) -> None:
+    from trnbench_fidelity import published
+
+    registry = load_registry()
+    registry.reading = kept
+    first = published.published_points(registry)
+    monkeypatch.setattr(published, "load_published", lambda *_: pytest.fail("it was read again"))
+    again = published.published_points(registry)
+    assert first == again
+    assert repr(first) == repr(again)
+
+
+@pytest.mark.parts
+@pytest.mark.parametrize("name", ["trn1", "trn2", "trn3"])
+def test_every_book_and_table_comes_back_as_it_was(name: str, kept: Any, anew: Counting) -> None:
+    generation = load_registry().generations[name]
+    assert generation.costs is not None
+    first = kept.book(Files(*generation.facts)), kept.costs(Files(generation.costs))
+    again = kept.book(Files(*generation.facts)), kept.costs(Files(generation.costs))
+    assert anew.read == 2
+    assert first == again
+    assert repr(first) == repr(again)  # 2 is not 2.0, and what stands first still does
+    assert list(first[1]) == list(again[1])
+
+
+def test_another_reader_reads_anew(tmp_path: Path, kept: Any, anew: Counting, monkeypatch: Any) -> None:
+    path = costs_file(tmp_path)
+    kept.costs(Files(path))
+    monkeypatch.setattr(cache, "packages_digest", lambda names: b"another")
+    kept.costs(Files(path))
+    assert anew.read == 2
+
+
+def test_a_damaged_or_foreign_entry_is_read_anew(tmp_path: Path, kept: Any, anew: Counting) -> None:
+    path = costs_file(tmp_path)
+    table = kept.costs(Files(path))
+    cache = Cache(tmp_path / "results.db")
+    with sqlite3.connect(cache.path) as connection:
+        (key,) = connection.execute("SELECT key FROM entries").fetchone()
+        connection.execute("UPDATE entries SET content = x'00'")
+    connection.close()
+    assert kept.costs(Files(path)) == table
+    cache.put(key, b"\xc1 no table")
+    cache.close()
+    assert kept.costs(Files(path)) == table
+    assert anew.read == 3
+    assert kept.costs(Files(path)) == table
+    assert anew.read == 3
+
+
+def test_a_read_only_folder_does_without(tmp_path: Path, anew: Counting) -> None:
+    reading = RememberedFiles(Cache(tmp_path / "missing" / "results.db"), anew)
+    path = costs_file(tmp_path)
+    assert reading.costs(Files(path)) == reading.costs(Files(path))
+    assert anew.read == 2
+    assert not (tmp_path / "missing").exists()
+
+
+def test_what_would_not_come_back_is_not_kept(tmp_path: Path, kept: Any, anew: Counting) -> None:
+    path = costs_file(tmp_path, COSTS + "[told]\nday = 2026-01-02\n")
+    assert repr(kept.costs(Files(path))) == repr(kept.costs(Files(path)))
+    assert anew.read == 2
