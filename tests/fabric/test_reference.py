@@ -15,8 +15,9 @@ import pytest
 from campaigns import sweep
 from fabric_command import rows
 
+from trnbench.case_key import CaseKey
 from trnbench.facts.fact import PeakPolicy
-from trnbench.kernels.kernel import Case, CaseKey
+from trnbench.kernels.kernel import Case
 from trnbench.registry import Registry
 from trnbench.results.measurement import Measurement
 from trnbench.run.extents import extent_of
