@@ -218,7 +218,18 @@ def test_a_declared_formula_is_derived_and_shown_as_that(bring: Any, trnbench: A
 # An emulator of somebody else's takes the place of ours by its entry point; the core cannot tell them ---
 
 ROOFLINE = Path(__file__).parents[1] / "third_party" / "roofline_emulator.py"
-GEMM = "gemm -i trn2-16.48xlarge --dtype bf16 -a size=4096 --scope device --no-report".split()
+GEMM = [
+    "gemm",
+    "-i",
+    "trn2-16.48xlarge",
+    "--dtype",
+    "bf16",
+    "-a",
+    "size=4096",
+    "--scope",
+    "device",
+    "--no-report",
+]
 
 
 @pytest.fixture
