@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from renewal import ERRORS, README, write
+from renewal import ERRORS, README, inserted, write
+from renewal.sections import comparison_rows, groups_of, product_rows, public_section
 from trnbench.run import snapshot
-from trnbench.store.answers import Answers, as_json, code_stamps, files_of, read_answers, stamps
+from trnbench.store.answers import Answers, code_stamps, files_of, read_answers, stamps
 from trnbench_fidelity import answers as shipped
 from trnbench_fidelity import band_verdicts, sources, summary, tables
 from trnbench_fidelity.bench import Bench
@@ -44,7 +45,7 @@ def renew(registry: Registry) -> None:
     Raises what `validate` raises.
     """
     fidelity = validate(registry)
-    rows, banded = shipped.comparison_rows(registry, fidelity), nearby.made(registry, fidelity)
+    rows, banded = comparison_rows(registry, fidelity), nearby.made(registry, fidelity)
     for name, generation in registry.generations.items():
         if generation.answers is None:
             continue
@@ -52,9 +53,9 @@ def renew(registry: Registry) -> None:
         sections: dict[str, object] = {snapshot.SECTION: snapshot.shipped(systems)}
         if name in rows:
             sections[shipped.COMPARISONS] = rows[name]
-            sections[shipped.PRODUCTS] = shipped.product_rows(products(registry, name))
+            sections[shipped.PRODUCTS] = product_rows(products(registry, name))
         if name in banded:
-            sections[bands.SECTION] = bands.groups_of(banded[name])
+            sections[bands.SECTION] = groups_of(banded[name])
         sections[ranges.SECTION] = ranges.ranges(registry, name)
         by, version = Bench(registry).model()
         write_answers(
@@ -65,17 +66,17 @@ def renew(registry: Registry) -> None:
             files=stamps(files_of(lineage(registry, name))),
             code=code_stamps(snapshot.builders(systems)),
         )
-    page = tables.inserted(ERRORS.read_text(encoding="utf-8"), summary.markdown(fidelity))
+    page = inserted(ERRORS.read_text(encoding="utf-8"), summary.markdown(fidelity))
     public = sources.kept(registry)
     assert public is not None, "no installed generation keeps what public kernels gave"
-    write(ERRORS, tables.inserted(page, sources.markdown(public), sources.BEGIN, sources.END))
+    write(ERRORS, inserted(page, sources.markdown(public), sources.BEGIN, sources.END))
     judged = band_verdicts.judged_of(registry, fidelity, archive.step_archives(registry))
     bands_hold = coverage_tables.markdown(coverage.coverage_rows(judged))
     page = ERRORS.read_text(encoding="utf-8")
-    write(ERRORS, tables.inserted(page, bands_hold, coverage_tables.BEGIN, coverage_tables.END))
+    write(ERRORS, inserted(page, bands_hold, coverage_tables.BEGIN, coverage_tables.END))
     brief = tables.brief(fidelity.families)
     page = README.read_text(encoding="utf-8")
-    write(README, tables.inserted(page, brief, tables.TRUST_BEGIN, tables.TRUST_END))
+    write(README, inserted(page, brief, tables.TRUST_BEGIN, tables.TRUST_END))
 
 
 def renew_public_kernels(registry: Registry, folder: Path) -> None:
@@ -88,7 +89,7 @@ def renew_public_kernels(registry: Registry, folder: Path) -> None:
     printed = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
     of_all = msgspec.json.decode(printed, type=sources.Sources)
     for name, each in sources.by_generation(of_all).items():
-        write_answers(registry.generations[name], {sources.SECTION: sources.section_of(each)})
+        write_answers(registry.generations[name], {sources.SECTION: public_section(each)})
 
 
 def write_answers(generation: Generation, sections: Mapping[str, object], **stamped: Any) -> None:
@@ -101,3 +102,27 @@ def write_answers(generation: Generation, sections: Mapping[str, object], **stam
     every = {**before.sections, **raw}
     ordered = {name: every[name] for name in SECTIONS if name in every}
     write(path, as_json(msgspec.structs.replace(before, sections=ordered, **stamped)))
+
+
+_WIDE = 200
+"""Characters of JSON that stand on one line: a row of a table, so that people can compare files by line."""
+
+
+def as_json(answers: Answers) -> str:
+    """What `read_answers` reads, a line for each row."""
+    return "\n".join(_lines(msgspec.json.decode(msgspec.json.encode(answers)))) + "\n"
+
+
+def _lines(value: Any, before: str = "") -> list[str]:
+    flat = msgspec.json.encode(value).decode()
+    if len(flat) <= _WIDE or not isinstance(value, dict | list):
+        return [before + flat]
+    if isinstance(value, dict):
+        opened, closed = "{}"
+        parts = [_lines(each, f"{msgspec.json.encode(key).decode()}:") for key, each in value.items()]
+    else:
+        opened, closed = "[]"
+        parts = [_lines(each) for each in value]
+    for part in parts[:-1]:
+        part[-1] += ","
+    return [before + opened, *(line for part in parts for line in part), closed]

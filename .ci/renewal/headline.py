@@ -6,8 +6,7 @@ import re
 import textwrap
 
 import trnbench
-from renewal import REPORT, write
-from trnbench_fidelity.tables import inserted
+from renewal import REPORT, inserted, write
 
 BEGIN = "<!-- headline: begin (.ci/renew headline) -->"
 END = "<!-- headline: end -->"

@@ -6,16 +6,16 @@ from functools import lru_cache
 from math import log
 from typing import TYPE_CHECKING
 
+from renewal.core_fit import Fitted, fit
 from trnbench.reference import resolve
-from trnbench_emulator.calibrate.core import Fitted, fit
 from trnbench_emulator.core.recording import Recorder
 from trnbench_fidelity.bench import Bench
 from trnbench_fidelity.family import FAMILIES
 from trnbench_fidelity.published import published_points
 
 if TYPE_CHECKING:
+    from renewal.core_fit import Values
     from trnbench.registry import Registry
-    from trnbench_emulator.calibrate.core import Values
 
 
 def refit(registry: Registry, generation: str) -> dict[str, Fitted]:

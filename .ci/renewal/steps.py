@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from renewal import ERRORS, write
+from renewal import ERRORS, inserted, write
 from renewal.answers import write_answers
+from renewal.sections import step_bands, step_ends, step_section
 from trnbench_fidelity.steps import archive, tables, validate
 from trnbench_fidelity.steps.archive import StepArchive
 from trnbench_fidelity.steps.fitting import LIMITS, STEPS, FittedStep, fit
-from trnbench_fidelity.steps.nearness import known_steps, step_bands
+from trnbench_fidelity.steps.nearness import known_steps
 from trnbench_fidelity.steps.step_answer import NAMES, StepAnswer
-from trnbench_fidelity.steps.validate import errors_of, inside, named_constants, step_ends
-from trnbench_fidelity.tables import inserted
+from trnbench_fidelity.steps.validate import errors_of, inside, named_constants
 from trnbench_steps.step_constants import UNITS, Constant
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def renew(registry: Registry, *, kept: bool) -> None:
             fitted = fitted_constants(fit(each.answers), each.answers)
             write(generation.workloads, as_toml(generation.title, fitted))
     for name, each in banded(registry, answered).items():
-        write_answers(registry.generations[name], {archive.SECTION: archive.section_of(registry, each)})
+        write_answers(registry.generations[name], {archive.SECTION: step_section(registry, each)})
     page = tables.markdown(validate.compared(registry, answered))
     write(ERRORS, inserted(ERRORS.read_text(encoding="utf-8"), page, tables.BEGIN, tables.END))
 

@@ -42,6 +42,7 @@ _HOMES = {
     "kernels.kernel": (
         "asks Axis Case Kernel Point PrimaryMetric PublishedAs Statement Subject Template Variant word_axis"
     ),
+    "kernels.table": "read_kernels",
     "kernels.work": "Extent item_bytes needs per_core Spread Work",
     "measure.conditions": "disturbed Watch",
     "measure.observe": "observe",
@@ -93,9 +94,9 @@ __all__ = [
     "bench", "change_text", "check_facts", "compare_runs", "disturbed", "dumps", "expected",
     "expected_time", "gate", "grey", "headline", "hookimpl", "host_flush", "item_bytes", "least_time",
     "load_registry", "load_run", "loads", "metric_rows", "nccl_operation", "nccl_table", "nearness_of",
-    "needs", "observe",
-    "open_store", "parse_json", "per_core", "percent", "render", "resolve", "session", "shortened",
-    "show", "signed_error", "stored_waterfall", "superseding", "topology_svg", "waterfall_from_peak",
+    "needs", "observe", "open_store", "parse_json", "per_core", "percent", "read_kernels", "render",
+    "resolve", "session", "shortened", "show",
+    "signed_error", "stored_waterfall", "superseding", "topology_svg", "waterfall_from_peak",
     "word_axis", "write_json", "write_junit",
 ]  # fmt: skip
 

@@ -80,6 +80,7 @@ from trnbench.kernels.kernel import Template as Template
 from trnbench.kernels.kernel import Variant as Variant
 from trnbench.kernels.kernel import asks as asks
 from trnbench.kernels.kernel import word_axis as word_axis
+from trnbench.kernels.table import read_kernels as read_kernels
 from trnbench.kernels.work import Extent as Extent
 from trnbench.kernels.work import Spread as Spread
 from trnbench.kernels.work import Work as Work
@@ -375,6 +376,7 @@ __all__ = [
     "per_core",
     "percent",
     "plan",
+    "read_kernels",
     "render",
     "resolve",
     "session",

@@ -8,7 +8,7 @@ no-hoisting`). All of them together are what every number is made under, unless 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from enum import Enum
+from enum import StrEnum
 
 import msgspec
 
@@ -17,14 +17,11 @@ from trnbench.errors import UnknownName, UsageError
 NEGATION = "no-"
 
 
-class Interface(str, Enum):
+class Interface(StrEnum):
     """Kernels of which interface a decision is about."""
 
     BETA1 = "Beta 1"
     EVERY = "every interface"
-
-    def __str__(self) -> str:
-        return self.value
 
 
 class Switch(msgspec.Struct, frozen=True, kw_only=True):

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from trnbench.errors import BadInput
-from trnbench.results.fidelity import Comparison, Fidelity, OwnProduct, Use
+from trnbench.results.fidelity import Comparison, OwnProduct, Use
 from trnbench.store.answers import Answers, answers_of, changed, files_of
 from trnbench_fidelity.bench import Bench, fits_of
 from trnbench_fidelity.inputs import lineage
-from trnbench_fidelity.point import PublishedPoint, Usable
+from trnbench_fidelity.point import PublishedPoint
 from trnbench_fidelity.published import compared, published_points, span_of
 
 if TYPE_CHECKING:
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 
 COMPARISONS, PRODUCTS = "comparisons", "products"
 """Sections: point → row, and point → FLOP/s of our product of its shape."""
-
-ASKED = frozenset((Use.EMULATED, Use.BOUND, Use.CONTRADICTED, Use.NOT_EMULATED))
-"""Of all other points the file of points itself says why the model was not asked."""
 
 _NAMED = 3
 """Files that are named where several have changed."""
@@ -42,12 +39,6 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True,
     active: dict[str, float] = {}
 
 
-def kept_row(each: Comparison) -> Row:
-    """What is kept of a comparison."""
-    crossed = msgspec.UNSET if each.e_cross == each.e else each.e_cross
-    return Row(use=each.use, emulated=each.emulated, e_cross=crossed, how=each.how, active=each.active)
-
-
 def comparison_of(
     row: Row, point: PublishedPoint, points: Mapping[str, PublishedPoint], *, fitted: bool
 ) -> Comparison:
@@ -59,22 +50,6 @@ def comparison_of(
         e_cross=whole.e if row.e_cross is msgspec.UNSET else row.e_cross,
         span=span_of(point, points) if row.use is Use.CONTRADICTED else None,
     )
-
-
-def comparison_rows(registry: Registry, fidelity: Fidelity) -> dict[str, dict[str, Row]]:
-    """Generation → its section, of a comparison that has just been made of all points.
-
-    Not those of public kernels, which need their sources (`fidelity.sources`).
-    """
-    answers = {each.id: each for each in fidelity.points if each.use in ASKED}
-    return {
-        name: {
-            point.id: kept_row(answers[point.id])
-            for point in points
-            if point.id in answers and point.usable is not Usable.SOURCE
-        }
-        for name, points in published_points(registry).items()
-    }
 
 
 def shipped_comparisons(registry: Registry, generations: Iterable[str]) -> dict[str, Comparison]:
@@ -95,11 +70,6 @@ def shipped_comparisons(registry: Registry, generations: Iterable[str]) -> dict[
                 fitted = row.emulated is not None and bool(fits_of(costs, points[id]))
                 comparisons[id] = comparison_of(row, points[id], points, fitted=fitted)
     return comparisons
-
-
-def product_rows(products: Iterable[OwnProduct]) -> dict[str, float]:
-    """The section of the products that `same.products` has just made."""
-    return {each.id: each.model_flops_per_s for each in products}
 
 
 def shipped_products(registry: Registry, generation: str) -> tuple[tuple[OwnProduct, ...], str]:

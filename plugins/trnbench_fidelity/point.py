@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from enum import Enum
+from enum import StrEnum
 from typing import TypeAlias
 
 import msgspec
@@ -13,26 +13,20 @@ from trnbench_fidelity.kernel_source import KernelSource
 ShapeValue: TypeAlias = int | float | str | list[int]
 
 
-class Kind(str, Enum):
+class Kind(StrEnum):
     MEASURED = "measured"
     UPPER_BOUND = "upper_bound"  # a limit that a test asserts
     DOCUMENTED_PEAK = "documented_peak"
     SUSPECT_SCALE = "measured_suspect_scale"  # only ratios between such points mean something
 
-    def __str__(self) -> str:
-        return self.value
 
-
-class Usable(str, Enum):
+class Usable(StrEnum):
     DIRECT = "direct"  # can be emulated as stated
     SOURCE = "source"  # needs the public kernel it was measured with
     NO = "no"
 
-    def __str__(self) -> str:
-        return self.value
 
-
-class Clock(str, Enum):
+class Clock(StrEnum):
     """Between which two moments a published time lies."""
 
     PROFILE = "profile"  # from the first event of a device's profile to the last, its start inside
@@ -44,15 +38,12 @@ class Clock(str, Enum):
     NONE = "none"  # nothing is timed: a document, a counter, bytes
     UNSTATED = "unstated"  # the source does not say
 
-    def __str__(self) -> str:
-        return self.value
-
 
 ENGINES = ("tensor", "vector", "scalar", "gpsimd", "dma")
 """Whose busy times profiles print."""
 
 
-class Quantity(str, Enum):
+class Quantity(StrEnum):
     """What is measured; the base unit follows from it."""
 
     LATENCY = "latency_s"
@@ -64,9 +55,6 @@ class Quantity(str, Enum):
     CLOCK = "clock_hz"
     BYTES = "bytes"
     COUNT = "count"
-
-    def __str__(self) -> str:
-        return self.value
 
     @property
     def unit(self) -> str:

@@ -13,7 +13,7 @@ from trnbench.errors import BadInput
 from trnbench.facts.table import Place, read_toml
 from trnbench.results.fidelity import Comparison, Fidelity, PublicKernels, Use
 from trnbench.store.answers import answers_of
-from trnbench_fidelity.answers import Row, comparison_of, kept_row
+from trnbench_fidelity.answers import Row, comparison_of
 from trnbench_fidelity.bench import fits_of
 from trnbench_fidelity.point import Usable
 from trnbench_fidelity.published import compared, published_points
@@ -113,18 +113,6 @@ def by_generation(found: Sources) -> dict[str, Sources]:
         )
         for name in dict.fromkeys(each.generation for each in found.points)
     }
-
-
-def section_of(sources: Sources) -> PublicRows:
-    """What one generation keeps of its `Sources`."""
-    return PublicRows(
-        day=sources.day,
-        by=sources.by,
-        version=sources.version,
-        checkouts=sources.checkouts,
-        assumptions=sources.assumptions,
-        points={each.id: kept_row(each) for each in sources.points if each.use is not Use.NO_KERNEL},
-    )
 
 
 def public_rows(generation: Generation) -> PublicRows | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
-from trnbench.errors import BadInput
 from trnbench.results.expectation import NOTHING, factor_text, signed_text, size_text
 from trnbench.results.fidelity import Bounds, Errors, FamilyFidelity, Span, Use
 
@@ -194,19 +193,3 @@ def few(families: Iterable[FamilyFidelity]) -> list[str]:
         for each in families
         if each.errors and each.errors.listed
     ]
-
-
-def inserted(text: str, table: str, begin: str = BEGIN, end: str = END) -> str:
-    """`text` with what stands between the lines `begin` and `end` replaced by `table`.
-
-    Raises `BadInput` unless both are there once, in this order.
-    """
-    before, found, rest = text.partition(begin)
-    _, closed, after = rest.partition(end)
-    if not found or not closed or begin in after or end in after:
-        raise BadInput(
-            "the text does not have the two lines between which the table stands",
-            cause="each has to be there once, in this order",
-            try_=f"add {begin} and {end}",
-        )
-    return f"{before}{begin}\n\n{table}\n{end}{after}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import trnbench
-from trnbench import Backend, Generation, Instance, Kernel, Scope
+from trnbench import Backend, Generation, Instance, Kernel, Scope, Variant
 
 
 @trnbench.hookimpl
@@ -43,7 +43,7 @@ def trnbench_generations() -> Iterator[Generation]:
 
 
 @trnbench.hookimpl
-def trnbench_kernels() -> Iterator[Kernel]:
+def trnbench_kernels() -> Iterator[Kernel | Variant]:
     """GEMM, STREAM, transcendental functions, copies between processes, load latency."""
     from trnbench_host.kernels import kernels
 

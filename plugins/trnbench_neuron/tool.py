@@ -12,7 +12,7 @@ import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from enum import Enum
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +43,7 @@ class Output(msgspec.Struct, frozen=True):
     wall_s: float
 
 
-class Trouble(str, Enum):
+class Trouble(StrEnum):
     """What went wrong with a program."""
 
     MISSING = "missing"
@@ -54,9 +54,6 @@ class Trouble(str, Enum):
     TOO_LARGE = "too large"
     UNREADABLE = "unreadable"  # printed something else than documented
     VERSION = "version"  # too old or too new for what is asked of it
-
-    def __str__(self) -> str:
-        return self.value
 
 
 class ToolError(TrnbenchError):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import trnbench
-from trnbench import Generation, Instance, Kernel, Scope
+from trnbench import Generation, Instance, Kernel, Scope, Variant
 
 HERE = Path(__file__).parent
 FACTS = ("sources", "instances", "device", "core", "runtime", "assumptions", "disputes")
@@ -51,7 +51,7 @@ def trnbench_generations() -> Iterator[Generation]:
 
 
 @trnbench.hookimpl
-def trnbench_kernels() -> Iterator[Kernel]:
+def trnbench_kernels() -> Iterator[Kernel | Variant]:
     """What only this generation has; their sources are in `nki`."""
     from trnbench_trn2.kernels import kernels
 

@@ -20,7 +20,6 @@ from trnbench_emulator.fabric.question import Question
 from trnbench_emulator.fabric.rule import rules_of
 from trnbench_emulator.fabric.systems import Fabric, Options, fabric_of
 from trnbench_fidelity.load import load_published
-from trnbench_kernels.fabric import PATTERNS
 
 SYSTEMS = (
     "trn1.2xlarge",
@@ -49,8 +48,8 @@ ROW: dict[str, object] = {
 
 def fabrics(registry: Registry, name: str, collective: str) -> Iterator[Fabric]:
     """With the ranks that a case of this collective has."""
-    pattern = PATTERNS.get(collective)
-    level = pattern.rank if pattern else "device"
+    kernel = registry.kernels.get(collective)
+    level = kernel.rank if kernel else "device"
     system = registry.system(name)
     rules = rules_of(system.costs["fabric"].get("rules", ()))
     # Contexts differ in starts and in what was observed; where nothing was, one stands for both.

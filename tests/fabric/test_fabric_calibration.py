@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from trnbench.generation import System
 from trnbench.registry import Registry
-from trnbench_emulator.calibrate.fabric import PLAN, Published, deviation, fit, off, question_of
+from renewal.fabric_fit import PLAN, Published, deviation, fit, off, question_of
 from trnbench_emulator.fabric.ask import ask
 
 ROOT = Path(__file__).parents[2]

@@ -15,6 +15,7 @@ from evidence_point import point, subject
 from hypothesis import given
 from hypothesis import strategies as st
 
+from renewal.sections import groups_of
 from trnbench import Band, Nearness
 from trnbench.cli.main import cli
 from trnbench.errors import BadInput
@@ -31,7 +32,6 @@ from trnbench_fidelity.nearness.bands import (
     class_bands,
     end,
     errors,
-    groups_of,
     landing,
     own,
     shipped_bands,

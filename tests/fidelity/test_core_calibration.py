@@ -15,7 +15,7 @@ import pytest
 
 from renewal import refit
 from trnbench.registry import Registry
-from trnbench_emulator.calibrate.core import GRIDS, Fitted, fit
+from renewal.core_fit import GRIDS, Fitted, fit
 from trnbench_emulator.core.costs import CostTable
 from trnbench_emulator.nki.op import Op
 from trnbench_fidelity.bench import Bench, with_values

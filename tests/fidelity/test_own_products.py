@@ -12,11 +12,12 @@ from altered_answers import altered, answers, replaced
 from click.testing import CliRunner, Result
 
 import trnbench
+from renewal.sections import product_rows
 from trnbench.cli.main import cli
 from trnbench.facts.fact import Scope
 from trnbench.kernels.work import Extent
 from trnbench.registry import Registry, load_registry
-from trnbench_fidelity.answers import PRODUCTS, product_rows, shipped_products
+from trnbench_fidelity.answers import PRODUCTS, shipped_products
 from trnbench_fidelity.bench import Bench
 from trnbench_fidelity.own_products import products
 from trnbench_fidelity.published import published_points

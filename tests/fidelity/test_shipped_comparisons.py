@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from altered_answers import altered, answers, replaced
 
+from renewal.sections import ASKED, comparison_rows
 from trnbench.errors import BadInput
 from trnbench.registry import Registry, load_registry
 from trnbench.results.fidelity import Use
@@ -18,7 +19,7 @@ from trnbench.store.answers import answers_of, changed, files_of, stamps
 from trnbench_emulator.backend import MODEL_VERSION
 from trnbench_fidelity import snapshot
 from trnbench_fidelity import validate as validation
-from trnbench_fidelity.answers import ASKED, COMPARISONS, Row, comparison_rows, shipped_comparisons
+from trnbench_fidelity.answers import COMPARISONS, Row, shipped_comparisons
 from trnbench_fidelity.inputs import lineage
 from trnbench_fidelity.point import PublishedPoint, Usable
 from trnbench_fidelity.published import published_points

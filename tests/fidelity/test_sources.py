@@ -16,6 +16,8 @@ from altered_answers import altered, replaced
 from click.testing import CliRunner, Result
 from comparison import comparison
 
+from renewal import inserted
+from renewal.sections import public_section
 from trnbench.cli.main import cli
 from trnbench.errors import BadInput, FactError
 from trnbench.registry.registry import Registry, load_registry
@@ -36,10 +38,8 @@ from trnbench_fidelity.sources import (
     kept,
     markdown,
     public_rows,
-    section_of,
     summaries,
 )
-from trnbench_fidelity.tables import inserted
 
 ROOT = Path(__file__).parents[2]
 
@@ -155,7 +155,7 @@ def test_comparisons_of_two_models_are_not_mixed(tmp_path: Path) -> None:
 
 def test_what_is_kept_comes_back() -> None:
     """A row keeps what the model said; the rest is as the points say."""
-    rows = section_of(MADE)
+    rows = public_section(MADE)
     assert list(rows.points) == [each.id for each in MADE.points]
     assert rows.points["three"] == Row(use=Use.NOT_EMULATED, how="more than fits (kernel.py:3)")
     assert (rows.day, rows.by, rows.version, rows.checkouts) == (
@@ -167,7 +167,7 @@ def test_what_is_kept_comes_back() -> None:
     public = kept(load_registry(), ["trn3"])
     shipped = public_rows(load_registry().generations["trn3"])
     assert public is not None
-    assert section_of(public) == shipped
+    assert public_section(public) == shipped
 
 
 def test_each_generation_has_its_points(tmp_path: Path) -> None:

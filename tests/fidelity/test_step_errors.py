@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from renewal import inserted
 from renewal.steps import banded, fitted_constants
 from trnbench.registry import Registry, load_registry
 from trnbench.results.fidelity import Errors
@@ -21,7 +22,6 @@ from trnbench_fidelity.steps.load import published_steps
 from trnbench_fidelity.steps.nearness import nearby_steps, nearest_step
 from trnbench_fidelity.steps.tables import BEGIN, END, markdown
 from trnbench_fidelity.steps.validate import compared, named_constants
-from trnbench_fidelity.tables import inserted
 from trnbench_steps.division import divide
 from trnbench_steps.job import Job, Task
 from trnbench_steps.layout import Layout

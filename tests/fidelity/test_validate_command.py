@@ -15,6 +15,7 @@ import pytest
 from click.testing import CliRunner, Result
 from comparison import comparison
 
+from renewal import inserted
 from trnbench.cli.main import cli
 from trnbench.errors import BadInput, FactError
 from trnbench.registry import Registry, load_registry
@@ -24,7 +25,7 @@ from trnbench_fidelity.commands import fidelity_gates
 from trnbench_fidelity.published import published_points
 from trnbench_fidelity.snapshot import fidelity_of
 from trnbench_fidelity.summary import markdown
-from trnbench_fidelity.tables import BEGIN, END, inserted
+from trnbench_fidelity.tables import BEGIN, END
 from trnbench_fidelity.validate import validate
 
 _ANSWERS: dict[str, Fidelity] = {}

@@ -14,13 +14,11 @@ from hypothesis import strategies as st
 from kernel_extents import CORE, KERNELS, MIB, ranks
 from stored_run import text_of
 
-from trnbench.errors import UnknownName, UsageError
+from trnbench.errors import UnknownName
 from trnbench.facts.fact import Scope
 from trnbench.facts.metric import METRICS
 from trnbench.kernels.kernel import Kernel
-from trnbench.kernels.work import FLOATS, Extent, Spread, busbw_factor, item_bytes, result_dtype
-from trnbench_kernels.fabric import PATTERNS
-from trnbench_kernels.matrix import density
+from trnbench.kernels.work import FACTORS, FLOATS, Extent, Spread, busbw_factor, item_bytes, result_dtype
 
 SIDES = st.integers(1, 1 << 20)
 CORES = st.integers(1, 1 << 17)
@@ -85,7 +83,7 @@ def test_busbw_factors_are_those_of_nccl_tests(count):
         assert busbw_factor(name, count) == 1
 
 
-@given(size=st.integers(1, 1 << 40), count=st.integers(2, 30_000), name=st.sampled_from(sorted(PATTERNS)))
+@given(size=st.integers(1, 1 << 40), count=st.integers(2, 30_000), name=st.sampled_from(sorted(FACTORS)))
 def test_an_all_reduce_is_never_cheaper_than_its_halves(size, count, name):
     def sent(which: str) -> float:
         return KERNELS[which].work({"dtype": "bf16", "size": size}, ranks(count)).link_bytes
@@ -117,7 +115,7 @@ def test_what_a_host_dispatches_over_the_network():
 
 
 def test_a_cluster_of_one_host_is_refused():
-    for name in (*PATTERNS, "moe_dispatch"):
+    for name in (*FACTORS, "moe_dispatch"):
         point = {axis.name: axis.values[-1] for axis in KERNELS[name].axes}
         assert KERNELS[name].refuses(point, cluster(1)) == "a cluster of one host has no network to cross"
         assert KERNELS[name].refuses(point, cluster(2)) == ""
@@ -148,12 +146,11 @@ def test_a_ragged_product_has_a_ragged_side():
     )
 
 
-def test_sparsity_patterns():
-    assert density({"sparsity": "1:2"}) == (0.5, 0.25)
-    assert density({}) == (1.0, 0.0)
-    for wrong in ("5:4", "0:4", "half", "1", ":"):
-        with pytest.raises(UsageError, match="no sparsity pattern"):
-            density({"sparsity": wrong})
+def test_a_sparse_operand_keeps_its_non_zeros_and_their_places():
+    memory = KERNELS["gemm_sparse"].footprint
+    point = {"dtype": "bf16", "m": 128, "n": 128, "k": 128}
+    assert memory({**point, "sparsity": "1:2"}, CORE)["hbm"] == 128 * 128 * (2 + 0.5 * 2 + 0.25 + 2)
+    assert memory(point, CORE) == KERNELS["gemm"].footprint(point, CORE)  # of a product that names none
 
 
 def test_an_unknown_dtype_is_named_with_its_neighbours():

@@ -8,8 +8,9 @@ from typing import Any
 
 import msgspec
 
+from renewal.answers import as_json
 from trnbench.registry import Registry
-from trnbench.store.answers import Answers, answers_of, as_json
+from trnbench.store.answers import Answers, answers_of
 
 
 def answers(registry: Registry, name: str) -> Answers:

@@ -9,10 +9,11 @@ import msgspec
 import pytest
 from altered_answers import answers
 
+from renewal.answers import as_json
 from trnbench.generation import System
 from trnbench.registry import Registry, load_registry
 from trnbench.run import snapshot
-from trnbench.store.answers import RENEW, as_json, same_code
+from trnbench.store.answers import RENEW, same_code
 from trnbench.topology.properties import summarise
 
 pytestmark = pytest.mark.parts

@@ -102,22 +102,6 @@ def always(word: str) -> Callable[[Point], str]:
     return lambda _: word
 
 
-def renamed(axes: Mapping[str, str]) -> Callable[[Point], Sizes]:
-    """`sizes` for published axis → axis of the kernel."""
-    return lambda point: {theirs: float(point[ours]) for theirs, ours in axes.items()}
-
-
-def read_back(axes: Mapping[str, str], **fixed: Value) -> Callable[[Mapping[str, Any]], Point | None]:
-    """`point` for the same mapping: whole numbers only, and what published points take for granted."""
-
-    def point(shape: Mapping[str, Any]) -> Point | None:
-        sizes = {ours: shape.get(theirs) for theirs, ours in axes.items()}
-        integral = all(isinstance(size, int) for size in sizes.values())
-        return {**fixed, **sizes} if integral else None  # type: ignore[dict-item]
-
-    return point
-
-
 class Subject(Protocol):
     """What such a kernel is about: data that a run keeps with its selection."""
 

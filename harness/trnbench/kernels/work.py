@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from enum import Enum
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -79,9 +79,6 @@ ITEM_BYTES: dict[str, float] = {
 FLOATS: tuple[Value, ...] = ("bf16", "fp16", "tf32", "fp32", "fp8", "cfp8", "mxfp8", "mxfp4")
 """Every floating-point type a document gives a matrix peak for."""
 
-PLAIN: tuple[Value, ...] = ("bf16", "fp16", "fp32")
-"""What the vector, scalar and gpsimd engines compute with."""
-
 
 def item_bytes(dtype: object) -> float:
     """Bytes of one element in memory, its share of a block scale included.
@@ -148,6 +145,20 @@ def busbw_factor(collective: str, ranks: int) -> Fraction:
     return FACTORS.get(collective, once)(ranks)
 
 
+def peak_factor(collective: str, ranks: int, devices: int) -> Fraction | None:
+    """What busbw of `ranks` ranks can be of the rate of one device's links; exact, None where nothing must
+    leave a device.
+
+    Of a tensor of S bytes a device must send factor(devices)·S (of its ranks' own tensors each one's), and
+    busbw is factor(ranks)·S by the time.
+    """
+    ranks_each = ranks // devices
+    if devices < 2 or (collective == "permute" and ranks_each > 1):
+        return None
+    tensors = ranks_each if collective == "all_to_all" else 1
+    return busbw_factor(collective, ranks) / (busbw_factor(collective, devices) * tensors)
+
+
 class Extent(msgspec.Struct, frozen=True, kw_only=True):
     """`ranks` take part in a collective: one per device, or one per logical core where the kernel says so; a
     core kernel has one.
@@ -170,7 +181,7 @@ class Extent(msgspec.Struct, frozen=True, kw_only=True):
         return "logical core" if self.ranks > self.devices else "device"
 
 
-class Spread(str, Enum):
+class Spread(StrEnum):
     """What takes part, and whether it works alone or together.
 
     Independent problems scale weakly: every core (or device) has one of its own, of the size that
@@ -183,24 +194,13 @@ class Spread(str, Enum):
     PAIR = "pair"  # two devices with each other
     TOGETHER = "together"  # all devices with each other, one rank each
 
-    def __str__(self) -> str:
-        return self.value
-
     @property
     def linked(self) -> bool:
         """Whether devices talk to each other."""
         return self in (Spread.PAIR, Spread.TOGETHER)
 
 
-KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
-
-EVERY_SCOPE = (Scope.CORE, Scope.DEVICE, Scope.INSTANCE)
-CORE_TO_SYSTEM = (Scope.CORE, Scope.LOGICAL_CORE, Scope.DEVICE, Scope.INSTANCE)
-CORE_AND_SYSTEM = (Scope.CORE, Scope.INSTANCE)
-SYSTEM = (Scope.INSTANCE,)
-
-LINK_SIZES = (KIB, 16 * KIB, 256 * KIB, 4 * MIB, 64 * MIB, 256 * MIB, GIB)
-"""From latency alone to bandwidth alone: 1 KiB to 1 GiB."""
+GIB = 1 << 30
 
 
 def per_core(formula: str, extent: Extent) -> str:

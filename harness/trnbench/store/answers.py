@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache, lru_cache, partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 
@@ -23,9 +23,6 @@ from trnbench.store.source_digest import package_digest, sources
 NAME = "answers.json"
 RENEW = "in a checkout of trnbench: .ci/renew answers"
 """Makes it anew. No command of an installed trnbench writes into a plugin."""
-
-_WIDE = 200
-"""Characters of JSON that stand on one line: a row of a table, so that people can compare files by line."""
 
 T = TypeVar("T")
 
@@ -82,26 +79,6 @@ def _read(path: Path, _changed: int, _size: int) -> Answers:
 def answers_of(generation: Generation) -> Answers | None:
     """What it ships; None where it ships nothing. Raises `BadInput`."""
     return read_answers(generation.answers) if generation.answers is not None else None
-
-
-def as_json(answers: Answers) -> str:
-    """What `read_answers` reads, a line for each row."""
-    return "\n".join(_lines(msgspec.json.decode(msgspec.json.encode(answers)))) + "\n"
-
-
-def _lines(value: Any, before: str = "") -> list[str]:
-    flat = msgspec.json.encode(value).decode()
-    if len(flat) <= _WIDE or not isinstance(value, dict | list):
-        return [before + flat]
-    if isinstance(value, dict):
-        opened, closed = "{}"
-        parts = [_lines(each, f"{msgspec.json.encode(key).decode()}:") for key, each in value.items()]
-    else:
-        opened, closed = "[]"
-        parts = [_lines(each) for each in value]
-    for part in parts[:-1]:
-        part[-1] += ","
-    return [before + opened, *(line for part in parts for line in part), closed]
 
 
 def files_of(generations: Iterable[Generation]) -> dict[str, Path]:

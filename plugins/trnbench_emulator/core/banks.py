@@ -185,7 +185,7 @@ def _stops(needed: Ints, begins: Ints, ends: Ints, count: int) -> list[int]:
     stop = np.zeros(tiles + 1, np.bool_)
     stop[tiles] = True
     stop[1:tiles] = needed[1:] != needed[:-1]
-    for wide in np.unique(needed).tolist():
+    for wide in sorted(set(needed.tolist())):
         turn = count // wide
         if count % wide or not 0 < turn < tiles:
             continue

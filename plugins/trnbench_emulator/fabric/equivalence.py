@@ -91,7 +91,10 @@ class Classes(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def by_chain(self) -> list[Indices]:
         """The classes of flows of every chain."""
-        return [np.unique(self.flow[self.patterns.chain == chain]) for chain in range(len(self.shapes))]
+        return [
+            np.flatnonzero(np.bincount(self.flow[self.patterns.chain == chain]))
+            for chain in range(len(self.shapes))
+        ]
 
     def effort(self, times: Sequence[Sequence[int]]) -> int:
         """Flows to simulate, each counted as often as there are others in its step."""

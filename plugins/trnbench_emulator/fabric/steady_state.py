@@ -134,7 +134,7 @@ def period_of(classes: Classes, block: int, arrivals: Mapping[int, Ticks]) -> tu
     long_steps = [[step for step, n in enumerate(times) if n > LONG] for times in classes.times]
     step_of_chain = np.array([long_steps[shape][block] for shape in classes.shapes])
     patterns = classes.patterns
-    looked_at = np.unique(classes.flow[patterns.step == step_of_chain[patterns.chain]]).tolist()
+    looked_at = sorted(set(classes.flow[patterns.step == step_of_chain[patterns.chain]].tolist()))
     table = np.array([arrivals[number] for number in looked_at], dtype=np.int64)
     carried_out = table.shape[1]
     table = table[:, carried_out // 3 : 2 * carried_out // 3]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from enum import Enum
+from enum import StrEnum
 from math import prod
 from typing import Any, NamedTuple, Protocol
 
@@ -16,7 +16,7 @@ from trnbench_emulator.nki.op import Op
 from trnbench_emulator.nki.site import NOWHERE, Place
 
 
-class Buffer(str, Enum):
+class Buffer(StrEnum):
     """Where a tensor lives. The three sorts of HBM differ only in who may see them."""
 
     SBUF = "sbuf"
@@ -24,9 +24,6 @@ class Buffer(str, Enum):
     HBM = "hbm"
     PRIVATE_HBM = "private_hbm"
     SHARED_HBM = "shared_hbm"
-
-    def __str__(self) -> str:
-        return self.value
 
     @property
     def memory(self) -> str:

@@ -57,6 +57,8 @@ def predict(point: PublishedPoint, bench: Bench) -> Prediction:
 
 KERNEL = "nki"
 """`call` of a point's shape: what is timed is a call of such a kernel, queued behind others."""
+_BUFFERS = {"all_gather": (1, 1), "reduce_scatter": (1, 1), "broadcast": (1, 0)}
+"""What a rank keeps in memory: whole tensors, and shards of one; elsewhere one to send and one to receive."""
 _ROW = 128 * 4  # bytes: one element of fp32 on every partition
 
 
@@ -67,9 +69,8 @@ def copies_s(point: PublishedPoint, ranks: int, size: int, bench: Bench) -> floa
     Raises `NotEmulated` where these are no whole rows of 128 partitions.
     """
     from trnbench_emulator.core.recording import Launch
-    from trnbench_kernels.fabric import PATTERNS
 
-    whole, shards = PATTERNS[point.operation].held
+    whole, shards = _BUFFERS.get(point.operation, (2, 0))
     cores_of_rank = point.number("lnc") or 1
     cores = min(ranks * cores_of_rank, bench.system(point.system).cores_per_device)
     total = 0.0

@@ -52,7 +52,7 @@ class Bands(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     groups: dict[str, dict[Nearness, Band]]
 
 
-class _Row(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+class BandRow(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
     """A band as a list: low, high, votes, points, widened."""
 
     low: float
@@ -62,19 +62,8 @@ class _Row(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=T
     widened: str
 
 
-Groups: TypeAlias = dict[str, dict[Nearness, _Row]]
+Groups: TypeAlias = dict[str, dict[Nearness, BandRow]]
 """The section of a generation's answers: group → class → band."""
-
-
-def groups_of(bands: Bands) -> Groups:
-    """What is kept of them."""
-    return {
-        group: {
-            kind: _Row(band.low, band.high, band.votes, band.points, band.widened)
-            for kind, band in classes.items()
-        }
-        for group, classes in bands.groups.items()
-    }
 
 
 def bands_of(generation: str, by: str, version: str, groups: Groups) -> Bands:

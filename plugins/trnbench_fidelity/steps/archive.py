@@ -9,7 +9,7 @@ import msgspec
 
 from trnbench.results.nearness import Band, Nearness
 from trnbench.store.answers import answers_of
-from trnbench_fidelity.nearness.bands import Bands, Groups, bands_of, groups_of
+from trnbench_fidelity.nearness.bands import Bands, Groups, bands_of
 from trnbench_fidelity.nearness.ranges import Ends, Ranges
 from trnbench_fidelity.prediction import NotEmulated
 from trnbench_fidelity.steps.compose import composed, contradicted
@@ -62,20 +62,6 @@ class StepRows(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     version: str
     answers: dict[str, StepRow]
     bands: Groups
-
-
-def section_of(registry: Registry, kept: StepArchive) -> StepRows:
-    """What is kept: what published steps and models say themselves is read from there."""
-    rows = {}
-    points = published_steps(registry, (kept.generation,))[kept.generation].points
-    usable = {point.id for point in points if point.usable}
-    for each in kept.answers:
-        if each.id not in usable:
-            continue
-        same = {name: getattr(each, name) for name in StepRow.__struct_fields__ if hasattr(each, name)}
-        rows[each.id] = StepRow(inside=kept.inside.get(each.id), ends=kept.ends.get(each.id), **same)
-    bands = Bands(generation=kept.generation, by=kept.by, version=kept.version, groups=kept.groups)
-    return StepRows(by=kept.by, version=kept.version, answers=rows, bands=groups_of(bands))
 
 
 def shipped_steps(generation: Generation) -> StepRows | None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from trnbench.errors import BadInput, TrnbenchError
 from trnbench.facts.fact import Scope
 from trnbench.results.nearness import Nearest, Nearness
-from trnbench_fidelity.nearness.bands import Bands, bands
+from trnbench_fidelity.nearness.bands import Bands
 from trnbench_fidelity.nearness.evidence import Evidence
 from trnbench_fidelity.nearness.nearby import Nearby
 from trnbench_fidelity.nearness.ranges import Ranges
@@ -80,13 +79,6 @@ def known_steps(registry: Registry) -> list[Known]:
                 )
             )
     return published
-
-
-def step_bands(
-    known: Iterable[Known], errors: Mapping[str, float], by: str, version: str
-) -> dict[str, Bands]:
-    """Generation → group → class → band, of errors that were made without the point's own model."""
-    return bands(Evidence(known), errors, by, version)
 
 
 def nearby_steps(registry: Registry) -> Nearby:

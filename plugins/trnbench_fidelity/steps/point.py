@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from enum import Enum
+from enum import StrEnum
 
 import msgspec
 
@@ -10,7 +10,7 @@ from trnbench_steps.job import Job, Task
 from trnbench_steps.layout import Layout
 
 
-class Metric(str, Enum):
+class Metric(StrEnum):
     """How a printed figure is the time of a step; by its unit."""
 
     PER_TOKEN = "ms/token"  # of one decoding step
@@ -20,9 +20,6 @@ class Metric(str, Enum):
     RATE = "tok/s"  # of all sequences of a decoding step, one token each
     TOKENS = "tokens/s"  # of whole requests: no step
     SHARE = "%"  # of a peak: no step
-
-    def __str__(self) -> str:
-        return self.value
 
 
 class Reading(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

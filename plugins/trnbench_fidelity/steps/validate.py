@@ -14,16 +14,15 @@ from trnbench_fidelity.bench import Bench
 from trnbench_fidelity.inputs import inputs_digest
 from trnbench_fidelity.nearness.coverage import UNSEEN, Judged, judged
 from trnbench_fidelity.nearness.evidence import Evidence
-from trnbench_fidelity.nearness.ranges import Ends, ends_of
 from trnbench_fidelity.nearness.subject import Known
 from trnbench_fidelity.steps.answer import answers
 from trnbench_fidelity.steps.archive import StepArchive, step_archives
-from trnbench_fidelity.steps.errors import StepError, StepFidelity, constants, rows, step_errors
+from trnbench_fidelity.steps.errors import StepError, StepFidelity, rows, step_errors
 from trnbench_fidelity.steps.fitting import fit
 from trnbench_fidelity.steps.load import published_steps
 from trnbench_fidelity.steps.nearness import known_steps
 from trnbench_fidelity.steps.step_answer import StepAnswer
-from trnbench_steps.step_constants import UNITS, Constant, StepConstants, read_constants
+from trnbench_steps.step_constants import Constant, StepConstants, read_constants
 
 if TYPE_CHECKING:
     from trnbench.registry import Registry
@@ -155,20 +154,3 @@ def _errors(answers: list[StepAnswer]) -> dict[str, float]:
     """e of each, with constants fitted on these alone and without its own model; nothing of no answer."""
     held_out = fit(answers).held_out if answers else {}
     return {each.id: each.error(each.time_s(StepConstants(**held_out[each.vote]))) for each in answers}
-
-
-def step_ends(kept: StepArchive, named: Mapping[str, Constant]) -> dict[str, Ends]:
-    """What the ranges of the constants `named` do to the time of each step, one at a time."""
-    now = constants(named)
-    ends: dict[str, Ends] = {}
-    for answer in kept.answers:
-        if answer.why:
-            continue
-        moved = [
-            answer.time_s(msgspec.structs.replace(now, **{name: end * UNITS[name][1]}))
-            for name, each in named.items()
-            for end in (each.low, each.high)
-        ]
-        if found := ends_of(moved, answer.time_s(now)):
-            ends[answer.id] = found
-    return ends

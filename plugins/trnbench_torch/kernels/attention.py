@@ -9,7 +9,7 @@ import numpy as np
 from torch.nn.functional import scaled_dot_product_attention
 
 from trnbench.kernels.kernel import Point
-from trnbench_kernels.operator import pairs
+from trnbench_kernels.split import pairs
 from trnbench_torch import data
 from trnbench_torch.data import ROUNDOFF
 from trnbench_torch.device import Launch

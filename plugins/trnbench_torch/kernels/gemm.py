@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from trnbench.kernels.kernel import Point
 from trnbench.kernels.work import result_dtype
-from trnbench_kernels.matrix import mnk
+from trnbench_kernels.split import mnk
 from trnbench_torch import data
 from trnbench_torch.data import ROUNDOFF, torch_dtype
 from trnbench_torch.device import Launch

@@ -14,7 +14,7 @@ from trnbench.cli.terminal import width
 from trnbench.errors import UsageError
 from trnbench.facts.fact import Direction, Scope
 from trnbench.facts.units import show
-from trnbench.kernels.work import Extent, item_bytes
+from trnbench.kernels.work import Extent, item_bytes, peak_factor
 from trnbench.peaks import choose_peak, scaled
 from trnbench.results.nccl_table import left_out, operation, table
 from trnbench_emulator.commands.fabric.cells import EVIDENCE, Near, near_cells, notes
@@ -33,7 +33,6 @@ from trnbench_emulator.commands.fabric.question import (
 )
 from trnbench_emulator.commands.vocabulary import UNEVEN
 from trnbench_emulator.fabric.ask import ask
-from trnbench_kernels.fabric import peak_factor
 
 if TYPE_CHECKING:
     from trnbench.facts.fact import PeakChoice

@@ -1,1 +1,0 @@
-"""Where the fitted constants of the cost tables come from: the same points give the same numbers."""
