@@ -408,8 +408,8 @@ def test_a_baseline_of_two_cases_has_at_most_20_kb_and_names_causes(tmp_path: Pa
             "inputs": {**run.inputs, source: f"A = 1\n{run.inputs[source]}"},
             "books": {"trn2": book},
         },
-        "trnbench_kernels/matrix.py was edited": {
-            "inputs": {**run.inputs, "trnbench_kernels/matrix.py": "A = 1\n"}
+        "trnbench_kernels/kernels.toml was edited": {
+            "inputs": {**run.inputs, "trnbench_kernels/kernels.toml": "a = 1\n"}
         },
     }
     for begin, changes in edits.items():
