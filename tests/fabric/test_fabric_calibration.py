@@ -11,9 +11,9 @@ import pytest
 from campaigns import sweep
 from msgspec.structs import replace
 
+from renewal.fabric_fit import PLAN, Published, deviation, fit, off, question_of
 from trnbench.generation import System
 from trnbench.registry import Registry
-from renewal.fabric_fit import PLAN, Published, deviation, fit, off, question_of
 from trnbench_emulator.fabric.ask import ask
 
 ROOT = Path(__file__).parents[2]

@@ -18,6 +18,7 @@ from fabric_command import rows
 from trnbench.case_key import CaseKey
 from trnbench.facts.fact import PeakPolicy
 from trnbench.kernels.kernel import Case
+from trnbench.kernels.work import FACTORS
 from trnbench.registry import Registry
 from trnbench.results.measurement import Measurement
 from trnbench.run.extents import extent_of
@@ -28,7 +29,6 @@ from trnbench_emulator.fabric.ask import ask
 from trnbench_emulator.fabric.network import Network
 from trnbench_emulator.fabric.question import Question
 from trnbench_emulator.fabric.solve import solve
-from trnbench_kernels.fabric import PATTERNS
 
 Make = Callable[..., Network]
 Ratios = list[tuple[dict[str, str], int, float]]
@@ -194,7 +194,7 @@ def stored(registry: Registry, backend: EmulatedBackend, collective: str, name: 
     ("name", "collective"),
     sweep(
         [
-            *((name, collective) for name in SYSTEMS for collective in PATTERNS),
+            *((name, collective) for name in SYSTEMS for collective in FACTORS),
             ("trn1-ultracluster", "all_reduce"),
         ],
         lambda name, collective: name == "trn2-16.48xlarge" or collective == "all_reduce",
@@ -202,7 +202,7 @@ def stored(registry: Registry, backend: EmulatedBackend, collective: str, name: 
 )
 def test_all_ways_to_ask_agree(registry: Registry, backend: Any, name: str, collective: str) -> None:
     made = stored(registry, backend, collective, name)
-    level = PATTERNS[collective].rank
+    level = registry.kernels[collective].rank
     (printed,) = rows("run", collective, "-i", name, "-b", str(SIZE), "-e", str(SIZE), "--ranks", level)
     answer = ask(Question(collective=collective, size=SIZE, system=registry.system(name), level=level))
     assert made.time_s == printed["time_s"] == answer.time_s

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from renewal import refit
-from trnbench.registry import Registry
 from renewal.core_fit import GRIDS, Fitted, fit
+from trnbench.registry import Registry
 from trnbench_emulator.core.costs import CostTable
 from trnbench_emulator.nki.op import Op
 from trnbench_fidelity.bench import Bench, with_values

@@ -302,7 +302,7 @@ def test_what_was_made_under_other_assumptions_is_never_kept(tmp_path: Path) -> 
     assert '"assumptions": "no-hoisting"' in as_json(under)
     assert "assumptions" not in as_json(SHIPPED)
     registry = load_registry()
-    altered(registry, "trn1", tmp_path, {SECTION: section_of(under)})
+    altered(registry, "trn1", tmp_path, {SECTION: public_section(under)})
     with pytest.raises(BadInput) as caught:
         kept(registry, ("trn1",))
     assert caught.value.what == "public kernels of trn1 were run under the assumptions no-hoisting"

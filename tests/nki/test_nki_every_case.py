@@ -25,7 +25,6 @@ from trnbench.run.plan import runs_on
 from trnbench_emulator.nki import Machine, TensorSpec, Trace, load_kernel, record
 from trnbench_emulator.nki.dtype import dtype_of, random_values
 from trnbench_emulator.nki.source import Source, Sources
-from trnbench_kernels.engine import LANES, OPERATIONS
 from trnbench_neuron import verification
 
 GENERATIONS = {"trn1": "trn1.2xlarge", "trn2": "trn2-16.48xlarge", "trn3": "trn3-gen1-ultraserver"}
@@ -266,7 +265,11 @@ def test_fits_the_smallest_core(name: str, point: dict[str, Any], v2: Machine) -
     assert _shapes(kernel, getattr(module, f"{function}_inputs")(point), small).count > 0
 
 
-OPS = [(engine, op) for engine, operations in OPERATIONS.items() for op in operations]
+OPS = [
+    (engine, op)
+    for engine in ("vector", "scalar", "gpsimd")
+    for op in EVERY[f"{engine}_throughput"].axes[0].choices
+]
 
 
 @pytest.mark.parametrize(("engine", "op"), OPS, ids=lambda each: each)
@@ -274,14 +277,15 @@ OPS = [(engine, op) for engine, operations in OPERATIONS.items() for op in opera
 def test_engine_instructions(name: str, engine: str, op: str, v3: Machine, v4: Machine) -> None:
     kernel, _, _ = load_kernel(f"trnbench_kernels.nki.engines:{engine}_{name}", nki="trnbench")
     x = np.linspace(-3.0, -2.0, 128 * 32, dtype=np.float32).reshape(128, 32)
-    machine = v4 if OPERATIONS[engine][op].instruction == "exponential" else v3
+    _, needed = EVERY[f"{engine}_throughput"].requires({"op": op, "dtype": "fp32"})
+    machine = v4 if needed == "instruction:exponential" else v3
     trace = record(kernel, (x, op, 9), machine=machine, functional=True, keep=True)
     issued = [each for each in trace.instructions if each.op.engine == engine]
     assert len(issued) == 9
     assert sum(each.op.elements for each in issued) == 9 * 128 * 32
-    assert {each.op.opcode for each in issued} == {OPERATIONS[engine][op].instruction}
+    assert {each.op.opcode for each in issued} == {needed.partition(":")[2]}
     regions = {each.reads[0].region.storage for each in issued if each.reads}
-    if not OPERATIONS[engine][op].reads:
+    if op == "iota":
         regions = {each.writes[0].region.storage for each in issued}
     assert len(regions) == (4 if name == "burst" else 1)
     want = x
@@ -319,7 +323,7 @@ def test_engine_kernels_issue_what_they_count(name: str, v3: Machine, v4: Machin
         issued = [(each, n) for each, n in trace.tally.items() if each.engine == engine]
         counts = EVERY[name].work(point, CORE).as_counts()
         assert sum(n for _, n in issued) == counts["instructions"] == 10
-        assert sum(each.elements * n for each, n in issued) == counts["elements"] == LANES * 64 * 10
+        assert sum(each.elements * n for each, n in issued) == counts["elements"] == 128 * 64 * 10
         assert {each.opcode for each, _ in issued} == needed
 
 
