@@ -118,6 +118,7 @@ def _by_variant(
     own: dict[str, SystemRecord], found: Sequence[Measurement]
 ) -> dict[Variant, list[Measurement]]:
     usual = Counter(each.primary for each in found if each.primary).most_common(1)
+    divided = len({each.case.division for each in found if each.case.division}) > 1
     table: dict[Variant, list[Measurement]] = defaultdict(list)
     for case in found:
         metric = case.primary if usual and case.primary not in ("", usual[0][0]) else ""
@@ -129,7 +130,7 @@ def _by_variant(
             Variant(
                 "whole system" if wide else str(case.case.scope),
                 case.case.dtype,
-                str(case.case.division or ""),
+                str(case.case.division or "") if divided else "",
                 COUNTED.get(metric, metric.replace("_", " ")),
                 view.rank_kind(case),
             )

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from trnbench import Measurement, Run, Scope, SystemRecord, superseding
+from trnbench import Measurement, Run, Scope, SystemRecord
 from trnbench_reports import numbers, view, words
 from trnbench_reports.charts import figure
 from trnbench_reports.charts.figure import Figure
@@ -22,7 +22,7 @@ REACHES = ((Scope.DEVICE, "one device"), (Scope.CORE, "one core"))
 
 @dataclass(frozen=True, kw_only=True)
 class Cell:
-    """`promise` names the figure and its document, `since` what has superseded it."""
+    """`promise` is the figure and `document` who gives it; the drawer has what superseded it."""
 
     value: str = ""
     letter: str = ""
@@ -30,7 +30,7 @@ class Cell:
     expect: str = ""
     faint: bool = False
     promise: str = ""
-    since: str = ""
+    document: str = ""
     gain: str = ""
     missing: str = ""
     address: str = ""
@@ -65,7 +65,7 @@ def render(runs: Sequence[Run]) -> Markup | str:
                 tables.append((name, rows, figure.show(chart) if chart else ""))
         if tables:
             parts.append((heading, [(r, view.colour(run, r.generation)) for r in reps], tables))
-    return fill("generations", parts=parts) if parts else ""
+    return fill("generations", parts=parts, documents=documents) if parts else ""
 
 
 def gains(index: int, run: Run, scope: Scope) -> list[Gain]:
@@ -108,13 +108,18 @@ def _rows(index: int, run: Run, reps: Sequence[SystemRecord], scope: Scope) -> t
     rows: list[Row] = []
     gains: list[Gain] = []
     for kernel, found in view.by_kernel(run.measurements).items():
-        here = [each for each in found if each.case.scope is scope]
+        here = _divided([each for each in found if each.case.scope is scope])
         for dtype in dict.fromkeys(each.case.dtype for each in here):
             mine = [each for each in here if each.case.dtype == dtype]
             cells_row = _row(index, run, kernel, dtype, mine, reps, gains)
             if cells_row is not None:
                 rows.append(cells_row)
     return rows, gains
+
+
+def _divided(cases: list[Measurement]) -> list[Measurement]:
+    """Those that share one problem, where there are any: what a device does, not what its cores repeat."""
+    return [each for each in cases if each.case.division == "sharded"] or cases
 
 
 def _row(
@@ -179,7 +184,7 @@ def _row(
 def _cell(index: int, run: Run, case: Measurement, gain: str) -> Cell:
     metric = view.primary(case)
     assert metric is not None
-    promise, since = _documents(run, case)
+    promise, document = _promise(run, case)
     return Cell(
         value=numbers.show(metric.value, metric.unit),
         letter=case.evidence.grade.letter,
@@ -187,7 +192,7 @@ def _cell(index: int, run: Run, case: Measurement, gain: str) -> Cell:
         expect=view.expect_text(case),
         faint=view.faint(case),
         promise=promise,
-        since=since,
+        document=document,
         gain=gain,
         address=view.figure_of(index, case),
         share_address=view.figure_of(index, case, view.SHARE),
@@ -195,22 +200,24 @@ def _cell(index: int, run: Run, case: Measurement, gain: str) -> Cell:
     )
 
 
-def _documents(run: Run, case: Measurement) -> tuple[str, str]:
-    """`625 TFLOPS, seed-trn2 2024` and what has superseded that document; "" where there is none."""
+def _promise(run: Run, case: Measurement) -> tuple[str, str]:
+    """`625 TFLOPS` and `seed-trn2 2024`; "" where no document has a figure."""
     if case.judgement is None:
         return "", ""
     peaks = case.judgement.peaks
     unit = numbers.unit_of(peaks.chosen.metric)
     book = run.books.get(case.case.generation)
 
-    def named(source: str) -> str:
-        source_ = book.sources.get(source) if book is not None else None
-        year = (source_.date or source_.version).partition("-")[0] if source_ is not None else ""
-        return " ".join(filter(None, (words.clean(source, 40) or "the clocks", words.clean(year, 12))))
+    source = book.sources.get(peaks.chosen.source) if book is not None else None
+    year = (source.date or source.version).partition("-")[0] if source is not None else ""
+    named = (words.clean(peaks.chosen.source, 40) or "the clocks", words.clean(year, 12))
+    return numbers.show(peaks.chosen.value, unit), " ".join(filter(None, named))
 
-    newer = superseding(run, case)
-    since = f"{numbers.show(newer.value, unit)}, {named(newer.source)}" if newer is not None else ""
-    return f"{numbers.show(peaks.chosen.value, unit)}, {named(peaks.chosen.source)}", since
+
+def documents(rows: Iterable[Row]) -> list[str]:
+    """Of each column, the documents that its promises are from."""
+    columns = zip(*(row.cells for row in rows), strict=True)
+    return [", ".join(dict.fromkeys(cell.document for cell in column if cell.document)) for column in columns]
 
 
 def _ratios(first: Measurement, case: Measurement) -> tuple[float | None, float | None]:

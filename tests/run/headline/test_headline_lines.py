@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
+import re
 
 import pytest
 from headline_parts import best_published, changed, graded, judged_by, kept, near, of, replace
 from synthetic_run import with_verdicts
 
 from trnbench import Grade, Measurement, PeakPolicy, Run, Scope, Status, headline
+from trnbench.facts.units import show
 from trnbench.results.nearness import Nearness
 from trnbench.run.headline.answer import swept
 from trnbench.run.headline.line import Cause
-from trnbench.run.headline.words import clause, said
+from trnbench.run.headline.words import cards, clause, said
 
 
 class TestLines:
@@ -160,6 +162,18 @@ class TestCards:
             assert all(row.line and row.line.generation == card.generation for row in card.rows)
         told = [row.line.sweep.case for card in found for row in card.rows if row.line]
         assert sorted(told) == sorted(each.sweep.case for each in headline(small).lines)
+
+    def test_a_sentence_has_each_unit_once(self, small: Run) -> None:
+        for card in headline(small).cards:
+            assert not re.search(r"(?:[TGM]?B/s|[PTG]FLOPS) [TGM]?(?:B/s|FLOPS)", card.sentence), (
+                card.sentence
+            )
+        line = next(line for line in headline(small).lines if line.of is not None)
+        of_more = replace(line.of, value=line.of.value * 1000)
+        raised = replace(line, of=of_more)
+        (card, *_) = cards(small, [raised])
+        unit = show(line.sweep.best, line.sweep.unit).partition(" ")[2]
+        assert f" {unit} of {show(of_more.value, line.sweep.unit)}" in card.sentence
 
     def test_what_was_not_run_says_so(self, small: Run) -> None:
         for card in headline(kept(small, lambda each: each.case.kernel == "gemm")).cards:

@@ -263,12 +263,14 @@ class Card(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 def _briefly(line: Line) -> str:
     """`519–629 of 667 TFLOPS`; what the model alone says where no band does, and of which system."""
-    value = "–".join(_bare(end, line) for end in line.expected or (line.sweep.best,))
-    promise = f" of {_bare(line.of.value, line)}" if line.of else ""
-    unit = _unit(line)
+    value, unit = "–".join(_bare(end, line) for end in line.expected or (line.sweep.best,)), _unit(line)
+    promise = show(line.of.value, line.sweep.unit) if line.of else ""
+    said = f"{value} {unit}".rstrip()
+    if promise:  # one unit for both where they share it
+        said = f"{value if promise.endswith(f' {unit}') else said} of {promise}"
     where = "" if line.scope.rank <= Scope.DEVICE.rank else f" on {line.systems[0]}"
     bare = "" if line.expected or line.grade is Grade.MEASURED else f" ({_said_by(line)} alone, no band)"
-    return f"{value}{promise} {unit}".rstrip() + where + bare
+    return said + where + bare
 
 
 def cards(run: Run, lines: Sequence[Line]) -> tuple[Card, ...]:
