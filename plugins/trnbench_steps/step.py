@@ -69,6 +69,11 @@ class StepModel:
         """
         return Composition(self, division, system, own).parts()
 
+    def least_s(self, division: Division, system: System, constants: StepConstants) -> float:
+        """Seconds that a step of training takes without exchanging gradients and weights at its end, which on
+        a cluster costs more to work out than all the rest. Raises as `parts`."""
+        return Composition(self, division, system).parts(exchanged=False).time(constants).time_s
+
     def time(
         self, division: Division, system: System, constants: StepConstants, own: OwnKernels = NONE_OWN
     ) -> StepTime:
@@ -109,20 +114,25 @@ class Composition:
         self.shapes = Shapes(division, system, physical)
         self.busy = min(division.layout.ranks, per_device) * physical
 
-    def parts(self) -> StepParts:
+    def parts(self, *, exchanged: bool = True) -> StepParts:
+        """`exchanged`: gradients and weights are, at the end of a step of training."""
         division, layout = self.division, self.division.layout
         layers = {kind: self._layer(kind) for kind in range(len(division.model.kinds))}
         stages = [self._stage(stage, layers) for stage in range(layout.pp)]
         if division.job.task is not Task.TRAIN:
             # A batch passes all stages, one after the other.
             return StepParts(stages=(reduce(Series.plus, stages),))
-        updates = [self._series(update_operators(division, stage), OPTIMISER) for stage in range(layout.pp)]
+        updates = [self._series(self._update(stage, exchanged), OPTIMISER) for stage in range(layout.pp)]
         return StepParts(
             stages=tuple(stages),
             micro_batches=division.micro_batches,
             bubble=(layout.pp - 1) / layout.chunks,
             once=max(updates, key=lambda series: series.all),
         )
+
+    def _update(self, stage: int, exchanged: bool) -> list[Operator]:
+        operators = update_operators(self.division, stage)
+        return [each for each in operators if exchanged or not isinstance(each, Exchange)]
 
     def _stage(self, stage: int, layers: dict[int, Series]) -> Series:
         """What a rank of `stage` does for one micro-batch."""

@@ -18,7 +18,7 @@ from trnbench.registry import Registry, load_registry
 from trnbench_steps.job import Job, Recompute, Task
 from trnbench_steps.layout import Layout
 from trnbench_steps.plan.batch import largest
-from trnbench_steps.plan.composed import Why
+from trnbench_steps.plan.composed import Steps, Why
 from trnbench_steps.plan.demand import Prompts, Way, apart, shared
 from trnbench_steps.plan.flip import flips
 from trnbench_steps.plan.goal import By, Goal, check_goal
@@ -98,6 +98,14 @@ class TestOptions:
             ("1 rank", (128,), Why.FITS, "143 GiB on a device of 74.5 GiB"),
         ]
         assert made.options == ()
+
+    def test_what_is_beaten_without_its_exchange_is_not_put_together(self) -> None:
+        goal = Goal(model=SMALL.model, task=Task.TRAIN, tokens=1e9, batches=(64,), sequence=256)
+        made = planned(goal, "trn1.32xlarge")
+        assert made.beaten > 0
+        steps, system = Steps(registry(), goal.model), registry().system("trn1.32xlarge")
+        for each in made.options:
+            assert steps.least_s(each.layout, each.job, system) <= each.step.time_s
 
     @pytest.mark.parametrize(
         ("change", "what"),

@@ -46,6 +46,7 @@ def show_plan(registry: Registry, plan: Plan, *, top: int, any_evidence: bool, f
                 "refused": plan.refused,
                 "without_price": plan.without_price,
                 "steps": plan.steps,
+                "beaten": plan.beaten,
             }
         )
         return
@@ -207,7 +208,8 @@ def _remarks(plan: Plan, turning: Sequence[Flip]) -> list[str]:
         lines.append(f"No price is given for {', '.join(plan.without_price)}.")
     whys = Counter(str(each.why) for each in plan.refused)
     refused = "; refused: " + ", ".join(f"{count} {why}" for why, count in whys.items()) if whys else ""
-    lines.append(f"{plan.steps:,} steps were put together{refused}. --format json has all.")
+    beaten = f"; {plan.beaten:,} more are beaten without their exchange" if plan.beaten else ""
+    lines.append(f"{plan.steps:,} steps were put together{beaten}{refused}. --format json has all.")
     return lines
 
 

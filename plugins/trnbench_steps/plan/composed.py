@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -72,6 +73,7 @@ class Steps:
         self._steps, self._expected = StepModel(), expectations(registry, {})
         self._placed: dict[tuple[object, ...], Placed | Refusal] = {}
         self._composed: dict[tuple[object, ...], Composed | Refusal] = {}
+        self._least: dict[tuple[object, ...], float] = {}
 
     @property
     def count(self) -> int:
@@ -105,6 +107,18 @@ class Steps:
             placed = self.placed(layout, job, system)
             self._composed[key] = placed if isinstance(placed, Refusal) else self._compose(placed)
         return self._composed[key]
+
+    def least_s(self, layout: Layout, job: Job, system: System) -> float:
+        """Seconds that a step of training is not below, soon known; infinite for one that is none."""
+        key = (system.name, layout, job)
+        if key not in self._least:
+            placed = self.placed(layout, job, system)
+            self._least[key] = float("inf")
+            if not isinstance(placed, Refusal):
+                with suppress(TrnbenchError):
+                    division, constants = placed.division, constants_of(system)
+                    self._least[key] = self._steps.least_s(division, system, constants)
+        return self._least[key]
 
     def _compose(self, placed: Placed) -> Composed | Refusal:
         division, system = placed.division, placed.system

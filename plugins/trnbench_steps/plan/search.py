@@ -32,6 +32,8 @@ MILLION = 1e6
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """`options` in their order, those that have a band before those that have none; `refused` in that of the
     search. `without_price` names systems that no row of the prices is about. `steps`: that were put together.
+    `beaten`: layouts of training that take longer without what is exchanged at the end of a step than the
+    best of their system with it.
     """
 
     goal: Goal
@@ -39,6 +41,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     refused: tuple[Refused, ...]
     without_price: tuple[str, ...] = ()
     steps: int = 0
+    beaten: int = 0
 
     @property
     def banded(self) -> tuple[Option, ...]:
@@ -69,6 +72,7 @@ def search(
         refused=tuple(found.refused.values()),
         without_price=tuple(sorted(name for name, price in found.prices.items() if known and price is None)),
         steps=found.steps.count,
+        beaten=len(found.beaten),
     )
 
 
@@ -93,23 +97,41 @@ class _Search:
         self.made: dict[tuple[object, ...], Option | Refusal] = {}
         self.late: dict[int, Refusal] = {}
         self.options: dict[int, Option] = {}
+        self.beaten: set[tuple[str, Layout, Job]] = set()
         self.refused: dict[tuple[str, str, str], Refused] = {}
 
     def system(self, system: System, names: set[str]) -> None:
         """Coarse layouts, then from the best of them whatever is next to it and better."""
-        best: Option | None = None
-        for job in self.goal.jobs():
-            for layout, job_ in self._coarse(system, job):
-                if not self._like_parent(system, layout, names):
-                    best = self._better(best, self._tried(system, layout, job_))
+        coarse = [each for job in self.goal.jobs() for each in self._coarse(system, job)]
+        best = self._best(system, coarse, names, None)
         while best is not None:
-            option, seen = best, set[tuple[Layout, Job]]()
-            for layout, job in neighbours(self.goal.model, option.layout, option.job, system):
-                if (layout, job) not in seen and not self._like_parent(system, layout, names):
-                    seen.add((layout, job))
-                    best = self._better(best, self._tried(system, layout, job, quietly=True))
+            option = best
+            best = self._best(system, neighbours(self.goal.model, best.layout, best.job, system), names, best)
             if best is option:
                 break
+
+    def _best(
+        self, system: System, among: Iterable[tuple[Layout, Job]], names: set[str], best: Option | None
+    ) -> Option | None:
+        """The best of `best` and these. Of training, the most promising come first: more are beaten then."""
+        found = [each for each in dict.fromkeys(among) if not self._like_parent(system, each[0], names)]
+        quietly = best is not None
+        if self.goal.training:
+            found.sort(key=lambda each: self.steps.least_s(each[0], each[1], system) / each[1].batch)
+        for layout, job in found:
+            if best is None or not self._beaten(best, system, layout, job):
+                best = self._better(best, self._tried(system, layout, job, quietly=quietly))
+        return best
+
+    def _beaten(self, best: Option, system: System, layout: Layout, job: Job) -> bool:
+        """Whether no exchange is so quick that training on this layout is better than `best`."""
+        if not self.goal.training or job.batch != best.batch:
+            return False
+        least_s = self.steps.least_s(layout, job, system)
+        beaten = best.step.time_s <= least_s < float("inf")
+        if beaten:
+            self.beaten.add((system.name, layout, job))
+        return beaten
 
     def _coarse(self, system: System, job: Job) -> Iterator[tuple[Layout, Job]]:
         """Of training, at each tensor degree, the fewest stages that it fits into with what is recomputed by
