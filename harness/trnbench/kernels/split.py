@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from functools import lru_cache
 
 import msgspec
 
@@ -30,7 +29,6 @@ class Split(msgspec.Struct, frozen=True, kw_only=True):
     refusal: str = ""
 
 
-@lru_cache(maxsize=1024)
 def shares(size: int, parts: int, unit: int = 1) -> tuple[tuple[int, int], ...]:
     """(length, how many have it), the longest first: neighbours along an axis of `size`.
 
@@ -39,9 +37,12 @@ def shares(size: int, parts: int, unit: int = 1) -> tuple[tuple[int, int], ...]:
     """
     unit = unit if size >= unit * parts else 1
     units = -(-size // unit)
-    ends = [min(units * (part + 1) // parts * unit, size) for part in range(parts)]
-    lengths = Counter(end - begin for begin, end in zip([0, *ends], ends, strict=False))
-    return tuple(sorted(lengths.items(), reverse=True))
+    each, more = divmod(units, parts)
+    lacking = units * unit - size
+    last = (each + bool(more)) * unit - lacking
+    lengths = Counter({(each + 1) * unit: max(more - 1, 0), each * unit: parts - max(more, 1)})
+    lengths[last] += 1
+    return tuple(sorted(((length, times) for length, times in lengths.items() if times), reverse=True))
 
 
 def grid(cores: int, cost: Callable[[int, int], tuple[float, ...] | None]) -> tuple[int, int] | None:
