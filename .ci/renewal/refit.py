@@ -11,7 +11,7 @@ from trnbench.reference import resolve
 from trnbench_emulator.core.recording import Recorder
 from trnbench_fidelity.bench import Bench
 from trnbench_fidelity.family import FAMILIES
-from trnbench_fidelity.published import published_points
+from trnbench_fidelity.published_points import published_points
 
 if TYPE_CHECKING:
     from renewal.core_fit import Values

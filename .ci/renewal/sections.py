@@ -14,7 +14,7 @@ from trnbench_fidelity.nearness.evidence import Evidence
 from trnbench_fidelity.nearness.ranges import Ends, ends_of
 from trnbench_fidelity.nearness.subject import Known
 from trnbench_fidelity.point import Usable
-from trnbench_fidelity.published import published_points
+from trnbench_fidelity.published_points import published_points
 from trnbench_fidelity.sources import PublicRows, Sources
 from trnbench_fidelity.steps.archive import StepArchive, StepRow, StepRows
 from trnbench_fidelity.steps.errors import constants

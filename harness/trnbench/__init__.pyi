@@ -181,8 +181,8 @@ from trnbench_steps.model import Model as Model
 from trnbench_steps.plan.api import plan as plan
 from trnbench_steps.plan.pareto import Pareto as Pareto
 from trnbench_steps.plan.pareto import ParetoOption as ParetoOption
-from trnbench_steps.shipped import load_model as load_model
-from trnbench_steps.shipped import shipped_names as shipped_models
+from trnbench_steps.shipped_models import load_model as load_model
+from trnbench_steps.shipped_models import shipped_names as shipped_models
 from trnbench_steps.step import StepModel as StepModel
 from trnbench_steps.step import step as step
 from trnbench_steps.step_constants import StepConstants as StepConstants

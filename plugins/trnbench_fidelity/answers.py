@@ -17,7 +17,7 @@ from trnbench.store.answers import Answers, answers_of, changed, files_of
 from trnbench_fidelity.bench import Bench, fits_of
 from trnbench_fidelity.inputs import lineage
 from trnbench_fidelity.point import PublishedPoint
-from trnbench_fidelity.published import compared, published_points, span_of
+from trnbench_fidelity.published_points import compared, published_points, span_of
 
 if TYPE_CHECKING:
     from trnbench.registry import Registry

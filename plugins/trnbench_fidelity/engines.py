@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from trnbench_emulator.core.costs import CostTable
     from trnbench_emulator.core.timing import Timing
-    from trnbench_fidelity.published import Published
+    from trnbench_fidelity.published_points import Published
 
 BUSY = 0.1
 """Engines that are active for a smaller share of the time are listed, not counted."""

@@ -16,7 +16,7 @@ from trnbench.store.answers import answers_of
 from trnbench_fidelity.answers import Row, comparison_of
 from trnbench_fidelity.bench import fits_of
 from trnbench_fidelity.point import Usable
-from trnbench_fidelity.published import compared, published_points
+from trnbench_fidelity.published_points import compared, published_points
 from trnbench_fidelity.statistics import row_of, uses_of
 from trnbench_fidelity.summary import coverage
 from trnbench_fidelity.tables import HEADS, cells, folded, grid

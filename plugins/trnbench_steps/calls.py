@@ -36,7 +36,7 @@ from trnbench_steps.operators import (
     WeightGradient,
 )
 from trnbench_steps.paths import FUSED, KERNELS, NATIVE, UNFUSED
-from trnbench_steps.unfused import ROWS, NamedCall, score_elements, unfused_calls
+from trnbench_steps.unfused_attention import ROWS, NamedCall, score_elements, unfused_calls
 
 SPAN = 2048
 """Keys of a cache that are attended to at once; the results of several spans are made one."""

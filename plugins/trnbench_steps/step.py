@@ -36,7 +36,7 @@ from trnbench_steps.rank_operators import (
     last_operators,
     layer_operators,
 )
-from trnbench_steps.shipped import load_model
+from trnbench_steps.shipped_models import load_model
 from trnbench_steps.step_constants import StepConstants, constants_of
 from trnbench_steps.step_parts import (
     ATTENTION,

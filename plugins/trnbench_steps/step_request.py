@@ -94,7 +94,7 @@ class StepRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
         return f"{self.model}-{self.job.task}"
 
     def loaded(self) -> Model:
-        from trnbench_steps.shipped import load_model
+        from trnbench_steps.shipped_models import load_model
 
         return self.described or load_model(self.model)
 

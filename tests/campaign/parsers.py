@@ -139,7 +139,7 @@ PARSERS = (
         _toml("trnbench.facts.load:load_costs"),
         'schema = 1\n[launch]\nvalue = "1"\n',
     ),
-    called("steps.load_model_file", _toml("trnbench_steps.shipped:load_model_file"), MODEL_FILE),
+    called("steps.load_model_file", _toml("trnbench_steps.shipped_models:load_model_file"), MODEL_FILE),
     called("fidelity.load.load_published", _toml("trnbench_fidelity.load:load_published"), "schema = 1\n"),
     parser("trnbench_reports.importers.nccl_tests:read", NCCL_TESTS, as_bytes=True),
     parser("trnbench_reports.importers.pytest_benchmark:read", PYTEST_BENCHMARK, as_bytes=True),

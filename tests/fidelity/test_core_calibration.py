@@ -19,7 +19,7 @@ from trnbench.registry import Registry
 from trnbench_emulator.core.costs import CostTable
 from trnbench_emulator.nki.op import Op
 from trnbench_fidelity.bench import Bench, with_values
-from trnbench_fidelity.published import published_points
+from trnbench_fidelity.published_points import published_points
 from trnbench_fidelity.validate import compare
 
 GENERATIONS = ("trn1", "trn2", "trn3")

@@ -20,7 +20,7 @@ from trnbench.registry import Registry, load_registry
 from trnbench_fidelity.answers import PRODUCTS, shipped_products
 from trnbench_fidelity.bench import Bench
 from trnbench_fidelity.own_products import products
-from trnbench_fidelity.published import published_points
+from trnbench_fidelity.published_points import published_points
 
 
 def run(*args: str) -> Result:

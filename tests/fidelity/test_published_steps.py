@@ -14,7 +14,7 @@ from trnbench_fidelity.steps.load import load_steps, published_steps
 from trnbench_fidelity.steps.point import Metric, PublishedStep
 from trnbench_steps.floor import floor
 from trnbench_steps.job import Task
-from trnbench_steps.shipped import load_model
+from trnbench_steps.shipped_models import load_model
 
 
 @cache

@@ -22,7 +22,7 @@ from trnbench_fidelity import validate as validation
 from trnbench_fidelity.answers import COMPARISONS, Row, shipped_comparisons
 from trnbench_fidelity.inputs import lineage
 from trnbench_fidelity.point import PublishedPoint, Usable
-from trnbench_fidelity.published import published_points
+from trnbench_fidelity.published_points import published_points
 from trnbench_fidelity.snapshot import fidelity_of
 from trnbench_fidelity.validate import validate
 

@@ -95,7 +95,7 @@ def test_what_is_kept_is_of_published_points() -> None:
     registry = load_registry()
     found = kept(registry)
     assert found.checkouts
-    from trnbench_fidelity.published import published_points
+    from trnbench_fidelity.published_points import published_points
 
     known = {each.id: each for points in published_points(registry).values() for each in points}
     named = {id for id, each in known.items() if each.usable is Usable.SOURCE and each.value is not None}
@@ -107,7 +107,7 @@ def test_what_is_kept_is_of_published_points() -> None:
 
 
 def test_every_point_of_a_public_kernel_names_it_or_says_why_not() -> None:
-    from trnbench_fidelity.published import published_points
+    from trnbench_fidelity.published_points import published_points
 
     for points in published_points(load_registry()).values():
         for each in points:

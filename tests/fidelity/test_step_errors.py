@@ -25,7 +25,7 @@ from trnbench_fidelity.steps.validate import compared, named_constants
 from trnbench_steps.division import divide
 from trnbench_steps.job import Job, Task
 from trnbench_steps.layout import Layout
-from trnbench_steps.shipped import load_model
+from trnbench_steps.shipped_models import load_model
 
 PAGE = Path(__file__).parents[2] / "docs" / "errors.md"
 CHEAP = ("t1-sdk-enc-distilbert-base-uncased-b1-s128-lat", "t2-nxdi-qwen35-2b-tp4-tpot")

@@ -22,7 +22,7 @@ from trnbench.registry import Registry, load_registry
 from trnbench.results.fidelity import Fidelity, Use
 from trnbench_fidelity import validate as validation
 from trnbench_fidelity.commands import fidelity_gates
-from trnbench_fidelity.published import published_points
+from trnbench_fidelity.published_points import published_points
 from trnbench_fidelity.snapshot import fidelity_of
 from trnbench_fidelity.summary import markdown
 from trnbench_fidelity.tables import BEGIN, END

@@ -21,7 +21,7 @@ from trnbench.testing.report import Finding
 from trnbench.testing.subject import Subject
 
 workloads = part("trnbench_steps.checks.workloads").workloads
-model_of = part("trnbench_steps.shipped").model_of
+model_of = part("trnbench_steps.shipped_models").model_of
 
 MODEL = """[source]
 document = "notes"

@@ -115,13 +115,14 @@ def test_no_more_is_kept_than_a_process_needs(tmp_path: Path, anew: Counting) ->
 
 @pytest.mark.parts
 def test_published_points_come_back_as_they_were(kept: RememberedFiles, monkeypatch: Any) -> None:
-    from trnbench_fidelity import published
+    from trnbench_fidelity.published_points import published_points
 
     registry = load_registry()
     registry.reading = kept
-    first = published.published_points(registry)
-    monkeypatch.setattr(published, "load_published", lambda *_: pytest.fail("it was read again"))
-    again = published.published_points(registry)
+    first = published_points(registry)
+    module = "trnbench_fidelity.published_points"
+    monkeypatch.setattr(f"{module}.load_published", lambda *_: pytest.fail("it was read again"))
+    again = published_points(registry)
     assert first == again
     assert repr(first) == repr(again)
 

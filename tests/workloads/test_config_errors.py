@@ -16,7 +16,7 @@ from trnbench_steps.architecture import architectures
 from trnbench_steps.model import Model
 from trnbench_steps.model_config import read_model
 from trnbench_steps.parameters import parameters
-from trnbench_steps.shipped import FOLDER, load_model
+from trnbench_steps.shipped_models import FOLDER, load_model
 
 LLAMA: dict[str, Any] = {
     "model_type": "llama",

@@ -11,7 +11,7 @@ from trnbench_steps.job import Job, Task, check_job
 from trnbench_steps.layout import Layout
 from trnbench_steps.operators import Elementwise, Product
 from trnbench_steps.rank_operators import layer_operators
-from trnbench_steps.shipped import load_model
+from trnbench_steps.shipped_models import load_model
 
 
 def _division(model: str, job: Job, layout: Layout) -> Division:

@@ -9,7 +9,7 @@ from trnbench_steps.cache import cache_bytes, cache_bytes_per_token
 from trnbench_steps.flops import between_tokens, forward, step_flops, training
 from trnbench_steps.job import Job, Recompute, Task
 from trnbench_steps.parameters import parameters
-from trnbench_steps.shipped import load_model
+from trnbench_steps.shipped_models import load_model
 from trnbench_steps.weight import Part
 
 

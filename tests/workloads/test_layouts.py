@@ -12,7 +12,7 @@ from trnbench_steps.job import Job, Task
 from trnbench_steps.layout import Axis, Layout
 from trnbench_steps.memory import rank_parameters
 from trnbench_steps.parameters import parameters
-from trnbench_steps.shipped import load_model
+from trnbench_steps.shipped_models import load_model
 from trnbench_steps.weight import Part
 
 TRAIN = Job(task=Task.TRAIN, batch=64, sequence=4096)

@@ -15,7 +15,7 @@ from trnbench_steps.job import Job, Recompute, Task
 from trnbench_steps.layout import Layout
 from trnbench_steps.memory import in_flight, memory, rank_parameters
 from trnbench_steps.parameters import parameters
-from trnbench_steps.shipped import load_model
+from trnbench_steps.shipped_models import load_model
 
 
 @pytest.fixture(scope="module")

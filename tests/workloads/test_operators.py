@@ -13,7 +13,7 @@ from trnbench_steps.memory import memory, rank_parameters
 from trnbench_steps.operators import Exchange, Operator, Product
 from trnbench_steps.parameters import parameters
 from trnbench_steps.rank_operators import between_stages, first_operators, last_operators, layer_operators
-from trnbench_steps.shipped import load_model, shipped_names
+from trnbench_steps.shipped_models import load_model, shipped_names
 from trnbench_steps.step import update_operators
 from trnbench_steps.weight import Cut
 

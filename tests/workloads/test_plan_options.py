@@ -28,7 +28,7 @@ from trnbench_steps.plan.pareto import cost_of, front, pareto, priced
 from trnbench_steps.plan.price import Price, of_instance, read_prices
 from trnbench_steps.plan.search import Plan, search
 from trnbench_steps.plan.verdict import Expected, Within
-from trnbench_steps.shipped import load_model
+from trnbench_steps.shipped_models import load_model
 
 HEAD = "instance,region,kind,dollars per hour,date\n"
 SMALL = Goal(

@@ -9,7 +9,7 @@ import pytest
 from trnbench_steps.architecture import architectures
 from trnbench_steps.attention import AttentionKind
 from trnbench_steps.parameters import parameters
-from trnbench_steps.shipped import FOLDER, load_model, shipped_names
+from trnbench_steps.shipped_models import FOLDER, load_model, shipped_names
 
 PUBLISHED = [(name, count) for name in shipped_names() for count in load_model(name).published]
 

@@ -14,7 +14,7 @@ from trnbench_steps.architecture import architectures
 from trnbench_steps.measures import FORMULAS as MEASURES
 from trnbench_steps.memory import FORMULAS
 from trnbench_steps.parameters import parameters
-from trnbench_steps.shipped import load_model
+from trnbench_steps.shipped_models import load_model
 
 
 @pytest.fixture(scope="module")

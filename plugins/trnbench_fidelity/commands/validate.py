@@ -14,7 +14,7 @@ from trnbench_emulator.compiler import assumptions
 from trnbench_fidelity.commands import band_coverage, fidelity_gates, fidelity_tables, validate_steps
 from trnbench_fidelity.commands.fidelity_tables import show_own_products
 from trnbench_fidelity.family import FAMILIES
-from trnbench_fidelity.published import published_points
+from trnbench_fidelity.published_points import published_points
 from trnbench_fidelity.validate import validate as hold
 from trnbench_fidelity.validation_cache import cached_validation
 

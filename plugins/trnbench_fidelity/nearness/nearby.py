@@ -190,7 +190,7 @@ def evidence_of(registry: Registry, generations: Collection[str] = ()) -> Eviden
     ]
     key = tuple((str(path), path.stat().st_mtime_ns) for path in paths)
     if key not in _READ:
-        from trnbench_fidelity.published import published_points
+        from trnbench_fidelity.published_points import published_points
 
         _READ.clear()
         found = published_points(registry, generations).values()

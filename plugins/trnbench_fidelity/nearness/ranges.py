@@ -80,7 +80,7 @@ def ranges(registry: Registry, generation: str) -> Ranges:
 
     Takes some seconds. Raises what `published_points` raises.
     """
-    from trnbench_fidelity.published import published_points
+    from trnbench_fidelity.published_points import published_points
 
     points = published_points(registry, (generation,)).get(generation, ())
     return Ranges(points=dict(_of_points(registry, points)), kernels=dict(_of_kernels(registry, generation)))

@@ -15,7 +15,7 @@ from trnbench_steps.division import Division, divide
 from trnbench_steps.hbm import fit
 from trnbench_steps.job import Task
 from trnbench_steps.model import Model
-from trnbench_steps.shipped import load_model
+from trnbench_steps.shipped_models import load_model
 
 if TYPE_CHECKING:
     from trnbench.generation import System

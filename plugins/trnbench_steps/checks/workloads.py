@@ -11,7 +11,7 @@ from trnbench.testing import Finding, Subject
 def workloads(subject: Subject) -> Iterator[Finding | str]:
     """What a plugin brings for `trnbench workload`: every file makes a model, every kernel is one."""
     from trnbench_emulator.nki.load import load_kernel
-    from trnbench_steps.shipped import load_model_file, shipped_names
+    from trnbench_steps.shipped_models import load_model_file, shipped_names
 
     for item in subject.of_kind("model"):
         where = f"model {item.name}"

@@ -19,7 +19,7 @@ def complete_models(_ctx: click.Context, _param: click.Parameter, incomplete: st
     """Models that are shipped, and files; no plugin is asked."""
     from click.shell_completion import CompletionItem
 
-    from trnbench_steps.shipped import shipped_names
+    from trnbench_steps.shipped_models import shipped_names
 
     names = [CompletionItem(name) for name in shipped_names() if name.startswith(incomplete)]
     return names or [CompletionItem(incomplete, type="file")]

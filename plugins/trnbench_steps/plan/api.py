@@ -14,7 +14,7 @@ from trnbench_steps.model import Model
 from trnbench_steps.plan.goal import By, Goal
 from trnbench_steps.plan.price import COLUMNS, Price, read_prices
 from trnbench_steps.plan.search import Plan, search
-from trnbench_steps.shipped import model_of
+from trnbench_steps.shipped_models import model_of
 
 if TYPE_CHECKING:
     from trnbench.generation import System

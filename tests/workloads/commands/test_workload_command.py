@@ -11,7 +11,7 @@ from typing import Any
 from click.testing import CliRunner, Result
 
 from trnbench.cli.main import cli
-from trnbench_steps.shipped import shipped_names
+from trnbench_steps.shipped_models import shipped_names
 
 
 def invoke(*words: str) -> Result:

@@ -23,7 +23,7 @@ from trnbench_steps.commands.workload.options import job_from, layout_from
 from trnbench_steps.commands.workload.step_results import tell_steps
 from trnbench_steps.division import divide
 from trnbench_steps.own_kernels import OwnKernels, check_own
-from trnbench_steps.shipped import model_of, shipped_names
+from trnbench_steps.shipped_models import model_of, shipped_names
 from trnbench_steps.step_request import AXES, StepRequest
 
 if TYPE_CHECKING:
