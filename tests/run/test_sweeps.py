@@ -25,13 +25,35 @@ def sizes(typed: str):
     return parse_sweep(typed).values(SIZE)
 
 
-def test_a_rectangle_names_the_kernel_that_takes_it() -> None:
-    axis = Axis(name="size", values=(128,), about="M = N = K", sides=("gemm_skinny", "m", "n", "k"))
-    assert text_of(UsageError, parse_sweep("size=8192x4Kx1024").values, axis) == (
-        "axis size is one number (M = N = K), '8192x4Kx1024' is 3\n"
-        "  cause: gemm_skinny takes each side apart\n"
-        "  try:   gemm_skinny -a m=8192 -a n=4k -a k=1024"
-    )
+PRODUCT = Axis(name="size", values=(128,), about="M = N = K", sides=("m", "n", "k"))
+
+
+@pytest.mark.parametrize(
+    ("typed", "values"),
+    [
+        ("size=8192x4Kx1024", ((8192, 4096, 1024),)),
+        ("size=8192×4096×1024", ((8192, 4096, 1024),)),
+        ("size=64x64x64,64,1x2x3", (64, (1, 2, 3))),
+    ],
+)
+def test_a_rectangle_has_its_sides_and_a_square_one_length(typed: str, values: tuple[object, ...]) -> None:
+    assert parse_sweep(typed).values(PRODUCT) == values
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ("size=8192x4096", "'8192x4096' has 2 sides, axis size has 3\n  cause: they are m, n, k\n"
+         "  try:   -a size=512x512x512"),
+        ("size=1x0x1", "size = 0 in 'size=1x0x1' is too small\n  cause: axis size starts at 1\n"
+         "  try:   -a size=1"),
+        ("size=1xx1", "axis size '' is no number\n"
+         "  cause: a number may have K, M, G or T behind it, for 2^10, 2^20, 2^30 and 2^40\n"
+         "  try:   axis size 4096"),
+    ],
+)  # fmt: skip
+def test_what_is_no_rectangle(typed: str, said: str) -> None:
+    assert text_of(UsageError, parse_sweep(typed).values, PRODUCT) == said
 
 
 def test_bytes_are_no_size_of_a_matrix() -> None:

@@ -77,7 +77,9 @@ def about_kernel(registry: Registry, kernel: Kernel, policy: PeakPolicy) -> tupl
             "unit": axis.unit,
             "values": list(axis.values),
             "wide": list(axis.wide),
-            "about": axis.about + (f"; takes {', '.join(map(str, axis.choices))}" if axis.choices else ""),
+            "about": axis.about
+            + (f"; takes {', '.join(map(str, axis.choices))}" if axis.choices else "")
+            + (f", or {' x '.join(axis.sides)}" if axis.sides else ""),
         }
         for axis in kernel.axes
     ]

@@ -125,7 +125,7 @@ WORDS = Table(
         ),
         word(
             "-a --axis",
-            "Sweep an axis: size=1K,64K, 'size[pow2]=10:30:2' (2^10, 2^12, …) or "
+            "Sweep an axis: size=1K,64K, size=512x64x128, 'size[pow2]=10:30:2' (2^10, 2^12, …) or "
             "'size[range]=128:1024:128'; KERNEL.NAME=… for one kernel alone.",
             metavar="NAME=VALUES",
             many=True,

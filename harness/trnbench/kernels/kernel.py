@@ -28,7 +28,7 @@ class Axis(msgspec.Struct, frozen=True, kw_only=True):
     `wide` is the default sweep above core scope where it is a shorter one: there the whole machine
     repeats the core's curve, and a few points show what sharing costs. Empty: `values` again.
     `choices` are all the words a "str" axis takes; empty: any word. `least` bounds numbers below.
-    `sides` are the kernel that takes the sides of this size apart, and its axes of them in order.
+    `sides` name, in their order, what stands in a point in place of this size where it is 512x64x128.
     """
 
     name: str
@@ -40,6 +40,10 @@ class Axis(msgspec.Struct, frozen=True, kw_only=True):
     choices: tuple[Value, ...] = ()
     least: float = 1
     sides: tuple[str, ...] = ()
+
+    def side(self, name: str) -> Axis:
+        """One of its sides, as an axis without values of its own."""
+        return msgspec.structs.replace(self, name=name, values=(), wide=(), sides=())
 
 
 def word_axis(name: str, about: str, *values: Value, choices: tuple[Value, ...] = ()) -> Axis:
@@ -232,7 +236,9 @@ class Kernel(msgspec.Struct, frozen=True, kw_only=True):
     tests: tuple[Statement, ...] = ()
 
     def axis(self, name: str) -> Axis | None:
-        return next((axis for axis in self.axes if axis.name == name), None)
+        """The axis of this name, also one that is a side of another."""
+        own = next((axis for axis in self.axes if axis.name == name), None)
+        return own or next((axis.side(name) for axis in self.axes if name in axis.sides), None)
 
     @property
     def nki_sources(self) -> tuple[str, ...]:

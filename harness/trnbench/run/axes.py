@@ -6,7 +6,7 @@ import operator
 import re
 from collections.abc import Callable, Iterable, Sequence
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
@@ -23,6 +23,15 @@ MAX_VALUES = 10_000  # of one axis: more is a slip of the finger
 
 _FORM = r"(?:(?P<kernel>[^=\[\]]+)\.)?(?P<axis>[A-Za-z_]\w*)(?:\[(?P<how>[^\]]*)\])?=(?P<values>.*)"
 _FORMS = "NAME=1K,64K  NAME[range]=128:1024:128  NAME[pow2]=10:30:2  KERNEL.NAME=…"
+
+
+Sides: TypeAlias = tuple[int | float, ...]
+"""A size whose sides differ, in the order of `Axis.sides`."""
+
+
+def alike(sides: Sides) -> int | float | Sides:
+    """The one length of all sides where they have one: a square is what it is, however it was typed."""
+    return sides[0] if len(set(sides)) == 1 else sides
 
 
 class Sweep(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,33 +51,35 @@ class Sweep(msgspec.Struct, frozen=True, kw_only=True):
         named = not self.kernel or fnmatchcase(kernel.name, self.kernel)
         return named and kernel.axis(self.axis) is not None
 
-    def values(self, axis: Axis) -> tuple[Value, ...]:
+    def values(self, axis: Axis) -> tuple[Value | Sides, ...]:
         """What `axis` is swept over, each value once. Raises `UsageError`, `UnknownName`."""
         if axis.kind == "str":
             return self._as_words(axis)
-        read = self.numbers or tuple(self._read(word, axis) for word in self.words)
-        wanted: list[Value] = []
-        for number in read:
-            if number < axis.least:
-                raise UsageError(
-                    f"{axis.name} = {float(number):g} in {quoted(self.typed)} is too small",
-                    cause=f"axis {axis.name} starts at {axis.least:g}",
-                    try_=f"-a {axis.name}={axis.least:g}",
-                )
-            if number > MAX_NUMBER:
-                raise UsageError(
-                    f"{axis.name} = {float(number):g} in {quoted(self.typed)} is too large",
-                    cause="an axis ends at 2^62",
-                    try_=f"-a {axis.name}={axis.values[-1]}",
-                )
-            if axis.kind == "int" and number.denominator != 1:
-                raise UsageError(
-                    f"{axis.name} = {float(number):g} in {quoted(self.typed)} is not a whole number",
-                    cause=f"axis {axis.name} counts {axis.unit or 'things'}",
-                    try_="a whole start and step",
-                )
-            wanted.append(int(number) if axis.kind == "int" else float(number))
+        sizes: list[tuple[Fraction, ...]] = [(number,) for number in self.numbers]
+        sizes += [self._read(word, axis) for word in self.words]
+        wanted = [alike(tuple(self._value(side, axis) for side in size)) for size in sizes]
         return tuple(dict.fromkeys(wanted))
+
+    def _value(self, number: Fraction, axis: Axis) -> int | float:
+        if number < axis.least:
+            raise UsageError(
+                f"{axis.name} = {float(number):g} in {quoted(self.typed)} is too small",
+                cause=f"axis {axis.name} starts at {axis.least:g}",
+                try_=f"-a {axis.name}={axis.least:g}",
+            )
+        if number > MAX_NUMBER:
+            raise UsageError(
+                f"{axis.name} = {float(number):g} in {quoted(self.typed)} is too large",
+                cause="an axis ends at 2^62",
+                try_=f"-a {axis.name}={axis.values[-1] if axis.values else 4096}",
+            )
+        if axis.kind == "int" and number.denominator != 1:
+            raise UsageError(
+                f"{axis.name} = {float(number):g} in {quoted(self.typed)} is not a whole number",
+                cause=f"axis {axis.name} counts {axis.unit or 'things'}",
+                try_="a whole start and step",
+            )
+        return int(number) if axis.kind == "int" else float(number)
 
     def _as_words(self, axis: Axis) -> tuple[Value, ...]:
         if self.numbers:
@@ -84,29 +95,30 @@ class Sweep(msgspec.Struct, frozen=True, kw_only=True):
                 )
         return tuple(dict.fromkeys(self.words))
 
-    def _read(self, word: str, axis: Axis) -> Fraction:
+    def _read(self, word: str, axis: Axis) -> tuple[Fraction, ...]:
+        """One number, or one for each side."""
         if ":" in word:
             raise UsageError(
                 f"{quoted(word)} is not a number",
                 cause="a list has commas; a range says that it is one",
                 try_=f"-a '{axis.name}[range]={word}' or -a '{axis.name}[pow2]={word}'",
             )
-        if axis.sides and len(lengths := word.lower().split("x")) == len(axis.sides) - 1:
-            kernel, *names = axis.sides
-            raise UsageError(
-                f"axis {axis.name} is one number ({axis.about}), {quoted(word)} is {len(lengths)}",
-                cause=f"{kernel} takes each side apart",
-                try_=" ".join(
-                    [kernel, *(f"-a {name}={side}" for name, side in zip(names, lengths, strict=True))]
-                ),
-            )
+        lengths = word.lower().replace("×", "x").split("x") if axis.sides else []
+        if len(lengths) > 1:
+            if len(lengths) != len(axis.sides):
+                raise UsageError(
+                    f"{quoted(word)} has {len(lengths)} sides, axis {axis.name} has {len(axis.sides)}",
+                    cause=f"they are {', '.join(axis.sides)}",
+                    try_=f"-a {axis.name}={'x'.join(['512'] * len(axis.sides))}",
+                )
+            return tuple(kinds.AXIS.read(side, f"axis {axis.name}") for side in lengths)
         if axis.unit != "B" and word[-1:] in "bB" and word[:1].isdigit():
             raise UsageError(
                 f"{quoted(word)} is a number of bytes, and axis {axis.name} counts {axis.unit or 'elements'}",
                 cause=axis.about or f"its values are {_listed(axis.values)}",
-                try_=f"-a {axis.name}={axis.values[0]}",
+                try_=f"-a {axis.name}={axis.values[0] if axis.values else 128}",
             )
-        return kinds.AXIS.read(word, f"axis {axis.name}")
+        return (kinds.AXIS.read(word, f"axis {axis.name}"),)
 
 
 def parse_sweep(typed: str) -> Sweep:
@@ -282,7 +294,7 @@ class Exclusion(msgspec.Struct, frozen=True, kw_only=True):
 
     def _numbers(self, term: Term) -> Callable[[Point], bool]:
         holds, limit = _RELATIONS[term.relation], kinds.AXIS.read(term.value, f"axis {term.axis}")
-        return lambda point: holds(point[term.axis], limit)
+        return lambda point: term.axis in point and holds(point[term.axis], limit)
 
 
 def parse_exclusion(typed: str) -> Exclusion:

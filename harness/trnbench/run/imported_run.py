@@ -247,6 +247,9 @@ def _point(kernel: Kernel, given: Mapping[str, Any]) -> Point:
         )
     point: dict[str, Any] = {}
     for axis in kernel.axes:
+        if axis.sides and all(side in given for side in axis.sides):
+            point |= {side: given[side] for side in axis.sides}
+            continue
         value = given.get(axis.name, axis.values[0])
         if axis.choices and value not in axis.choices:
             raise BadInput(

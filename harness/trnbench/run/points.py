@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from itertools import product
 from typing import TypeAlias
@@ -12,11 +12,17 @@ import msgspec
 
 from trnbench.case_key import Value
 from trnbench.errors import TrnbenchError, UnknownName, UsageError
+<<<<<<< HEAD
 from trnbench.kernels.kernel import MAX_POINTS, Kernel, Point
 from trnbench.run.axes import Exclusion, Sweep, check_axes, parse_exclusion, parse_sweep
+=======
+from trnbench.kernels.kernel import MAX_POINTS, Axis, Kernel, Point
+from trnbench.results.measurement import Value
+from trnbench.run.axes import Exclusion, Sides, Sweep, alike, check_axes, parse_exclusion, parse_sweep
+>>>>>>> 19584bb8 (WIP all)
 from trnbench.run.selection import Selection
 
-Values: TypeAlias = tuple[Value, ...]
+Values: TypeAlias = tuple[Value | Sides, ...]
 
 Combined: TypeAlias = tuple[tuple[dict[str, Value], ...], tuple[str, ...]]
 """Points, and why others make no case."""
@@ -50,7 +56,7 @@ class Points(msgspec.Struct, frozen=True, kw_only=True):
 
         `wide` takes the shorter sweeps meant for more than one core.
         """
-        values, typed = self._values(kernel, wide)
+        values, typed = self.values(kernel, wide=wide)
         if any(not options for options in values.values()):
             return (), ()
         steps = [_steps(kernel, group, values) for group in self._groups(kernel, typed)]
@@ -67,7 +73,7 @@ class Points(msgspec.Struct, frozen=True, kw_only=True):
         invalid: dict[str, None] = {}
         for combination in product(*steps):
             by_axis = {name: value for step in combination for name, value in step}
-            point = {axis.name: by_axis[axis.name] for axis in kernel.axes}
+            point = point_of(kernel, by_axis)
             if any(test(point) for test in tests):
                 continue
             if why := _invalid(kernel, point):
@@ -76,14 +82,17 @@ class Points(msgspec.Struct, frozen=True, kw_only=True):
                 points.append(point)
         return tuple(points), tuple(invalid)
 
-    def _values(self, kernel: Kernel, wide: bool) -> tuple[dict[str, Values], set[str]]:
+    def values(self, kernel: Kernel, *, wide: bool) -> tuple[dict[str, Values], set[str]]:
         """Values by axis, and which of the axes were typed."""
         values, typed = {}, set()
         for axis in kernel.axes:
             mine = [sweep_ for sweep_ in self.sweeps if sweep_.axis == axis.name and sweep_.concerns(kernel)]
-            if mine:
+            if by_side := self._sides(kernel, axis, typed=bool(mine)):
                 typed.add(axis.name)
-                listed: list[Value] = [value for sweep in mine for value in sweep.values(axis)]
+                values[axis.name] = by_side
+            elif mine:
+                typed.add(axis.name)
+                listed: list[Value | Sides] = [value for sweep in mine for value in sweep.values(axis)]
                 values[axis.name] = tuple(dict.fromkeys(listed))
             else:
                 values[axis.name] = (axis.wide if wide else ()) or axis.values
@@ -97,6 +106,41 @@ class Points(msgspec.Struct, frozen=True, kw_only=True):
             return {"dtype": ()}, typed
         return values, typed
 
+    def _sides(self, kernel: Kernel, axis: Axis, *, typed: bool) -> Values:
+        """Sizes by the sides that were typed apart, crossed or zipped; empty where none was.
+
+        Raises `UsageError` for some of the sides alone, and beside the size itself.
+        """
+        lengths = {
+            side: [value for sweep in mine for value in sweep.values(axis.side(side))]
+            for side in axis.sides
+            if (mine := [sweep for sweep in self.sweeps if sweep.axis == side and sweep.concerns(kernel)])
+        }
+        if not lengths:
+            return ()
+        missing = [side for side in axis.sides if side not in lengths]
+        if missing or typed:
+            raise UsageError(
+                f"{kernel.name} lacks {' and '.join(missing)}"
+                if missing
+                else f"{axis.name} of {kernel.name} is given beside its sides",
+                cause=f"a size is one number, or all of {', '.join(axis.sides)}",
+                try_=f"-a {axis.name}={'x'.join(str(lengths.get(side, ['512'])[0]) for side in axis.sides)}",
+            )
+        together = [group for group in self.zips if set(group) & set(axis.sides)]
+        if together and set(together[0]) != set(axis.sides):
+            raise UsageError(
+                f"--zip {','.join(together[0])} takes some sides of {kernel.name}",
+                cause="its sides move together, or not at all",
+                try_=f"--zip {','.join(axis.sides)}",
+            )
+        if together:
+            steps = _steps(kernel, axis.sides, {side: tuple(lengths[side]) for side in axis.sides})
+            combined = [tuple(value for _, value in step) for step in steps]
+        else:
+            combined = list(product(*(lengths[side] for side in axis.sides)))
+        return tuple(dict.fromkeys(alike(sides) for sides in combined))  # type: ignore[arg-type]
+
     def _groups(self, kernel: Kernel, typed: set[str]) -> list[tuple[str, ...]]:
         """Axes that move together, in axis order; an axis alone is a group of one."""
         own = {axis.name for axis in kernel.axes}
@@ -106,6 +150,15 @@ class Points(msgspec.Struct, frozen=True, kw_only=True):
         group_of = {name: group for group in zips for name in group}
         ordered = [group_of.get(axis.name, (axis.name,)) for axis in kernel.axes]
         return list(dict.fromkeys(ordered))
+
+
+def point_of(kernel: Kernel, by_axis: Mapping[str, Value | Sides]) -> dict[str, Value]:
+    """In the order of its axes; sides that differ stand in the place of their size."""
+    point: dict[str, Value] = {}
+    for axis in kernel.axes:
+        value = by_axis[axis.name]
+        point |= zip(axis.sides, value, strict=True) if isinstance(value, tuple) else {axis.name: value}
+    return point
 
 
 def _invalid(kernel: Kernel, point: Point) -> str:
@@ -119,7 +172,7 @@ def _invalid(kernel: Kernel, point: Point) -> str:
 
 def _steps(
     kernel: Kernel, group: tuple[str, ...], values: dict[str, Values]
-) -> list[tuple[tuple[str, Value], ...]]:
+) -> list[tuple[tuple[str, Value | Sides], ...]]:
     lengths = {len(values[name]) for name in group}
     if len(lengths) > 1:
         raise UsageError(

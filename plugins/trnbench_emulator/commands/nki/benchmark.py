@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from trnbench.errors import UnknownName, UsageError
 from trnbench.kernels.work import Spread
 from trnbench.run.axes import parse_sweep
+from trnbench.run.points import Points
+from trnbench.run.points import point_of as axis_point
 from trnbench_emulator.commands.nki import arguments as given
 from trnbench_emulator.commands.nki.arguments import Argument
 from trnbench_emulator.commands.nki.kernel import Loaded, load
@@ -55,24 +57,22 @@ def point_of(kernel: Kernel, texts: Sequence[str]) -> dict[str, Value]:
 
     Raises `UsageError` and `UnknownName` for what is no point of it.
     """
-    point = {axis.name: axis.values[0] for axis in kernel.axes}
-    given: set[str] = set()
-    for text in texts:
-        sweep = parse_sweep(text)
+    sweeps = [parse_sweep(text) for text in texts]
+    for text, sweep in zip(texts, sweeps, strict=True):
         axis = kernel.axis(sweep.axis)
         if axis is None:
-            raise UnknownName(f"axis of {kernel.name}", sweep.axis, list(point), try_="--arg AXIS=VALUE")
-        if sweep.axis in given:
+            names = [axis.name for axis in kernel.axes]
+            raise UnknownName(f"axis of {kernel.name}", sweep.axis, names, try_="--arg AXIS=VALUE")
+        if [each.axis for each in sweeps].count(sweep.axis) > 1:
             raise UsageError(f"--arg {sweep.axis} is given twice", try_="keep one of them")
-        given.add(sweep.axis)
-        values = sweep.values(axis)
-        if len(values) != 1:
+        if len(typed := sweep.values(axis)) != 1:
             raise UsageError(
-                f"--arg {text} gives {len(values)} values",
+                f"--arg {text} gives {len(typed)} values",
                 cause="one point is run at a time",
-                try_=f"--arg {sweep.axis}={values[0]}   (trnbench run sweeps)",
+                try_=f"--arg {sweep.axis}={typed[0]}   (trnbench run sweeps)",
             )
-        point[sweep.axis] = values[0]
+    values, _ = Points(sweeps=tuple(sweeps)).values(kernel, wide=False)
+    point = axis_point(kernel, {name: options[0] for name, options in values.items()})
     why = kernel.valid(point)
     if why:
         raise UsageError(f"{kernel.name} has no such point: {_shown(point)}", cause=why)
