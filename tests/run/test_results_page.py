@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from command import typed
 
 from trnbench import Measurement, Reason, Run, Status
 from trnbench.errors import PRECEDENCE, ExitCode
@@ -42,6 +43,15 @@ def test_numbers_on_the_page_are_those_of_the_code(page: str) -> None:
     assert GRACE_S == 3.0
     assert "three seconds later" in " ".join(page.split())
     assert f"`application_id` is {APPLICATION_ID:#x}" in page
+
+
+@pytest.mark.parts
+def test_the_question_on_the_page_ends_in_one_table(page: str) -> None:
+    (words,) = re.findall(r"```console\n\$ trnbench (run all_reduce .*)\n```", page)
+    head, _, *rows, sentence = typed(*words.split()).stdout.splitlines()
+    assert head.split() == ["system", "ranks", "µs", "expect", "GB/s", "share", "published", "ev"]
+    assert [row.split()[0] for row in rows] == ["trn1.32xlarge", "trn2-16.48xlarge"]
+    assert "which is fastest cannot be told, the bands of" in sentence
 
 
 @pytest.mark.parts

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 import msgspec
 
+from trnbench.cli.case_results import results_of
 from trnbench.cli.cell import Column, clean
 from trnbench.cli.output import emit, emit_json, say, write
 from trnbench.cli.report import replacing, run_before
-from trnbench.cli.result_table import MOST, results_of, row_of, show_results
+from trnbench.cli.result_table import MOST, row_of, show_results
 from trnbench.cli.table import escaped
 from trnbench.cli.terminal import suits_colours, width
 from trnbench.errors import NothingSelected, TrnbenchError

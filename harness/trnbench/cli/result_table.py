@@ -3,63 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from typing import TYPE_CHECKING
 
 from trnbench.cli.cell import Column
 from trnbench.cli.output import emit, emit_json, paragraph, say, write
 from trnbench.cli.table import escaped
-from trnbench.facts.fact import Scope
 from trnbench.facts.units import column_unit, percent, show
-from trnbench.results.expectation import expected_time, least_time, nearness_of
-from trnbench.results.ranking import RANKS, SYSTEM, Result, varying, verdict
-from trnbench.run.headline.answer import axis_text, ranks_of
-
-if TYPE_CHECKING:
-    from trnbench.results.measurement import Measurement
-    from trnbench.results.run import Run
+from trnbench.results.ranking import HOW, SYSTEM, Result, varying, verdict
 
 MOST = 24
 """Rows that are shown case by case; of more there are counts."""
 
 WHOLE = "system"
 """Scope of a case that takes a whole system, whatever that is."""
-
-
-def results_of(run: Run, rate: str = "") -> list[Result]:
-    """Every case of the run, in its order; `rate` is the metric to show, where not the judged one."""
-    return [_result_of(run, case, rate or case.primary) for case in run.measurements]
-
-
-def _result_of(run: Run, case: Measurement, rate: str) -> Result:
-    """The stored outcome of one case: its time with the band, a rate, the best published of that."""
-    key, metric, judged = case.case, case.metrics.get(rate), case.judgement
-    record, nearest = run.systems.get(key.instance), case.evidence.nearest
-    best = nearest.best if nearest is not None else None
-    whole = record is not None and key.scope is record.scope and key.scope.rank > Scope.DEVICE.rank
-    ranks = ranks_of(run, case)
-    interval = case.interval
-    band = (interval.low, interval.high) if interval else None
-    return Result(
-        names={
-            SYSTEM: key.instance,
-            "kernel": key.kernel,
-            **key.point,
-            "scope": WHOLE if whole else str(key.scope),
-            **({"division": str(key.division)} if key.division else {}),
-            **(dict(zip(RANKS, ranks, strict=True)) if ranks else {}),
-        },
-        labels={name: axis_text(case, name) for name in key.point},
-        time_s=case.time_s,
-        band=band or expected_time(case.evidence, case.time_s, least_time(case)),
-        rate=metric.value if metric else None,
-        unit=metric.unit if metric else "",
-        share=judged.fraction if judged else None,
-        best=best if best is not None and metric is not None and best.metric == metric.name else None,
-        letter=case.evidence.grade.letter if case.time_s is not None else "",
-        nearness=nearness_of(case),
-        status=str(case.status),
-        reason=case.reason_text,
-    )
 
 
 def row_of(result: Result) -> dict[str, object]:
@@ -107,10 +62,12 @@ def _sentence(results: Sequence[Result], choices: Collection[str]) -> str:
     """What all rows have in common, then which of them is fastest."""
     first, differing = results[0], varying(results)
     common = [name for name in first.names if name not in differing and first.label(name)]
-    asked = [_asked(first, name) for name in common if name not in (SYSTEM, *RANKS)]
+    asked = [_asked(first, name) for name in common if name not in (SYSTEM, *HOW)]
     if "rank" in common:
         count = f"{first.label('ranks')} " if "ranks" in common else ""
         asked.append(f"{count}{first.label('rank')} ranks")
+    if "algorithm" in common:
+        asked.append(f"by {first.label('algorithm')}")
     if SYSTEM in common and len(results) > 1:
         asked.append(f"on {first.label(SYSTEM)}")
     found = verdict(results, choices)
@@ -170,7 +127,11 @@ def _time(result: Result, scale: float) -> str:
 
 
 def _range(band: tuple[float, float] | None, scale: float) -> str:
-    return "–" if band is None else "–".join(show(end / scale, "1") for end in band)
+    """From the least to the most; of a band without a least the most."""
+    if band is None:
+        return "–"
+    least, most = (show(end / scale, "1") for end in band)
+    return f"{least}–{most}" if band[0] > 0 else f"≤ {most}"
 
 
 def _rate(value: float | None, unit: str, scale: float) -> str:

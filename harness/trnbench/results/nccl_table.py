@@ -16,7 +16,7 @@ TYPES = {
     "fp8": "f8e4m3",
 }
 """Our words for data types as nccl-tests prints them; others are printed as they are."""
-REDUCES = ("all_reduce", "reduce_scatter", "reduce", "barrier")
+REDUCES = ("all_reduce", "reduce_scatter", "reduce_scatter_v", "reduce", "barrier")
 ROOTED = ("broadcast", "reduce")
 CHECKED = "N/A"
 """In column #wrong: a model moves no data, so nothing was checked."""

@@ -11,8 +11,8 @@ from trnbench.facts.units import show
 from trnbench.results.nearness import BestPublished
 
 SYSTEM = "system"
-RANKS = ("ranks", "rank")
-"""Names that tell systems apart and no questions: how many ranks, and what each is."""
+HOW = ("ranks", "rank", "algorithm")
+"""Names that say how a system answers, not what it was asked: its ranks, and their algorithm."""
 
 SAME_TIME = 1e-9
 """Of a time: two that differ by less are one."""
@@ -58,7 +58,7 @@ def verdict(results: Sequence[Result], choices: Collection[str] = ()) -> str:
 
     Results are compared that differ in their system, or in `choices`: names that are no part of a question.
     """
-    apart = {SYSTEM, *RANKS, *choices}
+    apart = {SYSTEM, *HOW, *choices}
     questions: dict[tuple[tuple[str, Value], ...], list[Result]] = {}
     for result in results:
         if result.time_s is not None:

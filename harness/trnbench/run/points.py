@@ -12,14 +12,8 @@ import msgspec
 
 from trnbench.case_key import Value
 from trnbench.errors import TrnbenchError, UnknownName, UsageError
-<<<<<<< HEAD
-from trnbench.kernels.kernel import MAX_POINTS, Kernel, Point
-from trnbench.run.axes import Exclusion, Sweep, check_axes, parse_exclusion, parse_sweep
-=======
 from trnbench.kernels.kernel import MAX_POINTS, Axis, Kernel, Point
-from trnbench.results.measurement import Value
 from trnbench.run.axes import Exclusion, Sides, Sweep, alike, check_axes, parse_exclusion, parse_sweep
->>>>>>> 19584bb8 (WIP all)
 from trnbench.run.selection import Selection
 
 Values: TypeAlias = tuple[Value | Sides, ...]

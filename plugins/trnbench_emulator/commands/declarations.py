@@ -87,15 +87,19 @@ _FABRIC = Branch(
     {
         "run": Leaf(
             "trnbench_emulator.commands.fabric.run:run",
-            """A collective from -b to -e bytes, in the table of nccl-tests.
+            """A collective from -b to -e bytes on each system, in one table.
 
-            Bus bandwidth counts the ranks asked about, as nccom-test does, and is held against what the
-            documented links of a device allow it to be, where no network lies between them. all_gather_v and
-            all_to_all_v take uneven parts: --shares.
+            Bus bandwidth counts the ranks asked about, as nccom-test does, and is held against the documented
+            links of a device, where no network lies between them. all_gather_v, all_to_all_v and
+            reduce_scatter_v take uneven parts: --shares.
             """,
-            f"collective {SWEEP} step algorithm dtype group shares with {LINKS} {TABLE}",
+            f"collective {SWEEP} step algorithm dtype group shares with {LINKS} explain {TABLE}",
             {
-                **_LINKS,
+                "instance": {
+                    "required": True,
+                    "metavar": "INSTANCE",
+                    "help": "The system; a cluster takes a size: trn1-ultracluster:64. Repeatable.",
+                },
                 "collective": {"takes": Collective(UNEVEN)},
                 "dtype": {
                     "many": False,

@@ -24,7 +24,7 @@ COLLECTIVES = (
     "permute",
     "barrier",
 )
-UNEVEN = ("all_gather_v", "all_to_all_v")
+UNEVEN = ("all_gather_v", "all_to_all_v", "reduce_scatter_v")
 """Collectives that take uneven parts."""
 PATTERNS = ("matrix", "pingpong", "bisection", "incast")
 """Traffic that is no collective."""
@@ -164,7 +164,12 @@ WORDS = Table(
     section(
         "Links and ranks",
         word("collective", takes=Collective(), metavar="COLLECTIVE"),
-        word("--ranks", "What a rank is.", ("device", "logical-core", "core"), shown="device"),
+        word(
+            "--ranks",
+            "What a rank is.",
+            ("device", "logical-core", "core"),
+            shown="logical-core",
+        ),
         word(
             "--context",
             "Alone, as nccom-test measures it, or inside a compiled graph.",

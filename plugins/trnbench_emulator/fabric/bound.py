@@ -20,6 +20,7 @@ from trnbench_emulator.fabric.algorithms.algorithm import (
     BROADCAST,
     PERMUTE,
     REDUCE,
+    REDUCE_SCATTER,
 )
 from trnbench_emulator.fabric.maxmin import Floats
 from trnbench_emulator.fabric.network import Network
@@ -92,7 +93,7 @@ def uneven_bound(
     clustered: bool,
     reached: bool = False,
 ) -> Bound:
-    """Of ranks that hold, or are sent, these shares of `size`, which add up to 1."""
+    """Of ranks that hold, keep, or are sent, these shares of `size`, which add up to 1."""
     ranks = range(len(shares))
     ports = ports_of(network, reached)
     hosts = [network.nodes[rank].host for rank in network.ranks]
@@ -115,8 +116,8 @@ def uneven_bound(
 
 
 def _busiest(collective: str, shares: Sequence[float], part_of: Sequence[int]) -> float:
-    """Of the size, what enters or leaves the busiest part, rank r being in `part_of[r]`: gathered bytes once
-    per part, the others each for itself.
+    """Of the size, what enters or leaves the busiest part, rank r being in `part_of[r]`: gathered and summed
+    bytes once per part, the others each for itself.
     """
     share: dict[int, float] = {}
     count: dict[int, int] = {}
@@ -126,7 +127,7 @@ def _busiest(collective: str, shares: Sequence[float], part_of: Sequence[int]) -
     most = 0.0
     for part, own in share.items():
         rest = max(1 - own, 0.0)
-        if collective == ALL_GATHER:
+        if collective in (ALL_GATHER, REDUCE_SCATTER):
             most = max(most, rest, own if rest or len(share) > 1 else 0.0)
         else:
             most = max(most, count[part] * rest, (len(shares) - count[part]) * own)

@@ -15,10 +15,11 @@ from trnbench_emulator.fabric.algorithms.algorithm import (
     AUTO,
     BARRIER,
     NAMES,
+    REDUCE_SCATTER,
 )
 from trnbench_emulator.fabric.options import Options
 
-EVEN_OF = {"all_gather_v": ALL_GATHER, "all_to_all_v": ALL_TO_ALL}
+EVEN_OF = {"all_gather_v": ALL_GATHER, "all_to_all_v": ALL_TO_ALL, "reduce_scatter_v": REDUCE_SCATTER}
 """Collectives of uneven parts, as MPI's (v), and what each is where parts are alike."""
 SEND, READ, PING_PONG, INCAST, HALVES = "send", "read", "ping_pong", "incast", "halves"
 PATTERNS = (SEND, READ, PING_PONG, INCAST, HALVES)
@@ -41,10 +42,10 @@ class Question(Options, frozen=True, kw_only=True):
 
     `ranks`: only these take part, all if there are none; of a pattern, whom it takes. `groups`: every one of
     them does the same at once, `size` bytes each. `shares`, for (v): the part of the gathered result that
-    each rank (of a group) holds, or the part of every rank's send buffer that goes to it, itself included;
-    relative, alike if there are none. `beside`: others that begin at the same time. `algorithm`: a name,
-    `auto` (what the runtime was observed to take; elsewhere the best of what is quickly answered) or `best`
-    (tries all).
+    each rank (of a group) holds, of the summed input that it keeps, or of every rank's send buffer that goes
+    to it, itself included; relative, alike if there are none. `beside`: others that begin at the same time.
+    `algorithm`: a name, `auto` (what the runtime was observed to take; elsewhere the best of what is quickly
+    answered) or `best` (tries all).
     Whose links, in which context and condition, stands in the fields of `Options`.
     """
 
@@ -97,7 +98,7 @@ class Question(Options, frozen=True, kw_only=True):
         if self.shares and self.collective not in EVEN_OF:
             raise UsageError(
                 f"{self.collective} takes no shares",
-                cause=f"its parts are alike; {' and '.join(EVEN_OF)} take uneven ones",
+                cause=f"its parts are alike; {', '.join(EVEN_OF)} take uneven ones",
                 try_=next(iter(EVEN_OF)),
             )
         if not isfinite(self.size) or self.size < (0 if name == BARRIER else 1):

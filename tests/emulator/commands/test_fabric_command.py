@@ -15,10 +15,42 @@ import time
 from pathlib import Path
 
 import pytest
-from fabric_command import TRN1, TRN2, out, parsed, rows
+from fabric_command import TRN1, TRN2, invoke, out, parsed, rows
 
 from trnbench.results.nearness import Band, Nearest, Nearness
 from trnbench_emulator.commands.fabric.cells import near_cells
+
+
+class TestOneTable:
+    """Of up to 24 rows, without --explain."""
+
+    SIZED = ("run", "all_reduce", "-b", "64M", "-e", "64M")
+    BOTH = (*SIZED, "-i", TRN1, "-i", TRN2)
+
+    def test_systems_are_rows_with_time_band_and_verdict(self) -> None:
+        head, _, one, two, sentence = invoke(*self.BOTH).stdout.splitlines()
+        assert head.split() == ["system", "ranks", "µs", "expect", "GB/s", "share", "published", "ev"]
+        assert [line.split()[:2] for line in (one, two)] == [[TRN1, "32"], [TRN2, "64"]]
+        assert sentence.startswith("all_reduce, fp32, size 64 MiB, logical-core ranks, by kangaring: which")
+        assert sentence.endswith(f"the bands of {TRN2} and {TRN1} overlap.")
+
+    def test_ranks_are_logical_cores_unless_told(self) -> None:
+        ((one,), (named,), (devices,)) = (
+            rows(*self.SIZED, "-i", TRN1, *more)
+            for more in ((), ("--ranks", "logical-core"), ("--ranks", "device"))
+        )
+        assert one == named
+        assert (one["ranks"], devices["ranks"]) == (32, 16)
+
+    def test_data_have_the_rows_of_every_system(self) -> None:
+        made = json.loads(out(*self.BOTH, "--format", "json"))
+        assert [each["instance"] for each in made["systems"]] == [TRN1, TRN2]
+        assert made["rows"] == [row for name in (TRN1, TRN2) for row in rows(*self.SIZED, "-i", name)]
+        read = csv.DictReader(io.StringIO(out(*self.BOTH, "--format", "csv")))
+        assert [(row["instance"], row["ranks"]) for row in read] == [(TRN1, "32"), (TRN2, "64")]
+
+    def test_more_rows_are_the_table_of_nccl_tests(self) -> None:
+        assert invoke("run", "all_reduce", "-i", TRN2).stdout.startswith("# trnbench fabric all_reduce")
 
 
 class TestTable:
@@ -30,7 +62,7 @@ class TestTable:
         assert header.split()[10:] == ["algorithm", "%peak", "%bound", "bound", "evidence", "near", "expect"]
         assert lines[-3] == "# Out of bounds values : 0 OK"
         assert lines[-2].startswith("# Avg bus bandwidth    : ")
-        assert "# trn2-16.48xlarge: 16 ranks, one per device" in lines
+        assert "# trn2-16.48xlarge: 64 ranks, one per logical core" in lines
 
     def test_a_parser_of_nccl_tests_reads_it(self) -> None:
         data, average = parsed(out("run", "all_reduce", "-i", TRN2, "-b", "8", "-e", "1G", "-f", "8"))
@@ -42,14 +74,14 @@ class TestTable:
             if float(row[7]) > 1:
                 # algbw = size / time, busbw = 2·(n−1)/n of it, in true GB/s
                 assert float(row[6]) == pytest.approx(int(row[0]) / float(row[5]) / 1e3, rel=0.01)
-                assert float(row[7]) == pytest.approx(float(row[6]) * 30 / 16, rel=0.01)
+                assert float(row[7]) == pytest.approx(float(row[6]) * 126 / 64, rel=0.01)
         assert average == pytest.approx(sum(float(row[7]) for row in data) / len(data), rel=0.01)
 
     def test_units_are_exact_in_json(self) -> None:
         for each in rows("run", "all_gather", "-i", TRN1, "-b", "1M", "-e", "1G", "-f", "32", "-d", "bf16"):
             size, seconds = each["size"], each["time_s"]
             assert each["algbw_gb_s"] == pytest.approx(size / seconds / 1e9)
-            assert each["busbw_gb_s"] == pytest.approx(size / seconds / 1e9 * 15 / 16)
+            assert each["busbw_gb_s"] == pytest.approx(size / seconds / 1e9 * 31 / 32)
             assert each["count"] == size / 2
             assert each["wrong"] is None
 
@@ -100,9 +132,9 @@ class TestTable:
         assert (one["nearness"], one["expected_low_s"], one["expected_high_s"]) == ("none", None, None)
 
     def test_the_documented_figure_is_of_the_same_ranks_as_busbw(self) -> None:
-        (one,) = rows("run", "all_reduce", "-i", TRN2, "-b", "1G", "-e", "1G")
+        args = ("run", "all_reduce", "-i", TRN2, "-b", "1G", "-e", "1G")
+        (one,) = rows(*args, "--ranks", "device")
         assert one["peak_share"] == pytest.approx(one["busbw_gb_s"] / 1024)
-        args = ("run", "all_reduce", "-i", TRN2, "-b", "1G", "-e", "1G", "--ranks", "logical-core")
         (core,) = rows(*args)
         # 2·63/64 over 2·15/16: 64 ranks on the links of 16 devices.
         assert core["peak_share"] == pytest.approx(core["busbw_gb_s"] / (1024 * 21 / 20))
@@ -144,10 +176,10 @@ class TestTable:
         assert all(row["expected_low_s"] is not None for row in rows(*args))
 
     def test_by_what_right_auto_takes_an_algorithm_is_said(self) -> None:
-        ring = ("run", "all_gather", "-i", TRN1, "--ranks", "logical-core", "-b", "64K", "-e", "64K")
+        ring = ("run", "all_gather", "-i", TRN1, "-b", "64K", "-e", "64K")
         why = "ring (published times that grow by the steps of a ring; observed: t1-nccom-ag32-*)"
         assert f"# auto: {why}" in out(*ring)
-        none = out("run", "all_gather", "-i", TRN1, "-b", "64K", "-e", "64K")
+        none = out(*ring, "--ranks", "device")
         assert "# auto: no rule observed: best of ring, bucket, mesh, rdh" in none
         graph = out(*ring, "--context", "graph")
         assert "# auto: no rule observed: best of ring, bucket, mesh, rdh, kangaring" in graph
@@ -200,7 +232,7 @@ class TestOptions:
             assert slow["time_s"] > 1.05 * whole["time_s"]
 
     def test_another_collective_at_the_same_time(self) -> None:
-        args = ("run", "all_reduce", "-i", TRN1, "-b", "64M", "-e", "64M")
+        args = ("run", "all_reduce", "-i", TRN1, "-b", "64M", "-e", "64M", "--ranks", "device")
         alone, beside = (
             rows(*args, *more)[0]["time_s"] for more in ((), ("--with", "all_to_all=64M@expert=4"))
         )
@@ -241,7 +273,7 @@ class TestOptions:
         assert crossing > 1.3 * seconds("--group", "[[0,2]]")
 
     def test_data_groups_lie_across_tensor_groups(self) -> None:
-        sizes = ("-b", "1M", "-e", "1M", "--group", "data=4", "--group", "tensor=4")
+        sizes = ("-b", "1M", "-e", "1M", "--ranks", "device", "--group", "data=4", "--group", "tensor=4")
         made = json.loads(out("run", "all_reduce", "-i", TRN1, *sizes, "--format", "json"))
         assert (made["groups"], made["ranks"]) == (4, 4)
 

@@ -12,10 +12,14 @@ from trnbench.registry import load_registry
 from trnbench_emulator.fabric.ask import ask
 from trnbench_emulator.fabric.systems import fabric_of
 
+DEVICES = ("--ranks", "device")
+
 
 class TestProbes:
     def test_the_matrix_of_a_torus_is_symmetric_and_knows_hops(self) -> None:
-        pairs = {(row["src"], row["dst"]): row for row in rows("probe", "matrix", "-i", TRN1, "-s", "1G")}
+        pairs = {
+            (row["src"], row["dst"]): row for row in rows("probe", "matrix", "-i", TRN1, "-s", "1G", *DEVICES)
+        }
         assert len(pairs) == 16 * 15
         for (a, b), row in pairs.items():
             assert row["time_s"] == pytest.approx(pairs[b, a]["time_s"])
@@ -24,18 +28,18 @@ class TestProbes:
         assert pairs["d0", "d10"]["latency_s"] > pairs["d0", "d1"]["latency_s"]
 
     def test_bisection_stays_below_the_narrowest_cut_and_comes_near(self) -> None:
-        (row,) = rows("probe", "bisection", "-i", TRN2, "-s", "1G")
+        (row,) = rows("probe", "bisection", "-i", TRN2, "-s", "1G", *DEVICES)
         assert 0.9 < row["share"] <= 1
         assert row["cut_gb_s"] == pytest.approx(2048)
 
     def test_incast_is_bound_by_what_the_target_takes_in(self) -> None:
-        found = rows("probe", "incast", "-i", TRN2, "-s", "1G")
+        found = rows("probe", "incast", "-i", TRN2, "-s", "1G", *DEVICES)
         assert [row["senders"] for row in found] == [1, 2, 4, 8, 15]
         assert all(row["total_gb_s"] <= 1024.0 + 1e-6 for row in found)  # four links of 256 GB/s
         assert found[-1]["total_gb_s"] > 950
 
     def test_scaling_reaches_thirty_thousand_devices(self) -> None:
-        found = rows("scale", "all_reduce", "-i", "trn1-ultracluster")
+        found = rows("scale", "all_reduce", "-i", "trn1-ultracluster", *DEVICES)
         assert (found[0]["instances"], found[-1]["instances"], found[-1]["ranks"]) == (2, 1875, 30000)
         times = [row["time_s"] for row in found]
         assert times == sorted(times)
@@ -58,13 +62,11 @@ class TestProbes:
         assert min(switch.values()) < 0 < max(switch.values())
 
     def test_algorithms_say_why_not_and_which_thresholds(self) -> None:
-        found = {str(row["algorithm"]): row for row in rows("algorithms", "-i", TRN2)}
+        found = {str(row["algorithm"]): row for row in rows("algorithms", "-i", TRN2, *DEVICES)}
         assert {row["auto"] for row in found.values()} == {""}  # what was observed speaks of cores
         assert found["kangaring"]["collectives"] == "–"
         assert "kangaring needs pairs of ranks that share a device" in str(found["kangaring"]["not"])
-        cores = {
-            str(row["algorithm"]): row for row in rows("algorithms", "-i", TRN2, "--ranks", "logical-core")
-        }
+        cores = {str(row["algorithm"]): row for row in rows("algorithms", "-i", TRN2)}
         assert "all_reduce" in str(cores["kangaring"]["collectives"])
         assert cores["mesh"]["auto"] == "8, 64 ranks below 1 MB"
         assert cores["rdh"]["auto"] == "8, 64 ranks 1 to 56 MB"

@@ -23,17 +23,22 @@ GIB = 2.0**30
 
 
 def invoke(*args: str) -> Result:
-    return typed("fabric", "run", *args)
+    """Of devices, so that every rank has links of its own."""
+    return typed("fabric", "run", *args, *(() if "--ranks" in args else ("--ranks", "device")))
 
 
 def answer(*args: str) -> Any:
-    return listed("fabric", "run", *args, "-b", "1G", "-e", "1G")
+    return listed("fabric", "run", *args, "-b", "1G", "-e", "1G", "--ranks", "device")
 
 
 @pytest.mark.parametrize("instance", [TRN1, TRN2, "u-trn2x64"])
 @pytest.mark.parametrize(
     ("uneven", "even", "algorithm"),
-    [("all_gather_v", "all_gather", "mesh"), ("all_to_all_v",) * 2 + ("direct",)],
+    [
+        ("all_gather_v", "all_gather", "mesh"),
+        ("all_to_all_v", "all_to_all", "direct"),
+        ("reduce_scatter_v", "reduce_scatter", "mesh"),
+    ],
 )
 def test_even_shares_are_the_collective_of_equal_parts(
     instance: str, uneven: str, even: str, algorithm: str
@@ -46,14 +51,19 @@ def test_even_shares_are_the_collective_of_equal_parts(
     assert one["times_even"] == 1
 
 
-@pytest.mark.parametrize("collective", ["all_gather_v", "all_to_all_v"])
+@pytest.mark.parametrize("collective", ["all_gather_v", "all_to_all_v", "reduce_scatter_v"])
 def test_the_time_is_that_of_its_messages(collective: str) -> None:
     fabric = fabric_of(load_registry().system(TRN2))
     parts = [GIB * share for share in answer(collective, "-i", TRN2, "--shares", "5,1,2,0")["shares"]]
     assert parts[:4] == pytest.approx([GIB * k / 32 for k in (5, 1, 2, 0)])
-    shared_by = {"all_gather_v": 0, "all_to_all_v": 1}[collective]  # the sender's share, the receiver's
+    shared_by = 0 if collective == "all_gather_v" else 1  # the sender's share, the receiver's
+    writes = 2.0 if collective == "reduce_scatter_v" else 1.0  # what is summed is read again
     one_by_one = {pair: parts[pair[shared_by]] for pair in permutations(range(16), 2)}
-    moves = tuple(Move(size=size, pairs=(pair,), direct=True) for pair, size in one_by_one.items() if size)
+    moves = tuple(
+        Move(size=size, pairs=(pair,), writes=writes, direct=True)
+        for pair, size in one_by_one.items()
+        if size
+    )
     messages = Schedule(algorithm="messages", chains=((Step(moves=moves),),))
     paid = fabric.constants.charged(messages, collective.removesuffix("_v"))
     expected = solve(fabric.network, paid).time_s
@@ -73,7 +83,7 @@ def test_a_hot_expert_costs_what_its_device_takes_in() -> None:
     assert times == sorted(times)
 
 
-@pytest.mark.parametrize("collective", ["all_gather_v", "all_to_all_v"])
+@pytest.mark.parametrize("collective", ["all_gather_v", "all_to_all_v", "reduce_scatter_v"])
 @pytest.mark.parametrize(
     ("where", "skew"),
     [
@@ -90,7 +100,7 @@ def test_nothing_beats_its_bound(collective: str, where: tuple[str, ...], skew: 
 
 def test_table_and_json_say_the_shares() -> None:
     args = ("all_to_all_v", "-i", TRN2, "--shares", "zipf:1.2", "-b", "1M", "-e", "1G", "-f", "1024")
-    said = invoke(*args).stdout.splitlines()
+    said = invoke(*args, "--explain").stdout.splitlines()
     assert "# trnbench fabric all_to_all_v, emulated" in said
     assert "# shares: zipf:1.2, sent to each rank; largest 36.5 %, smallest 1.31 %, even 6.25 %" in said
     assert "# 1 GiB takes 3.41 times as long as with even shares" in said
@@ -99,7 +109,9 @@ def test_table_and_json_say_the_shares() -> None:
     assert (made["shares_of"], len(made["shares"])) == ("receivers", 16)
     assert made["shares"][1] / made["shares"][0] == pytest.approx(2**-1.2)
     assert sum(made["shares"]) == pytest.approx(1)
-    held = invoke("all_gather_v", "-i", TRN2, "--shares", "3,1,1,1", "-b", "1M", "-e", "1M").stdout
+    held = invoke(
+        "all_gather_v", "-i", TRN2, "--shares", "3,1,1,1", "-b", "1M", "-e", "1M", "--explain"
+    ).stdout
     assert (
         "# shares: 3,1,1,1, held by each rank; largest 12.5 %, smallest 4.17 %, even 6.25 %"
         in held.splitlines()
@@ -120,7 +132,7 @@ def test_the_model_refuses_what_the_command_does() -> None:
         ask(Question(collective="all_gather_v", size=GIB, system=system, shares=(1.0,) * 15))
 
 
-@pytest.mark.parametrize("collective", ["all_gather_v", "all_to_all_v"])
+@pytest.mark.parametrize("collective", ["all_gather_v", "all_to_all_v", "reduce_scatter_v"])
 def test_uneven_parts_run_beside_others(collective: str) -> None:
     uneven = (collective, "-i", TRN2, "--shares", "5,1,2,0")
     times = {}

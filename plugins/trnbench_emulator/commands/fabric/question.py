@@ -31,7 +31,7 @@ def shares_of(collective: str, shares: str | None, ranks: int) -> tuple[float, .
         instead = f"{collective}_v" if f"{collective}_v" in UNEVEN else UNEVEN[1]
         raise UsageError(
             f"{collective} takes no --shares",
-            cause=f"its parts are alike; {' and '.join(UNEVEN)} take uneven ones",
+            cause=f"its parts are alike; {', '.join(UNEVEN)} take uneven ones",
             try_=f"trnbench fabric run {instead} --shares {shares}",
         )
     if shares is None:
@@ -41,7 +41,8 @@ def shares_of(collective: str, shares: str | None, ranks: int) -> tuple[float, .
 
 def about_shares(collective: str, shares: str | None, found: Sequence[float]) -> str:
     """In a line: what was given, whose it is, and the range of it."""
-    whose = "held by each rank" if collective == "all_gather_v" else "sent to each rank"
+    held = {"all_gather_v": "held by each rank", "reduce_scatter_v": "kept by each rank"}
+    whose = held.get(collective, "sent to each rank")
     return (
         f"shares: {shares or 'all alike'}, {whose}; largest {max(found) * 100:.3g} %,"
         f" smallest {min(found) * 100:.3g} %, even {100 / len(found):.3g} %"

@@ -1,14 +1,15 @@
-"""`trnbench fabric run`: a sweep in the table of nccl-tests."""
+"""`trnbench fabric run`: a collective on several systems in one table, or in that of nccl-tests."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec.structs import replace
 
 from trnbench import Session
 from trnbench.cli.output import emit, emit_json, say_left_out, write
+from trnbench.cli.result_table import MOST, show_results
 from trnbench.cli.table import wrapped
 from trnbench.cli.terminal import width
 from trnbench.errors import UsageError
@@ -16,7 +17,9 @@ from trnbench.facts.fact import Direction, Scope
 from trnbench.facts.units import show
 from trnbench.kernels.work import Extent, item_bytes, peak_factor
 from trnbench.peaks import choose_peak, scaled
+from trnbench.results.measurement import Grade
 from trnbench.results.nccl_table import left_out, operation, table
+from trnbench.results.ranking import Result
 from trnbench_emulator.commands.fabric.cells import EVIDENCE, Near, near_cells, notes
 from trnbench_emulator.commands.fabric.options import (
     about,
@@ -33,49 +36,83 @@ from trnbench_emulator.commands.fabric.question import (
 )
 from trnbench_emulator.commands.vocabulary import UNEVEN
 from trnbench_emulator.fabric.ask import ask
+from trnbench_emulator.fabric.constants import NCCOM
 
 if TYPE_CHECKING:
     from trnbench.facts.fact import PeakChoice
+    from trnbench.results.nearness import Nearest
     from trnbench_emulator.fabric.answer import Answer
     from trnbench_emulator.fabric.question import Question
     from trnbench_emulator.fabric.systems import Fabric
+
+
+class _Sweep(NamedTuple):
+    """One system at every size: `rows` as data, `comments` what they hold for, `more` of uneven parts."""
+
+    fabric: Fabric
+    ranks: int
+    groups: int
+    comments: tuple[str, ...]
+    rows: list[dict[str, Any]]
+    nearest: tuple[Nearest, ...]
+    more: dict[str, Any]
 
 
 def run(
     state: Session,
     /,
     *,
+    instances: tuple[str, ...],
     collective: str,
     minbytes: int,
     maxbytes: int,
     stepfactor: float,
     step: int | None,
-    algorithm: str,
     dtype: str | None,
-    group: tuple[str, ...],
-    shares: str | None,
-    others: tuple[str, ...],
+    explain: bool,
     format: str,
     **options: Any,
 ) -> None:
-    """A collective from -b to -e bytes, in the table of nccl-tests."""
+    """A collective from -b to -e bytes on each system, in one table."""
     dtype = dtype or "fp32"
-    fabric = fabric_of(state, options)
-    groups = groups_of(fabric, group)
-    peak = peak_of(fabric, collective.removesuffix("_v"), groups[0] if groups else None)
     sizes = _whole(list(sweep(minbytes, maxbytes, stepfactor, step)), dtype, collective)
+    sweeps = [
+        _asked(state, {**options, "instance": name}, collective, sizes, dtype)
+        for name in dict.fromkeys(instances)
+    ]
+    if format == "json":
+        emit_json(_record(collective, sweeps))
+        return
+    if format == "csv":
+        emit([row for each in sweeps for row in _named(each)], list(_named(sweeps[0])[0]), format)
+        return
+    results = [result for each in sweeps for result in _results(collective, each)]
+    if format == "md" or (len(results) <= MOST and not explain):
+        show_results(results, format)
+        return
+    for each in sweeps:
+        _show(collective, each)
+
+
+def _asked(
+    state: Session, options: dict[str, Any], collective: str, sizes: Sequence[float], dtype: str
+) -> _Sweep:
+    fabric = fabric_of(state, options)
+    groups = groups_of(fabric, options["group"])
+    peak = peak_of(fabric, collective.removesuffix("_v"), groups[0] if groups else None)
+    shares, algorithm = options["shares"], options["algorithm"]
     parts = shares_of(collective, shares, len(groups[0]) if groups else fabric.size)
-    more: dict[str, Any] = {}
     question = fabric.question(
         collective,
         sizes[0],
         algorithm=algorithm,
         groups=frozen(groups),
         shares=parts,
-        beside=tuple(others_of(fabric, others)),
+        beside=tuple(others_of(fabric, options["others"])),
     )
     answers = [ask(replace(question, size=size)) for size in sizes]
     rows = [size_row(each, dtype, peak) for each in answers]
+    more: dict[str, Any] = {}
     if parts:
         for row, slower in zip(rows, _times_even(question, answers), strict=True):
             row["times_even"] = slower
@@ -89,14 +126,43 @@ def run(
         ]
     else:
         comments = [*about(fabric), *details(fabric, answers, peak, algorithm)]
-    near = Near(state, fabric, alone=not (parts or others or len(groups) > 1))
-    nearest = [near.of(collective, each.size, each.ranks, busbw=each.busbw) for each in answers]
+    near = Near(state, fabric, alone=not (parts or options["others"] or len(groups) > 1))
+    nearest = tuple(near.of(collective, each.size, each.ranks, busbw=each.busbw) for each in answers)
     rows = [
         {**each, **near_cells(kind, each["time_s"], answer.range_s, answer.bound.time_s)}
         for each, kind, answer in zip(rows, nearest, answers, strict=True)
     ]
-    comments += notes(nearest, [each.busbw for each in answers])
-    _show(fabric, collective, answers[0].ranks, len(groups) or 1, more, comments, rows, format)
+    comments += notes(list(nearest), [each.busbw for each in answers])
+    return _Sweep(fabric, answers[0].ranks, len(groups) or 1, tuple(comments), rows, nearest, more)
+
+
+def _results(collective: str, swept: _Sweep) -> Iterator[Result]:
+    """Each size as a row of the table that ends a question."""
+    options = swept.fabric.options
+    for row, nearest in zip(swept.rows, swept.nearest, strict=True):
+        low, high = row["expected_low_s"], row["expected_high_s"]
+        yield Result(
+            names={
+                "system": swept.fabric.system.name,
+                "kernel": collective,
+                "dtype": row["type"],
+                "size": row["size"],
+                **({"groups": swept.groups} if swept.groups > 1 else {}),
+                **({"context": options.context} if options.context != NCCOM else {}),
+                "ranks": swept.ranks,
+                "rank": options.level,
+                "algorithm": row["algorithm"],
+            },
+            labels={"size": shown(row["size"])},
+            time_s=row["time_s"],
+            band=None if high is None else (low or 0.0, high),
+            rate=row["busbw_gb_s"] * 1e9,
+            unit="B/s",
+            share=row["peak_share"],
+            best=nearest.best,
+            letter=Grade.EMULATED.letter,
+            nearness=row["nearness"],
+        )
 
 
 def _times_even(question: Question, answers: Sequence[Answer]) -> list[float]:
@@ -105,39 +171,37 @@ def _times_even(question: Question, answers: Sequence[Answer]) -> list[float]:
     return [answer.time_s / ask(replace(even, size=answer.size)).time_s for answer in answers]
 
 
-def _show(
-    fabric: Fabric,
-    collective: str,
-    ranks: int,
-    groups: int,
-    more: dict[str, Any],
-    comments: Sequence[str],
-    rows: list[dict[str, Any]],
-    format: str,
-) -> None:
-    """The table of nccl-tests with `comments` above it, or the rows as data."""
-    if format == "table":
-        room = width()
-        wide = None if room is None else room - 2
-        lines = [line for note in comments for line in wrapped(note, wide, 2).split("\n")]
-        write("\n".join(table(f"trnbench fabric {collective}, emulated", rows, lines, room=room)) + "\n")
-        say_left_out(left_out(room))
-    elif format == "json":
-        emit_json(
-            {
-                "instance": fabric.system.name,
-                "collective": collective,
-                "ranks": ranks,
-                "rank_kind": fabric.options.level,
-                "context": fabric.options.context,
-                "groups": groups,
-                **more,
-                "notes": comments,
-                "rows": rows,
-            }
-        )
-    else:
-        emit(rows, list(rows[0]), format)
+def _show(collective: str, swept: _Sweep) -> None:
+    """The table of nccl-tests, with what it holds for above it."""
+    room = width()
+    wide = None if room is None else room - 2
+    lines = [line for note in swept.comments for line in wrapped(note, wide, 2).split("\n")]
+    write("\n".join(table(f"trnbench fabric {collective}, emulated", swept.rows, lines, room=room)) + "\n")
+    say_left_out(left_out(room))
+
+
+def _named(swept: _Sweep) -> list[dict[str, Any]]:
+    """Rows with their system and ranks first."""
+    return [{"instance": swept.fabric.system.name, "ranks": swept.ranks, **row} for row in swept.rows]
+
+
+def _record(collective: str, sweeps: Sequence[_Sweep]) -> dict[str, Any]:
+    """One system as itself; of several the rows of all, and what each holds for."""
+    heads = [
+        {
+            "instance": each.fabric.system.name,
+            "collective": collective,
+            "ranks": each.ranks,
+            "rank_kind": each.fabric.options.level,
+            "context": each.fabric.options.context,
+            "groups": each.groups,
+            **each.more,
+            "notes": each.comments,
+        }
+        for each in sweeps
+    ]
+    rows = [row for each in sweeps for row in _named(each)]
+    return {**heads[0], "rows": rows} if len(sweeps) == 1 else {"systems": heads, "rows": rows}
 
 
 def _whole(sizes: list[int], dtype: str, collective: str) -> list[float]:

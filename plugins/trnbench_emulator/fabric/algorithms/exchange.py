@@ -78,15 +78,18 @@ class SingleStepMesh(Algorithm):
 
 
 class Direct(Algorithm):
-    """All-to-all, all pairs at once; an all-gather of uneven parts is sent in the same way."""
+    """All-to-all, all pairs at once; uneven parts of a gather or a reduce-scatter go in the same way."""
 
     name = "direct"
     collectives = (ALL_TO_ALL,)
-    uneven = (ALL_GATHER, ALL_TO_ALL)
+    uneven = (ALL_GATHER, ALL_TO_ALL, REDUCE_SCATTER)
 
     def schedule(self, network: Network, collective: str, size: float) -> Schedule:
         _several(network)
-        return Schedule(algorithm=self.name, chains=((Step(moves=everyone(network, size / network.size)),),))
+        # What is received to be summed is read again, as in a mesh.
+        writes = 2.0 if collective == REDUCE_SCATTER else 1.0
+        moves = everyone(network, size / network.size, writes=writes)
+        return Schedule(algorithm=self.name, chains=((Step(moves=moves),),))
 
     def transfers(self, network: Network, collective: str) -> Iterator[list[Transfer]]:
         n = network.size

@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from trnbench.cli.case_results import results_of
 from trnbench.cli.cell import Column
 from trnbench.cli.outcome import Ended, none_ran, write_report
 from trnbench.cli.output import emit, emit_json, paragraph, say, write
-from trnbench.cli.result_table import results_of, show_results
+from trnbench.cli.result_table import show_results
 from trnbench.facts.units import percent, show
 from trnbench.results.expectation import expected_time, least_time, nearness_of
 from trnbench_steps.commands.workload.tables import size

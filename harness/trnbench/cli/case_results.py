@@ -1,0 +1,52 @@
+"""The stored cases of a run as rows of the table that ends a question."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from trnbench.cli.result_table import WHOLE
+from trnbench.facts.fact import Scope
+from trnbench.results.expectation import expected_time, least_time, nearness_of
+from trnbench.results.ranking import SYSTEM, Result
+from trnbench.run.headline.answer import axis_text, ranks_of
+
+if TYPE_CHECKING:
+    from trnbench.results.measurement import Measurement
+    from trnbench.results.run import Run
+
+
+def results_of(run: Run, rate: str = "") -> list[Result]:
+    """Every case of the run, in its order; `rate` is the metric to show, where not the judged one."""
+    return [_result_of(run, case, rate or case.primary) for case in run.measurements]
+
+
+def _result_of(run: Run, case: Measurement, rate: str) -> Result:
+    """The stored outcome of one case: its time with the band, a rate, the best published of that."""
+    key, metric, judged = case.case, case.metrics.get(rate), case.judgement
+    record, nearest = run.systems.get(key.instance), case.evidence.nearest
+    best = nearest.best if nearest is not None else None
+    whole = record is not None and key.scope is record.scope and key.scope.rank > Scope.DEVICE.rank
+    ranks = ranks_of(run, case)
+    interval = case.interval
+    band = (interval.low, interval.high) if interval else None
+    return Result(
+        names={
+            SYSTEM: key.instance,
+            "kernel": key.kernel,
+            **key.point,
+            "scope": WHOLE if whole else str(key.scope),
+            **({"division": str(key.division)} if key.division else {}),
+            **(dict(zip(("ranks", "rank"), ranks, strict=True)) if ranks else {}),
+        },
+        labels={name: axis_text(case, name) for name in key.point},
+        time_s=case.time_s,
+        band=band or expected_time(case.evidence, case.time_s, least_time(case)),
+        rate=metric.value if metric else None,
+        unit=metric.unit if metric else "",
+        share=judged.fraction if judged else None,
+        best=best if best is not None and metric is not None and best.metric == metric.name else None,
+        letter=case.evidence.grade.letter if case.time_s is not None else "",
+        nearness=nearness_of(case),
+        status=str(case.status),
+        reason=case.reason_text,
+    )
