@@ -200,7 +200,6 @@ def resume(
     wait_quiet: float,
     require_quiet: bool,
     strict: bool,
-    explain: bool,
     format: str,
 ) -> int:
     """The missing, failed and inconclusive cases of a run, and a report of the whole."""
@@ -229,7 +228,7 @@ def resume(
         ended = carry_on(
             shared, store, planned, chosen, settings, by, steadiness, resumed=resumed, opening=opening
         )
-    return tell(shared, planned, ended, target, format, explain=explain)
+    return tell(shared, planned, ended, target, format)
 
 
 def _check_hosts(earlier: Earlier) -> None:

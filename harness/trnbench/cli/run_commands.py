@@ -32,7 +32,7 @@ __getattr__ = commands(
     RUN is an id, the beginning of one, a tag, or the latest run that is not complete. The rest of the
     run is carried out as it began; where plan, settings, versions or facts differ, the difference is named.
     """,
-            f"run anyway facts jobs {PAGE} {STEADINESS} explain no-cache quiet {TABLE}",
+            f"run anyway facts jobs {PAGE} {STEADINESS} no-cache quiet {TABLE}",
             {
                 "run": {"default": "", "metavar": "[RUN]"},
                 "jobs": {"help": "Processes; 0: as many as pay off.  [default: as before]"},
