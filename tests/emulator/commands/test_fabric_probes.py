@@ -88,7 +88,7 @@ CLUSTER = "trn1-ultracluster:2"
 
 
 def test_on_a_cluster_it_goes_over_efa_and_inside_it_does_not() -> None:
-    args = ("probe", "pingpong", "-i", CLUSTER, "-b", "8", "-e", "1G", "-f", "32")
+    args = ("probe", "pingpong", "-i", CLUSTER, "-b", "8", "-e", "1G", "-f", "32", *DEVICES)
     efa = rows(*args)
     inside = rows(*args, "--receiver", "1")
     assert {(row["src"], row["dst"]) for row in efa} == {("s0.d0", "s1.d0")}
@@ -101,7 +101,7 @@ def test_on_a_cluster_it_goes_over_efa_and_inside_it_does_not() -> None:
 
 
 def test_bandwidth_is_that_of_the_adapter_and_latency_that_of_a_message() -> None:
-    small, large = rows("probe", "pingpong", "-i", CLUSTER, "-b", "1", "-e", "1G", "-f", str(2**30))
+    small, large = rows("probe", "pingpong", "-i", CLUSTER, "-b", "1", "-e", "1G", "-f", str(2**30), *DEVICES)
     fabric = fabric_of(load_registry().system(CLUSTER))
     message = fabric.question("send", 1.0, ranks=(0, 16))
     # The start is paid once for both ways, so half of it stands in each.
@@ -113,20 +113,20 @@ def test_bandwidth_is_that_of_the_adapter_and_latency_that_of_a_message() -> Non
 
 
 def test_a_slow_network_slows_it() -> None:
-    args = ("probe", "pingpong", "-i", CLUSTER, "-b", "1G", "-e", "1G")
+    args = ("probe", "pingpong", "-i", CLUSTER, "-b", "1G", "-e", "1G", *DEVICES)
     assert rows(*args, "--oversubscription", "2")[0]["time_s"] == pytest.approx(
         2 * rows(*args)[0]["time_s"], rel=0.01
     )
 
 
 def test_the_table_says_which_two() -> None:
-    found = invoke("probe", "pingpong", "-i", CLUSTER, "-b", "1M", "-e", "1M")
+    found = invoke("probe", "pingpong", "-i", CLUSTER, "-b", "1M", "-e", "1M", *DEVICES)
     assert found.stdout.splitlines()[0] == f"{CLUSTER}: s0.d0 to s1.d0 and back, half of it"
     assert "4 links between s0.d0 and s1.d0" in found.stderr.splitlines()
 
 
 def test_a_ring_of_one_device_per_instance() -> None:
-    args = ("-i", "trn1-ultracluster:4", "--group", "[[0,16,32,48]]", "-b", "1G", "-e", "1G")
+    args = ("-i", "trn1-ultracluster:4", "--group", "[[0,16,32,48]]", "-b", "1G", "-e", "1G", *DEVICES)
     (ring,) = rows("run", "all_reduce", *args, "--algorithm", "ring")
     (step,) = rows("run", "permute", *args)
     # Every adapter sends all the time: busbw of the ring is the bandwidth of one step.

@@ -22,13 +22,17 @@ TRN2, TRN1 = "trn2-16.48xlarge", "trn1.32xlarge"
 GIB = 2.0**30
 
 
+def ranks(args: tuple[str, ...]) -> tuple[str, ...]:
+    """Devices unless told, so that every rank has links of its own."""
+    return () if "--ranks" in args else ("--ranks", "device")
+
+
 def invoke(*args: str) -> Result:
-    """Of devices, so that every rank has links of its own."""
-    return typed("fabric", "run", *args, *(() if "--ranks" in args else ("--ranks", "device")))
+    return typed("fabric", "run", *args, *ranks(args))
 
 
 def answer(*args: str) -> Any:
-    return listed("fabric", "run", *args, "-b", "1G", "-e", "1G", "--ranks", "device")
+    return listed("fabric", "run", *args, "-b", "1G", "-e", "1G", *ranks(args))
 
 
 @pytest.mark.parametrize("instance", [TRN1, TRN2, "u-trn2x64"])
