@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from trnbench.kernels.kernel import Point
-from trnbench.kernels.split import Shard, Split, along, grid, shares, too_few
+from trnbench.kernels.split import Shard, Split, along, grid, largest, shares, too_few
 
 TILE = 128  # rows and columns of the array, and partitions, in every documented generation
 LEAST_MOVING = 64  # columns that a product takes the time of, however few it has
@@ -28,7 +28,7 @@ def product(point: Point, cores: int) -> Split:
     def cost(down: int, across: int) -> tuple[float, float, int] | None:
         if down > m or across > n:
             return None
-        rows, columns = shares(m, down, TILE)[0][0], shares(n, across, TILE)[0][0]
+        rows, columns = largest(m, down, TILE), largest(n, across, TILE)
         return -(-rows // TILE) * max(columns, LEAST_MOVING), (rows + columns) * k, across
 
     best = grid(cores, cost)
@@ -77,7 +77,7 @@ def attention(point: Point, cores: int) -> Split:
     def cost(groups: int, dealt: int) -> tuple[int, int] | None:
         if groups > heads or dealt > max(blocks, 1):
             return None
-        return shares(heads, groups)[0][0] * -(-blocks // dealt), dealt
+        return largest(heads, groups) * -(-blocks // dealt), dealt
 
     best = grid(cores, cost)
     if best is None:
