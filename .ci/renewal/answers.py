@@ -84,7 +84,7 @@ def renew_public_kernels(registry: Registry, folder: Path) -> None:
 
     Raises `CalledProcessError` where that fails.
     """
-    options = ("--no-cache", "--sources", "--kernels", str(folder), "--format", "json")
+    options = ("--no-cache", "sources", "--kernels", str(folder), "--format", "json")
     command = [sys.executable, "-m", "trnbench", "validate", *options]
     printed = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
     of_all = msgspec.json.decode(printed, type=sources.Sources)

@@ -31,7 +31,7 @@ SECTION = "public_kernels"
 CHECKOUTS = "sources.toml"
 """In the folder of --kernels: which repositories were fetched, at which commit, of which day."""
 
-BEGIN = "<!-- sources: begin (trnbench validate --sources --kernels FOLDER --format md) -->"
+BEGIN = "<!-- sources: begin (trnbench validate sources --kernels FOLDER --format md) -->"
 END = "<!-- sources: end -->"
 """Between these two lines docs/errors.md has what `markdown` makes of `kept`."""
 

@@ -66,7 +66,7 @@ def test_names_complete_without_a_system_being_built() -> None:
         "print(complete_instances(context, None, 'trn1.'), 'gemm' in complete_kernels(context, None, 'ge'))"
     )
     assert out == "['trn1.2xlarge', 'trn1.32xlarge'] True\n"
-    assert not modules & {"tomllib", "numpy", "trnbench.facts.load", "sqlite3", "rich"}
+    assert not modules & {"numpy", "trnbench.facts.load", "sqlite3", "rich"}
 
 
 @pytest.fixture

@@ -60,7 +60,8 @@ def test_a_table_fits(words: str, registry: Registry, store: Path, monkeypatch: 
     monkeypatch.setattr(table, "text", kept)
     found = at(80, registry, "--store", str(store), *words.split())
     assert found.code in ((0, 2) if words.startswith("resume") else (0,))
-    assert found.wider_than(80) == []
+    # A command that is to be copied stays on its line.
+    assert [line for line in found.wider_than(80) if " trnbench " not in line] == []
     for rows, columns, title in tables:
         for width in WIDTHS:
             narrow, left_out = text(rows, columns, title, width=width)
@@ -89,7 +90,8 @@ def test_without_colours_it_fits_as_well(
     options = ["--no-color"] if how == "--no-color" else []
     found = at(80, registry, *options, "--store", str(store), "runs", "show", "latest")
     assert "\x1b" not in found.text
-    assert found.wider_than(80) == []
+    # A command that is to be copied stays on its line.
+    assert [line for line in found.wider_than(80) if " trnbench " not in line] == []
     assert any(len(line.split()) == 1 and "::gemm[dtype=bf16,size=128]@core" in line for line in found.lines)
 
 

@@ -182,7 +182,7 @@ def test_what_is_no_file_is_one_message(
 @pytest.mark.parts
 @pytest.mark.parametrize(
     "words",
-    [("topology", "export", "trn1.2xlarge", "-o", "pipe"), ("export", "--schema", "-o", "pipe")],
+    [("topology", "export", "trn1.2xlarge", "-o", "pipe"), ("export", "--as", "schema", "-o", "pipe")],
     ids=" ".join,
 )
 def test_a_pipe_that_nobody_reads_is_not_waited_for(

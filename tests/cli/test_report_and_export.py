@@ -77,10 +77,10 @@ def test_a_format_that_raises_is_the_plugins_fault_and_leaves_no_file(run: Run, 
 
 
 def test_the_schema_needs_no_run(tmp_path: Path) -> None:
-    done = invoke("export", "--schema")
+    done = invoke("export", "--as", "schema")
     assert done.exit_code == 0
     assert json.loads(done.stdout)["title"] == "trnbench run"
-    assert invoke("export", "--schema", "-o", "schema.json").stdout == "schema.json\n"
+    assert invoke("export", "--as", "schema", "-o", "schema.json").stdout == "schema.json\n"
     assert json.loads((tmp_path / "schema.json").read_text()) == json.loads(done.stdout)
 
 

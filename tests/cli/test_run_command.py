@@ -140,7 +140,7 @@ def test_the_installed_command_exits_5_when_all_is_skipped(tmp_path: Path) -> No
     command = [sys.executable, "-m", "trnbench", "run", *asked]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=120, check=False)
     assert done.returncode == 5
-    assert done.stdout.startswith("  size  scope   outcome\n")
+    assert done.stdout.startswith("  size  scope   division  outcome\n")
     assert (
         "error: all 4 selected cases were skipped\n"
         "  cause: 4 × no public NKI instruction multiplies INT8 matrices: nc_matmul takes floating-point "

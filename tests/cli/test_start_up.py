@@ -21,7 +21,6 @@ HEAVY = {
     "shutil",
     "subprocess",
     "tempfile",
-    "tomllib",
     "trnbench.cli.carrying",
     "trnbench.cli.ended",
     "trnbench.facts.load",

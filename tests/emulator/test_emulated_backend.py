@@ -42,6 +42,8 @@ def test_every_default_case_has_a_time_and_its_evidence(observed: Any) -> None:
         assert seen.reason is Reason.NONE, case.id
         assert seen.evidence.grade is Grade.EMULATED
         assert seen.time_s > 0, case.id
+        if case.key.family == "workload":  # a step is put together of others
+            continue
         assert seen.samples == (seen.time_s,)
         assert seen.stop_reason == "deterministic model"
         ticks = seen.time_s * TICKS_PER_SECOND

@@ -242,7 +242,7 @@ def test_what_points_say_today_counts(tmp_path: Path) -> None:
 
 
 def test_the_command_prints_both_forms(tmp_path: Path) -> None:
-    arguments = ["-q", "validate", "--sources", "--kernels", str(tmp_path), "--generation", "trn3"]
+    arguments = ["-q", "validate", "sources", "--kernels", str(tmp_path), "--generation", "trn3"]
     found = json.loads(CliRunner().invoke(cli, [*arguments, "--format", "json"]).output)
     assert {each["use"] for each in found["points"]} == {"needs source", "no kernel"}
     shown = CliRunner().invoke(cli, [*arguments, "--format", "md"]).output
@@ -312,7 +312,7 @@ def test_what_was_made_under_other_assumptions_is_never_kept(tmp_path: Path) -> 
 
 def test_every_output_says_so(tmp_path: Path) -> None:
     said = "ublic kernels under the assumptions no-hoisting"
-    sources = ("--sources", "--kernels", str(tmp_path), "--generation", "trn3", "--assume", "no-hoisting")
+    sources = ("sources", "--kernels", str(tmp_path), "--generation", "trn3", "--assume", "no-hoisting")
     shown = run(*sources)
     assert shown.exit_code == 0, shown.stderr
     assert f"p{said}" in shown.stderr

@@ -140,7 +140,7 @@ def test_every_trap_has_a_test_that_exists() -> None:
 
 
 def test_the_options_it_names_exist() -> None:
-    told = typed("run", "--help").output
+    told = typed("run", "--help-all").output
     for option in ("--backend", "--timeout", "--sample-time", "--retries", "--keep-identity", "--facts"):
         assert option in PAGE.read_text()
         assert option in told

@@ -97,7 +97,7 @@ def test_bad_plugin_is_named_and_nothing_else_breaks(kind: str, install: Install
 
     told = trnbench("--help")
     assert (told.returncode, told.stderr) == (0, "")
-    assert "Start with: trnbench run" in told.stdout
+    assert "Begin: trnbench run" in told.stdout
 
     listed = trnbench("list", "sections", "--format", "json")
     assert listed.returncode == 0, listed.stderr

@@ -64,7 +64,8 @@ def test_the_python_on_the_page_runs(
     printed = capsys.readouterr().out.splitlines()
     assert printed
     assert all(
-        re.fullmatch(r"trn2-16\.48xlarge::gemm\[.*dtype=bf16.*\]@\w+ <?\d+\.\d %", line) for line in printed
+        re.fullmatch(r"trn2-16\.48xlarge::gemm\[.*dtype=bf16.*\]@[\w:]+ <?\d+\.\d %", line)
+        for line in printed
     )
     assert sorted(path.name for path in tmp_path.iterdir()) == ["report.html", "results.db"]
 

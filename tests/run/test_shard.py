@@ -104,7 +104,9 @@ def test_each_point_is_explained_at_one_scope_of_a_system(
         system = planned.systems[case.key.instance]
         alone = bool(scopes) or system.instance.parent not in planned.systems
         root = system.name if alone else system.instance.parent
-        ranks[case.key.kernel, root, *case.key.point.items()].append((case.key.scope.rank, case.explain))
+        sharded = case.key.division == "sharded"
+        marked = (case.key.kernel, root, sharded, *case.key.point.items())
+        ranks[marked].append((case.key.scope.rank, case.explain))
     assert ranks
     for found in ranks.values():
         smallest = min(rank for rank, _ in found)

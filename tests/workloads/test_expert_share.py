@@ -94,7 +94,7 @@ def test_a_path_of_experts_that_the_job_names_is_taken(task: Task, path: str, ex
 
 def test_a_task_has_its_own_paths_of_experts() -> None:
     for task, path in ((Task.DECODE, "blocks"), (Task.PREFILL, "chosen"), (Task.TRAIN, "all")):
-        with pytest.raises(UsageError, match=f"--experts {path} is no path of {task}"):
+        with pytest.raises(UsageError, match=f"--path experts={path} is no path of {task}"):
             check_job(Job(task=task, sequence=128, kv=128, experts=path))
     with pytest.raises(UnknownName, match="path 'none'"):
         check_job(Job(task=Task.PREFILL, sequence=128, attention_path="none"))

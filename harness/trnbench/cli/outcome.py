@@ -189,17 +189,17 @@ def show_headline(run: Run, format: str, *, explain: bool = True) -> None:
     """
     if format not in ("table", "md"):
         return
-    found = headline(run)
+    top = headline(run)
     shades = format == "table" and suits_colours()
     if explain:
-        lines = [_item(said.text, format, grey=shades and line.muted) for line, said in found.said]
+        lines = [_item(said.text, format, grey=shades and line.muted) for line, said in top.said]
     else:
-        lines = [_item(card.sentence, format) for card in found.cards]
+        lines = [_item(card.sentence, format) for card in top.cards]
     told = [
-        *(f"{system}: {bad}" for system, bad in found.alarms),
-        found.silence,
-        found.footnote * explain,
-        found.means,
+        *(f"{system}: {bad}" for system, bad in top.alarms),
+        top.silence,
+        top.footnote * explain,
+        top.means,
     ]
     lines += [_item(each, format) for each in told if each]
     write("\n" + "\n".join(lines) + "\n")

@@ -135,11 +135,13 @@ def report(
     put(shared, stored, format, output)
 
 
-def export(
-    shared: Session, /, *, runs: tuple[str, ...], name: str | None, output: Path, force: bool, schema: bool
-) -> None:
+SCHEMA = "schema"
+"""What `export --as` takes beside formats: the JSON Schema of a run."""
+
+
+def export(shared: Session, /, *, runs: tuple[str, ...], name: str | None, output: Path, force: bool) -> None:
     """Write stored runs (the latest one unless named) as JSON, CSV and other formats."""
-    if schema:
+    if name == SCHEMA:
         _schema(output, force=force)
         return
     format = find_format(shared.registry, name or _by_suffix(shared, output))

@@ -184,7 +184,7 @@ __getattr__ = commands(
         "export": Leaf(
             "trnbench.cli.report:export",
             "Write stored runs (the latest one unless named) as JSON, CSV and other formats.",
-            "runs as output force schema",
+            "runs as output force",
             {"output": _STDOUT},
         ),
         "import": Leaf(

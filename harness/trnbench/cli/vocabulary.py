@@ -225,7 +225,7 @@ WORDS = Table(
             rare=True,
         ),
         word("--require-quiet", "Measure nothing on a busy machine: exit code 1 instead.", bool, rare=True),
-        word("--strict", "Exit code 1 for inconclusive cases as well.", bool),
+        word("--strict", "Exit code 1 for inconclusive cases as well.", bool, rare=True),
         word("--keep-identity", "Leave names of host and user, and addresses, in the run.", bool, rare=True),
         word(
             "--executor",
@@ -292,12 +292,11 @@ WORDS = Table(
         ),
         word(
             "--as",
-            "json, csv, parquet, openmetrics, pytest-benchmark, …: trnbench list formats.",
+            "json, csv, parquet, …: trnbench list formats; or schema, the JSON Schema of a run.",
             metavar="FORMAT",
             name="name",
             offers=names.complete_formats,
         ),
-        word("--schema", "Print the JSON Schema of a run instead.", bool),
         word("--all", "Everything, however much.", bool, name="every"),
         word("--top", "Rows shown, the first of all.", kinds.SHOWN, "N", shown="10"),
         word("--trace-limit", "Largest size of that file.", kinds.TRACE, "SIZE", shown="64M", rare=True),
@@ -407,6 +406,7 @@ WORDS = Table(
     base=PROGRAM,
     old=(
         OldSpelling("--wide", "--format wide", "format"),
+        OldSpelling("--schema", "--as schema", "as"),
         OldSpelling("--as", "--grade {}", "grade"),
         OldSpelling("--as", "--graph {}", "graph"),
         OldSpelling("--by", "--author {}", "author"),

@@ -59,7 +59,7 @@ def read_kernels(path: Path, module: str) -> Iterator[Kernel | Variant]:
             raise FactError(
                 f"kernel {name!r} of {path.name} cannot be made: {type(error).__name__}: {error}",
                 cause="a key is missing, misspelt, or of another type",
-                try_="compare with the rows of plugins/trnbench_trn2/kernels.toml",
+                try_="compare with the rows of a generation",
             ) from None
 
 

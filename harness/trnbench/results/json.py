@@ -169,7 +169,7 @@ def _not_a_run(where: str, error: Exception) -> BadInput:
     return BadInput(
         f"{where} is not a trnbench result: {error}",
         cause="a field is missing, misspelt or of another type",
-        try_="trnbench export --schema  prints what a result looks like",
+        try_="trnbench export --as schema  prints what a result looks like",
     )
 
 

@@ -57,24 +57,24 @@ def histories(
 def _joined(series: list[CaseHistory], beside: _Beside) -> Iterator[CaseHistory]:
     """The series of one case with their steps; one that begins later than another, of other evidence, begins
     with that change."""
-    ends = [(each.points[0].run, each.points[-1].run, each) for each in series]
-    for first, last, each in ends:
+    ends = [(history.points[0].run, history.points[-1].run, history) for history in series]
+    for first, last, history in ends:
         earlier = [
             (beside.order[point.run], point, other.evidence)
             for _, _, other in ends
             for point in other.points
-            if other is not each and beside.order[point.run] < beside.order[first]
+            if other is not history and beside.order[point.run] < beside.order[first]
         ]
         before = after = None
         if earlier:
             _, point, grade = max(earlier, key=lambda entry: entry[0])
-            before = Outside(point, grade) if grade is not each.evidence else None
+            before = Outside(point, grade) if grade is not history.evidence else None
         elif (run := beside.neighbour(first, -1)) is not None:
             before = Outside(_point(run, Status.SKIPPED, None, None))
         latest = max(beside.order[end] for _, end, _ in ends)
         if beside.order[last] == latest and (run := beside.neighbour(last, 1)) is not None:
             after = Outside(_point(run, Status.SKIPPED, None, None))
-        yield with_steps(each, before, after)
+        yield with_steps(history, before, after)
 
 
 class _Beside:

@@ -8,7 +8,7 @@ from trnbench.cli.option import FILE, OldSpelling, Table, section, word
 from trnbench.cli.vocabulary import TABLE
 from trnbench_emulator.commands.vocabulary import WORDS as EMULATOR
 
-WHAT = ("points", "bounds", "order", "engines", "moved", "same", "coverage")
+WHAT = ("points", "bounds", "order", "engines", "moved", "same", "coverage", "sources")
 """What `validate` prints instead of all of it."""
 
 WORDS = Table(
@@ -21,7 +21,6 @@ WORDS = Table(
             "PATH",
             key="sources-folder",
         ),
-        word("--sources", "Only the points measured with a public kernel; needs --kernels.", bool),
         word("what", takes=WHAT, metavar="[WHAT]", required=False, key="judgement", name="what"),
         word(
             "--max-median",
@@ -65,12 +64,13 @@ __getattr__ = commands(
 
             Errors are of the time, ln(model / published), as per cent of it. Each kernel has one vote. WHAT
             prints one thing instead: points, bounds, order (of published versions), engines, moved (points
-            untouched before), same (our own product beside the best published), coverage (of bands).
+            untouched before), same (our own product beside the best published), coverage (of bands), sources
+            (points with a public kernel; with --kernels).
 
             --family workloads composes published steps of whole models; its limits are of decode, prefill and
             train. Of the other limits `public` is all public kernels.
             """,
-            "judgement family instance generation sources-folder sources assume max-median max-p90 "
+            "judgement family instance generation sources-folder assume max-median max-p90 "
             f"max-broken min-coverage no-cache {TABLE}",
             {
                 "family": {"offers": None, "help": "Only this family. Repeatable."},

@@ -35,7 +35,6 @@ def validate(
     instances: tuple[str, ...],
     generations: tuple[str, ...],
     kernels: Path | None,
-    sources: bool,
     assume: tuple[str, ...],
     medians: tuple[str, ...],
     p90s: tuple[str, ...],
@@ -45,11 +44,12 @@ def validate(
 ) -> ExitCode:
     """Emulate published measurements as stated: broken inequalities first, then errors, worst first."""
     registry = state.registry
-    table = None if what in ("same", "coverage") else what
+    sources = what == "sources"
+    table = None if what in ("same", "coverage", "sources") else what
     asked = {
         "-i": instances,
         "--kernels": kernels,
-        "--sources": sources,
+        "sources": sources,
         "--assume": assume,
         "same": what == "same",
         f"{table}": table,
@@ -72,7 +72,7 @@ def validate(
     # An alias becomes the name; a size stays, and without one every size is meant.
     systems = {"".join((registry.instance(each)[1].name, *each.partition(":")[1:])) for each in instances}
     if steps:
-        given = {name: asked[name] for name in ("--kernels", "--sources", "--assume", "--max-broken")}
+        given = {name: asked[name] for name in ("--kernels", "sources", "--assume", "--max-broken")}
         given |= {f"{table}": table not in (None, "points"), "another --family": len(set(families)) > 1}
         validate_steps.refuse([name for name, value in given.items() if value not in (None, False, ())])
         return validate_steps.validate_steps(
@@ -125,7 +125,9 @@ def _check_sources(kernels: Path | None, *, sources: bool) -> None:
             try_="the folder into which the public sources were fetched",
         )
     if sources and kernels is None:
-        raise UsageError("--sources goes with --kernels PATH", try_="the folder with the public sources")
+        raise UsageError(
+            "validate sources goes with --kernels PATH", try_="the folder with the public sources"
+        )
 
 
 def _show(fidelity: Fidelity, table: str | None, sources: Path | None, assumed: str, format: str) -> None:

@@ -65,7 +65,7 @@ __getattr__ = commands(
             A limit is kept surely, maybe or hardly, by the band of a time. An option without a band is never
             first unless --allow-no-evidence says so.
             """,
-            "model task instance batches tpot ttft prompt output-tokens requests-per-s utilisation kv "
+            "model task instance batches tpot ttft prompt output-tokens requests-per-s kv "
             f"sequence tokens days type prices by top chart force allow-no-evidence facts {TABLE}",
             {
                 "instance": {"help": f"Name, alias, glob or NAME:SIZE. {_EVERY}"},

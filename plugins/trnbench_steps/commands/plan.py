@@ -111,12 +111,13 @@ def _wanted(options: dict[str, Any]) -> dict[str, Any]:
                 else "--task decode --tpot 20ms",
             )
     batches = (kinds.SEQUENCES.counted(each, "--batches") for each in options["batches"].split(",") if each)
+    rate, _, share = (options["requests_per_s"] or "").partition("@")
     given = {
         "kv": options["kv"],
         "prompt": options["prompt"],
         "output": options["output_tokens"],
-        "requests_per_s": options["requests_per_s"],
-        "utilisation": options["utilisation"],
+        "requests_per_s": kinds.REQUESTS.real(rate, "--requests-per-s") if rate else None,
+        "utilisation": kinds.UTILISATION.real(share, "--requests-per-s N@SHARE") if share else None,
         "tpot_s": options["tpot"],
         "ttft_s": options["ttft"],
         "sequence": options["sequence"],

@@ -50,20 +50,20 @@ def flips(registry: Registry, goal: Goal, options: Sequence[Option]) -> list[Fli
     if not options:
         return []
     first = options[0]
-    found: list[Flip] = []
+    turns: list[Flip] = []
     rival = next((each for each in options if not _alike(each, first)), None)
     if rival is not None:
         slower = [(_cost(rival, goal.by) / _cost(first, goal.by), False)]
         slower += [(share, True) for share in _room(goal, first)]
         factor, limit = min((each for each in slower if each[0] >= 1), default=(0.0, False))
         if factor and (not first.banded or factor * first.step.time_s <= first.step.high_s):
-            found.append(_flip(goal, first, factor, label(rival), above=True, limit=limit))
+            turns.append(_flip(goal, first, factor, label(rival), above=True, limit=limit))
     for other in _elsewhere(registry, options):
         ways = [_cost(first, goal.by) / _cost(other, goal.by), *_room(goal, other)]
         factor = min(ways)
         if not other.banded or factor * other.step.time_s >= other.step.low_s:
-            found.append(_flip(goal, other, factor, label(other), above=False))
-    return found
+            turns.append(_flip(goal, other, factor, label(other), above=False))
+    return turns
 
 
 def _flip(goal: Goal, option: Option, factor: float, then: str, *, above: bool, limit: bool = False) -> Flip:

@@ -139,5 +139,5 @@ def _check_demand(goal: Goal) -> None:
         raise UsageError(
             f"a utilisation of {goal.utilisation:g} is none",
             cause="it is the share of the time in which replicas are at work, above 0 and at most 1",
-            try_=f"--utilisation {UTILISATION:g}",
+            try_=f"--requests-per-s 4@{UTILISATION:g}",
         )

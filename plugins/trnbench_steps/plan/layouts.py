@@ -91,13 +91,13 @@ def _lnc(system: System, layout: Layout) -> list[int]:
 def _filled(layout: Layout, system: System) -> Layout | None:
     """With as many replicas as there is room for; None where it does not lie there."""
     cores, instance = cores_of(system, layout.lnc)
-    each = prod((layout.tp, layout.cp, layout.pp))
-    if layout.tp * layout.cp > instance or not cores or cores % each:
+    ranks = prod((layout.tp, layout.cp, layout.pp))
+    if layout.tp * layout.cp > instance or not cores or cores % ranks:
         return None
     within = layout.ep > 1
     return replace(
         layout,
-        dp=cores // each,
+        dp=cores // ranks,
         chunks=layout.chunks if layout.pp > 1 else 1,
         sequence_parallel=layout.sequence_parallel and layout.tp > 1,
         ep=layout.tp if within else 1,

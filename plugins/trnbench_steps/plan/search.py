@@ -61,18 +61,18 @@ def search(
     """
     check_goal(goal)
     known = tuple(prices)
-    found = _Search(registry, goal, {each.name: price_of(registry, known, each) for each in systems})
+    work = _Search(registry, goal, {each.name: price_of(registry, known, each) for each in systems})
     names = {each.instance.name for each in systems}
     for system in systems:
         told(system.name)
-        found.system(system, names)
+        work.system(system, names)
     return Plan(
         goal=goal,
-        options=tuple(sorted(found.options.values(), key=lambda each: place(each, goal.by))),
-        refused=tuple(found.refused.values()),
-        without_price=tuple(sorted(name for name, price in found.prices.items() if known and price is None)),
-        steps=found.steps.count,
-        beaten=len(found.beaten),
+        options=tuple(sorted(work.options.values(), key=lambda each: place(each, goal.by))),
+        refused=tuple(work.refused.values()),
+        without_price=tuple(sorted(name for name, price in work.prices.items() if known and price is None)),
+        steps=work.steps.count,
+        beaten=len(work.beaten),
     )
 
 
@@ -165,17 +165,17 @@ class _Search:
 
     def _tried(self, system: System, layout: Layout, job: Job, *, quietly: bool = False) -> list[Option]:
         """Options of a layout, at each batch that is worth a look. `quietly`: no refusal is told."""
-        found: list[Option] = []
+        tries: list[Option] = []
         for way in self.serving.ways(system, layout, job.weights):
             for batch in self._batches(system, layout, job, way):
                 option = self._option(system, layout, replace(job, batch=batch), way)
                 refusal = option if isinstance(option, Refusal) else self.late.get(id(option))
                 if isinstance(option, Option) and refusal is None:
-                    found.append(option)
+                    tries.append(option)
                     self.options[id(option)] = option
                 elif refusal is not None and not quietly:
                     self._refuse(system, layout, batch, refusal)
-        return found
+        return tries
 
     def _batches(self, system: System, layout: Layout, job: Job, way: str) -> tuple[int, ...]:
         """Sequences of a step: those given, else one for each replica, the most that keep the limits, by the
@@ -289,7 +289,7 @@ class _Search:
     def _within(self, token: Expected, first: Expected | None, days: Expected) -> Within | Refusal:
         """The least sure of all limits, or which of them is not kept."""
         goal = self.goal
-        found = [Within.SURELY if token.banded else Within.UNKNOWN]
+        verdicts = [Within.SURELY if token.banded else Within.UNKNOWN]
         for time, limit, what in (
             (days, goal.days if goal.training else 0.0, "days"),
             (token, goal.tpot_s, "a token"),
@@ -305,8 +305,8 @@ class _Search:
                     return Refusal(Why.SLOW, f"{least}{least_s:,.0f} days, allowed are {limit:g}")
                 told = f"{least}{show(least_s, 's')} {what}, allowed are {show(limit, 's')}"
                 return Refusal(Why.SLOW, told)
-            found.append(verdict)
-        return max(found, key=lambda each: each.place)
+            verdicts.append(verdict)
+        return max(verdicts, key=lambda each: each.place)
 
     def _priced(self, option: Option, system: System) -> Option:
         if option.price is None:

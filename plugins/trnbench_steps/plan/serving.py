@@ -67,7 +67,7 @@ class Serving:
         if not rate:
             return None
         moved_s = cache_bytes(goal.model, goal.prompt, Job(task=Task.DECODE).cache) / rate
-        found: list[tuple[tuple[int, float], Prompts]] = []
+        offers: list[tuple[tuple[int, float], Prompts]] = []
         for layout in layouts(goal.model, goal.task, system):
             time = self.first(system, layout, weights)
             if not isinstance(time, Expected):
@@ -75,5 +75,5 @@ class Serving:
             verdict = time.within(goal.ttft_s)
             if verdict is not None:
                 prompts = Prompts(time=time, replicas=layout.dp, moved_s=moved_s, words=words(layout))
-                found.append(((verdict.place, time.time_s / layout.dp), prompts))
-        return min(found, key=lambda each: each[0])[1] if found else None
+                offers.append(((verdict.place, time.time_s / layout.dp), prompts))
+        return min(offers, key=lambda each: each[0])[1] if offers else None
