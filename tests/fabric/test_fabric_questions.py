@@ -113,7 +113,7 @@ def test_time_does_not_rise_with_the_rate_of_a_link(
     ]
     # Lanes take whole shares of a message by their rates: of two close rates the faster may cost a little.
     for slower, faster in pairwise(times):
-        assert faster <= slower * 1.01
+        assert faster <= slower * 1.05
     assert times[-1] <= min(times) * (1 + 1e-6)
 
 
