@@ -14,6 +14,8 @@ from trnbench.facts.fact import Scope
 from trnbench.kernels.kernel import Kernel
 from trnbench.kernels.split import grid, shares
 from trnbench.kernels.work import Extent
+from trnbench.registry import Registry
+from trnbench.run.sources import kernel_files
 
 ALONE = Extent(scope=Scope.CORE)
 
@@ -94,3 +96,10 @@ def test_what_is_divided(kernel: str, point: dict[str, Any], cores: int, told: s
     split = KERNELS[kernel].split
     assert split is not None
     assert split({"dtype": "bf16", "head_dim": 128, **point}, cores).how == told
+
+
+def test_the_file_of_a_split_is_a_source_of_its_kernel(registry: Registry) -> None:
+    """So an edit there shows, and no answer of before it is taken from the cache."""
+    files = {name: kernel_files([registry.kernels[name]], ("nki",)) for name in ("gemm", "gemm_shared")}
+    assert "trnbench_kernels/split.py" in files["gemm"]
+    assert "trnbench_kernels/split.py" not in files["gemm_shared"]

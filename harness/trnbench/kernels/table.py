@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
 from types import CodeType
 from typing import Any
@@ -90,15 +90,21 @@ def _kernel(row: Row, metrics: Mapping[str, Row], module: str) -> Kernel:
         requires=formulas.words(row.get("requires", "").split()),
         valid=formulas.reason(row.get("valid", ())),
         refuses=formulas.reason(row.get("refuses", ())),
-        split=partial(_split, row["split"]) if row.get("split") else None,
+        split=_split(row["split"]) if row.get("split") else None,
         published=_published(row["published"], formulas) if "published" in row else None,
         tests=tuple(Statement(**statement) for statement in row.get("tests", ())),
     )
 
 
-def _split(reference: str, point: Point, cores: int) -> Split:
-    share: Callable[[Point, int], Split] = resolve(reference)
-    return share(point, cores)
+def _split(reference: str) -> Callable[[Point, int], Split]:
+    """What is named, imported when it is asked for; of its module, as its file is a source of the kernel."""
+
+    def split(point: Point, cores: int) -> Split:
+        share: Callable[[Point, int], Split] = resolve(reference)
+        return share(point, cores)
+
+    split.__module__ = reference.partition(":")[0]
+    return split
 
 
 def _axis(name: str, text: str) -> Axis:

@@ -76,7 +76,8 @@ def changed_files(before: Mapping[str, str], now: Mapping[str, str]) -> tuple[st
 
 
 def _modules(kernel: Kernel, kinds: Collection[str]) -> Iterator[str]:
-    for function in (kernel.work, kernel.footprint, kernel.requires, kernel.valid, kernel.refuses):
+    formulas = (kernel.work, kernel.footprint, kernel.requires, kernel.valid, kernel.refuses, kernel.split)
+    for function in formulas:
         yield str(getattr(function, "__module__", ""))
     for kind, reference in kernel.implementations.items():
         if kind in kinds and isinstance(reference, str) and ":" in reference:
