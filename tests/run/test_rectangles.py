@@ -12,10 +12,12 @@ import trnbench
 from trnbench.errors import UsageError
 from trnbench.kernels.kernel import Kernel
 from trnbench.registry import load_registry
+from trnbench.run.plan import plan
 from trnbench.run.points import Points, point_of
 from trnbench.run.selection import Selection
 
-KERNELS = load_registry().kernels
+REGISTRY = load_registry()
+KERNELS = REGISTRY.kernels
 PRODUCTS = ("gemm", "gemm_naive", "gemm_blocked", "gemm_shared", "gemm_int8", "gemm_sparse")
 
 
@@ -61,6 +63,21 @@ def test_some_of_the_sides_are_refused(axes: tuple[str, ...], zips: tuple[str, .
     with pytest.raises(UsageError) as refused:
         points(KERNELS["gemm"], *axes, zips=zips)
     assert str(refused.value) == said
+
+
+@pytest.mark.parts
+@pytest.mark.parametrize("name", ["gemm_skinny", "gemm_ragged"])
+@pytest.mark.parametrize(("size", "sides"), [("8192x4096x1024", "-a m=8192 -a n=4096 -a k=1024"),
+                                             ("2K", "-a m=2K -a n=2K -a k=2K")])  # fmt: skip
+def test_a_kernel_of_sides_names_the_one_that_takes_a_size(name: str, size: str, sides: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        plan(REGISTRY, Selection.of(kernels=name, axes=(f"size={size}",)))
+    assert str(refused.value) == (
+        f"{name} has no axis 'size'\n"
+        "  cause: it sweeps m, n, k; one product of any sides is gemm\n"
+        f"  try:   trnbench run gemm -a size={size}   or {name} with {sides}"
+    )
+    plan(REGISTRY, Selection.of(kernels="gemm", axes=(f"size={size}",), instances=("trn2.3xlarge",)))
 
 
 @pytest.mark.parts

@@ -105,7 +105,7 @@ def _chosen(registry: Registry, selection: Selection) -> Iterable[Kernel]:
     """Kernels by name, tag, family; by -k and dtype too, as far as they speak of kernels."""
     kernels = choose_kernels(registry, selection)
     choose_instances(registry, selection)  # a name nobody has is a mistake here too
-    points = Points.of(selection, kernels)
+    points = Points.of(selection, kernels, registry.kernels.values())
     scopes = choose_scopes(selection)
     fits = parse_keyword(selection.keyword) if selection.keyword else None
     for kernel in kernels:

@@ -186,13 +186,19 @@ def _limits(typed: str, values: str, how: str) -> tuple[Fraction, Fraction, Frac
     return start, stop, step
 
 
-def check_axes(sweeps: Iterable[Sweep], names: Iterable[str], kernels: Sequence[Kernel]) -> None:
+def check_axes(
+    sweeps: Iterable[Sweep],
+    names: Iterable[str],
+    kernels: Sequence[Kernel],
+    installed: Sequence[Kernel] = (),
+) -> None:
     """Raise `UnknownName` or `UsageError` for an axis that no kernel of the selection has.
 
-    `names` are the axes that zips and exclusions speak of.
+    `names` are the axes that zips and exclusions speak of; `installed` are all kernels, of which one may
+    have the axis instead.
     """
-    wanted = [(sweep.axis, sweep.kernel) for sweep in sweeps] + [(name, "") for name in names]
-    for axis, pattern in wanted:
+    wanted = [(sweep.axis, sweep.kernel, sweep) for sweep in sweeps]
+    for axis, pattern, sweep in [*wanted, *((name, "", None) for name in names)]:
         among = [kernel for kernel in kernels if not pattern or fnmatchcase(kernel.name, pattern)]
         if not among:
             raise UnknownName("kernel", pattern, (kernel.name for kernel in kernels), try_="trnbench list")
@@ -205,9 +211,30 @@ def check_axes(sweeps: Iterable[Sweep], names: Iterable[str], kernels: Sequence[
                 cause=f"it belongs to {_listed(owners)}",
                 try_=f"-a {axis}=… for those, or an axis of these: {who_has(axis, among)}",
             )
+        if sweep and (apart := _sides_apart(sweep, among, installed)):
+            raise apart
         raise UnknownName(
             "axis", axis, {each.name for kernel in among for each in kernel.axes}, try_=who_has(axis, among)
         )
+
+
+def _sides_apart(sweep: Sweep, kernels: Sequence[Kernel], installed: Sequence[Kernel]) -> UsageError | None:
+    """Where `kernels` have the sides of a size as axes of their own: these, and who takes the size."""
+    for kernel in kernels:
+        for other in (each for each in installed if each.family == kernel.family):
+            size = other.axis(sweep.axis)
+            if size is None or not size.sides or not all(kernel.axis(side) for side in size.sides):
+                continue
+            word = sweep.words[0] if sweep.words else "512"
+            lengths = word.lower().replace("×", "x").split("x")
+            lengths = lengths if len(lengths) == len(size.sides) else [word] * len(size.sides)
+            apart = " ".join(f"-a {side}={length}" for side, length in zip(size.sides, lengths, strict=True))
+            return UsageError(
+                f"{kernel.name} has no axis {sweep.axis!r}",
+                cause=f"it sweeps {', '.join(size.sides)}; one product of any sides is {other.name}",
+                try_=f"trnbench run {other.name} -a {sweep.axis}={word}   or {kernel.name} with {apart}",
+            )
+    return None
 
 
 def who_has(axis: str, kernels: Sequence[Kernel], most: int = 6) -> str:

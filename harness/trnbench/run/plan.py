@@ -104,7 +104,7 @@ def plan(
     kernels = choose_kernels(registry, selection)
     scopes = choose_scopes(selection)
     keyword = parse_keyword(selection.keyword) if selection.keyword else None
-    points = Points.of(selection, kernels)
+    points = Points.of(selection, kernels, registry.kernels.values())
     fitting = _fitting(registry, selection, kernels)
     systems = {system.name: system for system in registry.systems(fitting, extra_facts)}
 

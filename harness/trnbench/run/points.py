@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from itertools import product
 from typing import TypeAlias
@@ -31,8 +31,9 @@ class Points(msgspec.Struct, frozen=True, kw_only=True):
     dtypes: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, selection: Selection, kernels: Sequence[Kernel]) -> Points:
-        """Raises `UsageError` and `UnknownName` for what no kernel of the selection can mean."""
+    def of(cls, selection: Selection, kernels: Sequence[Kernel], installed: Iterable[Kernel] = ()) -> Points:
+        """Raises `UsageError` and `UnknownName` for what no kernel of the selection can mean; of all that are
+        `installed` it names one that can."""
         points = cls(
             sweeps=tuple(parse_sweep(typed) for typed in selection.axes),
             zips=tuple(_parse_zip(typed) for typed in selection.zips),
@@ -41,7 +42,7 @@ class Points(msgspec.Struct, frozen=True, kw_only=True):
         )
         spoken = [name for group in points.zips for name in group]
         spoken += [term.axis for exclusion in points.exclusions for term in exclusion.terms]
-        check_axes(points.sweeps, spoken, kernels)
+        check_axes(points.sweeps, spoken, kernels, tuple(installed))
         _check_dtypes(points.dtypes, kernels)
         return points
 
