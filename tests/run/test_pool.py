@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -125,6 +126,52 @@ def test_ctrl_c_stops_all_processes() -> None:
     assert 5 <= len(run.measurements) < 200
     assert seen == list(range(1, len(seen) + 1))
     assert msgspec.json.decode(msgspec.json.encode(run), type=Run) == run
+
+
+def test_who_has_nothing_to_do_takes_over_what_waits_behind_a_case_that_hangs() -> None:
+    told: list[str] = []
+    run = carried_out(
+        *("half",) * 60,
+        "hang",
+        *("low",) * 19,
+        jobs=2,
+        timeout_s=20.0,
+        on_progress=lambda step: told.append(str(step.measurement.case.point["mode"])),
+    )
+    assert told[-1] == "hang"
+    assert tiny.endings(run)[60] == "failed timeout"
+    assert tiny.endings(run).count("ok") == 60
+    assert tiny.endings(run).count("document-low") == 19
+
+
+INTERRUPTED = [
+    *range(4),
+    *(pytest.param(n, marks=pytest.mark.campaign("faults")) for n in range(4, 100)),
+]
+
+
+@pytest.mark.parametrize("tenth", INTERRUPTED)
+def test_what_had_ended_when_a_signal_came_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tenth: int
+) -> None:
+    for turn in range(10 if tenth > 3 else 1):
+        notes = tmp_path / str(turn)
+        notes.touch()
+        monkeypatch.setenv("TINY_NOTES", str(notes))
+        drawn = random.Random(f"{tenth} {turn}")
+        last, number = drawn.randrange(1, 60), drawn.choice((signal.SIGINT, signal.SIGTERM))
+        ended = 0
+
+        def interrupt(step: Any) -> None:
+            nonlocal ended
+            time.sleep(0.004)  # slower than two of them: outcomes wait to be read
+            if step.done == last:  # noqa: B023
+                ended = notes.stat().st_size  # noqa: B023
+                os.kill(os.getpid(), number)  # noqa: B023
+
+        run = carried_out(*("noted",) * 200, jobs=2, on_progress=interrupt)
+        assert run.interrupted
+        assert last <= ended <= len(run.measurements) < 200
 
 
 @pytest.mark.parametrize("most", [1, 7, 128])

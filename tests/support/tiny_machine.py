@@ -200,6 +200,13 @@ class Actor:
         time.sleep(0.05)
         return self._seen(FLOPS / DOCUMENTED)
 
+    def _noted(self) -> Observation:
+        """Short, and adds a byte to the file that TINY_NOTES names when it ends."""
+        time.sleep(0.002)
+        with open(os.environ["TINY_NOTES"], "ab") as notes:
+            notes.write(b".")
+        return self._seen(FLOPS / DOCUMENTED)
+
 
 class Unloadable(Actor):
     """Leaves this process, but does not arrive in another one."""

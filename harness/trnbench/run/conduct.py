@@ -80,6 +80,7 @@ class Conduct:
         self._cases: tuple[Case, ...] = ()
         self._work = self._worked = 0
         self._pool: CasePool | Pool | None = None
+        self._delivered: list[Outcome] = []
         self.interrupted = False
         self.cut: CutShort | None = None
         self.notes: list[str] = []
@@ -111,6 +112,8 @@ class Conduct:
                     break
         except KeyboardInterrupt:
             self.interrupted = True
+            for index, measurement, document in self._delivered:
+                self._taken(self._tasks[index], measurement, document)
             return "interrupted"
         except CutShort as error:
             self.cut = error
@@ -283,6 +286,7 @@ class Conduct:
                 f"run in one process: a kernel or backend cannot be sent to another ({scrub(str(error))})"
             )
             return self._here()
+        self._delivered = pool.delivered
         return pool.outcomes(self._interruption.allowed)
 
 

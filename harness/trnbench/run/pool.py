@@ -22,6 +22,12 @@ GRACE_S = 3.0
 TOGETHER = 128
 """Cases handed out at once, at most: those of one kernel share what a process works out for them."""
 
+SLOW_S = 1.0
+"""A case that takes longer may hang: who has nothing to do takes over from those that wait behind it."""
+
+DELIVERY_S = 0.1
+"""After an interruption: a case that had ended before it is told of by then."""
+
 
 def pack(attempts: Attempts, cases: Sequence[Case]) -> bytes:
     """What every worker is sent. Raises `ValueError` when something cannot be sent to another process."""
@@ -47,7 +53,8 @@ def batches(cases: Sequence[Case], most: int) -> list[list[int]]:
 
 
 class Pool:
-    """`jobs` workers, started by spawn. Outcomes come as they are ready, each with its position.
+    """`jobs` workers, started by spawn. Outcomes come as they are ready, each with its position; those that
+    had ended when an interruption came are in `delivered`, and are of no iterator.
 
     A single one takes them in their order. Each has a session of its own and a keeper, so that what a case
     starts ends with it; one in which a case left something behind (a thread, another working folder, a time
@@ -62,6 +69,7 @@ class Pool:
     ) -> None:
         self._attempts, self._cases, self._jobs, self._apart = attempts, cases, jobs, apart
         self._retries = Retries(retries)
+        self.delivered: list[Outcome] = []
         self._payload = pack(attempts, cases)
         most = max(1, min(TOGETHER, len(cases) // (4 * jobs)))
         if apart:
@@ -87,11 +95,38 @@ class Pool:
         try:
             for _ in range(min(self._jobs, len(self._cases))):
                 self._workers.append(WorkerProcess(self._context, self._payload))
-            while self._workers:
+            while self._left or any(worker.batch for worker in self._workers):
                 yield from self._round(waiting)
+            for worker in self._workers:
+                if worker.ready:
+                    worker.give(())  # it exits now, by itself
+            for worker in self._workers:
+                if worker.ready:
+                    worker.process.join(GRACE_S)
+        except (KeyboardInterrupt, GeneratorExit):
+            self._deliver()
+            raise
         finally:
             for worker in self._workers:
                 worker.end()
+
+    def _deliver(self) -> None:
+        """Reads what workers have come to before they are ended."""
+        from multiprocessing.connection import wait
+
+        until = time.monotonic() + DELIVERY_S
+        for worker in self._workers:
+            worker.drop(tuple(worker.batch)[1:])
+        busy = [worker for worker in self._workers if worker.batch]
+        while busy and (left := until - time.monotonic()) > 0.0:
+            ready = wait([worker.connection for worker in busy], timeout=left)
+            for worker in tuple(busy):
+                if worker.connection in ready:
+                    try:
+                        self.delivered += self._outcome(worker, worker.connection.recv())
+                    except (EOFError, OSError, pickle.UnpicklingError):
+                        worker.batch.clear()
+            busy = [worker for worker in busy if worker.batch]
 
     def leave_out(self, positions: Collection[int]) -> None:
         """These need not be carried out any more, where they have not begun."""
@@ -107,6 +142,8 @@ class Pool:
         for worker in tuple(self._workers):
             if worker.connection in ready:
                 yield from self._heard(worker)
+            elif worker.ready and not worker.batch:
+                self._feed(worker)
             elif self._overdue(worker, now):
                 text = (
                     f"not done after {self._attempts.timeout_s:g} s (--timeout), and deaf to the alarm: "
@@ -116,6 +153,9 @@ class Pool:
 
     def _patience(self) -> float | None:
         limit = self._attempts.timeout_s
+        idle = any(worker.ready and not worker.batch for worker in self._workers)
+        if idle and any(len(worker.batch) > 1 for worker in self._workers):
+            return SLOW_S if limit <= 0.0 else min(SLOW_S, limit)
         return None if limit <= 0.0 else min(1.0, limit)
 
     def _overdue(self, worker: WorkerProcess, now: float) -> bool:
@@ -138,9 +178,8 @@ class Pool:
         if message == "ready":
             worker.ready = True
         else:
-            position, document, sound = message
-            worker.batch.popleft()
-            yield from self._ended(position, *self._read(position, document))
+            sound = message[2]
+            yield from self._outcome(worker, message)
             if self._apart or not sound:
                 self._put_back(worker)
                 if sound:
@@ -150,6 +189,13 @@ class Pool:
                 return
         if not worker.batch:
             self._feed(worker)
+
+    def _outcome(self, worker: WorkerProcess, message: tuple[int, bytes, bool]) -> Iterator[Outcome]:
+        """What a worker says of a case, unless another one has that now or it is to be tried once more."""
+        position, document, _ = message
+        if position in worker.batch:
+            worker.batch.remove(position)
+            yield from self._ended(position, *self._read(position, document))
 
     def _read(self, position: int, document: bytes) -> tuple[Measurement, bytes]:
         """What a worker sent: the measurement's JSON alone, since to pickle the rest costs three times as
@@ -161,11 +207,19 @@ class Pool:
             return failed, dumps_measurement(failed)
 
     def _feed(self, worker: WorkerProcess) -> None:
-        if self._left:
-            worker.give(self._left.popleft())
-        else:
-            worker.give(())
-            self._dismiss(worker)
+        if batch := self._left.popleft() if self._left else self._taken_over():
+            worker.give(batch)
+
+    def _taken_over(self) -> list[int]:
+        """The later half of what waits behind a case that takes long; it may be one that never ends."""
+        slow = time.monotonic() - SLOW_S
+        waiting = [worker for worker in self._workers if len(worker.batch) > 1 and worker.since < slow]
+        if not waiting:
+            return []
+        worker = max(waiting, key=lambda each: len(each.batch))
+        later = [worker.batch.pop() for _ in range(len(worker.batch) // 2)][::-1]
+        worker.drop(later)
+        return later
 
     def _dismiss(self, worker: WorkerProcess, *, at_once: bool = False) -> None:
         self._workers.remove(worker)

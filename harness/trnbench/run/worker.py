@@ -6,12 +6,13 @@ import contextlib
 import io
 import os
 import pickle
+import select
 import signal
 import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
@@ -64,6 +65,12 @@ class WorkerProcess:
         self.since = time.monotonic()
         with suppress(BrokenPipeError, ConnectionResetError):  # gone: heard of by reading
             self.connection.send(list(batch) if batch else None)
+
+    def drop(self, positions: Collection[int]) -> None:
+        """These need not be carried out, where they have not begun."""
+        if positions:
+            with suppress(BrokenPipeError, ConnectionResetError):
+                self.connection.send(frozenset(positions))
 
     def end(self) -> None:
         """Where it still runs: it, its cases and all that those have started."""
@@ -160,14 +167,30 @@ def serve(connection: Connection) -> None:
     try:
         attempts, cases = loads(connection.recv_bytes())
         connection.send("ready")
-        while (batch := connection.recv()) is not None:
-            for position in batch:
-                (_, _, document), sound = tried(attempts, cases, position)
-                if os.getpid() != process:
-                    os._exit(1)  # a copy that the case made of this process, and that came back from it
-                connection.send((position, document, sound))
+        for position in _positions(connection):
+            (_, _, document), sound = tried(attempts, cases, position)
+            if os.getpid() != process:
+                os._exit(1)  # a copy that the case made of this process, and that came back from it
+            connection.send((position, document, sound))
     except (EOFError, BrokenPipeError, ConnectionResetError):
         pass  # the parent is gone
+
+
+def _positions(connection: Connection) -> Iterator[int]:
+    """Those that the run sends, one by one, but for those that it takes back, until it sends None."""
+    told = select.poll()
+    told.register(connection.fileno(), select.POLLIN)
+    left: deque[int] = deque()
+    while True:
+        while not left or told.poll(0):
+            positions = connection.recv()
+            if positions is None:
+                return
+            if isinstance(positions, frozenset):
+                left = deque(position for position in left if position not in positions)
+            else:
+                left.extend(positions)
+        yield left.popleft()
 
 
 def tried(attempts: Attempts, cases: tuple[Case, ...], position: int) -> tuple[Outcome, bool]:
