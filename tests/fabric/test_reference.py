@@ -1,6 +1,6 @@
 """The same links and algorithms as two other simulators: every deviation above a tenth has a reason.
 
-docs/fabric.md has the table of these reasons with the largest deviation of each; a test holds them together.
+docs/research/fabric.md has the table of these reasons, each with its largest deviation; a test compares.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Make = Callable[..., Network]
 Ratios = list[tuple[dict[str, str], int, float]]
 """Row of the file, bytes, our time over theirs."""
 SERIES = tomllib.loads((Path(__file__).parent / "reference.toml").read_text())["series"]
-DOCS = (Path(__file__).parents[2] / "docs" / "fabric.md").read_text()
+DOCS = (Path(__file__).parents[2] / "docs" / "research" / "fabric.md").read_text()
 AGREES = 0.10
 
 
