@@ -147,6 +147,7 @@ from trnbench.run.headline.answer import Headline as Headline
 from trnbench.run.headline.answer import axis_text as axis_text
 from trnbench.run.headline.answer import headline as headline
 from trnbench.run.headline.line import Line as HeadlineLine
+from trnbench.run.headline.line import PerCore as HeadlinePart
 from trnbench.run.headline.line import superseding as superseding
 from trnbench.run.headline.words import Card as HeadlineCard
 from trnbench.run.headline.words import Row as HeadlineRow
@@ -248,6 +249,7 @@ __all__ = [
     "Headline",
     "HeadlineCard",
     "HeadlineLine",
+    "HeadlinePart",
     "HeadlineRow",
     "HistoryPoint",
     "HistoryStep",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
 from importlib import resources
 from itertools import product
 from pathlib import Path
@@ -144,3 +145,40 @@ def test_the_page_of_the_default_run_is_within_its_budgets(browser: Any, default
     assert len(re.findall(rb"/Type\s*/Page\b", printed)) <= SHEETS
     assert opened.complaints == []
     opened.close()
+
+
+WORDS, NUMBERS, BOTTOM = 200, 60, 860
+"""Of the first screen, the page's contents included; `BOTTOM` in pixels of a window of 1440 × 900."""
+
+
+def first_screen(opened: Visit) -> tuple[int, int, float]:
+    """Words, numbers, and where it ends. A name that holds a digit is a word."""
+    texts = ("header", "#headline")
+    seen = " ".join(opened.page.inner_text(text) for text in texts).split()
+    drawn = opened.page.eval_on_selector_all("#headline svg text", "all => all.map((e) => e.textContent)")
+    seen += " ".join(drawn).split()
+    bottom = opened.page.evaluate("document.getElementById('headline').getBoundingClientRect().bottom")
+    words = sum(bool(re.match(r"\W*[^\W\d_]", word)) for word in seen)
+    numbers = sum(len(re.findall(r"\d[\d,.]*", word)) for word in seen if re.match(r"\W*\d", word))
+    return words, numbers, bottom
+
+
+@pytest.mark.campaign("default run")
+@pytest.mark.parametrize("font", ["DejaVu Sans", "Roboto"])
+def test_the_first_screen_is_read_in_thirty_seconds(browser: Any, default_run: Path, font: str) -> None:
+    if not subprocess.run(["fc-list", font], capture_output=True, check=False).stdout:
+        pytest.skip(f"the font {font} is not installed")
+    page_text = (default_run / "trnbench-report.html").read_text(encoding="utf-8")
+    plain = default_run / f"{font.replace(' ', '-')}.html"
+    plain.write_text(
+        re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", page_text).replace(
+            "</head>", f"<style>* {{ font-family: '{font}' !important }}</style></head>"
+        ),
+        encoding="utf-8",
+    )
+    opened = Visit(browser, plain)
+    words, numbers, bottom = first_screen(opened)
+    opened.close()
+    assert words <= WORDS
+    assert numbers <= NUMBERS
+    assert bottom <= BOTTOM

@@ -46,6 +46,18 @@ def test_a_line_for_every_generation_and_fabric(real: Run) -> None:
         assert f'<a class=figure href="#{link}">{share}</a>' in text
 
 
+def test_a_promise_is_shown_once_and_as_its_document_prints_it(real: Run) -> None:
+    cards = re.findall(r"<article.*?<details", page.render([real], BUILT_IN).decode(), re.DOTALL)
+    printed = (
+        ("210 TFLOPS per instance", "820 GiB/sec per instance", "384 GiB/sec per device"),
+        ("10 PFLOPS per instance", "46.4 TB/sec per instance", "1,024 GB/sec/device"),
+        ("42,944 TFLOPS per ultraserver", "313.6 TB/sec per ultraserver", "2,048 GiB/sec/device"),
+    )
+    for card, figures in zip(cards, printed, strict=True):
+        shown = re.findall(r"</svg> <a class=figure [^>]*>([^<]*)</a>", card)
+        assert [shown.count(figure) for figure in figures] == [1, 1, 1]
+
+
 def test_three_neuronlink_figures_of_trn3_stand_side_by_side(real: Run) -> None:
     from trnbench_reports.sections.documents import disagreements
 

@@ -194,7 +194,7 @@ def show_headline(run: Run, format: str, *, explain: bool = True) -> None:
     if explain:
         lines = [_item(said.text, format, grey=shades and line.muted) for line, said in top.said]
     else:
-        lines = [_item(card.sentence, format) for card in top.cards]
+        lines = [_item(card.text, format) for card in top.cards]
     told = [
         *(f"{system}: {bad}" for system, bad in top.alarms),
         top.silence,

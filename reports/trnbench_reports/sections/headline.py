@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from trnbench import Grade, HeadlineCard, HeadlineLine, HeadlineRow, Run, Scope, headline
@@ -50,7 +50,12 @@ class Shown:
     own: str = ""
     reason: str = ""
     loss: str = ""
-    others: tuple[str, ...] = field(default=())
+    promise: str = ""
+    short: str = ""
+    part: str = ""
+    part_bar: Markup | str = ""
+    further: bool = False
+    repeats: bool = False
 
 
 def render(runs: Sequence[Run]) -> Markup:
@@ -117,8 +122,22 @@ def shown_card(index: int, run: Run, card: HeadlineCard) -> dict[str, Any]:
     return {
         "name": words.capital(words.clean(card.device or card.generation, 40)),
         "colour": view.colour(run, card.generation),
-        "rows": [shown(index, row) for row in card.rows],
+        "sentence": words.clean(card.sentence, 300),
+        "rows": _further([shown(index, row) for row in card.rows]),
     }
+
+
+def _further(rows: list[Shown]) -> list[Shown]:
+    """Of rows with one name the first stands on the screen; the others are one tap away. A promise that
+    stands above is not repeated."""
+    names, promises = set[str](), set[str]()
+    marked = []
+    for row in rows:
+        again = row.promise in promises
+        marked.append(replace(row, further=row.name in names, repeats=again))
+        names.add(row.name)
+        promises.add(row.promise)
+    return marked
 
 
 def _told_once(cards: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -143,9 +162,11 @@ def shown(index: int, row: HeadlineRow) -> Shown:
         return Figure(text=text, address=view.figure_by_id(index, case, metric))
 
     unit, sweep = line.sweep.unit, line.sweep
+    part = line.of_core
     return Shown(
         name=row.name,
         what=_what(line),
+        short=_short(line),
         clause=row.clause,
         faint=line.muted,
         bar=promise.draw(line) if sweep.better == "higher" else "",
@@ -167,11 +188,9 @@ def shown(index: int, row: HeadlineRow) -> Shown:
         own=row.own,
         reason=line.reason,
         loss=view.figure_by_id(index, case, view.LOSS),
-        others=tuple(
-            f"{numbers.show(peak.value, unit)} ({_document(peak.source, peak.date)}"
-            + (f", superseded by {peak.superseded_by})" if peak.superseded_by else ")")
-            for peak in line.others
-        ),
+        promise=(line.of.figure or numbers.show(line.of.value, unit)) if line.of else "",
+        part=part.where.removeprefix("on ").removeprefix("a ") if part else "",
+        part_bar=promise.draw_part(part) if part else "",
     )
 
 
@@ -183,6 +202,21 @@ def _what(line: HeadlineLine) -> str:
     if line.scope.rank <= Scope.DEVICE.rank and line.whole and line.question != "kernel":
         return f"{name}, one {str(line.scope).replace('-', ' ')}"
     return f"{name}, {', '.join(line.systems)}"
+
+
+_SHORT = {
+    "product": "product",
+    "attention": "",
+    "decode step": "",
+    "stream": "copy",
+    "all-reduce": "all-reduce",
+}
+
+
+def _short(line: HeadlineLine) -> str:
+    """What a row measures in a word or two, where its name and the card say the rest."""
+    word = _SHORT.get(line.question, line.called)
+    return f"{word}, {line.systems[0]}" if line.ranks else word
 
 
 def _document(source: str, date: str) -> str:

@@ -22,8 +22,7 @@ class TestLines:
         lines = headline(small).lines
         asked = [(each.question, each.generation) for each in lines]
         assert sorted(each for each in asked if each[0] != "all-reduce") == [
-            *(("product", f"trn{n}") for n in (1, 2, 3)),
-            *(("stream", f"trn{n}") for n in (1, 2, 3)),
+            (question, f"trn{n}") for question in ("attention", "product", "stream") for n in (1, 2, 3)
         ]
         fabrics = [each.systems for each in lines if each.question == "all-reduce"]
         assert fabrics == [(name,) for name, each in small.systems.items() if each.devices > 1]
@@ -158,22 +157,47 @@ class TestCards:
         assert [each.device for each in found] == ["trainium1", "trainium2", "trainium3"]
         for card in found:
             names = [row.name for row in card.rows]
-            assert names == ["compute", "memory", *["links"] * (len(names) - 2)]
+            assert names == ["compute", "attention", "memory", *["links"] * (len(names) - 3)]
             assert all(row.line and row.line.generation == card.generation for row in card.rows)
         told = [row.line.sweep.case for card in found for row in card.rows if row.line]
         assert sorted(told) == sorted(each.sweep.case for each in headline(small).lines)
 
     def test_a_sentence_has_each_unit_once(self, small: Run) -> None:
         for card in headline(small).cards:
-            assert not re.search(r"(?:[TGM]?B/s|[PTG]FLOPS) [TGM]?(?:B/s|FLOPS)", card.sentence), (
-                card.sentence
-            )
+            assert not re.search(r"(?:[TGM]?B/s|[PTG]FLOPS) [TGM]?(?:B/s|FLOPS)", card.text), card.text
         line = next(line for line in headline(small).lines if line.of is not None)
         of_more = replace(line.of, value=line.of.value * 1000)
         raised = replace(line, of=of_more)
         (card, *_) = cards(small, [raised])
         unit = show(line.sweep.best, line.sweep.unit).partition(" ")[2]
-        assert f" {unit} of {show(of_more.value, line.sweep.unit)}" in card.sentence
+        assert f" {unit} of the promised {show(of_more.value, line.sweep.unit)}" in card.sentence
+
+    def test_ends_of_two_units_have_one_each(self, small: Run) -> None:
+        line = of(small, "stream", "trn2")
+        (card, *_) = cards(small, [replace(line, expected=(9e11, 1.5e12), muted=False)])
+        assert "900 GB/s–1.5 TB/s of the promised" in card.sentence
+
+    def test_the_sentence_says_what_takes_most(self, small: Run) -> None:
+        line = of(small, "product", "trn2")
+        assert line.of is not None
+        short = replace(line.of, fraction=0.8)
+        lost = tuple(Cause(name=name, share=share) for name, share in (("operands", 0.15), ("launch", 0.05)))
+        for changed_line, ending in (
+            (replace(line, of=replace(line.of, fraction=1.01)), "; the document's figure is low."),
+            (replace(line, of=short, clock=0.99), "; its clock allows no more."),
+            (replace(line, of=short, clock=0.9, rest=lost), "; operands takes most of the rest."),
+            (replace(line, of=short, clock=0.9, rest=(), bound="hbm"), "; bound by hbm."),
+        ):
+            (card, *_) = cards(small, [changed_line])
+            assert card.sentence.startswith("A Trainium2 device multiplies bf16 at ")
+            assert card.sentence.endswith(ending)
+
+    def test_a_collective_is_not_held_against_a_figure_that_no_document_prints(self, small: Run) -> None:
+        line = of(small, "all-reduce", "trn2")
+        assert line.of is not None
+        (card, *_) = cards(small, [replace(line, of=replace(line.of, figure="1,024 GB/sec/device"))])
+        assert " over links of 1,024 GB/sec/device on trn2-16.48xlarge" in card.sentence
+        assert show(line.of.value, line.sweep.unit) not in card.sentence
 
     def test_what_was_not_run_says_so(self, small: Run) -> None:
         for card in headline(kept(small, lambda each: each.case.kernel == "gemm")).cards:

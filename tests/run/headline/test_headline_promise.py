@@ -168,7 +168,9 @@ class TestTrust:
         lines = headline(run).lines
         assert (lines[0].question, lines[0].generation) == ("product", "trn2")
         asked_for = [
-            ("product", "stream", "all-reduce").index(each.question) for each in lines if not each.muted
+            ("product", "stream", "all-reduce", "attention").index(line.question)
+            for line in lines
+            if not line.muted
         ]
         assert asked_for == sorted(asked_for)
         muted = [each.muted for each in lines]

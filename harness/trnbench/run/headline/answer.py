@@ -24,7 +24,7 @@ from trnbench.results.measurement import (
 from trnbench.results.nearness import Nearness
 from trnbench.results.run import Run
 from trnbench.run.headline.line import UNSTATED, Cause, Line, PerCore, Sweep, others, promised, superseding
-from trnbench.run.headline.question import PRODUCTS, QUESTIONS, Answer, answers, primary
+from trnbench.run.headline.question import BESIDE, PRODUCTS, QUESTIONS, Answer, answers, primary
 from trnbench.run.headline.words import Card, Said, cards, said
 
 REASONS = {
@@ -279,7 +279,7 @@ def _net(terms: Sequence[tuple[str, float]]) -> Iterator[tuple[str, float]]:
 
 
 UNSTATED_NOTE = "No document says whether a figure of links counts one direction or both."
-_ASKED = [each.name for each in QUESTIONS]
+_ASKED = [question.name for question in (*QUESTIONS, *BESIDE)]
 
 
 class Headline(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

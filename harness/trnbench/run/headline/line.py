@@ -13,7 +13,12 @@ from trnbench.results.measurement import Grade, Measurement
 from trnbench.results.nearness import BestPublished
 from trnbench.results.run import Run
 
-CALLED = {"gemm": "product", "hbm_copy": "copy within device memory", "all_reduce": "all-reduce"}
+CALLED = {
+    "gemm": "product",
+    "hbm_copy": "copy within device memory",
+    "all_reduce": "all-reduce",
+    "decode_step": "decode step",
+}
 """Kernels of the headline's own questions, in words."""
 
 
@@ -38,7 +43,8 @@ class Promised(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """A figure of a document at the scope of the line, and the share of it that the best case reaches.
 
     `date` of the document, its version where it has none. `printed`: the document prints the figure for this
-    very scope; otherwise it is worked out from what it prints.
+    very scope; otherwise it is worked out from what it prints. `figure`: what the document prints, with its
+    own unit and what it is of: `46.4 TB/sec per instance`.
     """
 
     value: float
@@ -47,6 +53,7 @@ class Promised(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     source: str
     date: str = ""
     printed: bool = True
+    figure: str = ""
     note: str = ""
     superseded_by: str = ""
 
@@ -213,7 +220,8 @@ def _as_printed(chosen: Peak, value: float, fact: Fact) -> Peak:
 def _promised(run: Run, case: Measurement, peak: Peak, fraction: float) -> Promised | None:
     if not (peak.value > 0 and math.isfinite(peak.value) and math.isfinite(fraction)):
         return None
-    source = run.books.get(case.case.generation, FactBook()).sources.get(peak.source)
+    book = run.books.get(case.case.generation, FactBook())
+    source = book.sources.get(peak.source)
     unstated = str(peak.direction) == "unstated"
     return Promised(
         value=peak.value,
@@ -222,6 +230,13 @@ def _promised(run: Run, case: Measurement, peak: Peak, fraction: float) -> Promi
         source=peak.source,
         date=(source.date or source.version) if source else "",
         printed=peak.evidence == "documented",
+        figure=" + ".join(_as_documented(fact) for fact in book.facts if fact.id in peak.facts),
         note=UNSTATED if unstated else "",
         superseded_by=peak.superseded_by,
     )
+
+
+def _as_documented(fact: Fact) -> str:
+    """`46.4 TB/sec per instance`, `1,024 GB/sec/device`: a unit that names what it is of needs no more."""
+    text = f"{fact.printed} {fact.printed_unit}".strip()
+    return text if text.count("/") > 1 else f"{text} per {str(fact.scope).replace('-', ' ')}"

@@ -40,6 +40,12 @@ QUESTIONS = (
     Question("all-reduce", ("all_reduce",), None, apart=True),
 )
 
+BESIDE = (
+    Question("attention", ("attention",), Scope.DEVICE),
+    Question("decode step", ("decode_step",), Scope.DEVICE),
+)
+"""Asked only of a run that answers one of `QUESTIONS`: what a device makes of its product and its memory."""
+
 
 class Answer(NamedTuple):
     """The cases of one line, all of one kernel, type, scope, metric and grade; `cases` of the first system,
@@ -67,7 +73,9 @@ def answers(run: Run) -> Iterator[Answer]:
         if measurement.status in GOOD and primary(measurement) is not None
     ]
     lines = [answer for question in QUESTIONS for answer in _answers(run, question, good)]
-    if not lines:
+    if lines:
+        lines += [answer for question in BESIDE for answer in _answers(run, question, good)]
+    else:
         kernels = list(dict.fromkeys(case.case.kernel for case in good))[:KERNELS_SHOWN]
         asked = [Question(OTHER, (kernel,), Scope.CORE) for kernel in kernels]
         lines = [answer for question in asked for answer in _answers(run, question, good)]

@@ -75,7 +75,12 @@ def _result(line: Line) -> str:
     words = f"{_said_by(line)} {show(line.sweep.best, line.sweep.unit)}"
     if line.of is None:
         return words
-    return f"{words} of {_bare(line.of.value, line)} promised ({_document(line.of)}: "
+    value = _bare(line.of.value, line)
+    if (
+        line.question == "all-reduce" and line.of.figure
+    ):  # what its links allow: no document prints that number
+        return f"{words} of {value} that {line.of.figure} allow ({_document(line.of)}: "
+    return f"{words} of {value} promised ({_document(line.of)}: "
 
 
 def _said_by(line: Line) -> str:
@@ -224,6 +229,8 @@ def own_products(line: Line) -> str:
 
 ROWS = {"product": "compute", "stream": "memory", "all-reduce": "links"}
 """Question of a line → the row of its generation's card; any other is called by its kernel."""
+ORDER = ("product", "attention", "stream", "decode step", "all-reduce")
+"""Questions in the order of a card's rows."""
 
 LARGEST = 2
 """Causes that a clause has room for."""
@@ -251,33 +258,78 @@ class Card(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     @property
     def sentence(self) -> str:
-        """Its rows in words, the first of each name: what to expect of what is promised."""
+        """What it does of what is promised, what to expect, and what takes most: its first row in words."""
+        line = next((row.line for row in self.rows if row.line is not None), None)
+        if line is None:
+            return ""
+        called = self.device or self.generation
+        called = f"{called[:1].upper()}{called[1:]}"
+        if line.question not in ROWS:
+            return f"{called}: {line.called} {_briefly(line)}."
+        does, most = _DOES[line.question], _most(line)
+        does = does.format(dtype=line.dtype)
+        whole = f"A {called} device" if line.scope.rank <= Scope.DEVICE.rank else line.systems[0]
+        return f"{whole} {does} {_briefly(line, 'of the promised')}{f'; {most}' if most else ''}."
+
+    @property
+    def text(self) -> str:
+        """The sentence, and the other rows in a few words each: the first of each name."""
         first: dict[str, Line] = {}
         for row in self.rows:
             if row.line is not None:
                 first.setdefault(row.name, row.line)
-        parts = [f"{name} {_briefly(line)}" for name, line in first.items()]
-        called = self.device or self.generation
-        return f"{called[:1].upper()}{called[1:]}: {'; '.join(parts)}."
+        parts = [f"{name} {_briefly(line)}" for name, line in list(first.items())[1:]]
+        others = f" {'; '.join(parts)}." if parts else ""
+        return self.sentence + others[:2].upper() + others[2:]
 
 
-def _briefly(line: Line) -> str:
-    """`519–629 of 667 TFLOPS`; what the model alone says where no band does, and of which system."""
-    value, unit = "–".join(_bare(end, line) for end in line.expected or (line.sweep.best,)), _unit(line)
-    promise = show(line.of.value, line.sweep.unit) if line.of else ""
-    said = f"{value} {unit}".rstrip()
-    if promise:  # one unit for both where they share it
-        said = f"{value if promise.endswith(f' {unit}') else said} of {promise}"
+_DOES = {
+    "product": "multiplies {dtype} at",
+    "stream": "copies within its memory at",
+    "all-reduce": "reduces {dtype} over its links at",
+}
+"""Verb of the sentence for each question."""
+
+
+def _briefly(line: Line, of: str = "of") -> str:
+    """`519–629 of 667 TFLOPS`; what the model alone says where no band does."""
+    ends = [_bare(end, line) for end in line.expected or (line.sweep.best,)]
+    unit = "" if any(" " in end for end in ends) else _unit(line)
+    if not unit:  # `557 GB/s–1.79 TB/s`: the unit of one end is not that of the other
+        ends = [end if " " in end else f"{end} {_unit(line)}" for end in ends]
+    value = "–".join(ends)
+    text = f"{value} {unit}".rstrip()
+    if line.of is not None:
+        promise = show(line.of.value, line.sweep.unit)
+        if line.question == "all-reduce":
+            # What links allow a collective is worked out: no document promises that number.
+            text = f"{text} over links of {line.of.figure}" if line.of.figure else text
+        else:  # one unit for both where they share it
+            shared = unit and promise.endswith(f" {unit}")
+            text = f"{value if shared else text} {of} {promise}"
     where = "" if line.scope.rank <= Scope.DEVICE.rank else f" on {line.systems[0]}"
     bare = "" if line.expected or line.grade is Grade.MEASURED else f" ({_said_by(line)} alone, no band)"
-    return said + where + bare
+    return text + where + bare
+
+
+def _most(line: Line) -> str:
+    """`waiting for operands takes most of the rest`; "" where nothing is known."""
+    if line.of is None:
+        return ""
+    if line.of.fraction > 1:
+        return "the document's figure is low"
+    if at_clock(line):
+        return "its clock allows no more"
+    if line.rest:
+        return f"{line.rest[0].name} takes most of the rest"
+    return f"bound by {line.bound}" if line.bound else ""
 
 
 def cards(run: Run, lines: Sequence[Line]) -> tuple[Card, ...]:
     """In the order in which the run's systems are shown; a generation without a line has no card.
 
-    Compute, memory and links come in this order, and one that the run did not ask says so, unless the run
-    asked none of them.
+    Rows come in the order of `ORDER`. Compute, memory or links that the run did not ask says so, unless the
+    run asked none of them.
     """
     order = {record.generation: record.order for record in run.systems.values()}
     devices = {record.generation: record.device for record in run.systems.values()}
@@ -293,12 +345,12 @@ def cards(run: Run, lines: Sequence[Line]) -> tuple[Card, ...]:
             key=lambda each: min(places.get(name, len(places)) for name in each.systems),
         )
         rows = []
-        for question, name in ROWS.items() if asked else ():
-            answered = [each for each in mine if each.question == question]
-            rows += [_row(name, each) for each in answered]
-            if not answered:
-                rows.append(Row(name=name, line=None, clause="not in this run"))
-        rows += [_row(each.kernel, each) for each in mine if each.question not in ROWS]
+        for question in ORDER if asked else ():
+            answered = [line for line in mine if line.question == question]
+            rows += [_row(ROWS.get(question, question), line) for line in answered]
+            if not answered and question in ROWS:
+                rows.append(Row(name=ROWS[question], line=None, clause="not in this run"))
+        rows += [_row(line.kernel, line) for line in mine if line.question not in ORDER]
         drawn.append(Card(generation=generation, device=devices.get(generation, ""), rows=tuple(rows)))
     return tuple(drawn)
 
