@@ -1,5 +1,5 @@
 """Public kernels, unchanged, from a folder that TRNBENCH_TEST_PUBLIC_KERNELS names: in both modes, against
-NumPy. The folder holds checkouts called as their repositories are; docs/nki.md lists them with commits."""
+NumPy. The folder holds checkouts called as their repositories are: docs/research/public-kernels.md."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def test_files_and_names_are_whole() -> None:
 
 def test_the_page_counts_them(root: Path) -> None:
     """The SDK's examples have their own test."""
-    page = (root / "docs" / "nki.md").read_text(encoding="utf-8")
+    page = (root / "docs" / "research" / "public-kernels.md").read_text(encoding="utf-8")
     rows = re.findall(
         r"^\| ([\w.-]+)/([\w.-]+) (\w{8}) [^|]*\| (\d+) \| (\d+) \| (\d+) \|", page, re.MULTILINE
     )

@@ -1,6 +1,7 @@
 """Public kernels written for two cores (LNC=2), launched as two programs: their values and their time.
 
-The folder of TRNBENCH_TEST_PUBLIC_KERNELS has a checkout of aws-neuron/nki-library; docs/nki.md says which.
+The folder of TRNBENCH_TEST_PUBLIC_KERNELS has aws-neuron/nki-library at the commit of
+docs/research/public-kernels.md.
 """
 
 from __future__ import annotations
