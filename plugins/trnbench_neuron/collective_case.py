@@ -257,7 +257,6 @@ class CollectiveObserving(Observing):
                 "printed_unit": seen.unit,
                 "algorithm": seen.algorithm,
                 "seed": self._seed,
-                "rank_kind": self.case.extent.rank_kind,
                 "sweep_s": {str(size): time_s for size, time_s in seen.sweep.items()},
             },
         )

@@ -162,3 +162,17 @@ def test_a_step_names_the_cause_that_compare_names(store: Store, measured_runs: 
     (change,) = listed("compare", "r0", "r1")["changes"]
     assert (step["verdict"], step["causes"]) == (change["verdict"], change["causes"])
     assert step["causes"] == ["pkg/kernel.py:1 is 'A = 2', was 'A = 1'"]
+
+
+def test_a_step_between_two_kinds_of_rank_says_so(store: Store) -> None:
+    """A case of one name, of a version in which its ranks were others."""
+    other = paired_runs.case("other")
+    for at, rank in enumerate(("device", "logical-core")):
+        one = paired_runs.emulated(paired_runs.case("exchange"), 1.0 + at, detail={"rank": rank})
+        cases = (one, paired_runs.emulated(other, 1.0)) if at else (one,)
+        created = f"2026-11-2{at}T12:00:00+00:00"
+        store.save(paired_runs.run_of(*cases, id=f"r{at}", created=created))
+    (step,) = json.loads(invoke("exchange", "--format", "json").stdout)[0]["steps"]
+    assert (step["verdict"], step["worse"]) == ("cannot be told", False)
+    assert step["causes"] == ["other kind of rank: device and logical-core"]
+    assert "other kind of rank: device and logical-core" in typed("compare", "r0", "r1").stderr

@@ -138,6 +138,13 @@ def test_top_k_needs_as_many_ranks():
     )
 
 
+def test_ranks_of_collectives_are_logical_cores_but_where_a_document_speaks_of_devices():
+    together = {name: kernel for name, kernel in KERNELS.items() if kernel.spread is Spread.TOGETHER}
+    devices = {name for name, kernel in together.items() if kernel.rank == "device"}
+    assert {"all_reduce", "broadcast", "permute", "moe_dispatch"} <= together.keys() - devices
+    assert all(together[name].groups and together[name].tests for name in devices)
+
+
 def test_a_ragged_product_has_a_ragged_side():
     valid = KERNELS["gemm_ragged"].valid
     assert valid({"dtype": "bf16", "m": 128, "n": 256, "k": 100}) == ""

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeAlias
 
 import msgspec
 
 from trnbench.case_key import joint
-from trnbench.compare.change import Change
+from trnbench.compare.change import Change, Refused
 from trnbench.compare.comparison import compared
+from trnbench.compare.pairs import paired
 from trnbench.errors import TrnbenchError
 from trnbench.results.history import LEAST, CaseHistory, HistoryPoint, HistoryStep
 from trnbench.results.measurement import Grade
@@ -19,6 +21,9 @@ from trnbench.store.store import Store
 
 MOST = 16
 """Pairs of runs that are opened, the newest; steps of older ones keep the name that their values give."""
+
+Known: TypeAlias = dict[str, Change | Refused]
+"""What the comparison of two runs says of each case."""
 
 _BY_VALUE = (Verdict.FASTER, Verdict.SLOWER)
 
@@ -43,11 +48,11 @@ def _short(each: CaseHistory) -> Iterator[tuple[HistoryPoint, HistoryPoint]]:
         yield from itertools.pairwise(counted)
 
 
-def _explained(each: CaseHistory, known: Mapping[tuple[str, str], Mapping[str, Change]]) -> CaseHistory:
+def _explained(each: CaseHistory, known: Mapping[tuple[str, str], Known]) -> CaseHistory:
     steps = {step.first.run: _named(each, step, known) for step in each.steps}
     for old, new in _short(each):
         change = known.get((old.run, new.run), {}).get(joint(each.case))
-        if change is not None and change.verdict in _BY_VALUE and new.run not in steps:
+        if isinstance(change, Change) and change.verdict in _BY_VALUE and new.run not in steps:
             steps[new.run] = HistoryStep(
                 first=new,
                 last=old,
@@ -63,12 +68,12 @@ def _explained(each: CaseHistory, known: Mapping[tuple[str, str], Mapping[str, C
     )
 
 
-def _named(
-    each: CaseHistory, step: HistoryStep, known: Mapping[tuple[str, str], Mapping[str, Change]]
-) -> HistoryStep:
-    change = known.get((step.last.run, step.first.run), {}).get(each.case)
+def _named(each: CaseHistory, step: HistoryStep, known: Mapping[tuple[str, str], Known]) -> HistoryStep:
+    change = known.get((step.last.run, step.first.run), {}).get(joint(each.case))
     if change is None:
         return step
+    if isinstance(change, Refused):  # the same name, and another question: no level follows from the other
+        return msgspec.structs.replace(step, verdict=Verdict.UNKNOWN, worse=False, causes=(change.why,))
     # Levels see more runs than two: what these alone do not show stays what the levels say.
     if not change.verdict.changed:
         return msgspec.structs.replace(step, causes=change.causes)
@@ -83,13 +88,16 @@ class _Changes:
         self._store = store
         self._runs: dict[str, Run] = {}
 
-    def of(self, before: str, after: str) -> dict[str, Change]:
+    def of(self, before: str, after: str) -> Known:
         """By case; nothing where the two cannot be compared."""
+        known: Known = {}
         try:
-            found = compared(self._run(before), self._run(after))
-        except TrnbenchError:
-            return {}
-        return {change.case.joint: change for change in found.changes}
+            runs = self._run(before), self._run(after)
+            known |= {joint(each.id): each for each in paired(*runs).refused}
+            known |= {change.case.joint: change for change in compared(*runs).changes}
+        except TrnbenchError:  # one cannot be read, or they have nothing that compares
+            pass
+        return known
 
     def _run(self, id: str) -> Run:
         if id not in self._runs:

@@ -149,13 +149,13 @@ def peak_factor(collective: str, ranks: int, devices: int) -> Fraction | None:
     """What busbw of `ranks` ranks can be of the rate of one device's links; exact, None where nothing must
     leave a device.
 
-    Of a tensor of S bytes a device must send factor(devices)·S (of its ranks' own tensors each one's), and
-    busbw is factor(ranks)·S by the time.
+    Of a tensor of S bytes a device must send factor(devices)·S (in an all-to-all of each of its ranks'), and
+    busbw is factor(ranks)·S by the time. Of a permute it is one rank's message: a cycle of all ranks leaves
+    every device.
     """
-    ranks_each = ranks // devices
-    if devices < 2 or (collective == "permute" and ranks_each > 1):
+    if devices < 2:
         return None
-    tensors = ranks_each if collective == "all_to_all" else 1
+    tensors = ranks // devices if collective == "all_to_all" else 1
     return busbw_factor(collective, ranks) / (busbw_factor(collective, devices) * tensors)
 
 

@@ -13,6 +13,7 @@ from trnbench.errors import TrnbenchError
 from trnbench.facts.fact import PeakChoice, PeakPolicy
 from trnbench.generation import System
 from trnbench.kernels.kernel import Case
+from trnbench.kernels.work import Spread
 from trnbench.results.measurement import (
     Evidence,
     Grade,
@@ -298,7 +299,7 @@ def _measurement(case: Case, seen: Observation, counts: Mapping[str, float], **f
         implementation=seen.implementation,
         counters=seen.counters,
         notes=seen.notes,
-        detail={**_asked(case), **_detail(seen)},
+        detail={**_asked(case), **_ranks(case), **_detail(seen)},
         **fields,
     )
 
@@ -308,6 +309,13 @@ def _asked(case: Case) -> dict[str, Any]:
     if not case.kernel.tests:
         return {}
     return {"asks": case.kernel.about, "tests": [msgspec.to_builtins(test) for test in case.kernel.tests]}
+
+
+def _ranks(case: Case) -> dict[str, Any]:
+    """How many ranks take part and what each is: cases of one name may have had others in older versions."""
+    if case.kernel.spread is not Spread.TOGETHER:
+        return {}
+    return {"rank_count": case.extent.ranks, "rank": case.extent.rank_kind.replace(" ", "-")}
 
 
 def _detail(seen: Observation) -> dict[str, Any]:

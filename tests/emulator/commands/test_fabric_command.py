@@ -143,7 +143,9 @@ class TestTable:
         assert "the figure × 21/20" in said
 
     def test_no_peak_where_nothing_need_cross_a_link(self) -> None:
-        args = ("run", "permute", "-i", TRN2, "-b", "1M", "-e", "1M", "--ranks", "core")
+        (ring,) = rows("run", "permute", "-i", TRN2, "-b", "1M", "-e", "1M", "--ranks", "core")
+        assert ring["peak_share"] == pytest.approx(ring["busbw_gb_s"] / 1024)
+        args = ("run", "permute", "-i", "trn1.2xlarge", "-b", "1M", "-e", "1M", "--ranks", "core")
         assert rows(*args)[0]["peak_share"] is None
         assert "# peak: none, these ranks need no link between devices" in out(*args)
         far = ("run", "all_reduce", "-i", "trn1-ultracluster:2", "-b", "1M", "-e", "1M")

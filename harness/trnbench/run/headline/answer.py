@@ -165,10 +165,13 @@ def _ranks(run: Run, case: Measurement, metric: Metric) -> tuple[str, str]:
 
 
 def ranks_of(run: Run, case: Measurement) -> tuple[int, str] | None:
-    """How many ranks a collective has and what each is, from what one must send of the tensor; else None.
+    """How many ranks a case has that all take part in, and what each is; None of other cases.
 
+    Runs of before do not say how many: of collectives it follows from what one must send of the tensor,
     2·(n−1)/n of it in an all-reduce, (n−1)/n where ranks hold or send parts.
     """
+    if isinstance(ranks := case.detail.get("rank_count"), int):
+        return ranks, str(case.detail.get("rank", ""))
     record = run.systems.get(case.case.instance)
     payload, link = (case.work.get(name, 0.0) for name in ("payload_bytes", "link_bytes"))
     if record is None or case.case.family != "collective" or not payload > 0:
