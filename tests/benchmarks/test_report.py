@@ -115,7 +115,7 @@ def bare_start() -> float:
 
 @pytest.mark.parametrize("name", ["default", "many"])
 def test_writing(benchmark: Any, stores: dict[str, Path], pages: Path, name: str) -> None:
-    """10,000 cases: 250 starts of bare Python are wanted (docs/report.md has what it takes), 250 MB kept."""
+    """10,000 cases: 250 starts of bare Python, 250 MB kept (docs/research/report.md has what it takes)."""
     page = pages / f"{name}.html"
     told = benchmark.extra_info
     ratios, whole, peaks = [], [], []
