@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from trnbench import Measurement, Run, Scope, stored_waterfall, waterfall_from_peak
@@ -163,7 +163,13 @@ def rungs(run: Run) -> list[Rung]:
     return listed
 
 
-def _step(kernel: str, kernels: Sequence[str] | set[str]) -> tuple[str, str]:
+def is_step(kernel: str, kernels: Collection[str]) -> bool:
+    """Whether `kernel` is a step to a better one of `kernels`, slow on purpose."""
+    name, step = _step(kernel, kernels)
+    return bool(name and step)
+
+
+def _step(kernel: str, kernels: Collection[str]) -> tuple[str, str]:
     """("gemm", "naive") of gemm_naive; ("", "") for a kernel without such a sister."""
     name, _, step = kernel.rpartition("_")
     if name in kernels and step in STEPS:

@@ -1,8 +1,8 @@
-"""What a kernel would gain if one cause of its time went away, by the stored waterfalls, largest first."""
+"""What a kernel would gain if one cause of its time went away, by the stored waterfalls."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from trnbench import Measurement, Run
@@ -65,7 +65,10 @@ def passed(each: Losses) -> bool:
 
 
 def of(found: Sequence[Losses]) -> list[Opportunity]:
-    """Every cause of at least half a per cent that a kernel can change, by the time that goes with it."""
+    """Every cause of at least half a per cent that a kernel can change, by its share of the kernel's time.
+
+    What nobody runs for its result comes last: probes, and steps that are slow on purpose.
+    """
     listed = [
         Opportunity(losses=each, cause=cause, seconds=seconds)
         for each in found
@@ -73,7 +76,20 @@ def of(found: Sequence[Losses]) -> list[Opportunity]:
         for cause, seconds in causes(each)
         if seconds > LEAST * each.time_s and not cause.startswith(LIMIT)
     ]
-    return sorted(listed, key=lambda each: (-each.seconds, each.case.id, each.cause))
+    names = {each.case.case.kernel for each in found}
+    return sorted(
+        listed,
+        key=lambda each: (not useful(each.case, names), -each.share, each.case.id, each.cause),
+    )
+
+
+PROBES = ("engine", "dma", "copy", "link", "hbm", "transpose")
+"""Families of kernels that ask what the hardware can do: no model runs them."""
+
+
+def useful(case: Measurement, kernels: Collection[str]) -> bool:
+    """Whether users run `case` for its result; a step to a better one of `kernels` is slow on purpose."""
+    return case.case.family not in PROBES and not losses.is_step(case.case.kernel, kernels)
 
 
 def causes(each: Losses) -> Iterator[tuple[str, float]]:

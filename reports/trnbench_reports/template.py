@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from trnbench_reports import numbers, words
+from trnbench_reports import glossary, numbers, words
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -41,7 +41,9 @@ def environment() -> Environment:
         moment=words.moment,
         plural=words.plural,
         capital=words.capital,
+        terms=glossary.line,
     )
+    jinja.globals.update(term=glossary.button, term_texts=glossary.texts)
     return jinja
 
 

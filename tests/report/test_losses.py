@@ -96,28 +96,41 @@ def test_the_page_says_the_finding_the_causes_and_the_command(stored: Run) -> No
     text = plain(section.render([stored]))
     told = opportunities.of(opportunities.chosen(stored))
     first = told[0]
-    assert first.cause == "waiting for DMA"
     share = numbers.percent(first.share).replace(numbers.NBSP, " ")
     seconds = numbers.show(first.seconds, "s").replace(numbers.NBSP, " ")
     assert (
-        f"Most time goes with waiting for DMA in {first.case.case.kernel} on "
-        f"{first.case.case.generation}: −{seconds}, {share} of its time" in text
+        f"The largest share of its time goes with {first.cause} in {first.case.case.kernel} on "
+        f"{first.case.case.generation}: {share}, {seconds}" in text
     )
     assert "trnbench nki run gemm --lines" in text
     assert "At the peak" in text
 
 
-def test_opportunities_by_time_and_their_sum(stored: Run) -> None:
+def test_opportunities_by_share_and_their_sum(stored: Run) -> None:
     """With the work at the peak the causes of a case are its time."""
     found = opportunities.chosen(stored)
     told = opportunities.of(found)
-    seconds = [each.seconds for each in told]
-    assert seconds == sorted(seconds, reverse=True)
+    names = {each.case.case.kernel for each in found}
+    order = [(not opportunities.useful(each.case, names), -each.share) for each in told]
+    assert order == sorted(order)
     assert not any(opportunities.passed(each.losses) for each in told)
     for each in found:
         if each.terms:
             lost = sum(seconds for _, seconds in opportunities.causes(each))
             assert lost == pytest.approx((1 - min(opportunities.fraction(each), 1)) * each.time_s)
+
+
+def test_probes_and_what_is_slow_on_purpose_come_last(stored: Run) -> None:
+    case = case_of(stored)
+
+    def of_kernel(kernel: str, family: str) -> Measurement:
+        return replace(case, case=replace(case.case, kernel=kernel, family=family))
+
+    names = {"gemm", "gemm_naive", "tensor_throughput"}
+    assert opportunities.useful(of_kernel("gemm", "gemm"), names)
+    assert not opportunities.useful(of_kernel("gemm_naive", "gemm"), names)
+    assert opportunities.useful(of_kernel("gemm_naive", "gemm"), {"gemm_naive"})
+    assert not opportunities.useful(of_kernel("tensor_throughput", "engine"), names)
 
 
 def test_a_limit_of_the_engine_is_no_cause(stored: Run) -> None:

@@ -18,12 +18,13 @@ SYMBOLS = dict(zip(SHAPES, "●■▲◆✚▼▶", strict=True))
 
 @dataclass(frozen=True, kw_only=True)
 class Series:
-    """What one legend entry dims or shows: the marks that carry its index."""
+    """What one legend entry dims or shows: the marks that carry its index. `colour` is a generation's number,
+    or the name of a cause."""
 
     index: int
     name: str
     symbol: str = "●"
-    colour: int | None = None
+    colour: int | str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from trnbench_reports import numbers
-from trnbench_reports.charts.figure import OTHERS, Figure, Series
+from trnbench_reports import glossary, numbers
+from trnbench_reports.charts.figure import Figure, Series
 from trnbench_reports.charts.plane import Plane, linear, row_scale
 
 PARTS = {
@@ -16,6 +16,7 @@ PARTS = {
     "latency": "latency",
     "endpoint": "endpoint",
 }
+COLOURS = {part: "work" if part == "ideal" else glossary.cause(part) for part in PARTS}
 SYMBOL = "■"
 _ROW, _BAR = 19, 12
 
@@ -55,7 +56,7 @@ def draw(id: str, title: str, bars: Sequence[Spent], caption: str) -> Figure:
                 (start + share) * 100,
                 row + 0.5,
                 thick=_BAR,
-                colour=f"var(--g{OTHERS[index]})",
+                colour=f"var(--c-{COLOURS[part]})",
                 says=says,
                 anchor=bar.anchor,
                 series=index,
@@ -69,8 +70,8 @@ def draw(id: str, title: str, bars: Sequence[Spent], caption: str) -> Figure:
         drawing=plane.svg(label),
         caption=caption,
         series=tuple(
-            Series(index=i, name=name, symbol=SYMBOL, colour=OTHERS[i])
-            for i, name in enumerate(PARTS.values())
+            Series(index=i, name=name, symbol=SYMBOL, colour=COLOURS[part])
+            for i, (part, name) in enumerate(PARTS.items())
         ),
         columns=("collective", "time", *PARTS.values(), "evidence"),
         rows=tuple(

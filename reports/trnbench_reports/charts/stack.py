@@ -5,30 +5,30 @@ Both fit any width: places are per cent, or a box that is stretched and has no w
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from markupsafe import Markup, escape
 
-from trnbench_reports import numbers, words
+from trnbench_reports import glossary, numbers, words
 
 if TYPE_CHECKING:
     from markupsafe import Markup
 
 KINDS = 5
-"""Classes `t0` … of the style sheet: the work at the peak, then causes by size; the last is all the rest."""
+"""Parts of a bar: the work at the peak, then causes by size; the last is all the rest."""
 _LANE, _GAP = 7, 1
 
 
-def bar(parts: Sequence[tuple[str, float]]) -> Markup:
-    """`parts` are (name, share of the time); the first is the work at the peak, the others largest first."""
+def bar(parts: Sequence[tuple[str, float]], work: str = "") -> Markup:
+    """`parts` are (name, share of the time); `work` is the one at the peak. Colours are those of causes."""
     shapes, at = [], 0.0
-    for number, (name, share) in enumerate(parts):
+    for name, share in parts:
         wide = max(0.0, min(share, 1.0 - at))
         title = escape(f"{words.clean(name, 60)}: {numbers.percent(share)}")
+        cause = "work" if name == work else glossary.cause(name)
         shapes.append(
-            f'<rect class="t{min(number, KINDS - 1)}" x="{at * 100:.2f}%" width="{wide * 100:.2f}%"'
-            ' height="14">'
+            f'<rect class="c-{cause}" x="{at * 100:.2f}%" width="{wide * 100:.2f}%" height="14">'
             f"<title>{title}</title></rect>"
         )
         at += wide
@@ -36,6 +36,20 @@ def bar(parts: Sequence[tuple[str, float]]) -> Markup:
     return Markup(
         f'<svg class="stack" width="100%" height="14" role="img" aria-label="{label}">{"".join(shapes)}</svg>'
     )
+
+
+def legend(names: Iterable[str]) -> Markup:
+    """The colours of `names`, each cause once, in the order of `CAUSES`; the work at the peak is first."""
+    present = {"work", *(glossary.cause(name) for name in names)}
+    marks = Markup("").join(
+        Markup(
+            '<li><svg width="12" height="12" aria-hidden="true"><rect class="c-{}" width="12" height="12"/>'
+            "</svg> {}</li>"
+        ).format(kind, text)
+        for kind, text in glossary.CAUSES.items()
+        if kind in present
+    )
+    return Markup('<ul class="key" aria-label="Colours of causes">{}</ul>').format(marks)
 
 
 def strip(lanes: Sequence[tuple[str, Sequence[float]]], label: str) -> Markup:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from trnbench import Grade, HeadlineCard, HeadlineLine, HeadlineRow, Run, Scope, headline
-from trnbench_reports import numbers, view, words
+from trnbench_reports import glossary, numbers, view, words
 from trnbench_reports.charts import promise
 from trnbench_reports.template import fill
 
@@ -62,12 +62,15 @@ def render(runs: Sequence[Run]) -> Markup:
     parts = []
     for index, run, heading in view.each_newest(runs):
         answered = headline(run)
+        cards = _told_once([shown_card(index, run, card) for card in answered.cards])
+        evidence = (f"{row.clause}. {row.behind}. {row.counted}" for card in cards for row in card["rows"])
         parts.append(
             {
                 "heading": heading,
                 "run": run,
                 "found": answered,
-                "cards": _told_once([shown_card(index, run, card) for card in answered.cards]),
+                "cards": cards,
+                "terms": glossary.line(f"emulated {' '.join(evidence)}"),
                 "counts": [(str(status), n) for status, n in run.counts().items() if n],
                 "kernels": len({measurement.case.kernel for measurement in run.measurements}),
                 "systems": len({measurement.case.instance for measurement in run.measurements}),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from trnbench import Grade, Run
-from trnbench_reports import losses, numbers, opportunities, view, words
+from trnbench_reports import glossary, losses, numbers, opportunities, view, words
 from trnbench_reports.charts import stack
 from trnbench_reports.losses import LIMIT, Losses
 from trnbench_reports.opportunities import Opportunity
@@ -16,9 +16,9 @@ from trnbench_reports.template import fill
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-DRAWN = 6
+DRAWN = 5
 """Kernels with a bar, one of each family."""
-SHOWN, FOLDED = 10, 24
+SHOWN, FOLDED = 9, 24
 """Rows of the table, and of what is folded beneath it; smaller ones are counted."""
 LANES = 4
 """Engines whose strips are drawn, in the order of the machine."""
@@ -55,6 +55,7 @@ class Row:
     where: str
     colour: int
     cause: str
+    cause_colour: str
     seconds: str
     share: str
     value: float
@@ -82,10 +83,12 @@ def _part(index: int, run: Run, heading: str) -> dict[str, Any] | None:
     if not chosen:
         return None
     ranked = opportunities.of(chosen)
+    shown = drawn(chosen)
     return {
         "heading": heading,
         "title": _title(ranked),
-        "bars": [bar(index, each) for each in drawn(chosen)],
+        "bars": [bar(index, each) for each in shown],
+        "legend": stack.legend(name for each in shown for name, _ in opportunities.causes(each)),
         "rows": [_row(index, run, each) for each in ranked[:SHOWN]],
         "more": [_row(index, run, each) for each in ranked[SHOWN : SHOWN + FOLDED]],
         "smaller": max(0, len(ranked) - SHOWN - FOLDED),
@@ -100,14 +103,14 @@ def _title(told: Sequence[Opportunity]) -> str:
         return "No cause takes half a per cent of any kernel that is short of its peak"
     first = told[0]
     return (
-        f"Most time goes with {words.clean(first.cause, 60)} in {words.clean(first.case.case.kernel, 40)} "
-        f"on {words.clean(first.case.case.generation, 30)}: −{numbers.show(first.seconds, 's')}, "
-        f"{numbers.percent(first.share)} of its time"
+        f"The largest share of its time goes with {words.clean(first.cause, 60)} in "
+        f"{words.clean(first.case.case.kernel, 40)} on {words.clean(first.case.case.generation, 30)}: "
+        f"{numbers.percent(first.share)}, {numbers.show(first.seconds, 's')}"
     )
 
 
 def drawn(found: Sequence[Losses]) -> list[Losses]:
-    """One kernel of each family, the furthest from its peak; those with a waterfall first.
+    """One kernel of each family, the furthest from its peak; those with a waterfall first, probes last.
 
     A family that has a kernel of its own name is shown by that one: the others are steps to it or
     special cases of it.
@@ -118,7 +121,16 @@ def drawn(found: Sequence[Losses]) -> list[Losses]:
         case = each.case.case
         if case.family not in names or case.kernel == case.family:
             by_kernel.setdefault(case.family, each)
-    return sorted(by_kernel.values(), key=lambda each: (not each.terms, opportunities.fraction(each)))[:DRAWN]
+    first = sorted(
+        by_kernel.values(),
+        key=lambda each: (
+            not opportunities.useful(each.case, names),
+            opportunities.passed(each),
+            not each.terms,
+            opportunities.fraction(each),
+        ),
+    )
+    return first[:DRAWN]
 
 
 def bar(index: int, each: Losses) -> Bar:
@@ -140,7 +152,7 @@ def bar(index: int, each: Losses) -> Bar:
         where=f"{case.case.generation}, {view.point_text(case)}",
         address=view.figure_of(index, case, view.SHARE),
         reached=numbers.percent(opportunities.fraction(each)),
-        bar=stack.bar([(name, seconds / each.time_s) for name, seconds in parts]),
+        bar=stack.bar([(name, seconds / each.time_s) for name, seconds in parts], at_peak),
         causes=[
             (_cause(name), numbers.percent(seconds / each.time_s))
             for name, seconds in ranked[:_NAMED]
@@ -180,6 +192,7 @@ def _row(index: int, run: Run, each: Opportunity) -> Row:
         where=case.case.generation,
         colour=view.colour(run, case.case.generation),
         cause=each.cause,
+        cause_colour=glossary.cause(each.cause),
         seconds=f"−{numbers.show(each.seconds, 's')}",
         share=numbers.percent(each.share),
         value=each.seconds,

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from trnbench import Run
-from trnbench_reports import numbers, view, words
+from trnbench_reports import glossary, numbers, view, words
 from trnbench_reports.template import fill
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def render(runs: Sequence[Run]) -> Markup:
         }
         for _, run, heading in view.each_run(runs)
     ]
-    return fill("method", parts=parts)
+    return fill("method", parts=parts, glossary=glossary.terms())
 
 
 def _counted(values: Any) -> list[tuple[str, int]]:
