@@ -22,16 +22,16 @@ _LANE, _GAP = 7, 1
 
 def bar(parts: Sequence[tuple[str, float]], work: str = "") -> Markup:
     """`parts` are (name, share of the time); `work` is the one at the peak. Colours are those of causes."""
-    shapes, at = [], 0.0
+    shapes, start = [], 0.0
     for name, share in parts:
-        wide = max(0.0, min(share, 1.0 - at))
+        wide = max(0.0, min(share, 1.0 - start))
         title = escape(f"{words.clean(name, 60)}: {numbers.percent(share)}")
         cause = "work" if name == work else glossary.cause(name)
         shapes.append(
-            f'<rect class="c-{cause}" x="{at * 100:.2f}%" width="{wide * 100:.2f}%" height="14">'
+            f'<rect class="c-{cause}" x="{start * 100:.2f}%" width="{wide * 100:.2f}%" height="14">'
             f"<title>{title}</title></rect>"
         )
-        at += wide
+        start += wide
     label = escape("; ".join(f"{words.clean(name, 60)} {numbers.percent(share)}" for name, share in parts))
     return Markup(
         f'<svg class="stack" width="100%" height="14" role="img" aria-label="{label}">{"".join(shapes)}</svg>'
