@@ -126,19 +126,10 @@ def test_what_is_no_kernel(snippets: Any, tmp_path: Path) -> None:
     assert caught.value.what.endswith("snippet.py::SIZE is no kernel: it is int")
 
 
-@pytest.mark.parametrize(
-    ("head", "message"),
-    [
-        ("import torch_neuronx_x", "imports 'torch_neuronx_x', which is not installed"),
-        ("import neuronxcc.starfish", "imports 'neuronxcc.starfish', which trnbench does not emulate"),
-        ("def (", "is no Python: invalid syntax"),
-        ("1 / 0", "cannot be imported: ZeroDivisionError: division by zero"),
-    ],
-)
-def test_files_that_cannot_be_imported(snippets: Any, head: str, message: str) -> None:
+def test_a_file_that_is_no_python(snippets: Any) -> None:
     with pytest.raises(KernelError) as caught:
-        _load(snippets, "pass", head=head)
-    assert caught.value.what == f"snippet.py {message} (snippet.py:4)"
+        _load(snippets, "pass", head="def (")
+    assert caught.value.what == "snippet.py is no Python: invalid syntax (snippet.py:4)"
     assert _nki_modules() == set()
 
 

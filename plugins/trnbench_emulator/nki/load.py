@@ -17,9 +17,11 @@ from trnbench.errors import BadInput, KernelError, MissingFile, UnknownName, Usa
 from trnbench_emulator.nki import site
 from trnbench_emulator.nki.beta1.grid import Beta1Kernel
 from trnbench_emulator.nki.beta1.grid import jit as beta1_jit
+from trnbench_emulator.nki.importer import OURS, Imports, import_file
 from trnbench_emulator.nki.jit import Kernel
-from trnbench_emulator.nki.names import refuse
+from trnbench_emulator.nki.names import refused_import
 from trnbench_emulator.nki.provide import Provided, provide
+from trnbench_emulator.nki.stand_in import is_stand_in, refusal
 from trnbench_emulator.nki.trace import missing_import
 
 
@@ -33,10 +35,21 @@ def load_kernel(ref: str, *, nki: str = "auto", kind: str = "kernel") -> tuple[A
     if not double:
         file, _, name = ref.partition(":")
     with provide(nki) as provided:
-        module = _from_file(Path(file)) if double else _from_package(file, ours=provided.by == "trnbench")
-    function = getattr(module, name, None)
-    if function is None:
-        raise _unknown(kind, name, file, module)
+        if double:
+            module, imports = load_file(Path(file))
+        else:
+            module, imports = _from_package(file, ours=provided.by == "trnbench"), Imports()
+    function = vars(module).get(name) if double else getattr(module, name, None)
+    if function is None or is_stand_in(function):
+        own = [fault for fault in imports.faults if name in fault.names] or imports.faults[:1]
+        if own:
+            raise _broken(own[0].error, Path(file).name, str(Path(file)))
+        raise refusal(function) if is_stand_in(function) else _unknown(kind, name, file, module)
+    provided = msgspec.structs.replace(
+        provided,
+        absent=tuple(imports.absent),
+        faults=tuple(f"{fault.place}: {fault}" for fault in imports.faults),
+    )
     if isinstance(function, FunctionType) and provided.by == "trnbench" and _of_beta1(module):
         function = beta1_jit(function)  # its caller would have: nki.benchmark(kernel)
     if not callable(function) or isinstance(function, type):
@@ -99,7 +112,8 @@ def _from_package(name: str, *, ours: bool) -> ModuleType:
         raise _broken(error, name, "") from error
 
 
-def _from_file(path: Path) -> ModuleType:
+def load_file(path: Path) -> tuple[ModuleType, Imports]:
+    """The module of a file of kernels. Raises `BadInput`, `MissingFile`, and `KernelError`."""
     if path.is_dir():
         raise BadInput(
             f"{path} is a folder", cause="a kernel is a function of a file", try_="FILE.py::KERNEL"
@@ -109,33 +123,22 @@ def _from_file(path: Path) -> ModuleType:
         near = difflib.get_close_matches(str(path), there, n=3)
         cause = f"did you mean {', '.join(near)}?" if near else f"looked for it in {path.parent.resolve()}"
         raise MissingFile(f"{path} does not exist", cause=cause, try_="FILE.py::KERNEL")
-    spec = importlib.util.spec_from_file_location(f"_kernel_{path.stem}", path)
-    if spec is None or spec.loader is None:
+    if path.suffix != ".py":
         raise BadInput(
             f"{path} is no Python file", cause="a kernel is a function of a .py file", try_="FILE.py::KERNEL"
         )
+    path = path.absolute()
     root, dotted = _package(path)
-    before, writes = set(sys.modules), sys.dont_write_bytecode
-    sys.path.insert(0, str(root))
+    writes = sys.dont_write_bytecode
     # Nothing is left beside a user's kernel, and one edited twice within a second is not taken from bytecode,
     # which knows whole seconds and a size.
     sys.dont_write_bytecode = True
     try:
-        if dotted:
-            return importlib.import_module(dotted)
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
+        return import_file(path, root, dotted or f"_kernel_{path.stem}")
     except Exception as error:
         raise _broken(error, path.name, str(path)) from error
     finally:
         sys.dont_write_bytecode = writes
-        sys.path.remove(str(root))
-        if dotted:  # another folder may have a package of the same name
-            first = dotted.partition(".")[0]
-            for name in [name for name in sys.modules if name.partition(".")[0] == first]:
-                if name not in before:
-                    del sys.modules[name]
-    return module
 
 
 _RELATIVE = re.compile(r"^\s*from\s+\.", re.M)
@@ -153,7 +156,8 @@ def _package(path: Path) -> tuple[Path, str]:
         and _RELATIVE.search(path.read_text(errors="replace"))
     ):
         names, root = [path.parent.name, path.stem], path.parent.parent  # a package without __init__.py
-    packaged = len(names) > 1 and path.stem.isidentifier() and names[0] not in sys.modules
+    taken = names[0] in OURS or names[0] in sys.stdlib_module_names
+    packaged = len(names) > 1 and path.stem.isidentifier() and not taken
     return root if packaged else path.parent, ".".join(names) if packaged else ""
 
 
@@ -162,20 +166,8 @@ def _broken(error: Exception, what: str, file: str) -> KernelError:
         return error
     source_line = site.of_error(error.__traceback__, file) or what
     if isinstance(error, ImportError):
-        refusal = _refusal(error, source_line)
-        return refusal or missing_import(error, what, source_line)
+        return refused_import(error, source_line) or missing_import(error, what, source_line)
     if isinstance(error, SyntaxError):
         line = f":{error.lineno}" if error.lineno else ""
         return KernelError(f"{what} is no Python: {error.msg} ({Path(error.filename or what).name}{line})")
     return KernelError(f"{what} cannot be imported: {type(error).__name__}: {error} ({source_line})")
-
-
-def _refusal(error: ImportError, where: str) -> KernelError | None:
-    """`from nki.isa import topk` fails as an ImportError; say what the attribute would have said."""
-    text = str(error)
-    module = error.name or ""
-    if text.startswith("cannot import name") and (module == "nki" or module.startswith("nki.")):
-        names = getattr(sys.modules.get(module), "__all__", ())
-        refused = refuse(module, text.split("'")[1], names, where)
-        return refused if isinstance(refused, KernelError) else None
-    return None

@@ -8,6 +8,7 @@ Names as listed for NKI 0.6.0; `REMOVED` were public in Beta 1 and are gone sinc
 from __future__ import annotations
 
 import difflib
+import sys
 from collections.abc import Iterable
 
 from trnbench.errors import KernelError
@@ -73,4 +74,13 @@ def refuse(module: str, name: str, provided: Iterable[str], where: str = "") -> 
     )
 
 
-# ruff: noqa: SIM905 - names in running text are read and compared more easily than quoted ones
+def refused_import(error: Exception, where: str) -> KernelError | None:
+    """`from nki.isa import topk` fails as an ImportError; what the attribute would have said."""
+    text, module = str(error), getattr(error, "name", None) or ""
+    if not isinstance(error, ImportError) or not text.startswith("cannot import name"):
+        return None
+    if module.partition(".")[0] not in ("nki", "neuronxcc"):
+        return None
+    names = getattr(sys.modules.get(module), "__all__", ())
+    refused = refuse(module, text.split("'")[1], names, where)
+    return refused if isinstance(refused, KernelError) else None

@@ -15,7 +15,8 @@ from trnbench_emulator.compiler import AS_SHIPPED, Assumptions, negations
 from trnbench_emulator.core.recording import Launch, Recording, record_launch
 from trnbench_emulator.nki import Machine, TensorSpec, load_kernel
 from trnbench_emulator.nki.beta1.grid import Beta1Kernel
-from trnbench_emulator.nki.provide import Provided, provide, stand_ins
+from trnbench_emulator.nki.importer import stand_ins
+from trnbench_emulator.nki.provide import Provided, provide
 from trnbench_fidelity.adapters.program_text import prepared
 from trnbench_fidelity.kernel_source import KernelSource
 from trnbench_fidelity.prediction import NotEmulated

@@ -44,10 +44,10 @@ FILES = {
     "empty.py": "",
     "binary.py": "\x00\x01",
     "syntax.py": "import nki\n\ndef broken(:\n    pass\n",
-    "importing.py": "import nki\nimport not_there_at_all\n",
+    "importing.py": "import nki\nimport not_there_at_all as host\ndef first(x):\n    return host.go(x)\n",
     "failing.py": "import nki\n\nHALF = 1 / 0\n",
     "halved.py": "import nki\ndef kernel(x):\n    return x +\n",
-    "old.py": "import neuronxcc.nki.kernels\ndef kernel(x):\n    return x\n",
+    "old.py": "import neuronxcc.nki.kernels as old\ndef kernel(x):\n    return old.softmax(x)\n",
 }
 
 

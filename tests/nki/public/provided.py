@@ -11,7 +11,8 @@ from typing import Any
 from trnbench.registry.registry import load_registry
 from trnbench_emulator.nki import Machine
 from trnbench_emulator.nki.beta1.grid import simulating
-from trnbench_emulator.nki.provide import provide, stand_ins
+from trnbench_emulator.nki.importer import stand_ins
+from trnbench_emulator.nki.provide import provide
 
 _OPEN = ExitStack()
 

@@ -14,7 +14,8 @@ from entry import Entry
 from trnbench.errors import KernelError
 from trnbench.registry.registry import Registry
 from trnbench_emulator.nki import Machine, TensorSpec, load_kernel, record
-from trnbench_emulator.nki.provide import provide, stand_ins
+from trnbench_emulator.nki.importer import stand_ins
+from trnbench_emulator.nki.provide import provide
 from trnbench_fidelity.adapters.program_text import prepared
 from trnbench_fidelity.kernel_source import KernelSource
 

@@ -14,7 +14,7 @@ import msgspec
 from trnbench import Session
 from trnbench.case_key import Value
 from trnbench.cli.failure import report
-from trnbench.cli.output import abandon, write
+from trnbench.cli.output import abandon, say, write
 from trnbench.errors import ExitCode, KernelError, TrnbenchError, UsageError
 from trnbench.facts.units import show
 from trnbench.isolation.child import Lost, Overdue, carried_out
@@ -94,6 +94,10 @@ def load(ref: str, nki: str, timeout_s: float = 0.0) -> Loaded:
             cause="that package is installed here, and goes before trnbench's own unless asked",
             try_="--nki trnbench",
         )
+    for fault in by.faults:
+        say(f"not carried out, {fault}", level=0)
+    if by.absent:
+        say(f"stood in for: {', '.join(by.absent)}", level=0)
     return Loaded(ref, kernel, str(by))
 
 
