@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -85,9 +86,24 @@ def sources(run: Run) -> dict[str, Source]:
 
 def colour(run: Run, generation: str) -> int:
     """The index of the colour a generation keeps in every report: it follows from the order that its plugin
-    gives it (10, 20, …), not from what else was run."""
-    order = next((system.order for system in systems(run) if system.generation == generation), 0)
-    return (order // 10 - 1) % COLOURS
+    gives it (10, 20, … 80), not from what else was run. One of another order, or of one that is taken, has
+    the last colour that is free on the page."""
+    return _colours(tuple((system.generation, system.order) for system in systems(run))).get(generation, 0)
+
+
+@lru_cache(maxsize=64)
+def _colours(generations: tuple[tuple[str, int], ...]) -> dict[str, int]:
+    """`generations` by order, a pair for each system."""
+    orders = dict(reversed(generations))
+    chosen: dict[str, int] = {}
+    for name, order in sorted(orders.items(), key=lambda pair: (pair[1], pair[0])):
+        index, rest = divmod(order, 10)
+        if not rest and 1 <= index <= COLOURS and index - 1 not in chosen.values():
+            chosen[name] = index - 1
+    for name, order in orders.items():
+        free = [index for index in reversed(range(COLOURS)) if index not in chosen.values()]
+        chosen.setdefault(name, free[0] if free else order % COLOURS)
+    return chosen
 
 
 def reach(record: SystemRecord | None, scope: Scope) -> str:

@@ -207,6 +207,16 @@ def test_a_generation_keeps_its_colour_in_every_report(small: Run) -> None:
     assert len({view.colour(small, each) for each in ("trn1", "trn2", "trn3")}) == 3
 
 
+@pytest.mark.parametrize("order", [900, 20, 5])
+def test_a_generation_of_any_order_has_a_colour_of_its_own(small: Run, order: int) -> None:
+    record = next(iter(small.systems.values()))
+    new = replace(record, instance="trn9.large", generation="trn9", order=order)
+    run = replace(small, systems={**small.systems, "trn9.large": new})
+    kept = ("trn1", "trn2", "trn3")
+    assert [view.colour(run, name) for name in kept] == [view.colour(small, name) for name in kept]
+    assert view.colour(run, "trn9") not in [view.colour(run, name) for name in kept]
+
+
 class TestRooflines:
     def test_a_legend_has_six_entries_and_says_what_it_leaves_out(self, run: Run) -> None:
         text = rooflines.render([run])

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from trnbench import Measurement
 from trnbench_reports import numbers, view, words
 from trnbench_reports.charts.figure import SHAPES, SYMBOLS, Figure, Series
 from trnbench_reports.charts.lines import Promise, name_levels
-from trnbench_reports.charts.plane import Plane, logarithmic
+from trnbench_reports.charts.plane import Plane, Scale, logarithmic
 
 PUBLISHED = SHAPES.index("diamond")
 """Of the marks of what is published; systems have the others."""
 OWN = tuple(place for place in range(len(SHAPES)) if place != PUBLISHED)
 MOST = len(OWN)
 """Systems of one chart; the table has all."""
-WIDTH, HEIGHT = 470, 270
+WIDTH, WHOLE, HEIGHT = 470, 1100, 270
+"""Pixels: beside a picture of the links, and alone."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,42 +47,50 @@ class Sweep:
     faint: bool
 
 
-def draw(id: str, index: int, title: str, sweeps: Sequence[Sweep], what: str) -> Figure:
-    """`sweeps` is not empty, every size and rate positive. `what` names the axis of rates."""
+FARTHEST = 1000
+"""Of the largest share: systems that are told apart there cannot be told apart on a longer axis."""
+
+
+def draw(
+    id: str, index: int, title: str, sweeps: Sequence[Sweep], what: str, *, alone: bool = False
+) -> Figure:
+    """`sweeps` is not empty, every size and rate positive. `what` names the axis of rates; a chart that
+    stands `alone` takes the width of the page.
+
+    Rates are shares of each system's document where every system has one: so systems can be told apart.
+    """
     shown = sweeps[:MOST]
+    shares = all(sweep.promised for sweep in shown)
     points = [point for sweep in shown for point in sweep.points]
-    rates = [point.rate for point in points]
-    high = max([*rates, *(sweep.promised for sweep in shown), *(point.bound for point in points)])
-    low = max(min(rates) / 1.6, max(rates) / 1e4)
+    units = [sweep.promised if shares else 1.0 for sweep in shown]
+    rates = [point.rate / unit for sweep, unit in zip(shown, units, strict=True) for point in sweep.points]
+    bounds = [point.bound / unit for sweep, unit in zip(shown, units, strict=True) for point in sweep.points]
+    levels = [1.0] if shares else list(dict.fromkeys(sweep.promised for sweep in shown if sweep.promised))
+    low = max(min(rates) / 1.6, max(rates) / FARTHEST)
+    high = max([*rates, *bounds, *levels]) * 1.6
     sizes = [point.size for point in points]
     ends = min(sizes) / 1.4, max(sizes) * 1.4
     plane = Plane(
         logarithmic("message size", *ends, "B", base=2, most=6),
-        logarithmic(what, low, high * 1.6, "B/s"),
-        width=WIDTH,
+        _of_document(low, high) if shares else logarithmic(what, low, high, "B/s"),
+        width=WHOLE if alone else WIDTH,
         height=HEIGHT,
     )
-    for row, sweep in enumerate(shown):
-        colour = f"var(--g{sweep.colour})"
-        opacity = 0.5 if sweep.faint else 0.9
-        if sweep.promised:
-            plane.line([(ends[0], sweep.promised), (ends[1], sweep.promised)], colour=colour, series=row)
-        for name, dash in (("bound", "5 3"), ("best", "1 3")):
-            curve = [(p.size, getattr(p, name)) for p in sweep.points if getattr(p, name) >= low]
-            if len(curve) > 1:
-                plane.line(curve, colour=colour, dash=dash, opacity=opacity, series=row)
-        line = [(point.size, point.rate) for point in sweep.points if point.rate >= low]
-        plane.line(line, colour=colour, width=2.4, opacity=opacity, series=row)
-    levels = dict.fromkeys(sweep.promised for sweep in shown if sweep.promised)
-    name_levels(plane, [Promise(value=level, words=numbers.show(level, "B/s")) for level in levels], ends)
-    for row, sweep in enumerate(shown):
-        _points(plane, index, row, sweep, low)
+    for level in levels:
+        plane.line([(ends[0], level), (ends[1], level)], colour="var(--fg)")
+    for row, (sweep, unit) in enumerate(zip(shown, units, strict=True)):
+        _curves(plane, row, sweep, unit, low)
+    names = ["each system's document"] if shares else [numbers.show(level, "B/s") for level in levels]
+    promises = [Promise(value=level, words=name) for level, name in zip(levels, names, strict=True)]
+    name_levels(plane, promises, ends)
+    for row, (sweep, unit) in enumerate(zip(shown, units, strict=True)):
+        _points(plane, index, row, sweep, unit, low)
     label = f"{title}. {words.plural(len(points), 'case')} on {words.plural(len(shown), 'system')}."
     return Figure(
         id=id,
         title=title,
         label=label,
-        caption="thick: taken; level: documented; dashed: what the links allow; dotted: best algorithm; "
+        caption="thick: taken; dashed: what the links allow; dotted: best algorithm; "
         "◆ published of the same size and ranks",
         drawing=plane.svg(label),
         series=tuple(
@@ -96,17 +105,31 @@ def draw(id: str, index: int, title: str, sweeps: Sequence[Sweep], what: str) ->
     )
 
 
-def _points(plane: Plane, index: int, row: int, sweep: Sweep, low: float) -> None:
+def _of_document(low: float, high: float) -> Scale:
+    scale = logarithmic("share of the document", low, high)
+    return replace(scale, ticks=tuple((value, numbers.percent(value)) for value, _ in scale.ticks))
+
+
+def _curves(plane: Plane, row: int, sweep: Sweep, unit: float, low: float) -> None:
+    """What is taken, what the best algorithm would take, and what the links allow."""
+    colour, opacity = f"var(--g{sweep.colour})", 0.5 if sweep.faint else 0.9
+    for name, dash, width in (("bound", "5 3", 1.2), ("best", "1 3", 1.2), ("rate", "", 2.4)):
+        curve = [(point.size, getattr(point, name) / unit) for point in sweep.points]
+        curve = [(size, rate) for size, rate in curve if rate >= low]
+        if len(curve) > 1:
+            plane.line(curve, colour=colour, dash=dash, width=width, opacity=opacity, series=row)
+
+
+def _points(plane: Plane, index: int, row: int, sweep: Sweep, unit: float, low: float) -> None:
     """What a sweep reaches at each size, and the published rates beside it."""
     colour = f"var(--g{sweep.colour})"
     for point in sweep.points:
-        if point.rate < low:
+        if point.rate / unit < low:
             continue
-        anchor = view.figure_of(index, point.case)
-        says = view.tooltip(point.case)
+        says, anchor = view.tooltip(point.case), view.figure_of(index, point.case)
         plane.mark(
             point.size,
-            point.rate,
+            point.rate / unit,
             colour=colour,
             says=says,
             anchor=anchor,
@@ -114,14 +137,12 @@ def _points(plane: Plane, index: int, row: int, sweep: Sweep, low: float) -> Non
             shape=OWN[row],
         )
         if point.published:
-            told = f"published: {numbers.show(point.published, 'B/s')} at {numbers.show(point.size, 'B')}"
-            to = view.figure_of(index, point.case, view.PUBLISHED)
             plane.mark(
                 point.size,
-                point.published,
+                point.published / unit,
                 colour="var(--fg)",
-                says=told,
-                anchor=to,
+                says=f"published: {numbers.show(point.published, 'B/s')} at {numbers.show(point.size, 'B')}",
+                anchor=view.figure_of(index, point.case, view.PUBLISHED),
                 series=row,
                 shape=PUBLISHED,
             )

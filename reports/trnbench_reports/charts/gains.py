@@ -45,8 +45,8 @@ def draw(id: str, gains: Sequence[Gain], reach: str) -> Figure | None:
     plane = Plane(
         logarithmic("gain over the oldest generation (times)", low, high, base=2),
         row_scale(names),
-        width=400,
-        height=15 * len(names) + 8,
+        width=1000,
+        height=14 * len(names) + 8,
     )
     for gain in shown:
         lane = generations.index(gain.generation)

@@ -135,9 +135,16 @@ def picture(index: int, run: Run, system: str, kernels: Collection[str]) -> dict
                 f"{instance}, {words.clean(kernel, 40)} of {numbers.show(size(last), 'B')}: "
                 f"{busiest[0]} links at {busiest[2]}"
             )
+            loaded = topology.links[max(range(len(loads)), key=loads.__getitem__)].cls
+            bands = {
+                links.band(load)
+                for link, load in zip(topology.links, loads, strict=True)
+                if link.cls == loaded
+            }
             return {
                 "title": title,
-                "svg": links.picture(topology, loads, title),
+                # A drawing in one colour shows nothing that its title does not say.
+                "svg": None if len(bands) == 1 else links.picture(topology, loads, title),
                 "address": view.anchor(index, last),
                 "bands": [label for _, label in links.BANDS],
             }

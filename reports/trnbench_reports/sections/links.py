@@ -96,21 +96,30 @@ def _lead(by_kernel: Mapping[str, Sequence[Measurement]]) -> str:
 
 
 def _figure(
-    index: int, run: Run, place: int, kind: tuple[str, str], by_kernel: Mapping[str, Sequence[Measurement]]
+    index: int,
+    run: Run,
+    place: int,
+    kind: tuple[str, str],
+    by_kernel: Mapping[str, Sequence[Measurement]],
+    *,
+    alone: bool = False,
 ) -> Figure | None:
     lead = _lead(by_kernel)
     sweeps = _sweeps(run, by_kernel[lead])
     if not sweeps:
         return None
     quantity = "bus bandwidth" if kind[1] == RATES[0] else board.COUNTED[kind[1]]
-    return busbw.draw(f"links-{index}-{place}", index, _title(lead, kind[0], sweeps), sweeps, quantity)
+    title = _title(lead, kind[0], sweeps)
+    return busbw.draw(f"links-{index}-{place}", index, title, sweeps, quantity, alone=alone)
 
 
 def _panel(
     index: int, run: Run, place: int, kind: tuple[str, str], found: Sequence[Measurement]
 ) -> dict[str, Any] | None:
     by_kernel = view.by_kernel(list(found))
-    drawn = _figure(index, run, place, kind, by_kernel)
+    picture = _picture(index, run, by_kernel[_lead(by_kernel)])
+    alone = picture is None or picture["svg"] is None
+    drawn = _figure(index, run, place, kind, by_kernel, alone=alone)
     if drawn is None:
         return None
     return {
@@ -118,7 +127,7 @@ def _panel(
         "figure": figure.show(drawn),
         "lead": _lead(by_kernel),
         "rows": rows(index, run, by_kernel),
-        "picture": _picture(index, run, by_kernel[_lead(by_kernel)]),
+        "picture": picture,
     }
 
 
