@@ -32,10 +32,10 @@ def test_the_one_way_is_called_as_written() -> None:
     )
 
 
-# docs/following-a-number.md: its files are there, and its numbers are those of the case it follows ---
+# .github/FOLLOWING_A_NUMBER.md: its files are there, and its numbers are those of the case it follows ---
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "following-a-number.md").read_text(encoding="utf-8")
+PAGE = (ROOT / ".github" / "FOLLOWING_A_NUMBER.md").read_text(encoding="utf-8")
 TABLE = PAGE.partition("## One `nc_matmul`")[2].partition("\n## ")[0]
 FOLLOWED = 8
 

@@ -61,10 +61,11 @@ def test_the_worst_cases_are_what_the_model_gives() -> None:
         assert parts == [f"{each * 1e6:,.0f}" for each in seconds]
 
 
-# docs/following-a-number.md, second half: its numbers are those of the all-reduce that it follows ----
+# .github/FOLLOWING_A_NUMBER.md, second half: its numbers are those of the all-reduce that it follows ----
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "following-a-number.md").read_text(encoding="utf-8").partition("## One all-reduce")[2]
+FOLLOWED = ROOT / ".github" / "FOLLOWING_A_NUMBER.md"
+PAGE = FOLLOWED.read_text(encoding="utf-8").partition("## One all-reduce")[2]
 FABRIC = ROOT / "harness" / "trnbench" / "emulator" / "fabric"
 
 
