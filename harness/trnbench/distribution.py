@@ -16,6 +16,9 @@ from typing import Any, NamedTuple
 NO_EXTERNAL = "TRNBENCH_NO_EXTERNAL_PLUGINS"
 OWN = "trnbench"  # the distribution whose plugins are built in
 
+GROUPS = ("trnbench", "trnbench.commands", "trnbench.api")
+"""Of entry points that bring code."""
+
 _FOLDERS = (".dist-info", ".egg-info")
 
 
@@ -89,6 +92,12 @@ class EntryPoint(NamedTuple):
     distribution: str
     version: str
 
+    @property
+    def words(self) -> str:
+        """What it is called in a message."""
+        kind = "command" if self.group == "trnbench.commands" else "plugin"
+        return f"{kind} {self.name!r} of {self.distribution} {self.version}".rstrip()
+
     def load(self) -> Any:
         """Import and return what it names. May raise anything the module raises."""
         from importlib import import_module
@@ -129,6 +138,17 @@ def entry_points(groups: Collection[str]) -> list[EntryPoint]:
             seen.add(name)
             entries += _entries_of(folder, groups)
     return entries
+
+
+def others(trusted: Collection[str] = ()) -> list[EntryPoint]:
+    """Plugins and commands that are not trnbench's own, but for those of `trusted` distributions or plugins
+    ("all": every one)."""
+    if enabled(NO_EXTERNAL):
+        return []
+    names = set(map(normalised, trusted))
+    entries = [each for each in entry_points(GROUPS) if normalised(each.distribution) != OWN]
+    listed = {normalised(each.distribution) for each in entries if normalised(each.name) in names} | names
+    return [] if "all" in names else [each for each in entries if normalised(each.distribution) not in listed]
 
 
 def _entries_of(folder: str, groups: Collection[str]) -> Iterator[EntryPoint]:

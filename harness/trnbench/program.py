@@ -10,7 +10,7 @@ from contextlib import suppress
 from types import FrameType
 from typing import NoReturn
 
-from trnbench.isolation.exit import end
+from trnbench.isolation.exit import come_to, command_begins, end
 from trnbench.isolation.interrupt import Interrupted
 from trnbench.isolation.output import data_apart
 
@@ -51,6 +51,7 @@ def guarded(command: Callable[[], object]) -> NoReturn:
         for number in numbers:
             signal.signal(number, _interrupt)
         data_apart()
+        command_begins()
         command()
         code = 0
     except SystemExit as asked:
@@ -61,6 +62,7 @@ def guarded(command: Callable[[], object]) -> NoReturn:
     # From here on the outcome stands: a signal may hasten the end, no more.
     for number in numbers:
         signal.signal(number, _hasten)
+    come_to(code)
     end(code)
 
 
@@ -81,4 +83,5 @@ def _hasten(_number: int, _frame: FrameType | None) -> None:
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):
             stream.flush()
+    come_to(INTERRUPTED)
     os._exit(INTERRUPTED)

@@ -32,3 +32,9 @@ def resolve(ref: Any) -> Any:
             try_="trnbench plugin list",
         ) from error
     return target
+
+
+def called(ref: Ref) -> Any:
+    """The function that a reference names; that of a plugin which is kept apart works in a copy of this
+    process."""
+    return getattr(ref, "call", None) or resolve(ref)

@@ -67,6 +67,46 @@ def test_inside_a_case(tmp_path: Path, number: signal.Signals) -> None:
     assert not (tmp_path / "trnbench-report.html").exists()
 
 
+def stranger(folder: Path) -> str:
+    """PYTHONPATH with a plugin of others on it, in which nothing is wrong."""
+    info = folder / "site" / "acme-1.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: acme\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[trnbench]\nacme = acme\n")
+    return os.pathsep.join([str(info.parent), os.environ.get("PYTHONPATH", "")])
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_command_that_is_watched_hears_of_it_once(tmp_path: Path, number: signal.Signals) -> None:
+    modes = {"TINY_MODES": f"half,low,signal,{'nap,' * 20}half", "TINY_SIGNAL": str(int(number))}
+    done = program(tiny.__file__, "run", "--no-report", **modes, PYTHONPATH=stranger(tmp_path))
+    assert done.returncode == 130, done.stderr
+    with Store(tmp_path / "results.db") as store:
+        (one,) = store.list()
+        assert (one.cases, one.state) == (2, "interrupted")
+    assert f"\ninterrupted: 2 of 24 cases are kept as run {one.id}\n" in done.stderr
+
+
+def test_keys_of_a_terminal_reach_a_command_that_is_watched_once(tmp_path: Path) -> None:
+    import pty
+
+    path = stranger(tmp_path)
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.environ.update(PYTHONPATH=path, TINY_MODES=f"half,{'nap,' * 600}half")
+        os.execv(sys.executable, [sys.executable, tiny.__file__, "run", "--no-report", "--jobs", "1"])
+    seen, asked = b"", False
+    while True:
+        try:
+            seen += os.read(terminal, 1 << 16)
+        except OSError:  # nobody has the other end any more
+            break
+        if not asked and b"3/602" in seen:
+            asked = bool(os.write(terminal, b"\x03"))
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 130, seen
+    assert b"cases are kept as run" in seen
+
+
 def test_a_hangup_that_is_ignored_ends_nothing(tmp_path: Path) -> None:
     def nohup() -> None:
         usual()

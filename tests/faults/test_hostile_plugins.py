@@ -10,35 +10,33 @@ import pytest
 from campaigns import sweep
 from forks import Answer, Forks
 from hostile_cases import GROUPS
-from hostile_plugins import HOOK, IMPORT, RENDER
+from hostile_plugins import COMMAND, HOOK, IMPORT, READ, RENDER, WRITE
 
 from trnbench.store.store import Store
 
-LOST = ("exits without a word", "kills itself")
-"""No process survives these: the command dies with its plugin, and `plugin list` finds the culprit."""
-
 HARMLESS = {
     *("prints", "leaves a thread", "returns none", "has a name of a megabyte", "raises in its formula"),
-    *("prints in a hook",),
+    *("prints in a hook", "returns what breaks the page", "changes what it is given", "starts a process"),
 }
 """What costs nobody anything before it is used, or is undone: there is nothing to name."""
 
 FEW = (
     *("exits without a word", "interrupts", "closes descriptors", "changes the folder", "traces"),
     *("raises half way", "takes a name", "yields an object that answers nothing"),
-    *("raises", "returns what breaks the page"),
+    *("raises", "returns what breaks the page", "allows no files", "starts a process"),
+    *("exits in C in a hook", "starts a process and raises", "exits when it is imported"),
 )
 """What stands for the rest in every run."""
 
 
-def installed(folder: Path, text: str) -> str:
-    """A distribution `bad` with the plugin `bad`; the folder it is found in."""
+def installed(folder: Path, text: str, group: str = "trnbench", target: str = "bad") -> str:
+    """A distribution `bad` with the plugin or command `bad`; the folder it is found in."""
     site = folder / "site"
     info = site / "bad-1.0.dist-info"
     info.mkdir(parents=True)
     (site / "bad.py").write_text(text, encoding="utf-8")
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: bad\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[trnbench]\nbad = bad\n")
+    (info / "entry_points.txt").write_text(f"[{group}]\nbad = {target}\n")
     return str(site)
 
 
@@ -49,10 +47,13 @@ def check(answer: Answer) -> None:
     assert answer.left == 0
 
 
+HURRY = [["hostile_plugins", "hurry"]]
+
+
 @pytest.mark.parametrize("name", sweep([*IMPORT, *HOOK], FEW.__contains__))
 def test_it_is_named_and_the_others_are_there(forks: Forks, tmp_path: Path, name: str) -> None:
     path = [installed(tmp_path, IMPORT.get(name) or HOOK[name])]
-    found = forks(tmp_path, "plugin", "list", "--format", "json", path=path)
+    found = forks(tmp_path, "plugin", "list", "--format", "json", path=path, before=HURRY)
     check(found)
     assert found.code == 0, found.stderr
     rows = {row["plugin"]: row for row in json.loads(found.stdout)}
@@ -61,12 +62,13 @@ def test_it_is_named_and_the_others_are_there(forks: Forks, tmp_path: Path, name
     if name not in HARMLESS:
         assert rows["bad"]["state"] == "problem"
         assert "'bad' of bad 1.0" in rows["bad"]["problems"][0]
-    listed = forks(tmp_path, "list", "kernels", "--format", "json", path=path)
-    if name in LOST:
-        return
+    listed = forks(tmp_path, "list", "kernels", "--format", "json", path=path, before=HURRY)
     check(listed)
     assert listed.code == 0, listed.stderr
     assert "gemm" in [row["kernel"] for row in json.loads(listed.stdout)]
+    if name in IMPORT:
+        helped = forks(tmp_path, "--help", path=path, before=HURRY)
+        assert (helped.code, helped.stderr) == (0, "")
 
 
 @pytest.fixture(scope="module")
@@ -82,14 +84,51 @@ def test_a_section_costs_itself_alone(forks: Forks, tmp_path: Path, stored: Path
     path = [installed(tmp_path, RENDER[name])]
     folder = tmp_path / "work"
     shutil.copytree(stored, folder)
-    answer = forks(folder, "report", path=path)
+    answer = forks(folder, "report", path=path, before=HURRY)
     check(answer)
     assert (answer.code, answer.stdout) == (0, "trnbench-report.html\n"), answer.stderr
     page = (folder / "trnbench-report.html").read_text(encoding="utf-8")
     assert page.rstrip().endswith("</html>")
     assert "tiny.2" in page  # what the other sections were given
-    if name not in ("returns what breaks the page", "prints"):
+    assert len(answer.stderr) < 2_000_000
+    if name not in (*HARMLESS, "floods"):
         assert "Bad" in page
+
+
+@pytest.mark.parametrize("name", sweep(READ, FEW.__contains__))
+def test_an_importer_is_named_and_nothing_is_stored(forks: Forks, tmp_path: Path, name: str) -> None:
+    path = [installed(tmp_path, READ[name])]
+    (tmp_path / "results").write_text("time 1 s")
+    answer = forks(tmp_path, "import", "results", "--from", "bad", path=path, before=HURRY)
+    check(answer)
+    assert (answer.code, answer.stdout) == (3, ""), answer.stderr
+    assert "bad" in answer.stderr.splitlines()[-3]
+    runs = forks(tmp_path, "runs", "list", "--format", "json", path=path)
+    assert (runs.code, json.loads(runs.stdout)) == (0, [])
+
+
+@pytest.mark.parametrize("name", sweep(WRITE, FEW.__contains__))
+def test_a_format_is_named_and_nothing_is_written(
+    forks: Forks, tmp_path: Path, stored: Path, name: str
+) -> None:
+    path = [installed(tmp_path, WRITE[name])]
+    folder = tmp_path / "work"
+    shutil.copytree(stored, folder)
+    answer = forks(folder, "export", "--as", "bad", "-o", "runs.bad", path=path, before=HURRY)
+    check(answer)
+    assert (answer.code, answer.stdout) == (3, ""), answer.stderr
+    assert "bad" in answer.stderr
+    assert not (folder / "runs.bad").exists()
+
+
+@pytest.mark.parametrize("name", sweep(COMMAND, FEW.__contains__))
+def test_a_command_of_a_plugin_is_named(forks: Forks, tmp_path: Path, name: str) -> None:
+    path = [installed(tmp_path, COMMAND[name], "trnbench.commands", "bad:bad")]
+    answer = forks(tmp_path, "bad", path=path, before=HURRY)
+    assert (answer.code, answer.stdout, answer.left) == (3, "", 0), answer.stderr
+    assert "bad" in answer.stderr
+    assert "Traceback" not in answer.stderr
+    assert forks(tmp_path, "list", "kernels", path=path).code == 0
 
 
 # Whatever a case does, the others come to what they would have come to, and the command ends well.
@@ -109,7 +148,7 @@ FAILED = {
 
 
 def test_there_are_enough() -> None:
-    assert len(IMPORT) + len(HOOK) + len(RENDER) >= 40
+    assert sum(map(len, (IMPORT, HOOK, RENDER, READ, WRITE, COMMAND))) >= 110
     modes = [mode for group in GROUPS.values() for mode in group]
     assert len(modes) == len(set(modes)) >= 35
     assert set(modes) >= WELL | FAILED

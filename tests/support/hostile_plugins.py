@@ -1,6 +1,7 @@
 """Plugins that do what no plugin should: a module's text by name, each said to be `bad`.
 
-IMPORT does it while it is imported, HOOK in a hook, RENDER in a section of the report.
+IMPORT does it while it is imported, HOOK in a hook, RENDER in a section of the report, READ in an importer,
+WRITE in a format, COMMAND in a command. `hurry` has the command wait for them a second, not ten.
 """
 
 from __future__ import annotations
@@ -20,6 +21,14 @@ def kernel(name, **changes):
     )
     return Kernel(**{**fields, **changes})
 """
+
+_DEAF = """
+import signal, time
+signal.pthread_sigmask(signal.SIG_BLOCK, set(signal.Signals) - {signal.SIGKILL, signal.SIGSTOP})
+while True: time.sleep(3600)
+"""
+_STARTS = "import subprocess; subprocess.Popen(['sleep', '3600'])"
+_ESCAPES = "import subprocess; subprocess.Popen(['sleep', '3600'], start_new_session=True)"
 
 IMPORT = {
     "exits": "import sys; sys.exit(0)",
@@ -42,6 +51,22 @@ IMPORT = {
     "clears the environment": "import os; os.environ.clear()",
     "traces": "import sys; sys.settrace(lambda *_: 1 / 0)",
     "speaks another contract": "trnbench_contract = object()",
+    "exits in C": "import ctypes; ctypes.CDLL(None).exit(0)",
+    "touches what is not there": "import ctypes; ctypes.string_at(0)",
+    "hangs and hears no alarm": _DEAF,
+    "clears the path of modules": "import sys; sys.path.clear()",
+    "replaces the path of modules": "import sys; sys.path = []",
+    "allows no recursion": "import sys; sys.setrecursionlimit(90)",
+    "allows no files": "import resource as r; r.setrlimit(r.RLIMIT_NOFILE, (12, 12))",
+    "allows few files": "import resource as r; r.setrlimit(r.RLIMIT_NOFILE, (64, 64))",
+    "allows no memory": "import resource as r; r.setrlimit(r.RLIMIT_AS, (1 << 20, 1 << 20))",
+    "starts a process": _STARTS,
+    "starts a process that is nobody's": _ESCAPES,
+    "closes all descriptors": "import os; os.closerange(3, 256)",
+    "replaces the end": "import os; os._exit = lambda code: None; os._exit(0); os.abort()",
+    "ends the process at its end": "import atexit, os; atexit.register(os._exit, 0)",
+    "hangs at the end": "import atexit, time; atexit.register(time.sleep, 3600)",
+    "floods": "import os\nfor _ in range(2000): os.write(2, b'flood ' * 1000)",
 }
 
 _HOOKS = {
@@ -63,6 +88,15 @@ _HOOKS = {
         "yield type('Odd', (), {'__getattr__': lambda self, name: 1 / 0, '__repr__': lambda self: 1 / 0})()",
     ),
     "changes the folder in a hook": ("kernels", "import os; os.chdir('/'); yield kernel('k')"),
+    "exits in a hook": ("kernels", "import os; os._exit(0)"),
+    "exits in C in a hook": ("kernels", "import ctypes; ctypes.CDLL(None).exit(0)"),
+    "touches what is not there in a hook": ("kernels", "import ctypes; ctypes.string_at(0)"),
+    "clears the path of modules in a hook": ("kernels", "import sys; sys.path.clear(); yield kernel('k')"),
+    "allows no files in a hook": (
+        "kernels",
+        "import resource as r; r.setrlimit(r.RLIMIT_NOFILE, (12, 12)); yield kernel('k')",
+    ),
+    "hangs in a hook": ("kernels", "import time; time.sleep(3600)"),
     "prints in a hook": ("kernels", "print('printed by bad'); yield kernel('k')"),
 }
 
@@ -76,7 +110,38 @@ _RENDERS = {
     "changes what it is given": "runs[0].environment.clear(); runs[0].systems.clear(); return ''",
     "prints": "print('printed by bad'); return ''",
     "recurses": "return render(runs)",
+    "exits without a word": "import os; os._exit(0)",
+    "exits in C": "import ctypes; ctypes.CDLL(None).exit(0)",
+    "touches what is not there": "import ctypes; ctypes.string_at(0)",
+    "kills itself": "import os, signal; os.kill(os.getpid(), signal.SIGKILL)",
+    "hangs": "import time; time.sleep(3600)",
+    "hangs and hears no alarm": _DEAF,
+    "changes the folder": "import os; os.chdir('/'); return ''",
+    "allows no files": "import resource as r; r.setrlimit(r.RLIMIT_NOFILE, (12, 12)); return ''",
+    "starts a process": f"{_ESCAPES}; return ''",
+    "floods": "print('flood ' * 10_000_000); return ''",
+    "returns what cannot be sent": "return type('Own', (str,), {'__reduce__': lambda self: 1 / 0})('x')",
 }
+
+ENDS = {
+    "exits": "import sys; sys.exit(0)",
+    "exits without a word": "import os; os._exit(0)",
+    "exits in C": "import ctypes; ctypes.CDLL(None).exit(0)",
+    "touches what is not there": "import ctypes; ctypes.string_at(0)",
+    "kills itself": "import os, signal; os.kill(os.getpid(), signal.SIGKILL)",
+    "raises": "1 / 0",
+    "raises what is no Exception": "raise type('Own', (BaseException,), {})",
+    "interrupts": "raise KeyboardInterrupt",
+    "hangs": "import time; time.sleep(3600)",
+    "hangs and hears no alarm": _DEAF,
+    "allows no files": "import resource as r; r.setrlimit(r.RLIMIT_NOFILE, (12, 12)); return 3",
+    "changes the folder": "import os; os.chdir('/'); return b''",
+    "returns a number": "return 3",
+    "returns what cannot be sent": "return lambda: 3",
+    "starts a process and raises": f"{_ESCAPES}; 1 / 0",
+    "floods and raises": "print('flood ' * 10_000_000); 1 / 0",
+}
+"""Of importers and formats: what none of them does."""
 
 HOOK = {
     name: f"{_KERNEL}\n@trnbench.hookimpl\ndef trnbench_{hook}():\n    {body}\n"
@@ -91,3 +156,49 @@ RENDER = {
     )
     for name, body in _RENDERS.items()
 }
+
+READ = {
+    name: (
+        "import trnbench\n\n@trnbench.hookimpl\ndef trnbench_importers():\n"
+        "    yield trnbench.Importer(name='bad', title='Bad', read='bad:read')\n\n"
+        f"def read(data):\n{indent(dedent(body), '    ')}\n"
+    )
+    for name, body in ENDS.items()
+}
+
+WRITE = {
+    name: (
+        "import trnbench\n\n@trnbench.hookimpl\ndef trnbench_reports():\n"
+        "    yield trnbench.Format(name='bad', title='Bad', suffix='.bad', write='bad:write')\n\n"
+        f"def write(runs):\n{indent(dedent(body), '    ')}\n"
+    )
+    for name, body in ENDS.items()
+}
+
+_COMMANDS = {
+    "exits without a word": "import os; os._exit(0)",
+    "exits in C": "import ctypes; ctypes.CDLL(None).exit(0)",
+    "touches what is not there": "import ctypes; ctypes.string_at(0)",
+    "kills itself": "import os, signal; os.kill(os.getpid(), signal.SIGKILL)",
+    "raises": "1 / 0",
+    "starts a process and raises": f"{_ESCAPES}; 1 / 0",
+}
+
+COMMAND = {
+    **{
+        name: f"import click\n\n@click.command()\ndef bad():\n{indent(dedent(body), '    ')}\n"
+        for name, body in _COMMANDS.items()
+    },
+    "exits when it is imported": "import os; os._exit(0)",
+    "hangs when it is imported": "import time; time.sleep(3600)",
+    "is no Python": "def f(:",
+}
+
+
+def hurry() -> None:
+    """What may take ten seconds, or a minute, may take one."""
+    from trnbench.isolation import child, supervision, surroundings
+    from trnbench.registry import apart
+
+    surroundings.LIMIT_S, supervision.LIMIT_S, supervision.END_S, child.GRACE_S = 1.0, 2.0, 0.5, 1.0
+    apart.FILE_S = 1.0

@@ -56,6 +56,11 @@ class Found(NamedTuple):
         also = f"; {', '.join(self.others)} has one too" if self.others else ""
         return f"{self.about} (from {self.distribution}{also})".lstrip()
 
+    @property
+    def words(self) -> str:
+        """What it is called in a message."""
+        return f"command {self.name!r} of {self.distribution} {self.version}".rstrip()
+
     def load(self) -> click.Command:
         """Raises `PluginError` when the command cannot be imported or is none."""
         entry = EntryPoint(COMMAND_GROUP, self.name, self.target, self.distribution, self.version)
@@ -86,7 +91,7 @@ class Found(NamedTuple):
 
     def _blame(self, what: str, cause: str) -> PluginError:
         return PluginError(
-            f"command {self.name!r} of {self.distribution} {self.version} {what}",
+            f"{self.words} {what}",
             cause=cause,
             try_=f"reinstall or remove {self.distribution}; the other commands work: trnbench --help",
             plugin=self.name,
@@ -177,12 +182,19 @@ class LazyGroup(click.Group):
         return list(self.found)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        found = self.found.get(cmd_name)
-        if found is not None and found.external:
-            from trnbench.isolation.output import data_together
+        entry = self.found.get(cmd_name)
+        if entry is None or not entry.external:
+            return entry.load() if entry else None
+        from trnbench.cli.context import Session
+        from trnbench.isolation.output import data_together
+        from trnbench.isolation.supervision import Suspect, asked, carries_out
 
-            data_together()  # what such a command writes, and the programs it starts, is its data
-        return found.load() if found else None
+        ctx.find_root().ensure_object(Session).supervise()
+        data_together()  # what such a command writes, and the programs it starts, is its data
+        with asked(Suspect(entry.name, entry.distribution, entry.words, entry.target), again=False):
+            command = entry.load()
+        carries_out(entry.words)
+        return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -119,9 +119,16 @@ class Session:
             for problem in self.registry.problems:
                 say(f"warning: {problem.what} (trnbench plugin list)")
 
-    def try_plugins(self) -> None:
-        """Load those of others in a copy of this process first: the command is there to find a bad one."""
-        self.registry = self.registry.tried()
+    def supervise(self) -> None:
+        """From here on the command works below the process that was typed, where there are plugins of others
+        that nobody trusts."""
+        from trnbench.distribution import others
+        from trnbench.isolation.supervision import Suspect, offered, supervise
+
+        if not offered() or not (found := others()):
+            return  # without any, no settings are read
+        if "all" not in self.settings.trusted and (found := others(self.settings.trusted)):
+            supervise([Suspect(each.name, each.distribution, each.words, each.value) for each in found])
 
     def hush(self) -> None:
         """The command shows plugin problems itself."""

@@ -186,6 +186,7 @@ def _door(body: Body) -> Callable[..., Any]:
     def carried_out(**options: Any) -> Any:
         module, _, function = body.partition(":")
         shared = click.get_current_context().obj  # a `Session`
+        shared.supervise()
         return getattr(import_module(module), function)(shared, **options)
 
     carried_out.body = body  # type: ignore[attr-defined]

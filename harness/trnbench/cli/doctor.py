@@ -19,7 +19,7 @@ from trnbench.cli.table import SENTENCE, broken
 from trnbench.cli.terminal import width
 from trnbench.errors import ExitCode, PluginError, TrnbenchError
 from trnbench.measure.noise import look
-from trnbench.reference import resolve
+from trnbench.reference import called
 from trnbench.registry import Registry, load_registry
 from trnbench.run.executor import PROCESS
 from trnbench.run.reply import detected
@@ -176,8 +176,6 @@ def _plugins(shared: Session) -> Iterator[Row]:
     except TrnbenchError:
         registry = load_registry(block=shared.no_plugin)
         vars(shared)["registry"] = registry
-    shared.try_plugins()
-    registry = shared.registry
     registry.collect()
     for loaded in registry.loaded:
         problems = registry.problems_of(loaded.origin)
@@ -219,7 +217,7 @@ def _executors(shared: Session) -> Iterator[Row]:
         if not entry.detect:
             yield _row("executor", name, UNVERIFIED, entry.title)
             continue
-        found = resolve(entry.detect)()
+        found = called(entry.detect)()
         yield _row("executor", name, OK if found.available else MISSING, found.why, found.try_)
 
 

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 def list_(shared: Session, *, format: str) -> None:
     """Every plugin: where it comes from, what it brings, how long it takes, what is wrong."""
     shared.hush()
-    shared.try_plugins()
     registry = shared.registry
     rows = [*_plugins(registry, _commands(shared)), *_left_out(registry)]
     if format == "table":

@@ -16,7 +16,7 @@ from trnbench.cli.output import emit, emit_json, say
 from trnbench.cli.vocabulary import STATUSES
 from trnbench.errors import UsageError
 from trnbench.extension import check_drawn
-from trnbench.reference import resolve
+from trnbench.reference import called, resolve
 from trnbench.run.output_file import check_writable, write_whole
 from trnbench.store.store import Store
 
@@ -34,7 +34,7 @@ def trace(shared: Session, /, *, run: str, case: str, output: Path, trace_limit:
     stored, found = stored_case(shared, run, case)
     draw = check_drawn(shared.registry.traces.get(stored.backend), "timeline", stored.backend, found.id)
     about = {"tool": f"trnbench {stored.tool_version}", "run": stored.id, "case": found.id}
-    file: TraceFile = resolve(draw)(found, shared.registry, about, trace_limit)
+    file: TraceFile = called(draw)(found, shared.registry, about, trace_limit)
     if found.time_s is not None and abs(file.time_s / found.time_s - 1.0) > _APART:
         say(f"warning: the run had {found.time_s:.6g} s, the model now gives {file.time_s:.6g} s")
     write_whole(output, file.data)

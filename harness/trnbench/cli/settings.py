@@ -52,6 +52,7 @@ SETTINGS = {
         Setting("format", "word", "table", "How results are printed.", FORMATS),
         Setting("facts", "paths", (), "Further fact files."),
         Setting("no_plugin", "words", (), "Plugins and distributions to leave out."),
+        Setting("trusted", "words", (), "Plugins and distributions of others to load here; all: every."),
         Setting("timeout_s", "number", 0.0, "Seconds a case may take; 0: no limit.", number=kinds.TIME_LIMIT),
         Setting("maxfail", "number", 0, "Stop after so many failures; 0: never.", number=kinds.MOST_FAILED),
         Setting("kernels", "words", (), "Kernels to run, names or globs; empty: all."),
@@ -223,6 +224,10 @@ class Settings:
     @property
     def no_plugin(self) -> tuple[str, ...]:
         return tuple(self["no_plugin"])
+
+    @property
+    def trusted(self) -> tuple[str, ...]:
+        return tuple(self["trusted"])
 
     @property
     def selection(self) -> dict[str, Any]:

@@ -4,9 +4,33 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from typing import NoReturn
 
 _others: list[str] = []
+_commands: list[bool] = []
+_told: list[Callable[[int], None]] = []
+
+
+def command_begins() -> None:
+    """This process is that of a command, from its beginning to its end."""
+    _commands[:] = [True]
+
+
+def is_command() -> bool:
+    """Whether this process is that of a command."""
+    return bool(_commands)
+
+
+def tell_end(told: Callable[[int], None]) -> None:
+    """`told` hears of the code that the process is to end with, before anything else is done about it."""
+    _told[:] = [told]
+
+
+def come_to(code: int) -> None:
+    """The outcome stands."""
+    for told in _told:
+        told(code)
 
 
 def others_loaded(name: str) -> None:

@@ -90,11 +90,11 @@ PATIENCE_S = DEATH_S + 1.0
 _HEEDED = (signal.SIGTERM, signal.SIGCHLD)
 
 
-def kept(closed: Iterable[int] = ()) -> None:
-    """Goes on in a new process, in a session and a process group of its own. The present one stays behind as
-    its keeper and does not return: it closes the descriptors `closed`, and when the other ends, when it is
-    sent SIGTERM, or when its own parent is gone, it kills that group and every descendant, one that began a
-    session of its own too, and ends as the other did.
+def kept(closed: Iterable[int] = (), *, session: bool = True) -> None:
+    """Goes on in a new process, in a `session` and a process group of its own, or with the terminal of this
+    one. The present one stays behind as its keeper and does not return: it closes the descriptors `closed`,
+    and when the other ends, when it is sent SIGTERM, or when its own parent is gone, it kills that group and
+    every descendant, one that began a session of its own too, and ends as the other did.
 
     To be called before there are threads.
     """
@@ -104,13 +104,15 @@ def kept(closed: Iterable[int] = ()) -> None:
         signal.signal(number, signal.SIG_DFL)
     # Its parent decides what they mean.
     usual = {number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGINT, signal.SIGHUP)}
-    os.setsid()
+    if session:
+        os.setsid()
     adopt()
     keeper = os.getpid()
     child = forked()
     if child:
         _keep(child, closed)
-    os.setsid()
+    if session:
+        os.setsid()
     last_with(keeper)
     for number, handler in usual.items():
         signal.signal(number, handler)
@@ -153,8 +155,9 @@ def _keep(child: int, closed: Iterable[int]) -> NoReturn:
             if os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None:
                 break
             _collect(but=child)
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(child, signal.SIGKILL)
+        for kill in (os.killpg, os.kill):  # it has no group of its own where it has the terminal
+            with suppress(ProcessLookupError, PermissionError):
+                kill(child, signal.SIGKILL)
         code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         end_descendants()
     finally:

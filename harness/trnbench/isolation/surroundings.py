@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import operator
 import os
+import resource
 import signal
 import sys
 import threading
@@ -24,6 +25,10 @@ _SIGNAL: Any = import_module("_signal")
 _NUMBERS = tuple(sorted(map(int, _SIGNAL.valid_signals())))
 _STREAMS = ("stdin", "stdout", "stderr")
 _DESCRIPTORS = (0, 1, 2)
+_LIMITS = (
+    *(resource.RLIMIT_AS, resource.RLIMIT_CPU, resource.RLIMIT_DATA, resource.RLIMIT_FSIZE),
+    *(resource.RLIMIT_NOFILE, resource.RLIMIT_NPROC, resource.RLIMIT_STACK),
+)
 
 
 class Surroundings:
@@ -145,6 +150,37 @@ def _to_names(names: dict[str, Any]) -> None:
         delattr(builtins, added)
 
 
+def _path() -> tuple[str, ...]:
+    return tuple(sys.path)
+
+
+def _to_path(path: tuple[str, ...]) -> None:
+    sys.path[:] = path
+
+
+def _limits() -> tuple[tuple[int, int], ...]:
+    return tuple(map(resource.getrlimit, _LIMITS))
+
+
+def _to_limits(limits: tuple[tuple[int, int], ...]) -> None:
+    for number, (soft, _) in zip(_LIMITS, limits, strict=True):
+        with suppress(OSError, ValueError):  # the hard one has come down, for good
+            resource.setrlimit(number, (soft, resource.getrlimit(number)[1]))
+
+
+def _all_there(before: tuple[str, ...], now: tuple[str, ...]) -> bool:
+    return set(before) <= set(now)
+
+
+def _no_lower(before: tuple[tuple[int, int], ...], now: tuple[tuple[int, int], ...]) -> bool:
+    pairs = zip(before, now, strict=True)
+    return all(_height(here) <= _height(there) for pair in pairs for here, there in zip(*pair, strict=True))
+
+
+def _height(limit: int) -> float:
+    return float("inf") if limit == resource.RLIM_INFINITY else limit
+
+
 def _identical(before: tuple[Any, ...], now: tuple[Any, ...]) -> bool:
     return all(map(operator.is_, before, now))
 
@@ -183,6 +219,8 @@ class _Part(msgspec.Struct, frozen=True):
 
 DRAWN, STREAMS = "the state of the random generators", "the standard streams"
 _PARTS = {
+    # First: with a lower one nothing else can be put back.
+    "the recursion limit": _Part(sys.getrecursionlimit, sys.setrecursionlimit, operator.le),
     "the working folder": _Part(_folder, _to_folder),
     "the umask": _Part(_umask, os.umask),
     "the locale": _Part(_locale, _to_locale),
@@ -191,6 +229,8 @@ _PARTS = {
     DRAWN: _Part(_drawn, _to_drawn, _same_states),
     STREAMS: _Part(_streams, _to_streams, _identical),
     "the builtins": _Part(_names, _to_names, _same_names),
+    "the path of modules": _Part(_path, _to_path, _all_there),
+    "the limits of resources": _Part(_limits, _to_limits, _no_lower),
 }
 
 
@@ -212,21 +252,22 @@ class _Exit(BaseException):
 
 
 @contextmanager
-def held() -> Iterator[None]:
+def held(limit_s: float = 0.0) -> Iterator[None]:
     """Plugins' code goes inside.
 
-    Its output goes to standard error. Raises `Misbehaved` when it takes longer than `LIMIT_S` (in the main
-    thread), calls `os._exit`, or leaves the process's surroundings changed: they are put back. What it
-    raises itself passes; whether a `KeyboardInterrupt` is the user's, `interrupt.from_outside` says.
+    Its output goes to standard error. Raises `Misbehaved` when it takes longer than `limit_s` (0: `LIMIT_S`)
+    in the main thread, calls `os._exit`, or leaves the process's surroundings changed: they are put back.
+    What it raises itself passes; whether a `KeyboardInterrupt` is the user's, `interrupt.from_outside` says.
     """
+    limit_s = limit_s or LIMIT_S
     with aside():
         before = Surroundings()
         try:
-            with _exits_raise(), limited(LIMIT_S if can_limit() else 0.0):
+            with _exits_raise(), limited(limit_s if can_limit() else 0.0):
                 yield
         except CaseTimeout:
             raise Misbehaved(
-                f"does not end within {LIMIT_S:g} s",
+                f"does not end within {limit_s:g} s",
                 "it waits for something, or computes before it is asked to",
             ) from None
         except _Exit as end:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, Self
 import msgspec
 
 from trnbench.errors import PluginError
+from trnbench.isolation.supervision import suspected
 from trnbench.registry.check import Refused, checked
 from trnbench.registry.discovery import Discovered, Origin
-from trnbench.registry.loader import HOOKS, Loaded, Loader, former_paths, newer_contract
+from trnbench.registry.loader import HOOKS, Loaded, Loader, described, former_paths, newer_contract, refusal
 from trnbench.version import CONTRACT_VERSION
 
 if TYPE_CHECKING:
@@ -38,7 +39,6 @@ class Collecting:
         self._found = tuple(found)
         self.left_out = tuple(left_out)
         self._problems: list[PluginError] = []
-        self._refused: dict[Origin, PluginError] = {}
         self._by_hook: dict[str, tuple[Brought, ...]] = {}
         self._asked: dict[str, tuple[list[Brought], Iterator[Brought]]] = {}
 
@@ -57,19 +57,6 @@ class Collecting:
         """The same plugins, nothing collected yet."""
         return type(self)(self._found, self.left_out)
 
-    def tried(self) -> Self:
-        """The same plugins, nothing collected yet, those of others loaded and asked in a copy of this process
-        first: one that ends it is not loaded here."""
-        from trnbench.registry.loader import trial
-
-        tried = self.fresh()
-        for finding in self._found:
-            if finding.origin.external:
-                alone = type(self)((finding,))
-                if error := trial(finding.origin, alone.collect):
-                    tried._refused[finding.origin] = error
-        return tried
-
     # ---- loading
 
     @cached_property
@@ -80,8 +67,8 @@ class Collecting:
     def loaded(self) -> tuple[Loaded, ...]:
         """Every plugin after the attempt to import it, with its import time, hooks and error."""
         loaded = tuple(
-            Loaded(installed.origin, self._refused[installed.origin])
-            if installed.origin in self._refused
+            Loaded(installed.origin, error)
+            if (error := refusal(installed.origin)) is not None
             else self._loader.load(installed)
             for installed in self._found
         )
@@ -139,7 +126,7 @@ class Collecting:
                 if kind == "generation":
                     value = self._own_instances(value, loaded.origin, owners)
                     self._problems += former_paths(loaded.origin, value)
-                yield Brought(kind, value.name, value, loaded.origin)
+                yield Brought(kind, value.name, _apart(value, loaded.origin), loaded.origin)
 
     def _arguments(self, hook: str) -> dict[str, Any]:
         # Itself, as `Systems`: what --no-plugin leaves out is not there for backends either.
@@ -147,18 +134,22 @@ class Collecting:
 
     @staticmethod
     def _checked(hook: str, value: Any, origin: Origin) -> Any:
-        name = getattr(value, "name", "")
-        label = f"{type(value).__name__} {name!r}" if isinstance(name, str) and name else _shown(value)
+        label = f"one {type(value).__name__}"
         try:
+            name = getattr(value, "name", "")
+            label = f"{type(value).__name__} {name!r}" if isinstance(name, str) and name else _shown(value)
             return checked(hook, value)
         except Refused as refused:
-            raise origin.blame(
-                f"yields from {hook} what it should not: {label}",
-                cause=refused.cause,
-                try_=refused.try_,
-                hook=hook,
-                object_=label,
-            ) from None
+            cause, try_ = refused.cause, refused.try_
+        except Exception as error:  # an object that does not even let itself be looked at
+            cause, try_ = described(error), "let its attributes be read"
+        raise origin.blame(
+            f"yields from {hook} what it should not: {label}",
+            cause=cause,
+            try_=try_,
+            hook=hook,
+            object_=label,
+        )
 
     def _claim(
         self, hook: str, kind: str, name: str, origin: Origin, owners: dict[tuple[str, str], Origin]
@@ -242,6 +233,14 @@ _OF_TYPES: Mapping[str, str] = {"ModelFile": "model", "StepKernel": "operator", 
 def _kind(hook: str, value: Any) -> str:
     name = type(value).__name__
     return _KINDS.get(hook) or _OF_TYPES.get(name) or name.lower()
+
+
+def _apart(value: Any, origin: Origin) -> Any:
+    if not suspected(origin.distribution):
+        return value
+    from trnbench.registry.apart import apart  # brings pickle and inspect; most commands keep nothing apart
+
+    return apart(value, origin)
 
 
 def _shown(value: Any) -> str:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from types import FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +15,7 @@ from trnbench.distribution import enabled
 from trnbench.errors import PluginError, TrnbenchError
 from trnbench.isolation.interrupt import from_outside
 from trnbench.isolation.output import aside
+from trnbench.isolation.supervision import Suspect, asked, refusals, refuse
 from trnbench.isolation.surroundings import Misbehaved, held
 from trnbench.registry import hookspecs
 from trnbench.registry.discovery import Discovered, Origin
@@ -224,14 +224,34 @@ class Loader:
         return result  # type: ignore[no-any-return]
 
 
-def _asked(origin: Origin) -> AbstractContextManager[None]:
+@contextmanager
+def _asked(origin: Origin) -> Iterator[None]:
     """Looking at the process before and after takes longer than most hooks; tests do so for our own."""
-    return held() if origin.external else aside()
+    if not origin.external:
+        with aside():
+            yield
+        return
+    with asked(_suspect(origin)), held():
+        yield
+
+
+def _suspect(origin: Origin) -> Suspect:
+    return Suspect(origin.name, origin.distribution, str(origin), origin.target)
+
+
+def refusal(origin: Origin) -> PluginError | None:
+    """Why this plugin is not loaded: what it did to the process of this command that tried to."""
+    if (reason := refusals().get((origin.name, origin.distribution))) is None:
+        return None
+    what, cause = reason
+    return origin.blame(what, cause=cause, try_=_without(origin), object_=origin.target)
 
 
 def _misbehaved(origin: Origin, error: Misbehaved, when: str, hook: str = "") -> PluginError:
+    what = f"{error.what} {when}; it is left out"
+    refuse(_suspect(origin), what, error.cause)
     return origin.blame(
-        f"{error.what} {when}; it is left out",
+        what,
         cause=error.cause,
         try_=f"report it to whoever wrote {origin.distribution}; without it: --no-plugin {origin.name}",
         hook=hook,
@@ -314,38 +334,6 @@ def _no_hooks(origin: Origin, plugin: Any) -> PluginError:
         try_=f"name the module that has them in the pyproject.toml of {origin.distribution}",
         object_=origin.target,
     )
-
-
-def trial(origin: Origin, ask: Callable[[], object]) -> PluginError | None:
-    """What `ask`, which loads the plugin and calls its hooks, did to the process that it ran in; None where
-    that lived. What it raises and what it says is met again when the plugin is loaded here."""
-    from trnbench.isolation.child import Lost, Overdue, carried_out  # brings pickle; few commands try plugins
-
-    def work(_send: Callable[[str, Any], None]) -> None:
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, 2)
-        ask()
-
-    def unheard(_text: str) -> None:
-        """It is said again."""
-
-    try:
-        carried_out(work, {"stdout": unheard, "stderr": unheard})
-    except Lost as error:
-        return origin.blame(
-            f"ends the process that loads it: it {error.how}",
-            cause=f"importing {origin.target}, or one of its hooks, does so without an exception",
-            try_=_without(origin),
-            object_=origin.target,
-        )
-    except Overdue as error:
-        return origin.blame(
-            f"does not end within {error.seconds:g} s when it is loaded",
-            cause=f"importing {origin.target}, or one of its hooks, hangs where no alarm reaches it",
-            try_=_without(origin),
-            object_=origin.target,
-        )
-    return None
 
 
 def _without(origin: Origin) -> str:

@@ -12,7 +12,7 @@ from trnbench.errors import BadInput, PluginError, TrnbenchError, UnknownName, U
 from trnbench.extension import Importer
 from trnbench.isolation.interrupt import from_outside
 from trnbench.isolation.output import aside
-from trnbench.reference import resolve
+from trnbench.reference import called
 from trnbench.results.run import ImportedRun, Run
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def read_runs(
         return tuple(_own(data, where, anyway=anyway))
     try:
         with aside():
-            result = resolve(importer.read)(data)
+            result = called(importer.read)(data)
     except TrnbenchError:
         raise
     except BaseException as error:

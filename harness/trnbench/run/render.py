@@ -14,7 +14,7 @@ from trnbench.extension import Format, Page, Section
 from trnbench.isolation.interrupt import from_outside
 from trnbench.isolation.output import aside
 from trnbench.isolation.surroundings import Misbehaved, held
-from trnbench.reference import resolve
+from trnbench.reference import called
 from trnbench.results.measurement import Measurement
 from trnbench.results.run import Run
 
@@ -83,7 +83,7 @@ def render_page(found: Sequence[object], page: Page) -> bytes:
     """What a command found as its page. Raises `PluginError` when its writer fails."""
     try:
         with aside():
-            written = resolve(page.write)(found)
+            written = called(page.write)(found)
     except TrnbenchError:
         raise
     except BaseException as error:
@@ -111,7 +111,7 @@ def render_bytes(
     Raises `PluginError` when its writer fails.
     """
     try:
-        write = resolve(format.write)
+        write = called(format.write)
         with aside():
             if format.page and before is not None and "before" in signature(write).parameters:
                 document = write(runs, registry.sections, before=before)
@@ -172,9 +172,11 @@ class Drawing:
     def _made(self, section: Section) -> str | SectionFailed:
         try:
             with held():
-                drawing: Any = resolve(section.render)(self._runs)
+                drawing: Any = called(section.render)(self._runs)
         except Misbehaved as error:
             return SectionFailed(f"it {error.what}")
+        except PluginError as error:
+            return SectionFailed(f"{error.what}: {error.cause}")
         except BaseException as error:
             if from_outside(error):
                 raise

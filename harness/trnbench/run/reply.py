@@ -7,10 +7,14 @@ from numbers import Real
 from typing import Any
 
 from trnbench.backend import Backend, Detection, Observation
+from trnbench.distribution import own_packages
 from trnbench.errors import PluginError, TrnbenchError
 from trnbench.isolation.interrupt import from_outside
+from trnbench.isolation.limit import CaseTimeout, can_limit, limited
 from trnbench.isolation.output import aside
+from trnbench.isolation.surroundings import LIMIT_S
 from trnbench.results.measurement import Evidence, Part, Reason
+from trnbench.store.source_digest import package_of
 
 _TEXTS = ("clock", "stop_reason", "bound", "implementation", "reason_text")
 
@@ -42,9 +46,12 @@ def unwrapped(backend: Backend) -> Backend:
 
 def detected(backend: Backend) -> Detection:
     """What the backend finds here. Raises `PluginError` where `detect()` raises or returns something else."""
+    ours = package_of(type(unwrapped(backend))) in own_packages()
     try:
-        with aside():
+        with aside(), limited(LIMIT_S if can_limit() and not ours else 0.0):
             detection: Any = backend.detect()
+    except CaseTimeout:
+        raise _blamed(backend, f"does not end detect() within {LIMIT_S:g} s") from None
     except BaseException as error:
         if from_outside(error):
             raise

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from trnbench.errors import ExitCode, TrnbenchError
 from trnbench.isolation import keeper
 from trnbench.isolation.keeper import PATIENCE_S, kept
+from trnbench.isolation.supervision import refusals, take
 from trnbench.isolation.surroundings import Surroundings
 from trnbench.kernels.kernel import Kernel
 from trnbench.results.measurement import Reason
@@ -216,13 +217,16 @@ def dumps(value: Any) -> bytes:
     an installed plugin brings travels by its name.
     """
     file = io.BytesIO()
+    pickle.dump(refusals(), file)
     _Pickler(file, protocol=pickle.HIGHEST_PROTOCOL).dump(value)
     return file.getvalue()
 
 
 def loads(data: bytes) -> Any:
     """What `dumps` was given; installed kernels are looked up."""
-    return _Unpickler(io.BytesIO(data)).load()
+    file = io.BytesIO(data)
+    take(pickle.load(file))  # a plugin that ended the command would end this process too
+    return _Unpickler(file).load()
 
 
 class _Pickler(pickle.Pickler):
