@@ -18,6 +18,7 @@ from trnbench.kernels.work import Spread
 from trnbench.results.measurement import Part
 from trnbench_emulator.core.ceiling import doubts_of
 from trnbench_emulator.core.costs import CostTable
+from trnbench_emulator.core.memo import Memo
 from trnbench_emulator.core.program import QUEUES
 from trnbench_emulator.core.recording import Launch, Recording
 from trnbench_emulator.core.roofline import roofline
@@ -144,7 +145,7 @@ class CaseModel:
         self.limit = limit
         self._sources = Sources()
         self._launched: dict[tuple[str, int], Kernel] = {}
-        self._profiles: dict[tuple[int, int], tuple[Timing, _Profile]] = {}
+        self._profiles: Memo[tuple[Timing, _Profile]] = Memo(lambda entry: entry[0].memory)
 
     def estimate(self, case: Case, system: System) -> Estimate:
         """Emulated; derived by a roofline where the kernel declares no NKI source for the point. Of a sharded
@@ -211,7 +212,7 @@ class CaseModel:
         cached = self._profiles.get(key)
         if cached is None or cached[0] is not timing:
             profile = _Profile(line_profile(timing, table), _counters(timing.recording))
-            cached = self._profiles[key] = (timing, profile)
+            cached = self._profiles.keep(key, (timing, profile))
         return cached[1]
 
     def _of_programs(self, source: Source, count: int) -> Kernel:

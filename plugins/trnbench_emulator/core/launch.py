@@ -91,6 +91,12 @@ class LaunchSchedule(msgspec.Struct, kw_only=True):
     whole: tuple[tuple[int, dict[str, int]], ...]
 
     @property
+    def memory(self) -> int:
+        """Bytes that the ticks of all instructions take here."""
+        several = {id(schedule): schedule.ticks for schedule in self.schedules}
+        return sum(len(column) * column.itemsize for ticks in several.values() for column in ticks)
+
+    @property
     def total(self) -> int:
         """Ticks from the beginning of all to the end of the last."""
         return max(program.total for program in self.schedules)

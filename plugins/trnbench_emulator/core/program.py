@@ -62,6 +62,13 @@ class Loop(msgspec.Struct, frozen=True, order=True):
         return self.begin + self.length * self.count
 
 
+_WORKED_OUT = 20
+"""Bytes an instruction: its first dependency, its banks of PSUM and its kind."""
+
+_OP = 1_000
+"""Bytes of an op, about."""
+
+
 class Program:
     """Compact: some tens of bytes per instruction, beside the tiles that are alive.
 
@@ -89,6 +96,14 @@ class Program:
 
     def __len__(self) -> int:
         return len(self.op)
+
+    @property
+    def memory(self) -> int:
+        """Bytes that it takes here, with what is worked out of it when it is scheduled."""
+        psum = self.psum
+        columns = (self.op, self.place, self.deps, self.waiters, psum.refs, psum.owners, psum.sizes)
+        arrays = sum(len(column) * column.itemsize for column in columns)
+        return arrays + _WORKED_OUT * len(self) + _OP * len(self.ops)
 
     @property
     def queues(self) -> list[int]:

@@ -14,6 +14,7 @@ from trnbench.errors import KernelError
 from trnbench_emulator.compiler import AS_SHIPPED, Assumptions
 from trnbench_emulator.core.builder import Builder
 from trnbench_emulator.core.liveness import Births
+from trnbench_emulator.core.memo import LIMIT, Memo
 from trnbench_emulator.core.pace import NOTHING_REMOVED, Without
 from trnbench_emulator.core.pieces import (
     FirstCopy,
@@ -85,6 +86,11 @@ class Recording(msgspec.Struct, frozen=True, dict=True):
         if repeated > len(self.pieces):
             return f"recorded call by call in {len(self.pieces)} pieces that stand for {repeated}"
         return "recorded call by call"
+
+    @property
+    def memory(self) -> int:
+        """Bytes that it takes here."""
+        return sum(program.memory for program in self.programs)
 
     @cached_property
     def counts(self) -> tuple[dict[int, int], ...]:
@@ -201,14 +207,14 @@ class _Execution:
 
 
 class Recorder:
-    """Records each launch once for a machine, and remembers what could not be recorded.
+    """Records a launch once for a machine, and remembers what could not be recorded, up to `limit` bytes.
 
     Problems of the same pieces, each of which occurs more often than it is recorded, have one recording.
     """
 
-    def __init__(self) -> None:
-        self._known: dict[Any, Recording | KernelError] = {}
-        self._in_pieces: dict[Any, Recording] = {}
+    def __init__(self, limit: int = LIMIT) -> None:
+        self._known: Memo[Recording | KernelError] = Memo(_memory, limit)
+        self._in_pieces: Memo[Recording] = Memo(_memory, limit)
         self._lengths: dict[Any, dict[Any, int]] = {}
 
     def of(
@@ -235,8 +241,8 @@ class Recorder:
                 recording = error
             else:
                 if recording.pieces and launch.programs == 1:
-                    self._in_pieces.setdefault(copies, recording)
-            self._known[key] = recording
+                    self._in_pieces.keep(copies, recording)
+            self._known.keep(key, recording)
         if isinstance(recording, KernelError):
             raise recording.with_traceback(None)
         return recording
@@ -247,6 +253,10 @@ class Recorder:
         recording = self._in_pieces.get(copies)
         pieces = pieces_again(recording.pieces, parts) if recording is not None else ()
         return Recording(recording.programs, pieces) if recording is not None and pieces else None
+
+
+def _memory(recording: Recording | KernelError) -> int:
+    return recording.memory if isinstance(recording, Recording) else 0
 
 
 def _counts(program: Program, pieces: Sequence[Piece]) -> dict[int, int]:

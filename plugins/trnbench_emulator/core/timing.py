@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from operator import attrgetter
 from typing import Any
 
 import msgspec
@@ -12,6 +13,7 @@ from trnbench.generation import System
 from trnbench_emulator.clock import seconds, ticks
 from trnbench_emulator.core.costs import CostTable
 from trnbench_emulator.core.launch import LaunchSchedule, schedule_launch
+from trnbench_emulator.core.memo import Memo
 from trnbench_emulator.core.pace import Pace
 from trnbench_emulator.core.pieces import Parts
 from trnbench_emulator.core.program import Program
@@ -49,6 +51,11 @@ class Timing(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     notes: tuple[str, ...]
     recording: Recording
     scheduled: LaunchSchedule
+
+    @property
+    def memory(self) -> int:
+        """Bytes that it takes here."""
+        return self.recording.memory + self.scheduled.memory
 
     @property
     def latency_s(self) -> float:
@@ -122,7 +129,7 @@ class KernelModel:
     def __init__(self, recorder: Recorder | None = None) -> None:
         self.recorder = recorder or Recorder()
         self._tables: dict[int, tuple[System, CostTable, Machine]] = {}
-        self._timed: dict[Any, Timing] = {}
+        self._timed: Memo[Timing] = Memo(attrgetter("memory"))
 
     def time(
         self,
@@ -145,7 +152,7 @@ class KernelModel:
         key = (recording.classes, recording.pieces, asked, tuple(map(pace.key, recording.programs)))
         timing = self._timed.get(key)
         if timing is None:
-            timing = self._timed[key] = _timing(recording, pace, launch)
+            timing = self._timed.keep(key, _timing(recording, pace, launch))
         return timing
 
     def timing(self, recording: Recording, system: System, launch: Launch = ALONE) -> Timing:

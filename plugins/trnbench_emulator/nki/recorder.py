@@ -193,6 +193,11 @@ class Recorder(Allocations):
                 try_="move it with nisa.dma_copy, or lay the tile out in groups of 32 partitions",
             )
 
+    def detach(self) -> None:
+        """The sink goes its own way. Ledgers and recorder refer to each other, and would keep what was
+        recorded until cycles are looked for."""
+        del self.issue, self.folds
+
     def finish(self) -> None:
         """Settle what only the whole kernel can tell: do its tiles fit?"""
         for ledger in self.ledgers.values():

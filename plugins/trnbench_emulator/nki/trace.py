@@ -120,7 +120,10 @@ def record(
         outputs = together.run([partial(carry_out, program_recorder) for program_recorder in recorders])[0]
     if keep and sink is None:
         tally.counts = Counter(program_recorder.op for program_recorder in listing.instructions)
-    return _trace(recorder, tally.counts, listing.instructions, outputs)
+    trace = _trace(recorder, tally.counts, listing.instructions, outputs)
+    for ended in recorders:
+        ended.detach()
+    return trace
 
 
 def _carry_out(
