@@ -163,12 +163,12 @@ def _bare(e: float) -> str:
 
 MEANS = (
     "Errors are of the time, e = ln(model / published): 15 % is a factor of 1.15 either way. Each kernel, "
-    "instruction, stream or collective has one vote, |e| averaged over its points; median and p90 are of "
-    "votes, in brackets 95 % by bootstrap, p90 by rows of points, each alike; bias is the median signed "
-    "error, + when the model is slower than the machine. A point that sources contradict counts by its "
-    "distance from what they span; worst, raw: by what it prints itself. Fitted: a constant came from the "
-    "point, cross-validated: those again, constants refitted without the point; shaped: a rule of the model "
-    "was chosen by looking at it; untouched: neither (kernels, points: median, p90)."
+    "instruction, stream or collective has one vote, |e| averaged over its points. Median and p90 are of "
+    "votes, in brackets 95 % by bootstrap; p90 by rows is of points. Bias is the median signed error, + when "
+    "the model is slower than the machine. A point that sources contradict counts by its distance from their "
+    "interval; worst, raw: by its own figure. Fitted: a constant came from the point. Cross-validated: those "
+    "again, constants refitted without the point. Shaped: a rule of the model was chosen by looking at it. "
+    "Untouched: neither (kernels, points: median, p90)."
 )
 
 

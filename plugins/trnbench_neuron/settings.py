@@ -56,10 +56,10 @@ UNVERIFIED = (
     "several cores at once: one nrtpy process on each, started together",
     "NKI on Trainium1 and Inferentia2: documents name Trainium2 and later only; Beta 1 "
     "(neuronxcc.nki.benchmark) takes its place where it is installed",
-    "nccom-test: one rank per device by --custom-replica-groups, sizes swept by -f in one call; algbw in GB "
-    "or GiB is told by size and time (its guide says GiB, its newer examples are GB: C28)",
+    "nccom-test: one rank per device by --custom-replica-groups, sizes swept by -f in one call. Size and "
+    "time tell whether algbw is in GB or GiB (its guide says GiB, its newer examples are GB: C28)",
     "neuron-monitor: reports of SDK 2.32's user guide; it documents no clock frequency",
-    "neuron-explorer: its summary has no versioned format, every field is optional; its active times are "
-    "taken for shares up to 1 and for per cent above",
+    "neuron-explorer: its summary has no versioned format, and every field is optional. Active times up to 1 "
+    "are taken for shares, larger ones for per cent",
     "driver counters under /sys/devices/virtual/neuron_device: listed by the Sysfs User Guide of SDK 2.32",
 )

@@ -39,7 +39,7 @@ FORMULAS = {
     "optimiser": "parameters · (two moments, and a copy of the weights); with --zero 1 over the ranks that "
     "hold the same parameters",
     "buffers": "one gathered input of a layer where tensor or context parallelism sends, two of a stage's "
-    "messages where a pipeline does; the compiler's own are not known and not counted",
+    "messages where a pipeline does. The compiler's own are not known and not counted",
 }
 
 

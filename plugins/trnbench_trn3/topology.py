@@ -35,8 +35,8 @@ LEVELS, TABLE, CHIP_PAGE = "levels", "table", "chip-page"
 
 LINKS_REASON = {
     LEVELS: (
-        "NeuronLink figures are those of the three levels (256, 320 and 128 GB/s): the only ones that say"
-        " which link carries what, and what 11 PCIe Gen6 x8 links of 64 GB/s add up to"
+        "NeuronLink figures are those of the three levels (256, 320 and 128 GB/s). Only these say which link"
+        " carries what, and 11 PCIe Gen6 x8 links of 64 GB/s add up to them"
     ),
     TABLE: (
         "NeuronLink figures are the 2,048 GiB/s of the instance table, divided over the levels as 256 to"
@@ -50,13 +50,13 @@ LINKS_REASON = {
 
 DIRECTION_NOTE = {
     ONE_WAY: (
-        "NeuronLink figures are read as one direction's: the page calls the levels bidirectional, yet 256"
-        " GB/s for four PCIe Gen6 x8 links is their raw rate in one direction, 64 GB/s each; of the other"
+        "NeuronLink figures are read as one direction's. The page calls the levels bidirectional, yet 256"
+        " GB/s for four PCIe Gen6 x8 links is their raw rate in one direction, 64 GB/s each. Of the other"
         " figures nothing is said"
     ),
     "both-ways": (
-        "NeuronLink figures are read as the sum of both directions, so each direction has half: the page"
-        " calls the levels bidirectional, of the other figures nothing is said"
+        "NeuronLink figures are read as the sum of both directions, so each direction has half. The page"
+        " calls the levels bidirectional; of the other figures nothing is said"
     ),
 }
 

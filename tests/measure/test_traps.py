@@ -118,7 +118,7 @@ def test_a_queue_that_is_as_quick_as_an_empty_call_is_found_out_when_its_output_
     queue.put(None)
     thread.join()
     (told,) = found.proof.backlog
-    assert told.endswith("most likely they returned when the work was queued, not when it was done")
+    assert told.endswith("Most likely they returned when the work was queued, not when it was done")
     # Calls of some microseconds need not tell one time here; what they tell is no pass in either case.
     assert judged(found).status in (Status.SUSPECT, Status.INCONCLUSIVE)
 

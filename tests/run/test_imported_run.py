@@ -272,9 +272,7 @@ def test_a_time_of_more_digits_than_a_float_has_is_none(digits: int) -> None:
 
 
 def test_the_examples_of_the_page_are_read(root: Path) -> None:
-    page = (
-        (root / "docs" / "results.md").read_text().partition("## Formats of others")[2].partition("\n## ")[0]
-    )
+    page = (root / "docs" / "formats.md").read_text()
     examples = re.findall(r"```(?:text|json)\n(.*?)```", page, re.DOTALL)
     readers = (nccl_tests.read, nccom_file.read, nccom_file.read, pytest_benchmark.read)
     found = [read(example.encode()) for read, example in zip(readers, examples, strict=True)]

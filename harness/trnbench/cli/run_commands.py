@@ -191,8 +191,8 @@ __getattr__ = commands(
             "trnbench.cli.store:import_",
             """Put runs and results from files into the store, and print the ids; - reads standard input.
 
-    Reads what `trnbench export --as json` wrote, the journal of a run, and with --from what other tools
-    write: their results are judged by the documents like any other.
+    Reads what `trnbench export --as json` wrote, and the journal of a run. With --from it reads files of
+    other tools; their results are judged by the same documents.
     """,
             "files from grade instance kernel rank-count author label anyway",
             {

@@ -35,8 +35,11 @@ __getattr__ = commands(
         ),
         "info": Leaf(
             "trnbench.cli.info:info",
-            """Show all there is to know about one kernel (axes, formulas, peaks, implementations, what would
-    be skipped) or one instance (what it is made of, its figures with sources, what it cannot do).""",
+            """Show all about one kernel or one instance.
+
+    Of a kernel: axes, formulas, peaks, implementations, what would be skipped. Of an instance: its parts,
+    its figures with sources, what it cannot do.
+    """,
             f"subject peak {TABLE}",
         ),
         "spec": Branch(
@@ -48,9 +51,10 @@ __getattr__ = commands(
             {
                 "show": Leaf(
                     "trnbench.cli.spec.tables:show",
-                    """Show every figure of an instance, device or core: as printed and normalised, with
-                    scope, evidence, source and place; what replaced it; assumptions; and the peak that the
-                    policy chooses, with its alternatives.
+                    """Show every figure of an instance, device or core, as printed and normalised.
+
+                    Each has scope, evidence, source, place, and what replaced it. Assumptions and the chosen
+                    peak with its alternatives follow.
 
                     Example: trnbench spec show trn2-16.48xlarge --peak latest
                     """,
@@ -141,9 +145,8 @@ __getattr__ = commands(
                     """Hold plugins to the contract: facts, topologies, kernels, values, bounds, determinism,
                     reports.
 
-                    NAME is a plugin or a distribution, PATH the folder of a project or a module that need not
-                    be installed; without either, every installed plugin is checked. Exit code 1 when a check
-                    fails.
+                    NAME is a plugin or a distribution, PATH a project's folder or a module, installed or not.
+                    Without either, every installed plugin is checked. Exit code 1 when a check fails.
                     """,
                     f"plugin only {TABLE}",
                 ),

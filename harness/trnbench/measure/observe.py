@@ -79,7 +79,7 @@ def backlog(first_s: float, last_s: float, spent_s: float) -> tuple[str, ...]:
         return ()
     return (
         f"the calls took {show(spent_s, 's')} in all, and reading the last output then {show(last_s, 's')} "
-        f"(after one call {show(first_s, 's')}): most likely they returned when the work was queued, not "
+        f"(after one call {show(first_s, 's')}). Most likely they returned when the work was queued, not "
         "when it was done",
     )
 

@@ -54,8 +54,8 @@ def noted(kept: Run, marks: Sequence[CaseMark]) -> Run:
     others = f" and {more} more" if more > 0 else ""
     note = (
         f"{SAMPLE}: {len(kept.measurements):,} of {len(marks):,} cases. All that failed, are suspect or "
-        "inconclusive are here, and of each kernel, data type, scope and system the one nearest to its peak; "
-        f"of the rest every n-th. Left out: {', '.join(most)}{others}."
+        "inconclusive are here. So is the one nearest to its peak of each kernel, data type, scope and "
+        f"system, and of the rest every n-th. Left out: {', '.join(most)}{others}."
     )
     return msgspec.structs.replace(kept, notes=(*kept.notes, note), digest="")
 

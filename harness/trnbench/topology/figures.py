@@ -13,9 +13,9 @@ BOTH_WAYS = "both-ways"
 
 DIRECTION_REASON = {
     ONE_WAY: (
-        "NeuronLink figures are read as bytes per second in one direction, the other direction has as"
-        " much again: no document says which is meant, but the page on Trn3 gives 256 GB/s to four PCIe"
-        " Gen6 x8 links, and 64 GB/s is the raw rate of such a link in one direction"
+        "NeuronLink figures are read as bytes per second in one direction, and the other has as much"
+        " again. No document says which is meant. The page on Trn3 gives 256 GB/s to four PCIe Gen6 x8"
+        " links, whose raw rate in one direction is 64 GB/s each"
     ),
     BOTH_WAYS: (
         "NeuronLink figures are read as the sum of both directions, so each direction has half: no"

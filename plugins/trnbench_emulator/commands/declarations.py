@@ -39,9 +39,9 @@ _NKI = Branch(
             "trnbench_emulator.commands.nki.run:run",
             """Emulate KERNEL: time, share of each peak, what is busy, what bounds it.
 
-            Only shapes count for the time; values are computed with --functional and --check. Exits with 1
-            when a value is wrong, with 3 when a rule of the machine is broken (of several: of all of them),
-            with 124 after --timeout.
+            Only shapes count for the time; values are computed with --functional and --check. Exit codes: 1
+            when a value is wrong, 3 when a rule of the machine is broken (of several machines: of all), 124
+            after --timeout.
             """,
             f"{LOADED} instance running-cores all-generations no-fold assume functional lines peak trace "
             f"trace-limit force quiet {TABLE}",
@@ -89,8 +89,8 @@ _FABRIC = Branch(
             "trnbench_emulator.commands.fabric.run:run",
             """A collective from -b to -e bytes on each system, in one table.
 
-            Bus bandwidth counts the ranks asked about, as nccom-test does, and is held against the documented
-            links of a device, where no network lies between them. all_gather_v, all_to_all_v and
+            Bus bandwidth counts the ranks of the call, as nccom-test does. Where no network lies between
+            them it is a share of the documented links of a device. all_gather_v, all_to_all_v and
             reduce_scatter_v take uneven parts: --shares.
             """,
             f"collective {SWEEP} step algorithm dtype group shares with {LINKS} explain {TABLE}",
@@ -114,9 +114,9 @@ _FABRIC = Branch(
             "trnbench_emulator.commands.fabric.pairs:probe",
             """Traffic that is no collective.
 
-            matrix: latency and bandwidth between every two ranks. pingpong: -b to -e bytes there and back,
-            times are half of it. bisection: every rank exchanges with the one half the ranks away. incast:
-            more and more ranks send to one.
+            PATTERN is matrix (latency and bandwidth between every two ranks) or pingpong (-b to -e bytes
+            there and back, and half their time). Or it is bisection (every rank exchanges with the one half
+            the ranks away) or incast (more and more ranks send to one).
             """,
             f"pattern size {SWEEP} sender receiver show all {LINKS} {TABLE}",
             {

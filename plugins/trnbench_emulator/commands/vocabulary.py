@@ -217,8 +217,8 @@ WORDS = Table(
         ),
         word(
             "--shares",
-            "Uneven parts, for (v): one for each rank, or a pattern that is repeated: 3,1,1,1; or a rule: "
-            "rank r has 1/(r+1)^S, or rank 0 has SHARE and the rest the rest.",
+            "Uneven parts, for (v): one for each rank, or a repeated pattern: 3,1,1,1. Or a rule: "
+            "rank r has 1/(r+1)^S, or rank 0 has SHARE and the others the rest.",
             metavar="N,N,…|zipf:S|hot:SHARE",
             rare=True,
         ),

@@ -27,13 +27,13 @@ from trnbench_emulator.fabric.network import Network
 from trnbench_emulator.fabric.schedule import Schedule
 
 FORMULA = (
-    "bytes that must leave a device, or an instance, / its links' documented bandwidth, and no less than one"
-    " message to the farthest rank where latencies are documented (Chan et al. 2007; Patarasuk and Yuan 2009)"
+    "bytes that must leave a device or instance / its links' documented bandwidth. At least one message to"
+    " the farthest rank where latencies are documented (Chan et al. 2007; Patarasuk and Yuan 2009)"
 )
 UNEVEN_FORMULA = (
-    "bytes that must enter or leave a rank, a device or an instance by these shares / its links' documented"
-    " bandwidth, and no less than one message of the largest share to or from the farthest rank where"
-    " latencies are documented (Chan et al. 2007)"
+    "bytes that these shares move in or out of a rank, device or instance / its links' documented bandwidth."
+    " At least one message of the largest share, to or from the farthest rank, where latencies are documented"
+    " (Chan et al. 2007)"
 )
 PATTERN_FORMULA = (
     "bytes that leave or enter one rank / its links' documented bandwidth, and no less than the longest way"

@@ -62,10 +62,11 @@ __getattr__ = commands(
             "trnbench_fidelity.commands.validate:validate",
             """Emulate published measurements as stated: broken inequalities first, then errors, worst first.
 
-            Errors are of the time, ln(model / published), as per cent of it. Each kernel has one vote. WHAT
-            prints one thing instead: points, bounds, order (of published versions), engines, moved (points
-            untouched before), same (our own product beside the best published), coverage (of bands), sources
-            (points with a public kernel; with --kernels).
+            Errors are of the time, ln(model / published), as per cent of it. Each kernel has one vote.
+
+            WHAT prints one thing: points, bounds, order (of published versions), engines, or moved (points
+            untouched before). Or same (our product beside the best published), coverage (of bands), or
+            sources (points with a public kernel; with --kernels).
 
             --family workloads composes published steps of whole models; its limits are of decode, prefill and
             train. Of the other limits `public` is all public kernels.

@@ -14,7 +14,7 @@ HEADS = ("family", "generation", "class", "rows inside", "votes inside", "mean w
 BEGIN = "<!-- coverage: begin (.ci/renew answers) -->"
 END = "<!-- coverage: end -->"
 MEANS = (
-    "Each published point is judged by a band that knows nothing of its vote: its kernel, message or model "
+    "Each published point is judged by a band that knows nothing of its vote. Its kernel, message or model "
     "is left out of the evidence, and of the constants of steps. A vote counts by the share of its rows "
     "inside. Width: half of the band in the mean, as a factor either way. No band: what had been left out "
     "was all that is published of its family on the generation."

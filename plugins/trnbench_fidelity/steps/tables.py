@@ -85,8 +85,8 @@ def few(rows: Iterable[StepRow]) -> list[str]:
 
 MOVED = ("class", "generation", "models, points", "median then", "now", "points, then and now")
 APART = (
-    "Points that no rule was chosen by (`[frozen]` of published/steps.toml; no point leaves the list), each "
-    "with its model left out, by the version before and now."
+    "Points that no rule was chosen by, each with its model left out, by the version before and now. "
+    "`[frozen]` of published/steps.toml lists them, and no point leaves it."
 )
 
 
