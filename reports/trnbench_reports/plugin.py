@@ -67,6 +67,7 @@ _PARTS = (
     ("links", ".svg"),
     ("generations", ".svg"),
 )
+_PICTURES = ("headline", "scoreboard", "losses", "links", "generations")
 
 
 @trnbench.hookimpl
@@ -88,6 +89,14 @@ def trnbench_reports() -> Iterator[Section | Format | Page]:
             title=f"the {piece} of the page alone",
             suffix=f".{piece}{suffix}",
             write=f"trnbench_reports.formats.parts:{piece}_{suffix[1:]}",
+            part=piece,
+        )
+    for piece in _PICTURES:
+        yield Format(
+            name=f"{piece}.png",
+            title=f"the {piece} of the page alone, by the Chromium that is found",
+            suffix=f".{piece}.png",
+            write=f"trnbench_reports.formats.picture:{piece}",
             part=piece,
         )
     yield Page(name="history", title="cases over the stored runs", write="trnbench_reports.history:render")

@@ -287,7 +287,7 @@ WORDS = Table(
         word(
             "--part",
             "One part of the page alone (headline, scoreboard, …) as Markdown on stdout; with -o FILE.svg as "
-            "a drawing, with -o FILE.md as Markdown.",
+            "a drawing, FILE.png as a picture, FILE.md as Markdown.",
             metavar="NAME",
         ),
         word(

@@ -16,7 +16,7 @@ PUBLISHED = SHAPES.index("diamond")
 OWN = tuple(place for place in range(len(SHAPES)) if place != PUBLISHED)
 MOST = len(OWN)
 """Systems of one chart; the table has all."""
-WIDTH, WHOLE, HEIGHT = 470, 1100, 270
+WIDTH, WHOLE, HEIGHT = 470, 1000, 260
 """Pixels: beside a picture of the links, and alone."""
 
 

@@ -45,7 +45,7 @@ def draw(id: str, gains: Sequence[Gain], reach: str) -> Figure | None:
     plane = Plane(
         logarithmic("gain over the oldest generation (times)", low, high, base=2),
         row_scale(names),
-        width=1000,
+        width=960,
         height=14 * len(names) + 8,
     )
     for gain in shown:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from trnbench import HeadlineRow, Run, UsageError, headline
-from trnbench_reports import board, numbers, opportunities, view, words
-from trnbench_reports.charts import promise
+from trnbench import Run, UsageError, headline
+from trnbench_reports import board, numbers, opportunities, words
 from trnbench_reports.charts.figure import Figure
 from trnbench_reports.drawing import document, placed, words_at
 from trnbench_reports.formats import markdown
@@ -16,46 +15,75 @@ from trnbench_reports.sections import headline as first
 
 WIDTH = 1180
 """Pixels, of every drawing."""
-_ROW, _LOW = 46, 24
+_ROW, _LOW = 27, 24
+_EDGE = 20
 
 
 def headline_svg(runs: Sequence[Run]) -> bytes:
-    """The cards of the first screen. Raises `UsageError` for runs without a line."""
-    body, y = [words_at(20, 32, first.question(runs), "large")], 58
-    for run in runs:
+    """The sentences and bars of the first screen. Raises `UsageError` for runs without a line."""
+    if not any(headline(run).cards for run in runs):
+        raise _nothing("headline")
+    body, y = [words_at(_EDGE, 32, first.question(runs), "large"), *_legend(60)], 84
+    sources: dict[str, None] = {}
+    for index, run in enumerate(runs):
         for card in headline(run).cards:
-            colour = view.colour(run, card.generation)
-            body.append(
-                f'<rect x="20" y="{y - 14}" width="{WIDTH - 40}" height="2" fill="var(--g{colour})"/>'
+            shown = first.shown_card(index, run, card)
+            line = (
+                f'<rect x="20" y="{y - 8}" width="{WIDTH - 40}" height="2" fill="var(--g{shown["colour"]})"/>'
             )
-            body.append(words_at(20, y + 6, words.capital(card.device or card.generation), "strong"))
-            y += 22
-            for row in card.rows:
-                body += _bar(first.shown(0, row), row, y)
-                y += _ROW
-            y += 14
-    return _drawn("headline", runs, body, y)
+            body += [line, words_at(_EDGE, y + 14, card.sentence, "strong")]
+            y += 28
+            for row in shown["rows"]:
+                if not row.further:
+                    body += _bar(row, y)
+                    y += _ROW
+                    if row.part and row.published:
+                        body += _part(row, y)
+                        y += _ROW
+                sources.setdefault(row.of_document)
+            y += 16
+    promised = words.listed([source for source in sources if source][:4])
+    return _drawn("headline", runs, body, y, f"promised by {promised}; " if promised else "")
 
 
-def _bar(shown: first.Shown, row: HeadlineRow, y: int) -> list[str]:
-    """One row of a card: its name, its bar, what to expect and the largest loss."""
-    kind = "soft" if shown.faint else ""
-    caption = f"{shown.clause}{f'; {shown.swept}' if shown.swept else ''}"
-    marks = [words_at(20, y + 10, shown.name, "strong"), words_at(20, y + 25, shown.what, "soft")]
-    if row.line is not None and shown.bar:
-        bar = placed(str(promise.draw(row.line)), 370, y - 4, 355)
-        marks.append(f'<g class="faint">{bar}</g>' if shown.faint else bar)
-    return [*marks, words_at(750, y + 10, _said(shown), kind), words_at(750, y + 25, caption, "soft")]
+def _legend(y: int) -> list[str]:
+    """The marks of a bar in words."""
+    marks = (
+        (f'<rect class="band" x="20" y="{y - 10}" width="12" height="12"/>', "expected"),
+        (f'<circle class="result" cx="146" cy="{y - 4}" r="4.5"/>', "result"),
+        (f'<line class="promise" x1="266" x2="266" y1="{y - 11}" y2="{y + 3}"/>', "promised"),
+        (f'<line class="other" x1="386" x2="386" y1="{y - 8}" y2="{y}"/>', "another document"),
+        (f'<line class="clock" x1="546" x2="546" y1="{y - 11}" y2="{y + 3}"/>', "clocks allow"),
+        (f'<path class="diamond" d="M680 {y - 10}L686 {y - 4}L680 {y + 2}L674 {y - 4}Z"/>', "best published"),
+        ("", "grey: no evidence near"),
+    )
+    places = (40, 158, 278, 398, 558, 694, 830)
+    return [shape + words_at(x, y, text, "soft") for x, (shape, text) in zip(places, marks, strict=True)]
 
 
-def _said(shown: first.Shown) -> str:
-    if shown.got is None:
-        return shown.clause
-    of = f" of {shown.of.text}" if shown.of else ""
-    share = f", {shown.share.text}" if shown.share else ""
-    if shown.expect:
-        return f"expect {shown.expect.text}{of}; {shown.by} {shown.got.text}{share}"
-    return f"{shown.by} {shown.got.text}{of}{share}; no interval"
+def _bar(row: first.Shown, y: int) -> list[str]:
+    """One row of a card: its name, its bar, what to expect, the result and the promise."""
+    kind = "soft" if row.faint else ""
+    marks = [words_at(_EDGE, y + 17, row.name, kind or "strong"), words_at(128, y + 17, row.short, "soft")]
+    if row.got is None:
+        return [*marks, words_at(690, y + 17, row.clause, "soft")]
+    if row.bar:
+        bar = placed(str(row.bar), 350, y, 320)
+        marks.append(f'<g class="faint">{bar}</g>' if row.faint else bar)
+    expect = words_at(690, y + 17, row.expect.text if row.expect else "no band", kind or "strong")
+    promise = words_at(965, y + 17, "" if row.repeats else row.promise, "soft")
+    return [*marks, expect, words_at(862, y + 17, row.got.text, kind), promise]
+
+
+def _part(row: first.Shown, y: int) -> list[str]:
+    """The best published of a part of the device, in a row of its own."""
+    assert row.published is not None
+    return [
+        words_at(_EDGE, y + 17, row.part, "strong"),
+        words_at(128, y + 17, row.short, "soft"),
+        placed(str(row.part_bar), 350, y, 320),
+        words_at(862, y + 17, row.published.text),
+    ]
 
 
 def headline_md(runs: Sequence[Run]) -> bytes:
@@ -65,30 +93,28 @@ def headline_md(runs: Sequence[Run]) -> bytes:
 
 def scoreboard_svg(runs: Sequence[Run]) -> bytes:
     """The main row of each kernel."""
-    body, y = (
-        [words_at(20, 30, "Per cent of the documented peak: least and best of each sweep", "strong")],
-        56,
-    )
+    title = "Per cent of the documented peak: least and best of each sweep"
+    body, y = [words_at(_EDGE, 30, title, "strong")], 56
+    left = 480
     for run in runs:
         names = board.generations(run)
-        wide = (WIDTH - 300) / max(len(names), 1)
-        body += [words_at(290 + wide * at, y, name, "strong") for at, name in enumerate(names)]
+        wide = (WIDTH - left - _EDGE) / max(len(names), 1)
+        body += [words_at(left + wide * at, y, name, "strong") for at, name in enumerate(names)]
         y += _LOW
         for kernel, rows in board.groups(run):
             row = rows[0]
             shown = scoreboard.cells(0, row)
             if not any(cell and cell.letter for cell in shown):
                 continue
-            body.append(words_at(20, y, kernel))
-            body.append(words_at(150, y, row.variant.label, "soft"))
+            body += [words_at(_EDGE, y, kernel), words_at(190, y, row.variant.label, "soft")]
             for column, cell in enumerate(shown):
                 if cell is None:
                     continue
                 least = f"{cell.least} – " if cell.least else ""
                 text = f"{least}{cell.text} {cell.letter}".rstrip()
-                body.append(words_at(290 + wide * column, y, text, "soft" if cell.faint else ""))
+                body.append(words_at(left + wide * column, y, text, "soft" if cell.faint else ""))
                 if cell.drawn:
-                    body.append(placed(str(cell.drawn), 290 + wide * column, y + 3, wide - 60))
+                    body.append(placed(str(cell.drawn), left + wide * column, y + 3, wide - 60))
             y += _LOW
         y += 16
     return _drawn("scoreboard", runs, body, y)
@@ -101,18 +127,16 @@ def scoreboard_md(runs: Sequence[Run]) -> bytes:
 
 def losses_svg(runs: Sequence[Run]) -> bytes:
     """Where the time of the kernels goes that are furthest from their peak."""
-    body, y = [words_at(20, 30, "Where the time goes", "strong")], 60
+    body, y = [words_at(_EDGE, 30, "Where the time goes", "strong")], 60
     for index, run in enumerate(runs):
         for loss in losses.drawn(opportunities.chosen(run)):
             shown = losses.bar(index, loss)
-            body.append(words_at(20, y, shown.name, "strong"))
-            body.append(words_at(20, y + 15, shown.where, "soft"))
-            body.append(placed(str(shown.bar), 380, y - 10, 780))
-            causes = ", ".join(f"{name} {share}" for name, share in shown.causes)
-            body.append(
-                words_at(380, y + 18, f"at the peak {shown.reached}{f', {causes}' if causes else ''}", "soft")
-            )
-            y += _ROW
+            body += [words_at(_EDGE, y, shown.name, "strong"), words_at(_EDGE, y + 15, shown.where, "soft")]
+            body.append(placed(str(shown.bar), 460, y - 10, 700))
+            causes = ", ".join(f"{name} {share}" for name, share in shown.causes[:2])
+            reached = f"at the peak {shown.reached}{f', {causes}' if causes else ''}"
+            body.append(words_at(460, y + 18, reached, "soft"))
+            y += 46
     return _drawn("losses", runs, body, y)
 
 
@@ -161,22 +185,33 @@ def _chart(figure: Figure, y: int) -> tuple[int, list[str]]:
     drawn = str(figure.drawing)
     size = re.search(r'width="(\d+)" height="(\d+)"', drawn)
     assert size is not None
-    beside = int(size[1]) + 50
-    shapes = [words_at(20, y + 14, figure.title, "strong"), placed(drawn, 20, y + 30, int(size[1]))]
-    for number, series in enumerate(figure.series):
-        high = y + 50 + 18 * number
-        colour = f"var(--g{series.colour})" if series.colour is not None else "var(--fg)"
-        shapes.append(f'<text x="{beside}" y="{high}"><tspan fill="{colour}">{series.symbol}</tspan></text>')
-        shapes.append(words_at(beside + 18, high, series.name))
-    shapes.append(words_at(beside, y + 62 + 18 * len(figure.series), figure.caption, "soft"))
-    return y + int(size[2]) + 60, shapes
+    wide, high = int(size[1]), int(size[2])
+    shapes = [words_at(_EDGE, y + 14, figure.title, "strong"), placed(drawn, _EDGE, y + 30, wide)]
+    y += 50 + high
+    x = float(_EDGE)
+    for series in figure.series:
+        if x + 18 + _LETTER * len(series.name) > WIDTH - _EDGE:
+            x, y = float(_EDGE), y + 20
+        colour = "var(--fg)"
+        if series.colour is not None:
+            kind = "g" if isinstance(series.colour, int) else "c-"
+            colour = f"var(--{kind}{series.colour})"
+        shapes.append(f'<text x="{x:g}" y="{y}"><tspan fill="{colour}">{series.symbol}</tspan></text>')
+        shapes.append(words_at(x + 18, y, series.name))
+        x += 36 + _LETTER * len(series.name)
+    shapes.append(words_at(_EDGE, y + 20, figure.caption, "soft"))
+    return y + 40, shapes
 
 
-def _drawn(name: str, runs: Sequence[Run], body: Sequence[str], height: float) -> bytes:
+_LETTER = 8.2
+"""Pixels of a letter in the widest of the fonts that a reader may have."""
+
+
+def _drawn(name: str, runs: Sequence[Run], body: Sequence[str], height: float, sources: str = "") -> bytes:
     if len(body) < 2:
         raise _nothing(name)
     run = ", ".join(run.id for run in runs)
-    note = words_at(20, height + 8, f"trnbench, run {words.clean(run, 100)}", "soft")
+    note = words_at(20, height + 8, f"{sources}trnbench, run {words.clean(run, 100)}", "soft")
     return document(f"trnbench {name} of {run}", "".join([*body, note]), WIDTH, int(height) + 22)
 
 

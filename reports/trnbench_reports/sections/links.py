@@ -82,9 +82,9 @@ def kinds(run: Run) -> dict[tuple[str, str], list[Measurement]]:
 
 
 def figures(index: int, run: Run) -> list[Figure]:
-    """The chart of each kind of ranks."""
+    """The chart of each kind of ranks, each alone."""
     found = (
-        _figure(index, run, number, kind, view.by_kernel(cases))
+        _figure(index, run, number, kind, view.by_kernel(cases), alone=True)
         for number, (kind, cases) in enumerate(kinds(run).items())
     )
     return [each for each in found if each is not None][:KINDS]

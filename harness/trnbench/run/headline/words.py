@@ -265,7 +265,7 @@ class Card(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         called = self.device or self.generation
         called = f"{called[:1].upper()}{called[1:]}"
         if line.question not in ROWS:
-            return f"{called}: {line.called} {_briefly(line)}."
+            return f"{called}: {line.kernel} {_briefly(line)}."
         does, most = _DOES[line.question], _most(line)
         does = does.format(dtype=line.dtype)
         whole = f"A {called} device" if line.scope.rank <= Scope.DEVICE.rank else line.systems[0]
