@@ -67,12 +67,12 @@ def test_inside_a_case(tmp_path: Path, number: signal.Signals) -> None:
     assert not (tmp_path / "trnbench-report.html").exists()
 
 
-def stranger(folder: Path) -> str:
-    """PYTHONPATH with a plugin of others on it, in which nothing is wrong."""
+def stranger(folder: Path, entry: str = "[trnbench]\nacme = acme\n") -> str:
+    """PYTHONPATH with a plugin of others on it, in which nothing is wrong, or another `entry`."""
     info = folder / "site" / "acme-1.0.dist-info"
     info.mkdir(parents=True)
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: acme\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[trnbench]\nacme = acme\n")
+    (info / "entry_points.txt").write_text(entry)
     return os.pathsep.join([str(info.parent), os.environ.get("PYTHONPATH", "")])
 
 
@@ -85,6 +85,29 @@ def test_a_command_that_is_watched_hears_of_it_once(tmp_path: Path, number: sign
         (one,) = store.list()
         assert (one.cases, one.state) == (2, "interrupted")
     assert f"\ninterrupted: 2 of 24 cases are kept as run {one.id}\n" in done.stderr
+
+
+def test_a_command_of_others_that_is_deaf_ends_at_the_second_signal(tmp_path: Path) -> None:
+    path = stranger(tmp_path, "[trnbench.commands]\nacme = acme:deaf\n")
+    (tmp_path / "site" / "acme.py").write_text(
+        "import signal, time, click\n\n@click.command()\ndef deaf():\n"
+        "    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})\n"
+        "    print('begun', flush=True)\n    time.sleep(3600)\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-m", "trnbench", "acme"],
+        env={**os.environ, "PYTHONPATH": path},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as command:
+        assert command.stdout is not None
+        assert command.stdout.readline() == "begun\n"
+        command.terminate()
+        time.sleep(0.5)  # two at once are one
+        command.terminate()
+        _, told = command.communicate(timeout=60)
+    assert (command.returncode, told) == (130, "\ninterrupted\n")
 
 
 def test_keys_of_a_terminal_reach_a_command_that_is_watched_once(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from campaigns import sweep
 from forks import Answer, Forks
 from hostile_cases import GROUPS
-from hostile_plugins import COMMAND, HOOK, IMPORT, READ, RENDER, WRITE
+from hostile_plugins import COMMAND, DEEP, HOOK, IMPORT, READ, RENDER, WRITE
 
 from trnbench.store.store import Store
 
@@ -129,6 +129,34 @@ def test_a_command_of_a_plugin_is_named(forks: Forks, tmp_path: Path, name: str)
     assert "bad" in answer.stderr
     assert "Traceback" not in answer.stderr
     assert forks(tmp_path, "list", "kernels", path=path).code == 0
+
+
+@pytest.mark.parametrize("name", sweep(DEEP, lambda name: "starts" in name))
+def test_what_works_in_the_command_ends_it_by_name(forks: Forks, tmp_path: Path, name: str) -> None:
+    words, text = DEEP[name]
+    answer = forks(tmp_path, *words, path=[installed(tmp_path, text)], before=HURRY)
+    check(answer)
+    assert (answer.code, answer.stdout) == (3, ""), answer.stderr
+    assert "plugin 'bad' of bad 1.0 ended the command: its process " in answer.stderr
+
+
+def test_a_run_goes_on_with_its_own_systems(forks: Forks, tmp_path: Path) -> None:
+    path = [installed(tmp_path, RENDER["changes what it is given"])]
+    words = ("run", "rms_norm", "-i", "trn1.2xlarge", "-a", "rows=128", "-a", "columns=512")
+    answer = forks(tmp_path, *words, path=path)
+    check(answer)
+    assert answer.code == 0, answer.stderr
+    assert "trn1.2xlarge" in answer.stdout
+
+
+def test_a_trusted_plugin_is_loaded_by_the_command_itself(forks: Forks, tmp_path: Path) -> None:
+    path = [installed(tmp_path, IMPORT["exits in C"])]
+    kept = forks(tmp_path, "list", "kernels", path=path)
+    assert (kept.code, "plugin 'bad' of bad 1.0 ends the process" in kept.stderr) == (0, True)
+    for trusted in ("bad", "all"):
+        (tmp_path / "trnbench.toml").write_text(f'trusted = ["{trusted}"]\n')
+        let_in = forks(tmp_path, "list", "kernels", path=path)
+        assert (let_in.code, let_in.stdout, let_in.stderr) == (0, "", "")  # and so the command ends
 
 
 # Whatever a case does, the others come to what they would have come to, and the command ends well.

@@ -195,6 +195,32 @@ COMMAND = {
 }
 
 
+_FORMULA = "yield kernel('k', requires=lambda point: ACT)"
+_BACKEND = (
+    "yield type('Bad', (), {'name': 'bad', 'detect': lambda self: ACT, 'environment': lambda self: {},"
+    " 'unsupported': lambda self, case, system: '', 'observe': lambda self, case, system: None})()"
+)
+
+DEEP = {
+    f"{place} {name}": (words, f"{_KERNEL}\n@trnbench.hookimpl\ndef trnbench_{hook}():\n    {body}\n")
+    for place, (hook, yields, words) in {
+        "a formula": ("kernels", _FORMULA, ("run", "k", "-i", "trn1.2xlarge", "--dry-run")),
+        "a backend": ("backends", _BACKEND, ("list", "backends")),
+    }.items()
+    for name, act in {
+        "exits without a word": "__import__('os')._exit(0)",
+        "kills itself": "__import__('os').kill(__import__('os').getpid(), 9)",
+        "touches what is not there": "__import__('ctypes').string_at(0)",
+        "starts a process and exits": (
+            "(__import__('subprocess').Popen(['sleep', '99'], start_new_session=True),"
+            " __import__('os')._exit(0))"
+        ),
+    }.items()
+    for body in [yields.replace("ACT", act)]
+}
+"""What works in the process of the command: by name a command that asks for it, and the plugin."""
+
+
 def hurry() -> None:
     """What may take ten seconds, or a minute, may take one."""
     from trnbench.isolation import child, supervision, surroundings

@@ -25,7 +25,7 @@ LIMIT_S = 13.0
 """For what is said to last 10 s at most: the alarm inside rings first."""
 
 END_S = 3.0
-"""For a command that has come to its end to be gone: what plugins still do then is cut short."""
+"""For a command that has come to its end, or was interrupted twice, to be gone."""
 
 _PATIENCE_S = 0.2
 _HEAD = 4  # bytes of a note's length, before it
@@ -49,7 +49,7 @@ _notes: list[int] = []
 
 def offered() -> bool:
     """Whether this is a command's process, and none is watching it yet."""
-    return is_command() and not _notes
+    return is_command() and not _notes and hasattr(signal, "sigtimedwait")  # not on macOS
 
 
 def suspected(distribution: str) -> bool:
@@ -139,6 +139,7 @@ class _Watch:
         self._keeper, self._notes, self._rest = pid, notes, b""
         self._process = 0
         self._signals: list[int] = []
+        self._interrupted = 0
         self._asked: tuple[Suspect, bool] | None = None
         self._busy = ""
         self._code: int | None = None
@@ -150,8 +151,8 @@ class _Watch:
         status = None
         while status is None:
             signalled = signal.sigtimedwait(_WATCHED, _PATIENCE_S)
-            if signalled is not None and signalled.si_signo != signal.SIGCHLD and signalled.si_code <= 0:
-                self._signals.append(signalled.si_signo)  # those of a terminal reach the command as well
+            if signalled is not None and signalled.si_signo != signal.SIGCHLD:
+                self._signalled(signalled.si_signo, by_terminal=signalled.si_code > 0)
             self._read()
             while self._process and self._signals:
                 with suppress(ProcessLookupError):
@@ -167,10 +168,21 @@ class _Watch:
         if not self._refused:
             self._blame(os.waitstatus_to_exitcode(status))
 
+    def _signalled(self, number: int, *, by_terminal: bool) -> None:
+        self._interrupted += 1
+        if not by_terminal:  # which reaches the command as well
+            self._signals.append(number)
+        if self._interrupted > 1:
+            self._until = min(self._until, time.monotonic() + END_S)
+
     def _blame(self, code: int) -> None:
         """Whoever was asked when the process ended; where nobody was, all that may have ended it."""
         from trnbench.isolation.child import Lost  # brings pickle; few commands are lost
 
+        if self._interrupted > 1:  # and it did not hear
+            with suppress(OSError):
+                os.write(2, b"\ninterrupted\n")
+            _leave(ExitCode.INTERRUPTED)
         how = "does not end within 10 s" if self._late else Lost(code).how
         if self._asked is not None:
             suspect, again = self._asked

@@ -76,11 +76,7 @@ class Call:
     @cached_property
     def __signature__(self) -> Signature:
         """The function's parameters, so that it is given what it takes."""
-        kinds = self._asked(
-            lambda: [
-                (name, each.kind) for name, each in signature(resolve(self._reference)).parameters.items()
-            ]
-        )
+        kinds = self._asked(lambda: _kinds(resolve(self._reference)))
         return Signature([Parameter(name, kind) for name, kind in kinds])
 
     def _asked(self, function: Callable[[], Any]) -> Any:
