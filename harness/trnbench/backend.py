@@ -32,7 +32,8 @@ class Detection(msgspec.Struct, frozen=True, kw_only=True):
 
 READS = "facts_read"
 """Of an environment: the metrics of facts that a model reads, words of one text. Where a backend says so, no
-other fact is named as a cause of another time."""
+other fact is named as a cause of another time. `facts_read_KIND` is what cases carried out by that kind of
+implementation follow from: metrics, `assumption:NAME` (or `*`) and, of a cost file, `cost:TABLE`."""
 
 
 class Observation(msgspec.Struct, frozen=True, kw_only=True):

@@ -53,6 +53,25 @@ FACTS_READ = (
 )  # fmt: skip
 """Metrics of the facts that have a say in a time: no other fact is a cause of another time."""
 
+PROGRAMS_READ = (
+    "array_columns", "array_rows", "clock", "dma_bandwidth", "dma_engine_bandwidth", "dma_engine_count",
+    "elements_per_cycle", "hbm_bandwidth", "partition_count", "psum_bank_count", "psum_capacity",
+    "rate_factor", "sbuf_capacity", "sbuf_partition_capacity",
+    "assumption:core-signal-latency", "assumption:dma-trigger", "assumption:host-launch-overhead",
+    "assumption:semaphore-latency",
+    *(f"cost:{table}" for table in (
+        "access", "assumptions", "carried", "constants", "dma", "exclusions", "fits", "instructions",
+        "latency", "launch", "limits", "throttle",
+    )),
+)  # fmt: skip
+LINKS_READ = (
+    "core_count", "device_count", "efa_adapter_bandwidth", "efa_adapter_count", "efa_bandwidth",
+    "hbm_bandwidth", "host_count", "host_link_bandwidth", "latency", "neuronlink_bandwidth",
+    "assumption:*", "cost:assumptions", "cost:collectives", "cost:dma", "cost:fabric", "cost:lnc",
+)  # fmt: skip
+"""What times of programs on cores, and of collectives, follow from; a graph may be built with any assumption.
+What is read to tell whether a case fits its system moves no time."""
+
 
 class EmulatedBackend:
     """Kernels on cores by a schedule of their instructions, links by flows that share them."""
@@ -69,6 +88,8 @@ class EmulatedBackend:
             "emulator_tick_s": 1 / TICKS_PER_SECOND,
             **{f"{name}_version": version for name, version in _versions().items()},
             READS: " ".join(FACTS_READ),
+            f"{READS}_nki": " ".join(PROGRAMS_READ),
+            f"{READS}_collective": " ".join(LINKS_READ),
         }
 
     def worked_out_with(self) -> tuple[str, ...]:

@@ -153,6 +153,41 @@ def test_a_fact_that_the_model_does_not_read_is_no_cause(reads: str, named: bool
     assert said.startswith("fact host/hbm_bandwidth" if named else "sources, costs, the facts that it reads")
 
 
+@pytest.mark.parametrize(
+    ("reads", "named"),
+    [
+        ({}, ["assumption", "cost", "fact"]),
+        ({"facts_read": "clock"}, ["assumption", "cost"]),
+        ({"facts_read_nki": "clock cost:latency"}, []),
+        ({"facts_read_nki": "hbm_bandwidth assumption:hop cost:latency"}, ["assumption", "fact"]),
+        ({"facts_read_nki": "clock assumption:* cost:fabric"}, ["assumption", "cost"]),
+        ({"facts_read": "hbm_bandwidth", "facts_read_collective": "clock"}, ["assumption", "cost", "fact"]),
+    ],
+)
+def test_only_what_such_a_case_follows_from_is_named_beside_its_kernel(
+    reads: dict[str, str], named: list[str]
+) -> None:
+    """A run of one kernel has no other case that would speak against an edit."""
+    books = [
+        FactBook(facts=book(value).facts, assumptions={"hop": trnbench.Assumption(
+            id="hop", subject="host", metric="latency", printed="1", printed_unit="us",
+            value=value, low=0.0, high=1e3, reason="drawn",
+        )})
+        for value in (820, 880)
+    ]  # fmt: skip
+    costs = "costs/host/pkg/costs.toml"
+    inputs = {**FOUND, "pkg/kernel.py": OTHER, costs: COSTS + "[fabric]\nrate = 4\n"}
+    one = emulated(case(), 1.0, implementation="nki: pkg.kernel:kernel")
+    slower = msgspec.structs.replace(one, time_s=2.0)
+    found = compared(
+        run_of(one, inputs=FOUND, books={"host": books[0]}),
+        run_of(slower, id="b", inputs=inputs, books={"host": books[1]}, environment=reads),
+    )
+    (line, *others) = found.changes[0].causes
+    assert line.startswith("pkg/kernel.py:3")
+    assert sorted(each.split()[0] for each in others) == named
+
+
 @pytest.mark.parametrize(("family", "named"), [("tensor", False), ("memory", True)])
 def test_a_fact_that_moved_no_other_case_of_the_family_is_no_cause(family: str, named: bool) -> None:
     """`another` has the fact too and did not move; a case of another family may not depend on it."""

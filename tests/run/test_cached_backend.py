@@ -215,14 +215,29 @@ def test_every_way_to_read_is_told(system: System) -> None:
     assert ("costs",) in list(reads)
 
 
+FITTING = {"core_count", "device_count", "host_count", "hbm_capacity"}
+"""Read to tell whether a case fits its system."""
+
+
 def test_the_emulator_says_which_facts_it_reads(planned: Plan) -> None:
-    """A comparison names no other fact as the cause of another time."""
-    reads, backend = Reads(), EmulatedBackend()
-    systems = {name: watched(system, reads) for name, system in planned.systems.items()}
+    """A comparison names no other fact, assumption or cost as the cause of another time."""
+    backend, environment = EmulatedBackend(), EmulatedBackend().environment()
+    kinds = set()
     for case in planned.runnable:
-        backend.observe(case, systems[case.key.instance])
-    assert {read[2] for read in reads if read[0] == "fact"} <= {*backend.environment()["facts_read"].split()}
-    assert ("book", "facts") not in reads
+        reads = Reads()
+        kind = backend.observe(
+            case, watched(planned.systems[case.key.instance], reads)
+        ).implementation.partition(":")[0]
+        assert ("book", "facts") not in reads
+        facts = {read[2] for read in reads if read[0] == "fact"}
+        assert facts <= {*environment["facts_read"].split()}
+        if (own := environment.get(f"facts_read_{kind}")) is not None:
+            kinds.add(kind)
+            words = facts - FITTING
+            words |= {f"{read[0]}:{read[1]}" for read in reads if read[0] in ("assumption", "cost")}
+            assumed = {word for word in words if word.startswith("assumption:")} if "*" in own else set()
+            assert words - assumed <= {*own.split()}
+    assert kinds == {"nki", "collective"}
 
 
 def test_the_digest_changes_with_what_was_read_and_nothing_else(system: System) -> None:

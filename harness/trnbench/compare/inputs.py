@@ -35,6 +35,9 @@ _ALIKE = (
     "package that it uses"
 )
 
+_ASSUMED = "assumption:"
+"""Begins the word for an assumption among what a model reads."""
+
 _NO_TEXT = "(this copy of a run does not have its text)"
 """Ends what is told of a source by its digest alone; a comment may be all that differs."""
 
@@ -109,36 +112,48 @@ class Inputs:
         }
 
     def _costs(self, after: Measurement) -> Iterator[str]:
-        folder = f"{COSTS}{after.case.generation}/"
-        for name, sentences in self._rows.items():
-            if name.startswith(folder):
-                yield from (f"cost {name.removeprefix(folder)}: {sentence}" for sentence in sentences)
+        folder, read = f"{COSTS}{after.case.generation}/", self._read(after)
+        for name, rows in self._rows.items():
+            if not name.startswith(folder):
+                continue
+            for row, sentence in rows:
+                if not (row and read) or f"cost:{row.partition('.')[0].partition('[')[0]}" in read:
+                    yield f"cost {name.removeprefix(folder)}: {sentence}"
+
+    def _read(self, after: Measurement) -> frozenset[str]:
+        """What a case carried out in its way follows from; empty where its model does not say."""
+        kind = after.implementation.partition(":")[0]
+        return frozenset(str(self._after.environment.get(f"{READS}_{kind}", "")).split())
 
     @cached_property
-    def _rows(self) -> dict[str, tuple[str, ...]]:
-        """Of each cost file that differs, the rows that do."""
+    def _rows(self) -> dict[str, tuple[tuple[str, str], ...]]:
+        """Of each cost file that differs, the names of the rows that do, and what to say of each."""
         rows = {}
         for name, (old, new) in self._texts.items():
             if not name.startswith(COSTS):
                 continue
             try:
-                sentences = tuple(rows_changed(*(parse_toml(text.encode(), name) for text in (old, new))))
+                changed = rows_changed(*(parse_toml(text.encode(), name) for text in (old, new)))
+                rows[name] = tuple((sentence.partition(" is ")[0], sentence) for sentence in changed)
             except BadInput:  # a fingerprint in the place of the text, or a file that was no TOML
-                sentences = ("was edited",)
-            rows[name] = sentences
+                rows[name] = (("", "was edited"),)
         return rows
 
     def _facts(self, after: Measurement) -> Iterator[str]:
         """Of the system, its device and its core where any of these differ, else of the generation.
 
-        Only those that the model reads, where it says so.
+        Only those that the model reads for such a case, where it says so.
         """
         system = self._after.systems.get(after.case.instance)
-        read = str(self._after.environment.get(READS, "")).split()
+        own = self._read(after)
+        read = own or frozenset(str(self._after.environment.get(READS, "")).split())
         told = [
             (subject, sentence)
-            for subject, metric, sentence in self._books.get(after.case.generation, ())
-            if not read or not metric or metric in read or after.evidence.grade is not Grade.EMULATED
+            for subject, word, sentence in self._books.get(after.case.generation, ())
+            if not read
+            or after.evidence.grade is not Grade.EMULATED
+            or word in read
+            or (word.startswith(_ASSUMED) and (not own or f"{_ASSUMED}*" in read))
         ]
         subjects = {system.instance, system.device, system.core} if system else set()
         near = [sentence for subject, sentence in told if subject in subjects]
@@ -158,8 +173,8 @@ class Inputs:
 
     @cached_property
     def _books(self) -> dict[str, list[tuple[str, str, str]]]:
-        """generation → (subject, metric, sentence) of facts and assumptions that differ; the metric of an
-        assumption is "", since each is one of a model."""
+        """generation → (subject, word, sentence) of facts and assumptions that differ, by the words of what a
+        model reads."""
         books: dict[str, list[tuple[str, str, str]]] = {}
         for generation in self._before.books.keys() & self._after.books.keys():
             old, new = self._before.books[generation], self._after.books[generation]
@@ -172,8 +187,8 @@ class Inputs:
                     one = now if now is not None else was
                     if one is not None and _figure(was) != _figure(now):
                         sentence = f"{kind} {name} is {_figure(now)}, was {_figure(was)}"
-                        metric = one.metric if kind == "fact" else ""
-                        books.setdefault(generation, []).append((one.subject, metric, sentence))
+                        word = one.metric if kind == "fact" else f"{_ASSUMED}{name}"
+                        books.setdefault(generation, []).append((one.subject, word, sentence))
         return books
 
 

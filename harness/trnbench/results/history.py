@@ -146,7 +146,7 @@ def differing(before: HistoryPoint, after: HistoryPoint, *, machine: bool) -> tu
     """In a few words each, what is different in versions and, with `machine`, in the machine."""
     left_out = _NO_CAUSE if machine else (*_NO_CAUSE, *_OF_THE_MACHINE)
     old, new = ({"trnbench": each.tool_version, **each.environment} for each in (before, after))
-    names = [name for name in dict.fromkeys((*old, *new)) if name not in left_out]
+    names = [name for name in dict.fromkeys((*old, *new)) if not name.startswith(left_out)]
     changes = [
         f"{name} {old.get(name, 'none')} → {new.get(name, 'none')}"
         for name in names

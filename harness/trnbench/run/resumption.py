@@ -237,7 +237,7 @@ def _settings(run: Run) -> dict[str, Any]:
 
 def _lasting(run: Run) -> dict[str, Any]:
     left_out = _OF_THE_MOMENT if run.grade is Grade.MEASURED else (*_OF_THE_MOMENT, *_OF_THE_MACHINE)
-    return {name: value for name, value in run.environment.items() if name not in left_out}
+    return {name: value for name, value in run.environment.items() if not name.startswith(left_out)}
 
 
 def _plugins(run: Run) -> dict[str, str]:
