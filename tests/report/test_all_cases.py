@@ -14,7 +14,7 @@ from synthetic_run import make_run, with_verdicts
 from whole_page import BUILT_IN
 
 from trnbench import Run, Status
-from trnbench_reports import numbers, page
+from trnbench_reports import numbers, page, view
 
 pytestmark = pytest.mark.browser
 
@@ -64,6 +64,15 @@ def test_a_page_of_rows_at_a_time(visit: Visit, fewer: Run) -> None:
     visit.page.click("text=Further rows")
     assert said(visit) == f"101 to 200 of {total:,} cases"
     assert rows(visit)[0][3] == ", ".join(f"{k}={v}" for k, v in fewer.measurements[100].case.point.items())
+
+
+def test_rows_without_a_band_are_grey(visit: Visit, fewer: Run) -> None:
+    drawn = visit.page.evaluate(
+        "[...document.querySelectorAll('#all-cases tbody tr')].map((row) => row.className)"
+    )
+    wanted = ["faint" if view.faint(each) else "" for each in fewer.measurements[:100]]
+    assert drawn == wanted
+    assert len(set(wanted)) == 2
 
 
 def test_it_is_searched_and_filtered_and_the_address_keeps_it(visit: Visit, fewer: Run) -> None:

@@ -16,6 +16,7 @@ const listedOf = (run) => Array.from({ length: run.count }, (_, place) => {
     unit: metric?.at("unit").value ?? "", value: number(metric?.at("value")), share: number(part.at("judgement", "fraction")), time,
     bound: word("bound"), grade, near: word("evidence", "nearest", "kind") || (grade === "emulated" && time !== null ? "nearness not recorded" : ""),
     status: word("status"), reason: word("reason_text"),
+    bare: grade === "emulated" && time !== null && (part.at("evidence", "nearest", "band")?.text ?? "null") === "null",
   };
   row.text = `${row.kernel} ${row.system} ${row.scope} ${row.point} ${row.bound} ${row.grade} ${row.status} ${row.reason}`.toLowerCase();
   return row;
@@ -62,7 +63,7 @@ const casesTable = async (holder) => {
   let shown = rows, order = "", page = 0;
   const paint = () => {
     const from = page * PAGE, mine = shown.slice(from, from + PAGE);
-    body.replaceChildren(...mine.map((row) => make("tr", row.near && ["elsewhere", "none"].includes(row.near) ? { class: "faint" } : {}, labelled(cellsOf(row)))));
+    body.replaceChildren(...mine.map((row) => make("tr", row.bare ? { class: "faint" } : {}, labelled(cellsOf(row)))));
     said.textContent = `${mine.length ? `${whole(from + 1)} to ${whole(from + mine.length)} of ` : ""}${plural(shown.length, "case")}${shown.length < rows.length ? `, of ${whole(rows.length)} in all` : ""}`;
     back.disabled = page === 0;
     next.disabled = from + PAGE >= shown.length;
