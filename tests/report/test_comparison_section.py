@@ -41,8 +41,11 @@ def test_changes_are_ranked_and_have_both_values(pair: tuple[Run, Run]) -> None:
     text = str(comparison.render(pair))
     found = trnbench.compare_runs(*pair)
     changed = [each for each in found.changes if each.effect]
-    rows = text.split('<tr><th scope="row"')[1:]
+    rows = re.split('<tr(?: class="faint")?><th scope="row"', text)[1:]
     assert len(rows) == min(len(changed), comparison.SHOWN)
+    bare = {each.id for each in pair[1].measurements if view.faint(each)}
+    drawn = re.findall(r'<tr( class="faint")?><th scope="row"', text)
+    assert [bool(each) for each in drawn] == [change.id in bare for change in changed[: len(rows)]]
     effects = [float(each) for each in re.findall(r'data-v="([^"]+)"', text)]
     assert effects == sorted(effects, reverse=True)
     assert effects[0] == pytest.approx(0.3)

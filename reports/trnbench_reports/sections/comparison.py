@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -40,6 +40,7 @@ class Row:
     effect: str  # the number that the column sorts by
     verdict: str
     why: str
+    faint: bool = False  # no band says how far one of its values can be trusted
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +78,8 @@ def _part(runs: Sequence[Run], index: int) -> Part:
             refused=(), lost=(), new=(), nothing=reason,
         )  # fmt: skip
     changed = [change for change in comparison.changes if not (change.equal or change.absent)]
-    rows = tuple(_row(runs, index, change) for change in changed[:SHOWN])
+    bare = [{each.id for each in run.measurements if view.faint(each)} for run in (before, after)]
+    rows = tuple(_row(runs, index, change, bare) for change in changed[:SHOWN])
     moved = [row for row, change in zip(rows, changed, strict=False) if change.verdict.changed]
     return Part(
         before=before.id,
@@ -99,8 +101,10 @@ def _absent(found: RunComparison, verdict: Verdict) -> tuple[str, ...]:
     return tuple(change.id for change in found.of(verdict) if change.absent)
 
 
-def _row(runs: Sequence[Run], index: int, change: Change) -> Row:
+def _row(runs: Sequence[Run], index: int, change: Change, bare: Sequence[Container[str]]) -> Row:
+    """`bare` are the cases of the two runs without a band."""
     case = change.case
+    sides = zip((change.before, change.after), bare, strict=True)
     system = runs[index].systems.get(case.instance)
     return Row(
         kernel=case.kernel,
@@ -115,6 +119,7 @@ def _row(runs: Sequence[Run], index: int, change: Change) -> Row:
         effect=repr(change.effect) if change.effect is not None else "",
         verdict=str(change.verdict),
         why=_why(change),
+        faint=any(side is not None and side.id in cases for side, cases in sides),
     )
 
 
