@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 from xml.etree import ElementTree
 
 import pytest
@@ -99,6 +100,20 @@ def test_ready_within_a_second_of_processor_time(browser: Any, whole: Path) -> N
     # Shared machines are slow at times: three seconds here is under one on a laptop.
     assert 0.0 < spent() - before < 3.0
     context.close()
+
+
+def test_an_address_opens_the_drawer_whatever_the_order_of_its_axes(
+    browser: Any, fewer: Run, file: Path
+) -> None:
+    case = next(case for case in fewer.measurements if len(case.case.point) > 1 and case.time_s)
+    head, _, rest = case.id.partition("[")
+    axes, _, tail = rest.partition("]")
+    other = f"{head}[{','.join(reversed(axes.split(',')))}]{tail}"
+    assert other != case.id
+    opened = Visit(browser, file, f"#case={quote(other)}")
+    assert case.case.kernel in opened.explained()
+    assert opened.complaints == []
+    opened.close()
 
 
 def test_a_hostile_fragment_does_nothing(browser: Any, file: Path) -> None:

@@ -9,13 +9,16 @@ const put = (title, about, children) => {
   byId("drawer-about").replaceChildren(printable(about));
   byId("drawer-body").replaceChildren(...children);
 };
+// An address of another run, or written by hand, may name the axes in another order.
+const inOrder = (id) => id.replace(/\[(.*)\]/s, (_, axes) => `[${axes.split(",").sort().join(",")}]`);
+const placeOf = (run, id) => run.places.get(id) ?? [...run.places].find(([name]) => inOrder(name) === inOrder(id))?.[1];
 const lookedUp = async (query) => {
   const found = await runs(), run = found[Number(query.get("run") ?? 0)] ?? found[0];
   if (query.has("point")) {
     const holder = found.find((each) => each.published.has(query.get("point")));
     return holder && explainedPoint(holder, holder.published.get(query.get("point")));
   }
-  const place = run?.places.get(query.get("case"));
+  const place = run && placeOf(run, query.get("case") ?? "");
   return place === undefined ? null : explained(run, place, query.get("metric") ?? "", found);
 };
 const failure = (error) => [make("p", {}, error.message || String(error)),
