@@ -56,6 +56,8 @@ CAUSES = {
     "algorithm": "algorithm",
     "contention": "contention",
     "endpoint": "endpoint",
+    "attention": "attention",
+    "collectives": "collectives",
     "residue": "residue",
     "rest": "the rest",
 }

@@ -38,9 +38,9 @@ def bar(parts: Sequence[tuple[str, float]], work: str = "") -> Markup:
     )
 
 
-def legend(names: Iterable[str]) -> Markup:
-    """The colours of `names`, each cause once, in the order of `CAUSES`; the work at the peak is first."""
-    present = {"work", *(glossary.cause(name) for name in names)}
+def legend(names: Iterable[str], *, work: bool = True) -> Markup:
+    """The colours of `names`, each cause once, in the order of `CAUSES`; `work` at the peak is first."""
+    present = {glossary.cause(name) for name in names} | ({"work"} if work else set())
     marks = Markup("").join(
         Markup(
             '<li><svg width="12" height="12" aria-hidden="true"><rect class="c-{}" width="12" height="12"/>'

@@ -52,7 +52,15 @@ def render(runs: Sequence[Run]) -> Markup | str:
         steps.sort(key=lambda each: (each.time_s is None, view.point_text(each), each.time_s or 0.0))
         if steps:
             rows = [row(index, run, each) for each in steps[:SHOWN]]
-            parts.append({"heading": heading, "rows": rows, "left_out": len(steps) - len(rows)})
+            names = (name for step in steps[:SHOWN] for name, _ in _parts(step))
+            parts.append(
+                {
+                    "heading": heading,
+                    "rows": rows,
+                    "left_out": len(steps) - len(rows),
+                    "legend": stack.legend(names, work=False),
+                }
+            )
     return fill("workloads", parts=parts) if parts else ""
 
 
