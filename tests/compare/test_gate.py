@@ -467,7 +467,7 @@ def test_an_unfinished_run_is_no_baseline(real: trnbench.Run, tmp_path: Path) ->
     with pytest.raises(UsageError) as caught:
         accepted(msgspec.structs.replace(real, interrupted=True), tmp_path / "x", why="first")
     assert str(caught.value) == (
-        f"run {real.id} cannot be a baseline: it was interrupted\n"
+        f"run {real.id} cannot be a baseline: it was cut short: interrupted\n"
         "  cause: cases are missing from it\n"
         f"  try:   trnbench resume {real.id}"
     )

@@ -71,9 +71,36 @@ def test_the_run_stops_and_says_what_is_kept(
         f"  try:   make room there, then: trnbench resume {one.id}",
     ]
     assert one.cases < len(MODES)
+    if one.cases:
+        check_shown(forks, tmp_path, one.cases)
     again = forks(tmp_path, "resume", "--no-report", modes=MODES)
     assert again.code == 1, again.stderr
     assert outcomes(tmp_path) == outcomes(undisturbed)
+
+
+def check_shown(forks: Forks, folder: Path, kept: int) -> None:
+    """Whatever shows the run says that cases are missing from it."""
+    missing = len(MODES) - kept
+    how = f"interrupted, {missing} {'case is' if missing == 1 else 'cases are'} missing"
+    ((row),) = json.loads(forks(folder, "runs", "list", "--format", "json").stdout)
+    assert (row["state"], row["cases_text"]) == ("interrupted", f"{kept} of {len(MODES)}")
+    for words in (
+        ("runs", "show"),
+        ("report", "-o", "shown.html"),
+        ("export", "--as", "json", "-o", "shown.json"),
+        ("compare", "latest", "latest"),
+        ("history",),
+    ):
+        shown = forks(folder, *words, modes=MODES)
+        assert shown.code == 0, shown.stderr
+        assert how in shown.stderr, words
+    refused = forks(folder, "gate", "accept", "latest", "--why", "known", "-o", "b.json")
+    assert (refused.code, how in refused.stderr) == (2, True)
+    # An export says so where it is imported, and a merged store.
+    for words in (("import", "shown.json"), ("store", "merge", "r.db")):
+        other = {"TRNBENCH_STORE": str(folder / f"{words[0]}.db")}
+        assert forks(folder, *words, env=other).code == 0
+        assert how in forks(folder, "runs", "show", "latest", env=other).stderr
 
 
 def test_a_store_that_cannot_grow_costs_no_case(forks: Forks, tmp_path: Path, undisturbed: Path) -> None:
@@ -87,6 +114,8 @@ def test_a_store_that_cannot_grow_costs_no_case(forks: Forks, tmp_path: Path, un
     assert (
         f"warning: the store {tmp_path / 'r.db'} cannot grow: database or disk is full; run " in done.stderr
     )
+    listed = json.loads(forks(tmp_path, "runs", "list", "--format", "json", before=limit).stdout)
+    assert [(row["state"], row["cases"]) for row in listed] == [("done", len(MODES))] * 2
     assert outcomes(tmp_path) == outcomes(undisturbed)
 
 

@@ -156,10 +156,10 @@ def test_what_a_run_says_stays_text(run: Run) -> None:
 
 
 def test_an_empty_run_and_an_interrupted_one_say_so(run: Run) -> None:
-    empty = msgspec.structs.replace(run, measurements=(), interrupted=True, backend="")
+    empty = msgspec.structs.replace(run, measurements=(), interrupted=True, missing=2, backend="")
     text = " ".join(Page(empty._repr_html_()).text.split())
     assert "emulated by nobody named" in text
-    assert "no case · interrupted: cases are missing" in text
+    assert "no case · interrupted, 2 cases are missing" in text
     assert repr(empty).endswith("0 cases emulated on tiny.2; none done>")
 
 

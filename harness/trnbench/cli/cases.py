@@ -29,6 +29,7 @@ def run_row(each: RunSummary) -> dict[str, object]:
         "backend": each.backend,
         "policy": each.policy,
         "cases": each.cases,
+        "cases_text": str(each.cases) if each.cases >= each.planned else f"{each.cases} of {each.planned}",
         "planned": each.planned,
         **{str(status): count for status, count in each.counts.items()},
         "outcome": ", ".join(f"{count:,} {status}" for status, count in each.counts.items() if count),
@@ -50,6 +51,8 @@ def run_head(found: Run) -> dict[str, object]:
         "policy": str(found.policy),
         "tool_version": found.tool_version,
         "interrupted": found.interrupted,
+        "missing": found.missing,
+        "cut_short": found.cut_short,
         "notes": list(found.notes),
     }
 
@@ -61,8 +64,8 @@ def opening(found: Run, shown: int) -> str:
         f"run {found.id}: {found.grade} by {found.backend}, {found.created}, trnbench {found.tool_version}",
         f"{shown} of {total} cases; percentages of the {found.policy} peaks",
     ]
-    if found.interrupted:
-        lines.append("this run was interrupted: some cases are missing")
+    if found.cut_short:
+        lines.append(f"this run was cut short: {found.cut_short}")
     return "\n".join(lines + [f"note: {note}" for note in found.notes])
 
 

@@ -179,7 +179,8 @@ def opening(found: Comparison) -> Iterator[str]:
 
 def _run(each: Named) -> str:
     by = f" by {each.backend}" if each.backend != str(each.grade) else ""
-    return f"{each.id}, {each.grade}{by}, {each.created}, {each.cases:,} cases"
+    short = f" ({each.cut_short})" if each.cut_short else ""
+    return f"{each.id}, {each.grade}{by}, {each.created}, {each.cases:,} cases{short}"
 
 
 def closing(found: Comparison) -> Iterator[str]:

@@ -85,6 +85,9 @@ def history(
         emit([row for each in series for row in _points(each)], POINTS, format)
     else:
         _show(series, format)
+    short = {point.run: point.cut_short for each in series for point in each.points if point.cut_short}
+    for run, how in short.items():
+        say(f"warning: run {run} was cut short: {how}")
     if not series:
         say("no case has a step" if stepped and not cases else "no run has a value of these cases")
 

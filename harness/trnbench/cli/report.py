@@ -58,6 +58,9 @@ def replacing(target: Path, runs: Sequence[Run]) -> str:
 
 def put(shared: Session, runs: Sequence[Run], format: Format, output: Path) -> None:
     """Write `runs` to the file and print its path, or write them to stdout."""
+    for run in runs:
+        if run.cut_short:
+            say(f"warning: run {run.id} was cut short: {run.cut_short}")
     before = run_before(shared.store_path, runs[0]) if format.page and len(runs) == 1 else None
     data = render_bytes(runs, format, shared.registry, before=before)
     if output == STDOUT:

@@ -49,7 +49,14 @@ def list_(shared: Session, /, *, tags: tuple[str, ...], format: str) -> None:
     with _store(shared) as store:
         found = [each for each in store.list() if set(tags) <= set(each.tags)]
         rows = [run_row(each) for each in found]
-        people = ("run", Column("evidence", keep=1), "cases", Column("outcome", keep=1), "state", "tags")
+        people = (
+            "run",
+            Column("evidence", keep=1),
+            Column("cases_text", "cases"),
+            Column("outcome", keep=1),
+            "state",
+            "tags",
+        )
         every = ("run", "created", "evidence", "backend", "policy", "cases", *STATUSES, "state", "tags")
         emit(rows, every if format == "csv" else people, format)
         if not rows:

@@ -86,6 +86,7 @@ class Named(msgspec.Struct, frozen=True, kw_only=True):
     backend: str
     tool_version: str
     cases: int
+    cut_short: str = ""
 
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):

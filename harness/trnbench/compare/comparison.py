@@ -290,6 +290,7 @@ def _named(run: Run) -> Named:
         backend=run.backend,
         tool_version=run.tool_version,
         cases=len(run.measurements),
+        cut_short=run.cut_short,
     )
 
 

@@ -31,6 +31,7 @@ class HistoryPoint(msgspec.Struct, frozen=True, kw_only=True):
     commit: str = ""
     dirty: bool | None = None
     environment: Mapping[str, Any] = {}
+    cut_short: str = ""  # how, where its run was
 
     @property
     def counts(self) -> bool:

@@ -51,17 +51,24 @@ def dumps_value(value: Any, where: str) -> bytes:
     return _strict(value, where)
 
 
-def loads(data: bytes | str, where: str = "this document") -> Run:
-    """A run from JSON. `where` names the source in errors.
+def loads(data: bytes | str, where: str = "this document", *, missing: int = 0) -> Run:
+    """A run from JSON. `where` names the source in errors; `missing` is how many of its cases are known to be
+    missing, for documents with a digest that do not say.
 
     Raises `BadInput` for anything that is not JSON, not a run, or of an unknown version.
     """
     head = _decode(data, _Head, where)
     if check_version(head.schema_version, where) == SCHEMA_VERSION:
         run = _decode(data, Run, where)
-        return run if _has_every_field(run, data) else _resealed(run, _decode(data, dict, where))
-    document = _decode(data, dict, where)
-    return _resealed(_convert(migrated(document, where, MIGRATIONS), Run, where), document)
+        if _has_every_field(run, data):
+            return run
+        document = _decode(data, dict, where)
+    else:
+        document = _decode(data, dict, where)
+        run = _convert(migrated(document, where, MIGRATIONS), Run, where)
+    if "missing" not in document:
+        run = msgspec.structs.replace(run, missing=missing)
+    return _resealed(run, document)
 
 
 def _has_every_field(run: Run, data: bytes | str) -> bool:

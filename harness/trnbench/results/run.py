@@ -26,6 +26,21 @@ SCHEMA_VERSION = 4
 # `inputs` of a run, none in runs made before, and the status `inconclusive`.
 
 
+def state_of(finished: str, interrupted: bool, missing: int) -> str:
+    """ "done", "interrupted" (ended early, whatever ended it) or "unfinished" (under way, or killed)."""
+    if not finished:
+        return "unfinished"
+    return "interrupted" if interrupted or missing > 0 else "done"
+
+
+def shortness(finished: str, interrupted: bool, missing: int) -> str:
+    """`interrupted, 152 cases are missing`; "" of a run that is done."""
+    state = state_of(finished, interrupted, missing)
+    if state == "done" or missing <= 0:
+        return "" if state == "done" else state
+    return f"{state}, {counted(missing, 'case')} {'is' if missing == 1 else 'are'} missing"
+
+
 class SystemRecord(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A system as it was when the run was made."""
 
@@ -76,6 +91,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     measurements: tuple[Measurement, ...] = ()
     fidelity: Fidelity | None = None  # the model against published points, of these generations
     interrupted: bool = False
+    missing: int = 0  # cases that were planned and are not here
     notes: tuple[str, ...] = ()
     digest: str = ""  # of all the rest (results.digest); empty while it runs, and in runs of old
 
@@ -106,6 +122,11 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         """Cases by status, every status present."""
         found = Counter(measurement.status for measurement in self.measurements)
         return {status: found.get(status, 0) for status in Status}
+
+    @property
+    def cut_short(self) -> str:
+        """As `shortness` says it."""
+        return shortness(self.finished, self.interrupted, self.missing)
 
     @property
     def all_skipped(self) -> bool:

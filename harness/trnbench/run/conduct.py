@@ -140,6 +140,11 @@ class Conduct:
                 self._keep(position, *whole)
                 self._tell(whole[0], ended=True)
 
+    @property
+    def missing(self) -> int:
+        """Cases that came to nothing."""
+        return len(self._plan.cases) - len(self._done)
+
     def measurements(self) -> tuple[Measurement, ...]:
         return tuple(self._done[position] for position in sorted(self._done))
 
@@ -199,11 +204,10 @@ class Conduct:
     def _stopped(self, why: str, undecided: int) -> None:
         if undecided:
             self.notes.append(f"{why}: {undecided} cases would have had more processes")
-        left = len(self._plan.cases) - len(self._done)
-        if left:
+        if self.missing:
             begun = self._rounds.begun
             some = f", {begun} of them have been measured in some of their processes" if begun else ""
-            self.notes.append(f"{why}: {left} of {len(self._plan.cases)} cases were not run{some}")
+            self.notes.append(f"{why}: {self.missing} of {len(self._plan.cases)} cases were not run{some}")
 
     def _outcomes(self) -> Generator[Outcome]:
         if self._executor is None:

@@ -122,6 +122,7 @@ def _run(begun: Run, conduct: Conduct, parts: tuple[Attached, ...]) -> Run:
         begun,
         finished=now(),
         interrupted=conduct.interrupted,
+        missing=conduct.missing,
         notes=(*begun.notes, *map(scrub, conduct.notes)),
     )
     run = sealed(run, (part.mark for part in parts), conduct.fingerprints())

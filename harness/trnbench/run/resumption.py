@@ -60,7 +60,7 @@ def unfinished(store: Store, ref: str = "") -> str:
     if ref:
         return store.resolve(ref)
     store.resolve(LATEST)  # an empty store says so itself
-    unfinished_ids = [run.id for run in store.list() if run.state != "done" or run.cases < run.planned]
+    unfinished_ids = [run.id for run in store.list() if run.state != "done"]
     for run_id in reversed(unfinished_ids):
         if store.journal(run_id).exists():
             return run_id
@@ -177,7 +177,9 @@ class Earlier:
         recording = self._reopened.recording
         recording.journal.append("resumed", {"at": now(), "changed": list(changed)})
         notes = (*new_run.notes, *(f"resumed with a difference: {difference}" for difference in changed))
-        run = msgspec.structs.replace(before, finished="", interrupted=False, digest="", notes=notes)
+        run = msgspec.structs.replace(
+            before, finished="", interrupted=False, missing=0, digest="", notes=notes
+        )
         return Resumption(run, reopened.parts, finished, recording, reopened.begun())
 
     def _strange(self, what: str) -> UsageError:

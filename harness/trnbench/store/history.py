@@ -13,6 +13,7 @@ from trnbench.case_key import Division, joint
 from trnbench.errors import UnknownName
 from trnbench.results.history import CaseHistory, HistoryPoint, Outside, machine_of, with_steps
 from trnbench.results.measurement import Grade, Status
+from trnbench.results.run import shortness
 from trnbench.store.database import damaged
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ class _RunRow(NamedTuple):
     tool_version: str
     backend: str
     environment: dict[str, Any]
+    cut_short: str
 
 
 def histories(
@@ -87,12 +89,17 @@ class _Beside:
         self._known: dict[tuple[str, int], _RunRow | None] = {}
 
     def neighbour(self, run: str, step: int) -> _RunRow | None:
-        """The nearest before (`step` −1) or after (1)."""
+        """The nearest before (`step` −1) or after (1); one that was cut short tells of no case it lacks."""
         if (run, step) not in self._known:
             at = self.order[run]
             near = self._numbers[at + 1 :] if step > 0 else self._numbers[:at][::-1]
             self._known[run, step] = next(
-                (self._runs[other] for other in near if self._share(self._numbers[at], other)), None
+                (
+                    self._runs[other]
+                    for other in near
+                    if not self._runs[other].cut_short and self._share(self._numbers[at], other)
+                ),
+                None,
             )
         return self._known[run, step]
 
@@ -119,15 +126,16 @@ class _Beside:
 def _runs(connection: sqlite3.Connection, tags: Sequence[str], last: int) -> dict[int, _RunRow]:
     """By their numbers, in the order of time: merged and imported ones may be older than those before."""
     rows = connection.execute(
-        "SELECT number, id, created, tool_version, backend, content FROM runs"
-        " LEFT JOIN environments ON run = number ORDER BY created, number"
+        "SELECT number, id, created, tool_version, backend, content, finished, interrupted,"
+        " planned - (SELECT count(*) FROM measurements WHERE measurements.run = number) FROM runs"
+        " LEFT JOIN environments ON environments.run = number ORDER BY created, number"
     ).fetchall()
     for tag in tags:
         bearing = {row[0] for row in connection.execute("SELECT run FROM tags WHERE tag = ?", (tag,))}
         rows = [row for row in rows if row[0] in bearing]
     return {
-        number: _RunRow(run, created, version, backend, _decoded(content))
-        for number, run, created, version, backend, content in rows[-last:]
+        number: _RunRow(run, created, version, backend, _decoded(content), shortness(*ending))
+        for number, run, created, version, backend, content, *ending in rows[-last:]
     }
 
 
@@ -258,4 +266,5 @@ def _point(run: _RunRow, status: Status, value: float | None, time_s: float | No
         commit=commit if isinstance(commit, str) else "",
         dirty=dirty if isinstance(dirty, bool) else None,
         environment=run.environment,
+        cut_short=run.cut_short,
     )

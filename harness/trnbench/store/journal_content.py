@@ -90,7 +90,10 @@ class Journaled(NamedTuple):
     def whole(self) -> Run:
         """The run with all its journal holds; marked as interrupted where it was not ended."""
         run = self._loaded(dict(sorted(self.cases.items())), self.parts)
-        return run if self.ended else msgspec.structs.replace(run, interrupted=True, digest="")
+        missing = self.opening.planned - len(self.cases)
+        return (
+            run if self.ended else msgspec.structs.replace(run, interrupted=True, missing=missing, digest="")
+        )
 
     def _loaded(self, cases: dict[int, Case], parts: tuple[Attached, ...]) -> Run:
         where = f"the journal of run {self.run.id}"

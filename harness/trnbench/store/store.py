@@ -15,7 +15,7 @@ from trnbench.errors import StoreError, TrnbenchError, UnknownName, UsageError
 from trnbench.results.digest import PARTS
 from trnbench.results.json import dumps_measurement, loads, loads_value
 from trnbench.results.measurement import Grade, Status
-from trnbench.results.run import Run
+from trnbench.results.run import Run, state_of
 from trnbench.results.sample import CaseMark, chosen, noted
 from trnbench.store.compression import compressed
 from trnbench.store.database import NoRuns, StoreFile, damaged, no_runs
@@ -59,7 +59,7 @@ class Store(StoreFile):
             kept.append((run, attached(run), rows))
         with self.writing() as connection:
             for run, parts, rows in kept:
-                number = insert_run(connection, self.path, run, parts, planned=len(rows))
+                number = insert_run(connection, self.path, run, parts, planned=len(rows) + run.missing)
                 insert_measurements(connection, number, rows)
                 insert_tags(connection, number, tags)
 
@@ -124,16 +124,20 @@ class Store(StoreFile):
             run_id = self.resolve(ref)
             where = f"run {run_id} in {self.path}"
             row = connection.execute(
-                "SELECT number, head, finished, interrupted, digest FROM runs WHERE id = ?", (run_id,)
+                "SELECT number, head, finished, interrupted, digest,"
+                " planned - (SELECT count(*) FROM measurements WHERE run = number) FROM runs WHERE id = ?",
+                (run_id,),
             ).fetchone()
             if row is None:  # found by an index, or in another column, alone
                 raise damaged(self.path, f"run {run_id} has no row")
-            number, head, finished, interrupted, digest = row
+            number, head, finished, interrupted, digest, missing = row
             document: dict[str, Any] = loads_value(head, dict, where)
             # The columns change last, when a run ends; a run that was killed never got so far.
             document |= {"finished": finished, "interrupted": bool(interrupted)}
             if digest:  # results of old have no such field
                 document["digest"] = digest
+            else:  # of one that did not end the row alone tells
+                document["missing"] = missing
             document |= {kind: {} for kind in PARTS if kind in document}
             for kind, name, content in connection.execute(
                 "SELECT kind, name, content FROM attachments JOIN documents USING (sha256) WHERE run = ?"
@@ -146,7 +150,7 @@ class Store(StoreFile):
                 document["measurements"] = [
                     msgspec.Raw(self._inflated(row[0])) for row in connection.execute(rows, (number,))
                 ]
-                return loads(msgspec.json.encode(document), where)
+                return loads(msgspec.json.encode(document), where, missing=missing)
             marks, positions = _marks(connection, number)
             kept = chosen(marks, sample)
             document["measurements"] = [
@@ -157,7 +161,7 @@ class Store(StoreFile):
                     (number, positions[place]),
                 )
             ]
-        run = loads(msgspec.json.encode(document), where)
+        run = loads(msgspec.json.encode(document), where, missing=missing)
         return run if len(kept) == len(marks) else noted(run, marks)
 
     def list(self) -> tuple[RunSummary, ...]:
@@ -231,11 +235,10 @@ class Store(StoreFile):
         from trnbench.store.recording import look_ahead
 
         self._caught_up = True  # both look into the store
-        if write or not self.is_older():
-            self.catch_up()
-        else:
+        older = not write and self.is_older()
+        if older or (self.catch_up() and not write):  # a store that takes nothing, or is not to be changed
             look_ahead(self)
-            self._caught_up = False
+            self._caught_up = not older
 
     def _number(self, connection: sqlite3.Connection, run_id: str) -> int:
         found = connection.execute("SELECT number FROM runs WHERE id = ?", (run_id,)).fetchone()
@@ -288,10 +291,8 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def state(self) -> str:
-        """ "done", "interrupted" (it ended early and said so) or "unfinished" (running, or killed)."""
-        if not self.finished:
-            return "unfinished"
-        return "interrupted" if self.interrupted else "done"
+        """As `state_of` says it."""
+        return state_of(self.finished, self.interrupted, self.planned - self.cases)
 
 
 def summaries(connection: sqlite3.Connection) -> tuple[RunSummary, ...]:

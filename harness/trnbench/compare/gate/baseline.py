@@ -167,10 +167,9 @@ def accepted(run: Run, path: Path, *, why: str, by: str = "", force: bool = Fals
 
     Raises `UsageError` for a run that has not ended, and for a file that is no baseline unless `force`.
     """
-    if not run.finished or run.interrupted:
-        how = "was interrupted" if run.interrupted else "has not ended"
+    if run.cut_short:
         raise UsageError(
-            f"run {run.id} cannot be a baseline: it {how}",
+            f"run {run.id} cannot be a baseline: it was cut short: {run.cut_short}",
             cause="cases are missing from it",
             try_=f"trnbench resume {run.id}",
         )
