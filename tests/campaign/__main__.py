@@ -1,7 +1,8 @@
-"""`python -m tests.campaign --kills 1000 --inputs 1000000`: kills, writers and inputs, and their figures.
+"""`python -m tests.campaign --kills 1000 --inputs 1000000 --damages 100000`: kills, writers, inputs, damages
+to stores, and their figures.
 
 Ctrl-C ends it with the figures so far. With `--state FILE` they are kept there, and the same command goes on
-with what is left. Every kill and every input follows from the seed and its number.
+with what is left. Every kill, input and damage follows from the seed and its number.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 
 import forked
+from tests.campaign.damages import Damages
 from tests.campaign.figures import Figures, load, save
 from tests.campaign.inputs import furnished, in_process, through_the_command
 from tests.campaign.kills import Killing
@@ -34,6 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--kills", type=int, default=100, help="of commands, at a step or a moment")
     parser.add_argument("--writers", type=int, default=AT_ONCE, help="into one store at once")
     parser.add_argument("--inputs", type=int, default=10_000, help="to parsers and options, in process")
+    parser.add_argument("--damages", type=int, default=1_000, help="to stores, WALs and journals")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--state", type=Path, help="a file to go on from")
     parser.add_argument("--format", choices=("text", "json"), default="text")
@@ -42,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if figures.asked and figures.seed != asked.seed:
         parser.error(f"{asked.state} is of seed {figures.seed}")
     figures.seed = asked.seed
-    figures.asked = {"kills": asked.kills, "writers": asked.writers, "inputs": asked.inputs}
+    figures.asked = {name: getattr(asked, name) for name in ("kills", "writers", "inputs", "damages")}
     before = figures.cpu_s
     interrupted = False
     try:
@@ -79,6 +82,10 @@ def _carried_out(figures: Figures, home: Path) -> Any:
         figures.add_input(number + 1, broken)
         for each in range(before // PER_COMMAND, (number + 1) // PER_COMMAND):
             figures.add_input(1, through_the_command(figures.seed, each, folder), command=True)
+        yield
+    damages = Damages(home / "damages")
+    for number, ruin in damages.ruins(figures.seed, range(figures.damages, figures.asked["damages"])):
+        figures.add_damage(number + 1, ruin)
         yield
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from tests.campaign.damages import Ruin
 from tests.campaign.inputs import Broken
 from tests.campaign.kills import Kill
 
@@ -28,6 +29,8 @@ class Figures(msgspec.Struct, kw_only=True):
     writers_lost: int = 0
     inputs: int = 0
     commands: int = 0
+    damages: int = 0
+    ruined: int = 0
     broken: int = 0
     cpu_s: float = 0.0
     problems: list[str] = []
@@ -38,7 +41,7 @@ class Figures(msgspec.Struct, kw_only=True):
 
     @property
     def well(self) -> bool:
-        return not (self.lost or self.writers_lost or self.broken)
+        return not (self.lost or self.writers_lost or self.broken or self.ruined)
 
     def add_kill(self, kill: Kill) -> None:
         self.tried += 1
@@ -61,6 +64,11 @@ class Figures(msgspec.Struct, kw_only=True):
         self.broken += broken is not None
         self._keep(f"{broken.surface} with {broken.text[:200]!r}: {broken.how}" if broken else "")
 
+    def add_damage(self, done: int, ruin: Ruin | None) -> None:
+        self.damages = done
+        self.ruined += ruin is not None
+        self._keep(f"damage {ruin.number} ({ruin.what}): {ruin.how}" if ruin else "")
+
     def _keep(self, problem: str) -> None:
         if problem and len(self.problems) < SHOWN:
             self.problems = [*self.problems, problem]
@@ -77,6 +85,8 @@ class Figures(msgspec.Struct, kw_only=True):
             f"writers  {self.writers:,} at once; {self.writers_lost:,} lost something",
             f"inputs   {self.inputs:,} of {self.asked.get('inputs', 0):,} in process, "
             f"{self.commands:,} through the command; {self.broken:,} broke the rule",
+            f"damages  {self.damages:,} of {self.asked.get('damages', 0):,}; "
+            f"{self.ruined:,} ended a reader or lost what a journal has",
             f"took     {self.cpu_s:,.0f} s of processor time",
         ]
         return "\n".join([*lines, *(f"- {each}" for each in self.problems)])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from typing import Any
 
 import pytest
 from forks import Forks
+from tests.campaign.damages import READERS, Damages
 from tests.campaign.inputs import SURFACES
 from tests.campaign.kills import Killing
 from tests.campaign.rule import broken
@@ -67,18 +69,21 @@ def test_the_rule(code: int, said: str, how: str) -> None:
 @pytest.mark.campaign("faults")
 def test_each_surface_keeps_the_rule_and_nothing_is_lost(root: Path, tmp_path: Path) -> None:
     """The campaign in small: every surface with many inputs, one in a thousand through the command."""
-    done = campaign(root, "--kills", "2", "--writers", "2", "--inputs", "1000", "--seed", "7")
+    done = campaign(
+        root, "--kills", "2", "--writers", "2", "--inputs", "1000", "--damages", "100", "--seed", "7"
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     told = json.loads(done.stdout)
     assert (told["killed"], told["lost"], told["writers"], told["writers_lost"]) == (2, 0, 2, 0)
     assert (told["inputs"], told["commands"], told["broken"]) == (1000, 1, 0)
+    assert (told["damages"], told["ruined"]) == (100, 0)
     assert told["problems"] == []
 
 
 @pytest.mark.campaign("faults")
 def test_interrupted_it_says_how_far_it_came_and_goes_on_from_there(root: Path, tmp_path: Path) -> None:
     state = tmp_path / "state.json"
-    words = ("--kills", "0", "--writers", "0", "--inputs", "100000000")
+    words = ("--kills", "0", "--writers", "0", "--damages", "0", "--inputs", "100000000")
     begun = subprocess.Popen(
         [sys.executable, "-m", "tests.campaign", "--format", "json", *words, "--state", str(state)],
         cwd=root,
@@ -103,6 +108,27 @@ def test_interrupted_it_says_how_far_it_came_and_goes_on_from_there(root: Path, 
     other = campaign(root, "--seed", "1", state=state)
     assert other.returncode == 2
     assert f"{state} is of seed 0" in other.stderr
+
+
+def test_damaged_stores_are_called_damaged_and_give_back_what_their_journals_have(tmp_path: Path) -> None:
+    """Those of the campaign that once ended a reader, and the first of it."""
+    damages = Damages(tmp_path)
+    assert [ruin for _, ruin in damages.ruins(1, (5, 13, *range(24))) if ruin is not None] == []
+
+
+def test_a_reader_that_breaks_and_a_row_that_is_lost_are_seen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    damages = Damages(tmp_path)
+
+    def broken(path: Path) -> None:
+        raise TypeError("a number")
+
+    monkeypatch.setitem(READERS, "runs list", broken)
+    assert damages.drawn(1, 0).how == "runs list: TypeError: a number"
+    monkeypatch.setitem(READERS, "runs list", lambda path: None)
+    monkeypatch.setitem(READERS, "store repair", lambda path: shutil.rmtree(path.parent))
+    assert any("does not open" in ruin.how for _, ruin in damages.ruins(1, range(4)) if ruin is not None)
 
 
 # Killed at any stage of any command that writes: what was safe is there, and everything can go on.

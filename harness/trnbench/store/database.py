@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 from urllib.parse import quote
 
-from trnbench.errors import StoreError
+from trnbench.errors import StoreError, TrnbenchError
 from trnbench.store import layout
 from trnbench.store.journal import journal_path, journals
 from trnbench.store.path import folder_in_place, make_folder, store_path
@@ -323,16 +323,40 @@ class StoreFile:
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
         """The connection, with its errors explained. Raises `StoreError` where there is no file."""
-        with explained(self.path):
+        with explained(self.path), self._sound():
             yield self._open(write=False)
 
     @contextmanager
     def writing(self, *, busy_s: float | None = None) -> Iterator[sqlite3.Connection]:
         """One transaction: all of it, or none. `busy_s`: how long to wait for others, where not as usual."""
-        with explained(self.path):
+        with explained(self.path), self._sound():
             connection = self._open(write=True, busy_s=busy_s)
             with transaction(connection):
                 yield connection
+
+    @contextmanager
+    def _sound(self) -> Iterator[None]:
+        """Values of types and kinds that this program never wrote are damage, where SQLite finds damage too;
+        elsewhere what they lead to is a mistake of ours."""
+        try:
+            yield
+        except (TypeError, ValueError, LookupError, AttributeError) as error:
+            if isinstance(error, TrnbenchError) or not self._is_damaged():
+                raise
+            raise damaged(self.path, str(error)) from error
+
+    def _is_damaged(self) -> bool:
+        import sqlite3
+
+        try:
+            answer = (
+                self._connection.execute("PRAGMA integrity_check(1)").fetchone()
+                if self._connection is not None
+                else ("ok",)
+            )
+        except (sqlite3.Error, UnicodeDecodeError):
+            return True
+        return bool(answer != ("ok",))
 
     def journal(self, run_id: str) -> Path:
         """Where the journal of a run (full id) is, or would be."""

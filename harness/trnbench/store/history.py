@@ -91,13 +91,13 @@ class _Beside:
     def neighbour(self, run: str, step: int) -> _RunRow | None:
         """The nearest before (`step` −1) or after (1); one that was cut short tells of no case it lacks."""
         if (run, step) not in self._known:
-            at = self.order[run]
-            near = self._numbers[at + 1 :] if step > 0 else self._numbers[:at][::-1]
+            place = self.order[run]
+            near = self._numbers[place + 1 :] if step > 0 else self._numbers[:place][::-1]
             self._known[run, step] = next(
                 (
                     self._runs[other]
                     for other in near
-                    if not self._runs[other].cut_short and self._share(self._numbers[at], other)
+                    if not self._runs[other].cut_short and self._share(self._numbers[place], other)
                 ),
                 None,
             )

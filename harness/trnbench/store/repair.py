@@ -302,8 +302,28 @@ def _renewed_from_journal(
             "UPDATE documents SET content = ? WHERE sha256 = ?", (attached.content, attached.sha256)
         )
     change_run(connection, number, {"indexed": 0})
+    lost = _dropped(connection, number)
     fill(connection, store.path, journal)
-    return f"run {run_id} was written again from its journal: {said(why)}"
+    left = f"; {', '.join(lost)} could be read nowhere" if lost else ""
+    return f"run {run_id} was written again from its journal: {said(why)}{left}"
+
+
+def _dropped(connection: sqlite3.Connection, number: int) -> list[str]:
+    """Removes rows whose documents are none, so that the rest of the run opens, and says which they were.
+    Those that its journal has are put in again behind this."""
+    lost = []
+    for table, what, rows in (
+        ("measurements", "case ", "SELECT position, case_id, document FROM measurements"),
+        ("attachments", "", "SELECT position, name, content FROM attachments JOIN documents USING (sha256)"),
+    ):
+        for position, name, content in connection.execute(f"{rows} WHERE run = ?", (number,)).fetchall():
+            try:
+                msgspec.json.decode(zlib.decompress(content))
+            except _unreadable():
+                condition = "run = ? AND position = ?"
+                connection.execute(f"DELETE FROM {table} WHERE {condition}", (number, position))
+                lost.append(f"{what}{name}")
+    return lost
 
 
 def _renewed(connection: sqlite3.Connection, number: int, run: Run) -> int:
