@@ -20,6 +20,7 @@ from types import FrameType, ModuleType
 from typing import Any
 
 from trnbench_emulator.nki import site
+from trnbench_emulator.nki.language.creation import KEYWORDS
 from trnbench_emulator.nki.names import WHY
 from trnbench_emulator.nki.stand_in import Reason, fill
 from trnbench_emulator.nki.statements import Fault, execute, guarded_lines
@@ -52,7 +53,11 @@ class _Source(SourceFileLoader):
             self.execute(module)
 
     def execute(self, module: ModuleType) -> None:
-        self.imports.faults += execute(self.get_data(self.path), self.path, module)
+        text = self.get_data(self.path)
+        if b".view(" in text:  # keywords of NKI 0.1, unless the file has such names of its own
+            for name, memory in KEYWORDS.items():
+                vars(module).setdefault(name, memory)
+        self.imports.faults += execute(text, self.path, module)
 
 
 class _Package:

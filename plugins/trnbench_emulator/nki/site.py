@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import traceback
 from pathlib import Path
 from types import CodeType, FrameType, TracebackType
 
@@ -70,11 +71,45 @@ def caller(depth: int = 1) -> FrameType:
 
 
 def here(depth: int = 1) -> str:
-    """`gemm.py:31`: file and line of the kernel's call."""
+    """`gemm.py:31`: file and line of the kernel's call; of a helper's, also where the helper was called."""
     if STATE.place is not None:
         return told(STATE.place)
     frame = caller(depth + 1)
-    return told((frame.f_code.co_filename, frame.f_lineno))
+    places = [(frame.f_code.co_filename, frame.f_lineno)]
+    above = frame.f_back if STATE.recorder is not None else None
+    while above is not None and not _starts(above) and len(places) < 2:
+        if not inside(above.f_code.co_filename):
+            places.append((above.f_code.co_filename, above.f_lineno))
+        above = above.f_back
+    return _nested(places)
+
+
+def _starts(frame: FrameType) -> bool:
+    """Is it here that a kernel is called?"""
+    return frame.f_code.co_name == "_call" and frame.f_code.co_filename == _TRACE
+
+
+_TRACE = str(Path(__file__).with_name("trace.py"))
+
+
+def _nested(places: list[Place]) -> str:
+    """`tiles.py:12, called at gemm.py:31`: the innermost place, and the one around it."""
+    return ", called at ".join(dict.fromkeys(map(told, places)))
+
+
+def of_failure(trace: TracebackType | None) -> str:
+    """Where the user's code failed: its innermost line outside of Python and installed packages, and the one
+    that called it; "" where there is none."""
+    places: list[Place] = []
+    while trace is not None:
+        name = trace.tb_frame.f_code.co_filename
+        if not (inside(name) or "site-packages" in name or name.startswith((_PYTHON, "<"))):
+            places.insert(0, (name, trace.tb_lineno))
+        trace = trace.tb_next
+    return _nested(places[:2])
+
+
+_PYTHON = str(Path(traceback.__file__).parent)
 
 
 def told(place: Place) -> str:

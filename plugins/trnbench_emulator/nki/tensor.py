@@ -9,6 +9,7 @@ import msgspec
 from trnbench.errors import KernelError
 from trnbench_emulator.nki import site
 from trnbench_emulator.nki.dtype import DType, dtype_of
+from trnbench_emulator.nki.functions import CALLS
 from trnbench_emulator.nki.loop_index import Index, pinned, settled
 from trnbench_emulator.nki.memory import Buffer, Form, Storage, intern
 from trnbench_emulator.nki.recording import STATE, Recording
@@ -103,11 +104,9 @@ class NkiTensor(Values, Arrangement, msgspec.Struct, eq=False):
         return NkiTensor(self.storage, hit[0], self.offset + hit[1])
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        raise KernelError(
-            f"assignment to a tensor's elements is not emulated ({site.here()})",
-            cause="which engine would carry it out is not said",
-            try_="nisa.tensor_copy(dst=tile[…], src=…) on chip, nisa.dma_copy(dst=…, src=…) to HBM",
-        )
+        """As `nisa.tensor_copy` on chip, as `nisa.dma_copy` to or from HBM; a number as `nisa.memset`."""
+        assert CALLS.assign is not None, "the language brings what an assignment does"
+        CALLS.assign(self[index], value)
 
     def slice(self, dim: int, start: int, end: int, step: int = 1) -> NkiTensor:
         """Elements `start` to `end` of dimension `dim`."""

@@ -215,9 +215,7 @@ def _call(
 
 def _where(source: str) -> str:
     trace = sys.exc_info()[2]
-    ours = Path(source).is_relative_to(Path(__file__).parent)  # a kernel of Beta 1 is called from here
-    line = "" if ours else site.of_error(trace, source)
-    return line or site.of_error(trace) or Path(source).name
+    return site.of_failure(trace) or site.of_error(trace) or Path(source).name
 
 
 def _argument(recorder: Recorder, name: str, value: Any) -> Any:

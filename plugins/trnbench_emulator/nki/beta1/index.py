@@ -27,6 +27,19 @@ class Mask:
 
     __rand__ = __and__
 
+    def __or__(self, other: Any) -> Any:
+        if not isinstance(other, Mask):
+            return True if other else self
+        if not self.conditions or not other.conditions:
+            return Mask(())
+        raise KernelError(
+            f"a mask is one condition or another ({site.here()})",
+            cause="what is left of the tile is no box; engines that skip elements are not modelled",
+            try_="a call for each condition",
+        )
+
+    __ror__ = __or__
+
     def box(self) -> dict[tuple[int, int, int], tuple[int, int]]:
         """(dimension from the end, its size, rank) → the part of it that is inside.
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from trnbench_emulator.nki.constraints import Rules, moved, word
+from trnbench_emulator.nki.constraints import INTEGERS, Rules, moved, word
 from trnbench_emulator.nki.isa.constants import engine as engines
 from trnbench_emulator.nki.isa.constants import matmul_perf_mode
 from trnbench_emulator.nki.machine import Machine
@@ -100,6 +100,11 @@ def _matmul(
     rules.require(
         dst.partitions == m and dst.free == n,
         f"dst has {dst.partitions} × {dst.free} elements (partitions × free), the product has {m} × {n}",
+    )
+    rules.require(
+        dst.dtype.name not in INTEGERS or transpose,
+        f"dst has dtype {dst.dtype}: the accumulation and results of a matmul are always in float32",
+        try_="accumulate in float32, and copy the result to a tile of integers",
     )
     rules.require(
         dst.dtype.name in machine.psum_dtypes or (transpose and dst.dtype is moving.dtype),

@@ -45,6 +45,20 @@ def ndarray(
     return recorder.allocate(shape, dtype, buffer, name, address)
 
 
+class Memory:
+    """`sbuf`, `psum` and `hbm` as keywords of NKI 0.1, which a kernel uses without importing them."""
+
+    def __init__(self, buffer: Buffer) -> None:
+        self.buffer = buffer
+
+    def view(self, dtype: Any, shape: Any, name: str = "") -> NkiTensor:
+        """A tensor there, as of `nl.ndarray`."""
+        return ndarray(shape, dtype, self.buffer, name)
+
+
+KEYWORDS = {"sbuf": Memory(sbuf), "psum": Memory(psum), "hbm": Memory(shared_hbm)}
+
+
 def full(shape: Any, fill_value: Any, dtype: Any, buffer: Buffer | str = sbuf, name: str = "") -> NkiTensor:
     """A tensor on chip filled by nisa.memset."""
     tensor = ndarray(shape, dtype, buffer, name)

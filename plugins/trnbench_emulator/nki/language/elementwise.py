@@ -10,6 +10,7 @@ from trnbench.errors import KernelError
 from trnbench_emulator.nki import isa, site
 from trnbench_emulator.nki.constraints import issue, made
 from trnbench_emulator.nki.functions import CALLS, Function
+from trnbench_emulator.nki.language.composite import broadcast_to
 from trnbench_emulator.nki.language.creation import ndarray, sbuf
 from trnbench_emulator.nki.op import VECTOR
 from trnbench_emulator.nki.recorder import current
@@ -30,6 +31,9 @@ def apply(
         return _unary(function, first, dtype, dst)
     left_side, right = operands
     both = isinstance(left_side, NkiTensor) and isinstance(right, NkiTensor)
+    if both and left_side.form.partitions != right.form.partitions:
+        left_side, right = _of_as_many_partitions(left_side, right)
+        operands = left_side, right
     wide = max((each for each in operands if isinstance(each, NkiTensor)), key=lambda each: each.form.free)
     if dst is None:
         dst = ndarray(wide.shape, dtype or wide.dtype, sbuf)
@@ -40,6 +44,28 @@ def apply(
     else:
         isa.tensor_scalar(dst, right, function, left_side, reverse0=True)
     return dst
+
+
+def _of_as_many_partitions(left: NkiTensor, right: NkiTensor) -> tuple[NkiTensor, NkiTensor]:
+    """One partition beside many is spread over as many; other numbers are for the instruction to refuse."""
+    most = max(left.form.partitions, right.form.partitions)
+
+    def spread(side: NkiTensor) -> NkiTensor:
+        single = side.form.on_chip and side.form.partitions == 1
+        return broadcast_to(side, (most, *side.shape[1:])) if single else side
+
+    return spread(left), spread(right)
+
+
+def assign(dst: NkiTensor, value: Any) -> None:
+    """`tile[…] = value`."""
+    if not isinstance(value, NkiTensor):
+        isa.memset(dst, value)
+        return
+    if dst.form.on_chip and value.form.on_chip:
+        isa.tensor_copy(dst=dst, src=value)
+    else:
+        isa.dma_copy(dst=dst, src=value)
 
 
 def _unary(function: Function, x: NkiTensor, dtype: Any, given: NkiTensor | None) -> NkiTensor:
@@ -66,4 +92,4 @@ def _unary(function: Function, x: NkiTensor, dtype: Any, given: NkiTensor | None
     return dst
 
 
-CALLS.apply = apply
+CALLS.apply, CALLS.assign = apply, assign

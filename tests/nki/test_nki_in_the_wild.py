@@ -1,0 +1,161 @@
+"""What public kernels write and documents do not name: assignments, spreading, keywords; where it fails."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from beta1_kernel import Run
+
+from trnbench.errors import KernelError
+from trnbench_emulator.nki import Machine, load_kernel, record
+from trnbench_emulator.nki.beta1.index import Mask, arange
+
+GENERATOR = np.random.default_rng(3)
+WIDE = GENERATOR.standard_normal((128, 64)).astype(np.float32)
+COLUMN = GENERATOR.standard_normal((128, 1)).astype(np.float32)
+ROW = GENERATOR.standard_normal((1, 128)).astype(np.float32)
+ONE = np.full((1, 1), 2.5, np.float32)
+OUT = "out = nl.ndarray({shape}, dtype=nl.float32, buffer=nl.shared_hbm)\nnl.store(out, {value})\nreturn out"
+
+
+def test_assignments_to_parts_of_a_tile(snippets: Any) -> None:
+    body = """
+    x, column = args
+    t = nl.ndarray((128, 4), dtype=nl.float32, buffer=nl.sbuf)
+    t[:, 0:1] = nl.load(column)
+    t[:, 1:3] = nl.load(x[:, 5:7])
+    t[:, 3:4] = 1.5
+    out = nl.ndarray((128, 4), dtype=nl.float32, buffer=nl.shared_hbm)
+    out[0:64] = t[0:64]
+    out[64:128, :] = t[64:128, :]
+    return out
+    """
+    trace = snippets.run(body, WIDE, COLUMN, functional=True, keep=True)
+    wanted = np.concatenate([COLUMN, WIDE[:, 5:7], np.full((128, 1), 1.5)], axis=1)
+    np.testing.assert_array_equal(trace.outputs[0], wanted)
+    opcodes = [instruction.op.opcode for instruction in trace.instructions]
+    assert opcodes[1::2][:2] == ["tensor_copy", "tensor_copy"]
+    assert (opcodes.count("memset"), len(opcodes)) == (1, 7)
+    assert "dma" in opcodes[-1]
+
+
+@pytest.mark.parametrize(
+    ("first", "second"), [(COLUMN[:64], ONE), (ONE, COLUMN[:64]), (COLUMN, ROW), (ROW, COLUMN), (WIDE, ONE)]
+)
+@pytest.mark.parametrize("call", ["add", "subtract", "multiply"])
+def test_one_partition_is_spread_over_many(snippets: Any, first: Any, second: Any, call: str) -> None:
+    wanted = getattr(np, call)(first, second)
+    body = f"t = nl.{call}(nl.load(args[0]), nl.load(args[1]))\n" + OUT.format(shape=wanted.shape, value="t")
+    trace = snippets.run(body, first, second, functional=True)
+    np.testing.assert_allclose(trace.outputs[0], wanted, rtol=1e-6)
+
+
+def test_other_numbers_of_partitions_do_not_fit(snippets: Any) -> None:
+    with pytest.raises(KernelError, match="64 × 1"):
+        snippets.run("nl.add(nl.load(args[0]), nl.load(args[1]))", COLUMN, COLUMN[:64])
+
+
+def test_the_words_of_an_assignment_that_does_not_fit(snippets: Any) -> None:
+    with pytest.raises(KernelError, match=r"dst has 128 × 2 elements .* src has 128 × 3 \(snippet.py:7\)"):
+        snippets.run("t = nl.load(args[0])\nt[:, 0:2] = t[:, 0:3]", WIDE)
+
+
+def test_integers_do_not_accumulate_in_psum(snippets: Any) -> None:
+    body = """
+    t = nl.load(args[0])
+    total = nl.zeros((64, 64), dtype=nl.int32, buffer=nl.psum)
+    nisa.nc_matmul(total, t, t)
+    """
+    with pytest.raises(KernelError) as caught:
+        snippets.run(body, WIDE)
+    assert caught.value.what == (
+        "nc_matmul on trn2: dst has dtype int32: the accumulation and results of a matmul are always in "
+        "float32 (snippet.py:8)"
+    )
+    assert caught.value.try_ == "accumulate in float32, and copy the result to a tile of integers"
+
+
+def test_a_mask_or_a_truth_value() -> None:
+    mask = arange(8) < 3
+    assert isinstance(mask, Mask)
+    assert (mask | True) is True is (True | mask)
+    assert (mask | False) is mask is (False | mask)
+    assert (mask | (arange(8) < 9)).conditions == ()
+    with pytest.raises(KernelError, match="a mask is one condition or another"):
+        mask | (arange(8) > 5)
+
+
+def test_a_kernel_of_beta1_with_such_a_mask(beta1: Run) -> None:
+    text = """
+    def kernel(x) -> x.shape:
+        i, j = nl.arange(128)[:, None], nl.arange(64)[None, :]
+        for last in (False, True):
+            nl.store(out[i, j], value=nl.load(x[i, j]), mask=(i < 32) | last)
+    """
+    np.testing.assert_array_equal(beta1(text, WIDE).outputs[0], WIDE)
+
+
+def test_keywords_of_the_first_release(tmp_path: Path, v3: Machine) -> None:
+    path = tmp_path / "first.py"
+    path.write_text(
+        "import nki\nimport nki.isa as nisa\n\n@nki.jit\ndef copied(x):\n"
+        "    tile = sbuf.view(dtype=x.dtype, shape=x.shape)\n"
+        "    out = hbm.view(x.dtype, x.shape)\n"
+        "    nisa.dma_copy(dst=tile, src=x)\n    nisa.dma_copy(dst=out, src=tile)\n    return out\n"
+    )
+    kernel, _, _ = load_kernel(f"{path}::copied", nki="trnbench")
+    trace = record(kernel, (WIDE,), machine=v3, functional=True)
+    np.testing.assert_array_equal(trace.outputs[0], WIDE)
+
+
+# Where a helper fails --------------------------------------------------------------------------------
+
+KERNEL = """
+import nki
+import nki.isa as nisa
+import nki.language as nl
+from tiles import halves, wrong
+
+
+@nki.jit
+def kernel(x):
+    t = nl.load(x)
+    {call}
+"""
+TILES = """
+import nki.isa as nisa
+import nki.language as nl
+
+
+def halves(t):
+    return nisa.tensor_copy(dst=t[:, 0:2], src=t[:, 0:4])
+
+
+def wrong(t, sizes):
+    return sizes[len(t.shape) + 7]
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "place"),
+    [
+        ("halves(t)", "(tiles.py:7, called at kernel.py:11)"),
+        ("wrong(t, [1, 2])", "(tiles.py:11, called at kernel.py:11)"),
+        ("[halves(part) for part in [t]]", "(tiles.py:7, called at kernel.py:11)"),
+        ("nisa.tensor_copy(dst=t, src=t[:, 0:4])", "(kernel.py:11)"),
+        ("[][len(t.shape)]", "(kernel.py:11)"),
+    ],
+)
+def test_a_fault_inside_a_helper_names_its_line_and_the_callers(
+    call: str, place: str, tmp_path: Path, v3: Machine
+) -> None:
+    (tmp_path / "tiles.py").write_text(TILES)
+    path = tmp_path / "kernel.py"
+    path.write_text(KERNEL.format(call=call))
+    kernel, _, _ = load_kernel(f"{path}::kernel", nki="trnbench")
+    with pytest.raises(KernelError) as caught:
+        record(kernel, (WIDE,), machine=v3)
+    assert caught.value.what.endswith(place)
