@@ -87,7 +87,7 @@ _PREFIX = {
 def provided(group: str, name: str) -> bool:
     """Does a kernel that uses `name` of `group` run?"""
     if group == "nki":
-        return name == "jit"
+        return name in ("jit", "simulate")
     if group == "NkiTensor":
         return hasattr(NkiTensor, name)
     if group == "nki.collectives":
@@ -137,6 +137,7 @@ def names_tested() -> dict[str, str]:
     for name in language.DTYPES:
         found[f"nl.{name}"] = "test_nki_values_language.py"
     found["nki.jit"] = "test_nki_kernels.py"
+    found["nki.simulate"] = "test_nki_exec.py"
     return found
 
 

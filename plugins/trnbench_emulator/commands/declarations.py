@@ -61,6 +61,17 @@ _NKI = Branch(
             f"{LOADED} instance quiet {TABLE}",
             {**_LOADED, "instance": {"many": False, "name": "instance", "help": _CORE}},
         ),
+        "exec": Leaf(
+            "trnbench_emulator.commands.nki.script:exec_",
+            """Run SCRIPT, or a module after -m, with nki there and its kernels emulated.
+
+            Kernels are called on NumPy arrays and torch tensors; nki.benchmark and its like answer with
+            emulated times. stderr begins and ends with what emulates. Exits as the script does.
+            """,
+            "instance script quiet",
+            {"instance": {"many": False, "name": "instance", "help": _CORE}},
+            settings={"context_settings": {"ignore_unknown_options": True, "allow_interspersed_args": False}},
+        ),
         "list": Leaf(
             "trnbench_emulator.commands.nki.list:list_",
             "List the public names of NKI: run, refused, or removed by NKI itself.",

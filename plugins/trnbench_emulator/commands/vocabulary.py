@@ -158,6 +158,7 @@ WORDS = Table(
         word("--functional", "Compute the values as well; --check does so too.", bool),
         word("--lines", "Time by source line.", bool, rare=True),
         word("--trace", "Write the timeline for ui.perfetto.dev.", FILE, "FILE.json"),
+        word("script", name="words", metavar="SCRIPT|-m MODULE [ARG]...", nargs=-1, takes=click.UNPROCESSED),
         word("--state", "Only names of this state. Repeatable.", STATES, many=True),
         word("--module", "Only of nki.isa, nki.language, …", metavar="NAME", many=True, name="modules"),
     ),

@@ -11,6 +11,7 @@ from trnbench_emulator.nki.jit import Kernel, jit
 from trnbench_emulator.nki.load import load_kernel
 from trnbench_emulator.nki.machine import Machine
 from trnbench_emulator.nki.provide import Provided, provide
+from trnbench_emulator.nki.simulation import simulate
 from trnbench_emulator.nki.trace import TensorSpec, Trace, record
 
 __all__ = [
@@ -25,5 +26,6 @@ __all__ = [
     "load_kernel",
     "provide",
     "record",
+    "simulate",
     "typing",
 ]

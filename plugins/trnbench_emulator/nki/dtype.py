@@ -128,6 +128,11 @@ def dtype_of(given: Any) -> DType:
         return DTYPES[given]
     if isinstance(given, str) and given in WORDS:
         return DTYPES[WORDS[given]]
+    if type(given).__module__ == "torch":
+        given = str(given).removeprefix("torch.")
+        given = DTYPES.get(given) or DTYPES.get(f"{given}_") or given
+        if isinstance(given, DType):
+            return given
     try:
         if isinstance(given, str) and not given.isprintable():
             raise ValueError(given)  # to NumPy a zero is a name

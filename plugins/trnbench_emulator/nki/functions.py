@@ -64,14 +64,13 @@ class Function:
 
 
 class _Calls:
-    """`apply`: what a call of a function on tiles does; `assign`: what `tile[…] = value` does. The language
-    says it, in instructions, which know functions themselves."""
+    """`apply`: what a call of a function on tiles does. The language says it, in instructions, which know
+    functions themselves."""
 
-    __slots__ = ("apply", "assign")
+    __slots__ = ("apply",)
 
     def __init__(self) -> None:
         self.apply: Callable[[Function, tuple[Any, ...], Any], NkiTensor] | None = None
-        self.assign: Callable[[NkiTensor, Any], None] | None = None
 
 
 CALLS = _Calls()

@@ -3,19 +3,40 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from trnbench.errors import KernelError
 from trnbench_emulator.nki import site
+from trnbench_emulator.nki.machine import Machine
 from trnbench_emulator.nki.recording import STATE
 
 MOST_PROGRAMS = 2
 """Cores of a logical NeuronCore."""
 
 
+class Simulation:
+    """What calls outside of a run do: refused without a `machine` that they are carried out for.
+
+    `written`: the arguments that the last launch has written to. `timed` emulates a call's time.
+    """
+
+    __slots__ = ("calls", "carry_out", "machine", "timed", "written")
+
+    def __init__(self) -> None:
+        self.machine: Machine | None = None
+        self.carry_out: Callable[[Any, Sequence[Any], Mapping[str, Any]], Any] | None = None
+        self.timed: Callable[[Any, Mapping[str, Any]], Any] | None = None
+        self.written: list[int | str] = []
+        self.calls = 0
+
+
+SIMULATION = Simulation()
+
+
 class Kernel:
-    """A decorated kernel. Called from within another kernel it is inlined; it runs through `record`."""
+    """A decorated kernel. Called from within another kernel it is inlined; it runs through `record`, and on
+    arrays where calls are simulated."""
 
     def __init__(self, function: Callable[..., Any], options: dict[str, Any], grid: int = 0) -> None:
         functools.update_wrapper(self, function)
@@ -26,10 +47,12 @@ class Kernel:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if STATE.recorder is None:
+            if SIMULATION.carry_out is not None:
+                return SIMULATION.carry_out(self, args, kwargs)
             raise KernelError(
                 f"kernel {self.function.__name__!r} was called outside a run ({site.here()})",
                 cause="which machine it should be emulated on is not known",
-                try_="trnbench.nki.record(kernel, args, machine=…)",
+                try_="trnbench nki exec SCRIPT, or trnbench.nki.record(kernel, args, machine=…)",
             )
         return self.function(*args, **kwargs)
 

@@ -19,7 +19,6 @@ _COMPILER = "it drives the compiler or the device, which do not exist here"
 
 WHY: dict[str, dict[str, str]] = {
     "nki": {
-        "simulate": "trnbench is the simulator: record the kernel itself",
         "benchmark": "it was in Beta 1 and is gone since 0.1",
         "profile": "it was in Beta 1 and is gone since 0.1",
         "baremetal": "it was in Beta 1 and is gone since 0.1",

@@ -118,7 +118,7 @@ def _facades() -> dict[str, ModuleType]:
     """Modules with exactly the provided names: what is public to a kernel, and nothing of how it is made."""
     modules: dict[str, ModuleType] = {}
     for name, module, names in (
-        ("nki", nki, ("jit",)),
+        ("nki", nki, ("jit", "simulate")),
         ("nki.isa", isa, isa.__all__),
         ("nki.isa.constants", constants, CONSTANTS),
         ("nki.language", language, language.__all__),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import CodeType
 from typing import Any, Protocol, runtime_checkable
 
@@ -40,11 +41,12 @@ class Recording(Protocol):
 
 
 class _State:
-    __slots__ = ("place", "recorder", "watching")
+    __slots__ = ("assign", "place", "recorder", "watching")
 
     def __init__(self) -> None:
         self.recorder: Any = None  # a `Recorder`; what it is made of knows it as a `Recording`
         self.place: tuple[str, int] | None = None  # file and line of a call that is carried out later
+        self.assign: Callable[[Any, Any], None] | None = None  # what `tile[…] = value` does
         self.watching = 0  # loops whose numbers are `Index`es
 
 

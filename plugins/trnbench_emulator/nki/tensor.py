@@ -9,7 +9,6 @@ import msgspec
 from trnbench.errors import KernelError
 from trnbench_emulator.nki import site
 from trnbench_emulator.nki.dtype import DType, dtype_of
-from trnbench_emulator.nki.functions import CALLS
 from trnbench_emulator.nki.loop_index import Index, pinned, settled
 from trnbench_emulator.nki.memory import Buffer, Form, Storage, intern
 from trnbench_emulator.nki.recording import STATE, Recording
@@ -105,8 +104,8 @@ class NkiTensor(Values, Arrangement, msgspec.Struct, eq=False):
 
     def __setitem__(self, index: Any, value: Any) -> None:
         """As `nisa.tensor_copy` on chip, as `nisa.dma_copy` to or from HBM; a number as `nisa.memset`."""
-        assert CALLS.assign is not None, "the language brings what an assignment does"
-        CALLS.assign(self[index], value)
+        assert STATE.assign is not None, "the language brings what an assignment does"
+        STATE.assign(self[index], value)
 
     def slice(self, dim: int, start: int, end: int, step: int = 1) -> NkiTensor:
         """Elements `start` to `end` of dimension `dim`."""

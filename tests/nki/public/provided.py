@@ -10,9 +10,9 @@ from typing import Any
 
 from trnbench.registry.registry import load_registry
 from trnbench_emulator.nki import Machine
-from trnbench_emulator.nki.beta1.grid import simulating
 from trnbench_emulator.nki.importer import stand_ins
 from trnbench_emulator.nki.provide import provide
+from trnbench_emulator.nki.simulation import simulating
 
 _OPEN = ExitStack()
 

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from math import prod
 from typing import Any
-
-import numpy as np
 
 from trnbench.errors import KernelError
 from trnbench_emulator.nki import site
@@ -21,13 +19,11 @@ from trnbench_emulator.nki.beta1.deferral import SLOT, settle
 from trnbench_emulator.nki.beta1.residence import compiling
 from trnbench_emulator.nki.beta1.root import Root
 from trnbench_emulator.nki.beta1.tile import Tile
-from trnbench_emulator.nki.jit import Kernel
-from trnbench_emulator.nki.machine import Machine
+from trnbench_emulator.nki.jit import SIMULATION, Kernel
 from trnbench_emulator.nki.memory import Buffer
 from trnbench_emulator.nki.recorder import Recorder
 from trnbench_emulator.nki.recording import STATE
 from trnbench_emulator.nki.tensor import NkiTensor
-from trnbench_emulator.nki.trace import record
 
 
 class Dimension(int):
@@ -88,44 +84,6 @@ def _counted(call: str, size: object) -> int:
     if count < 1:
         raise KernelError(f"nl.{call}({size!r}): it takes a number of at least 1 ({site.here()})")
     return int(count)
-
-
-class _Simulation:
-    """The machine that calls outside of a run are carried out for, None where that is refused."""
-
-    __slots__ = ("machine", "written")
-
-    def __init__(self) -> None:
-        self.machine: Machine | None = None
-        self.written: list[int | str] = []  # arguments that the last launch has written to
-
-
-SIMULATION = _Simulation()
-
-
-@contextmanager
-def simulating(machine: Machine) -> Iterator[None]:
-    """While open, calling a kernel (or nki.simulate_kernel) computes its values for `machine`."""
-    before = SIMULATION.machine
-    SIMULATION.machine = machine
-    try:
-        yield
-    finally:
-        SIMULATION.machine = before
-
-
-def simulated(kernel: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-    """The arrays a kernel returns: one, a tuple, or None. Arrays it was given to write to are written."""
-    assert SIMULATION.machine is not None
-    SIMULATION.written = []
-    trace = record(kernel, args, kwargs, machine=SIMULATION.machine, functional=True)
-    if SIMULATION.written:
-        for key, values in zip(SIMULATION.written, trace.outputs, strict=True):
-            argument = args[key] if isinstance(key, int) else kwargs[key]
-            if isinstance(argument, np.ndarray):
-                argument[...] = values.reshape(argument.shape)
-        return None
-    return trace.outputs[0] if len(trace.outputs) == 1 else trace.outputs
 
 
 class _Launch:
@@ -205,11 +163,6 @@ class Beta1Kernel(Kernel):
         self.cores = cores_of(sizes)
         self.plain = function
         self.sizes = sizes
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if STATE.recorder is None and SIMULATION.machine is not None:
-            return simulated(self, args, kwargs)
-        return super().__call__(*args, **kwargs)
 
     def __getitem__(self, grid: Any) -> Kernel:
         entries = grid if isinstance(grid, tuple) else (grid,)

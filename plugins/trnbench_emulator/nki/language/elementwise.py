@@ -14,6 +14,7 @@ from trnbench_emulator.nki.language.composite import broadcast_to
 from trnbench_emulator.nki.language.creation import ndarray, sbuf
 from trnbench_emulator.nki.op import VECTOR
 from trnbench_emulator.nki.recorder import current
+from trnbench_emulator.nki.recording import STATE
 from trnbench_emulator.nki.tensor import NkiTensor
 
 
@@ -92,4 +93,4 @@ def _unary(function: Function, x: NkiTensor, dtype: Any, given: NkiTensor | None
     return dst
 
 
-CALLS.apply, CALLS.assign = apply, assign
+CALLS.apply, STATE.assign = apply, assign

@@ -1,0 +1,182 @@
+"""`trnbench nki exec`: scripts and suites run as they are, and nothing of it passes for a measurement."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from trnbench_emulator.backend import MODEL_VERSION
+
+EMULATED = f"emulated, model {MODEL_VERSION}"
+KERNELS = """
+import sys
+import numpy as np
+import nki
+import nki.language as nl
+import neuronxcc.nki as old_nki
+import neuronxcc.nki.language as old_nl
+
+@nki.jit
+def added(a, b):
+    out = nl.ndarray(a.shape, a.dtype, buffer=nl.shared_hbm)
+    nl.store(out, nl.add(nl.load(a), nl.load(b)))
+    return out
+
+def doubled(a):
+    out = old_nl.ndarray(a.shape, dtype=a.dtype, buffer=old_nl.shared_hbm)
+    old_nl.store(out, value=old_nl.load(a) * 2)
+    return out
+
+x = np.arange(128 * 64, dtype=np.float32).reshape(128, 64)
+"""
+SCRIPT = (
+    KERNELS
+    + """
+assert (added(x, x) == 2 * x).all()
+assert (nki.simulate(added)(x, x) == 2 * x).all()
+assert (old_nki.simulate_kernel(old_nki.jit(doubled), x) == 2 * x).all()
+assert (old_nki.baremetal(doubled)(x) == 2 * x).all()
+timed = old_nki.benchmark(warmup=5, iters=10, save_neff_name="file.neff")(doubled)
+assert (timed(x) == 2 * x).all()
+result = timed.benchmark_result
+p99 = result.nc_latency.get_latency_percentile(99)
+assert 1 < p99 == result.nc_latency.get_latency_percentile(50) < 1000
+low, high = result.nc_latency.band
+assert low < p99 < high
+print(result.evidence.grade, result, sys.argv[1:], __name__)
+profiled = old_nki.profile(working_directory="traces", save_trace_name="t.ntff")(doubled)
+profiled(x)
+sys.exit(7)
+"""
+)
+SUITE = (
+    KERNELS
+    + """
+import pytest
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_sum(times):
+    np.testing.assert_allclose(added(x, times * x), (1 + times) * x)
+
+def test_wrong():
+    assert (added(x, x) == x).all()
+"""
+)
+TORCH = """
+class Tensor:
+    def __init__(self, values):
+        self.values = values
+    shape = property(lambda self: self.values.shape)
+    dtype = property(lambda self: "torch.float32")
+    def detach(self): return self
+    def cpu(self): return self
+    def numpy(self): return self.values
+    def to(self, device): return self
+    def copy_(self, other): self.values[...] = other.values
+    def reshape(self, shape): return Tensor(self.values.reshape(shape))
+
+def from_numpy(values): return Tensor(values)
+def device(name): return name
+"""
+XLA = (
+    KERNELS
+    + """
+import torch, torch_xla
+import torch_xla.core.xla_model as xm
+t = torch.from_numpy(x).to(xm.xla_device())
+assert torch_xla.device() == "cpu"
+out = added(t, t)
+xm.mark_step()
+torch_xla.sync()
+assert type(out) is torch.Tensor and (out.numpy() == 2 * x).all()
+def written(a, b):
+    old_nl.store(b, value=old_nl.load(a))
+b = torch.from_numpy(np.zeros_like(x))
+assert old_nki.jit(written)(t, b) is None
+assert (b.numpy() == x).all()
+xm.all_reduce(t)
+"""
+)
+
+
+def run(folder: Path, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    code = "import sys; from trnbench.program import main; sys.exit(main())"
+    return subprocess.run(
+        [sys.executable, "-c", code, "nki", "exec", *words],
+        capture_output=True, text=True, cwd=folder, env={**os.environ, **environment}, check=False,
+    )  # fmt: skip
+
+
+def test_a_script_runs_as_it_is(tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text(SCRIPT)
+    done = run(tmp_path, "-i", "trn2-16.48xlarge", "script.py", "--size", "3", "-q")
+    assert done.returncode == 7, done.stderr
+    assert done.stdout.startswith("emulated BenchmarkResult(")
+    assert done.stdout.endswith("expected) ['--size', '3', '-q'] __main__\n")
+    first, last = done.stderr.splitlines()
+    digest = hashlib.sha256(SCRIPT.encode()).hexdigest()[:16]
+    begin = f"{EMULATED}: no device runs anything; trn2-16.48xlarge; script.py, "
+    assert first == f"{begin}sha256 {digest}, unchanged"
+    assert last == f"{EMULATED}: 6 calls of kernels on trn2-16.48xlarge, 2 of them timed"
+    for file in ("file.neff", "traces/t.ntff"):
+        assert (tmp_path / file).read_text().startswith(f"{EMULATED}: no device ran it, this is no NEFF")
+
+
+def test_a_suite_of_pytest(tmp_path: Path) -> None:
+    (tmp_path / "test_kernels.py").write_text(SUITE)
+    done = run(
+        tmp_path, "-m", "pytest", "-q", "-p", "no:cacheprovider", NEURON_PLATFORM_TARGET_OVERRIDE="gen3"
+    )
+    assert (done.returncode, "1 failed, 2 passed" in done.stdout) == (1, True), done.stdout + done.stderr
+    assert done.stderr.startswith(f"{EMULATED}: ")
+    assert "; trn2" in done.stderr
+    assert "3 calls of kernels" in done.stderr.splitlines()[-1]
+
+
+def test_tensors_of_torch_and_the_device_calls_of_torch_xla(tmp_path: Path) -> None:
+    (tmp_path / "torch.py").write_text(TORCH)
+    (tmp_path / "script.py").write_text(XLA)
+    done = run(tmp_path, "-i", "trn1.2xlarge", "script.py")
+    lines = done.stderr.splitlines()
+    assert done.returncode == 3, done.stderr
+    assert lines[-3].startswith("error: torch_xla.core.xla_model.all_reduce is used, which trnbench does not")
+    assert "2 calls of kernels" in lines[1]
+
+
+FAULTS = [
+    ("raise ValueError('no')", 1, "ValueError: no"),
+    ("import sys; sys.exit('stopped')", 1, "stopped"),
+    ("import sys; sys.exit()", 0, ""),
+    ("import torch_neuronx", 1, "No module named 'torch_neuronx'"),
+]
+
+
+@pytest.mark.parametrize(("text", "code", "words"), FAULTS)
+def test_how_a_script_ends(text: str, code: int, words: str, tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text(text + "\n")
+    done = run(tmp_path, "-i", "trn1.2xlarge", "script.py")
+    assert done.returncode == code
+    assert words in done.stderr
+    assert done.stderr.splitlines()[-1].startswith(EMULATED)
+    assert "commands/nki" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["-i", "trn1.2xlarge"], "error: no script is named"),
+        (["-i", "trn1.2xlarge", "nowhere.py"], "error: nowhere.py does not exist"),
+        (["-i", "trn1.2xlarge", "-m", "no_such_module"], "error: module no_such_module is not there"),
+        (["script.py"], "error: no --instance is given"),
+    ],
+)
+def test_what_cannot_be_run(words: list[str], message: str, tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text("")
+    done = run(tmp_path, *words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(message)
