@@ -163,6 +163,20 @@ def test_rates_do_not_depend_on_what_was_asked_before() -> None:
     assert all(asked(order) == first for order in permutations(range(3)))
 
 
+@given(st.data())
+def test_some_of_many_share_links_as_if_they_were_all(data: st.DataObject) -> None:
+    capacity = np.array([7.0, 11.0, 13.0, 17.0])
+    links = st.lists(st.integers(0, 3), min_size=1, max_size=4, unique=True).map(sorted)
+    sides = data.draw(st.lists(links, min_size=1, max_size=9, unique_by=tuple))
+    rates = Rates(capacity, np.array([False, True, False, True]))
+    mixes = tuple(rates.name(Flow(1.0, np.array(side), np.full(len(side), 1 / len(side)))) for side in sides)
+    active = np.array(data.draw(st.lists(st.booleans(), min_size=len(mixes), max_size=len(mixes))))
+    if active.any():
+        shares, limited = rates.among(mixes).of(active)
+        alone = rates.of(tuple(mix for mix, taken in zip(mixes, active, strict=True) if taken))
+        assert (shares[active].tolist(), limited) == alone
+
+
 def test_equal_mixes_are_one_however_often_they_are_made() -> None:
     rates = Rates(np.array([90.0, 50.0]))
     one, same = (Flow(1.0, np.arange(2), np.array([1.0, 0.5])) for _ in range(2))

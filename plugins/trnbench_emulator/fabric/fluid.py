@@ -179,14 +179,21 @@ def burst(
     watched = False
     active = np.flatnonzero(sizes > 0)
     remaining, begin, mix = sizes[active], begins[active], np.array(mixes, dtype=np.intp)[active]
+    several = len(set(begins.tolist())) > 1 and len(set(mixes)) == len(mixes)
+    among = rates.among(tuple(mixes)) if several else None
     now = int(begin.min()) if len(active) else 0
     while len(active):
         started = begin <= now
         everyone = bool(started.all())
-        found, limited = rates.of(tuple((mix if everyone else mix[started]).tolist()))
-        watched |= limited
         rate = np.zeros(len(active))
-        rate[started] = found
+        if among is not None:
+            members = np.zeros(len(mixes), np.bool_)
+            members[active[started]] = True
+            shares, limited = among.of(members)
+            rate[started] = shares[active[started]]
+        else:
+            rate[started], limited = rates.of(tuple((mix if everyone else mix[started]).tolist()))
+        watched |= limited
         moving = rate > 0
         if everyone and not moving.any():
             raise ValueError(f"{len(active)} flows can never end: a link without bandwidth, or a circle")

@@ -74,7 +74,9 @@ class Network:
         self.ranks: list[int] = [position[node] for node in wanted]
         self.links = [Link(position[link.src], position[link.dst], link.cls) for link in kept]
         self.bandwidth: Floats = _rates(topology, kept, scale, efficiency or {})
-        self.documented: Floats = _rates(topology, kept, scale, documented or {})
+        self.documented: Floats = (
+            _rates(topology, kept, scale, documented or {}) if documented or efficiency else self.bandwidth
+        )
         """What documents promise of every link, as `bandwidth` is what it reaches."""
         if len(self.bandwidth) and not (self.bandwidth > 0).all():
             raise TopologyError(
@@ -84,9 +86,11 @@ class Network:
             )
         self.cost: list[int] = [_CLIMB ** topology.classes[link.cls].level for link in kept]
         sooner = quicker or {}
-        self.latency: list[int] = [
-            ticks(topology.latency(link) / sooner.get(topology.classes[link.cls].kind, 1.0)) for link in kept
-        ]
+        of_class = {
+            name: ticks(cls.latency.value / sooner.get(cls.kind, 1.0))
+            for name, cls in topology.classes.items()
+        }
+        self.latency: list[int] = [of_class[link.cls] for link in kept]
         self.shared = tuple(range(len(wanted)) if shared is None else shared)
         """The device of every rank, numbered from 0."""
         memories = np.full(max(self.shared, default=-1) + 1, memory)
@@ -123,9 +127,10 @@ class Network:
         memories = self.capacity[len(self.links) :]
         if any(self.late) or (len(memories) and (memories != memories[0]).any()):
             return None  # a straggler makes the ranks unlike
+        numbers: dict[tuple[str, float, int], int] = {}
         kinds = [
-            (link.cls, float(b), t)
-            for link, b, t in zip(self.links, self.bandwidth, self.latency, strict=True)
+            numbers.setdefault((link.cls, rate, late), len(numbers))
+            for link, rate, late in zip(self.links, self.bandwidth.tolist(), self.latency, strict=True)
         ]
         return find_symmetry(self.nodes, self.links, self.ranks, kinds)
 
@@ -216,9 +221,14 @@ def _rates(
     share: dict[LinkKind, float],
 ) -> Floats:
     """Bytes/s of every link: its bandwidth, `scale` of the link and `share` of its kind."""
-    rates = [
-        topology.bandwidth(link)
-        * (scale.get((link.src, link.dst), 1.0) * share.get(topology.classes[link.cls].kind, 1.0))
-        for link in links
-    ]
+    of_class = {
+        name: (cls.bandwidth.value, share.get(cls.kind, 1.0)) for name, cls in topology.classes.items()
+    }
+    whole = {name: rate * part for name, (rate, part) in of_class.items()}
+    rates = [whole[link.cls] for link in links]
+    if scale:
+        for number, link in enumerate(links):
+            if (link.src, link.dst) in scale:
+                rate, part = of_class[link.cls]
+                rates[number] = rate * (scale[link.src, link.dst] * part)
     return np.array(rates, dtype=float)

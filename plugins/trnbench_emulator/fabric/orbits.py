@@ -175,26 +175,30 @@ def routes_of(network: Network) -> dict[tuple[int, ...], Route]:
     crossings = np.zeros((len(network.nodes), len(symmetry.orbit_size)))
     late = [0] * len(network.nodes)
     hops = [0] * len(network.nodes)
+    bandwidth, orbit = network.bandwidth.tolist(), symmetry.link_orbit.tolist()
     for node in sorted((n for n in range(len(network.nodes)) if distance[n] > 0), key=distance.__getitem__):
         nexts, total = network.nexts(node, distance)
+        row = crossings[node]
         for i in nexts:
-            part = float(network.bandwidth[i]) / total
+            part = bandwidth[i] / total
             there = network.links[i].dst
-            crossings[node] += part * crossings[there]
-            crossings[node, symmetry.link_orbit[i]] += part
+            row += part * crossings[there]
+            row[orbit[i]] += part
             late[node] = max(late[node], late[there] + network.latency[i])
             hops[node] = max(hops[node], hops[there] + 1)
-    per_member = network.size / symmetry.orbit_size
-    routes = {}
-    for rank, node in enumerate(network.ranks):
-        if distance[node] < 0:
-            raise TopologyError(
-                f"{network.topology.name}: the ranks are not all connected",
-                cause="the links left after --degrade or the chosen link kinds do not connect them",
-                try_="trnbench topology check " + network.topology.name,
-            )
-        shares = crossings[node] * per_member
-        used = np.flatnonzero(shares)
-        routes[symmetry.offset(rank, 0)] = Route(used, shares[used], late[node], hops[node])
+    if any(distance[node] < 0 for node in network.ranks):
+        raise TopologyError(
+            f"{network.topology.name}: the ranks are not all connected",
+            cause="the links left after --degrade or the chosen link kinds do not connect them",
+            try_="trnbench topology check " + network.topology.name,
+        )
+    shares = crossings[network.ranks] * (network.size / symmetry.orbit_size)
+    row_of, used = np.nonzero(shares)
+    weights = shares[row_of, used]
+    ends = np.searchsorted(row_of, np.arange(len(network.ranks) + 1)).tolist()
+    routes = {
+        symmetry.offset(rank, 0): Route(used[begin:end], weights[begin:end], late[node], hops[node])
+        for rank, (node, begin, end) in enumerate(zip(network.ranks, ends, ends[1:], strict=False))
+    }
     network.memo["orbit routes"] = routes
     return routes

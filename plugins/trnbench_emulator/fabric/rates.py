@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from hashlib import blake2b
 
 import numpy as np
@@ -10,6 +11,29 @@ from numpy.typing import NDArray
 
 from trnbench_emulator.fabric.flow import Flow, Together
 from trnbench_emulator.fabric.maxmin import Floats, Indices, Usage, fair_shares
+
+
+class Among:
+    """Rates of some of `mixes`, no two alike: each is stacked once, however many sets of them are active."""
+
+    def __init__(self, rates: Rates, mixes: Sequence[int]) -> None:
+        self._rates = rates
+        self._places, self._usage = rates.stack(mixes)
+        self._known: dict[bytes, tuple[Floats, bool]] = {}
+
+    def of(self, active: NDArray[np.bool_]) -> tuple[Floats, bool]:
+        """As `Rates.of`, of those that are `active`, in the order of all; of the rest it means nothing."""
+        key = np.packbits(active).tobytes()
+        found = self._known.get(key)
+        if found is None:
+            usage = self._usage
+            taken = active[self._places][usage.flow]
+            part = Usage(usage.flow[taken], usage.resource[taken], usage.weight[taken])
+            stacked, limited = self._rates.shared(part, len(active))
+            rates = np.empty(len(active))
+            rates[self._places] = stacked
+            found = self._known[key] = rates, limited
+        return found
 
 
 class Rates:
@@ -21,6 +45,7 @@ class Rates:
     """
 
     LARGEST = 20_000  # answers, and arrays, kept; a long sweep of uneven traffic would keep too many
+    UNIONS = 16
     KEPT = 256
     """Flows of a plan or a step whose names are kept."""
 
@@ -35,6 +60,7 @@ class Rates:
         self._known: dict[tuple[int, ...], tuple[list[float], bool]] = {}
         self._of_each: dict[tuple[int, ...], tuple[dict[int, float], bool]] = {}
         self._stacked: dict[tuple[int, ...], tuple[list[int], Usage]] = {}
+        self._among: dict[tuple[int, ...], Among] = {}
 
     def name(self, flow: Flow) -> int:
         """A number for the flow's mix of links, the same for equal ones."""
@@ -78,6 +104,26 @@ class Rates:
             found = self._known[mixes] = [rate[mix] for mix in mixes], limited
         return found
 
+    def among(self, mixes: tuple[int, ...]) -> Among:
+        """For many sets of these mixes, no two of which are alike."""
+        found = self._among.get(mixes)
+        if found is None:
+            if len(self._among) >= self.UNIONS:
+                self._among.pop(next(iter(self._among)))
+            found = self._among[mixes] = Among(self, mixes)
+        return found
+
+    def shared(self, usage: Usage, flows: int) -> tuple[Floats, bool]:
+        """Fair shares, and whether a resource that is watched limits one of the flows."""
+        rates, limits = fair_shares(usage, self.capacity, flows)
+        return rates, bool(limits[self._watched].any())
+
+    def stack(self, mixes: Sequence[int]) -> tuple[Indices, Usage]:
+        """What one of each takes, in an order that does not depend on when they were named; and where in
+        `mixes` each of that order stands."""
+        places = sorted(range(len(mixes)), key=lambda place: self._places[mixes[place]])
+        return np.array(places, np.intp), Usage.stack([self._kept[mixes[place]] for place in places])
+
     def _worked_out(self, mixes: tuple[int, ...]) -> tuple[dict[int, float], bool]:
         """The rate of each mix; flows that are alike count as one that takes as often as much."""
         often = Counter(mixes)
@@ -90,10 +136,9 @@ class Rates:
             different, usage = self._stacked[key]
             counts = np.array([often[mix] for mix in different])
             usage = Usage(usage.flow, usage.resource, usage.weight * counts[usage.flow])
-        rates, limits = fair_shares(usage, self.capacity, len(different))
-        return dict(zip(different, rates.tolist(), strict=True)), bool(limits[self._watched].any())
+        rates, limited = self.shared(usage, len(different))
+        return dict(zip(different, rates.tolist(), strict=True)), limited
 
     def _stack(self, mixes: tuple[int, ...]) -> tuple[list[int], Usage]:
-        """In an order that does not depend on when they were named, and what one of each takes."""
-        different = sorted(mixes, key=self._places.__getitem__)
-        return different, Usage.stack([self._kept[mix] for mix in different])
+        places, usage = self.stack(mixes)
+        return [mixes[place] for place in places.tolist()], usage

@@ -168,7 +168,7 @@ def _on_links(
 
 def _orbits(count: int, generators: Sequence[Sequence[int]]) -> Indices:
     """Numbers the orbits of links 0…count−1 under the generators, in order of first member."""
-    orbit = np.full(count, -1, dtype=np.intp)
+    orbit = [-1] * count
     number = 0
     for first in range(count):
         if orbit[first] >= 0:
@@ -183,4 +183,4 @@ def _orbits(count: int, generators: Sequence[Sequence[int]]) -> Indices:
                     orbit[there] = number
                     stack.append(there)
         number += 1
-    return orbit
+    return np.array(orbit, dtype=np.intp)
