@@ -47,13 +47,15 @@ def check(answer: Answer) -> None:
     assert answer.left == 0
 
 
-HURRY = [["hostile_plugins", "hurry"]]
+def hurry(name: str) -> list[list[str]]:
+    """Only where something hangs: what is ours has its usual time on a machine that is busy."""
+    return [["hostile_plugins", "hurry"]] if "hangs" in name else []
 
 
 @pytest.mark.parametrize("name", sweep([*IMPORT, *HOOK], FEW.__contains__))
 def test_it_is_named_and_the_others_are_there(forks: Forks, tmp_path: Path, name: str) -> None:
     path = [installed(tmp_path, IMPORT.get(name) or HOOK[name])]
-    found = forks(tmp_path, "plugin", "list", "--format", "json", path=path, before=HURRY)
+    found = forks(tmp_path, "plugin", "list", "--format", "json", path=path, before=hurry(name))
     check(found)
     assert found.code == 0, found.stderr
     rows = {row["plugin"]: row for row in json.loads(found.stdout)}
@@ -62,12 +64,12 @@ def test_it_is_named_and_the_others_are_there(forks: Forks, tmp_path: Path, name
     if name not in HARMLESS:
         assert rows["bad"]["state"] == "problem"
         assert "'bad' of bad 1.0" in rows["bad"]["problems"][0]
-    listed = forks(tmp_path, "list", "kernels", "--format", "json", path=path, before=HURRY)
+    listed = forks(tmp_path, "list", "kernels", "--format", "json", path=path, before=hurry(name))
     check(listed)
     assert listed.code == 0, listed.stderr
     assert "gemm" in [row["kernel"] for row in json.loads(listed.stdout)]
     if name in IMPORT:
-        helped = forks(tmp_path, "--help", path=path, before=HURRY)
+        helped = forks(tmp_path, "--help", path=path, before=hurry(name))
         assert (helped.code, helped.stderr) == (0, "")
 
 
@@ -84,7 +86,7 @@ def test_a_section_costs_itself_alone(forks: Forks, tmp_path: Path, stored: Path
     path = [installed(tmp_path, RENDER[name])]
     folder = tmp_path / "work"
     shutil.copytree(stored, folder)
-    answer = forks(folder, "report", path=path, before=HURRY)
+    answer = forks(folder, "report", path=path, before=hurry(name))
     check(answer)
     assert (answer.code, answer.stdout) == (0, "trnbench-report.html\n"), answer.stderr
     page = (folder / "trnbench-report.html").read_text(encoding="utf-8")
@@ -99,7 +101,7 @@ def test_a_section_costs_itself_alone(forks: Forks, tmp_path: Path, stored: Path
 def test_an_importer_is_named_and_nothing_is_stored(forks: Forks, tmp_path: Path, name: str) -> None:
     path = [installed(tmp_path, READ[name])]
     (tmp_path / "results").write_text("time 1 s")
-    answer = forks(tmp_path, "import", "results", "--from", "bad", path=path, before=HURRY)
+    answer = forks(tmp_path, "import", "results", "--from", "bad", path=path, before=hurry(name))
     check(answer)
     assert (answer.code, answer.stdout) == (3, ""), answer.stderr
     assert "bad" in answer.stderr.splitlines()[-3]
@@ -114,7 +116,7 @@ def test_a_format_is_named_and_nothing_is_written(
     path = [installed(tmp_path, WRITE[name])]
     folder = tmp_path / "work"
     shutil.copytree(stored, folder)
-    answer = forks(folder, "export", "--as", "bad", "-o", "runs.bad", path=path, before=HURRY)
+    answer = forks(folder, "export", "--as", "bad", "-o", "runs.bad", path=path, before=hurry(name))
     check(answer)
     assert (answer.code, answer.stdout) == (3, ""), answer.stderr
     assert "bad" in answer.stderr
@@ -124,7 +126,7 @@ def test_a_format_is_named_and_nothing_is_written(
 @pytest.mark.parametrize("name", sweep(COMMAND, FEW.__contains__))
 def test_a_command_of_a_plugin_is_named(forks: Forks, tmp_path: Path, name: str) -> None:
     path = [installed(tmp_path, COMMAND[name], "trnbench.commands", "bad:bad")]
-    answer = forks(tmp_path, "bad", path=path, before=HURRY)
+    answer = forks(tmp_path, "bad", path=path, before=hurry(name))
     assert (answer.code, answer.stdout, answer.left) == (3, "", 0), answer.stderr
     assert "bad" in answer.stderr
     assert "Traceback" not in answer.stderr
@@ -134,7 +136,7 @@ def test_a_command_of_a_plugin_is_named(forks: Forks, tmp_path: Path, name: str)
 @pytest.mark.parametrize("name", sweep(DEEP, lambda name: "starts" in name))
 def test_what_works_in_the_command_ends_it_by_name(forks: Forks, tmp_path: Path, name: str) -> None:
     words, text = DEEP[name]
-    answer = forks(tmp_path, *words, path=[installed(tmp_path, text)], before=HURRY)
+    answer = forks(tmp_path, *words, path=[installed(tmp_path, text)], before=hurry(name))
     check(answer)
     assert (answer.code, answer.stdout) == (3, ""), answer.stderr
     assert "plugin 'bad' of bad 1.0 ended the command: its process " in answer.stderr

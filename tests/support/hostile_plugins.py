@@ -1,7 +1,7 @@
 """Plugins that do what no plugin should: a module's text by name, each said to be `bad`.
 
 IMPORT does it while it is imported, HOOK in a hook, RENDER in a section of the report, READ in an importer,
-WRITE in a format, COMMAND in a command. `hurry` has the command wait for them a second, not ten.
+WRITE in a format, COMMAND in a command. `hurry` has the command wait for them four seconds, not ten.
 """
 
 from __future__ import annotations
@@ -222,9 +222,9 @@ DEEP = {
 
 
 def hurry() -> None:
-    """What may take ten seconds, or a minute, may take one."""
+    """What may take ten seconds, or a minute, may take four."""
     from trnbench.isolation import child, supervision, surroundings
     from trnbench.registry import apart
 
-    surroundings.LIMIT_S, supervision.LIMIT_S, supervision.END_S, child.GRACE_S = 1.0, 2.0, 0.5, 1.0
-    apart.FILE_S = 1.0
+    surroundings.LIMIT_S, supervision.LIMIT_S, supervision.END_S, child.GRACE_S = 4.0, 6.0, 1.0, 1.0
+    apart.FILE_S = 4.0
