@@ -32,6 +32,10 @@ class Recompute(str, Enum):
         return self.value
 
 
+LENGTH = 4096
+"""Tokens of a sequence, or of the cache of one that decodes, unless told."""
+
+
 class Job(msgspec.Struct, frozen=True, kw_only=True):
     """`batch` sequences in all; training takes them in micro-batches of `micro_batch` on each rank of `dp`.
 

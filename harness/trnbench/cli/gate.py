@@ -139,8 +139,9 @@ def _elsewhere(gated: Gated, junit: Path | None, summary: Path | None, *, annota
             click.echo(line, file=sys.stderr)
 
 
-def accept(shared: Session, /, *, run: str, why: str, author: str, output: Path, force: bool) -> None:
+def accept(shared: Session, /, *, run: str, why: str, author: str, output: Path | None, force: bool) -> None:
     """Write RUN as the baseline, with who accepted it, when and why, and print its path."""
+    output = output or Path(BASELINE)
     if not why.strip():
         raise UsageError(
             "--why is empty",

@@ -142,8 +142,11 @@ SCHEMA = "schema"
 """What `export --as` takes beside formats: the JSON Schema of a run."""
 
 
-def export(shared: Session, /, *, runs: tuple[str, ...], name: str | None, output: Path, force: bool) -> None:
+def export(
+    shared: Session, /, *, runs: tuple[str, ...], name: str | None, output: Path | None, force: bool
+) -> None:
     """Write stored runs (the latest one unless named) as JSON, CSV and other formats."""
+    output = output or STDOUT
     if name == SCHEMA:
         _schema(output, force=force)
         return

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from trnbench.cli.declaration import Branch, Leaf, commands
-from trnbench.cli.vocabulary import BASELINE, PAGE, REPORT, SELECTION, STEADINESS, TABLE, WORDS
+from trnbench.cli.vocabulary import BASELINE, PAGE, REPORT, SELECTION, STEADINESS, TABLE, TIMELINE, WORDS
 
 _OF_A_SELECTION = "trnbench-report-SELECTION.html"
 _LABELLED = {"name": "tags", "help": "Only runs with this tag.", "rare": False}
 _LATEST = {"default": "latest"}
 _HERE = {"help": f"Where the report goes.  [default: ./{REPORT}; of a selection ./{_OF_A_SELECTION}]"}
-_STDOUT = {"default": "-", "help": "Where it goes.  [default: stdout]"}
+_STDOUT = {"help": "Where it goes.  [default: stdout]"}
 
 __getattr__ = commands(
     WORDS,
@@ -76,8 +76,7 @@ __getattr__ = commands(
                     "run case output trace-limit force",
                     {
                         "output": {
-                            "shown": "trace.json",
-                            "help": "Where it goes; open it at ui.perfetto.dev.",
+                            "help": f"Where it goes; open it at ui.perfetto.dev.  [default: ./{TIMELINE}]",
                         },
                     },
                 ),
@@ -150,7 +149,7 @@ __getattr__ = commands(
                     "run why author output force",
                     {
                         "run": _LATEST,
-                        "output": {"default": BASELINE, "help": f"Where it goes.  [default: ./{BASELINE}]"},
+                        "output": {"help": f"Where it goes.  [default: ./{BASELINE}]"},
                     },
                 ),
             },

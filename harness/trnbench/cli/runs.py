@@ -13,7 +13,7 @@ from trnbench.cli.cases import case_row, opening, run_head, run_row, stored_case
 from trnbench.cli.cell import Column
 from trnbench.cli.context import Session
 from trnbench.cli.output import emit, emit_json, say
-from trnbench.cli.vocabulary import STATUSES
+from trnbench.cli.vocabulary import STATUSES, TIMELINE
 from trnbench.errors import UsageError
 from trnbench.extension import check_drawn
 from trnbench.reference import called, resolve
@@ -28,9 +28,12 @@ if TYPE_CHECKING:
 _APART = 1e-9  # of a time that is the same
 
 
-def trace(shared: Session, /, *, run: str, case: str, output: Path, trace_limit: int, force: bool) -> None:
+def trace(
+    shared: Session, /, *, run: str, case: str, output: Path | None, trace_limit: int, force: bool
+) -> None:
     """Write the timeline of CASE, an emulated case of a stored run, for Perfetto; print the file's name."""
-    check_writable(output, force=force, example="trace.json")
+    output = output or Path(TIMELINE)
+    check_writable(output, force=force, example=TIMELINE)
     stored, found = stored_case(shared, run, case)
     draw = check_drawn(shared.registry.traces.get(stored.backend), "timeline", stored.backend, found.id)
     about = {"tool": f"trnbench {stored.tool_version}", "run": stored.id, "case": found.id}

@@ -19,7 +19,7 @@ _SPEC: dict[str, dict[str, Any]] = {
         "help": "Scope of the peaks: core, logical-core, device, instance, ultraserver or cluster.",
     },
 }
-_STDOUT = {"default": "-", "help": "Where it goes.  [default: stdout]"}
+_STDOUT = {"help": "Where it goes.  [default: stdout]"}
 
 __getattr__ = commands(
     WORDS,

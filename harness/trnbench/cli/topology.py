@@ -115,9 +115,10 @@ def check(state: Session, /, *, system: tuple[str, ...], failures: bool, format:
 
 
 def export(
-    state: Session, /, *, system: str, kind: str | None, output: Path, force: bool, **options: Any
+    state: Session, /, *, system: str, kind: str | None, output: Path | None, force: bool, **options: Any
 ) -> None:
     """Write a graph as text, JSON, Graphviz DOT or an SVG picture."""
+    output = output or STDOUT
     built_of = _system(state, system, options)
     if output != STDOUT:
         check_writable(output, force=force)

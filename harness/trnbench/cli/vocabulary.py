@@ -21,7 +21,7 @@ POLICIES = ("seed", "device", "engine", "latest")
 SHELLS = ("bash", "zsh", "fish", "powershell")
 STATUSES = ("ok", "document-low", "inconclusive", "suspect", "failed", "skipped")
 
-REPORT, BASELINE = "trnbench-report.html", "trnbench-baseline.json"
+REPORT, BASELINE, TIMELINE = "trnbench-report.html", "trnbench-baseline.json", "trace.json"
 """What is written in the working folder where no file is named."""
 
 PROCESSES = 3  # trnbench.run.settings's, named here to import nothing
@@ -275,7 +275,7 @@ WORDS = Table(
             callback=table_format,
         ),
         word("--explain", "Say in full what stands behind the numbers.", bool, rare=True),
-        word("-o --output", "Where it goes.", FILE, "FILE"),
+        word("-o --output", "Where it goes, and not to its own place.", FILE, "FILE"),
         word("--force", "Overwrite FILE whatever it is.", bool, rare=True),
         word("--no-report", "Keep the run, write no report.", bool, rare=True),
         word(
@@ -298,7 +298,7 @@ WORDS = Table(
             offers=names.complete_formats,
         ),
         word("--all", "Everything, however much.", bool, name="every"),
-        word("--top", "Rows shown, the first of all.", kinds.SHOWN, "N", shown="10"),
+        word("--top", "Rows shown, the first of all.", kinds.SHOWN, "N", shown="8"),
         word("--trace-limit", "Largest size of that file.", kinds.TRACE, "SIZE", shown="64M", rare=True),
     ),
     section(

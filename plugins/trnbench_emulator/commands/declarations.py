@@ -26,7 +26,6 @@ class WithSwitches(Command):
 
 _LOADED: dict[str, dict[str, Any]] = {
     "seed": {"help": "Of random values.  [default: 0]"},
-    "timeout": {"shown": 600.0, "help": "Stop after this long; 0 for never."},
 }
 _CORE = "The system whose core it runs on."
 _NKI = Branch(
@@ -41,7 +40,7 @@ _NKI = Branch(
 
             Only shapes count for the time; values are computed with --functional and --check. Exit codes: 1
             when a value is wrong, 3 when a rule of the machine is broken (of several machines: of all), 124
-            after --timeout.
+            after --seconds.
             """,
             f"{LOADED} instance running-cores all-generations no-fold assume functional lines peak trace "
             f"trace-limit force quiet {TABLE}",

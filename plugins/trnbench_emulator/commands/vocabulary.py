@@ -113,6 +113,15 @@ WORDS = Table(
             rare=True,
         ),
         word(
+            "--seconds",
+            "Time after which a kernel is taken to be endless; 0: none.",
+            kinds.TIME_LIMIT,
+            "N",
+            name="timeout_s",
+            shown=600.0,
+            rare=True,
+        ),
+        word(
             "--memory",
             "Memory of this machine that values may take.",
             kinds.MEMORY,
@@ -260,10 +269,11 @@ WORDS = Table(
         OldSpelling("--from", "--sender {}", "sender"),
         OldSpelling("--to", "--receiver {}", "receiver"),
         OldSpelling("--all", "--all-generations", "all-generations"),
+        OldSpelling("--timeout", "--seconds {}", "seconds"),
     ),
 )
 
-LOADED = "own-kernel arg grid check tolerance seed limit timeout memory nki"
+LOADED = "own-kernel arg grid check tolerance seed limit seconds memory nki"
 """KERNEL, and how it is loaded, called and limited."""
 LINKS = "instance ranks context degrade exact oversubscription reading facts"
 """The system and the readings of its links, for `fabric_of`."""

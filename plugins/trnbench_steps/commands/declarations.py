@@ -8,7 +8,6 @@ from trnbench_steps.commands.vocabulary import ON_RANKS, WORDS
 
 _EVERY = "Repeatable.  [default: every system of a run]"
 _INSTANCE = {"instance": {"help": f"Name, alias or NAME:SIZE. {_EVERY}"}}
-_LENGTH = {"shown": "4096"}
 
 __getattr__ = commands(
     WORDS,
@@ -70,9 +69,11 @@ __getattr__ = commands(
             {
                 "instance": {"help": f"Name, alias, glob or NAME:SIZE. {_EVERY}"},
                 "task": {"help": "[default: train with --tokens, else decode]"},
-                "sequence": {**_LENGTH, "rare": True, "help": "Tokens of a sequence that is trained on."},
-                "top": {"shown": "8"},
-                "kv": {"help": "Tokens in the cache.  [default: prompt and output, else 4096]"},
+                "sequence": {
+                    "rare": True,
+                    "help": "Tokens of a sequence in training.  [default: 4096]",
+                },
+                "kv": {"help": "Tokens in the cache, where no prompt and answer say it.  [default: 4096]"},
             },
         ),
     },

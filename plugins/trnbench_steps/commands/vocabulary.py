@@ -96,8 +96,18 @@ JOB = (
         shown="1",
         rare=True,
     ),
-    word("--sequence", "Tokens of a sequence that is trained on, or of a prompt.", kinds.TOKENS, "TOKENS"),
-    word("--kv", "Tokens in the cache of each sequence, the new one among them.", kinds.TOKENS, "TOKENS"),
+    word(
+        "--sequence",
+        "Tokens of a sequence in training, or of a prompt.  [default: 4096]",
+        kinds.TOKENS,
+        "TOKENS",
+    ),
+    word(
+        "--kv",
+        "Tokens in the cache of each sequence, with the new one.  [default: 4096]",
+        kinds.TOKENS,
+        "TOKENS",
+    ),
     word(
         "--recompute",
         "What the backward pass works out again.",

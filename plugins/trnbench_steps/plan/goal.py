@@ -8,7 +8,7 @@ import msgspec
 
 from trnbench.bounded import kinds
 from trnbench.errors import UsageError
-from trnbench_steps.job import Job, Recompute, Task, check_job
+from trnbench_steps.job import LENGTH, Job, Recompute, Task, check_job
 from trnbench_steps.model import Model
 
 TRAINED = 1024
@@ -44,14 +44,14 @@ class Goal(msgspec.Struct, frozen=True, kw_only=True):
     task: Task = Task.DECODE
     named: str = ""
     batches: tuple[int, ...] = ()
-    kv: int = 4096
+    kv: int = LENGTH
     prompt: int = 0
     output: int = 0
     requests_per_s: float = 0.0
     utilisation: float = UTILISATION
     tpot_s: float = 0.0
     ttft_s: float = 0.0
-    sequence: int = 4096
+    sequence: int = LENGTH
     tokens: float = 0.0
     days: float = 0.0
     weights: tuple[str, ...] = ("bf16",)

@@ -126,7 +126,7 @@ def test_what_it_writes_is_not_among_the_data(command: str, nki: Callable[..., T
     ],
 )
 def test_nothing_that_it_started_is_left(kernel: str, code: int, told: str, nki: Any, tmp_path: Path) -> None:
-    limit = ("--timeout", "10") if code else ()
+    limit = ("--seconds", "10") if code else ()
     done = nki("run", kernel, *limit)
     assert done.returncode == code, done.stderr
     assert told in done.stderr

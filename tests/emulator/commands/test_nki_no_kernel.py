@@ -65,11 +65,11 @@ def test_what_is_said(words: str, message: str, code: int, tmp_path: Path, monke
 def test_a_file_whose_import_does_not_end(verb: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "endless.py").write_text("import nki\n\nwhile True:\n    pass\n")
     monkeypatch.chdir(tmp_path)
-    words = ("endless.py::first", "--arg", "x=128x64:bf16", "-i", "trn2-16.48xlarge", "--timeout", "2")
+    words = ("endless.py::first", "--arg", "x=128x64:bf16", "-i", "trn2-16.48xlarge", "--seconds", "2")
     assert refusal(typed("nki", verb, *words), 124) == (
         "error: endless.py::first did not end within 2 s\n"
         "  cause: a loop without end, or a problem far larger than meant\n"
-        "  try:   check the loop's bounds, or raise --timeout\n"
+        "  try:   check the loop's bounds, or raise --seconds\n"
     )
 
 

@@ -35,7 +35,7 @@ ROOM = 0.5
 
 
 class TookTooLong(TrnbenchError):
-    """--timeout was reached before the kernel was done."""
+    """--seconds was reached before the kernel was done."""
 
     exit_code = ExitCode.TIMEOUT
 
@@ -44,7 +44,7 @@ class TookTooLong(TrnbenchError):
         return cls(
             f"{ref} did not end within {seconds:g} s",
             cause="a loop without end, or a problem far larger than meant",
-            try_="check the loop's bounds, or raise --timeout",
+            try_="check the loop's bounds, or raise --seconds",
         )
 
 
@@ -204,7 +204,7 @@ def apart(command: Callable[..., int]) -> Callable[..., int]:
     folder `kernels`, started; in this one where it has none of either.
 
     Raises `KernelError` where that process ends without an outcome, be it with exit code 0, and `TookTooLong`
-    where it is deaf to the alarm of --timeout.
+    where it is deaf to the alarm of --seconds.
     """
 
     @functools.wraps(command)

@@ -8,7 +8,7 @@ from typing import Any
 from trnbench.bounded import kinds
 from trnbench.errors import UsageError, cut
 from trnbench_steps.commands.vocabulary import LAYOUT, SOFTWARE, TYPES
-from trnbench_steps.job import Job, Recompute, Task
+from trnbench_steps.job import LENGTH, Job, Recompute, Task
 from trnbench_steps.layout import Layout
 
 
@@ -28,14 +28,16 @@ def _placement(text: str) -> tuple[int, ...]:
 
 def job_from(options: dict[str, Any]) -> Job:
     """The job that the options mean. Raises `UsageError`."""
+    task = Task(options["task"])
+    decodes = task is Task.DECODE
     types = types_from(options["types"])
     paths = _parts(options["paths"], "--path", SOFTWARE)
     return Job(
-        task=Task(options["task"]),
+        task=task,
         batch=options["batch"],
         micro_batch=options["micro_batch"],
-        sequence=options["sequence"] or 0,
-        kv=options["kv"] or 0,
+        sequence=options["sequence"] or (0 if decodes else LENGTH),
+        kv=options["kv"] or (LENGTH if decodes else 0),
         recompute=Recompute(options["recompute"]),
         **{**types, "master": "" if types["master"] == "none" else types["master"]},
         **{SOFTWARE[part]: path for part, path in paths.items()},
