@@ -110,6 +110,21 @@ def test_a_fact() -> None:
     )
 
 
+def test_a_fact_in_the_place_of_an_older_one_is_told_as_an_edit_is() -> None:
+    """A file of one's own has a newer document; its facts come first, and the older one stays."""
+    (old,), (new,) = book(820).facts, book(880).facts
+    new = msgspec.structs.replace(new, source="mine")
+    replaced = FactBook(facts=(new, msgspec.structs.replace(old, superseded_by="mine")))
+    for later in (replaced, FactBook(facts=(new, old)), FactBook(facts=(new,))):
+        there, back = (
+            causes(before={"books": {"host": one}}, books={"host": two})
+            for one, two in ((book(820), later), (later, book(820)))
+        )
+        assert there[0] == "fact host/hbm_bandwidth@mine is 880 GB/s, was 820 GB/s (host/hbm_bandwidth@page)"
+        assert "is 820 GB/s, was 880 GB/s (host/hbm_bandwidth@" in back[0]
+        assert len(there) == len(back) == 1
+
+
 def test_facts_of_the_system_go_before_those_of_others() -> None:
     record = SystemRecord(
         instance="host", generation="host", title="", order=1, scope=Scope.INSTANCE, device="chip",

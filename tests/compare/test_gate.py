@@ -56,6 +56,18 @@ def test_an_emulated_time_that_rose() -> None:
     assert broken.causes == ("its inputs are unknown: a run of schema 3 or before does not keep them",)
 
 
+def test_an_instruction_that_costs_three_per_cent_fails_at_two_and_is_named_by_its_line() -> None:
+    source = "import nki\n\n\ndef c(x):\n    nki.isa.load(x)\n    nki.isa.store(x)\n"
+    slower = source.replace("    nki.isa.store", "    nki.isa.copy(x)\n    nki.isa.store")
+    one = emulated(case(), 1.0, implementation="nki: a.b:c")
+    before = run_of(one, inputs={"a/b.py": source})
+    after = run_of(msgspec.structs.replace(one, time_s=1.03), id="b", inputs={"a/b.py": slower})
+    for allowed, outcome in ((0.02, Outcome.FAILED), (0.05, Outcome.PASSED)):
+        (finding,) = judged(after, before, [Rule(name="r", tolerance=allowed)], now=NOW).findings
+        assert finding.outcome is outcome
+        assert finding.causes == (("a/b.py:6 is 'nki.isa.copy(x)', was no line",) if allowed < 0.03 else ())
+
+
 def test_a_measured_case_that_is_slower() -> None:
     broken = found(slowed(1.0), slowed(1.1))
     assert (broken.outcome, broken.kind, broken.verdict) == (Outcome.FAILED, "slower", "slower")

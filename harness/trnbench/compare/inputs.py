@@ -185,11 +185,25 @@ class Inputs:
             for kind, differing in (("fact", facts), ("assumption", assumed)):
                 for name, (was, now) in differing.items():
                     one = now if now is not None else was
+                    beside = ""
+                    if isinstance(one, Fact) and (was is None or now is None):
+                        other = _in_place_of(one, old if was is None else new)
+                        if now is None and other is not None and differing.get(other.id, (other,))[0] is None:
+                            continue  # told with the one that came
+                        was, now = (other, now) if was is None else (was, other)
+                        beside = f" ({other.id})" if other is not None else ""
                     if one is not None and _figure(was) != _figure(now):
-                        sentence = f"{kind} {name} is {_figure(now)}, was {_figure(was)}"
+                        sentence = f"{kind} {name} is {_figure(now)}, was {_figure(was)}{beside}"
                         word = one.metric if kind == "fact" else f"{_ASSUMED}{name}"
                         books.setdefault(generation, []).append((one.subject, word, sentence))
         return books
+
+
+def _in_place_of(fact: Fact, book: FactBook) -> Fact | None:
+    """What a book without this fact has for it: the same of another source, that which is not replaced
+    first."""
+    same = [each for each in book.facts if each.id.partition("@")[0] == fact.id.partition("@")[0]]
+    return min(same, key=lambda each: bool(each.superseded_by), default=None)
 
 
 FACTS = "facts/"
