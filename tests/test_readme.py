@@ -51,12 +51,28 @@ def test_the_command_is_where_the_tour_says(root: Path) -> None:
     assert text.count("python3 -m venv .venv && .venv/bin/pip install -q . && .venv/bin/trnbench run") == 1
 
 
+def prose(page: Path) -> str:
+    return re.sub(r"^ *```.*?^ *```$", "", page.read_text(encoding="utf-8"), flags=re.S | re.M)
+
+
+def anchors(page: Path) -> set[str]:
+    """As GitHub makes them of headings."""
+    heads = re.findall(r"^#+ (.*)$", prose(page), re.M)
+    return {re.sub(r"[^\w\- ]", "", head.strip().lower()).replace(" ", "-") for head in heads}
+
+
 def test_links_lead_somewhere(root: Path) -> None:
-    text = (root / "README.md").read_text(encoding="utf-8")
-    targets = re.findall(r"\]\(([^)#]+)\)", text)
-    assert "docs/plugins.md" in targets
-    missing = [target for target in targets if "://" not in target and not (root / target).exists()]
-    assert not missing
+    folders = [(root / "docs").rglob("*.md"), (root / ".github").glob("*.md"), root.glob("*.md")]
+    broken = []
+    for page in (page for folder in folders for page in folder):
+        for target in re.findall(r"\]\(([^)\s]+)\)", prose(page)):
+            file, _, anchor = target.partition("#")
+            place = (page.parent / file).resolve() if file else page
+            lost = anchor and place.suffix == ".md" and anchor not in anchors(place)
+            if "://" not in target and (not place.exists() or lost):
+                broken.append(f"{page.relative_to(root)}: {target}")
+    assert broken == []
+    assert "](docs/plugins.md)" in prose(root / "README.md")
 
 
 def test_the_front_door_is_short(root: Path) -> None:

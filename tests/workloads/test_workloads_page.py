@@ -27,7 +27,7 @@ def test_the_commands_run(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```console\n(.*?)```", page, re.DOTALL)
     commands = [shlex.split(line) for block in blocks for line in block.splitlines()]
-    assert [len(block.splitlines()) for block in blocks] == [5, 2, 1, 1, 1, 1, 2]
+    assert [len(block.splitlines()) for block in blocks] == [5, 2, 1, 1, 2]
     for dollar, program, *words in commands:
         assert (dollar, program) == ("$", "trnbench")
         done = CliRunner().invoke(cli, words, prog_name="trnbench")
