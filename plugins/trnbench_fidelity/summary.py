@@ -162,14 +162,14 @@ def _broken(bounds: Bounds | None) -> str:
 
 _WORDS = {
     Use.NEEDS_SOURCE: "need the source of a public kernel",
-    Use.NO_KERNEL: "have a kernel that cannot be had",
-    Use.NOT_EMULATED: "the model refuses or has no answer for",
-    Use.NOT_USED: "say too little or something else",
+    Use.NO_KERNEL: "have no kernel to run",
+    Use.NOT_EMULATED: "are refused by the model",
+    Use.NOT_USED: "lack detail or measure something else",
 }
 
 
 def coverage(uses: Mapping[str, int]) -> str:
-    """`Counts 229 of 373 published points (61 %): 201 measured and 28 bounds. Of the rest 91 say too …`
+    """`Counts 229 of 373 published points (61 %): 201 measured and 28 bounds. Not counted: 91 lack …`
 
     `uses` counts published points by `Use`; `trnbench validate points` has the reason of each.
     """
@@ -181,7 +181,7 @@ def coverage(uses: Mapping[str, int]) -> str:
     text = f"Counts {total} of {everything} published {_plural(everything, 'point')}{share}: {parts}."
     rest = sorted(((count[use], words) for use, words in _WORDS.items() if count[use]), reverse=True)
     if rest:
-        text += f" Of the rest {'; '.join(f'{number} {words}' for number, words in rest)}."
+        text += f" Not counted: {'; '.join(f'{number} {words}' for number, words in rest)}."
     return text
 
 

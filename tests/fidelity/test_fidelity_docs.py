@@ -66,13 +66,13 @@ def test_the_command_on_the_page_is_there(page: str, root: Path) -> None:
         ({}, "Counts 0 of 0 published points: 0 measured."),
         (
             {"emulated": 190, "contradicted": 11, "bound": 28, "not used": 88, "not emulated": 4},
-            "Counts 229 of 321 published points (71 %): 201 measured and 28 bounds. Of the rest 88 say too "
-            "little or something else; 4 the model refuses or has no answer for.",
+            "Counts 229 of 321 published points (71 %): 201 measured and 28 bounds. Not counted: 88 lack "
+            "detail or measure something else; 4 are refused by the model.",
         ),
         (
             {"emulated": 1, "bound": 1, "needs source": 1, "no kernel": 1},
-            "Counts 2 of 4 published points (50 %): 1 measured and 1 bound. Of the rest 1 need the source "
-            "of a public kernel; 1 have a kernel that cannot be had.",
+            "Counts 2 of 4 published points (50 %): 1 measured and 1 bound. Not counted: 1 need the source "
+            "of a public kernel; 1 have no kernel to run.",
         ),
     ],
 )

@@ -144,8 +144,8 @@ def test_a_product_is_explained_from_value_to_documents(visit: Visit, headline_r
     ][:1]
     assert fact.locator in said
     heads = visit.page.locator("#drawer h3").all_inner_texts()
-    assert heads.index("How it follows") < heads.index("The peak it is held against")
-    assert heads.index("The peak it is held against") < heads.index("What is assumed")
+    assert heads.index("How it follows") < heads.index("The peak it is compared with")
+    assert heads.index("The peak it is compared with") < heads.index("What is assumed")
     assert heads[-1] == "Repeat it"
 
 

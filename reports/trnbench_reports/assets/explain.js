@@ -75,7 +75,7 @@ const peakRows = (run, peak) => {
 const peakUnit = (metric) => metric.includes("flops") ? "FLOP/s" : metric.includes("bandwidth") ? "B/s" : metric.includes("latency") ? "s" : "";
 const peakBlock = (run, each) => {
   const choices = each.judgement ? [each.judgement.peaks] : each.reference_peaks;
-  return block("peak", "The peak it is held against", choices.length ? choices.flatMap((choice) => [
+  return block("peak", "The peak it is compared with", choices.length ? choices.flatMap((choice) => [
     tableOf("The peak and its alternatives", ["figure#", "how", "document", "where"], [
       ...[[choice.chosen, `taken by the policy ${choice.policy}`], ...choice.alternatives.map((peak) => [peak, peak.policy ? `policy ${peak.policy}` : ""])]
         .map(([peak, why], at) => { const [value, how, document, where] = peakRows(run, peak); return [at ? value : make("b", {}, value), [how, why && make("small", {}, why)], document, where]; }),

@@ -273,7 +273,7 @@ class TestTrust:
             lambda each: each.judgement is not None and each.case.kernel == "gemm",
         )
         told = said(of(run, "product", "trn2")).trust
-        assert told.endswith("At its clock: a clock held against a document, not a kernel.")
+        assert told.endswith("At its clock: this compares a clock with a document, not a kernel.")
         assert "At its clock" not in said(of(small, "product", "trn2")).trust
 
     def test_our_product_at_published_shapes(self, small: Run) -> None:

@@ -145,7 +145,7 @@ def at_clock(line: Line) -> bool:
 
 
 def _clock(line: Line) -> str:
-    return "At its clock: a clock held against a document, not a kernel." if at_clock(line) else ""
+    return "At its clock: this compares a clock with a document, not a kernel." if at_clock(line) else ""
 
 
 def _no_interval(line: Line, alike: int) -> str:
