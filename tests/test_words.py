@@ -32,7 +32,7 @@ GENERATED = re.compile(
 INDENTED = re.compile(r"^    .*$", re.MULTILINE)
 FENCED = re.compile(r"^( *)(```+).*?^ *\2 *$", re.DOTALL | re.MULTILINE)
 ENDS = re.compile(r"""(?<=[.!?])["'”)*_`]*\s+(?=["'“(*_`\[]*[A-Z0-9`])""")
-LISTED = re.compile(r"([-*]|\d+\.) ")
+LISTED = re.compile(r"^([-*]|\d+\.) ")
 """The begin of an item of a list."""
 
 
@@ -74,7 +74,9 @@ def percentile(counts: list[int]) -> int:
     return counts[int(0.95 * len(counts))] if counts else 0
 
 
-# Texts of the program: all that is neither a docstring nor a formula, and stands in one paragraph ---------
+# Texts of the program: neither a docstring, a query nor a formula, and in one paragraph -----------------
+
+QUERY = re.compile(r"(SELECT|INSERT|UPDATE|DELETE|CREATE|WITH) ")
 
 
 def whole(node: ast.expr) -> str:
@@ -90,7 +92,7 @@ def texts(path: Path) -> Iterator[tuple[int, str]]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant | ast.JoinedStr) and id(node) not in docstrings:
             text = whole(node)
-            if "\n" not in text and "·" not in text:
+            if "\n" not in text and "·" not in text and not QUERY.match(text):
                 yield node.lineno, text
 
 
