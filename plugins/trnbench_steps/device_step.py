@@ -21,8 +21,6 @@ NAME = "decode_step"
 MODEL = "llama-3-8b"
 """Fits the memory of one device of every generation, and its heads divide by their logical cores."""
 BATCH, KV = 1, 4096
-CORES = (2, 4)
-"""Logical cores of a device of Trainium, and of those that came after it."""
 
 
 class DeviceStep(msgspec.Struct, frozen=True):
@@ -30,19 +28,19 @@ class DeviceStep(msgspec.Struct, frozen=True):
 
     name: str = NAME
 
-    @property
-    def request(self) -> StepRequest:
-        return _request()
+    def on(self, ranks: int) -> StepRequest:
+        """One rank on each logical core: fewer would leave cores idle, and more have no device."""
+        return _request(ranks)
 
     def files(self) -> tuple[Path, ...]:
         return ()
 
     def code(self) -> tuple[str, ...]:
-        return self.request.code()
+        return _request(1).code()
 
     def work(self, point: Point, extent: Extent) -> Work:
         """Of the whole step, once: weights and cache that one token of each sequence meets."""
-        return _step_kernel().work(point, extent)
+        return _step_kernel(extent.ranks).work(point, extent)
 
     def footprint(self, _: Point, __: Extent) -> Mapping[str, float]:
         """Nothing here: whether it fits follows from its layout on a system."""
@@ -52,14 +50,12 @@ class DeviceStep(msgspec.Struct, frozen=True):
         return (f"dtype:{point['dtype']}",)
 
     def refuses(self, point: Point, extent: Extent) -> str:
-        """One rank on each logical core: fewer would leave cores idle, and more have no device."""
-        if point["tp"] == extent.ranks:
-            return ""
-        return f"tp = {point['tp']} is not a rank on each of the {extent.ranks} logical cores of a device"
+        """Why its heads do not lie on so many ranks."""
+        return _step_kernel(extent.ranks).refuses(point, extent)
 
 
 @cache
-def _request() -> StepRequest:
+def _request(ranks: int) -> StepRequest:
     from trnbench_steps.job import Job, Task
     from trnbench_steps.layout import Layout
     from trnbench_steps.step_request import StepRequest
@@ -67,16 +63,16 @@ def _request() -> StepRequest:
     return StepRequest(
         model=MODEL,
         job=Job(task=Task.DECODE, batch=BATCH, kv=KV),
-        layout=Layout(tp=CORES[0]),
-        axes=("batch", "kv", "dtype", "tp"),
+        layout=Layout(tp=ranks),
+        axes=("batch", "kv", "dtype"),
     )
 
 
 @cache
-def _step_kernel() -> Kernel:
+def _step_kernel(ranks: int) -> Kernel:
     from trnbench_steps.step_kernel import step_kernel
 
-    return step_kernel(_request())
+    return step_kernel(_request(ranks))
 
 
 def device_step() -> Kernel:
@@ -86,12 +82,11 @@ def device_step() -> Kernel:
         name=NAME,
         family=WORKLOAD_FAMILY,
         title="A decoding step of Llama 3 8B on one device",
-        about="One token of one sequence, by all logical cores of a device together: what a device does.",
+        about="One token of one sequence, by a rank on each logical core of a device: what a device does.",
         axes=(
             Axis(name="batch", values=(BATCH,), about="sequences"),
             Axis(name="kv", values=(KV,), about="tokens of each in the cache"),
             Axis(name="dtype", kind="str", values=("bf16",), about="of what is between layers"),
-            Axis(name="tp", values=CORES, about="ranks, one on each logical core"),
         ),
         scopes=(Scope.DEVICE,),
         rank="logical-core",

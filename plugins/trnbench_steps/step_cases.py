@@ -92,7 +92,7 @@ STEPS = StepCases()
 
 
 def _asked(case: Case) -> StepRequest:
-    return requested(case.kernel.subject)
+    return requested(case)
 
 
 def _implementation(division: Division, own: OwnKernels) -> str:

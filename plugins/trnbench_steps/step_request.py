@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from trnbench.case_key import Value
-from trnbench.kernels.kernel import Axis
+from trnbench.kernels.kernel import Axis, Case
 from trnbench_steps.job import Job, Recompute, Task
 from trnbench_steps.layout import Layout
 from trnbench_steps.model import Model
@@ -166,8 +166,9 @@ def step_request(plain: Any) -> StepRequest:
     return msgspec.convert(plain, StepRequest)
 
 
-def requested(subject: object) -> StepRequest:
-    """What the kernel of a step is about: a request, or what has one."""
-    request = getattr(subject, "request", subject)
+def requested(case: Case) -> StepRequest:
+    """What the step of a case is about: a request, or what makes one for its ranks."""
+    subject: Any = case.kernel.subject
+    request = subject if isinstance(subject, StepRequest) else subject.on(case.extent.ranks)
     assert isinstance(request, StepRequest)
     return request

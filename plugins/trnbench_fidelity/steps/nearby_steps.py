@@ -81,13 +81,13 @@ class NearbySteps:
 
     def measurement(self, measurement: Measurement, case: Case, system: System) -> Measurement:
         """The measurement with its nearest evidence, where it is emulated and has a time."""
-        evidence, asked = measurement.evidence, case.kernel.subject
+        evidence = measurement.evidence
         if evidence.grade is not Grade.EMULATED or measurement.time_s is None:
             return measurement
         from trnbench_fidelity.steps.nearness import nearest_step
         from trnbench_steps.step_request import requested
 
-        division = requested(asked).at(case.key.point)
+        division = requested(case).at(case.key.point)
         nearest = nearest_step(division, system, self.nearby, evidence.version)
         return msgspec.structs.replace(
             measurement, evidence=msgspec.structs.replace(evidence, nearest=nearest)
