@@ -41,6 +41,17 @@ class TestHeadline:
         assert text.count("<h1") == 1
         assert '<h1 id="h-headline">How close does Trainium come' in text
 
+    def test_a_machine_without_documents_asks_its_own_question(self, small: Run) -> None:
+        undated = {
+            name: replace(
+                book, sources={key: replace(source, date="") for key, source in book.sources.items()}
+            )
+            for name, book in small.books.items()
+        }
+        host = replace(small, grade=Grade.MEASURED, books=undated)
+        assert headline.question([host]) == "How fast is this machine, and can it be believed?"
+        assert "documents?" in headline.question([replace(host, grade=Grade.EMULATED)])
+
     def test_a_bar_for_every_line_of_the_core(self, small: Run) -> None:
         text = headline.render([small])
         cards = trnbench.headline(small).cards

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from trnbench import Grade, HeadlineCard, HeadlineLine, HeadlineRow, Run, Scope, headline
+from trnbench import FactBook, Grade, HeadlineCard, HeadlineLine, HeadlineRow, Run, Scope, headline
 from trnbench_reports import glossary, numbers, view, words
 from trnbench_reports.charts import promise
 from trnbench_reports.template import fill
@@ -82,10 +82,14 @@ def render(runs: Sequence[Run]) -> Markup:
 
 
 def question(runs: Sequence[Run]) -> str:
-    """The reader's own: "How close does Trainium come to its documents?"."""
+    """The reader's own: "How close does Trainium come to its documents?", of machines without documents "How
+    fast is this machine, and can it be believed?"."""
     if all(run.all_skipped for run in runs):
         return "No case could run" if any(run.measurements for run in runs) else "No case was carried out"
     ran = {each.case.instance for run in runs for each in run.measurements}
+    # What a machine says of itself is read when the run is made: no document of a date stands behind it.
+    if all(run.grade is Grade.MEASURED and not any(map(_dated, run.books.values())) for run in runs):
+        return "How fast is this machine, and can it be believed?"
     devices = [
         words.clean(record.device or record.generation, 40)
         for run in runs
@@ -98,6 +102,10 @@ def question(runs: Sequence[Run]) -> str:
     devices_words = words.listed([words.capital(each) for each in names[:4]]) or "this machine"
     verb, its = ("do", "their") if len(names) > 1 else ("does", "its")
     return f"How close {verb} {devices_words} come to {its} documents?"
+
+
+def _dated(book: FactBook) -> bool:
+    return any(source.date for source in book.sources.values())
 
 
 def _by(run: Run) -> str:
