@@ -213,7 +213,7 @@ def test_a_section_that_raises_is_boxed(small: Run) -> None:
 
 def test_a_section_whose_code_is_gone_is_boxed(small: Run) -> None:
     text = render(small, Section(name="gone", title="Gone", order=45, render="no_such_package.power:render"))
-    assert "The section “Gone” could not be written: PluginError" in text
+    assert "could not be written: cannot load &#39;no_such_package.power:render&#39;: ModuleNotFound" in text
 
 
 def test_the_example_of_the_documentation_works(small: Run) -> None:
