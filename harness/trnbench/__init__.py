@@ -16,7 +16,7 @@ _HOMES = {
     "case_key": "CaseKey",
     "backend": "Backend Calibration Detection Observation Program Witness",
     "bounded.json": "NotJson parse_json",
-    "cli.context": "Session session",
+    "terminal.context": "Session session",
     "compare.api": "compare_runs gate",
     "compare.change": "Change change_text RunComparison=Comparison Side",
     "compare.gate.findings": "Finding Gated Outcome",

@@ -10,8 +10,6 @@ from trnbench.backend import Witness as Witness
 from trnbench.bounded.json import NotJson as NotJson
 from trnbench.bounded.json import parse_json as parse_json
 from trnbench.case_key import CaseKey as CaseKey
-from trnbench.cli.context import Session as Session
-from trnbench.cli.context import session as session
 from trnbench.compare.api import compare_runs as compare_runs
 from trnbench.compare.api import gate as gate
 from trnbench.compare.change import Change as Change
@@ -154,6 +152,8 @@ from trnbench.run.headline.words import Row as HeadlineRow
 from trnbench.run.render import Drawing as Drawing
 from trnbench.run.render import SectionFailed as SectionFailed
 from trnbench.store.store import Store as Store
+from trnbench.terminal.context import Session as Session
+from trnbench.terminal.context import session as session
 from trnbench.topology.draw import svg as topology_svg
 from trnbench.topology.graph import Figure as Figure
 from trnbench.topology.graph import Link as Link

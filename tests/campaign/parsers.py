@@ -69,7 +69,7 @@ def _toml(reference: str) -> Callable[[str], object]:
 
 def _setting(name: str) -> Callable[[str], object]:
     def read(text: str) -> object:
-        from trnbench.cli.settings import load_settings
+        from trnbench.terminal.settings import load_settings
 
         with contextlib.suppress(ValueError):  # the system takes no such name or value
             os.environ[name] = text
@@ -82,7 +82,7 @@ def _setting(name: str) -> Callable[[str], object]:
 
 
 def _settings_file(text: str) -> object:
-    from trnbench.cli.settings import load_settings
+    from trnbench.terminal.settings import load_settings
 
     path = Path("trnbench.toml")
     path.write_bytes(text.encode("utf-8", "surrogateescape"))
@@ -100,7 +100,7 @@ def _looked_up(text: str) -> object:
 
 
 PARSERS = (
-    parser("trnbench.run.selection:parse_keyword", "gemm and not fp32", "(a or b) and not (c)", "not not x"),
+    parser("trnbench.run.keyword:parse_keyword", "gemm and not fp32", "(a or b) and not (c)", "not not x"),
     parser("trnbench.run.axes:parse_sweep", "size=1K,64K", "size[pow2]=10:30:2", "size[range]=128:1024:128"),
     parser("trnbench.run.axes:parse_exclusion", "size=1K", "dtype=bf16,size=64K", "size>=4K"),
     parser("trnbench_emulator.kernel_run.grid:parse_grid", "2", "2x4", "1x1x1"),

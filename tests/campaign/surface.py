@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 
 import click
 
-from trnbench.cli.cell import clean
 from trnbench.errors import TrnbenchError
+from trnbench.terminal.cell import clean
 
 USUAL = frozenset({0, 1, 2, 5})
 """Exit codes that an input may lead to: nothing crashed, nothing took too long."""
@@ -83,8 +83,8 @@ def reading(line: str, file: str, *examples: str, codes: frozenset[int] = USUAL)
 
 
 def _commanded(words: tuple[str, ...], file: str, text: str) -> Told:
-    from trnbench.cli.context import Session
     from trnbench.cli.main import cli
+    from trnbench.terminal.context import Session
 
     if file:
         Path(file).write_bytes(text.encode("utf-8", "surrogateescape"))

@@ -61,7 +61,7 @@ def test_options_of_the_program_complete() -> None:
 def test_names_complete_without_a_system_being_built() -> None:
     out, modules = loaded(
         "from click import Context, Command\n"
-        "from trnbench.cli.names import complete_instances, complete_kernels\n"
+        "from trnbench.terminal.names import complete_instances, complete_kernels\n"
         "context = Context(Command('x'))\n"
         "print(complete_instances(context, None, 'trn1.'), 'gemm' in complete_kernels(context, None, 'ge'))"
     )
@@ -139,7 +139,7 @@ def test_a_file_may_stand_where_a_kernel_or_model_does() -> None:
 def test_runs_are_offered_without_a_look_at_any_plugin(store: str) -> None:
     out, modules = loaded(
         "from click import Context, Command\n"
-        "from trnbench.cli.names import complete_runs\n"
+        "from trnbench.terminal.names import complete_runs\n"
         "print([each.value for each in complete_runs(Context(Command('x')), None, '2026')])"
     )
     assert out == f"{RUNS}\n"

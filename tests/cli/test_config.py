@@ -10,11 +10,11 @@ from command import listed, typed
 from messages import messages
 from stored_run import text_of
 
-from trnbench.cli import settings as known
-from trnbench.cli.settings import SELECTION, SETTINGS, load_settings
 from trnbench.errors import BadInput, TrnbenchError, UnknownName
 from trnbench.facts.fact import PeakPolicy
 from trnbench.run.selection import Selection
+from trnbench.terminal import settings as known
+from trnbench.terminal.settings import SELECTION, SETTINGS, load_settings
 
 
 @pytest.fixture

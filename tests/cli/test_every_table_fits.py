@@ -11,12 +11,12 @@ import pytest
 from at_terminal import Shown, shown
 from campaigns import sweep
 
-from trnbench.cli import table
-from trnbench.cli.cell import Column, width_of
 from trnbench.cli.commands import find_commands
-from trnbench.cli.context import Session
 from trnbench.cli.main import cli
 from trnbench.registry import Registry, load_registry
+from trnbench.terminal import table
+from trnbench.terminal.cell import Column, width_of
+from trnbench.terminal.context import Session
 
 pytestmark = pytest.mark.parts
 WIDTHS = (60, 80, 120, 200)

@@ -10,9 +10,9 @@ from command import typed
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trnbench.cli import table as tables
-from trnbench.cli.cell import Column, width_of
-from trnbench.cli.table import INDENT, Extent, broken, extent, fit
+from trnbench.terminal import table as tables
+from trnbench.terminal.cell import Column, width_of
+from trnbench.terminal.table import INDENT, Extent, broken, extent, fit
 
 ID = "trn2-16.48xlarge::gemm[dtype=bf16,size=4096]@core"
 WHY = "above what the clocks allow, by 12 %"
@@ -141,7 +141,7 @@ def test_a_pipe_with_colours_is_a_pager(
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(
-        "trnbench.cli.terminal.columns_of", lambda stream: 80 if stream is sys.stderr else None
+        "trnbench.terminal.screen.columns_of", lambda stream: 80 if stream is sys.stderr else None
     )
     done = typed("--color", "list", "kernels", "--family", "gemm", *words)
     lines = [width_of(STYLE.sub("", line)) for line in done.stdout.splitlines()]

@@ -15,12 +15,13 @@ from click.testing import CliRunner
 from command import loaded, loaded_by
 
 import trnbench
-from trnbench.cli import commands, failure
+from trnbench.cli import commands
 from trnbench.cli.commands import TEXT, Found, command_problems, find_commands
-from trnbench.cli.context import Session, session
 from trnbench.cli.main import cli
 from trnbench.distribution import EntryPoint
 from trnbench.errors import ExitCode, PluginError, StoreError, UnknownName
+from trnbench.terminal import failure
+from trnbench.terminal.context import Session, session
 
 
 @pytest.fixture
@@ -141,9 +142,10 @@ def test_help_lists_commands_in_workflow_order_and_imports_none() -> None:
         "trnbench.errors",
         "trnbench.cli",
         "trnbench.cli.commands",
-        "trnbench.cli.context",
+        "trnbench.terminal",
+        "trnbench.terminal.context",
         "trnbench.cli.main",
-        "trnbench.cli.option",
+        "trnbench.terminal.option",
         "trnbench.distribution",
     }
     heavy = {"pluggy", "msgspec", "numpy", "rich", "jinja2", "sqlite3", "importlib.metadata"}

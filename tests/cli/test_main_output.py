@@ -15,10 +15,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trnbench.cli import output
-from trnbench.cli.cell import Column, clean, plain
-from trnbench.cli.output import emit, say
-from trnbench.cli.terminal import suits_colours
+from trnbench.terminal import output
+from trnbench.terminal.cell import Column, clean, plain
+from trnbench.terminal.output import emit, say
+from trnbench.terminal.screen import suits_colours
 
 ROWS = [
     {"name": "plain", "count": 3, "rate": 1.5e12, "note": None},

@@ -12,10 +12,10 @@ from click.testing import Result
 from command import refusal, typed
 
 from trnbench import Run
-from trnbench.cli.target import page_name, page_name_of
 from trnbench.registry import Registry
 from trnbench.run.selection import Selection
 from trnbench.store.store import Store
+from trnbench.terminal.target import page_name, page_name_of
 
 OWN = "trnbench-report-act.html"
 

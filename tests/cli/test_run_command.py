@@ -83,7 +83,7 @@ def test_csv_is_one_row_for_each_case() -> None:
 def test_many_cases_are_counted_with_a_sentence_for_each_generation(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("trnbench.cli.outcome.MOST", 1)
+    monkeypatch.setattr("trnbench.terminal.outcome.MOST", 1)
     assert invoke("run", "--no-report").stdout.splitlines() == [
         "instance  cases  ok  document-low  inconclusive  suspect  failed  skipped",
         "--------  -----  --  ------------  ------------  -------  ------  -------",

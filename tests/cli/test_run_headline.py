@@ -16,10 +16,10 @@ from headline_parts import changed, judged_by, near
 from synthetic_run import make_run, with_verdicts
 
 from trnbench import Run, headline
-from trnbench.cli import outcome as printed
 from trnbench.cli.main import cli
 from trnbench.results.nearness import Nearness
 from trnbench.store.store import Store
+from trnbench.terminal import outcome as printed
 
 
 def invoke(*arguments: str, **options: Any) -> Result:

@@ -15,14 +15,14 @@ import pytest
 from command import typed
 
 from trnbench.cli.commands import find_commands
-from trnbench.cli.context import PROGRAM
-from trnbench.cli.declaration import SCREEN, Grown
 from trnbench.cli.main import cli
-from trnbench.cli.old_spelling import renewed
-from trnbench.cli.option import OldSpelling, Option, Table
-from trnbench.cli.vocabulary import WORDS
 from trnbench.errors import UsageError
 from trnbench.run.settings import RunSettings
+from trnbench.terminal.context import PROGRAM
+from trnbench.terminal.declaration import SCREEN, Grown
+from trnbench.terminal.old_spelling import renewed
+from trnbench.terminal.option import OldSpelling, Option, Table
+from trnbench.terminal.vocabulary import WORDS
 from trnbench_emulator.commands.vocabulary import WORDS as EMULATOR
 from trnbench_fidelity.commands.declarations import WORDS as FIDELITY
 from trnbench_steps.commands.vocabulary import WORDS as STEPS

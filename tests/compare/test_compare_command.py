@@ -12,10 +12,10 @@ from paired_runs import case, emulated, measured, run_of
 import trnbench
 from trnbench import Run
 from trnbench.cli.compare import COLUMNS
-from trnbench.cli.context import Session
 from trnbench.cli.main import cli
-from trnbench.cli.table import text
 from trnbench.store.store import Store
+from trnbench.terminal.context import Session
+from trnbench.terminal.table import text
 
 
 @pytest.fixture(autouse=True)

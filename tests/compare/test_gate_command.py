@@ -10,10 +10,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 import trnbench
-from trnbench.cli.context import Session
 from trnbench.cli.main import cli
 from trnbench.results.digest import content_digest
 from trnbench.store.store import Store
+from trnbench.terminal.context import Session
 
 pytestmark = pytest.mark.parts
 

@@ -119,7 +119,7 @@ def test_the_environment_holds_no_identity(backend: NeuronBackend, monkeypatch: 
 
 
 def test_the_variables_are_read_and_known_to_doctor(monkeypatch: pytest.MonkeyPatch) -> None:
-    from trnbench.cli.settings import unknown_variables
+    from trnbench.terminal.settings import unknown_variables
 
     for name in VARIABLES:
         monkeypatch.setenv(name, "0")

@@ -13,10 +13,10 @@ from parts import part
 
 import trnbench
 from trnbench import ModelFile, StepKernel
-from trnbench.cli import context
 from trnbench.cli.main import cli
 from trnbench.errors import UnknownName
 from trnbench.registry import Registry
+from trnbench.terminal import context
 from trnbench.testing.report import Finding
 from trnbench.testing.subject import Subject
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from trnbench.cli.context import Session
 from trnbench.cli.main import cli
 from trnbench.registry import load_registry
+from trnbench.terminal.context import Session
 
 ARCHIVE = Path(__file__).parent / "corpus" / "replicated" / "store3-schema4.tar.xz"
 CASE = "trn1.2xlarge::gemm[dtype=bf16,size=1024]@device"

@@ -14,9 +14,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 from unittest.mock import patch
 
-from trnbench.cli.cell import width_of
-from trnbench.cli.context import Session
 from trnbench.cli.main import cli
+from trnbench.terminal.cell import width_of
+from trnbench.terminal.context import Session
 
 STYLE = re.compile(r"\x1b\[[0-9;]*m")
 

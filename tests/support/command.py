@@ -9,9 +9,9 @@ from typing import Any
 
 from click.testing import CliRunner, Result
 
-from trnbench.cli.context import Session
 from trnbench.cli.main import cli
 from trnbench.registry import Registry
+from trnbench.terminal.context import Session
 
 
 def typed(*words: str, registry: Registry | None = None, **more: Any) -> Result:

@@ -286,9 +286,9 @@ def endings(run: Run) -> list[str]:
 
 def program(known: Registry) -> None:
     """The installed program with nothing but these plugins: for tests that need a process."""
-    from trnbench.cli.context import Session
     from trnbench.cli.main import cli
     from trnbench.program import guarded
+    from trnbench.terminal.context import Session
 
     shared = Session()
     shared.registry = known

@@ -13,10 +13,10 @@ from trnbench.results.expectation import expected, nearness_of
 from trnbench.store.store import Store
 
 if TYPE_CHECKING:
-    from trnbench.cli.context import Session
     from trnbench.results.measurement import Measurement
     from trnbench.results.run import Run
     from trnbench.store.store import RunSummary
+    from trnbench.terminal.context import Session
 
 
 def run_row(each: RunSummary) -> dict[str, object]:

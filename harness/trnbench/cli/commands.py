@@ -185,9 +185,9 @@ class LazyGroup(click.Group):
         entry = self.found.get(cmd_name)
         if entry is None or not entry.external:
             return entry.load() if entry else None
-        from trnbench.cli.context import Session
         from trnbench.isolation.output import data_together
         from trnbench.isolation.supervision import Suspect, asked, carries_out
+        from trnbench.terminal.context import Session
 
         ctx.find_root().ensure_object(Session).supervise()
         data_together()  # what such a command writes, and the programs it starts, is its data
@@ -200,7 +200,7 @@ class LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if (now := OLD.get(" ".join(args[:2]))) is not None:
-            from trnbench.cli.output import say
+            from trnbench.terminal.output import say
 
             say(f"note: trnbench {' '.join(args[:2])} is now trnbench {now}", level=0)
             args = [*now.split(), *args[2:]]

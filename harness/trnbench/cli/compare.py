@@ -7,11 +7,6 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trnbench.cli.cell import Column, plain
-from trnbench.cli.context import Session
-from trnbench.cli.output import emit, emit_json, say
-from trnbench.cli.report import put
-from trnbench.cli.target import STDOUT, check_name
 from trnbench.compare.api import found_run
 from trnbench.compare.change import interval_text, signed_percent
 from trnbench.compare.comparison import compared
@@ -22,6 +17,11 @@ from trnbench.run.output_file import check_writable
 from trnbench.run.render import find_format
 from trnbench.store.store import Store
 from trnbench.store.tag import LATEST
+from trnbench.terminal.cell import Column, plain
+from trnbench.terminal.context import Session
+from trnbench.terminal.output import emit, emit_json, say
+from trnbench.terminal.result_file import put
+from trnbench.terminal.target import STDOUT, check_name
 
 if TYPE_CHECKING:
     from trnbench.compare.change import Change, Comparison, Named, Side

@@ -8,9 +8,9 @@ import re
 import click
 from click.shell_completion import BashComplete, add_completion_class, get_completion_class, split_arg_string
 
-from trnbench.cli.context import Session
-from trnbench.cli.output import say, write
 from trnbench.errors import UsageError
+from trnbench.terminal.context import Session
+from trnbench.terminal.output import say, write
 
 _WHERE = {
     "bash": "trnbench completion bash > ~/.local/share/bash-completion/completions/trnbench",

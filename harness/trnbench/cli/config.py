@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from trnbench.cli.cell import Column
-from trnbench.cli.context import Session
-from trnbench.cli.output import emit, say
-from trnbench.cli.settings import SETTINGS, load_settings, project_file, unknown_variables, user_file
 from trnbench.store.path import default_path
+from trnbench.terminal.cell import Column
+from trnbench.terminal.context import Session
+from trnbench.terminal.output import emit, say
+from trnbench.terminal.settings import SETTINGS, load_settings, project_file, unknown_variables, user_file
 
 
 def show(shared: Session, /, *, preset: str, files: bool, format: str) -> None:

@@ -10,13 +10,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trnbench.cli.cell import Column, clean, width_of
 from trnbench.cli.commands import command_problems, find_commands
-from trnbench.cli.context import Session
-from trnbench.cli.output import emit, say, write
-from trnbench.cli.settings import project_file, unknown_variables, user_file
-from trnbench.cli.table import SENTENCE, broken
-from trnbench.cli.terminal import width
 from trnbench.errors import ExitCode, PluginError, TrnbenchError
 from trnbench.measure.noise import look
 from trnbench.reference import called
@@ -25,6 +19,12 @@ from trnbench.run.executor import PROCESS
 from trnbench.run.reply import detected
 from trnbench.store.path import default_path
 from trnbench.store.store import Store
+from trnbench.terminal.cell import Column, clean, width_of
+from trnbench.terminal.context import Session
+from trnbench.terminal.output import emit, say, write
+from trnbench.terminal.screen import width
+from trnbench.terminal.settings import project_file, unknown_variables, user_file
+from trnbench.terminal.table import SENTENCE, broken
 
 if TYPE_CHECKING:
     from trnbench.backend import Backend

@@ -10,11 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from trnbench.cli.cell import Column
 from trnbench.cli.compare import counted, opening
-from trnbench.cli.context import Session
-from trnbench.cli.output import emit, emit_json, say
-from trnbench.cli.vocabulary import BASELINE
 from trnbench.compare.api import found_run
 from trnbench.compare.gate.baseline import accepted, written
 from trnbench.compare.gate.findings import Outcome, annotation_lines
@@ -25,6 +21,10 @@ from trnbench.compare.gate.rule import read_rules
 from trnbench.errors import MissingFile, UsageError
 from trnbench.run.output_file import check_writable, write_whole
 from trnbench.store.store import Store
+from trnbench.terminal.cell import Column
+from trnbench.terminal.context import Session
+from trnbench.terminal.output import emit, emit_json, say
+from trnbench.terminal.vocabulary import BASELINE
 
 if TYPE_CHECKING:
     from trnbench.compare.gate.findings import Finding, Gated

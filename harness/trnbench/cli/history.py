@@ -8,9 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from trnbench.cli.cell import Column
-from trnbench.cli.context import Session
-from trnbench.cli.output import emit, emit_json, say
 from trnbench.compare.steps import explained
 from trnbench.errors import UsageError
 from trnbench.facts.units import show
@@ -19,6 +16,9 @@ from trnbench.run.output_file import check_writable, write_whole
 from trnbench.run.render import find_page, render_page
 from trnbench.store.history import histories
 from trnbench.store.store import Store
+from trnbench.terminal.cell import Column
+from trnbench.terminal.context import Session
+from trnbench.terminal.output import emit, emit_json, say
 
 if TYPE_CHECKING:
     from trnbench.results.history import CaseHistory, HistoryPoint, HistoryStep

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from trnbench.cli.cell import Column
-from trnbench.cli.context import Session
-from trnbench.cli.output import Row, Section, emit_sections
 from trnbench.errors import UnknownName
 from trnbench.facts.units import show
 from trnbench.generation import System
 from trnbench.run.metrics import CasePeaks
 from trnbench.run.plan import Plan, plan
 from trnbench.run.selection import Selection
+from trnbench.terminal.cell import Column
+from trnbench.terminal.context import Session
+from trnbench.terminal.output import Row, Section, emit_sections
 
 if TYPE_CHECKING:
     from trnbench.facts.fact import PeakChoice, PeakPolicy

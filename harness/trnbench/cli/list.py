@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from trnbench.cli.cell import Column
-from trnbench.cli.context import Session
-from trnbench.cli.output import emit, paragraph, say
-from trnbench.cli.request import CASE_COLUMNS, EXACT, case_rows
 from trnbench.errors import PluginError
 from trnbench.run.importing import importers
+from trnbench.run.keyword import names_of, parse_keyword
 from trnbench.run.plan import plan
 from trnbench.run.points import Points
 from trnbench.run.reply import detected
@@ -19,9 +16,11 @@ from trnbench.run.selection import (
     choose_instances,
     choose_kernels,
     choose_scopes,
-    names_of,
-    parse_keyword,
 )
+from trnbench.terminal.cell import Column
+from trnbench.terminal.context import Session
+from trnbench.terminal.output import emit, paragraph, say
+from trnbench.terminal.request import CASE_COLUMNS, EXACT, case_rows
 
 if TYPE_CHECKING:
     from trnbench.kernels.kernel import Kernel

@@ -11,8 +11,9 @@ import click
 from click import formatting
 
 from trnbench.cli.commands import LazyGroup
-from trnbench.cli.context import PROGRAM, Session
 from trnbench.errors import ExitCode, debugging
+from trnbench.terminal import VERBOSITY
+from trnbench.terminal.context import PROGRAM, Session
 
 COMPLETE = "_TRNBENCH_COMPLETE"
 
@@ -51,14 +52,14 @@ class Program(LazyGroup):
         except click.exceptions.Exit as end:  # --help and --version
             code = end.exit_code
         except BaseException as error:
-            from trnbench.cli.failure import report
+            from trnbench.terminal.failure import report
 
             code = report(error, shared)
         shared.warn_of_plugins()
         sys.exit(int(code))
 
     def invoke(self, ctx: click.Context) -> Any:
-        import trnbench.cli.failure  # noqa: F401  # while files can be opened: the command may use them up
+        import trnbench.terminal.failure  # noqa: F401  # while files can be opened: the command may use them up
 
         return super().invoke(ctx)
 
@@ -105,7 +106,7 @@ def _called(
         from pathlib import Path  # as dear as all that --help needs of ours
 
         shared.store = Path(store)
-    ctx.meta["trnbench.verbosity"] = shared.verbosity
+    ctx.meta[VERBOSITY] = shared.verbosity
 
 
 cli = Program(

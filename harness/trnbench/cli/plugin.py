@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trnbench.cli.cell import Column
 from trnbench.cli.commands import command_problems, find_commands
-from trnbench.cli.context import Session
-from trnbench.cli.output import emit, paragraph, say, write
 from trnbench.errors import ExitCode
+from trnbench.terminal.cell import Column
+from trnbench.terminal.context import Session
+from trnbench.terminal.output import emit, paragraph, say, write
 from trnbench.testing import check_plugin
 from trnbench.testing.project import write_project
 

@@ -3,32 +3,26 @@
 from __future__ import annotations
 
 import json
-import re
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from trnbench.cli.context import Session
-from trnbench.cli.output import abandon, emit_json, say
-from trnbench.cli.target import STDOUT, check_name, page_name_of
-from trnbench.errors import TrnbenchError, UsageError
+from trnbench.errors import UsageError
 from trnbench.results.sample import SAMPLE
 from trnbench.results.schema import json_schema
-from trnbench.run.output_file import START, check_writable, write_whole
-from trnbench.run.render import find_format, find_part, formats, render_bytes
+from trnbench.run.output_file import check_writable, write_whole
+from trnbench.run.render import find_format, find_part, formats
 from trnbench.store.store import Store
 from trnbench.store.tag import LATEST
+from trnbench.terminal.output import emit_json, say
+from trnbench.terminal.result_file import put
+from trnbench.terminal.target import STDOUT, check_name, page_name_of
 
 if TYPE_CHECKING:
-    from trnbench.cli.context import Session
-    from trnbench.extension import Format
     from trnbench.results.run import Run
-
-
-_TITLE = rb"<title>trnbench ([^<]*)</title>"
+    from trnbench.terminal.context import Session
 
 
 def load_runs(shared: Session, refs: Sequence[str], *, sample: int = 0) -> tuple[Run, ...]:
@@ -39,70 +33,6 @@ def load_runs(shared: Session, refs: Sequence[str], *, sample: int = 0) -> tuple
             store.load(run_id, sample=sample)
             for run_id in dict.fromkeys(map(store.resolve, refs or (LATEST,)))
         )
-
-
-def replacing(target: Path, runs: Sequence[Run]) -> str:
-    """What a person is told when the page of `runs` takes the place of another; "" where it does not."""
-    try:
-        with target.open("rb") as stream:
-            start = stream.read(START) if target.is_file() else b""
-    except OSError:
-        return ""
-    title = re.search(_TITLE, start)
-    earlier = title[1].decode(errors="replace") if title else ""
-    page = start.lstrip().lower().startswith(b"<!doctype html")
-    if not page or earlier == ", ".join(run.id for run in runs):
-        return ""
-    return f"{target}: the page of {f'run {earlier}' if earlier else 'an earlier run'} is replaced"
-
-
-def put(shared: Session, runs: Sequence[Run], format: Format, output: Path) -> None:
-    """Write `runs` to the file and print its path, or write them to stdout."""
-    for run in runs:
-        if run.cut_short:
-            say(f"warning: run {run.id} was cut short: {run.cut_short}")
-    before = run_before(shared.store_path, runs[0]) if format.page and len(runs) == 1 else None
-    data = render_bytes(runs, format, shared.registry, before=before)
-    if output == STDOUT:
-        _to_stdout(data)
-        return
-    told = replacing(output, runs)
-    write_whole(output, data)
-    if told:
-        say(told, level=0)
-    click.echo(str(output))
-
-
-def _to_stdout(data: bytes) -> None:
-    """Bytes as they are; a reader that went away is not an error."""
-    try:
-        sys.stdout.buffer.write(data)
-        sys.stdout.buffer.flush()
-    except BrokenPipeError:
-        abandon(sys.stdout)
-
-
-def run_before(store: Path | None, run: Run) -> Run | None:
-    """The newest finished run that is older, of the same backend, evidence and peak policy, and has a system
-    and a case of `run`; None where there is none. A store that cannot be read has none to show."""
-    try:
-        with Store(store) as opened:
-            older = [
-                each
-                for each in opened.list()
-                if each.created < run.created
-                and each.id != run.id
-                and each.state == "done"
-                and (each.backend, each.grade, each.policy) == (run.backend, run.grade, str(run.policy))
-                and set(each.instances) & set(run.systems)
-            ]
-            if not older:
-                return None
-            found = opened.load(max(older, key=lambda each: each.created).id)
-    except TrnbenchError:
-        return None
-    known = {each.id for each in found.measurements}
-    return found if any(each.id in known for each in run.measurements) else None
 
 
 def report(

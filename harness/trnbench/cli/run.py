@@ -1,4 +1,4 @@
-"""`trnbench run`: what is run, where and how; `trnbench.cli.execution` carries it out."""
+"""`trnbench run`: what is run, where and how; `trnbench.terminal.execution` carries it out."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trnbench.cli.context import Session
-from trnbench.cli.output import emit, say
-from trnbench.cli.request import CASE_COLUMNS, EXACT, Request, case_rows
-from trnbench.cli.settings import load_settings
 from trnbench.facts.fact import as_policy
 from trnbench.run.executor import executor as opened_executor
 from trnbench.run.plan import Plan
 from trnbench.run.settings import RunSettings
 from trnbench.store.tag import checked_tags
+from trnbench.terminal.context import Session
+from trnbench.terminal.output import emit, say
+from trnbench.terminal.request import CASE_COLUMNS, EXACT, Request, case_rows
+from trnbench.terminal.settings import load_settings
 
 if TYPE_CHECKING:
     pass
@@ -48,7 +48,7 @@ def run(
             planned = request.plan(request.selection(request.chosen(by)))
         _list_cases(planned, format)
         return 0
-    from trnbench.cli.execution import Steadiness, carry_out_request  # all that carries cases out
+    from trnbench.terminal.execution import Steadiness, carry_out_request  # all that carries cases out
 
     steadiness = Steadiness(wait_quiet, require_quiet, strict)
     page = None if no_report else (output, force)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from trnbench.cli.declaration import Branch, Leaf, commands
-from trnbench.cli.vocabulary import BASELINE, PAGE, REPORT, SELECTION, STEADINESS, TABLE, TIMELINE, WORDS
+from trnbench.terminal.declaration import Branch, Leaf, commands
+from trnbench.terminal.vocabulary import BASELINE, PAGE, REPORT, SELECTION, STEADINESS, TABLE, TIMELINE, WORDS
 
 _OF_A_SELECTION = "trnbench-report-SELECTION.html"
 _LABELLED = {"name": "tags", "help": "Only runs with this tag.", "rare": False}
@@ -26,7 +26,7 @@ __getattr__ = commands(
             {"output": _HERE},
         ),
         "resume": Leaf(
-            "trnbench.cli.execution:resume",
+            "trnbench.terminal.execution:resume",
             """Go on with a run: its missing, failed and inconclusive cases, and a report of the whole.
 
     RUN is an id, the beginning of one, a tag, or the latest run that is not complete. The rest of the

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 import click
 
 from trnbench.cli.cases import case_row, opening, run_head, run_row, stored_case, wanted
-from trnbench.cli.cell import Column
-from trnbench.cli.context import Session
-from trnbench.cli.output import emit, emit_json, say
-from trnbench.cli.vocabulary import STATUSES, TIMELINE
 from trnbench.errors import UsageError
 from trnbench.extension import check_drawn
 from trnbench.reference import called, resolve
 from trnbench.run.output_file import check_writable, write_whole
 from trnbench.store.store import Store
+from trnbench.terminal.cell import Column
+from trnbench.terminal.context import Session
+from trnbench.terminal.output import emit, emit_json, say
+from trnbench.terminal.vocabulary import STATUSES, TIMELINE
 
 if TYPE_CHECKING:
     from trnbench.extension import TraceFile

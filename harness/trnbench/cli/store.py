@@ -8,9 +8,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from trnbench.cli.context import Session
-from trnbench.cli.output import emit, say
-from trnbench.cli.target import STDOUT
 from trnbench.errors import ExitCode, StoreError, UsageError
 from trnbench.facts.fact import as_policy
 from trnbench.run.imported_run import Context, imported_run
@@ -23,6 +20,9 @@ from trnbench.store.repair import check as checked
 from trnbench.store.repair import repair as repaired
 from trnbench.store.store import Store
 from trnbench.store.tag import checked_tags
+from trnbench.terminal.context import Session
+from trnbench.terminal.output import emit, say
+from trnbench.terminal.target import STDOUT
 
 if TYPE_CHECKING:
     from trnbench.results.run import Run

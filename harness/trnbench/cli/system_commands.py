@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from trnbench.cli.declaration import Branch, Leaf, commands
-from trnbench.cli.vocabulary import GRAPH, SELECTION, TABLE, WORDS
+from trnbench.terminal.declaration import Branch, Leaf, commands
+from trnbench.terminal.vocabulary import GRAPH, SELECTION, TABLE, WORDS
 
 _PLAIN = {"default": "table"}  # whatever settings say: they may be what is wrong
 _SPEC: dict[str, dict[str, Any]] = {

@@ -7,15 +7,16 @@ import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trnbench.cli.cell import Column, clean
-from trnbench.cli.context import Session
-from trnbench.cli.output import emit, emit_json, paragraph, write
-from trnbench.cli.target import STDOUT
-from trnbench.cli.terminal import width
-from trnbench.cli.word_values import BUILDERS, readings_of
 from trnbench.errors import ExitCode, UsageError
 from trnbench.reference import resolve
 from trnbench.run.output_file import check_writable, write_whole
+from trnbench.terminal.cell import Column, clean
+from trnbench.terminal.context import Session
+from trnbench.terminal.output import emit, emit_json, paragraph, write
+from trnbench.terminal.readings import BUILDERS
+from trnbench.terminal.screen import width
+from trnbench.terminal.target import STDOUT
+from trnbench.terminal.word_values import readings_of
 from trnbench.topology.checks import Verdict, check_topology, expected_of, failed
 from trnbench.topology.draw import dot, svg
 from trnbench.topology.graph import shape_words, to_json

@@ -74,15 +74,9 @@ def weigh(value: float, better: str, choice: PeakChoice, around: Circumstances) 
     of_bound = _share(value, bound.value, better) if bound is not None else None
     above_document = fraction > 1.0 + TOLERANCE
     if of_bound is not None and of_bound > 1.0 + TOLERANCE:
-        causes = rank_causes(of_bound, around)
-        return Verdict(
-            status=Status.SUSPECT,
-            fraction=fraction,
-            of_engine_bound=of_bound,
-            causes=causes,
-            comment=f"{percent(of_bound)} of what the clocks allow: it cannot be",
-            reason_text=f"{percent(of_bound)} of what the clocks allow; most likely: {causes[0]}",
-        )
+        said = f"{percent(of_bound)} of what the clocks allow"
+        verdict = _impossible(fraction, of_bound, around, said, ": it cannot be")
+        return msgspec.structs.replace(verdict, of_engine_bound=of_bound)
     if above_document and choice.chosen.evidence == "measured":
         return Verdict(
             status=Status.OK,
@@ -107,26 +101,13 @@ def weigh(value: float, better: str, choice: PeakChoice, around: Circumstances) 
     if above_document and around.unit == "FLOP/s" and around.grade is Grade.MEASURED:
         # Rates of memory and links are printed as totals, and streams do exceed them. A peak of
         # operations is units × clock: nothing honest is above it but a clock that was boosted.
-        causes = rank_causes(fraction, around)
-        return Verdict(
-            status=Status.SUSPECT,
-            fraction=fraction,
-            causes=causes,
-            comment=f"{percent(fraction)} of the documented peak, and no clock is known that allows it",
-            reason_text=f"{percent(fraction)} of the documented peak; most likely: {causes[0]}",
-        )
+        said = f"{percent(fraction)} of the documented peak"
+        return _impossible(fraction, fraction, around, said, ", and no clock is known that allows it")
     highest = _of_highest(value, better, choice)
     if bound is None and around.grade in (Grade.EMULATED, Grade.DERIVED) and highest > 1.0 + TOLERANCE:
         # A model is made of documented rates: beyond all of them it counts something wrong.
-        causes = rank_causes(highest, around)
-        text = f"{percent(highest)} of the highest figure that a document gives"
-        return Verdict(
-            status=Status.SUSPECT,
-            fraction=fraction,
-            causes=causes,
-            comment=f"{text}: no model of these documents can say so",
-            reason_text=f"{text}; most likely: {causes[0]}",
-        )
+        said = f"{percent(highest)} of the highest figure that a document gives"
+        return _impossible(fraction, highest, around, said, ": no model of these documents can say so")
     comment = ""
     if bound is None:
         comment = "no document gives a clock that bounds this figure: compared, not judged"
@@ -138,6 +119,18 @@ def weigh(value: float, better: str, choice: PeakChoice, around: Circumstances) 
         of_engine_bound=of_bound,
         causes=rank_causes(fraction, around) if bound is None and above_document else (),
         comment=comment,
+    )
+
+
+def _impossible(fraction: float, share: float, around: Circumstances, said: str, why: str) -> Verdict:
+    """A number that cannot be: `share` of its bound is too much."""
+    causes = rank_causes(share, around)
+    return Verdict(
+        status=Status.SUSPECT,
+        fraction=fraction,
+        causes=causes,
+        comment=said + why,
+        reason_text=f"{said}; most likely: {causes[0]}",
     )
 
 

@@ -16,19 +16,15 @@ from trnbench.generation import Instance, System
 from trnbench.kernels.kernel import Case, Kernel, Point
 from trnbench.kernels.work import Extent, Spread
 from trnbench.run.extents import extent_of, shortage
+from trnbench.run.keyword import Test, Words, names_of, parse_keyword, strangers
 from trnbench.run.points import Combined, Points
 from trnbench.run.selection import (
     Selection,
-    Test,
-    Words,
     choose_instances,
     choose_kernels,
     choose_scopes,
     divisions_of,
-    names_of,
-    parse_keyword,
     scopes_of,
-    strangers,
 )
 from trnbench.run.sources import kernel_files
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from trnbench.cli.declaration import EVERYTHING, Branch, Command, Leaf, commands
-from trnbench.cli.vocabulary import TABLE
+from trnbench.terminal.declaration import EVERYTHING, Branch, Command, Leaf, commands
+from trnbench.terminal.vocabulary import TABLE
 from trnbench_emulator.commands.vocabulary import LINKS, LOADED, PATTERNS, SWEEP, UNEVEN, WORDS, Collective
 
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from trnbench.bounded import kinds
-from trnbench.cli.names import offer
-from trnbench.cli.option import FILE, OldSpelling, Table, section, word
-from trnbench.cli.vocabulary import WORDS as CORE
+from trnbench.terminal.names import offer
+from trnbench.terminal.option import FILE, OldSpelling, Table, section, word
+from trnbench.terminal.vocabulary import WORDS as CORE
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem

@@ -60,7 +60,7 @@ def classes_of(
         src, dst = patterns.chain * ranks + patterns.src, patterns.chain * ranks + patterns.dst
         at_src, at_dst = Sums(src, len(of_rank)), Sums(dst, len(of_rank))
         sent, received, sender, receiver = (_salted(0, salt) for salt in range(3, 7))
-    before = 0
+    different = 0
     for refined in count():
         if enough is not None and refined % OFTEN == OFTEN - 1:
             first = np.unique(of_flow, return_index=True)[1]
@@ -78,10 +78,9 @@ def classes_of(
         # Finer than before: what was unlike stays so.
         of_flow = _mixed(stretched, _salted(on_flow, 7))
         of_resource = _mixed(_stretched(of_resource), _salted(on_resource, 7))
-        found = _different(of_flow) + _different(of_resource) + _different(of_rank)
-        if found == before:
+        before, different = different, sum(map(_different, (of_flow, of_resource, of_rank)))
+        if different == before:
             break
-        before = found
     return Classes(
         flow=np.unique(of_flow, return_inverse=True)[1].reshape(-1),
         resource=np.unique(of_resource, return_inverse=True)[1].reshape(-1),

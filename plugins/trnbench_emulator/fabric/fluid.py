@@ -24,6 +24,8 @@ from trnbench_emulator.fabric.rates import Rates
 FEW = 8
 """Flows up to which those that wait for nobody go through the queue of events: it is sooner done."""
 
+_NEVER = int(np.iinfo(np.int64).max)
+
 
 class Outcome(msgspec.Struct, frozen=True):
     """`arrival` ticks per flow; `carried` bytes per resource; `watched`: whether a resource that is watched
@@ -34,6 +36,74 @@ class Outcome(msgspec.Struct, frozen=True):
     carried: Floats
     total: int
     watched: bool = True
+
+
+class _Active:
+    """Flows under way, in order; in the same places the mix, the bytes left and the rate of each."""
+
+    __slots__ = (
+        "_flows",
+        "_lasts",
+        "_left",
+        "_mixes",
+        "_rates",
+        "_since",
+        "_soonest",
+        "_table",
+        "ending",
+        "watched",
+    )
+
+    def __init__(self, table: Rates) -> None:
+        self._table = table
+        self._flows: list[int] = []
+        self._mixes: list[int] = []
+        self._left: list[float] = []
+        self._rates: list[float] = []
+        self._lasts: list[float] = []
+        self._since = 0  # when the rates became what they are, and the bytes left were worked out
+        self.ending = self._soonest = _NEVER  # when the first of them end, and how long after `_since`
+        self.watched = False
+
+    def end(self, now: int) -> list[int]:
+        """Those that end now, which leave."""
+        self._left = _left(self._left, self._rates, now - self._since)
+        self._since = now
+        done = []
+        per_second, end = float(TICKS_PER_SECOND), self._soonest + 1
+        for index in range(len(self._flows) - 1, -1, -1):
+            if self._lasts[index] * per_second + HALF < end:
+                done.append(self._flows.pop(index))
+                del self._mixes[index], self._left[index]
+        return done
+
+    def begin(self, now: int, flow: int, mix: int, size: float) -> None:
+        """One more, of so many bytes; rates hold again after `share`."""
+        if self._since != now:
+            self._left = _left(self._left, self._rates, now - self._since)
+            self._since = now
+        index = bisect(self._flows, flow)
+        self._flows.insert(index, flow)
+        self._mixes.insert(index, mix)
+        self._left.insert(index, size)
+
+    def share(self, now: int) -> None:
+        """Rates of those under way, and when the first of them end."""
+        self.ending, self._rates = _NEVER, []
+        if not self._flows:
+            return
+        self._rates, limited = self._table.of(tuple(self._mixes))
+        self.watched |= limited
+        if 0.0 in self._rates:
+            pairs = zip(self._left, self._rates, strict=True)
+            self._lasts = [left / rate if rate > 0 else math.inf for left, rate in pairs]
+        else:
+            self._lasts = list(map(truediv, self._left, self._rates))
+        first = min(self._lasts)
+        if first < math.inf:
+            # As `ticks` rounds, which keeps the order; spelt out, for nothing is computed as often.
+            self._soonest = math.floor(first * float(TICKS_PER_SECOND) + HALF)
+            self.ending = now + self._soonest
 
 
 def simulate(
@@ -57,26 +127,11 @@ def simulate(
     waiting, left_times, starts = order.waiting.copy(), order.times.copy(), order.starts.copy()
     arrival = [-1] * len(flows)
     arrivals: list[tuple[int, int]] = []
-    # Flows that are under way, in order, and in the same places the mix, the bytes left and the rate of each.
-    active: list[int] = []
-    mixed: list[int] = []
-    remaining: list[float] = []
-    rates: list[float] = []
-    lasts: list[float] = []
-    since = 0  # when the rates became what they are, and the bytes left were worked out
-    ending = soonest = _NEVER  # when the first of the flows end, and how long after `since`
-    watched = False
+    active = _Active(table)
     open_count = len(flows)
-    push, pop, floor, per_second, half, inf = (
-        heapq.heappush,
-        heapq.heappop,
-        math.floor,
-        float(TICKS_PER_SECOND),
-        HALF,
-        math.inf,
-    )
+    push, pop = heapq.heappush, heapq.heappop
     while open_count:
-        now = ending
+        now = active.ending
         if starts and starts[0][0] < now:
             now = starts[0][0]
         if arrivals and arrivals[0][0] < now:
@@ -84,15 +139,10 @@ def simulate(
         if now == _NEVER:
             stuck = sum(when < 0 for when in arrival)
             raise ValueError(f"{stuck} flows can never end: a link without bandwidth, or a circle")
-        changed = ending == now
+        changed = active.ending == now
         if changed:
-            remaining = _left(remaining, rates, now - since)
-            since = now
-            for place in range(len(active) - 1, -1, -1):
-                if lasts[place] * per_second + half < soonest + 1:
-                    index = active.pop(place)
-                    del mixed[place], remaining[place]
-                    push(arrivals, (now + latency[index], index))
+            for index in active.end(now):
+                push(arrivals, (now + latency[index], index))
         while arrivals and arrivals[0][0] == now:
             index = pop(arrivals)[1]
             left_times[index] -= 1
@@ -110,35 +160,12 @@ def simulate(
             if empty[index]:
                 push(arrivals, (now + latency[index], index))
                 continue
-            if since != now:
-                remaining = _left(remaining, rates, now - since)
-                since = now
-            place = bisect(active, index)
-            active.insert(place, index)
-            mixed.insert(place, mixes[index])
-            remaining.insert(place, flows[index].size * scale)
+            active.begin(now, index, mixes[index], flows[index].size * scale)
             changed = True
-        if not changed:
-            continue
-        ending, rates = _NEVER, []
-        if active:
-            rates, limited = table.of(tuple(mixed))
-            watched |= limited
-            if 0.0 in rates:
-                lasts = [
-                    left / rate if rate > 0 else inf for left, rate in zip(remaining, rates, strict=True)
-                ]
-            else:
-                lasts = list(map(truediv, remaining, rates))
-            first = min(lasts)
-            if first < inf:
-                # As `ticks` rounds, which keeps the order; spelt out, for nothing is computed as often.
-                soonest = floor(first * per_second + half)
-                ending = now + soonest
-    total = max(arrival, default=0)
-    if carried is None:
-        carried = together.carried(len(capacity), scale)
-    return Outcome(arrival, carried, total, watched)
+        if changed:
+            active.share(now)
+    carried = together.carried(len(capacity), scale) if carried is None else carried
+    return Outcome(arrival, carried, max(arrival, default=0), active.watched)
 
 
 def _left(remaining: list[float], rates: Sequence[float], ticks: int) -> list[float]:
@@ -157,9 +184,6 @@ def _at_once(together: Together, table: Rates, scale: float, carried: Floats | N
     if carried is None:
         carried = together.carried(len(table.capacity), scale)
     return Outcome(arrival, carried, max(arrival), watched)
-
-
-_NEVER = 1 << 62
 
 
 Ticks = NDArray[np.int64]
@@ -209,6 +233,3 @@ def burst(
         now = upcoming
         active, begin, mix = active[kept], begin[kept], mix[kept]
     return left, watched
-
-
-_NEVER = np.iinfo(np.int64).max

@@ -9,14 +9,12 @@ import msgspec
 
 from trnbench.facts.units import show
 from trnbench.generation import System
+from trnbench.terminal.readings import BUILDERS, READINGS
 from trnbench_emulator.assumptions import assuming
 from trnbench_emulator.fabric.answer import Answer
 from trnbench_emulator.fabric.ask import ask
 from trnbench_emulator.fabric.question import Question
 from trnbench_emulator.fabric.systems import ACROSS, INSIDE, Fabric, fabric_of
-
-READINGS = {"neuronlink_direction": ("one-way", "both-ways"), "trn3_links": ("levels", "table", "chip-page")}
-"""Options of the topology builders; the first reading is the default."""
 
 
 class Shift(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,7 +82,7 @@ def _others(question: Question) -> Iterator[tuple[str, str, str, str, Question]]
                 system_then = msgspec.structs.replace(system, costs=_with(system.costs, each.path, value))
                 told = f"{question.context} {name.replace('_', ' ')}"
                 yield told, f"{each.value:g}", f"{value:g}", each.reason, on(system_then)
-    for name, readings in READINGS.items():
+    for name, readings in ((BUILDERS[reading], values) for reading, values in READINGS.items()):
         if name == "trn3_links" and "trn3" not in system.generation.name:
             continue
         now = getattr(question, name) or readings[0]

@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from trnbench.bounded import kinds
-from trnbench.cli.cell import Column
-from trnbench.cli.output import emit, paragraph, say, write
 from trnbench.errors import ExitCode, NothingSelected, UnknownName, UsageError, quoted
+from trnbench.terminal.cell import Column
+from trnbench.terminal.output import emit, paragraph, say, write
 
 if TYPE_CHECKING:
     from trnbench import Session

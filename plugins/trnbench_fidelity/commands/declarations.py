@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from trnbench.bounded import kinds
-from trnbench.cli.declaration import Leaf, commands
-from trnbench.cli.option import FILE, OldSpelling, Table, section, word
-from trnbench.cli.vocabulary import TABLE
+from trnbench.terminal.declaration import Leaf, commands
+from trnbench.terminal.option import FILE, OldSpelling, Table, section, word
+from trnbench.terminal.vocabulary import TABLE
 from trnbench_emulator.commands.vocabulary import WORDS as EMULATOR
 
 WHAT = ("points", "bounds", "order", "engines", "moved", "same", "coverage", "sources")

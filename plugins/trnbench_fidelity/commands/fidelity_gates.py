@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from trnbench.bounded import kinds
-from trnbench.cli.output import say
 from trnbench.errors import ExitCode, UnknownName, UsageError, quoted
 from trnbench.results.expectation import size_text
+from trnbench.terminal.output import say
 from trnbench_fidelity.family import FAMILIES
 from trnbench_fidelity.inequalities import broken_of
 from trnbench_fidelity.steps.errors import EVERYWHERE

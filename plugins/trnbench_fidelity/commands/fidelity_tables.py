@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trnbench.cli.cell import Column
-from trnbench.cli.output import emit, paragraph, say, write
 from trnbench.results.expectation import factor_text, signed_text, size_text
 from trnbench.results.json import plain
+from trnbench.terminal.cell import Column
+from trnbench.terminal.output import emit, paragraph, say, write
 from trnbench_fidelity.engines import by_error, engines_text
 from trnbench_fidelity.inequalities import broken_of
 from trnbench_fidelity.order import by_order, notes, order_of, order_text

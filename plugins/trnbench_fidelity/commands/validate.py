@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trnbench import Session
-from trnbench.cli.output import say
 from trnbench.errors import ExitCode, MissingFile, NothingSelected, UnknownName, UsageError
+from trnbench.terminal.output import say
 from trnbench_emulator.commands.nki.kernel import apart
 from trnbench_emulator.compiler import assumptions
 from trnbench_fidelity.commands import band_coverage, fidelity_gates, fidelity_tables, validate_steps
@@ -21,6 +21,7 @@ from trnbench_fidelity.validation_cache import cached_validation
 if TYPE_CHECKING:
     from trnbench.registry import Registry
     from trnbench.results.fidelity import Fidelity
+    from trnbench_emulator.compiler import Assumptions
 
 
 WORKLOADS = "workloads"
@@ -78,23 +79,10 @@ def validate(
         return validate_steps.validate_steps(
             state, generations, frozenset(systems), table == "points", gates, format
         )
-    _check_sources(kernels, sources=sources)
     assumed = assumptions(assume)
-    if assume and kernels is None:
-        raise UsageError("--assume goes with --kernels PATH", try_="the folder with the public sources")
+    _check_sources(kernels, sources=sources, assumed=bool(assume))
     selected: dict[str, Any] = {"families": families, "generations": generations, "systems": systems}
-    if kernels is None:
-        fidelity = cached_validation(registry, state.cache(), **selected)
-    else:
-        fidelity = hold(
-            registry, **selected, kernels=kernels, with_same=not sources, sources=sources, assumptions=assumed
-        )
-    if not fidelity.points:
-        raise NothingSelected(
-            "no published point is selected",
-            cause=_why_empty(registry, generations),
-            try_="trnbench validate points: all there are",
-        )
+    fidelity = _fidelity(state, kernels, sources=sources, assumed=assumed, selected=selected)
     _show(fidelity, table, kernels if sources else None, str(assumed), format)
     return fidelity_gates.judge(fidelity, gates)
 
@@ -116,7 +104,27 @@ def _own_products(registry: Registry, generations: Sequence[str], others: bool, 
     return ExitCode.OK
 
 
-def _check_sources(kernels: Path | None, *, sources: bool) -> None:
+def _fidelity(
+    state: Session, kernels: Path | None, *, sources: bool, assumed: Assumptions, selected: Mapping[str, Any]
+) -> Fidelity:
+    """Of the points of `selected` families, generations and systems. Raises `NothingSelected`."""
+    registry = state.registry
+    if kernels is None:
+        fidelity = cached_validation(registry, state.cache(), **selected)
+    else:
+        fidelity = hold(
+            registry, **selected, kernels=kernels, with_same=not sources, sources=sources, assumptions=assumed
+        )
+    if not fidelity.points:
+        raise NothingSelected(
+            "no published point is selected",
+            cause=_why_empty(registry, selected["generations"]),
+            try_="trnbench validate points: all there are",
+        )
+    return fidelity
+
+
+def _check_sources(kernels: Path | None, *, sources: bool, assumed: bool) -> None:
     """Raises `MissingFile` where --kernels is no folder, `UsageError` for what goes with it alone."""
     if kernels is not None and not kernels.is_dir():
         raise MissingFile(
@@ -128,6 +136,8 @@ def _check_sources(kernels: Path | None, *, sources: bool) -> None:
         raise UsageError(
             "validate sources goes with --kernels PATH", try_="the folder with the public sources"
         )
+    if assumed and kernels is None:
+        raise UsageError("--assume goes with --kernels PATH", try_="the folder with the public sources")
 
 
 def _show(fidelity: Fidelity, table: str | None, sources: Path | None, assumed: str, format: str) -> None:

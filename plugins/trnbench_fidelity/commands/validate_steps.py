@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from trnbench.cli.cell import Column
-from trnbench.cli.output import emit, paragraph, say, write
 from trnbench.errors import ExitCode, NothingSelected, UsageError
 from trnbench.facts.units import show
 from trnbench.results.expectation import signed_text
 from trnbench.results.json import plain
+from trnbench.terminal.cell import Column
+from trnbench.terminal.output import emit, paragraph, say, write
 from trnbench_fidelity.commands import fidelity_gates
 from trnbench_fidelity.steps import validate
 from trnbench_fidelity.steps.tables import HEADS, broken, cells, coverage, few, markdown

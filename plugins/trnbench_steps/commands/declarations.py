@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from trnbench.cli.declaration import Branch, Leaf, commands
-from trnbench.cli.vocabulary import TABLE
+from trnbench.terminal.declaration import Branch, Leaf, commands
+from trnbench.terminal.vocabulary import TABLE
 from trnbench_steps.commands.vocabulary import ON_RANKS, WORDS
 
 _EVERY = "Repeatable.  [default: every system of a run]"

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from trnbench import Session
 from trnbench.bounded import kinds
-from trnbench.cli.output import say
 from trnbench.errors import ExitCode, NothingSelected, UsageError
 from trnbench.run.output_file import check_writable, write_whole
 from trnbench.run.render import find_page, render_page
+from trnbench.terminal.output import say
 from trnbench_steps.commands.plan_tables import show_plan
 from trnbench_steps.commands.workload.options import types_from
 from trnbench_steps.job import Task

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from trnbench.cli.cell import Column
-from trnbench.cli.output import emit, emit_json, paragraph, write
 from trnbench.facts.units import percent, show
+from trnbench.terminal.cell import Column
+from trnbench.terminal.output import emit, emit_json, paragraph, write
 from trnbench_steps.plan import search
 from trnbench_steps.plan.demand import Way
 from trnbench_steps.plan.flip import Flip, flips

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import click
 
 from trnbench.bounded import kinds
-from trnbench.cli.option import FILE, OldSpelling, Table, section, word
-from trnbench.cli.vocabulary import WORDS as CORE
+from trnbench.terminal.option import FILE, OldSpelling, Table, section, word
+from trnbench.terminal.vocabulary import WORDS as CORE
 from trnbench_steps.paths import PATHS
 
 if TYPE_CHECKING:

@@ -160,8 +160,8 @@ def test_ctrl_c_ends_it_with_all_it_started(tmp_path: Path) -> None:
 
 
 def test_kernels_of_a_folder_run_apart_as_well_and_without_one_nothing_does() -> None:
-    from trnbench.cli.context import Session
     from trnbench.errors import KernelError
+    from trnbench.terminal.context import Session
     from trnbench_emulator.commands.nki.kernel import apart
 
     ran = []

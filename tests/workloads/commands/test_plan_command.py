@@ -52,7 +52,7 @@ def test_the_answer_comes_first() -> None:
 
 
 def test_a_demand_in_twelve_lines_of_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("trnbench.cli.terminal.columns_of", lambda _: 80)
+    monkeypatch.setattr("trnbench.terminal.screen.columns_of", lambda _: 80)
     words = ("-q", "plan", "pythia-70m", *ON, *DEMAND, "--prices", "prices.csv")
     lines = typed(*words).stdout.splitlines()
     table = lines[: lines.index("")]

@@ -7,14 +7,14 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trnbench.cli import terminal
-from trnbench.cli.cell import Column, clean
-from trnbench.cli.context import Session
-from trnbench.cli.output import emit, say, write
 from trnbench.errors import ExitCode, UnknownName
 from trnbench.facts.check import check as check_book
 from trnbench.facts.disagreement import RULES
 from trnbench.facts.fact import Assembly
+from trnbench.terminal import screen
+from trnbench.terminal.cell import Column, clean
+from trnbench.terminal.context import Session
+from trnbench.terminal.output import emit, say, write
 
 if TYPE_CHECKING:
     from trnbench.cli.spec.figures import Row
@@ -138,7 +138,7 @@ WIDTH = 100
 
 def width() -> int:
     """Of the terminal, 100 at most and where there is none."""
-    return min(terminal.width() or WIDTH, WIDTH)
+    return min(screen.width() or WIDTH, WIDTH)
 
 
 def block(row: Row, wide: int) -> str:

@@ -5,9 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trnbench.cli.cell import Column
-from trnbench.cli.context import Session
-from trnbench.cli.output import emit, say
 from trnbench.cli.spec.figures import (
     RATES,
     choices,
@@ -20,6 +17,9 @@ from trnbench.cli.spec.figures import (
 )
 from trnbench.errors import NothingSelected
 from trnbench.facts.metric import ratio, unlike
+from trnbench.terminal.cell import Column
+from trnbench.terminal.context import Session
+from trnbench.terminal.output import emit, say
 
 if TYPE_CHECKING:
     from trnbench.cli.spec.figures import Row, Subject

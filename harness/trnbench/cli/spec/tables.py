@@ -6,9 +6,6 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trnbench.cli.cell import Column
-from trnbench.cli.context import Session
-from trnbench.cli.output import emit, emit_json, say, write
 from trnbench.cli.spec.figures import (
     choices,
     fact_row,
@@ -21,6 +18,9 @@ from trnbench.cli.spec.figures import (
 from trnbench.facts.fact import Scope
 from trnbench.facts.metric import METRICS
 from trnbench.peaks import choose_peak
+from trnbench.terminal.cell import Column
+from trnbench.terminal.context import Session
+from trnbench.terminal.output import emit, emit_json, say, write
 
 if TYPE_CHECKING:
     from trnbench.cli.spec.figures import Row, Subject

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from trnbench import Session
-from trnbench.cli.cell import Column
-from trnbench.cli.output import emit, say
+from trnbench.terminal.cell import Column
+from trnbench.terminal.output import emit, say
 from trnbench_emulator.commands.fabric.options import about, fabric_of
 from trnbench_emulator.fabric.algorithms.algorithm import COLLECTIVES, NotPossible
 from trnbench_emulator.fabric.planner import Planner, algorithms_of

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from trnbench.cli.cell import Column
-from trnbench.cli.output import say
 from trnbench.facts.fact import Scope
 from trnbench.facts.units import percent, show
 from trnbench.results.expectation import above
 from trnbench.results.measurement import Metric
 from trnbench.results.nearness import Nearest, Nearness
 from trnbench.run.expectation import expectations
+from trnbench.terminal.cell import Column
+from trnbench.terminal.output import say
 from trnbench_emulator.backend import MODEL_VERSION
 from trnbench_emulator.commands.fabric.options import about
 from trnbench_emulator.question import CollectiveQuestion

@@ -6,10 +6,10 @@ from typing import Any
 
 from trnbench import Session
 from trnbench.bounded import kinds
-from trnbench.cli.cell import Column
-from trnbench.cli.output import emit, say
 from trnbench.errors import UsageError, cut
 from trnbench.facts.units import show
+from trnbench.terminal.cell import Column
+from trnbench.terminal.output import emit, say
 from trnbench_emulator.commands.fabric.cells import EVIDENCE, percent_of, say_about, time_column, two_places
 from trnbench_emulator.commands.fabric.options import fabric_of
 from trnbench_emulator.commands.fabric.question import frozen, groups_of, shown

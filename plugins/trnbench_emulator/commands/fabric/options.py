@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from trnbench.bounded import kinds
-from trnbench.cli.word_values import readings_of
 from trnbench.errors import UsageError, cut
 from trnbench.facts.units import show
+from trnbench.terminal.word_values import readings_of
 from trnbench_emulator.fabric.constants import RESIDUE, START_SHARE
 from trnbench_emulator.fabric.sensitivity import assumed
 from trnbench_emulator.fabric.systems import Options

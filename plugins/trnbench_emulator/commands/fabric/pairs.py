@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from trnbench import Session
-from trnbench.cli.cell import Column
-from trnbench.cli.output import emit, say
 from trnbench.errors import UsageError
+from trnbench.terminal.cell import Column
+from trnbench.terminal.output import emit, say
 from trnbench.topology.bisection import bisection as narrowest
 from trnbench_emulator.commands.fabric.cells import (
     EVIDENCE,
@@ -188,6 +188,28 @@ def _positive(size: int) -> None:
         )
 
 
+def _partner(fabric: Fabric, rank: int) -> int:
+    """The next rank; on a cluster that of the next instance."""
+    step = fabric.size // fabric.system.size if fabric.clustered else 1
+    return (rank + step) % fabric.size
+
+
+def _check_pair(fabric: Fabric, src: int, dst: int) -> None:
+    """Raises `UsageError` where they are not two ranks."""
+    if fabric.size < 2:
+        raise UsageError(
+            f"{fabric.system.name} has one rank",
+            cause="a ping-pong takes two",
+            try_="--ranks core, or a system of several devices",
+        )
+    if src == dst:
+        raise UsageError(
+            f"rank {src} cannot play with itself",
+            cause="a ping-pong takes two ranks",
+            try_="--sender 0 --receiver 1",
+        )
+
+
 def pingpong(
     state: Session,
     /,
@@ -203,21 +225,8 @@ def pingpong(
     """A message there and back between two ranks; on a cluster over EFA to the next instance."""
     fabric = fabric_of(state, options)
     sizes = list(sweep(minbytes, maxbytes, stepfactor, None))
-    if dst is None:
-        step = fabric.size // fabric.system.size if fabric.clustered else 1
-        dst = (src + step) % fabric.size
-    if fabric.size < 2:
-        raise UsageError(
-            f"{fabric.system.name} has one rank",
-            cause="a ping-pong takes two",
-            try_="--ranks core, or a system of several devices",
-        )
-    if src == dst:
-        raise UsageError(
-            f"rank {src} cannot play with itself",
-            cause="a ping-pong takes two ranks",
-            try_="--sender 0 --receiver 1",
-        )
+    dst = _partner(fabric, src) if dst is None else dst
+    _check_pair(fabric, src, dst)
     near = Near(state, fabric)
     rows: list[dict[str, Any]] = []
     hosts = 0

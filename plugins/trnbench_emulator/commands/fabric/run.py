@@ -8,10 +8,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from msgspec.structs import replace
 
 from trnbench import Session
-from trnbench.cli.output import emit, emit_json, say_left_out, write
-from trnbench.cli.result_table import MOST, show_results
-from trnbench.cli.table import wrapped
-from trnbench.cli.terminal import width
 from trnbench.errors import UsageError
 from trnbench.facts.fact import Direction, Scope
 from trnbench.facts.units import show
@@ -20,6 +16,10 @@ from trnbench.peaks import choose_peak, scaled
 from trnbench.results.measurement import Grade
 from trnbench.results.nccl_table import left_out, operation, table
 from trnbench.results.ranking import Result
+from trnbench.terminal.output import emit, emit_json, say_left_out, write
+from trnbench.terminal.result_table import MOST, show_results
+from trnbench.terminal.screen import width
+from trnbench.terminal.table import wrapped
 from trnbench_emulator.commands.fabric.cells import EVIDENCE, Near, near_cells, notes
 from trnbench_emulator.commands.fabric.options import (
     about,

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from trnbench.cli.cell import Column
 from trnbench.facts.units import percent, show
+from trnbench.terminal.cell import Column
 from trnbench_emulator.compiler import SWITCHES, Switch
 from trnbench_emulator.kernel_run.result import Alternative, best_of
 

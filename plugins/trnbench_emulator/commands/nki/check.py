@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trnbench import Session
-from trnbench.cli.cell import Column
-from trnbench.cli.output import emit, say
 from trnbench.errors import ExitCode, UsageError
+from trnbench.terminal.cell import Column
+from trnbench.terminal.output import emit, say
 from trnbench_emulator.commands.nki import arguments as given
 from trnbench_emulator.commands.nki.benchmark import loaded_with
 from trnbench_emulator.commands.nki.kernel import apart, compute, guarded

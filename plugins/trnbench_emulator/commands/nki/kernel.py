@@ -13,14 +13,14 @@ import msgspec
 
 from trnbench import Session
 from trnbench.case_key import Value
-from trnbench.cli.failure import report
-from trnbench.cli.output import abandon, say, write
 from trnbench.errors import ExitCode, KernelError, TrnbenchError, UsageError
 from trnbench.facts.units import show
 from trnbench.isolation.child import Lost, Overdue, carried_out
 from trnbench.isolation.interrupt import from_outside
 from trnbench.isolation.limit import CaseTimeout, can_limit, limited
 from trnbench.isolation.output import aside
+from trnbench.terminal.failure import report
+from trnbench.terminal.output import abandon, say, write
 from trnbench_emulator.kernel_run.grid import launched
 from trnbench_emulator.nki import Machine, load_kernel, provide, record
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from trnbench.cli.cell import Column, plain
-from trnbench.cli.output import emit, emit_json, paragraph, write
+from trnbench.terminal.cell import Column, plain
+from trnbench.terminal.output import emit, emit_json, paragraph, write
 from trnbench_emulator.commands.nki.blocks import (
     Block,
     blocks,

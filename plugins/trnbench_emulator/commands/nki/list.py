@@ -7,8 +7,8 @@ import sys
 from typing import Any
 
 from trnbench import Session
-from trnbench.cli.output import emit, say
 from trnbench.errors import UnknownName
+from trnbench.terminal.output import emit, say
 from trnbench_emulator.commands.vocabulary import STATES
 from trnbench_emulator.nki import provide
 from trnbench_emulator.nki.names import REMOVED, WHY

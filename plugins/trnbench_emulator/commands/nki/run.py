@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trnbench import Session
-from trnbench.cli.output import say
 from trnbench.errors import ExitCode, FactError, KernelError, UsageError
 from trnbench.facts.fact import Scope, as_policy
 from trnbench.run.expectation import expectations
 from trnbench.run.output_file import check_writable, write_whole
+from trnbench.terminal.output import say
 from trnbench.version import VERSION
 from trnbench_emulator.commands.nki import arguments as given
 from trnbench_emulator.commands.nki import layout

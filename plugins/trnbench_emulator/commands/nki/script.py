@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trnbench import Session
-from trnbench.cli.output import say
 from trnbench.errors import MissingFile, TrnbenchError, UsageError
+from trnbench.terminal.output import say
 from trnbench_emulator.backend import MODEL_VERSION
 from trnbench_emulator.commands.nki.options import runnable, system_of
 from trnbench_emulator.kernel_run.api import emulate_kernel

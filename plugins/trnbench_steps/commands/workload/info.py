@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from trnbench import Session
-from trnbench.cli.cell import Column
-from trnbench.cli.output import Section, emit, emit_sections, paragraph
 from trnbench.errors import UsageError
+from trnbench.terminal.cell import Column
+from trnbench.terminal.output import Section, emit, emit_sections, paragraph
 from trnbench_steps.commands.workload.options import (
     job_from,
     layout_from,

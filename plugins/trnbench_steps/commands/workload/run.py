@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trnbench import Session
-from trnbench.cli.execution import Steadiness, carry_out
-from trnbench.cli.target import check_html, report_target
 from trnbench.errors import UnknownName, UsageError
 from trnbench.facts.fact import as_policy
 from trnbench.run.api import choose_backend
@@ -19,6 +17,8 @@ from trnbench.run.selection import Selection
 from trnbench.run.settings import RunSettings
 from trnbench.store.path import check_named, store_path
 from trnbench.store.tag import checked_tags
+from trnbench.terminal.execution import Steadiness, carry_out
+from trnbench.terminal.target import check_html, report_target
 from trnbench_steps.commands.workload.options import job_from, layout_from
 from trnbench_steps.commands.workload.step_results import tell_steps
 from trnbench_steps.division import divide

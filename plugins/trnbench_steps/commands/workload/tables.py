@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from trnbench.cli.cell import Column
-from trnbench.cli.output import Row, Section
 from trnbench.errors import UsageError
 from trnbench.facts.units import percent, round_to, show
+from trnbench.terminal.cell import Column
+from trnbench.terminal.output import Row, Section
 from trnbench_steps.attention import AttentionKind
 from trnbench_steps.cache import cache_bytes, cache_bytes_per_token
 from trnbench_steps.flops import forward, step_flops, training

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trnbench.cli.output import say
 from trnbench.generation import System
 from trnbench.run.output_file import write_whole
+from trnbench.terminal.output import say
 from trnbench_emulator.clock import ticks_up
 from trnbench_emulator.trace import Slice, Timeline, write_trace
 from trnbench_steps.division import Division

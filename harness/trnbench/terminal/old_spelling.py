@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from trnbench.cli.option import VALUE, OldSpelling
-from trnbench.cli.output import say
 from trnbench.errors import UsageError
+from trnbench.terminal.option import VALUE, OldSpelling
+from trnbench.terminal.output import say
 
 
 def renewed(args: Sequence[str], old: Mapping[str, OldSpelling]) -> list[str]:

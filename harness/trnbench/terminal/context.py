@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from trnbench.cli.option import Table, section, word
 from trnbench.errors import StoreError
+from trnbench.terminal.option import Table, section, word
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from trnbench.cli.settings import Settings
     from trnbench.facts.fact import PeakPolicy
     from trnbench.registry import Registry
     from trnbench.store.cache import Cache
     from trnbench.store.store import Store
+    from trnbench.terminal.settings import Settings
 
 _OF_STORE = re.compile(r"\btrnbench (?=(?:compare|export|gate|history|import|report|resume|runs?|store)\b)")
 """Commands that look into the store."""
@@ -64,7 +64,7 @@ class Session:
     @cached_property
     def settings(self) -> Settings:
         """Defaults, files and environment; options of the command itself go over them."""
-        from trnbench.cli.settings import load_settings
+        from trnbench.terminal.settings import load_settings
 
         return load_settings()
 
@@ -75,8 +75,8 @@ class Session:
 
     def open_store(self) -> Store:
         """The store, for what may write to it: that it has to be brought up to date is said."""
-        from trnbench.cli.output import say
         from trnbench.store.store import Store
+        from trnbench.terminal.output import say
 
         store = Store(self.store_path)
         store.on_change = say
@@ -114,7 +114,7 @@ class Session:
     def warn_of_plugins(self) -> None:
         """One line per plugin problem met so far; commands that list them themselves call `hush`."""
         if "registry" in vars(self) and self.verbosity >= 0 and not self._hushed:
-            from trnbench.cli.output import say
+            from trnbench.terminal.output import say
 
             for problem in self.registry.problems:
                 say(f"warning: {problem.what} (trnbench plugin list)")

@@ -7,24 +7,19 @@ from typing import Any
 
 import click
 
-from trnbench.cli.context import Session
+from trnbench.terminal import VERBOSITY, WIDE
+from trnbench.terminal.context import Session
+from trnbench.terminal.readings import BUILDERS, READINGS
 
 LISTS = (
     *("kernels", "instances", "cases", "tags", "families", "backends", "formats", "importers"),
     "sections",
 )
-READINGS = {"neuronlink": ("one-way", "both-ways"), "trn3-links": ("levels", "table", "chip-page")}
-"""Where documents can be read in more than one way; the first is taken unless another is asked for."""
-BUILDERS = {"neuronlink": "neuronlink_direction", "trn3-links": "trn3_links"}
-"""What builders of graphs call them."""
-
-WIDE, VERBOSITY = "trnbench.wide", "trnbench.verbosity"
-"""Of the context's `meta`: that a wide table was asked for, and what `say` looks at."""
 
 
 def configured_format() -> str:
     """How results are printed unless a command says otherwise."""
-    from trnbench.cli.settings import load_settings
+    from trnbench.terminal.settings import load_settings
 
     return load_settings().format
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from trnbench.bounded import kinds
 from trnbench.bounded.number import Number
-from trnbench.cli.cell import FORMATS
 from trnbench.errors import BadInput, MissingFile, UnknownName, cut
+from trnbench.terminal.cell import FORMATS
 
 if TYPE_CHECKING:
     from trnbench.registry import Registry

@@ -14,7 +14,8 @@ from typing import TextIO, TypeAlias
 
 import click
 
-from trnbench.cli.cell import Column, clean, hostile, plain
+from trnbench.terminal import VERBOSITY
+from trnbench.terminal.cell import Column, clean, hostile, plain
 
 
 def say(message: str, *, nl: bool = True, level: int | None = None) -> None:
@@ -23,7 +24,7 @@ def say(message: str, *, nl: bool = True, level: int | None = None) -> None:
     `level` 0 is silenced by -q, 1 shows with -v, 2 with -vv; None always shows.
     """
     context = click.get_current_context(silent=True)
-    if level is not None and context and context.meta.get("trnbench.verbosity", 0) < level:
+    if level is not None and context and context.meta.get(VERBOSITY, 0) < level:
         return
     try:
         click.echo(clean(message, keep="\n\t"), err=True, nl=nl)
@@ -52,7 +53,7 @@ def emit(
     if format == "json":
         emit_json(rows)
         return
-    from trnbench.cli import table
+    from trnbench.terminal import table
 
     if format == "csv":
         write(table.csv(rows, cols))
@@ -63,8 +64,8 @@ def emit(
 
 
 def _aligned(rows: Sequence[Mapping[str, object]], columns: Sequence[Column], title: str) -> None:
-    from trnbench.cli import table
-    from trnbench.cli.terminal import suits_colours, width
+    from trnbench.terminal import table
+    from trnbench.terminal.screen import suits_colours, width
 
     room = width()
     shown, left_out = table.text(rows, columns, title, width=room, styled=suits_colours())
@@ -75,8 +76,8 @@ def _aligned(rows: Sequence[Mapping[str, object]], columns: Sequence[Column], ti
 def say_left_out(headings: Sequence[str]) -> None:
     """That the terminal has no room for these columns, and what shows them; nothing where there are none."""
     if headings:
-        from trnbench.cli import table
-        from trnbench.cli.terminal import width
+        from trnbench.terminal import table
+        from trnbench.terminal.screen import width
 
         say(
             table.wrapped(f"columns not shown: {', '.join(headings)}; --format wide shows them", width()),
@@ -86,8 +87,8 @@ def say_left_out(headings: Sequence[str]) -> None:
 
 def paragraph(text: str, hang: int = 4) -> None:
     """Lines for people as part of a result, broken where the terminal has no room for them."""
-    from trnbench.cli import table
-    from trnbench.cli.terminal import width
+    from trnbench.terminal import table
+    from trnbench.terminal.screen import width
 
     room = width()
     write("".join(table.wrapped(line, room, hang) + "\n" for line in clean(text, keep="\n").split("\n")))
@@ -97,7 +98,7 @@ def emit_json(value: object) -> None:
     """Any value of mappings, sequences, records and scalars as strict, indented JSON."""
     import json
 
-    from trnbench.cli.terminal import speaks_utf8
+    from trnbench.terminal.screen import speaks_utf8
 
     text = json.dumps(plain(value), indent=2, ensure_ascii=not speaks_utf8(), allow_nan=False)
     # Raw C1 controls and bidirectional marks are legal in JSON, and still reach a terminal.

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from trnbench.cli.result_table import WHOLE
 from trnbench.facts.fact import Scope
 from trnbench.results.expectation import expected_time, least_time, nearness_of
 from trnbench.results.ranking import SYSTEM, Result
 from trnbench.run.headline.answer import axis_text, ranks_of
+from trnbench.terminal.result_table import WHOLE
 
 if TYPE_CHECKING:
     from trnbench.results.measurement import Measurement

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from trnbench.cli.option import OldSpelling, Option, Table
+from trnbench.terminal.option import OldSpelling, Option, Table
 
 Body = str
 """Where the function of a command is: "package.module:function"."""
@@ -65,7 +65,7 @@ class Command(click.Command):
         if self.old and not ctx.resilient_parsing:
             flags = tuple(self.old)
             if any(word.startswith(flags) for word in args):
-                from trnbench.cli.old_spelling import renewed  # no command of today's words needs it
+                from trnbench.terminal.old_spelling import renewed  # no command of today's words needs it
 
                 args = renewed(args, self.old)
         return super().parse_args(ctx, args)
@@ -156,7 +156,7 @@ class Grown(click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if args and (now := self.branch.old.get(args[0])) is not None:
-            from trnbench.cli.output import say  # what is typed as it is spelled today needs it not
+            from trnbench.terminal.output import say  # what is typed as it is spelled today needs it not
 
             say(f"note: {ctx.command_path} {args[0]} is now {ctx.command_path} {now}", level=0)
             args = [*now.split(), *args[1:]]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 
-from trnbench.cli.cell import Column
-from trnbench.cli.output import emit, emit_json, paragraph, say, write
-from trnbench.cli.table import escaped
 from trnbench.facts.units import column_unit, percent, show
 from trnbench.results.ranking import HOW, SYSTEM, Result, varying, verdict
+from trnbench.terminal.cell import Column
+from trnbench.terminal.output import emit, emit_json, paragraph, say, write
+from trnbench.terminal.table import escaped
 
 MOST = 24
 """Rows that are shown case by case; of more there are counts."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from trnbench.cli.cell import Column
-from trnbench.cli.context import Session
 from trnbench.run.api import choose_backend, here
 from trnbench.run.plan import Plan, plan
 from trnbench.run.selection import Selection
 from trnbench.run.settings import RunSettings
+from trnbench.terminal.cell import Column
+from trnbench.terminal.context import Session
 
 if TYPE_CHECKING:
     from trnbench.backend import Backend

@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from trnbench.results.run import Run
 
 
-from trnbench.cli.output import say
-from trnbench.cli.vocabulary import REPORT
 from trnbench.errors import UsageError
+from trnbench.terminal.output import say
+from trnbench.terminal.vocabulary import REPORT
 
 if TYPE_CHECKING:
-    from trnbench.cli.context import Session
+    from trnbench.terminal.context import Session
 
 STDOUT = Path("-")
 

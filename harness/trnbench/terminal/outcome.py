@@ -11,13 +11,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 import msgspec
 
-from trnbench.cli.case_results import results_of
-from trnbench.cli.cell import Column, clean
-from trnbench.cli.output import emit, emit_json, say, write
-from trnbench.cli.report import replacing, run_before
-from trnbench.cli.result_table import MOST, row_of, show_results
-from trnbench.cli.table import escaped
-from trnbench.cli.terminal import suits_colours, width
 from trnbench.errors import NothingSelected, TrnbenchError
 from trnbench.extension import WORKLOAD_FAMILY
 from trnbench.results.expectation import nearness_of
@@ -26,11 +19,18 @@ from trnbench.results.nearness import Nearness
 from trnbench.run.headline.answer import headline
 from trnbench.run.output_file import write_whole
 from trnbench.run.render import find_format, render_bytes
+from trnbench.terminal.case_results import results_of
+from trnbench.terminal.cell import Column, clean
+from trnbench.terminal.output import emit, emit_json, say, write
+from trnbench.terminal.result_file import replacing, run_before
+from trnbench.terminal.result_table import MOST, row_of, show_results
+from trnbench.terminal.screen import suits_colours, width
+from trnbench.terminal.table import escaped
 
 if TYPE_CHECKING:
-    from trnbench.cli.context import Session
     from trnbench.results.run import Run
     from trnbench.run.plan import Plan
+    from trnbench.terminal.context import Session
 
 
 REASONS = 5

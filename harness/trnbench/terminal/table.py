@@ -13,8 +13,8 @@ from itertools import zip_longest
 import click
 import msgspec
 
-from trnbench.cli.cell import Column, clean, is_right, plain, text_of, width_of
-from trnbench.cli.terminal import speaks_utf8
+from trnbench.terminal.cell import Column, clean, is_right, plain, text_of, width_of
+from trnbench.terminal.screen import speaks_utf8
 
 _MARKDOWN = r"([\\`*\[\]<>|~])"
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import click
 
-from trnbench.cli.context import Session
-from trnbench.cli.output import abandon, say
 from trnbench.errors import DEBUG, LONGEST, ExitCode, TrnbenchError, cut, debugging, quoted
+from trnbench.terminal.context import Session
+from trnbench.terminal.output import abandon, say
 
 _CLOSED = errno.EBADF
 _FULL = (_CLOSED, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)

@@ -10,12 +10,6 @@ from typing import NamedTuple
 import msgspec
 
 from trnbench.backend import Backend
-from trnbench.cli.context import Session
-from trnbench.cli.outcome import Ended, tell
-from trnbench.cli.output import say
-from trnbench.cli.request import Request
-from trnbench.cli.target import check_html, own_target, report_target
-from trnbench.cli.terminal import suits_colours
 from trnbench.errors import ExitCode, TrnbenchError, UsageError
 from trnbench.measure.conditions import quiet_within
 from trnbench.registry import Registry
@@ -33,6 +27,12 @@ from trnbench.run.rounds import for_ranks
 from trnbench.run.settings import RunSettings
 from trnbench.store.path import check_named, store_path
 from trnbench.store.store import Store
+from trnbench.terminal.context import Session
+from trnbench.terminal.outcome import Ended, tell
+from trnbench.terminal.output import say
+from trnbench.terminal.request import Request
+from trnbench.terminal.screen import suits_colours
+from trnbench.terminal.target import check_html, own_target, report_target
 
 
 class BusyMachine(TrnbenchError):

@@ -134,8 +134,8 @@ def _offer_stored(
 
         from click.shell_completion import CompletionItem
 
-        from trnbench.cli.settings import load_settings
         from trnbench.store.path import store_path
+        from trnbench.terminal.settings import load_settings
 
         try:
             path = store_path(ctx.find_root().params.get("store") or load_settings().store)

@@ -9,12 +9,10 @@ from typing import TextIO
 import click
 
 from trnbench.isolation.output import columns_of
+from trnbench.terminal import WIDE
 
 LEAST = 40
 """Columns that are filled however few there are."""
-
-WIDE = "trnbench.wide"
-"""Of the context's `meta`: that a wide table was asked for."""
 
 
 def width() -> int | None:
