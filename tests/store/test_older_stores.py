@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import tarfile
+import tomllib
 import zlib
 from contextlib import closing
 from itertools import product
@@ -24,6 +25,7 @@ CORPUS = Path(__file__).parent / "corpus"
 ARCHIVES = sorted(each.name.removesuffix(".tar.xz") for each in CORPUS.glob("*.tar.xz"))
 OLDER = [each for each in ARCHIVES if not each.startswith(f"store{layout.STORE_VERSION}")]
 JOURNALED = [each for each in OLDER if each.startswith("store2")]
+BESIDE = sorted(each.name.removesuffix(".tar.xz") for each in CORPUS.glob("beside/*.tar.xz"))
 SEALED = [each for each in ARCHIVES if not each.startswith("store1")]
 
 READING = (
@@ -169,6 +171,30 @@ def test_a_baseline_of_an_older_schema_holds(folder: Path, registry: Registry) -
     baseline = {"trnbench_baseline": 1, "accepted": accepted, "run": run}
     (folder / "baseline.json").write_text(json.dumps(baseline))
     assert "gate passed: 2 passed" in invoke(registry, "gate check first --against ./baseline.json").stderr
+
+
+@pytest.mark.parametrize("name", BESIDE)
+def test_caches_config_files_and_baselines_of_earlier_versions_hold(
+    name: str, tmp_path: Path, registry: Registry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with tarfile.open(CORPUS / "beside" / f"{name}.tar.xz") as archive:
+        archive.extractall(tmp_path, filter="data")
+    monkeypatch.chdir(tmp_path)
+    shown = json.loads(invoke(registry, "config show --format json").stdout)
+    told = tomllib.loads(Path("trnbench.toml").read_text())
+    taken = {row["setting"]: row["value"] for row in shown if row["origin"].endswith("trnbench.toml")}
+    assert taken == told
+    words = "run gemm -i trn1.2xlarge --dtype bf16 --scope core -a size=1K,2K --no-report --format json"
+    invoke(registry, words)
+    invoke(registry, words, store="without.db")
+    one, two = (
+        json.loads(invoke(registry, "runs show", store=store).stdout)
+        for store in ("results.db", "without.db")
+    )
+    assert one["cases"] == two["cases"]
+    if Path("baseline.json").exists():
+        gated = invoke(registry, "gate check latest --against ./baseline.json --format table")
+        assert "gate passed: 2 passed" in gated.stderr
 
 
 @archives(["store2-schema3"])
