@@ -55,7 +55,7 @@ def list_(shared: Session, /, *, tags: tuple[str, ...], format: str) -> None:
         people = (
             "run",
             Column("evidence", keep=1),
-            Column("cases_text", "cases"),
+            Column("cases_text", "cases", "right"),
             Column("outcome", keep=1),
             "state",
             "tags",
