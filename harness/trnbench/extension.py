@@ -29,11 +29,12 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
 
     `check` references `(subject) -> iterator of str and Finding` (`trnbench.testing`): the name of each thing
     that it looks at, and a finding for each that is wrong. `order` places it; the core's checks have 10, 20,
-    …."""
+    …. `kinds`: of implementations whose references it looks at; the core's check leaves them to it."""
 
     name: str
     check: Ref
     order: int
+    kinds: tuple[str, ...] = ()
 
 
 class Expectation(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import trnbench
 from trnbench import Check, Trace
+from trnbench_emulator.kinds import NAMES, SOURCES
 
 if TYPE_CHECKING:
     from trnbench import Backend
@@ -33,7 +34,9 @@ def trnbench_traces() -> Iterator[Trace]:
 @trnbench.hookimpl
 def trnbench_checks() -> Iterator[Check]:
     """NKI sources load and compute what they should; what is emulated is believable."""
-    yield Check(name="sources", check="trnbench_emulator.checks.sources:sources", order=35)
+    yield Check(
+        name="sources", check="trnbench_emulator.checks.sources:sources", order=35, kinds=(*SOURCES, *NAMES)
+    )
     yield Check(name="values", check="trnbench_emulator.checks.values:values", order=70)
     yield Check(name="pieces", check="trnbench_emulator.checks.pieces:pieces", order=80)
     yield Check(name="emulation", check="trnbench_emulator.checks.emulation:emulation", order=100)

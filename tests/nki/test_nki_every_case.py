@@ -22,6 +22,7 @@ from trnbench.kernels.kernel import Kernel
 from trnbench.kernels.work import Extent, Spread, item_bytes
 from trnbench.registry import load_registry
 from trnbench.run.plan import runs_on
+from trnbench_emulator.kinds import nki_sources
 from trnbench_emulator.nki import Machine, TensorSpec, Trace, load_kernel, record
 from trnbench_emulator.nki.dtype import dtype_of, random_values
 from trnbench_emulator.nki.source import Source, Sources
@@ -34,7 +35,7 @@ SMALL: dict[str, int] = {
     "elements": 64, "transfers": 3, "bytes_per_partition": 64, "products": 8,
     "exchanges": 4,
 }  # fmt: skip
-KERNELS = {name: each for name, each in EVERY.items() if each.nki_sources}
+KERNELS = {name: each for name, each in EVERY.items() if nki_sources(each)}
 LARGER: list[tuple[str, dict[str, Any]]] = [
     ("hbm_read", {"size": 4 << 20}),
     ("hbm_write", {"size": 4 << 20}),
@@ -95,7 +96,7 @@ def _taken(kernel: Kernel) -> dict[str, list[dict[str, Any]]]:
 
 
 def _source(kernel: Kernel, point: dict[str, Any]) -> Source:
-    found = Sources().taking(kernel.nki_sources, point)
+    found = Sources().taking(nki_sources(kernel), point)
     assert found is not None, f"no source of {kernel.name} takes {point}"
     return found
 

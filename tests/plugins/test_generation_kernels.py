@@ -15,6 +15,7 @@ from trnbench import Kernel, Statement, Variant, resolve
 from trnbench.cli.main import cli
 from trnbench.registry import Registry, load_registry
 from trnbench.testing.conformance import check_plugin
+from trnbench_emulator.kinds import nki_sources
 
 GENERATIONS = ("trn1", "trn2", "trn3")
 
@@ -41,7 +42,7 @@ def test_each_names_a_statement_of_a_source_that_its_generation_knows(name: str)
 @pytest.mark.parametrize("name", GENERATIONS)
 def test_sources_lie_in_the_package_of_the_generation(name: str) -> None:
     for each in own(name).values():
-        assert all(ref.startswith(f"trnbench_{name}.nki.") for ref in each.nki_sources), each.name
+        assert all(ref.startswith(f"trnbench_{name}.nki.") for ref in nki_sources(each)), each.name
 
 
 @pytest.mark.parts

@@ -132,13 +132,6 @@ class Template(msgspec.Struct, frozen=True, kw_only=True):
     kernel: Ref
 
 
-NKI_KINDS = ("nki", "nki-mx")
-"""Kinds of NKI sources; "nki-mx" takes microscaled operands, each with its scales beside it."""
-
-BETA1_KIND = "nki-beta1"
-"""Of sources in the language of SDK 2.26 and before, `neuronxcc.nki`."""
-
-
 class PrimaryMetric(msgspec.Struct, frozen=True, kw_only=True):
     """What the kernel reports first and is judged by.
 
@@ -239,18 +232,6 @@ class Kernel(msgspec.Struct, frozen=True, kw_only=True):
         """The axis of this name, also one that is a side of another."""
         own = next((axis for axis in self.axes if axis.name == name), None)
         return own or next((axis.side(name) for axis in self.axes if name in axis.sides), None)
-
-    @property
-    def nki_sources(self) -> tuple[str, ...]:
-        """What it is in NKI: the first whose `…_inputs` takes a point is the source of that point.
-
-        Beta 1's source is that of a kernel which is written in nothing else.
-        """
-        kinds = NKI_KINDS if any(kind in self.implementations for kind in NKI_KINDS) else (BETA1_KIND,)
-        references = (self.implementations.get(kind) for kind in kinds)
-        return tuple(
-            reference.replace("::", ":", 1) for reference in references if isinstance(reference, str)
-        )
 
 
 class Variant(msgspec.Struct, frozen=True, kw_only=True):

@@ -26,7 +26,6 @@ from trnbench.facts.fact import Scope
 from trnbench.generation import Generation
 from trnbench.kernels.kernel import (
     MAX_POINTS,
-    NKI_KINDS,
     Axis,
     Kernel,
     PrimaryMetric,
@@ -119,8 +118,8 @@ def _kernel(kernel: Kernel | Variant | Template) -> Kernel | Variant | Template:
     for field in ("work", "footprint", "requires", "valid"):
         if not callable(getattr(kernel, field)):
             raise Refused(f"{field} is no function", f"give {field}=a function")
-    for kind in NKI_KINDS:
-        if not isinstance(kernel.implementations.get(kind, ""), str):
+    for kind, reference in kernel.implementations.items():
+        if not isinstance(reference, str):
             raise Refused(
                 f"implementations[{kind!r}] is no reference", 'name the function: "package.module:function"'
             )

@@ -14,7 +14,7 @@ from trnbench.digest import digest_of
 from trnbench.distribution import own_packages
 from trnbench.facts.fact import Fact, FactBook
 from trnbench.generation import System
-from trnbench.kernels.kernel import NKI_KINDS, Case, Kernel
+from trnbench.kernels.kernel import Case, Kernel
 from trnbench.results.measurement import Reason
 from trnbench.run.reply import Wrapper
 from trnbench.run.sources import code_of
@@ -46,7 +46,7 @@ class CachedBackend(Wrapper):
         self._forget()
 
     def _forget(self) -> None:
-        self._watched: dict[tuple[int, bool], tuple[System, System, Reads]] = {}
+        self._watched: dict[tuple[int, frozenset[str]], tuple[System, System, Reads]] = {}
         self._systems: dict[int, tuple[System, bytes]] = {}
         self._values: dict[tuple[int, tuple[Read, ...]], bytes] = {}
         self._kernels: dict[int, tuple[Kernel, bytes]] = {}
@@ -156,11 +156,11 @@ class CachedBackend(Wrapper):
         return self._values[key]
 
     def _watching(self, case: Case, system: System) -> tuple[System, Reads]:
-        programmed = bool(case.kernel.nki_sources)
-        entry = self._watched.get((id(system), programmed))
+        kinds = frozenset(case.kernel.implementations)  # those of other kinds read other figures
+        entry = self._watched.get((id(system), kinds))
         if entry is None or entry[0] is not system:
             reads = Reads()
-            entry = self._watched[id(system), programmed] = (system, watched(system, reads), reads)
+            entry = self._watched[id(system), kinds] = (system, watched(system, reads), reads)
         return entry[1], entry[2]
 
 
@@ -174,12 +174,9 @@ def _decoded(content: bytes | None, kind: Any) -> Any:
         return None
 
 
-_EMULATED = (*NKI_KINDS, "collective", "model")
-
-
 def kernel_digest(kernel: Kernel) -> bytes:
     """Formulas and implementations, and which implementation has which name."""
-    code = code_of(kernel, _EMULATED)
+    code = code_of(kernel, kernel.implementations)
     # Ours are told apart by the files that they use; of another's package every file counts, since what its
     # kernels share need not lie beside them.
     others = {name for name in code.modules if name.partition(".")[0] not in own_packages()}

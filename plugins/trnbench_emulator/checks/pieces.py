@@ -13,6 +13,7 @@ from trnbench_emulator.checks.sources import sourced
 from trnbench_emulator.core.cases import arguments_of
 from trnbench_emulator.core.recording import Launch
 from trnbench_emulator.core.timing import KernelModel, Timing
+from trnbench_emulator.kinds import nki_sources
 from trnbench_emulator.nki.recorder import TooManyInstructions
 from trnbench_emulator.nki.source import Source, Sources
 
@@ -31,7 +32,7 @@ def pieces(subject: Subject) -> Iterator[Finding | str]:
     done: set[tuple[str, str, str]] = set()
     for case, system in _smallest_first(subject):
         try:
-            source = sources.taking(case.kernel.nki_sources, case.key.point)
+            source = sources.taking(nki_sources(case.kernel), case.key.point)
         except TrnbenchError:
             continue  # which `values` says
         if source is None or not hasattr(source.module, f"{source.name}_pieces"):

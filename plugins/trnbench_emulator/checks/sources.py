@@ -7,13 +7,14 @@ from typing import Any
 
 from trnbench.errors import NothingSelected, TrnbenchError
 from trnbench.generation import System
-from trnbench.kernels.kernel import NKI_KINDS, Case, Kernel
+from trnbench.kernels.kernel import Case, Kernel
 from trnbench.reference import resolve
 from trnbench.run.plan import plan
 from trnbench.run.selection import Selection
 from trnbench.testing import Finding, Subject
-from trnbench.testing.checks.code import SOURCES, Named, finding, implementation
+from trnbench.testing.checks.code import Named, finding, implementation
 from trnbench_emulator.fabric.cases import KNOWN
+from trnbench_emulator.kinds import NKI, SOURCES, nki_sources
 from trnbench_emulator.nki import load_kernel
 
 MODELS = ("roofline",)
@@ -70,8 +71,8 @@ def _unresolved(ref: Any) -> str:
 
 def sourced(subject: Subject) -> Iterator[tuple[Case, System]]:
     """On every system whose instructions have costs; none where no kernel has a source."""
-    names = tuple(kernel.name for kernel in subject.kernels if kernel.nki_sources)
-    added = {variant.kernel for variant in subject.of_kind("variant") if variant.kind in NKI_KINDS}
+    names = tuple(kernel.name for kernel in subject.kernels if nki_sources(kernel))
+    added = {variant.kernel for variant in subject.of_kind("variant") if variant.kind in NKI}
     names += tuple(name for name in subject.varied if name in added & subject.registry.kernels.keys())
     if not names:
         return

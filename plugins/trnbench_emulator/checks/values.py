@@ -15,6 +15,7 @@ from trnbench.kernels.kernel import Case
 from trnbench.kernels.work import Spread
 from trnbench.testing import Finding, Subject
 from trnbench_emulator.checks.sources import sourced
+from trnbench_emulator.kinds import nki_sources
 from trnbench_emulator.nki import Machine, provide, record
 from trnbench_emulator.nki.agreement import Agreement, call, compare
 from trnbench_emulator.nki.jit import Kernel
@@ -45,7 +46,7 @@ def values(subject: Subject) -> Iterator[Finding | str]:
         about = f"kernel {case.kernel.name}[{_shown(case)}]"
         yield about
         try:
-            source = sources.taking(case.kernel.nki_sources, case.key.point)
+            source = sources.taking(nki_sources(case.kernel), case.key.point)
             asked[case.kernel.name] = asked.get(case.kernel.name, False) or source is not None
             if source is None:
                 continue  # declared: a formula stands in, and says so

@@ -24,6 +24,7 @@ from trnbench_emulator.core.recording import Launch, Recording
 from trnbench_emulator.core.roofline import roofline
 from trnbench_emulator.core.scheduler import STRIP_ROWS, STRIP_SPANS, Schedule
 from trnbench_emulator.core.timing import KernelModel, Timing
+from trnbench_emulator.kinds import nki_sources
 from trnbench_emulator.nki import TensorSpec
 from trnbench_emulator.nki.jit import Kernel
 from trnbench_emulator.nki.op import DMA
@@ -183,7 +184,7 @@ class CaseModel:
     def source(self, case: Case) -> Source | None:
         """None where the kernel declares no NKI source for the point."""
         try:
-            return self._sources.taking(case.kernel.nki_sources, case.key.point)
+            return self._sources.taking(nki_sources(case.kernel), case.key.point)
         except TrnbenchError as error:
             message = f"the NKI source of {case.kernel.name} cannot be used: {error.what}"
             raise KernelError(message, cause=error.cause, try_=error.try_) from error

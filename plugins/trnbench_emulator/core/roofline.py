@@ -14,6 +14,7 @@ from trnbench.kernels.kernel import Case
 from trnbench.kernels.work import Work
 from trnbench.peaks import engine_rate
 from trnbench_emulator.core.costs import CostTable
+from trnbench_emulator.kinds import nki_sources
 
 FORMULA = "roofline: max(engines + lead, DMA, device memory) + fill + launch"
 
@@ -116,5 +117,5 @@ def padding(case: Case, tile: float) -> float:
 def _summed(case: Case) -> str:
     work = case.work
     counted = work.formula or ", ".join(work.as_counts())
-    declared = "its NKI sources take no such point" if case.kernel.nki_sources else "it has no NKI source"
+    declared = "its NKI sources take no such point" if nki_sources(case.kernel) else "it has no NKI source"
     return f"{counted}; {case.kernel.name} declares: {declared}"

@@ -16,6 +16,7 @@ from trnbench.results.measurement import Grade, Metric
 from trnbench.run.expectation import Expectations
 from trnbench_emulator.kernel_run.result import KernelRun
 from trnbench_emulator.kernel_run.shares import extent_of
+from trnbench_emulator.kinds import nki_sources
 from trnbench_emulator.nki.dtype import dtype_of
 from trnbench_emulator.question import KernelQuestion
 
@@ -67,7 +68,7 @@ def beside_kernel(
     operation = ""
     for installed in registry.kernels.values():
         if (
-            plain in installed.nki_sources
+            plain in nki_sources(installed)
             and installed.published is not None
             and installed.published.group == "core"
         ):

@@ -18,6 +18,7 @@ from trnbench.case_key import Value
 from trnbench.errors import KernelError
 from trnbench.generation import System
 from trnbench.kernels.kernel import Case, Kernel, Point
+from trnbench_emulator.kinds import nki_sources
 from trnbench_emulator.nki import Machine, TensorSpec, load_kernel, provide, record
 from trnbench_emulator.nki.dtype import dtype_of, random_values
 from trnbench_emulator.nki.source import inputs_of
@@ -43,7 +44,7 @@ def source_of(case: Case, kind: str = "nki", point: Point | None = None) -> Sour
     Raises `KernelError` when the kernel's module cannot be found or says nothing of its arguments.
     """
     own = case.kernel.implementations.get(kind)
-    refs = case.kernel.nki_sources if kind == "nki" else (own,) if isinstance(own, str) else ()
+    refs = nki_sources(case.kernel) if kind == "nki" else (own,) if isinstance(own, str) else ()
     at = case.key.point if point is None else point
     return next(filter(None, (_taking(ref, kind, at) for ref in refs)), None)
 

@@ -13,6 +13,7 @@ from kernel_extents import KERNELS
 
 import trnbench
 from trnbench.kernels.kernel import Kernel
+from trnbench_emulator.kinds import nki_sources
 
 TRN2 = ("-i", "trn2-16.48xlarge")
 
@@ -74,7 +75,7 @@ DOCS = (Path(__file__).parents[3] / "docs" / "nki.md").read_text(encoding="utf-8
 
 
 def _sources(kernel: Kernel) -> str:
-    return ", ".join(f"`{ref.rpartition('.')[2]}`" for ref in kernel.nki_sources)
+    return ", ".join(f"`{ref.rpartition('.')[2]}`" for ref in nki_sources(kernel))
 
 
 def test_the_page_lists_every_benchmark() -> None:
@@ -82,7 +83,7 @@ def test_the_page_lists_every_benchmark() -> None:
     wanted = [
         f"| `{each.name}` | {_sources(each)} | {each.about} |"
         for each in KERNELS.values()
-        if each.nki_sources
+        if nki_sources(each)
     ]
     assert [line for line in listed.splitlines() if line.startswith("| `")] == wanted
 

@@ -14,6 +14,7 @@ from trnbench_emulator.core.costs import CostTable
 from trnbench_emulator.core.pace import Pace
 from trnbench_emulator.core.recording import Launch
 from trnbench_emulator.core.timing import KernelModel
+from trnbench_emulator.kinds import nki_sources
 from trnbench_emulator.nki import Machine, TensorSpec, load_kernel, record
 from trnbench_emulator.nki.provide import provide
 
@@ -31,7 +32,7 @@ def test_every_kernel_of_the_package(registry: Any, where: str) -> None:
     system = registry.system(where)
     machine, pace = Machine.of(system), Pace(CostTable(system))
     compared: set[str] = set()
-    sources = [(kernel, ref) for kernel in registry.kernels.values() for ref in kernel.nki_sources]
+    sources = [(kernel, ref) for kernel in registry.kernels.values() for ref in nki_sources(kernel)]
     for kernel, ref in sources:
         function, module, _ = load_kernel(ref, nki="trnbench")
         inputs = getattr(module, f"{ref.rpartition(':')[2]}_inputs")

@@ -5,25 +5,17 @@ from __future__ import annotations
 import ast
 import importlib
 import importlib.util
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from trnbench.api import api, submodules
 from trnbench.errors import PluginError, TrnbenchError
-from trnbench.kernels.kernel import BETA1_KIND, NKI_KINDS, Kernel
+from trnbench.kernels.kernel import Kernel
 from trnbench.reference import resolve
 from trnbench.run.reply import detected
 from trnbench.testing.report import Finding
 from trnbench.testing.subject import Subject
-
-SOURCES = (*NKI_KINDS, BETA1_KIND)
-"""Kinds whose module imports an `nki`, which its plugin has to provide."""
-
-NAMES = ("collective", "model")
-"""Kinds that name something of whoever carries them out."""
-
-CODE = ("torch", "torch-distributed", "numpy", "c")
 
 
 class Named(NamedTuple):
@@ -37,13 +29,14 @@ class Named(NamedTuple):
 
 def references(subject: Subject) -> Iterator[Finding | str]:
     """Builders, identification, sections, formats, importers, and the implementations of every kind."""
-    for named in (*_of_generations(subject), *_of_reports(subject), *_of_kernels(subject)):
+    checked = {kind for check in subject.registry.checks.values() for kind in check.kinds}
+    for named in (*_of_generations(subject), *_of_reports(subject), *_of_kernels(subject, checked)):
         yield f"{named.object} {named.field}"
         if problem := _unresolved(named.ref):
             yield finding(subject, named, problem)
     for kernel in subject.kernels:
-        yield from _implementations(subject, kernel)
-    yield from _variants(subject)
+        yield from _implementations(subject, kernel, checked)
+    yield from _variants(subject, checked)
 
 
 def _of_generations(subject: Subject) -> Iterator[Named]:
@@ -65,10 +58,11 @@ def _of_reports(subject: Subject) -> Iterator[Named]:
             yield Named(hook, f"{type(record).__name__} {record.name!r}", field, getattr(record, field))
 
 
-def _of_kernels(subject: Subject) -> Iterator[Named]:
+def _of_kernels(subject: Subject, checked: Collection[str]) -> Iterator[Named]:
+    """What other checks do not look at. A text without a module is a name of whoever carries it out."""
     for kernel in subject.kernels:
         for kind, ref in kernel.implementations.items():
-            if kind not in SOURCES and kind not in NAMES:
+            if kind not in checked and ":" in ref:
                 yield implementation(kernel, kind, ref)
         if kernel.groups:
             yield Named("trnbench_kernels", f"Kernel {kernel.name!r}", "groups", kernel.groups)
@@ -78,20 +72,20 @@ def implementation(kernel: Kernel, kind: str, ref: Any) -> Named:
     return Named("trnbench_kernels", f"Kernel {kernel.name!r}", f"implementations[{kind!r}]", ref)
 
 
-def _implementations(subject: Subject, kernel: Kernel) -> Iterator[Finding | str]:
+def _implementations(subject: Subject, kernel: Kernel, checked: Collection[str]) -> Iterator[Finding | str]:
     """Kinds that somebody carries out; what those of simulators name is for their plugins to check."""
     for kind, ref in kernel.implementations.items():
-        if kind not in (*SOURCES, *NAMES, *CODE, *_carried_out(subject)):
+        if kind not in checked and kind not in _carried_out(subject):
             yield finding(subject, implementation(kernel, kind, ref), f"nothing carries out kind {kind!r}")
 
 
-def _variants(subject: Subject) -> Iterator[Finding | str]:
+def _variants(subject: Subject, checked: Collection[str]) -> Iterator[Finding | str]:
     """Each names a kernel that there is, and is an implementation that can be used."""
     for variant in subject.of_kind("variant"):
         object_ = f"Variant {variant.name!r}"
         named = Named("trnbench_kernels", object_, "source", variant.source)
         yield f"{object_} source"
-        if variant.kind not in SOURCES and (problem := _unresolved(variant.source)):
+        if variant.kind not in checked and (problem := _unresolved(variant.source)):
             yield finding(subject, named, problem)
         if variant.kernel not in subject.registry.kernels:
             named = Named("trnbench_kernels", object_, "kernel", variant.kernel)

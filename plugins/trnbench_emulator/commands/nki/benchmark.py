@@ -15,6 +15,7 @@ from trnbench.run.points import point_of as axis_point
 from trnbench_emulator.commands.nki import arguments as given
 from trnbench_emulator.commands.nki.arguments import Argument
 from trnbench_emulator.commands.nki.kernel import Loaded, load
+from trnbench_emulator.kinds import nki_sources
 from trnbench_emulator.nki import load_kernel
 from trnbench_emulator.nki.dtype import dtype_of
 from trnbench_emulator.nki.source import Sources
@@ -39,11 +40,11 @@ def named(registry: Registry, ref: str) -> Kernel | None:
     """
     if ":" in ref or "/" in ref or ref.endswith(".py") or Path(ref).exists():
         return None
-    with_source = [name for name, each in registry.kernels.items() if each.nki_sources]
+    with_source = [name for name, each in registry.kernels.items() if nki_sources(each)]
     kernel = registry.kernels.get(ref)
     if kernel is None:
         raise UnknownName("benchmark", ref, with_source, try_="a benchmark's name, or FILE.py::FUNCTION")
-    if not kernel.nki_sources:
+    if not nki_sources(kernel):
         raise UsageError(
             f"benchmark {ref} has no NKI source",
             cause="it is carried out in another way: " + ", ".join(kernel.implementations),
@@ -85,9 +86,9 @@ def prepare(kernel: Kernel, texts: Sequence[str]) -> tuple[Loaded, dict[str, Arg
     Raises `UsageError` and `UnknownName`, among them where no source takes the point, and `KernelError`.
     """
     point = point_of(kernel, texts)
-    source = Sources().taking(kernel.nki_sources, point)
+    source = Sources().taking(nki_sources(kernel), point)
     if source is None:
-        says = " and ".join("{2}_inputs of {0}".format(*each.partition(":")) for each in kernel.nki_sources)
+        says = " and ".join("{2}_inputs of {0}".format(*each.partition(":")) for each in nki_sources(kernel))
         raise UsageError(
             f"the NKI source of {kernel.name} does not take {_shown(point)}",
             cause=f"which points are taken is said by {says}",
