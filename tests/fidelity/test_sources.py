@@ -65,8 +65,8 @@ MADE = Sources(
 
 def test_a_row_per_generation_and_where_the_kernels_are_from() -> None:
     assert markdown(MADE).splitlines()[2:] == [
-        "Counts 3 of 4 published points (75 %): 2 measured and 1 bound. Of the rest 1 the model refuses or "
-        "has no answer for.",
+        "Counts 3 of 4 published points (75 %): 2 measured and 1 bound. Not counted: 1 are "
+        "refused by the model.",
         "",
         "| family | generation | kernels, points | median | p90 | p90 by rows | bias | fitted | "
         "cross-validated | shaped | untouched | bounds | worst | worst, raw |",

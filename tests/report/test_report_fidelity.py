@@ -116,7 +116,7 @@ def test_broken_inequalities_and_coverage_stand_above(known: Run) -> None:
     order = [
         "Broken: 1 of 2 published inequalities, the worst ×2.7 (f).",
         "Broken inequalities",
-        "Counts 6 of 7 published points (86 %): 4 measured and 2 bounds. Of the rest 1 have a kernel",
+        "Counts 6 of 7 published points (86 %): 4 measured and 2 bounds. Not counted: 1 have no kernel",
         ">kernels, points<",
     ]
     places = [text.index(each) for each in order]
