@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from trnbench.compare.api import found_run
 from trnbench.compare.change import interval_text, signed_percent
@@ -36,6 +36,7 @@ COLUMNS = (
     Column("order", "in order", "right"),
     Column("verdict", keep=2),
 )
+_OF_PAIRS = tuple(Column("metric", "decided by", keep=1) if each.key == "order" else each for each in COLUMNS)
 _CSV = (
     "system", "case", "metric", "unit", "before", "after", "effect", "low", "high", "p", "exact", "verdict",
     "kept", "pairs", "why", "causes", "before_id", "after_id", "before_status", "after_status",
@@ -58,8 +59,19 @@ def compare(
     force: bool,
     every: bool,
     format: str,
+    paired: bool,
+    **asked: Any,
 ) -> None:
-    """Say what changed from run BEFORE to run AFTER, case by case."""
+    """Say what changed from BEFORE to AFTER, case by case: two runs, or two sides of pairs."""
+    share = threshold / 100.0 if threshold is not None else None
+    if paired:
+        from trnbench.cli import paired as pairs  # all that measures
+
+        pairs.of_runs_alone({"--a": a, "--b": b, "--across": across, "--html": page, "--all": every})
+        found = pairs.measured(shared, before, after, keyword=keyword, threshold=share, asked=asked)
+        _print(found, format, _OF_PAIRS, every=True)
+        return
+    of_pairs_alone(asked)
     same = bool(a or b) and not after
     if page is not None:
         _check_page(page, force=force, narrowed=bool(keyword or a or b or across or threshold is not None))
@@ -72,12 +84,16 @@ def compare(
     comparison = compared(
         first,
         second,
-        threshold=threshold / 100.0 if threshold is not None else None,
+        threshold=share,
         across=across,
         keyword=keyword,
         a=a,
         b=b,
     )
+    _print(comparison, format, COLUMNS, every=every)
+
+
+def _print(comparison: Comparison, format: str, columns: Sequence[Column], *, every: bool) -> None:
     rows = [change_row(each) for each in comparison.changes]
     every = every or format in ("json", "csv")
     if format == "json":
@@ -95,12 +111,33 @@ def compare(
     ]
     if shown:
         ordered = any(row["order"] for row in shown)
-        emit(shown, COLUMNS if ordered else tuple(each for each in COLUMNS if each.key != "order"), format)
-    for line in closing(comparison):
+        emit(shown, columns if ordered else [each for each in columns if each.key != "order"], format)
+    for line in (*comparison.notes, *closing(comparison)):
         say(line, level=0)
     equal = sum(each.equal for each in comparison.changes)
     if equal and not every:
         say(f"{equal:,} of them exactly the same: --all lists them too", level=0)
+
+
+_FLAGS_OF_PAIRS = {
+    "kernels": "--kernel",
+    "axes": "-a",
+    "backend": "--backend",
+    "sample_s": "--sample-time",
+    "seed": "--seed",
+    "instructions": "--instructions",
+}
+
+
+def of_pairs_alone(asked: Mapping[str, Any]) -> None:
+    """Raises `UsageError` for options that stored runs have nothing to do with."""
+    for name, flag in _FLAGS_OF_PAIRS.items():
+        if asked[name] or (asked[name] == 0 and name == "seed"):
+            raise UsageError(
+                f"{flag} is for pairs",
+                cause="stored runs are compared as they are",
+                try_=f"--paired {flag} …, with two kernels, settings, files of facts, commits or folders",
+            )
 
 
 def _check_page(page: Path, *, force: bool, narrowed: bool) -> None:

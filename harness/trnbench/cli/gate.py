@@ -6,11 +6,11 @@ import os
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from trnbench.cli.compare import counted, opening
+from trnbench.cli.compare import counted, of_pairs_alone, opening
 from trnbench.compare.api import found_run
 from trnbench.compare.gate.baseline import accepted, written
 from trnbench.compare.gate.findings import Outcome, annotation_lines
@@ -21,6 +21,7 @@ from trnbench.compare.gate.rule import read_rules
 from trnbench.errors import MissingFile, UsageError
 from trnbench.run.output_file import check_writable, write_whole
 from trnbench.store.store import Store
+from trnbench.store.tag import LATEST
 from trnbench.terminal.cell import Column
 from trnbench.terminal.context import Session
 from trnbench.terminal.output import emit, emit_json, say
@@ -55,11 +56,24 @@ def check(
     summary: Path | None,
     annotate: bool | None,
     format: str,
+    paired: bool,
+    **asked: Any,
 ) -> None:
     """Hold RUN (the latest unless named) against another, and exit with 1 where it is worse."""
     told = read_rules(rules) if rules is not None else ()
     if junit is not None:
         check_writable(junit, force=True, option="--junit", example="trnbench-junit.xml")
+    if paired:
+        from trnbench.cli import paired as pairs  # all that measures
+
+        pairs.of_runs_alone({"--across": across})
+        side = "" if run == LATEST else run
+        measured = pairs.measured(shared, against, side, keyword=keyword, threshold=None, asked=asked)
+        from trnbench.compare.pairing.outcome import gated as judged_pairs
+
+        _done(judged_pairs(measured, told, strict=strict), junit, summary, format, annotate=annotate)
+        return
+    of_pairs_alone(asked)
     if not against and not Path(BASELINE).exists():
         raise MissingFile(
             f"there is nothing to hold it against: no {BASELINE} here, and no --against",
@@ -70,6 +84,12 @@ def check(
         baseline = found_run(against or f"./{BASELINE}", store)
         found = found_run(run, store)
     gated = judged(found, baseline, told, strict=strict, across=across, keyword=keyword)
+    _done(gated, junit, summary, format, annotate=annotate)
+
+
+def _done(
+    gated: Gated, junit: Path | None, summary: Path | None, format: str, *, annotate: bool | None
+) -> None:
     _elsewhere(gated, junit, summary, annotate=annotate)
     _print(gated, format)
     click.get_current_context().exit(gated.exit_code())

@@ -2,11 +2,29 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from trnbench.terminal.declaration import Branch, Leaf, commands
-from trnbench.terminal.vocabulary import BASELINE, PAGE, REPORT, SELECTION, STEADINESS, TABLE, TIMELINE, WORDS
+from trnbench.terminal.vocabulary import (
+    BASELINE,
+    PAGE,
+    PAIRS,
+    REPORT,
+    SELECTION,
+    STEADINESS,
+    TABLE,
+    TIMELINE,
+    WORDS,
+)
 
 _OF_A_SELECTION = "trnbench-report-SELECTION.html"
 _LABELLED = {"name": "tags", "help": "Only runs with this tag.", "rare": False}
+_OF_PAIRS: dict[str, dict[str, Any]] = {
+    "kernel": {"many": True, "name": "kernels", "help": "Pairs of this kernel (or glob)."},
+    "sample-time": {"help": "Pairs of one case.  [default: 10]"},
+    "backend": {"help": "What measures pairs.  [default: the first that measures here]", "rare": True},
+    "axis": {"help": "An axis of pairs: size=1K,64K."},
+}
 _LATEST = {"default": "latest"}
 _HERE = {"help": f"Where the report goes.  [default: ./{REPORT}; of a selection ./{_OF_A_SELECTION}]"}
 _STDOUT = {"help": "Where it goes.  [default: stdout]"}
@@ -116,11 +134,19 @@ __getattr__ = commands(
     A run is an id, the beginning of one, a tag, latest, latest~3, or a file. AFTER is the latest run unless
     named, BEFORE the one before that. With --a or --b and one run, two selections of that run.
 
+    With --paired each is a kernel, a setting (size=512), a file of facts, a commit of this folder, or a
+    folder with a plugin; both are measured now, in turns.
+
     Measured cases are faster, slower, or show no difference, by samples of several processes; emulated ones
     differ exactly, with what differs of their inputs.
     """,
-            f"before after k a b threshold across html force all {TABLE}",
-            {"all": {"help": "List cases that are exactly the same as well."}},
+            f"before after paired {PAIRS} k a b threshold across html force all {TABLE}",
+            {
+                "all": {"help": "List cases that are exactly the same as well."},
+                "threshold": {"help": "The least difference that counts.  [default: 3%; of pairs 1%]"},
+                "html": {"rare": True},
+                **_OF_PAIRS,
+            },
         ),
         "gate": Branch(
             """Fail where a run is worse than what it is held against.
@@ -137,8 +163,8 @@ __getattr__ = commands(
                     missing case breaks it. What cannot be told for sure is inconclusive, which is well unless
                     --strict.
                     """,
-                    f"run against rules k strict across junit summary annotate {TABLE}",
-                    {"run": _LATEST, "strict": {"help": "What is inconclusive fails too."}},
+                    f"run against paired {PAIRS} rules k strict across junit summary annotate {TABLE}",
+                    {"run": _LATEST, "strict": {"help": "What is inconclusive fails too."}, **_OF_PAIRS},
                 ),
                 "accept": Leaf(
                     "trnbench.cli.gate:accept",

@@ -63,6 +63,24 @@ def relative_spread(samples: Sequence[float]) -> float:
     return mad(samples) / abs(middle) if middle else math.inf if mad(samples) else 0.0
 
 
+def median_interval(samples: Sequence[float], confidence: float) -> Interval:
+    """Where the median lies, by ranks alone: no shape is assumed (David and Nagaraja, Order Statistics, 7.1).
+    It reaches from minus to plus infinity where there are too few samples for it.
+
+    Raises `ValueError` like `quantile`.
+    """
+    ordered = _checked(samples)
+    outside, beyond, left_out = (1.0 - confidence) / 2.0, 0.0, 0
+    while left_out <= len(ordered) // 2:
+        beyond += math.comb(len(ordered), left_out) / 2.0 ** len(ordered)
+        if beyond > outside:
+            break
+        left_out += 1
+    if not left_out:
+        return Interval(low=-math.inf, high=math.inf, confidence=confidence)
+    return Interval(low=ordered[left_out - 1], high=ordered[-left_out], confidence=confidence)
+
+
 def bootstrap(
     samples: Sequence[float],
     *,

@@ -66,6 +66,7 @@ def tell(
         emit_json(_record(ended, target, code))
     else:
         show_outcome(done, format, explain=explain)
+        _show_pairs(done)
         say(f"run {done.id} in {ended.store}" + (f", report {target}" if target else ""), level=0)
     if done.interrupted:
         cases, kept = len(planned.cases), len(done.measurements)
@@ -74,6 +75,18 @@ def tell(
     if failure is not None:
         raise failure
     return code
+
+
+def _show_pairs(done: Run) -> None:
+    """What decides where this run does not."""
+    unsteady = [each for each in done.measurements if each.status is Status.INCONCLUSIVE]
+    if unsteady:
+        kernel = unsteady[0].case.kernel
+        say(
+            f"inconclusive: {len(unsteady):,}; two versions can be told apart on this machine all the same: "
+            f"trnbench compare --paired HEAD . --kernel {kernel} --backend {done.backend}",
+            level=0,
+        )
 
 
 def none_ran(done: Run) -> TrnbenchError | None:

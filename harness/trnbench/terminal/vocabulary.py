@@ -204,6 +204,8 @@ WORDS = Table(
             kinds.PERCENT,
             "PER CENT",
         ),
+        word("--paired", "Measure both sides now, in turns.", bool),
+        word("--instructions", "Count the instructions of pairs, and take no time.", bool, rare=True),
         word("--across", "Compare numbers of two kinds too: evidence, scope, peaks, ranks.", bool),
         word(
             "--html",
@@ -303,5 +305,7 @@ PAGE = "output force no-report"
 """Of commands that end in a report."""
 STEADINESS = "wait-quiet require-quiet strict"
 """Of commands that measure."""
+PAIRS = "kernel axis backend sample-time seed instructions"
+"""Of commands that measure two versions in turns."""
 GRAPH = "facts reading"
 """How a graph reads documents."""

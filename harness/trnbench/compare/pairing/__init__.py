@@ -1,0 +1,1 @@
+"""Two versions measured in turns: what `trnbench compare --paired` does."""

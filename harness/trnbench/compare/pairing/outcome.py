@@ -1,0 +1,198 @@
+"""Batches of every case, and what they say: the comparison and the gate of `--paired`."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from random import Random
+from typing import NamedTuple
+
+from trnbench.case_key import CaseKey
+from trnbench.compare.change import Change, Comparison, Named, Side, interval_text, signed_percent
+from trnbench.compare.comparison import distance
+from trnbench.compare.gate.findings import Finding, Gated, Outcome
+from trnbench.compare.gate.rule import USUAL, Direction, Rule
+from trnbench.compare.pairing.operand import Operand
+from trnbench.compare.pairing.rounds import Batch, Course, batch, trial
+from trnbench.compare.pairing.selected import Duel, Wish, duels
+from trnbench.compare.pairing.stage import Stage
+from trnbench.compare.pairing.together import Unfit
+from trnbench.results.measurement import Grade, Status
+from trnbench.results.statistics import Interval, median, median_interval
+from trnbench.results.verdict import Verdict
+from trnbench.version import VERSION
+
+CONFIDENCE = 0.99
+"""Of the interval that decides: it misses nothing at all in one comparison of a hundred."""
+
+THRESHOLD = 0.01
+"""Of an effect where none is given: where code and data lie makes up to so much, and no pair sees it."""
+
+SECONDS = 10.0
+"""Of pairs of one case, where nothing is said."""
+
+
+class Played(NamedTuple):
+    """A case on both sides: by what clock, its batches, or why there are none."""
+
+    cases: tuple[CaseKey, CaseKey]
+    course: Course | None
+    batches: tuple[Batch, ...]
+    why: str = ""
+
+
+def played(stage: Stage, wish: Wish, on_progress: Callable[[str], None]) -> list[Played]:
+    """All batches: the first of every case, then the second of every case, and so on.
+
+    Raises `NothingSelected` where the sides have no case in common.
+    """
+    pairs = duels(*stage.cases)
+    seconds = wish.sample_s or SECONDS
+    many = f"{len(pairs)} case{'s' if len(pairs) > 1 else ''}"
+    on_progress(f"{many}, {seconds:g} s of pairs each, {stage.where}")
+    return stage.carried(lambda: _played(stage, pairs, wish.seed, seconds / stage.batches))
+
+
+def _played(
+    stage: Stage, pairs: Mapping[Duel, tuple[CaseKey, CaseKey]], seed: int, seconds: float
+) -> list[Played]:
+    courses: dict[Duel, Course] = {}
+    batches: dict[Duel, list[Batch]] = defaultdict(list)
+    reasons: dict[Duel, str] = {}
+    for number in range(stage.batches):
+        with stage.opened(number) as play:
+            for duel in [each for each in pairs if each not in reasons]:
+                random = Random(f"{seed} {pairs[duel][0].id} {number}")
+                try:
+                    course = courses[duel] = courses.get(duel) or play(duel, trial)
+                    batches[duel].append(play(duel, _batch(course, random, seconds)))
+                except Unfit as error:
+                    reasons[duel] = error.what
+    return [
+        Played(cases, courses.get(duel), tuple(batches[duel]), reasons.get(duel, ""))
+        for duel, cases in pairs.items()
+    ]
+
+
+def _batch(course: Course, random: Random, seconds: float) -> Callable[..., Batch]:
+    return lambda ready: batch(ready, course, random, seconds)
+
+
+def change(seen: Played, backend: str, threshold: float) -> Change:
+    """What the batches of one case say: the median of their logarithms, and the exact interval of that."""
+    cases = seen.cases
+    if seen.why or seen.course is None:
+        return Change(
+            case=cases[1],
+            metric=seen.course.clock if seen.course else "time_s",
+            before=_side(cases[0], None, backend, Status.FAILED),
+            after=_side(cases[1], None, backend, Status.FAILED),
+            verdict=Verdict.UNKNOWN,
+            why=seen.why,
+        )
+    logs = [each.log_ratio for each in seen.batches]
+    effect = math.expm1(median(logs))
+    ends = median_interval(logs, CONFIDENCE)
+    interval = Interval(
+        low=math.expm1(ends.low), high=math.expm1(min(ends.high, 500.0)), confidence=CONFIDENCE
+    )
+    shown = interval.low > 0.0 or interval.high < 0.0
+    moved = Verdict.SLOWER if effect > 0.0 else Verdict.FASTER
+    return Change(
+        case=cases[1],
+        metric=str(seen.course.clock),
+        before=_side(cases[0], median([each.before_s for each in seen.batches]), backend),
+        after=_side(cases[1], median([each.after_s for each in seen.batches]), backend),
+        effect=effect,
+        interval=interval,
+        verdict=moved if shown and distance(effect) >= threshold else Verdict.SAME,
+    )
+
+
+def _side(case: CaseKey, value: float | None, backend: str, status: Status = Status.OK) -> Side:
+    return Side(id=case.id, value=value, status=status, grade=Grade.MEASURED, by=backend, version=VERSION)
+
+
+def comparison(
+    sides: tuple[Operand, Operand],
+    changes: Sequence[Change],
+    backend: str,
+    threshold: float,
+    notes: Sequence[str],
+) -> Comparison:
+    """As one of two runs, by which it is shown; the largest effect first."""
+    created = datetime.now(UTC).isoformat(timespec="seconds")
+    named = [
+        Named(
+            id=side.typed,
+            created=created,
+            grade=Grade.MEASURED,
+            backend=backend,
+            tool_version=VERSION,
+            cases=len(changes),
+        )
+        for side in sides
+    ]
+    ordered = sorted(changes, key=lambda each: (not each.verdict.changed, -distance(each.effect or 0.0)))
+    return Comparison(
+        before=named[0],
+        after=named[1],
+        threshold=threshold,
+        confidence=CONFIDENCE,
+        differs=(),
+        changes=tuple(ordered),
+        notes=tuple(notes),
+    )
+
+
+_ORDER = (Outcome.FAILED, Outcome.INCONCLUSIVE, Outcome.PASSED)
+
+
+def gated(found: Comparison, rules: Sequence[Rule], *, strict: bool) -> Gated:
+    """Of each case the first of `rules` that fits counts, by its tolerance and direction."""
+    findings = [
+        _finding(each, next(rule for rule in (*rules, USUAL) if rule.fits(each.case)), found.threshold or 0.0)
+        for each in found.changes
+    ]
+    findings.sort(key=lambda each: _ORDER.index(each.outcome))
+    return Gated(comparison=found, findings=tuple(findings), strict=strict)
+
+
+_WORSE: Mapping[Direction, Callable[[float], float]] = {
+    Direction.WORSE: lambda effect: effect,
+    Direction.BETTER: lambda effect: -effect,
+    Direction.EITHER: abs,
+    Direction.NONE: lambda _: -math.inf,
+}
+
+
+def _finding(each: Change, rule: Rule, least: float) -> Finding:
+    outcome, kind, what = Outcome.PASSED, "", ""
+    if each.effect is None:
+        outcome, kind, what = Outcome.FAILED, "failure", f"it cannot be compared: {each.why}"
+    else:
+        tolerance = rule.tolerance if rule.tolerance is not None else least
+        worse = _WORSE[rule.direction]
+        ends = (each.interval.low, each.interval.high) if each.interval is not None else (each.effect,)
+        reach = max(map(worse, ends))
+        sentence = (
+            f"{each.metric} {signed_percent(each.effect)} ({interval_text(each)}), rule {rule.name} allows "
+            f"{100.0 * tolerance:g} %"
+        )
+        if each.verdict.changed and worse(each.effect) > tolerance:
+            outcome, kind, what = Outcome.FAILED, str(each.verdict), sentence
+        elif reach > tolerance:
+            more = "and the interval reaches beyond that; --sample-time 60 narrows it"
+            outcome, kind, what = Outcome.INCONCLUSIVE, "metric", f"{sentence}, {more}"
+    return Finding(
+        outcome=outcome,
+        rule=rule.name,
+        id=each.id,
+        kernel=each.case.kernel,
+        system=each.case.instance,
+        kind=kind,
+        what=what,
+        change=each,
+    )

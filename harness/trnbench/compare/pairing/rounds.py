@@ -1,0 +1,106 @@
+"""Rounds of two programs in turns: prepared anew, then timed in locked pairs A,B,B,A or B,A,A,B.
+
+What the machine does for a while falls on both halves of a pair. Where memory lies does not: the same loop in
+other pages takes some per cent longer or less. So a round lasts a few pairs, and the next has other memory.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from random import Random
+from typing import NamedTuple, Protocol, TypeAlias
+
+from trnbench.measure.turns import Clock, Turn, clock_of
+from trnbench.results.statistics import median
+
+SAMPLE_S = 5e-4
+"""Of the calls of one turn: most turns are then over before the system gives the processor to another."""
+
+MOST_PAIRS = 16
+"""Of a round, however long its preparation takes."""
+
+TRIAL_TURNS = 7
+
+
+class Player(Protocol):
+    """One of the two: a program here, or in a process of its own."""
+
+    def take(self, calls: int) -> Turn:
+        """Time so many calls."""
+
+
+Ready: TypeAlias = Callable[[bool, int, Callable[[Player, Player], None]], None]
+"""Prepares both programs from one seed, the first of the two first where it is told so, hands them over, and
+checks what they computed."""
+
+
+class Course(NamedTuple):
+    """How a case is measured: by which clock, how many calls to a turn, how many pairs to a round."""
+
+    clock: Clock
+    calls: int
+    pairs: int
+
+
+class Batch(NamedTuple):
+    """Rounds of one process, or of one pair of them. `log_ratio` is the median over pairs of the logarithm of
+    the second's time over the first's; seconds are per call."""
+
+    log_ratio: float
+    before_s: float
+    after_s: float
+    rounds: int
+    pairs: int
+
+
+def trial(ready: Ready) -> Course:
+    """The course of a case, from a second round, of which no time is kept: the first one imports."""
+    courses: list[Course] = []
+    begun = 0.0
+
+    def use(first: Player, second: Player) -> None:
+        prepared_s = time.perf_counter() - begun
+        call_s = min(player.take(1).wall_s for player in (first, second) for _ in range(3))
+        calls = max(1, round(SAMPLE_S / max(call_s, 1e-9)))
+        turns = [[player.take(calls) for _ in range(TRIAL_TURNS)] for player in (first, second)]
+        clocks = set(map(clock_of, turns))
+        pairs = round(prepared_s / (4.0 * calls * call_s))
+        clock = clocks.pop() if len(clocks) == 1 else Clock.WALL
+        courses.append(Course(clock, calls, min(max(pairs, 2), MOST_PAIRS)))
+
+    for _ in range(2):
+        begun = time.perf_counter()
+        ready(True, 0, use)
+    return courses[-1]
+
+
+def batch(ready: Ready, course: Course, random: Random, seconds: float) -> Batch:
+    """Rounds until `seconds` are over, one at least."""
+    until = time.monotonic() + seconds
+    logs: list[float] = []
+    times: tuple[list[float], list[float]] = ([], [])
+    rounds = 0
+
+    def use(first: Player, second: Player) -> None:
+        for _ in range(course.pairs):
+            pair = _pair(first, second, course, random)
+            logs.append(math.log(pair[1] / pair[0]))
+            for kept, seconds_ in zip(times, pair, strict=True):
+                kept.append(seconds_ / (2 * course.calls))
+
+    while not rounds or time.monotonic() < until:
+        ready(random.random() < 0.5, random.getrandbits(64), use)
+        rounds += 1
+    return Batch(median(logs), median(times[0]), median(times[1]), rounds, len(logs))
+
+
+def _pair(first: Player, second: Player, course: Course, random: Random) -> Sequence[float]:
+    """Seconds of both turns of each, in an order that the other half turns round."""
+    order = (0, 1, 1, 0) if random.random() < 0.5 else (1, 0, 0, 1)
+    spent = [0.0, 0.0]
+    for place in order:
+        turn = (first, second)[place].take(course.calls)
+        spent[place] += max(turn.by(course.clock), 1e-9)
+    return spent
