@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
-from trnbench.errors import brief, counted
+from trnbench.errors import TopologyError, brief, counted
 from trnbench.facts.fact import FactBook, Scope
 from trnbench.reference import Ref, resolve
 
@@ -113,6 +113,10 @@ class Generation(FormerPaths, frozen=True, kw_only=True):
         return path if path.is_file() else None
 
 
+LARGEST_GRAPH = 2048
+"""Instances of a graph that is drawn, checked or listed: the largest system of a document has 1,875."""
+
+
 class System(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """An instance with its facts read: what plans, backends and judges work on."""
 
@@ -173,7 +177,13 @@ class System(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return int(self.book.value(self.instance.name, "host_count") or 1)
 
     def topology(self, **options: Any) -> Topology:
-        """Built anew; raises `TopologyError` when the options make no graph."""
+        """Built anew; raises `TopologyError` when the options make no graph, or one too large to read."""
+        if self.size > LARGEST_GRAPH:
+            raise TopologyError(
+                f"the graph of {self.name} is not built",
+                cause=f"graphs are drawn, checked and listed up to size {LARGEST_GRAPH:,}",
+                try_=f"{self.instance.name}:{LARGEST_GRAPH}",
+            )
         build: Callable[..., Topology] = resolve(self.instance.topology)
         return build(self, **options)
 

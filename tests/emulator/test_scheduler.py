@@ -15,7 +15,7 @@ from trnbench_emulator.core.costs import CostTable
 from trnbench_emulator.core.pace import Pace, Without
 from trnbench_emulator.core.program import RAW, Dep, Program, queue_of
 from trnbench_emulator.core.recording import Launch, Recording
-from trnbench_emulator.core.scheduler import schedule
+from trnbench_emulator.core.scheduler import STRIP_ROWS, STRIP_SPANS, schedule
 from trnbench_emulator.core.timing import KernelModel, Timing
 from trnbench_emulator.nki import TensorSpec, load_kernel
 
@@ -158,3 +158,23 @@ def test_the_smallest_scope_of_a_run_is_explained(registry: Any) -> None:
     assert told() == {"core": True, "device": True, "instance": False}  # the device shares one problem
     assert told("device") == {"device": True}
     assert told("instance", "logical-core") == {"logical-core": True, "instance": False}
+
+
+@given(where=SYSTEMS, name=NAMES, m=SIZES, n=SIZES, k=SIZES)
+@QUIET
+def test_a_strip_counts_every_tick_of_each_span(
+    registry: Any, where: str, name: str, m: int, n: int, k: int
+) -> None:
+    system = registry.system(where)
+    made = schedule(program(system, name, m, n, k), Pace(CostTable(system)))
+    width = max(-(-made.total // STRIP_SPANS), 1)
+    spent: dict[str, list[int]] = defaultdict(lambda: [0] * STRIP_SPANS)
+    for op, start, issued in zip(made.program.op, made.start, made.issued, strict=True):
+        row = next(name for name, queues in STRIP_ROWS.items() if made.program.queues[op] in queues)
+        for span in range(STRIP_SPANS):
+            spent[row][span] += max(min(issued, (span + 1) * width) - max(start, span * width), 0)
+    assert made.strip() == {
+        row: "".join(str(min(9 * ticks // width, 9)) for ticks in spent[row])
+        for row in STRIP_ROWS
+        if any(spent[row])
+    }

@@ -8,6 +8,7 @@ import pytest
 from campaigns import sweep
 from fabric_question import GIB, MIB, run
 
+from trnbench.errors import TopologyError
 from trnbench.registry import Registry
 from trnbench_emulator.fabric import systems
 from trnbench_emulator.fabric.algorithms import ALGORITHMS, OVER_INSTANCES
@@ -116,3 +117,10 @@ def test_a_slow_link_in_thirty_thousand_devices_costs_what_it_costs_in_few(regis
     few = Fabric(registry.system("trn1-ultracluster:2"), both)
     assert few.standing().size == 32  # all there are stand for themselves
     assert run(few, "all_to_all", MIB).time_s > run(Fabric(few.system), "all_to_all", MIB).time_s
+
+
+def test_a_million_devices_are_asked_but_not_drawn(registry: Registry) -> None:
+    system = registry.system("trn1-ultracluster:62500")
+    assert run(Fabric(system), "all_reduce", GIB).ranks == 1_000_000
+    with pytest.raises(TopologyError, match="is not built"):
+        system.topology()

@@ -46,7 +46,7 @@ def test_instances_by_name_alias_and_size() -> None:
             registry.instance(f"many:{size}")
         assert str(refused.value) == (
             f"{size!r} is no size of many\n"
-            "  cause: a size is a whole number of one, 1 to 2,048\n"
+            "  cause: a size is a whole number of one, 1 to 131,072\n"
             "  try:   many:4"
         )
 

@@ -130,9 +130,8 @@ LATE = Number("time", "a time has a unit: ns, us, ms or s", "50us", 0, 1000, uni
 SHARE = Number("share", "it is a part of the whole, in any unit", "1", 0, 1e12)
 ZIPF = Number("exponent", "0 is even", "1.2", 0, 100)
 HOT = Number("share", "it is that of rank 0", "0.5", 0, 1)
-INSTANCES = Number("size", "a size counts instances", "64", 1, 2048, whole=True)
-"""A graph of more would take longer to draw, check or print than anybody waits: the largest system that a
-document describes has 1,875."""
+INSTANCES = Number("size", "a size counts instances", "64", 1, 2**17, whole=True)
+"""Beyond what any document describes; `System.topology` bounds what is drawn or listed of it."""
 
 # What cost tables hold: cycles, seconds, bytes and rates.
 COST = Number("cost", "no cost and no count is below zero", "64", 0, 1e18)

@@ -172,6 +172,8 @@ STRIP_ROWS = {
 }
 """Rows of a strip, and the queues that keep each busy."""
 
+_STRIP_ROW = {queue: row for row, queues in enumerate(STRIP_ROWS.values()) for queue in queues}
+
 STRIP_SPANS = 40
 """Equal spans of the time that a strip tells apart."""
 
@@ -230,25 +232,32 @@ class Schedule(msgspec.Struct, kw_only=True):
     def strip(self, parts: int = STRIP_SPANS) -> dict[str, str]:
         """How busy each engine's queue was in `parts` equal spans: one digit each, 9 is all of it."""
         width = max(-(-self.total // parts), 1)
-        bounds = np.arange(parts + 1, dtype=np.int64) * width
-        starts, issues = np.frombuffer(self.start, np.int64), np.frombuffer(self.issued, np.int64)
-        queues = self.queues()
-        rows = {}
-        for name, shown in STRIP_ROWS.items():
-            row = np.zeros(parts, np.int64)
-            for queue in shown:
-                mine = queues == queue
-                start, end = starts[mine], issues[mine]
-                if not (end > start).any():
-                    continue
-                # Busy until a moment: all that began before it, less what the last of these has left.
-                sums = np.concatenate(([0], np.cumsum(end - start)))
-                issued_before = np.searchsorted(start, bounds)
-                overhang = np.where(issued_before > 0, end[issued_before - 1] - bounds, 0)
-                row += np.diff(sums[issued_before] - np.maximum(overhang, 0))
-            if row.any():
-                rows[name] = "".join(str(min(9 * ticks // width, 9)) for ticks in row.tolist())
-        return rows
+        ops = np.frombuffer(self.program.op, np.uint32)
+        base = np.array([_STRIP_ROW[queue] * parts for queue in self.program.queues], np.int64)
+        start = np.frombuffer(self.start, np.int64)
+        took = np.frombuffer(self.issued, np.int64) - start
+        first = start // width
+        beyond = start - first * width
+        beyond += took
+        beyond -= width
+        # A queue does one thing at a time: no more of them than spans go on into another.
+        late = np.flatnonzero(beyond > 0)
+        rest = beyond[late].tolist()
+        took[late] -= beyond[late]
+        first += base[ops]
+        spent = np.bincount(first, took, len(STRIP_ROWS) * parts).astype(np.int64)
+        for cell, ticks in zip(first[late].tolist(), rest, strict=True):
+            whole, part = divmod(ticks, width)
+            spent[cell + 1 : cell + 1 + whole] += width
+            if part:
+                spent[cell + 1 + whole] += part
+        digits = np.minimum(9 * spent // width, 9).reshape(len(STRIP_ROWS), parts)
+        shown = spent.reshape(digits.shape).any(1).tolist()
+        return {
+            name: "".join(map(str, line))
+            for name, line, busy in zip(STRIP_ROWS, digits.tolist(), shown, strict=True)
+            if busy
+        }
 
     def by_place(self) -> dict[tuple[str, int], int]:
         """Ticks in which a line's instructions kept their engine busy.
