@@ -16,7 +16,7 @@ from trnbench_emulator.nki import TensorSpec, load_kernel
 
 class TestMemo:
     def test_what_was_not_asked_for_longest_is_given_back_first(self) -> None:
-        memo: Memo[str] = Memo(len, limit=6)
+        memo: Memo[str] = Memo(len, limit=6, parts=1)
         for key in ("one", "two"):
             memo.keep(key, key)
         assert memo.get("one") == "one"
@@ -25,13 +25,13 @@ class TestMemo:
         assert (len(memo), memo.bytes) == (2, 6)
 
     def test_a_value_takes_the_place_of_another(self) -> None:
-        memo: Memo[str] = Memo(len, limit=6)
+        memo: Memo[str] = Memo(len, limit=6, parts=1)
         memo.keep("key", "four")
         memo.keep("key", "sixsix")
         assert (memo.get("key"), memo.bytes) == ("sixsix", 6)
 
     def test_one_beyond_the_limit_is_handed_on_and_drives_nothing_out(self) -> None:
-        memo: Memo[str] = Memo(len, limit=6)
+        memo: Memo[str] = Memo(len, limit=6, parts=1)
         memo.keep("small", "a")
         assert memo.keep("large", "too large") == "too large"
         assert (memo.get("large"), memo.get("small"), memo.bytes) == (None, "a", 1)

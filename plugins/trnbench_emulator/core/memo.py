@@ -10,12 +10,15 @@ Value = TypeVar("Value")
 LIMIT = 48 << 20
 """Bytes: so the default run records and schedules nothing twice."""
 
+PARTS = 16
+"""What takes more than one of so many parts of the limit is not kept: sweeps rarely ask again."""
+
 
 class Memo(Generic[Value]):
     """Values by key, of `limit` bytes in all; `size` tells the bytes of each."""
 
-    def __init__(self, size: Callable[[Value], int], limit: int = LIMIT) -> None:
-        self.limit, self.bytes = limit, 0
+    def __init__(self, size: Callable[[Value], int], limit: int = LIMIT, parts: int = PARTS) -> None:
+        self.limit, self.largest, self.bytes = limit, limit // parts, 0
         self._size = size
         self._values: dict[Any, tuple[Value, int]] = {}  # the one asked for last stands last
 
@@ -32,10 +35,10 @@ class Memo(Generic[Value]):
         return entry[0]
 
     def keep(self, key: Any, value: Value) -> Value:
-        """The value, which is the last to be given back; one of more bytes than the limit is not kept."""
+        """The value, which is the last to be given back; one that takes more than its part is not kept."""
         _, before = self._values.pop(key, (None, 0))
         size = self._size(value)
-        if size > self.limit:
+        if size > self.largest:
             self.bytes -= before
             return value
         self._values[key] = value, size

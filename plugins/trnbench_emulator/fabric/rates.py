@@ -16,6 +16,8 @@ from trnbench_emulator.fabric.maxmin import Floats, Indices, Usage, fair_shares
 class Among:
     """Rates of some of `mixes`, no two alike: each is stacked once, however many sets of them are active."""
 
+    MOST = 1 << 19  # rates kept: 4 MB
+
     def __init__(self, rates: Rates, mixes: Sequence[int]) -> None:
         self._rates = rates
         self._places, self._usage = rates.stack(mixes)
@@ -32,6 +34,8 @@ class Among:
             stacked, limited = self._rates.shared(part, len(active))
             rates = np.empty(len(active))
             rates[self._places] = stacked
+            if len(self._known) * len(active) >= self.MOST:
+                self._known.clear()
             found = self._known[key] = rates, limited
         return found
 
@@ -45,7 +49,7 @@ class Rates:
     """
 
     LARGEST = 20_000  # answers, and arrays, kept; a long sweep of uneven traffic would keep too many
-    UNIONS = 16
+    UNIONS = 4
     KEPT = 256
     """Flows of a plan or a step whose names are kept."""
 
