@@ -252,7 +252,7 @@ class Schedule(msgspec.Struct, kw_only=True):
             if part:
                 spent[cell + 1 + whole] += part
         digits = np.minimum(9 * spent // width, 9).reshape(len(STRIP_ROWS), parts)
-        shown: list[bool] = spent.reshape(digits.shape).any(1).tolist()
+        shown = [any(line) for line in spent.reshape(digits.shape).tolist()]
         return {
             name: "".join(map(str, line))
             for name, line, busy in zip(STRIP_ROWS, digits.tolist(), shown, strict=True)
