@@ -22,7 +22,8 @@ pytestmark = pytest.mark.parts
 WIDTHS = (60, 80, 120, 200)
 
 LINES = [line for line in (Path(__file__).parent / "tables.txt").read_text().splitlines() if line[0] != "#"]
-TABLES = [line[2:] for line in LINES]
+KERNELS = str(Path(__file__).parents[1] / "nki" / "user_kernels")
+TABLES = [line[2:].replace("KERNELS", KERNELS) for line in LINES]
 
 PROSE = [line[2:] for line in LINES if line[0] == "+"]
 """Commands that break lines of their own beside those of tables."""

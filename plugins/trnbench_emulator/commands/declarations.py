@@ -71,6 +71,14 @@ _NKI = Branch(
             {"instance": {"many": False, "name": "instance", "help": _CORE}},
             settings={"context_settings": {"ignore_unknown_options": True, "allow_interspersed_args": False}},
         ),
+        "doctor": Leaf(
+            "trnbench_emulator.commands.nki.doctor:doctor",
+            """What of FILE or FOLDER runs, what not and why, and what newer releases removed.
+
+            Files are imported, no kernel is run. Exits with 1 where a kernel uses what does not run here.
+            """,
+            f"kernel-files quiet {TABLE}",
+        ),
         "list": Leaf(
             "trnbench_emulator.commands.nki.list:list_",
             "List the public names of NKI: run, refused, or removed by NKI itself.",

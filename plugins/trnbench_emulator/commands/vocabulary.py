@@ -168,6 +168,7 @@ WORDS = Table(
         word("--lines", "Time by source line.", bool, rare=True),
         word("--trace", "Write the timeline for ui.perfetto.dev.", FILE, "FILE.json"),
         word("script", name="words", metavar="SCRIPT|-m MODULE [ARG]...", nargs=-1, takes=click.UNPROCESSED),
+        word("kernel-files", name="kernels", takes=FILE, metavar="FILE|FOLDER"),
         word("--state", "Only names of this state. Repeatable.", STATES, many=True),
         word("--module", "Only of nki.isa, nki.language, …", metavar="NAME", many=True, name="modules"),
     ),

@@ -147,6 +147,11 @@ def _facades() -> dict[str, ModuleType]:
     return modules
 
 
+def provided_names() -> dict[str, tuple[str, ...]]:
+    """What a kernel finds in each module."""
+    return {name: tuple(vars(module)["__all__"]) for name, module in _facades().items()}
+
+
 def _refuse(module: str, name: str) -> object:
     raise refuse(module, name, vars(_facades()[module]).get("__all__", ()))
 

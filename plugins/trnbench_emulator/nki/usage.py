@@ -1,0 +1,134 @@
+"""Which names of NKI a file uses, read from its text: what runs here, and what a newer release wants."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import tomllib
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from trnbench_emulator.nki import isa, language
+from trnbench_emulator.nki.importer import OURS
+from trnbench_emulator.nki.jit import jit
+from trnbench_emulator.nki.names import WHY
+from trnbench_emulator.nki.provide import provided_names
+
+_TODAY: dict[str, Any] = {"nki.isa": isa, "nki.language": language}
+
+
+class Use(msgspec.Struct, frozen=True):
+    """`neuronxcc.nki.language.load` with the parameters that a call names."""
+
+    line: int
+    module: str
+    name: str
+    keywords: tuple[str, ...] = ()
+
+    @property
+    def runs(self) -> bool:
+        return self.name in provided_names().get(self.module, ())
+
+    @property
+    def why(self) -> str:
+        """Why it does not run here; "" where it does."""
+        if self.runs:
+            return ""
+        if self.module not in provided_names():
+            return "it came inside the compiler and is not public"
+        return WHY.get(self.module, {}).get(self.name, "no such name is provided")
+
+    def gone(self) -> Iterator[Gone]:
+        """What of it a newer release does not have."""
+        module = self.module.removeprefix("neuronxcc.")
+        full = f"{module}.{self.name}"
+        removed = next((each for each in changes() if each.name == full and not each.keyword), None)
+        today = provided_names().get(module, ())
+        if removed or (module in _TODAY and self.name not in today and self.module != module):
+            yield removed or Gone(name=full)
+            return
+        for keyword in self.keywords:
+            wanted = ((keyword, ""), (keyword, full))
+            told = next((each for each in changes() if (each.keyword, each.name) in wanted), None)
+            if told:
+                yield msgspec.structs.replace(told, name=full)
+            elif self._unknown(module, keyword):
+                yield Gone(name=full, keyword=keyword)
+
+    def _unknown(self, module: str, keyword: str) -> bool:
+        function = getattr(_TODAY.get(module), self.name, None)
+        if not inspect.isfunction(function) or function is jit:
+            return False
+        parameters = inspect.signature(function).parameters
+        open_ended = any(each.kind is each.VAR_KEYWORD for each in parameters.values())
+        return not open_ended and keyword not in parameters
+
+
+class Gone(msgspec.Struct, frozen=True, kw_only=True):
+    """A name, or a parameter of it, that releases from `since` on do not have; what to write instead."""
+
+    name: str = ""
+    keyword: str = ""
+    since: str = "0.2"
+    write: str = "the calls that trnbench nki list has"
+
+    def __str__(self) -> str:
+        return f"{self.name}({self.keyword}=)" if self.keyword else self.name
+
+
+class _Changes(msgspec.Struct, frozen=True):
+    gone: tuple[Gone, ...]
+
+
+@cache
+def changes() -> tuple[Gone, ...]:
+    """What newer releases took away, from releases.toml beside this file."""
+    text = Path(__file__).with_name("releases.toml").read_text(encoding="utf-8")
+    return msgspec.convert(tomllib.loads(text), _Changes).gone
+
+
+def uses(tree: ast.Module) -> list[Use]:
+    """Every use of a name of NKI in a file, in order."""
+    aliases = dict(_aliases(tree))
+    calls = {id(node.func): node for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    found: list[Use] = []
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Attribute, ast.Name)) and isinstance(node.ctx, ast.Load):
+            module, _, name = _dotted(node, aliases).rpartition(".")
+            if _is_module(module) and f"{module}.{name}" not in provided_names():
+                call = calls.get(id(node))
+                keywords = tuple(each.arg for each in call.keywords if each.arg) if call else ()
+                found.append(Use(node.lineno, module, name, keywords))
+    return sorted(found, key=lambda use: use.line)
+
+
+def _aliases(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                if alias.name.partition(".")[0] in OURS:
+                    first = alias.name.partition(".")[0]
+                    yield (alias.asname, alias.name) if alias.asname else (first, first)
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            for alias in node.names:
+                if (node.module or "").partition(".")[0] in OURS:
+                    yield alias.asname or alias.name, f"{node.module}.{alias.name}"
+
+
+def _dotted(node: ast.expr, aliases: dict[str, str]) -> str:
+    if isinstance(node, ast.Name):
+        return aliases.get(node.id, "")
+    if isinstance(node, ast.Attribute):
+        inner = _dotted(node.value, aliases)
+        return f"{inner}.{node.attr}" if inner else ""
+    return ""
+
+
+def _is_module(name: str) -> bool:
+    known = provided_names()
+    private = name.startswith(("neuronxcc.nki.kernels.", "neuronxcc.nki._private_kernels."))
+    return name in known or private

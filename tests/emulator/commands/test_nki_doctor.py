@@ -1,0 +1,81 @@
+"""`trnbench nki doctor`: what runs here and what newer releases removed, from a file's text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command import listed, typed
+
+OLD = """
+import neuronxcc.nki as nki
+import neuronxcc.nki.isa as nisa
+import neuronxcc.nki.language as nl
+from neuronxcc.nki import simulate_kernel
+from neuronxcc.nki.kernels.attention import flash
+"""
+# The first name or parameter that each kernel of nki-samples' `contributed` meets in NKI 0.6 (issue 134).
+CONTRIBUTED = {
+    "decode_attention": ("simulate_kernel(k, x)", "nki.simulate_kernel", "nki.simulate(kernel)(arrays)"),
+    "pipelined_attention": (
+        "list(nl.affine_range(4, precise_schedule=[1]))",
+        "nki.language.affine_range(precise_schedule=)",
+        "nl.affine_range(n), or range(n)",
+    ),
+    **dict.fromkeys(
+        ("matmul", "maxpooling", "interpolate_bilinear_fwd", "interpolate_trilinear_fwd"),
+        ("nki.baremetal(k)(x)", "nki.baremetal", "kernel(arrays) on a device"),
+    ),
+}
+
+
+def rows(*words: str, code: int = 0) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = listed("nki", "doctor", *words, "-q", code=code)
+    return found
+
+
+@pytest.mark.parametrize("name", CONTRIBUTED)
+def test_what_newer_releases_want_of_the_contributed_samples(name: str, tmp_path: Path) -> None:
+    text, gone, write = CONTRIBUTED[name]
+    (tmp_path / f"{name}.py").write_text(f"{OLD}\ndef k(x):\n    {text}\n")
+    (row,) = [row for row in rows(str(tmp_path)) if row["state"] == "removed"]
+    assert (row["place"], row["name"]) == (f"{name}.py:9", gone)
+    assert write in row["why"]
+
+
+def test_each_kernel_with_what_it_uses(tmp_path: Path) -> None:
+    path = tmp_path / "kernels.py"
+    path.write_text(
+        OLD + "import torch\nMODEL = [][0]\n"
+        "@nki.jit\ndef runs(x):\n    return nl.load(x[0:4], mask=True)\n"
+        "def plain(x):\n    return nisa.tensor_copy(x, dtype=nl.float32)\n"
+        "@nki.jit\ndef wrong(x):\n    nl.atomic_rmw(x)\n    return flash(x)\n"
+        "def host(x):\n    return torch.zeros(x)\n"
+    )
+    found = {(row["name"], row["state"]): row for row in rows(str(path), code=1)}
+    assert {key: row["kind"] for key, row in found.items() if row["kind"] in ("kernel", "function")} == {
+        ("runs", "run"): "kernel",
+        ("plain", "run"): "function",
+        ("wrong", "refused"): "kernel",
+    }
+    flash = "neuronxcc.nki.kernels.attention.flash"
+    assert found["wrong", "refused"]["why"] == f"neuronxcc.nki.language.atomic_rmw, {flash}"
+    assert found["MODEL", "refused"]["why"] == "IndexError: list index out of range"
+    assert found[flash, "refused"]["why"] == "it came inside the compiler and is not public"
+    assert found["nki.isa.tensor_copy(dtype=)", "removed"]["why"] == "since 0.3: the type of dst"
+    assert ("nki.language.load(mask=)", "removed") in found
+
+
+def test_a_file_of_today_has_nothing_to_change() -> None:
+    path = Path(__file__).parents[2] / "nki" / "user_kernels" / "tiled_matmul.py"
+    assert {row["state"] for row in rows(str(path))} == {"run"}
+
+
+def test_a_file_that_is_no_python_and_a_folder_without_kernels(tmp_path: Path) -> None:
+    (tmp_path / "plain.py").write_text("print(1)\n")
+    assert "has no kernel's file" in typed("nki", "doctor", str(tmp_path)).stderr
+    (tmp_path / "broken.py").write_text("import nki\ndef (\n")
+    (row,) = rows(str(tmp_path))
+    assert (row["kind"], row["state"]) == ("file", "refused")
+    assert "is no Python" in row["why"]
