@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 NAME = "decode_step"
 MODEL = "llama-3-8b"
 """Fits the memory of one device of every generation, and its heads divide by their logical cores."""
+HEADS = 32
+"""Of the model: what a dry run asks for, without reading the model."""
 BATCH, KV = 1, 4096
 
 
@@ -49,9 +51,11 @@ class DeviceStep(msgspec.Struct, frozen=True):
     def requires(self, point: Point) -> tuple[str, ...]:
         return (f"dtype:{point['dtype']}",)
 
-    def refuses(self, point: Point, extent: Extent) -> str:
+    def refuses(self, _: Point, extent: Extent) -> str:
         """Why its heads do not lie on so many ranks."""
-        return _step_kernel(extent.ranks).refuses(point, extent)
+        if HEADS % extent.ranks == 0:
+            return ""
+        return f"the {HEADS} heads of {MODEL} do not lie on {extent.ranks} logical cores"
 
 
 @cache

@@ -40,6 +40,7 @@ PLUGINS = {f"trnbench_{name}.plugin" for name in PARTS}
 PLAN = {
     "trnbench.run.axes",
     "trnbench.run.extents",
+    "trnbench.run.keyword",
     "trnbench.run.plan",
     "trnbench.run.points",
     "trnbench.run.selection",
@@ -47,6 +48,7 @@ PLAN = {
     "trnbench.store.cache",
     "trnbench.store.path",
     "trnbench.store.source_digest",
+    "trnbench_emulator.kinds",
     "trnbench_steps.device_step",
 }
 

@@ -55,7 +55,7 @@ def test_show_sets_the_three_figures_of_trn3_side_by_side(name: str) -> None:
         "documented: chip-page, 3.64 ×  2.56 TB/s  2.56 TB/sec",
     ):
         assert reading in shown
-    assert "the only ones that say" in shown
+    assert "Only these say" in shown
 
 
 def test_show_as_json_holds_numbers_and_tables() -> None:

@@ -135,7 +135,9 @@ def test_commands(
 
 def test_the_page(seeded: dict[str, Seeded], runs: tuple[Run, Run]) -> None:
     text = comparison.render(runs)
-    cells = re.findall(r'<tr><th scope="row">([^<]+)</th>.*?<td class="n" data-v="[^"]*">([^<]*)</td>', text)
+    cells = re.findall(
+        r'<tr[^>]*><th scope="row">([^<]+)</th>.*?<td class="n" data-v="[^"]*">([^<]*)</td>', text
+    )
     named = {f"host::{kernel}@core": change.rpartition(", ")[2] for kernel, change in cells}
     for verdict, side in (("lost", "A"), ("new", "B")):
         (ids,) = re.findall(rf"{verdict}, only in {side}: ([^<]+)</li>", text)

@@ -6,9 +6,12 @@ import pytest
 
 from trnbench import bench
 from trnbench.facts.fact import Scope
+from trnbench.kernels.work import Extent
 from trnbench.registry import Registry, load_registry
 from trnbench.results.measurement import Status
 from trnbench.run.plan import plan
+from trnbench_steps.device_step import HEADS, MODEL, DeviceStep
+from trnbench_steps.shipped_models import load_model
 
 
 @pytest.fixture(scope="module")
@@ -30,6 +33,17 @@ def test_all_logical_cores_of_a_device_share_it(system: str, registry: Registry)
     assert step.judgement.peaks.chosen.scope is Scope.DEVICE
     assert 0.1 < step.judgement.fraction < 1
     assert step.work["tokens"] == 1
+
+
+def test_its_heads_are_those_of_its_model() -> None:
+    assert {kind.attention.heads for kind in load_model(MODEL).kinds} == {HEADS}
+
+
+def test_cores_that_do_not_divide_its_heads_are_refused() -> None:
+    step = DeviceStep()
+    cores = {ranks: Extent(scope=Scope.DEVICE, ranks=ranks) for ranks in (4, 5)}
+    assert step.refuses({}, cores[4]) == ""
+    assert step.refuses({}, cores[5]) == "the 32 heads of llama-3-8b do not lie on 5 logical cores"
 
 
 def test_it_stands_beside_products_and_attention_of_a_device(registry: Registry) -> None:
