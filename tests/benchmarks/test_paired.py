@@ -27,9 +27,9 @@ import pytest
 from timed_cases import busy
 
 from trnbench.compare.change import Change
+from trnbench.compare.pairing.duel import Wish
 from trnbench.compare.pairing.operand import operands
 from trnbench.compare.pairing.outcome import SECONDS, THRESHOLD, change, played
-from trnbench.compare.pairing.selected import Wish
 from trnbench.compare.pairing.stage import OneProcess
 from trnbench.registry import Discovered, Origin, Registry, load_registry
 from trnbench.results.verdict import Verdict

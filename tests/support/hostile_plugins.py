@@ -224,7 +224,7 @@ DEEP = {
 def hurry() -> None:
     """What may take ten seconds, or a minute, may take four."""
     from trnbench.isolation import child, supervision, surroundings
-    from trnbench.registry import apart
+    from trnbench.registry import plugin_copy as apart
 
     surroundings.LIMIT_S, supervision.LIMIT_S, supervision.END_S, child.GRACE_S = 4.0, 6.0, 1.0, 1.0
     apart.FILE_S = 4.0

@@ -8,9 +8,9 @@ import planted_kernels
 import pytest
 from timed_cases import busy
 
+from trnbench.compare.pairing.duel import Wish
 from trnbench.compare.pairing.operand import operands
 from trnbench.compare.pairing.outcome import THRESHOLD, change, played
-from trnbench.compare.pairing.selected import Wish
 from trnbench.compare.pairing.stage import OneProcess
 from trnbench.measure.turns import Clock
 from trnbench.registry import Discovered, Origin, load_registry

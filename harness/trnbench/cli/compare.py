@@ -65,7 +65,7 @@ def compare(
     """Say what changed from BEFORE to AFTER, case by case: two runs, or two sides of pairs."""
     share = threshold / 100.0 if threshold is not None else None
     if paired:
-        from trnbench.cli import paired as pairs  # all that measures
+        from trnbench.cli import pairs  # all that measures
 
         pairs.of_runs_alone({"--a": a, "--b": b, "--across": across, "--html": page, "--all": every})
         found = pairs.measured(shared, before, after, keyword=keyword, threshold=share, asked=asked)

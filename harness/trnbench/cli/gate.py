@@ -64,7 +64,7 @@ def check(
     if junit is not None:
         check_writable(junit, force=True, option="--junit", example="trnbench-junit.xml")
     if paired:
-        from trnbench.cli import paired as pairs  # all that measures
+        from trnbench.cli import pairs  # all that measures
 
         pairs.of_runs_alone({"--across": across})
         side = "" if run == LATEST else run

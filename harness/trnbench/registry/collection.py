@@ -238,7 +238,9 @@ def _kind(hook: str, value: Any) -> str:
 def _apart(value: Any, origin: Origin) -> Any:
     if not suspected(origin.distribution):
         return value
-    from trnbench.registry.apart import apart  # brings pickle and inspect; most commands keep nothing apart
+    from trnbench.registry.plugin_copy import (
+        apart,  # brings pickle and inspect; most commands keep nothing apart
+    )
 
     return apart(value, origin)
 

@@ -1,4 +1,4 @@
-"""The store as an SQLite file: opening it, transactions, and what can go wrong in words."""
+"""The store as an SQLite file: opening it, and transactions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from urllib.parse import quote
 
 from trnbench.errors import StoreError, TrnbenchError
 from trnbench.store import layout
-from trnbench.store.journal import journal_path, journals
+from trnbench.store.failure import damaged, explained
+from trnbench.store.journal import journal_path
 from trnbench.store.path import folder_in_place, make_folder, store_path
 
 if TYPE_CHECKING:
@@ -20,10 +21,6 @@ if TYPE_CHECKING:
 
 BUSY_S = 5.0
 """How long to wait for another process that is writing."""
-
-
-class StoreBusy(StoreError):
-    """The store takes nothing for a while: it is locked, or the disk is full."""
 
 
 class NoRuns(StoreError):
@@ -218,76 +215,6 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
-
-
-@contextmanager
-def explained(path: Path) -> Iterator[None]:
-    """SQLite's errors as `StoreError`, naming the file and what to do."""
-    import sqlite3
-
-    try:
-        yield
-    except sqlite3.Error as error:
-        raise _translate(path, error) from error
-    except UnicodeDecodeError as error:  # of a text in the file, or of SQLite's message about one
-        raise damaged(path, str(error)) from error
-    except OSError as error:
-        raise StoreError(
-            f"cannot open the store {path}: {error.strerror or error}",
-            cause="a folder on the way cannot be entered, or the disk does not answer",
-            try_="name another file with --store",
-        ) from error
-
-
-def damaged(path: Path, how: str) -> StoreError:
-    """What to say of a database that holds what SQLite, or this program, never wrote."""
-    return StoreError(
-        f"the store {path} is damaged: {how}",
-        cause="the disk failed, or the file was copied while it was written to; it was left as it is",
-        try_="trnbench store repair",
-    )
-
-
-def _translate(path: Path, error: sqlite3.Error) -> StoreError:
-    text = str(error)
-    if "locked" in text or "busy" in text:
-        return StoreBusy(
-            f"the store {path} is locked",
-            cause="another trnbench, or a database browser, is writing to it",
-            try_="wait for it to end, or name another file with --store",
-        )
-    if "not a database" in text:
-        return StoreError(
-            f"{path} is not a store of trnbench: it is no SQLite database",
-            cause="--store or TRNBENCH_STORE names some other file; it was left as it is",
-            try_="name another file with --store"
-            + ("; journals are beside it: trnbench store repair" if any(journals(path)) else ""),
-        )
-    if "malformed" in text or "corrupt" in text:
-        return damaged(path, text)
-    if "readonly" in text:
-        return StoreError(
-            f"the store {path} cannot be written to",
-            cause="the file or its folder is read-only for this user",
-            try_="--store ./results.db  keeps results in the working folder",
-        )
-    if "full" in text or "disk I/O" in text:
-        return StoreBusy(
-            f"the store {path} cannot grow: {text}",
-            cause="the disk is full, or it fails",
-            try_="trnbench runs prune --keep 10, or name a file on another disk with --store",
-        )
-    if "unable to open" in text:
-        return StoreError(
-            f"cannot open the store {path}",
-            cause="the file or its folder is not accessible to this user",
-            try_="--store ./results.db  keeps results in the working folder",
-        )
-    return StoreError(
-        f"the store {path} failed: {text}",
-        cause="SQLite refused the operation; nothing was changed by it",
-        try_="trnbench store check",
-    )
 
 
 class StoreFile:

@@ -14,7 +14,7 @@ from trnbench.errors import UnknownName
 from trnbench.results.history import CaseHistory, HistoryPoint, Outside, machine_of, with_steps
 from trnbench.results.measurement import Grade, Status
 from trnbench.results.run import shortness
-from trnbench.store.database import damaged
+from trnbench.store.failure import damaged
 
 if TYPE_CHECKING:
     import sqlite3

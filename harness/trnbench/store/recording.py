@@ -14,7 +14,8 @@ from trnbench.results.json import dumps_measurement
 from trnbench.results.measurement import Grade, Measurement
 from trnbench.results.run import SCHEMA_VERSION, Run
 from trnbench.store.compression import SMALL, compressed
-from trnbench.store.database import StoreBusy, check_place
+from trnbench.store.database import check_place
+from trnbench.store.failure import StoreBusy
 from trnbench.store.journal import (
     NEW,
     SUFFIX,

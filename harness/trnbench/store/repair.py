@@ -16,7 +16,8 @@ from trnbench.errors import StoreError, TrnbenchError, UsageError
 from trnbench.results.digest import PARTS, is_edited
 from trnbench.results.json import loads, loads_value
 from trnbench.results.run import Run
-from trnbench.store.database import StoreBusy, copy_whole, free_name
+from trnbench.store.database import copy_whole, free_name
+from trnbench.store.failure import StoreBusy
 from trnbench.store.journal import DAMAGED, SUFFIX, is_in_use, journal_folder, journals, read_chain
 from trnbench.store.journal_content import Journaled, journaled
 from trnbench.store.layout import change_run, columns, write_environment

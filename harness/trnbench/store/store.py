@@ -18,7 +18,8 @@ from trnbench.results.measurement import Grade, Status
 from trnbench.results.run import Run, state_of
 from trnbench.results.sample import CaseMark, chosen, noted
 from trnbench.store.compression import compressed
-from trnbench.store.database import NoRuns, StoreFile, damaged, no_runs
+from trnbench.store.database import NoRuns, StoreFile, no_runs
+from trnbench.store.failure import damaged
 from trnbench.store.journal import JournalInUse, is_in_use
 from trnbench.store.journal_content import Opening
 from trnbench.store.layout import (

@@ -83,11 +83,7 @@ def record(
     Arguments are NumPy arrays, `TensorSpec`s (timing mode), or plain values handed on as they are.
     Raises `KernelError` for whatever the kernel does wrong, with its file and line.
     """
-    function = kernel.function if isinstance(kernel, Kernel) else kernel
-    if not callable(function):
-        raise KernelError(
-            f"{kernel!r} is no kernel", cause="a kernel is a function, usually decorated with @nki.jit"
-        )
+    function = _function(kernel)
     name = getattr(function, "__name__", type(function).__name__)
     tally, listing = Tally(), Listing()
     taker: Sink = sink or (listing if keep else tally)
@@ -124,6 +120,16 @@ def record(
     for ended in recorders:
         ended.detach()
     return trace
+
+
+def _function(kernel: Any) -> Any:
+    """What a kernel executes. Raises `KernelError` for what cannot be called."""
+    function = kernel.function if isinstance(kernel, Kernel) else kernel
+    if callable(function):
+        return function
+    raise KernelError(
+        f"{kernel!r} is no kernel", cause="a kernel is a function, usually decorated with @nki.jit"
+    )
 
 
 def _carry_out(

@@ -22,8 +22,8 @@ import msgspec
 from trnbench.case_key import CaseKey
 from trnbench.compare.change import Change, Side
 from trnbench.compare.comparison import distance
+from trnbench.compare.pairing.duel import Wish, duels, keyed, seats
 from trnbench.compare.pairing.operand import Kind, Operand, search_path
-from trnbench.compare.pairing.selected import Wish, duels, keyed, seats
 from trnbench.errors import TrnbenchError, UsageError, cut
 from trnbench.measure.turns import Turns
 from trnbench.registry import load_registry

@@ -14,11 +14,11 @@ from trnbench.compare.change import Change, Comparison, Named, Side, interval_te
 from trnbench.compare.comparison import distance
 from trnbench.compare.gate.findings import Finding, Gated, Outcome
 from trnbench.compare.gate.rule import USUAL, Direction, Rule
+from trnbench.compare.pairing.duel import Duel, Wish, duels
 from trnbench.compare.pairing.operand import Operand
 from trnbench.compare.pairing.rounds import Batch, Course, batch, trial
-from trnbench.compare.pairing.selected import Duel, Wish, duels
+from trnbench.compare.pairing.seat import Unfit
 from trnbench.compare.pairing.stage import Stage
-from trnbench.compare.pairing.together import Unfit
 from trnbench.results.measurement import Grade, Status
 from trnbench.results.statistics import Interval, median, median_interval
 from trnbench.results.verdict import Verdict

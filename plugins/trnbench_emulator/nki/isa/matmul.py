@@ -97,21 +97,7 @@ def _matmul(
         m, machine.stationary_free, "stationary free size", try_="tile M by nl.tile_size.gemm_stationary_fmax"
     )
     rules.at_most(n, machine.moving_free, "moving free size", try_="tile N by nl.tile_size.gemm_moving_fmax")
-    rules.require(
-        dst.partitions == m and dst.free == n,
-        f"dst has {dst.partitions} × {dst.free} elements (partitions × free), the product has {m} × {n}",
-    )
-    rules.require(
-        dst.dtype.name not in INTEGERS or transpose,
-        f"dst has dtype {dst.dtype}: the accumulation and results of a matmul are always in float32",
-        try_="accumulate in float32, and copy the result to a tile of integers",
-    )
-    rules.require(
-        dst.dtype.name in machine.psum_dtypes or (transpose and dst.dtype is moving.dtype),
-        f"dst has dtype {dst.dtype}, a matmul leaves {' or '.join(machine.psum_dtypes)} in PSUM",
-    )
-    if machine.moving_free * 4 <= machine.psum_bank_bytes:
-        rules.at_most(n * dst.dtype.size, machine.psum_bank_bytes, "dst bytes per partition in one PSUM bank")
+    _check_result(rules, machine, dst, m, n, moving if transpose else None)
     variables = {
         "K": contraction,
         "N_stationary": m,
@@ -131,6 +117,25 @@ def _matmul(
         moved(reads=(stationary, moving), writes=(dst,)),
         flops=0 if transpose else 2 * contraction * rows * m * n,
     )
+
+
+def _check_result(rules: Rules, machine: Machine, dst: Form, m: int, n: int, transposed: Form | None) -> None:
+    """Shape and data type of the product of `m` × `n`, or of what is `transposed`."""
+    rules.require(
+        dst.partitions == m and dst.free == n,
+        f"dst has {dst.partitions} × {dst.free} elements (partitions × free), the product has {m} × {n}",
+    )
+    rules.require(
+        dst.dtype.name not in INTEGERS or transposed is not None,
+        f"dst has dtype {dst.dtype}: the accumulation and results of a matmul are always in float32",
+        try_="accumulate in float32, and copy the result to a tile of integers",
+    )
+    rules.require(
+        dst.dtype.name in machine.psum_dtypes or (transposed is not None and dst.dtype is transposed.dtype),
+        f"dst has dtype {dst.dtype}, a matmul leaves {' or '.join(machine.psum_dtypes)} in PSUM",
+    )
+    if machine.moving_free * 4 <= machine.psum_bank_bytes:
+        rules.at_most(n * dst.dtype.size, machine.psum_bank_bytes, "dst bytes per partition in one PSUM bank")
 
 
 def _check_operands(rules: Rules, dst: Form, stationary: Form, moving: Form) -> None:

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
+from trnbench.compare.pairing.duel import Wish, measuring
 from trnbench.compare.pairing.instructions import THRESHOLD as LEAST_COUNT
 from trnbench.compare.pairing.instructions import counter, counts
 from trnbench.compare.pairing.operand import Kind, operand, operands
 from trnbench.compare.pairing.outcome import THRESHOLD, change, comparison, played
-from trnbench.compare.pairing.selected import Wish, measuring
 from trnbench.compare.pairing.stage import Apart, OneProcess, Stage
 from trnbench.errors import UsageError
 from trnbench.terminal.output import say
