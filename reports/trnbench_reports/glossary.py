@@ -20,12 +20,16 @@ _TAGS = re.compile(r"<(svg|style|script)\b.*?</\1>|<[^>]*>", re.DOTALL)
 
 @dataclass(frozen=True, kw_only=True)
 class Term:
-    """`also` are other words for it; `text` says what it means; `cause` is a colour, where it takes time."""
+    """`also` are other words for it; `text` says what it means; `cause` is a colour, where it takes time.
+
+    `parts` take time under a word that means more elsewhere.
+    """
 
     name: str
     text: str
     also: tuple[str, ...] = ()
     cause: str = ""
+    parts: tuple[str, ...] = ()
 
     @property
     def address(self) -> str:
@@ -43,7 +47,8 @@ class Term:
 def terms() -> tuple[Term, ...]:
     """All terms, in the order of the list."""
     rows = tomllib.loads(LIST.read_text(encoding="utf-8"))["term"]
-    return tuple(Term(**{**row, "also": tuple(row.get("also", ()))}) for row in rows)
+    lists = ("also", "parts")
+    return tuple(Term(**{**row, **{name: tuple(row.get(name, ())) for name in lists}}) for row in rows)
 
 
 CAUSES = {
@@ -66,9 +71,10 @@ CAUSES = {
 
 def cause(name: str) -> str:
     """The colour of what takes time: that of its term; of a name that no term has, `rest`."""
-    return next(
-        (term.cause for term in terms() if term.cause and re.match(term.pattern, name, re.IGNORECASE)), "rest"
-    )
+    for term in terms():
+        if term.cause and (name in term.parts or re.match(term.pattern, name, re.IGNORECASE)):
+            return term.cause
+    return "rest"
 
 
 def used(markup: str) -> tuple[Term, ...]:

@@ -49,6 +49,8 @@ def test_a_cause_has_one_colour_and_a_name_of_none_has_that_of_the_rest() -> Non
     assert glossary.cause("endpoint") == "endpoint"
     assert glossary.cause("vector engine") == glossary.cause("scalar engine") == "engine"
     assert glossary.cause("limit of vector in the model") == "limit"
+    assert glossary.cause("attention") == "attention"
+    assert glossary.used("attention and collectives") == ()
     assert glossary.cause("what no list has") == "rest"
 
 

@@ -134,8 +134,8 @@ __getattr__ = commands(
     A run is an id, the beginning of one, a tag, latest, latest~3, or a file. AFTER is the latest run unless
     named, BEFORE the one before that. With --a or --b and one run, two selections of that run.
 
-    With --paired each is a kernel, a setting (size=512), a file of facts, a commit of this folder, or a
-    folder with a plugin; both are measured now, in turns.
+    With --paired both are measured now, in turns. Each is a kernel, a setting (size=512), a file of facts, a
+    commit of this folder, or a folder with a plugin.
 
     Measured cases are faster, slower, or show no difference, by samples of several processes; emulated ones
     differ exactly, with what differs of their inputs.

@@ -46,7 +46,7 @@ def draw(id: str, gains: Sequence[Gain], reach: str) -> Figure | None:
         logarithmic("gain over the oldest generation (times)", low, high, base=2),
         row_scale(names),
         width=960,
-        height=14 * len(names) + 8,
+        height=12 * len(names) + 8,
     )
     for gain in shown:
         lane = generations.index(gain.generation)
