@@ -156,7 +156,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 )
 
 
-@pytest.mark.campaign("benchmarks")
+@pytest.mark.campaign("hours")
 @pytest.mark.parametrize("more", MORE)
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_what_pairs_find_beside_busy_processes(kernel: str, more: int) -> None:

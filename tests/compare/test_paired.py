@@ -335,7 +335,7 @@ def test_a_count_that_rose_is_no_time() -> None:
     ]
 
 
-@pytest.mark.campaign("benchmarks")
+@pytest.mark.campaign("hours")
 def test_three_per_cent_more_loops_are_three_per_cent_more_instructions(
     project: Callable[[int], None],
 ) -> None:

@@ -21,6 +21,7 @@ SAMPLES: Mapping[str, int] = {
     "documents": 2,  # long examples of docs/
     "environments": 1,  # packages that are built and installed
     "faults": 3,  # processes killed, inputs drawn, locks held
+    "hours": 0,  # hundreds of measurements: one alone takes longer than a sample may
     "sweeps": 100,  # a proof again with further systems, kernels or values
 }
 """Kind of campaign → how many of its tests a sample has."""

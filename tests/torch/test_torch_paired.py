@@ -38,7 +38,7 @@ def test_ten_times_the_work_is_slower_by_the_clock_of_the_thread() -> None:
     assert verdicts(1000, 0.1, 1) == [Verdict.SLOWER]
 
 
-@pytest.mark.campaign("benchmarks")
+@pytest.mark.campaign("hours")
 @pytest.mark.parametrize(("more", "least"), [(5, 0.90), (2, 0.50)])
 def test_what_pairs_find_beside_busy_processes(more: int, least: float) -> None:
     with busy(2 * len(os.sched_getaffinity(0))):
@@ -46,7 +46,7 @@ def test_what_pairs_find_beside_busy_processes(more: int, least: float) -> None:
     assert found.count(Verdict.SLOWER) >= least * len(found)
 
 
-@pytest.mark.campaign("benchmarks")
+@pytest.mark.campaign("hours")
 def test_pairs_of_the_same_show_nothing_beside_busy_processes() -> None:
     with busy(2 * len(os.sched_getaffinity(0))):
         found = verdicts(100, 10.0, 200)
