@@ -46,6 +46,7 @@ def _peak(words: str, folder: Path) -> int:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="asks /proc")
+@pytest.mark.campaign("hours")
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_sweep_of_one_kernel(benchmark: Any, tmp_path: Path, jobs: int) -> None:
     before = os.times()
