@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,11 +36,11 @@ class Term:
         """The id of its text on the page."""
         return "term-" + re.sub(r"\W+", "-", self.name)
 
-    @property
-    def pattern(self) -> str:
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
         """Its words as they stand in a text; a single letter only says itself in a legend."""
         words = sorted((self.name, *(word for word in self.also if len(word) > 1)), key=len, reverse=True)
-        return r"(?<![\w-])(?:" + "|".join(map(re.escape, words)) + r")(?![\w-])"
+        return re.compile(r"(?<![\w-])(?:" + "|".join(map(re.escape, words)) + r")(?![\w-])", re.IGNORECASE)
 
 
 @lru_cache(maxsize=1)
@@ -69,10 +69,11 @@ CAUSES = {
 """Colours of what takes time: class of the style sheet, and its words in a legend."""
 
 
+@cache
 def cause(name: str) -> str:
     """The colour of what takes time: that of its term; of a name that no term has, `rest`."""
     for term in terms():
-        if term.cause and (name in term.parts or re.match(term.pattern, name, re.IGNORECASE)):
+        if term.cause and (name in term.parts or term.pattern.match(name)):
             return term.cause
     return "rest"
 
@@ -80,7 +81,7 @@ def cause(name: str) -> str:
 def used(markup: str) -> tuple[Term, ...]:
     """The terms whose words stand in the text of `markup`."""
     text = _TAGS.sub(" ", markup)
-    return tuple(term for term in terms() if re.search(term.pattern, text, re.IGNORECASE))
+    return tuple(term for term in terms() if term.pattern.search(text))
 
 
 def button(name: str, shown: str = "") -> Markup:

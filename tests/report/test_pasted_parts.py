@@ -74,7 +74,7 @@ def test_without_a_browser_a_message_says_what_to_do(
     monkeypatch.setenv("PATH", "/nowhere")
     with pytest.raises(UsageError, match="no browser here that draws a PNG") as refused:
         picture.links([headline_run])
-    assert refused.value.try_ == "trnbench report --part headline -o headline.svg, or install chromium"
+    assert refused.value.try_ == "trnbench report --part links -o links.svg, or install chromium"
 
 
 def test_a_browser_that_draws_nothing_is_named(

@@ -21,12 +21,13 @@ _EDGE = 20
 
 def headline_svg(runs: Sequence[Run]) -> bytes:
     """The sentences and bars of the first screen. Raises `UsageError` for runs without a line."""
-    if not any(headline(run).cards for run in runs):
+    answers = [headline(run) for run in runs]
+    if not any(answer.cards for answer in answers):
         raise _nothing("headline")
     body, y = [words_at(_EDGE, 32, first.question(runs), "large"), *_legend(60)], 84
     sources: dict[str, None] = {}
-    for index, run in enumerate(runs):
-        for card in headline(run).cards:
+    for index, (run, answer) in enumerate(zip(runs, answers, strict=True)):
+        for card in answer.cards:
             shown = first.shown_card(index, run, card)
             line = (
                 f'<rect x="20" y="{y - 8}" width="{WIDTH - 40}" height="2" fill="var(--g{shown["colour"]})"/>'

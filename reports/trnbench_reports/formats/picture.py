@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -20,37 +21,37 @@ _SIZE = re.compile(rb'width="(\d+)" height="(\d+)"')
 
 def headline(runs: Sequence[Run]) -> bytes:
     """The first screen."""
-    return png(parts.headline_svg(runs))
+    return png("headline", parts.headline_svg(runs))
 
 
 def scoreboard(runs: Sequence[Run]) -> bytes:
     """The main row of each kernel."""
-    return png(parts.scoreboard_svg(runs))
+    return png("scoreboard", parts.scoreboard_svg(runs))
 
 
 def losses(runs: Sequence[Run]) -> bytes:
     """Where the time goes."""
-    return png(parts.losses_svg(runs))
+    return png("losses", parts.losses_svg(runs))
 
 
 def links(runs: Sequence[Run]) -> bytes:
     """The collective that leads each kind of ranks."""
-    return png(parts.links_svg(runs))
+    return png("links", parts.links_svg(runs))
 
 
 def generations(runs: Sequence[Run]) -> bytes:
     """Gain got against gain promised."""
-    return png(parts.generations_svg(runs))
+    return png("generations", parts.generations_svg(runs))
 
 
-def png(svg: bytes) -> bytes:
-    """`svg` with two pixels for each of its. Raises `UsageError` where no browser is found or it fails."""
+def png(part: str, svg: bytes) -> bytes:
+    """`svg` of a part, two pixels for each. Raises `UsageError` where no browser is found or it fails."""
     browser = next(filter(None, map(shutil.which, BROWSERS)), None)
     if browser is None:
         raise UsageError(
             "there is no browser here that draws a PNG",
             cause=f"none of {', '.join(BROWSERS)} is on PATH",
-            try_="trnbench report --part headline -o headline.svg, or install chromium",
+            try_=f"trnbench report --part {part} -o {part}.svg, or install chromium",
         )
     size = _SIZE.search(svg)
     assert size is not None
@@ -60,7 +61,7 @@ def png(svg: bytes) -> bytes:
         command = [
             browser,
             "--headless",
-            "--no-sandbox",
+            *(("--no-sandbox",) if os.geteuid() == 0 else ()),  # Chromium has none for root
             "--disable-gpu",
             "--hide-scrollbars",
             "--force-device-scale-factor=2",
@@ -78,6 +79,6 @@ def png(svg: bytes) -> bytes:
             raise UsageError(
                 f"{browser} drew no PNG",
                 cause=said[0] if said else "it said nothing",
-                try_="trnbench report --part headline -o headline.svg",
+                try_=f"trnbench report --part {part} -o {part}.svg",
             )
         return picture.read_bytes()
