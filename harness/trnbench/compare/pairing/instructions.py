@@ -6,7 +6,6 @@ counts, where the system and the processor let it, else Valgrind, on any machine
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import subprocess
@@ -23,7 +22,7 @@ from trnbench.case_key import CaseKey
 from trnbench.compare.change import Change, Side
 from trnbench.compare.comparison import distance
 from trnbench.compare.pairing.duel import Wish, duels, keyed, seats
-from trnbench.compare.pairing.operand import Kind, Operand, search_path
+from trnbench.compare.pairing.operand import Kind, Operand, environment, search_path
 from trnbench.errors import TrnbenchError, UsageError, cut
 from trnbench.measure.turns import Turns
 from trnbench.registry import load_registry
@@ -87,13 +86,7 @@ class _Counted:
 
     def __init__(self, side: Operand, path: Sequence[str], wish: Wish, by: Counter) -> None:
         self.side, self._wish, self._by = side, wish, by
-        others = os.environ.get("PYTHONPATH", "")
-        self._env = {
-            **os.environ,
-            "PYTHONPATH": os.pathsep.join([*path, *filter(None, [others])]),
-            "PYTHONHASHSEED": "0",
-            "OPENBLAS_NUM_THREADS": "1",
-        }
+        self._env = {**environment(path, 0), "OPENBLAS_NUM_THREADS": "1"}
         self.cases, self._calls = msgspec.json.decode(
             self._run((), -1, 0), type=tuple[dict[str, CaseKey], list[int]]
         )

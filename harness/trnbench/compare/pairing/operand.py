@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import Enum
 from pathlib import Path
 from typing import NamedTuple
@@ -93,6 +94,16 @@ def _git(*words: str) -> bytes | None:
     except OSError:
         return None
     return done.stdout if done.returncode == 0 else None
+
+
+def environment(path: Sequence[str], hash_seed: int) -> dict[str, str]:
+    """Of a process that finds the code of one side first; hashes are the same on both sides."""
+    others = filter(None, [os.environ.get("PYTHONPATH", "")])
+    return {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([*path, *others]),
+        "PYTHONHASHSEED": str(hash_seed),
+    }
 
 
 def search_path(side: Operand, scratch: Path) -> tuple[str, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import tempfile
@@ -17,7 +16,7 @@ import msgspec
 
 from trnbench.case_key import CaseKey
 from trnbench.compare.pairing.duel import Duel, Wish, keyed, seats
-from trnbench.compare.pairing.operand import Operand, search_path
+from trnbench.compare.pairing.operand import Operand, environment, search_path
 from trnbench.compare.pairing.rounds import Player, Ready
 from trnbench.compare.pairing.seat import Unfit, ready_of
 from trnbench.errors import TrnbenchError, UsageError
@@ -163,12 +162,7 @@ class Peer:
 
         self.side, self.cases = side, dict[str, CaseKey]()
         self.connection, theirs = Pipe()
-        others = os.environ.get("PYTHONPATH", "")
-        env = {
-            **os.environ,
-            "PYTHONPATH": os.pathsep.join([*path, *filter(None, [others])]),
-            "PYTHONHASHSEED": str(hash_seed),
-        }
+        env = environment(path, hash_seed)
         command = [sys.executable, "-P", "-m", "trnbench.compare.pairing.stage", str(theirs.fileno())]
         self.process = subprocess.Popen(
             command, pass_fds=[theirs.fileno()], env=env, stdin=subprocess.DEVNULL, stdout=sys.stderr.fileno()
