@@ -206,18 +206,36 @@ class Cache:
             os.close(os.open(self.path, os.O_CREAT | os.O_WRONLY, 0o600))
         connection = sqlite3.connect(self.path, timeout=_BUSY_MS / 1000, isolation_level=None)
         try:
-            layout = connection.execute("PRAGMA user_version").fetchone()[0]
-            if layout not in (0, _LAYOUT):
-                raise sqlite3.DatabaseError(f"layout {layout}")
-            if layout == 0:
-                connection.execute("PRAGMA journal_mode = WAL")  # kept in the file
-                connection.execute(_TABLE)
-                connection.execute(f"PRAGMA user_version = {_LAYOUT}")
+            self._lay_out(connection)
             connection.execute("PRAGMA synchronous = OFF")  # what a loss of power takes can be had again
         except BaseException:
             connection.close()
             raise
         return connection
+
+    def _lay_out(self, connection: sqlite3.Connection) -> None:
+        """Make the table where there is none.
+
+        SQLite does not wait for another process that makes the file, or closes it, at the same moment: we do.
+        """
+        import sqlite3
+        import time
+
+        until = time.monotonic() + _BUSY_MS / 1000
+        while True:
+            try:
+                layout = connection.execute("PRAGMA user_version").fetchone()[0]
+                if layout not in (0, _LAYOUT):
+                    raise sqlite3.DatabaseError(f"layout {layout}")
+                if layout == 0:
+                    connection.execute("PRAGMA journal_mode = WAL")  # kept in the file
+                    connection.execute(_TABLE)
+                    connection.execute(f"PRAGMA user_version = {_LAYOUT}")
+                return
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error) or time.monotonic() > until:
+                    raise
+                time.sleep(0.005)
 
     def _trim(self, connection: sqlite3.Connection) -> None:
         (held,) = connection.execute("SELECT coalesce(sum(bytes), 0) FROM entries").fetchone()
