@@ -146,9 +146,11 @@ def others(trusted: Collection[str] = ()) -> list[EntryPoint]:
     if enabled(NO_EXTERNAL):
         return []
     names = set(map(normalised, trusted))
-    entries = [each for each in entry_points(GROUPS) if normalised(each.distribution) != OWN]
-    listed = {normalised(each.distribution) for each in entries if normalised(each.name) in names} | names
-    return [] if "all" in names else [each for each in entries if normalised(each.distribution) not in listed]
+    entries = [point for point in entry_points(GROUPS) if normalised(point.distribution) != OWN]
+    listed = {normalised(entry.distribution) for entry in entries if normalised(entry.name) in names} | names
+    return (
+        [] if "all" in names else [entry for entry in entries if normalised(entry.distribution) not in listed]
+    )
 
 
 def _entries_of(folder: str, groups: Collection[str]) -> Iterator[EntryPoint]:

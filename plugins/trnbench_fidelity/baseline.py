@@ -95,7 +95,7 @@ def _moved(frozen: Untouched, family: str, generation: str, mine: list[Compariso
         now=errors_of(answered),
         bounds_then=bounds_of(then),
         bounds_now=bounds_of(answered),
-        movers=tuple(each for each in movers if abs(each.now - each.then) > LEAST),
+        movers=tuple(mover for mover in movers if abs(mover.now - mover.then) > LEAST),
         unanswered=tuple(each.id for each in mine if each.e is None),
     )
 

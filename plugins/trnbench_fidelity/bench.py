@@ -11,6 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from trnbench.case_key import CaseKey
+from trnbench.errors import TrnbenchError, UsageError
+from trnbench.kernels.kernel import Case
+from trnbench.results.measurement import Grade
 from trnbench_emulator.compiler import AS_SHIPPED, Assumptions
 from trnbench_fidelity.prediction import NotEmulated
 
@@ -75,8 +79,6 @@ class Bench:
 
     def system(self, name: str) -> System:
         """Raises `NotEmulated` when the point names no system that a plugin describes."""
-        from trnbench.errors import UsageError
-
         if not name:
             raise NotEmulated("the system is not stated")
         if name not in self._systems:
@@ -128,11 +130,6 @@ class Bench:
 
         Raises `NotEmulated` for a kernel that is not installed and a case the emulator refuses.
         """
-        from trnbench.case_key import CaseKey
-        from trnbench.errors import TrnbenchError
-        from trnbench.kernels.kernel import Case
-        from trnbench.results.measurement import Grade
-
         machine = self.system(system)
         described = self.registry.kernels.get(kernel)
         if described is None:

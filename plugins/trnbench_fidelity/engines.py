@@ -116,7 +116,7 @@ def engine_errors(times: Iterable[EngineTime]) -> Errors | None:
 
     One vote for each engine of a kernel, and a 90th percentile from five kernels on.
     """
-    counted = [each for each in times if each.share > BUSY]
+    counted = [time for time in times if time.share > BUSY]
     found = of_votes((f"{each.vote} / {each.engine}", f"{each.id} {each.engine}", each.e) for each in counted)
     if found is None or len({each.vote for each in counted}) >= FEWEST:
         return found

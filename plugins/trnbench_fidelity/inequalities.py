@@ -13,8 +13,8 @@ BROKEN = ("point", "bound", "model", "times", "source")
 
 def broken_of(points: Iterable[Comparison]) -> tuple[int, list[Comparison]]:
     """How many inequalities the model answers, and those it breaks, the worst first."""
-    bounds = [each for each in points if each.use is Use.BOUND and each.e is not None]
-    broken = [each for each in bounds if each.e is not None and each.e > 0]
+    bounds = [point for point in points if point.use is Use.BOUND and point.e is not None]
+    broken = [bound for bound in bounds if bound.e is not None and bound.e > 0]
     return len(bounds), sorted(broken, key=lambda each: (-(each.e or 0.0), each.id))
 
 

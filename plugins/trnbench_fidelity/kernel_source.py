@@ -63,9 +63,9 @@ def kernel_source(where: Place, table: Mapping[str, Any]) -> KernelSource:
     if not all(isinstance(each, int) and each > 0 for each in grid):
         raise where.error(f"grid {list(grid)} is no grid", try_="grid = [2]")
     constants = tuple(table.get("constants", ()))
-    for each in constants:
-        if not _CONSTANT.fullmatch(str(each)):
-            raise where.error(f"{each!r} sets no constant", try_='"ROW_CHUNK=128"')
+    for constant in constants:
+        if not _CONSTANT.fullmatch(str(constant)):
+            raise where.error(f"{constant!r} sets no constant", try_='"ROW_CHUNK=128"')
     also = tuple(
         kernel_source(where.at(f"also {number}"), {"file": table["file"], **where.table(each)})
         for number, each in enumerate(table.get("also", ()), 1)
@@ -91,9 +91,9 @@ def _made_by(where: Place, value: object) -> MadeBy:
 
 def _arguments(where: Place, table: Mapping[str, Any]) -> tuple[str, ...]:
     arguments = tuple(table.get("arguments", ()))
-    for each in arguments:
-        if not _ARGUMENT.fullmatch(str(each)):
+    for argument in arguments:
+        if not _ARGUMENT.fullmatch(str(argument)):
             raise where.error(
-                f"{each!r} is no argument", try_='"float32[128,512]", a number, or name=one of them'
+                f"{argument!r} is no argument", try_='"float32[128,512]", a number, or name=one of them'
             )
     return arguments

@@ -177,15 +177,15 @@ def _check_contradictions(place: Place, points: Mapping[str, PublishedPoint]) ->
                 cause="releases of runtime and compiler may explain it",
                 try_='release = "SDK 2.30", or "unstated"',
             )
-        for other in point.contradicts:
-            if other not in points or other == point.id:
-                raise _unanswered(place, point.id, other, near(other, points))
-            if point.id not in points[other].contradicts:
-                raise _unanswered(place, point.id, other, f"{other} does not name {point.id}")
-            if points[other].quantity is not point.quantity:
+        for opponent in point.contradicts:
+            if opponent not in points or opponent == point.id:
+                raise _unanswered(place, point.id, opponent, near(opponent, points))
+            if point.id not in points[opponent].contradicts:
+                raise _unanswered(place, point.id, opponent, f"{opponent} does not name {point.id}")
+            if points[opponent].quantity is not point.quantity:
                 raise place.error(
-                    f"point {point.id} contradicts {other!r}",
-                    cause=f"one is of {point.quantity}, the other of {points[other].quantity}",
+                    f"point {point.id} contradicts {opponent!r}",
+                    cause=f"one is of {point.quantity}, the other of {points[opponent].quantity}",
                     try_="points contradict each other in one quantity",
                 )
 

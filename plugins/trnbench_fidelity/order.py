@@ -108,9 +108,9 @@ def _taus(steps: Listed[Step]) -> dict[str, float]:
     """Kendall's τ-a of each sequence: pairs in order less pairs out of order, of all its pairs; a tie is
     neither."""
     by_name: dict[str, list[Step]] = {}
-    for each in steps:
-        if each.model is not None:
-            by_name.setdefault(f"{each.generation} {each.sequence}", []).append(each)
+    for step in steps:
+        if step.model is not None:
+            by_name.setdefault(f"{step.generation} {step.sequence}", []).append(step)
     taus = {}
     for name, mine in by_name.items():
         if len({id for each in mine for id in (each.start, each.end)}) < RANKED:
@@ -139,7 +139,7 @@ def order_text(steps: Iterable[Step]) -> str:
 def by_order(steps: Iterable[Step]) -> list[Step]:
     """Pairs that differ, out of order first, then by how far the ratio is off, then those not covered."""
     return sorted(
-        (each for each in steps if abs(each.published) > LEAST_GAIN),
+        (step for step in steps if abs(step.published) > LEAST_GAIN),
         key=lambda each: (each.model is None, each.in_order is True, -abs(each.off or 0.0), each.end),
     )
 

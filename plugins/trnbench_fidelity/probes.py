@@ -7,10 +7,15 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from trnbench.errors import TrnbenchError
+from trnbench_emulator.core.builder import Builder
+from trnbench_emulator.core.cases import arguments_of
+from trnbench_emulator.core.recording import Launch, Recording
+from trnbench_emulator.nki import load_kernel
+from trnbench_emulator.nki.instruction import Instruction
+from trnbench_emulator.nki.op import Op
 from trnbench_fidelity.prediction import NotEmulated
 
 if TYPE_CHECKING:
-    from trnbench_emulator.core.recording import Launch, Recording
     from trnbench_emulator.core.timing import Timing
     from trnbench_fidelity.bench import Bench
 
@@ -23,9 +28,6 @@ def timed(
     `arguments`: (shape, dtype) for a tensor, other values as they are. Raises `NotEmulated` for what the
     machine refuses and for costs that are missing.
     """
-    from trnbench_emulator.core.cases import arguments_of
-    from trnbench_emulator.core.recording import Launch
-
     launch = launch or Launch(explain=False)
     try:
         return bench.kernel_model.time(
@@ -39,11 +41,6 @@ def repeated(
     engine: str, opcode: str, dtype: str, variables: dict[str, Any], count: int, bench: Bench, system: str
 ) -> Timing:
     """`count` of one instruction that no call of NKI makes alone, one behind the other."""
-    from trnbench_emulator.core.builder import Builder
-    from trnbench_emulator.core.recording import Recording
-    from trnbench_emulator.nki.instruction import Instruction
-    from trnbench_emulator.nki.op import Op
-
     builder = Builder(bench.kernel_model.machine(bench.system(system)))
     op = Op(engine, opcode, dtype, variables, {})
     for _ in range(count):
@@ -53,8 +50,6 @@ def repeated(
 
 def timing_of(recording: Recording, bench: Bench, system: str, *, cores: int = 1) -> Timing:
     """Of what was recorded, where `cores` of a device run it at once. Raises `NotEmulated`."""
-    from trnbench_emulator.core.recording import Launch
-
     try:
         return bench.kernel_model.timing(recording, bench.system(system), Launch(cores=cores, explain=False))
     except TrnbenchError as error:
@@ -63,6 +58,4 @@ def timing_of(recording: Recording, bench: Bench, system: str, *, cores: int = 1
 
 @lru_cache(maxsize=64)
 def _kernel(ref: str) -> Any:
-    from trnbench_emulator.nki import load_kernel
-
     return load_kernel(ref, nki="trnbench")[0]

@@ -40,7 +40,7 @@ def load_sequences(path: Path, points: Iterable[PublishedPoint]) -> tuple[Sequen
     Raises `FactError` for an unknown or missing key, a name used twice, fewer than two points, a point that
     is not in the file or named twice, and points of two quantities.
     """
-    known = {each.id: each for each in points}
+    known = {point.id: point for point in points}
     place = Place(path)
     sequences: dict[str, Sequence] = {}
     for where, row in place.tables(tables_of(path, read_content(path)), "sequence"):

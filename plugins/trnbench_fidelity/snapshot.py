@@ -70,7 +70,7 @@ def fidelity_of(
             f"our own products are not set beside published ones of {name}: out of date. {why}"
             for name, why in outdated.items()
         )
-        products = tuple(each for rows, _ in own.values() for each in rows)
+        products = tuple(row for rows, _ in own.values() for row in rows)
         return msgspec.structs.replace(fidelity, products=products, outdated=outdated)
     except (TrnbenchError, OSError) as error:
         why = error.what if isinstance(error, TrnbenchError) else str(error)
@@ -80,7 +80,7 @@ def fidelity_of(
 
 def _kept(fidelity: Fidelity) -> Fidelity:
     """What a run stores: the statistics, and only points with a number from the model."""
-    points = tuple(each for each in fidelity.points if each.emulated is not None)
+    points = tuple(point for point in fidelity.points if point.emulated is not None)
     return msgspec.structs.replace(fidelity, points=points)
 
 

@@ -89,7 +89,7 @@ def checkouts(folder: Path) -> tuple[Checkout, ...]:
 
 def of_fidelity(fidelity: Fidelity, fetched: Iterable[Checkout], day: str, assumptions: str = "") -> Sources:
     """What is kept of a comparison of `validate(…, sources=True)`."""
-    points = tuple(each for each in fidelity.points if each.use is not Use.SAME_OPERATION)
+    points = tuple(point for point in fidelity.points if point.use is not Use.SAME_OPERATION)
     return Sources(
         day=day,
         by=fidelity.by,
@@ -109,9 +109,9 @@ def by_generation(found: Sources) -> dict[str, Sources]:
     """The same, apart for each generation that has a point."""
     return {
         name: msgspec.structs.replace(
-            found, points=tuple(each for each in found.points if each.generation == name)
+            found, points=tuple(point for point in found.points if point.generation == name)
         )
-        for name in dict.fromkeys(each.generation for each in found.points)
+        for name in dict.fromkeys(point.generation for point in found.points)
     }
 
 
@@ -192,15 +192,15 @@ def _summary(name: str, found: Sources) -> PublicKernels:
 def not_run(points: Iterable[Comparison]) -> dict[str, list[str]]:
     """Why points have no time of the model → their ids, the reason of most points first."""
     found: dict[str, list[str]] = {}
-    for each in points:
-        if each.emulated is None:
-            found.setdefault(each.how.partition(" (")[0], []).append(each.id)
+    for point in points:
+        if point.emulated is None:
+            found.setdefault(point.how.partition(" (")[0], []).append(point.id)
     return dict(sorted(found.items(), key=lambda item: -len(item[1])))
 
 
 def markdown(found: Sources) -> str:
     """One row per generation, then which points were not run, then what the kernels came from."""
-    rows = [each.row for each in summaries(found)]
+    rows = [summary.row for summary in summaries(found)]
     under = f" under the assumptions {found.assumptions}" if found.assumptions else ""
     lines = [
         f"Public kernels, run from their own sources by {found.by} {found.version} on {found.day}{under}; "

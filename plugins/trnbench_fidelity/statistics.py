@@ -84,27 +84,27 @@ def _span(sizes: Sequence[float], q: float) -> Span:
 def errors_of(points: Iterable[Comparison], honesty: Honesty | None = None) -> Errors | None:
     """Of the counted points, of one honesty unless None."""
     rows, raw = [], {}
-    for each in points:
-        e = counted_error(each)
-        if each.counted and e is not None and each.e is not None and honesty in (None, each.honesty):
-            rows.append((each.vote, each.id, e))
-            raw[each.id] = each.e
+    for point in points:
+        e = counted_error(point)
+        if point.counted and e is not None and point.e is not None and honesty in (None, point.honesty):
+            rows.append((point.vote, point.id, e))
+            raw[point.id] = point.e
     return of_votes(rows, raw=raw)
 
 
 def crossed(points: Iterable[Comparison]) -> Errors | None:
     """Of the fitted points, each with every constant fitted without it, where the cost file says that."""
     return of_votes(
-        (each.vote, each.id, each.e_cross)
-        for each in points
-        if each.counted and each.honesty == Honesty.FITTED and each.e_cross is not None
+        (point.vote, point.id, point.e_cross)
+        for point in points
+        if point.counted and point.honesty == Honesty.FITTED and point.e_cross is not None
     )
 
 
 def bounds_of(points: Iterable[Comparison]) -> Bounds | None:
     """The inequalities among the points; None where there is none that the model answers."""
     excesses = {
-        each.id: e for each in points if each.use is Use.BOUND and (e := counted_error(each)) is not None
+        point.id: e for point in points if point.use is Use.BOUND and (e := counted_error(point)) is not None
     }
     if not excesses:
         return None
@@ -136,15 +136,15 @@ def row_of(name: str, title: str, generation: str, points: Sequence[Comparison])
 
 def uses_of(points: Iterable[Comparison]) -> dict[str, int]:
     """How many published points came to each use; our own kernels beside them are none."""
-    mine = [each.use for each in points if each.use is not Use.SAME_OPERATION]
+    mine = [point.use for point in points if point.use is not Use.SAME_OPERATION]
     return {str(use): mine.count(use) for use in Use if use in mine}
 
 
 def rows_of(families: Mapping[str, Family], points: Iterable[Comparison]) -> tuple[FamilyFidelity, ...]:
     """One row per family and generation that has a point, worst first."""
     groups: dict[tuple[str, str], list[Comparison]] = {}
-    for each in points:
-        groups.setdefault((each.family, each.generation), []).append(each)
+    for point in points:
+        groups.setdefault((point.family, point.generation), []).append(point)
     return worst_first(
         row_of(name, families[name].title if name in families else name, generation, mine)
         for (name, generation), mine in groups.items()

@@ -58,7 +58,7 @@ def told(fidelity: Fidelity, families: Sequence[FamilyFidelity] | None = None) -
     bounds, broken = broken_of(fidelity.points)
     moved = fidelity.moved if any(each.movers or each.unanswered for each in fidelity.moved) else ()
     steps = by_order(fidelity.steps)
-    shown_steps = [each for each in steps if each.apart == 1 or each.in_order is False]
+    shown_steps = [step for step in steps if step.apart == 1 or step.in_order is False]
     return Told(
         model=f"{fidelity.by} {fidelity.version}".strip(),
         broken=broken_text(bounds, broken) if bounds else "",
@@ -68,7 +68,7 @@ def told(fidelity: Fidelity, families: Sequence[FamilyFidelity] | None = None) -
         listed=tuple(few(shown(fidelity.families))),
         sequences=f"{_ORDER}: {order_text(fidelity.steps)}." if fidelity.steps else "",
         steps=Table(STEPS, tuple(map(step_cells, shown_steps)), 2),
-        wrong=Table(STEPS, tuple(step_cells(each) for each in steps if each.in_order is False), 2),
+        wrong=Table(STEPS, tuple(step_cells(step) for step in steps if step.in_order is False), 2),
         undecided=tuple(notes(steps)),
         moved=moved_text(moved) if moved else "",
         movement=Table(MOVED, tuple(map(moved_cells, moved)), 3),
@@ -100,7 +100,7 @@ def markdown(fidelity: Fidelity) -> str:
         lines += ["", all_.engines, *folded("Engines, the worst first", _lines(all_.active))]
     if all_.moved:
         lines += ["", all_.moved, "", *_lines(all_.movement)]
-        lines += folded("Each that moved by more than 5 %", [f"- {each}" for each in all_.movers])
+        lines += folded("Each that moved by more than 5 %", [f"- {mover}" for mover in all_.movers])
     return "\n".join(lines) + "\n"
 
 
@@ -141,7 +141,7 @@ def moved_cells(moved: Moved) -> tuple[str, ...]:
 
 def movers_text(moved: Moved) -> str:
     """Each point that moved by more than 5 %, and those without an answer now."""
-    parts = [f"{each.id} {signed_text(each.then)} → {signed_text(each.now)}" for each in moved.movers]
+    parts = [f"{mover.id} {signed_text(mover.then)} → {signed_text(mover.now)}" for mover in moved.movers]
     if moved.unanswered:
         parts.append(f"no answer now: {', '.join(moved.unanswered)}")
     if not parts:
@@ -188,8 +188,8 @@ def coverage(uses: Mapping[str, int]) -> str:
 def of_rows(families: Iterable[FamilyFidelity]) -> dict[str, int]:
     """What became of the points of all these rows together."""
     total: Counter[str] = Counter()
-    for each in families:
-        total.update(each.uses)
+    for family in families:
+        total.update(family.uses)
     return dict(total)
 
 

@@ -117,7 +117,7 @@ def cells(family: FamilyFidelity) -> tuple[str, ...]:
 
 def shown(families: Iterable[FamilyFidelity]) -> list[FamilyFidelity]:
     """Those with a number to show."""
-    return [each for each in families if each.errors or each.bounds]
+    return [family for family in families if family.errors or family.bounds]
 
 
 def brief(families: Iterable[FamilyFidelity]) -> str:
@@ -188,8 +188,8 @@ def folded(summary: str, lines: Sequence[str]) -> list[str]:
 def few(families: Iterable[FamilyFidelity]) -> list[str]:
     """The points of each row that has under five votes, one line a row."""
     return [
-        f"{each.title}, {each.generation}: "
-        + ", ".join(f"{id} {signed_text(e)}" for id, e in each.errors.listed.items())
-        for each in families
-        if each.errors and each.errors.listed
+        f"{family.title}, {family.generation}: "
+        + ", ".join(f"{id} {signed_text(e)}" for id, e in family.errors.listed.items())
+        for family in families
+        if family.errors and family.errors.listed
     ]

@@ -76,7 +76,7 @@ def validate(
     by, version = bench.model()
     answered = public or sources_of.Sources(day="", by=by, version=version, checkouts=(), points=())
     of_source = {point.id for point in by_id.values() if point.usable is Usable.SOURCE}
-    mine = tuple(each for each in comparisons if each.id in of_source and each.published is not None)
+    mine = tuple(row for row in comparisons if row.id in of_source and row.published is not None)
     return Fidelity(
         by=by,
         version=version,

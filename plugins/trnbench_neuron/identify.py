@@ -138,11 +138,11 @@ def misfit(seen: Listing, against: Documented) -> tuple[str, ...]:
     reasons = []
     if len(seen.devices) != against.devices:
         reasons.append(f"{len(seen.devices)} devices, {against.name} has {against.devices} per host")
-    cores = Counter(each.cores for each in seen.devices)
+    cores = Counter(device.cores for device in seen.devices)
     if set(cores) != {against.cores}:
-        had = " and ".join(str(each) for each in sorted(cores))
+        had = " and ".join(str(core) for core in sorted(cores))
         reasons.append(f"{had} cores per device (LNC={seen.lnc} counted), {against.name} has {against.cores}")
-    sizes = {each.memory_bytes for each in seen.devices if each.memory_bytes}
+    sizes = {device.memory_bytes for device in seen.devices if device.memory_bytes}
     if against.memory_bytes and any(
         abs(size - against.memory_bytes) > MEMORY_TOLERANCE * against.memory_bytes for size in sizes
     ):

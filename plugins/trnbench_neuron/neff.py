@@ -103,7 +103,7 @@ def _sample(workers: Sequence[Conversation], rules: Sequence[Rule]) -> tuple[lis
 def _check_rounds(rounds: Sequence[dict[str, Any]]) -> None:
     for answer in rounds:
         durations = answer["durations_s"]
-        if not durations or not all(each > 0.0 for each in durations):
+        if not durations or not all(duration > 0.0 for duration in durations):
             raise NoEvidence("nrtpy gave no device time: no execution was seen on the NeuronCore")
         spent = float(answer["ended"]) - float(answer["began"])
         if spent < SLACK * sum(durations):
@@ -167,7 +167,7 @@ def compile_kernel(
             file=source.file,
             function=source.function,
             lnc=1,
-            inputs=[msgspec.to_builtins(each) for each in arrays],
+            inputs=[msgspec.to_builtins(array) for array in arrays],
             plain=list(source.plain),
             folder=str(folder),
         )

@@ -76,7 +76,7 @@ def _whole(arguments: Sequence[Any], result: Any) -> Iterable[tuple[tuple[Any, .
 
 def _elementwise(arguments: Sequence[Any], result: Any) -> Iterable[tuple[tuple[Any, ...], Any]]:
     rows = _at(result.shape[0])
-    yield tuple(each[rows] for each in arguments), result[rows]
+    yield tuple(argument[rows] for argument in arguments), result[rows]
 
 
 def _rows(arguments: Sequence[Any], result: Any) -> Iterable[tuple[tuple[Any, ...], Any]]:

@@ -56,7 +56,7 @@ class Cluster:
         return int(sum(node["Resources"].get("CPU", 0.0) for node in self._nodes()))
 
     def _nodes(self) -> list[dict[str, Any]]:
-        return sorted((each for each in self.ray.nodes() if each["Alive"]), key=lambda each: each["NodeID"])
+        return sorted((node for node in self.ray.nodes() if node["Alive"]), key=lambda each: each["NodeID"])
 
     def on(self, node: str, **options: Any) -> dict[str, Any]:
         """Options that keep a task or an actor on one machine."""
@@ -222,7 +222,7 @@ def _first_line(error: BaseException) -> str:
         return cause.what
     if isinstance(cause, BaseException):
         return f"{type(cause).__name__}: {cause}".splitlines()[0]
-    lines = [each.strip() for each in str(error).splitlines() if each.strip()]
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return lines[0] if lines else type(error).__name__
 
 

@@ -218,5 +218,5 @@ def _whole(resource: str, amount: float) -> dict[str, Any]:
 
 
 def _last_line(error: BaseException) -> str:
-    lines = [each.strip() for each in str(error).splitlines() if each.strip()]
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return lines[-1] if lines else type(error).__name__

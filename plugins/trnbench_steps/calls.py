@@ -73,7 +73,7 @@ class Shapes:
             return False
         item = 4 if self.dtype == "float32" else 2
         model, tp = division.model, division.layout.tp
-        inner = max(_inner(each.feed_forward) for each in model.kinds) // tp
+        inner = max(_inner(kind.feed_forward) for kind in model.kinds) // tp
         return (model.hidden + inner) * division.tokens * item <= ROOM * self.capacity
 
     def fused(self, operator: Operator, before: Operator | None) -> bool:

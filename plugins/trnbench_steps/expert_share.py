@@ -50,7 +50,7 @@ def experts_of(division: Division, product: Product) -> ExpertShare:
     each of which reads the matrices of its expert, in one kernel or in operators of the graph.
     Experts that tokens travel to get those alone that chose them.
     """
-    network = next(each.feed_forward for each in division.model.kinds if each.feed_forward.experts)
+    network = next(kind.feed_forward for kind in division.model.kinds if kind.feed_forward.experts)
     routed, copies, path = product.tokens * product.copies, product.copies, path_of(division, network)
     tokens = product.tokens * network.experts / network.top_k
     if path == CHOSEN:

@@ -74,7 +74,7 @@ def _read(division: Division, stage: int, tokens: int = 1) -> float:
     for kind, count in division.stages[stage].items():
         times = 1 if model.shared_layers else count
         elements += times * sum(
-            _met(division, each, kind, tokens) for each in model.kinds[kind].weights(model.hidden)
+            _met(division, weight, kind, tokens) for weight in model.kinds[kind].weights(model.hidden)
         )
     if stage == division.layout.pp - 1 and model.head:
         elements += division.share(model.head_weight)

@@ -110,7 +110,7 @@ def _fullest(division: Division, per_device: int, stages: tuple[Memory, ...]) ->
         devices: dict[int, Counter[int]] = {}
         for rank in range(layout.ranks):
             devices.setdefault(layout.core(rank) // per_device, Counter())[layout.stage(rank)] += 1
-        mixtures = {frozenset(each.items()) for each in devices.values()}
+        mixtures = {frozenset(device.items()) for device in devices.values()}
 
     def bytes_of(mixture: frozenset[tuple[int, int]]) -> float:
         return sum(stages[stage].all * count for stage, count in mixture)

@@ -39,8 +39,8 @@ class Layer(msgspec.Struct, frozen=True, kw_only=True):
     def weights(self, hidden: int) -> list[Weight]:
         """Everything it has, in the order in which it is used."""
         norms = [
-            each
+            weight
             for number in range(1, self.norms + 1)
-            for each in self.norm.weights(f"norm {number}", hidden)
+            for weight in self.norm.weights(f"norm {number}", hidden)
         ]
         return [*norms, *self.attention.weights(hidden), *self.feed_forward.weights(hidden)]

@@ -28,8 +28,8 @@ def mixer_operators(division: Division, kind: int) -> list[Operator]:
     section 3.3.2); decoding, each of them attends to its part of the cache and their results are added up.
     """
     attention = division.model.kinds[kind].attention
-    weights = [each for each in attention.weights(division.model.hidden) if each.product]
-    made: list[Operator] = [_product(division, kind, each) for each in weights if each.cut is not Cut.INPUTS]
+    weights = [weight for weight in attention.weights(division.model.hidden) if weight.product]
+    made: list[Operator] = [_product(division, kind, w) for w in weights if w.cut is not Cut.INPUTS]
     made += _rotation(division, kind)
     made += _context(division, kind, before=True)
     if attention.kind is AttentionKind.LINEAR:
@@ -42,7 +42,7 @@ def mixer_operators(division: Division, kind: int) -> list[Operator]:
         made.append(
             Elementwise(name="gate", rows=division.tokens, width=heads * attention.value_dim, operands=2)
         )
-    made += [_product(division, kind, each) for each in weights if each.cut is Cut.INPUTS]
+    made += [_product(division, kind, w) for w in weights if w.cut is Cut.INPUTS]
     return made
 
 

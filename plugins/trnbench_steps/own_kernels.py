@@ -62,10 +62,10 @@ def kind_of(operator: Operator) -> str:
 def replaceable(division: Division) -> tuple[str, ...]:
     """What the kernels of a user may be for, in the order of a layer."""
     operators = [
-        each for kind in range(len(division.model.kinds)) for each in layer_operators(division, kind)
+        operator for kind in range(len(division.model.kinds)) for operator in layer_operators(division, kind)
     ]
     operators += last_operators(division)
-    return tuple(dict.fromkeys(name for each in operators if (name := kind_of(each))))
+    return tuple(dict.fromkeys(name for operator in operators if (name := kind_of(operator))))
 
 
 def check_own(own: OwnKernels, division: Division) -> None:

@@ -75,14 +75,14 @@ def paths_of(division: Division) -> tuple[SoftwarePath, ...]:
     """Of everything that a step of `division` has: attention of prompts, products, 8-bit weights, experts."""
     job, kinds = division.job, division.model.kinds
     paths: list[SoftwarePath] = []
-    if job.task is not Task.DECODE and any(each.attention.kind is not AttentionKind.LINEAR for each in kinds):
+    if job.task is not Task.DECODE and any(kind.attention.kind is not AttentionKind.LINEAR for kind in kinds):
         paths.append(_path("attention_path", job.attention_path, FUSED, UNFUSED))
     if job.products:
         paths.append(_path("products", job.products, COMPILED))
     if job.weights in ("int8", "fp8", "cfp8"):
         fp8 = job.weights != "int8"
         paths.append(_path("widening", job.widening if fp8 else WIDENED, WIDENED, NATIVE if fp8 else ""))
-    words = [path_of(division, each.feed_forward) for each in kinds if each.feed_forward.experts]
+    words = [path_of(division, kind.feed_forward) for kind in kinds if kind.feed_forward.experts]
     if words and words[0]:
         paths.append(_path("experts", job.experts and words[0], words[0]))
     return tuple(paths)

@@ -132,7 +132,7 @@ class Composition:
 
     def _update(self, stage: int, exchanged: bool) -> list[Operator]:
         operators = update_operators(self.division, stage)
-        return [each for each in operators if exchanged or not isinstance(each, Exchange)]
+        return [operator for operator in operators if exchanged or not isinstance(operator, Exchange)]
 
     def _stage(self, stage: int, layers: dict[int, Series]) -> Series:
         """What a rank of `stage` does for one micro-batch."""

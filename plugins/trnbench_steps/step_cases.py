@@ -158,7 +158,7 @@ def _detail(division: Division, system: System, time: StepTime, found: Fit) -> d
                 "attention_length",
             )
         },
-        "if_fixed": [[each.part, each.without_s] for each in told.losses],
+        "if_fixed": [[loss.part, loss.without_s] for loss in told.losses],
         "formulas": FORMULAS,
         "memory": {**msgspec.to_builtins(found.rank), "device": found.used, "capacity": found.capacity},
         "constants": constants,

@@ -123,7 +123,7 @@ class StepParts(msgspec.Struct, frozen=True, kw_only=True):
         for name, spent in self.once.parts(constants).items():
             parts[name] = parts.get(name, 0.0) + spent
         kernels = sum(parts.get(name, 0.0) for name in (*KERNELS, MEMORY))
-        roofline = self.micro_batches * max(each.by_roofline for each in self.stages) + self.once.by_roofline
+        roofline = self.micro_batches * max(s.by_roofline for s in self.stages) + self.once.by_roofline
         return StepTime(
             parts={name: parts[name] for name in PARTS if parts.get(name)},
             roofline_share=roofline / kernels if kernels else 0.0,

@@ -19,8 +19,8 @@ _HEADS = ("case", "change", "before", "after", "why")
 
 def html(found: Comparison) -> Markup:
     """Counts and the runs, then a row for each case that changed or cannot be told."""
-    changes = [each for each in found.changes if not each.equal]
-    rows = Markup("").join(_row(each) for each in changes[:ROWS])
+    changes = [change for change in found.changes if not change.equal]
+    rows = Markup("").join(_row(change) for change in changes[:ROWS])
     heads = Markup("").join(
         Markup("<th scope=col style='text-align:left'>{}</th>").format(name) for name in _HEADS
     )

@@ -154,7 +154,7 @@ def _pressure_total(proc: Path) -> int | None:
     """Microseconds in which at least one task waited for a processor (PSI's "some")."""
     with suppress(OSError, ValueError):
         line = next(
-            each for each in (proc / "pressure/cpu").read_text().splitlines() if each.startswith("some")
+            line for line in (proc / "pressure/cpu").read_text().splitlines() if line.startswith("some")
         )
         return int(line.rpartition("total=")[2])
     return None
@@ -176,9 +176,9 @@ def _allowed() -> frozenset[int]:
 def _with_siblings(processors: frozenset[int], sys: Path) -> frozenset[int]:
     """And the logical processors that share a core with them: what runs there takes its units and caches."""
     found = set(processors)
-    for each in processors:
+    for processor in processors:
         with suppress(OSError, ValueError):
-            told = (sys / f"devices/system/cpu/cpu{each}/topology/thread_siblings_list").read_text()
+            told = (sys / f"devices/system/cpu/cpu{processor}/topology/thread_siblings_list").read_text()
             for part in told.strip().split(","):  # "0-1,64"
                 first, _, last = part.partition("-")
                 found |= set(range(int(first), int(last or first) + 1))

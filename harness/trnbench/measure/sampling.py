@@ -173,8 +173,8 @@ class Way(msgspec.Struct, frozen=True, kw_only=True):
             return hooks[0] if hooks else None
 
         def both() -> None:
-            for each in hooks:
-                each()
+            for hook in hooks:
+                hook()
 
         return both
 

@@ -86,7 +86,7 @@ def fixture_arguments(fixture: type, **given: Any) -> dict[str, Any]:
     from inspect import Parameter, signature
 
     known = {**ARGUMENTS, **given}
-    wanted = [each for each in signature(fixture).parameters.values() if each.name != "self"]
+    wanted = [parameter for parameter in signature(fixture).parameters.values() if parameter.name != "self"]
     unknown = [each.name for each in wanted if each.name not in known and each.default is Parameter.empty]
     if unknown:
         raise TypeError(

@@ -137,7 +137,7 @@ def _kernel(kernel: Kernel | Variant | Template) -> Kernel | Variant | Template:
         "name in default_scopes some of scopes",
     )
     _need(
-        isinstance(kernel.tests, tuple) and all(isinstance(each, Statement) for each in kernel.tests),
+        isinstance(kernel.tests, tuple) and all(isinstance(test, Statement) for test in kernel.tests),
         "tests is no tuple of Statement",
         "give tests=(trnbench.Statement(...),)",
     )

@@ -117,7 +117,7 @@ class Leaf(NamedTuple):
     def command(self, name: str, table: Table) -> click.Command:
         """Its click command; the body is imported when it is carried out."""
         words = list(table.words(self.takes, self.own))
-        params = [each.parameter() for each in words]
+        params = [word.parameter() for word in words]
         command = self.kind(
             name, params=params, callback=_door(self.body), help=_reflowed(self.help), **self.settings
         )

@@ -70,8 +70,8 @@ def _axes(registry: Registry, ctx: click.Context, incomplete: str) -> Iterable[s
 def _axis_names(registry: Registry, ctx: click.Context, incomplete: str) -> Iterable[str]:
     """Of `--zip`: names with commas between them."""
     earlier = incomplete.rpartition(",")[0]
-    for each in _kernels(registry, ctx):
-        for axis in each.axes:
+    for kernel in _kernels(registry, ctx):
+        for axis in kernel.axes:
             yield f"{earlier}{',' if earlier else ''}{axis.name}"
 
 
@@ -145,7 +145,7 @@ def _offer_stored(
             )  # a reader that may not write leaves files behind
             address = f"{Path(path).absolute().as_uri()}?mode={mode}"
             with closing(sqlite3.connect(address, uri=True, timeout=WAIT_S)) as connection:
-                fitting = (each for each in names(connection) if each[0].startswith(incomplete))
+                fitting = (name for name in names(connection) if name[0].startswith(incomplete))
                 return [CompletionItem(name, help=about or None) for name, about in islice(fitting, MOST)]
         except Exception:  # no store, a locked one, broken settings: nothing to offer
             return []

@@ -79,7 +79,7 @@ def tell(
 
 def _show_pairs(done: Run) -> None:
     """What decides where this run does not."""
-    unsteady = [each for each in done.measurements if each.status is Status.INCONCLUSIVE]
+    unsteady = [measurement for measurement in done.measurements if measurement.status is Status.INCONCLUSIVE]
     if unsteady:
         kernel = unsteady[0].case.kernel
         say(
@@ -94,7 +94,7 @@ def none_ran(done: Run) -> TrnbenchError | None:
     if done.interrupted or not done.all_skipped:
         return None
     total = len(done.measurements)
-    reasons = Counter(each.reason_text for each in done.measurements).most_common()
+    reasons = Counter(measurement.reason_text for measurement in done.measurements).most_common()
     told = [f"{count:,} × {reason}" for reason, count in reasons[:REASONS]]
     if len(reasons) > REASONS:
         told.append(f"{len(reasons) - REASONS:,} more reasons")
@@ -175,8 +175,8 @@ def _record(ended: Ended, report: Path | None, code: int) -> dict[str, object]:
 def _by_system(done: Run) -> list[dict[str, object]]:
     """How many cases of each system, and how many of each status."""
     counts = {name: Counter[str]() for name in done.systems}
-    for each in done.measurements:
-        counts[each.case.instance][str(each.status)] += 1
+    for measurement in done.measurements:
+        counts[measurement.case.instance][str(measurement.status)] += 1
     return [
         {"instance": name, "cases": own.total(), **{str(status): own[str(status)] for status in Status}}
         for name, own in counts.items()
@@ -185,7 +185,7 @@ def _by_system(done: Run) -> list[dict[str, object]]:
 
 def _by_nearness(done: Run) -> dict[str, int]:
     """Class of the nearest published evidence → emulated numbers in it, nearest first; none is left out."""
-    counts = Counter(word for each in done.measurements if (word := nearness_of(each)))
+    counts = Counter(word for measurement in done.measurements if (word := nearness_of(measurement)))
     return {str(kind): counts[str(kind)] for kind in Nearness if counts[str(kind)]}
 
 

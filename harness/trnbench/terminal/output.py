@@ -49,7 +49,7 @@ def emit(
 
     A closed pipe ends the output quietly.
     """
-    cols = [each if isinstance(each, Column) else Column(each) for each in columns]
+    cols = [column if isinstance(column, Column) else Column(column) for column in columns]
     if format == "json":
         emit_json(rows)
         return

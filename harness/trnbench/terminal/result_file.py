@@ -85,5 +85,5 @@ def run_before(store: Path | None, run: Run) -> Run | None:
             found = opened.load(max(older, key=lambda each: each.created).id)
     except TrnbenchError:
         return None
-    known = {each.id for each in found.measurements}
-    return found if any(each.id in known for each in run.measurements) else None
+    known = {measurement.id for measurement in found.measurements}
+    return found if any(measurement.id in known for measurement in run.measurements) else None

@@ -282,7 +282,7 @@ def unknown_variables(registry: Registry) -> dict[str, str]:
     from trnbench.backend import Configurable
 
     ours = [each for each in registry.backends.values() if isinstance(each, Configurable)]
-    variables = [name for each in ours for name in each.variables]
+    variables = [name for setting in ours for name in setting.variables]
     known = [*SWITCHES, *variables, *(PREFIX + key.upper() for key in SETTINGS)]
     return {
         name: next(iter(get_close_matches(name, known, n=1)), "")
@@ -302,7 +302,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 def _presets(table: Mapping[str, Any], path: Path) -> dict[str, Mapping[str, Any]]:
     presets = table.get("preset", {})
-    if not isinstance(presets, dict) or not all(isinstance(each, dict) for each in presets.values()):
+    if not isinstance(presets, dict) or not all(isinstance(preset, dict) for preset in presets.values()):
         raise BadInput(
             f"'preset' in {path} holds no presets",
             cause="a preset is a table of settings under a name",

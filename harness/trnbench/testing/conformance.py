@@ -41,9 +41,9 @@ def checks_of(registry: Registry) -> dict[str, Callable[[], Check]]:
         (order, name, partial(_same, check)) for name, (order, check) in CORE.items()
     ]
     own += [
-        (each.order, each.name, partial(resolve, each.check))
-        for each in registry.checks.values()
-        if each.name not in CORE
+        (check.order, check.name, partial(resolve, check.check))
+        for check in registry.checks.values()
+        if check.name not in CORE
     ]
     return {name: check for _, name, check in sorted(own, key=lambda each: each[:2])}
 

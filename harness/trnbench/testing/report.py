@@ -40,7 +40,7 @@ class Repeated(NamedTuple):
         if not self.others:
             return str(self.first)
         at = (self.first.check, self.first.about)
-        places = [each for each in dict.fromkeys((o.check, o.about) for o in self.others) if each != at]
+        places = [spot for spot in dict.fromkeys((o.check, o.about) for o in self.others) if spot != at]
         named = ", ".join(f"{check}: {about}" for check, about in places[:_PLACES])
         more = f" and {len(places) - _PLACES} more" if len(places) > _PLACES else ""
         also = f", also in {named}{more}" if places else ""
@@ -62,8 +62,8 @@ class Report(NamedTuple):
     def repeated(self) -> tuple[Repeated, ...]:
         """Each problem once: the checks that need a broken file all meet the same one."""
         alike: dict[tuple[str, str, bool], list[Finding]] = {}
-        for each in self.findings:
-            alike.setdefault((each.problem, each.try_, each.warning), []).append(each)
+        for finding in self.findings:
+            alike.setdefault((finding.problem, finding.try_, finding.warning), []).append(finding)
         return tuple(Repeated(first, tuple(others)) for first, *others in alike.values())
 
     @property

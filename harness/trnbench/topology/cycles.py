@@ -84,7 +84,7 @@ def _merge(sides: Sequence[int], chance: random.Random) -> tuple[Cycle, ...]:
                 index(p, sides) for p in (at, far, step(far, second, 1, sides), step(at, second, 1, sides))
             ]
             _exchange(around, counts, corners, chance)
-        if all(each == 1 for each in counts):
+        if all(count == 1 for count in counts):
             return tuple(_walk(each) for each in around)
     return ()
 

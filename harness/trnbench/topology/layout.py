@@ -46,7 +46,7 @@ class Layout:
 def sides_of(topology: Topology) -> list[int]:
     """The numbers of the shape up to the next word."""
     numbers = takewhile(lambda part: isinstance(part, int), topology.shape[1:])
-    return [part for part in numbers if isinstance(part, int)]
+    return [number for number in numbers if isinstance(number, int)]
 
 
 def bowed(start: Place, end: Place, share: float = 0.22) -> Curve:

@@ -223,13 +223,13 @@ def summarise(topology: Topology, summary: Properties | None = None) -> dict[str
         },
         "budgets": [
             {
-                "name": each.name,
-                "owner": each.owner,
-                "classes": list(each.classes),
-                "figure": _figure(each.figure),
-                "readings": {name: _figure(reading) for name, reading in each.readings.items()},
+                "name": budget.name,
+                "owner": budget.owner,
+                "classes": list(budget.classes),
+                "figure": _figure(budget.figure),
+                "readings": {name: _figure(reading) for name, reading in budget.readings.items()},
             }
-            for each in topology.budgets
+            for budget in topology.budgets
         ],
         "notes": list(topology.notes),
     }

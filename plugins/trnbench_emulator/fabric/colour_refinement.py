@@ -46,7 +46,7 @@ def classes_of(
     there are more with every refinement.
     """
     shapes_seen: dict[tuple[int, ...], int] = {}
-    shapes = tuple(shapes_seen.setdefault(each, len(shapes_seen)) for each in times)
+    shapes = tuple(shapes_seen.setdefault(time, len(shapes_seen)) for time in times)
     flow = np.repeat(np.arange(len(patterns)), patterns.lengths)
     resource = patterns.resources
     weight = np.round(patterns.weights, 12)

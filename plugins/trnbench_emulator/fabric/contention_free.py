@@ -45,7 +45,7 @@ def contention_free(
     `late[r]`: the tick at which rank r begins. `compete`: the outcome as if no flow slowed another, though
     some do: a bound from below.
     """
-    of_chain = [[each for one in chain for each in one.shares] for chain in chains]
+    of_chain = [[share for one in chain for share in one.shares] for chain in chains]
     alone = [_alone(each, capacity) for part in of_chain for each in part]
     rate = np.concatenate(alone) if alone else np.zeros(0)
     if not compete and _exceeded(of_chain, rate, capacity):
@@ -59,12 +59,12 @@ def contention_free(
             if not len(one.sizes):
                 continue
             own = slice(done, done := done + len(one.sizes))
-            src, dst = np.concatenate([each.ends for each in one.shares], axis=1)
+            src, dst = np.concatenate([share.ends for share in one.shares], axis=1)
             takes: Ticks = np.floor(one.sizes / rate[own] * TICKS_PER_SECOND + HALF).astype(np.int64)
-            takes += before + np.concatenate([each.latency for each in one.shares])
-            used = np.concatenate([each.resources for each in one.shares])
-            weights = np.concatenate([each.weights for each in one.shares])
-            lengths = np.concatenate([each.lengths for each in one.shares])
+            takes += before + np.concatenate([share.latency for share in one.shares])
+            used = np.concatenate([share.resources for share in one.shares])
+            weights = np.concatenate([share.weights for share in one.shares])
+            lengths = np.concatenate([share.lengths for share in one.shares])
             np.add.at(carried, used, weights * np.repeat(one.sizes, lengths) * one.times)
             for _ in range(one.times):
                 arrive = np.maximum(ready[src], ready[dst]) + takes
@@ -82,16 +82,16 @@ def _exceeded(of_chain: Sequence[Sequence[Shares]], rate: Floats, capacity: Floa
     moves = [each for part in of_chain for each in part]
     if not len(rate):
         return False
-    numbers = np.concatenate([each.numbers for each in moves])
-    lengths = np.concatenate([each.lengths for each in moves])
+    numbers = np.concatenate([move.numbers for move in moves])
+    lengths = np.concatenate([move.lengths for move in moves])
     chain = np.repeat(np.arange(len(of_chain)), [sum(len(e.each) for e in part) for part in of_chain])
     # A pair's sendings follow one another within a chain: they count once.
     counted = np.zeros(len(rate), dtype=np.bool_)
     counted[np.unique(chain * (int(numbers.max()) + 1) + numbers, return_index=True)[1]] = True
     counted &= np.isfinite(rate)
     kept = np.repeat(counted, lengths)
-    used = np.concatenate([each.resources for each in moves])[kept]
-    weights = np.concatenate([each.weights for each in moves])[kept]
+    used = np.concatenate([move.resources for move in moves])[kept]
+    weights = np.concatenate([move.weights for move in moves])[kept]
     taken = weights * np.repeat(rate[counted], lengths[counted])
     load = np.bincount(used, taken, minlength=len(capacity))
     return bool((load > capacity * (1 + 16 * FULL)).any())

@@ -107,7 +107,7 @@ class ExplicitFlows:
     def _round(self, step: Step) -> Round:
         shares = [self._shares_of(move) for move in step.moves]
         sizes = np.array([move.size * self.scale for move in step.moves])
-        return Round(shares, np.repeat(sizes, [len(each.each) for each in shares]), step.times)
+        return Round(shares, np.repeat(sizes, [len(share.each) for share in shares]), step.times)
 
     def classes(self, chains: Sequence[tuple[Step, ...]], most: int = 0) -> Classes | None:
         """None where there are more flows than can be told apart in a moment, or more classes than `most`

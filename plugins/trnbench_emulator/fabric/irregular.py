@@ -89,4 +89,4 @@ def _nodes(topology: Topology, host: int) -> list[int]:
 def _host(topology: Topology, a: int, b: int) -> int:
     """The instance that a link belongs to; the network between them belongs to none."""
     ends = [topology.nodes[each] for each in (a, b)]
-    return next(each.host for each in ends if each.kind is not NodeKind.NETWORK)
+    return next(end.host for end in ends if end.kind is not NodeKind.NETWORK)

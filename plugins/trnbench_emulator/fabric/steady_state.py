@@ -66,7 +66,7 @@ def simulated(
             continue
         each_kept = [kept + (n - kept) % length for n, (length, _) in zip(long[0], periods, strict=True)]
         if any(n != kept for n in each_kept):
-            cut = [_with(each, each_kept) for each in classes.times]
+            cut = [_with(time, each_kept) for time in classes.times]
             outcome = _simulated(classes, cut, rates, before, late, scale)[0]
         left_out = sum(
             (times - carried_out) // length * period

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from trnbench.errors import UsageError
+from trnbench.kernels.work import busbw_factor
 from trnbench_emulator.clock import seconds
+from trnbench_emulator.core.recording import Launch
+from trnbench_emulator.fabric.ask import ask
+from trnbench_emulator.fabric.publication import published_question
 from trnbench_fidelity.bench import Bench
 from trnbench_fidelity.point import PublishedPoint, Quantity
 from trnbench_fidelity.prediction import NotEmulated, Prediction
@@ -18,10 +22,6 @@ def predict(point: PublishedPoint, bench: Bench) -> Prediction:
 
     Raises `NotEmulated` where ranks or size are not stated or do not fit the system.
     """
-    from trnbench.kernels.work import busbw_factor
-    from trnbench_emulator.fabric.ask import ask
-    from trnbench_emulator.fabric.publication import published_question
-
     ranks, size = point.number("ranks"), point.number("bytes")
     if ranks is None or size is None:
         raise NotEmulated("ranks and message size are not both stated")
@@ -68,8 +68,6 @@ def copies_s(point: PublishedPoint, ranks: int, size: int, bench: Bench) -> floa
     `size` as the collective's question states it: what a rank holds before and after follows from it.
     Raises `NotEmulated` where these are no whole rows of 128 partitions.
     """
-    from trnbench_emulator.core.recording import Launch
-
     whole, shards = _BUFFERS.get(point.operation, (2, 0))
     cores_of_rank = point.number("lnc") or 1
     cores = min(ranks * cores_of_rank, bench.system(point.system).cores_per_device)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from trnbench_emulator.clock import seconds
+from trnbench_emulator.core.pace import Pace, Without
+from trnbench_emulator.core.recording import Launch
 from trnbench_fidelity.bench import Bench
 from trnbench_fidelity.point import PublishedPoint, Quantity
 from trnbench_fidelity.prediction import NotEmulated, Prediction
@@ -78,10 +81,6 @@ def _seconds(
 
     `hidden`: without the latency of a transfer, which those behind it fill. `whole`: from the first trigger.
     """
-    from trnbench_emulator.clock import seconds
-    from trnbench_emulator.core.pace import Pace, Without
-    from trnbench_emulator.core.recording import Launch
-
     # Twice as far apart as they are long, unless one is all there is of a row.
     apart = size if runs == 1 else 2 * size
     source: Any = ((count, rows, runs, apart), "uint8")

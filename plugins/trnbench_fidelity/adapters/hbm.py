@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from trnbench.kernels.work import GIB
 from trnbench_emulator.clock import seconds
+from trnbench_emulator.core.recording import Launch
 from trnbench_fidelity.bench import Bench
 from trnbench_fidelity.clock import launch_of
 from trnbench_fidelity.point import PublishedPoint, Quantity
@@ -23,8 +24,6 @@ def predict(point: PublishedPoint, bench: Bench) -> Prediction:
 
     A time by the clock on the wall has a launch by the host in it, a profile's has none.
     """
-    from trnbench_emulator.core.recording import Launch
-
     if point.quantity is not Quantity.BANDWIDTH:
         raise NotEmulated(f"a stream has a bandwidth, not {point.quantity}")
     passes = _PASSES.get(point.operation)

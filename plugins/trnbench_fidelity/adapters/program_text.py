@@ -29,8 +29,8 @@ def prepared(path: Path, source: KernelSource) -> Iterator[Path]:
         text = _listing(text, path, source)
     if source.header:
         text = "; ".join(source.header) + ("" if text.startswith("\n") else "\n") + text
-    for each in source.constants:
-        text = _set(text, path, *each.split("=", 1))
+    for constant in source.constants:
+        text = _set(text, path, *constant.split("=", 1))
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / f"{path.stem}.py"
         copy.write_text(text, encoding="utf-8")

@@ -8,10 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trnbench.facts.fact import Scope
+from trnbench_emulator.clock import seconds
+from trnbench_emulator.nki import Machine
+from trnbench_fidelity.adapters.source_recording import recorded
+from trnbench_fidelity.clock import launch_of
 from trnbench_fidelity.engines import active_s
 from trnbench_fidelity.kernel_source import KernelSource
 from trnbench_fidelity.point import Clock, PublishedPoint, Quantity
 from trnbench_fidelity.prediction import NotEmulated, Prediction
+from trnbench_fidelity.probes import timing_of
 
 if TYPE_CHECKING:
     from trnbench_fidelity.bench import Bench
@@ -29,13 +34,6 @@ def predict(point: PublishedPoint, bench: Bench) -> Prediction:
         raise NotEmulated(why, source_missing=not point.no_kernel)
     if bench.kernels is None:
         raise NotEmulated(f"{source.file}::{source.function}", source_missing=True)
-    # As a rule there is no folder: only what runs a kernel imports what that takes.
-    from trnbench_emulator.clock import seconds
-    from trnbench_emulator.nki import Machine
-    from trnbench_fidelity.adapters.source_recording import recorded
-    from trnbench_fidelity.clock import launch_of
-    from trnbench_fidelity.probes import timing_of
-
     time_s = flops = 0.0
     launch, launched = launch_of(point, bench)
     calls, bounds = 0, []
@@ -60,7 +58,7 @@ def predict(point: PublishedPoint, bench: Bench) -> Prediction:
         bounds.append(max(timing.busy_s, key=lambda name: (timing.busy_s[name], name)))
         nki = public.nki
     names = " + ".join(each.function for each in (source, *source.also))
-    names += "".join(f" with {each.replace('=', ' = ')}" for each in source.constants)
+    names += "".join(f" with {constant.replace('=', ' = ')}" for constant in source.constants)
     how = f"{source.file}::{names}, {calls:,} calls, {' and '.join(dict.fromkeys(bounds))}-bound, {nki}"
     how += f", {launched}" if launched else ""
     return Prediction(value=_wanted(point, bench, time_s, flops, busy), how=how, active=active)

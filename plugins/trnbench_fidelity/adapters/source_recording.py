@@ -45,7 +45,7 @@ def recorded(
             beta1 = isinstance(kernel, Beta1Kernel)
             if source.grid:
                 kernel = kernel[source.grid]
-            given = [each.partition("=") for each in source.arguments]
+            given = [argument.partition("=") for argument in source.arguments]
             recording = record_launch(
                 kernel,
                 [_argument(text) for text, equals, _ in given if not equals],
@@ -58,7 +58,7 @@ def recorded(
     nki = f"NKI {by.dialect} by {by.by} {by.version}" if by.dialect else f"NKI by {by}"
     if absent:
         nki += f", {', '.join(absent)} stood in for"
-    nki += "".join(f", {each}" for each in negations(assumptions, beta1=beta1))
+    nki += "".join(f", {negation}" for negation in negations(assumptions, beta1=beta1))
     return Recorded(recording, nki, 1 if beta1 else max(prod(source.grid), 1))
 
 
@@ -69,7 +69,7 @@ def _loaded(file: Path, source: KernelSource) -> tuple[Any, Provided]:
         kernel, _, by = load_kernel(f"{file}::{source.function}", nki="trnbench")
         return kernel, by
     made, _, by = load_kernel(f"{file}::{maker.function}", nki="trnbench")
-    kernel = made(*(_argument(each) for each in maker.arguments))
+    kernel = made(*(_argument(argument) for argument in maker.arguments))
     if maker.item is not None:
         kernel = kernel[maker.item]
     if isinstance(kernel, Beta1Kernel):

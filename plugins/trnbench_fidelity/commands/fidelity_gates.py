@@ -52,8 +52,8 @@ def parsed(medians: Sequence[str], p90s: Sequence[str], broken: int | None, *, s
     Raises `UsageError` for what is no limit, `UnknownName` for another family.
     """
     known = TASKS if steps else (*FAMILIES, PUBLIC)
-    limits = [_limit("median", each, known) for each in medians]
-    limits += [_limit("p90", each, known) for each in p90s]
+    limits = [_limit("median", median, known) for median in medians]
+    limits += [_limit("p90", p90, known) for p90 in p90s]
     return Gates(limits=tuple(limits), broken=broken)
 
 

@@ -65,8 +65,8 @@ def _show_parts(found: Fidelity) -> None:
     if all_.moved:
         paragraph(f"\n{all_.moved}")
         _grid(all_.movement)
-        for each in all_.movers:
-            paragraph(each)
+        for mover in all_.movers:
+            paragraph(mover)
     say(f"model: {all_.model}", level=0)
     _say_public(found)
 
@@ -101,7 +101,7 @@ def _say_public(found: Fidelity) -> None:
 def show_table(name: str, found: Fidelity, format: str) -> None:
     """One of the tables behind the comparison; in JSON and CSV errors are natural logarithms."""
     if name == "points":
-        emit([_point_row(each) for each in found.points], _POINTS, format)
+        emit([_point_row(point) for point in found.points], _POINTS, format)
     elif name == "bounds":
         _emit(_BOUNDS, _bound_rows(found.points), format)
     elif name == "order":
@@ -115,8 +115,8 @@ def show_table(name: str, found: Fidelity, format: str) -> None:
     elif format == "table":
         all_ = told(found)
         _grid(all_.movement)
-        for each in all_.movers:
-            paragraph(each)
+        for mover in all_.movers:
+            paragraph(mover)
     else:
         _emit(_MOVED, _moved_rows(found), format)
 
@@ -255,8 +255,8 @@ def _say_order(found: Fidelity) -> None:
     paragraph(f"\n{order_text(found.steps)}.")
     for name, tau in order_of(found.steps).tau.items():
         write(f"τ {tau:.2f}: {name}\n")
-    for each in notes(found.steps):
-        paragraph(each)
+    for note in notes(found.steps):
+        paragraph(note)
 
 
 def _moved_rows(found: Fidelity) -> list[dict[str, object]]:
@@ -294,7 +294,7 @@ def show_sources(found: Fidelity, kernels: Path, format: str, assumed: str) -> N
 
 def show_not_run(found: Fidelity) -> None:
     """Points of public kernels without a time, and why."""
-    rows = [{"not run": each.id, "because": each.how} for each in found.points if each.emulated is None]
+    rows = [{"not run": point.id, "because": point.how} for point in found.points if point.emulated is None]
     if rows:
         write("\n")
         emit(rows, ("not run", "because"), "table")
@@ -325,7 +325,7 @@ _COLUMNS: tuple[Column | str, ...] = (
 
 def show_own_products(registry: Registry, generations: Sequence[str], format: str) -> bool:
     """Prints a row for each published shape; whether there is any. `error` is the one of the time."""
-    rows = [_row(each) for name in generations or registry.generations for each in products(registry, name)]
+    rows = [_row(row) for name in generations or registry.generations for row in products(registry, name)]
     if rows:
         emit(rows, _COLUMNS, format)
         say(

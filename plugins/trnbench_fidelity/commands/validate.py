@@ -71,7 +71,7 @@ def validate(
         )
     gates = fidelity_gates.parsed(medians, p90s, most_broken, steps=steps)
     # An alias becomes the name; a size stays, and without one every size is meant.
-    systems = {"".join((registry.instance(each)[1].name, *each.partition(":")[1:])) for each in instances}
+    systems = {"".join((registry.instance(name)[1].name, *name.partition(":")[1:])) for name in instances}
     if steps:
         given = {name: asked[name] for name in ("--kernels", "sources", "--assume", "--max-broken")}
         given |= {f"{table}": table not in (None, "points"), "another --family": len(set(families)) > 1}

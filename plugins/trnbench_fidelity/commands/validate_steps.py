@@ -61,7 +61,7 @@ def validate_steps(
             try_="trnbench validate --family workloads points: all there are",
         )
     if points:
-        emit([_point_row(each) for each in comparisons.points], _POINTS, format)
+        emit([_point_row(point) for point in comparisons.points], _POINTS, format)
     else:
         _show(comparisons, format)
     return fidelity_gates.judge_steps(comparisons, gates)
@@ -88,7 +88,7 @@ def _show(found: StepFidelity, format: str) -> None:
             paragraph(each)
         say(f"model: {found.by} {found.version}", level=0)
     else:
-        rows = [_row(each) for each in found.rows]
+        rows = [_row(row) for row in found.rows]
         emit(rows, tuple(rows[0]), format)
 
 

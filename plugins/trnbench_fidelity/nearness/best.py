@@ -30,9 +30,9 @@ def best_of(
     Of `case`, published times become rates by the work that its kernel counts for the published shape.
     """
     valued = [
-        (value, each)
-        for each in points
-        if _alike(each, subject, metric) and (value := value_of(each, metric, case)) is not None
+        (value, point)
+        for point in points
+        if _alike(point, subject, metric) and (value := value_of(point, metric, case)) is not None
     ]
     if not valued or kind not in COMPARED:
         return None

@@ -78,10 +78,10 @@ def judged(
         known = others(vote) if others else {id: e for id, e in e_of.items() if id not in ids}
         unseen = Evidence(point for point in evidence.points if point.id not in ids)
         mine = [point for point in rated if point.vote == vote]
-        for place in dict.fromkeys((point.subject.generation, point.subject.group) for point in mine):
-            bands = class_bands(unseen, known, *place)
+        for subject in dict.fromkeys((point.subject.generation, point.subject.group) for point in mine):
+            bands = class_bands(unseen, known, *subject)
             for point in mine:
-                if (point.subject.generation, point.subject.group) != place:
+                if (point.subject.generation, point.subject.group) != subject:
                     continue
                 for name, kind, nearest in _classes(evidence, unseen, point):
                     band = bands.get(kind)
@@ -90,7 +90,7 @@ def judged(
                     yield Judged(
                         id=point.id,
                         family=family[point.id],
-                        generation=place[0],
+                        generation=subject[0],
                         vote=f"{vote} / {family[point.id]}",
                         kind=name,
                         inside=None if band is None else band.low <= e_of[point.id] <= band.high,
@@ -136,7 +136,7 @@ def _row(family: str, generation: str, kind: str, points: Sequence[Judged]) -> C
         rows=len(banded),
         inside=sum(bool(point.inside) for point in banded),
         votes=len(votes),
-        votes_inside=math.fsum(sum(each) / len(each) for each in votes.values()),
+        votes_inside=math.fsum(sum(vote) / len(vote) for vote in votes.values()),
         unbanded=len(points) - len(banded),
         width=math.fsum(widths) / len(widths) if widths else None,
     )

@@ -27,12 +27,12 @@ class Evidence:
         self._programs: dict[tuple[str, str, str], list[Known]] = {}
         self._operations: dict[tuple[str, str, str, str], list[Known]] = {}
         self._elsewhere: dict[str, list[Known]] = {}
-        for each in self.points:
-            of = each.subject
-            self._groups.setdefault((of.generation, of.group), []).append(each)
-            self._programs.setdefault((of.generation, of.group, of.program), []).append(each)
-            self._operations.setdefault((of.generation, of.group, of.operation, of.dtype), []).append(each)
-            self._elsewhere.setdefault(of.group, []).append(each)
+        for point in self.points:
+            of = point.subject
+            self._groups.setdefault((of.generation, of.group), []).append(point)
+            self._programs.setdefault((of.generation, of.group, of.program), []).append(point)
+            self._operations.setdefault((of.generation, of.group, of.operation, of.dtype), []).append(point)
+            self._elsewhere.setdefault(of.group, []).append(point)
 
     def of_group(self, generation: str, group: str) -> Sequence[Known]:
         return self._groups.get((generation, group), ())
@@ -63,7 +63,7 @@ class Evidence:
     ) -> tuple[Nearness, tuple[Known, ...]]:
         """The class of the nearest evidence, and what is in it, nearest first; `without` removes points."""
         for kind in Nearness:
-            left = [each for each in self.candidates(subject, kind) if not without(each)]
+            left = [candidate for candidate in self.candidates(subject, kind) if not without(candidate)]
             if left:
                 return kind, tuple(sorted(left, key=lambda each: (_distance(subject, each.subject), each.id)))
         return Nearness.NONE, ()

@@ -92,7 +92,7 @@ class Nearby:
         return Nearest(
             kind=kind,
             limit=Limit(id=limit.id, time_s=limit.value) if limit is not None else None,
-            points=tuple(each.id for each in points[:NAMED]),
+            points=tuple(point.id for point in points[:NAMED]),
             band=band,
             best=best_of(points, kind, subject, metric, case) if metric is not None and kind.banded else None,
             note=note,
@@ -198,7 +198,7 @@ def evidence_of(registry: Registry, generations: Collection[str] = ()) -> Eviden
         limits = [each for point in every if (each := known(point, Kind.UPPER_BOUND)) is not None]
         _READ[key] = Evidence(
             (each for point in every if (each := known(point)) is not None),
-            (each for each in limits if each.subject.group == GRAPH),
+            (limit for limit in limits if limit.subject.group == GRAPH),
         )
     return _READ[key]
 

@@ -37,7 +37,7 @@ class Composed(msgspec.Struct, frozen=True, kw_only=True):
 
 def kind_of(model: Model) -> str:
     """ "dense", "expert", "encoder" or "hybrid": what classes of error are called by."""
-    if any(each.attention.kind is AttentionKind.LINEAR for each in model.kinds):
+    if any(kind.attention.kind is AttentionKind.LINEAR for kind in model.kinds):
         return HYBRID
     return model.kind
 

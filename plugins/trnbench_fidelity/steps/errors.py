@@ -91,10 +91,10 @@ def step_errors(kept: StepArchive, named: Mapping[str, Constant]) -> list[StepEr
 
 def rows(points: Sequence[StepError]) -> tuple[StepRow, ...]:
     """Each task on all generations, and behind it its classes on each, in the order of the points."""
-    classes = dict.fromkeys((each.family, each.generation) for each in points if not each.why)
+    classes = dict.fromkeys((point.family, point.generation) for point in points if not point.why)
     table: list[StepRow] = []
     for task in dict.fromkeys(family.partition(",")[0] for family, _ in classes):
-        mine = [each for each in points if each.task == task]
+        mine = [point for point in points if point.task == task]
         table.append(_row(task, EVERYWHERE, mine))
         for family, generation in sorted(classes):
             if family.startswith(f"{task},"):
@@ -124,9 +124,9 @@ def _errors(points: Iterable[StepError], name: str, *, spans: bool = True) -> Er
     """A model on a task has one vote, |e| averaged over its points."""
     return of_votes(
         (
-            (f"{each.vote} / {each.family}", each.id, e)
-            for each in points
-            if (e := getattr(each, name)) is not None
+            (f"{point.vote} / {point.family}", point.id, e)
+            for point in points
+            if (e := getattr(point, name)) is not None
         ),
         spans=spans,
     )

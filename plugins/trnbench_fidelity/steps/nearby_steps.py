@@ -39,12 +39,12 @@ def _key(registry: Registry) -> bytes:
     """Everything that published steps are read with: their files, facts, and the code that reads them."""
     files = [
         path
-        for each in registry.generations.values()
-        for path in (each.steps_file, each.answers, *each.facts)
+        for generation in registry.generations.values()
+        for path in (generation.steps_file, generation.answers, *generation.facts)
         if path is not None and path.is_file()
     ]
     code = packages_digest(("trnbench_fidelity", "trnbench_steps"))
-    return digest_of("published steps", code, *(read_file(each, most=TABLE) for each in files))
+    return digest_of("published steps", code, *(read_file(file, most=TABLE) for file in files))
 
 
 def _decoded(content: bytes | None) -> _Kept | None:

@@ -48,7 +48,7 @@ def _median(errors: Errors | None) -> str:
 
 def coverage(found: StepFidelity) -> str:
     """`Counts 101 of 150 published steps (67 %). The others say too little …`"""
-    counted = [each for each in found.points if not each.why]
+    counted = [point for point in found.points if not point.why]
     share = f" ({100 * len(counted) / len(found.points):.0f} %)" if found.points else ""
     inside = [each.inside for each in counted if each.inside is not None]
     text = f"Counts {len(counted)} of {len(found.points)} published steps{share}; the others are no "
@@ -62,7 +62,7 @@ def coverage(found: StepFidelity) -> str:
 
 def broken(points: Iterable[StepError]) -> str:
     """Whether ours are faster than documents allow, or a published one is."""
-    counted = [each for each in points if not each.why]
+    counted = [point for point in points if not point.why]
     ours = [each for each in counted if (each.model or 0.0) < (each.floor or 0.0)]
     theirs = [each for each in counted if (each.published or 0.0) < (each.floor or 0.0)]
     floor = "documents allow (what is read over the HBM, what is multiplied over the clocks)"
@@ -76,10 +76,10 @@ def broken(points: Iterable[StepError]) -> str:
 def few(rows: Iterable[StepRow]) -> list[str]:
     """The points of each class with under five models, left out, one line a row."""
     return [
-        f"{each.family}, {each.generation}: "
-        + ", ".join(f"{id} {signed_text(e)}" for id, e in each.crossed.listed.items())
-        for each in rows
-        if each.crossed and each.crossed.listed and each.generation != EVERYWHERE
+        f"{row.family}, {row.generation}: "
+        + ", ".join(f"{id} {signed_text(e)}" for id, e in row.crossed.listed.items())
+        for row in rows
+        if row.crossed and row.crossed.listed and row.generation != EVERYWHERE
     ]
 
 
@@ -92,7 +92,7 @@ APART = (
 
 def moved(found: StepFidelity) -> list[tuple[str, ...]]:
     """How points moved that were kept apart, a row for each class under `MOVED`."""
-    apart = [each for each in found.points if each.e_frozen is not None and each.e_cross is not None]
+    apart = [point for point in found.points if point.e_frozen is not None and point.e_cross is not None]
     lines: list[tuple[str, ...]] = []
     for family, generation in dict.fromkeys((each.family, each.generation) for each in apart):
         mine = [each for each in apart if (each.family, each.generation) == (family, generation)]

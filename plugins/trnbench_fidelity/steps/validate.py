@@ -68,9 +68,7 @@ def compared(
     points = errors_of(registry, kept)
     lies = _lying_inside(registry, kept, points)
     then = frozen_errors(registry)
-    points = [
-        msgspec.structs.replace(each, inside=lies.get(each.id), e_frozen=then.get(each.id)) for each in points
-    ]
+    points = [msgspec.structs.replace(p, inside=lies.get(p.id), e_frozen=then.get(p.id)) for p in points]
     if systems:
         wanted = {
             point.id
@@ -78,7 +76,7 @@ def compared(
             for point in steps.points
             if systems & {point.system, point.system.partition(":")[0]}
         }
-        points = [each for each in points if each.id in wanted]
+        points = [point for point in points if point.id in wanted]
     first = next(iter(kept.values()), None)
     return StepFidelity(
         by=first.by if first else "",
@@ -90,7 +88,7 @@ def compared(
 
 def frozen_errors(registry: Registry) -> dict[str, float]:
     """By id the errors of points that were kept apart, before the rules changed."""
-    lists = [each.frozen for each in published_steps(registry).values()]
+    lists = [step.frozen for step in published_steps(registry).values()]
     return {name: e for each in lists if each is not None for name, e in each.errors.items()}
 
 
@@ -116,9 +114,9 @@ def inside(
 ) -> dict[str, bool]:
     """Id → whether its e lies in the band it would be given, had nothing of its model been published."""
     return {
-        each.id: each.inside
-        for each in judged_steps(known, points, kept)
-        if each.kind == UNSEEN and each.inside is not None
+        step.id: step.inside
+        for step in judged_steps(known, points, kept)
+        if step.kind == UNSEEN and step.inside is not None
     }
 
 
@@ -131,7 +129,7 @@ def judged_steps(
     for every two models of a generation, which takes some seconds.
     """
     places = {each.id: each for each in known}
-    own = {each.id: each.e_cross for each in points if each.e_cross is not None and each.id in places}
+    own = {point.id: point.e_cross for point in points if point.e_cross is not None and point.id in places}
     usable = {
         generation: [answer for answer in each.answers if not answer.why and answer.id in own]
         for generation, each in kept.items()
@@ -153,4 +151,6 @@ def judged_steps(
 def _errors(answers: list[StepAnswer]) -> dict[str, float]:
     """e of each, with constants fitted on these alone and without its own model; nothing of no answer."""
     held_out = fit(answers).held_out if answers else {}
-    return {each.id: each.error(each.time_s(StepConstants(**held_out[each.vote]))) for each in answers}
+    return {
+        answer.id: answer.error(answer.time_s(StepConstants(**held_out[answer.vote]))) for answer in answers
+    }

@@ -43,7 +43,7 @@ def delta_prompt(q, k, v, gates, rates):
             chunks = [_Chunk(q[h], k[h], v[h], start, end, ones) for h in group]
             for number in range(len(group)):
                 chunks[number].decayed(summed, strength, number)
-            inverses = _inverses([each.mixed() for each in chunks])
+            inverses = _inverses([chunk.mixed() for chunk in chunks])
             for number in range(len(group)):
                 state, out = chunks[number].advanced(held[number], inverses[number])
                 held[number] = state
@@ -181,7 +181,7 @@ class _Chunk:
 def _inverses(matrices):
     """(I - N)⁻¹ of each, transposed: (I + N)(I + N²)(I + N⁴) …, N having no power as high as its tokens."""
     count = matrices[0].shape[0]
-    turned = [_turned(each) for each in matrices]
+    turned = [_turned(matrix) for matrix in matrices]
     found = []
     for each in turned:
         whole = nl.ndarray((count, count), dtype=nl.float32, buffer=nl.sbuf)

@@ -213,8 +213,8 @@ def flash_backward(q, k, v, by_token, gradient, kept, causal, window):
             last = min(first + BLOCK, tokens)
             keys, values = _features(k[head], first, last), _features(v[head], first, last)
             key_rows = _values(by_token[1, head], first, last)
-            of_keys = [nl.zeros(each.shape, dtype=nl.float32) for each in key_rows]
-            of_values = [nl.zeros(each.shape, dtype=nl.float32) for each in key_rows]
+            of_keys = [nl.zeros(row.shape, dtype=nl.float32) for row in key_rows]
+            of_values = [nl.zeros(row.shape, dtype=nl.float32) for row in key_rows]
             for start in _tiles(0, tokens):
                 end = min(start + nl.tile_size.pmax, tokens)
                 if not _meets(start, end, first, tokens, causal, window):

@@ -30,8 +30,8 @@ Row = dict[str, object]
 def show_plan(registry: Registry, plan: Plan, *, top: int, any_evidence: bool, format: str) -> None:
     """The best of each layout, `top` of them, for people; JSON and CSV have every option."""
     ranked = plan.options if any_evidence else plan.banded
-    turning = flips(registry, plan.goal, [*ranked, *(each for each in plan.options if each not in ranked)])
-    rows = [row_of(plan.goal, each) for each in plan.options]
+    turning = flips(registry, plan.goal, [*ranked, *(row for row in plan.options if row not in ranked)])
+    rows = [row_of(plan.goal, option) for option in plan.options]
     if format == "json":
         emit_json(
             {
@@ -76,8 +76,8 @@ def _plain(struct: object) -> Row:
 def _best_of_each(options: Sequence[Option]) -> list[Option]:
     """The first of each layout and way of serving, in their order."""
     best: dict[tuple[object, ...], Option] = {}
-    for each in options:
-        best.setdefault((each.system, each.layout, each.service and each.service.way), each)
+    for option in options:
+        best.setdefault((option.system, option.layout, option.service and option.service.way), option)
     return list(best.values())
 
 
@@ -107,7 +107,7 @@ def answer(goal: Goal, option: Option) -> str:
 
 def _columns(plan: Plan) -> list[Column | str]:
     goal = plan.goal
-    priced = any(each.dollars is not None for each in plan.options)
+    priced = any(option.dollars is not None for option in plan.options)
     columns: list[Column | str] = [Column("#", "#", "right", keep=9)]
     if goal.serves:
         columns.append(Column("instances", "n", "right", keep=7))
@@ -193,9 +193,9 @@ def _remarks(plan: Plan, turning: Sequence[Flip]) -> list[str]:
             "Assumed: requests come evenly, without bursts, and replicas work "
             f"{goal.utilisation:.0%} of the time; each token of {goal.output:,} takes as long as the last."
         )
-    if any(each.within is Within.HARDLY for each in plan.options[:1]):
+    if any(option.within is Within.HARDLY for option in plan.options[:1]):
         lines.append("The modelled time breaks the limit: only the lower end of its band keeps it.")
-    prices = {each.price for each in plan.options if each.price is not None}
+    prices = {option.price for option in plan.options if option.price is not None}
     day = search.today()
     for price in sorted(prices, key=lambda each: each.line):
         age = price.age(day)

@@ -51,7 +51,7 @@ def flips(registry: Registry, goal: Goal, options: Sequence[Option]) -> list[Fli
         return []
     first = options[0]
     turns: list[Flip] = []
-    rival = next((each for each in options if not _alike(each, first)), None)
+    rival = next((option for option in options if not _alike(option, first)), None)
     if rival is not None:
         slower = [(_cost(rival, goal.by) / _cost(first, goal.by), False)]
         slower += [(share, True) for share in _room(goal, first)]

@@ -33,7 +33,7 @@ def layouts(model: Model, task: Task, system: System) -> Iterator[Layout]:
     of a pipeline, the fewest first. The rest of what people turn is next to one of these: `neighbours`.
     """
     cores, instance = cores_of(system)
-    experts = max((each.feed_forward.experts for each in model.kinds), default=0)
+    experts = max((kind.feed_forward.experts for kind in model.kinds), default=0)
     tp = 1
     while tp <= instance and instance % tp == 0:
         if task is Task.TRAIN:
@@ -60,7 +60,7 @@ def neighbours(model: Model, layout: Layout, job: Job, system: System) -> Iterat
         if name != "pp" or job.task is Task.TRAIN or layout.pp > 1
     ]
     changes += [{"lnc": lnc} for lnc in _lnc(system, layout)]
-    if any(each.feed_forward.experts for each in model.kinds):
+    if any(kind.feed_forward.experts for kind in model.kinds):
         changes.append({"ep": 1, "expert_tp": 0} if layout.ep > 1 else {"ep": layout.tp, "expert_tp": 1})
     jobs: list[Job] = []
     if job.task is Task.TRAIN:

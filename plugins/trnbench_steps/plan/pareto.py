@@ -40,7 +40,7 @@ class Pareto(msgspec.Struct, frozen=True, kw_only=True):
 
 def priced(options: Sequence[Option]) -> bool:
     """Whether all of them can be told apart by dollars."""
-    return bool(options) and all(each.dollars is not None for each in options)
+    return bool(options) and all(option.dollars is not None for option in options)
 
 
 def cost_of(option: Option, in_dollars: bool) -> float:

@@ -112,7 +112,7 @@ def _price(path: Path, line: int, cells: dict[str, str]) -> Price:
 def of_instance(prices: Iterable[Price], names: Iterable[str]) -> list[Price]:
     """Those of an instance by any of its names, the cheapest first."""
     known = set(names)
-    matching = [each for each in prices if each.instance in known]
+    matching = [price for price in prices if price.instance in known]
     return sorted(matching, key=lambda each: (each.dollars_per_hour, each.line))
 
 

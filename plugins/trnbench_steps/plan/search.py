@@ -45,7 +45,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def banded(self) -> tuple[Option, ...]:
-        return tuple(each for each in self.options if each.banded)
+        return tuple(option for option in self.options if option.banded)
 
 
 def search(
@@ -114,7 +114,7 @@ class _Search:
         self, system: System, among: Iterable[tuple[Layout, Job]], names: set[str], best: Option | None
     ) -> Option | None:
         """The best of `best` and these. Of training, the most promising come first: more are beaten then."""
-        found = [each for each in dict.fromkeys(among) if not self._like_parent(system, each[0], names)]
+        found = [choice for choice in dict.fromkeys(among) if not self._like_parent(system, choice[0], names)]
         quietly = best is not None
         if self.goal.training:
             found.sort(key=lambda each: self.steps.least_s(each[0], each[1], system) / each[1].batch)

@@ -63,7 +63,7 @@ def _played(
     reasons: dict[Duel, str] = {}
     for number in range(stage.batches):
         with stage.opened(number) as play:
-            for duel in [each for each in pairs if each not in reasons]:
+            for duel in [pair for pair in pairs if pair not in reasons]:
                 random = Random(f"{seed} {pairs[duel][0].id} {number}")
                 try:
                     course = courses[duel] = courses.get(duel) or play(duel, trial)

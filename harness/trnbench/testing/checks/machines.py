@@ -47,8 +47,14 @@ def _sources(book: FactBook) -> Iterator[Finding]:
 
 def _disagreements(book: FactBook, generation: Generation) -> Iterator[Finding | str]:
     assemblies = [
-        Assembly(subject=each.name, scope=each.scope, device=each.device, core=each.core, parent=each.parent)
-        for each in generation.instances
+        Assembly(
+            subject=instance.name,
+            scope=instance.scope,
+            device=instance.device,
+            core=instance.core,
+            parent=instance.parent,
+        )
+        for instance in generation.instances
     ]
     try:
         findings = check(book, assemblies)
@@ -91,7 +97,7 @@ def _memories(subject: Subject, generation: Generation, book: FactBook) -> Itera
     """Device memory against on-chip memory and other generations: levels that agree can be wrong alike."""
     if generation.identify:
         return  # figures of the machine in front of us, whatever it is
-    for device, core in dict.fromkeys((each.device, each.core) for each in generation.instances):
+    for device, core in dict.fromkeys((instance.device, instance.core) for instance in generation.instances):
         for metric in ("hbm_capacity", "hbm_bandwidth"):
             own = _figure(book, device, metric)
             if own is None:
@@ -140,7 +146,7 @@ def _others(subject: Subject, generation: Generation, metric: str) -> list[tuple
             book = subject.registry.book(other.name)
         except TrnbenchError:
             continue
-        devices = dict.fromkeys(each.device for each in other.instances)
+        devices = dict.fromkeys(instance.device for instance in other.instances)
         figures += [found for device in devices if (found := _figure(book, device, metric))]
     return figures
 
@@ -163,12 +169,12 @@ def _statements(subject: Subject, kernel: Kernel) -> Iterator[Finding]:
         return
     registry = subject.registry
     cited = {source for name in registry.generations for source in registry.book(name).sources}
-    for each in kernel.tests:
-        if each.source not in cited:
+    for test in kernel.tests:
+        if test.source not in cited:
             yield Finding(
                 f"kernel {kernel.name}",
-                f"tests what source {each.source!r} says, which no fact file describes",
-                f"[sources.{each.source}] with its document, version and date in a file of facts",
+                f"tests what source {test.source!r} says, which no fact file describes",
+                f"[sources.{test.source}] with its document, version and date in a file of facts",
             )
 
 

@@ -133,7 +133,7 @@ def notes(found: list[Nearest], busbw: list[float]) -> list[str]:
     said = [f"{each.kind}: {each.note}" for each in found if each.note]
     limits = list(dict.fromkeys(each.limit for each in found if each.limit is not None))
     if limits:
-        bounds = "; ".join(f"{show(each.time_s, 's')} ({each.id})" for each in limits)
+        bounds = "; ".join(f"{show(limit.time_s, 's')} ({limit.id})" for limit in limits)
         said.append(f"at most, by what published decoding leaves each: {bounds}")
     said += [
         text

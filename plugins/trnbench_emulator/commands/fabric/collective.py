@@ -52,11 +52,11 @@ def scale(
             }
         )
     if not whole.clustered:
-        for each in rows:
-            del each["instances"]
+        for row in rows:
+            del row["instances"]
     first = rows[0]["time_s"]
-    for each in rows:
-        each["times_first"] = each["time_s"] / first
+    for row in rows:
+        row["times_first"] = row["time_s"] / first
     say_about(whole)
     names = (*(["instances"] if whole.clustered else []), "ranks", "algorithm")
     columns = [
@@ -100,14 +100,14 @@ def sensitivity(
     base, shifts = shifts_of(fabric.question(collective, size, algorithm=algorithm))
     rows: list[dict[str, object]] = [
         {
-            "what": each.name,
-            "usual": each.usual,
-            "setting": each.setting,
-            "time_s": each.time_s,
-            "change": each.ratio - 1,
-            "reason": each.reason,
+            "what": shift.name,
+            "usual": shift.usual,
+            "setting": shift.setting,
+            "time_s": shift.time_s,
+            "change": shift.ratio - 1,
+            "reason": shift.reason,
         }
-        for each in shifts
+        for shift in shifts
     ]
     say_about(fabric)
     columns = [

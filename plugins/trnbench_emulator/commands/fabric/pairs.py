@@ -252,7 +252,7 @@ def pingpong(
     say_about(fabric)
     say(f"{hops} links between {ends[0]} and {ends[1]}", level=0)
     if format == "json":
-        rows = [{"src": ends[0], "dst": ends[1], "hops": hops, **each} for each in rows]
+        rows = [{"src": ends[0], "dst": ends[1], "hops": hops, **row} for row in rows]
     columns = [
         Column("size", "size", "right", shown),
         time_column(),

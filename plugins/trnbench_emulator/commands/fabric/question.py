@@ -155,7 +155,7 @@ def _replica(fabric: Fabric, text: str) -> list[list[int]]:
     except NotJson:
         groups = None
     if not isinstance(groups, list) or not all(
-        isinstance(each, list) and all(type(rank) is int for rank in each) for each in groups
+        isinstance(group, list) and all(type(rank) is int for rank in group) for group in groups
     ):
         raise UsageError(
             f"--group {text[:60]!r} is no list of lists of ranks",

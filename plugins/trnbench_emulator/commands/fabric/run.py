@@ -111,7 +111,7 @@ def _asked(
         beside=tuple(others_of(fabric, options["others"])),
     )
     answers = [ask(replace(question, size=size)) for size in sizes]
-    rows = [size_row(each, dtype, peak) for each in answers]
+    rows = [size_row(answer, dtype, peak) for answer in answers]
     more: dict[str, Any] = {}
     if parts:
         for row, slower in zip(rows, _times_even(question, answers), strict=True):
@@ -127,12 +127,12 @@ def _asked(
     else:
         comments = [*about(fabric), *details(fabric, answers, peak, algorithm)]
     near = Near(state, fabric, alone=not (parts or options["others"] or len(groups) > 1))
-    nearest = tuple(near.of(collective, each.size, each.ranks, busbw=each.busbw) for each in answers)
+    nearest = tuple(near.of(collective, answer.size, answer.ranks, busbw=answer.busbw) for answer in answers)
     rows = [
         {**each, **near_cells(kind, each["time_s"], answer.range_s, answer.bound.time_s)}
         for each, kind, answer in zip(rows, nearest, answers, strict=True)
     ]
-    comments += notes(list(nearest), [each.busbw for each in answers])
+    comments += notes(list(nearest), [answer.busbw for answer in answers])
     return _Sweep(fabric, answers[0].ranks, len(groups) or 1, tuple(comments), rows, nearest, more)
 
 
@@ -292,9 +292,9 @@ def details(fabric: Fabric, found: Sequence[Answer], peak: PeakChoice | None, al
     if algorithm == "auto":
         lines += [f"auto: {choice}" for choice in dict.fromkeys(each.choice for each in found) if choice]
     ranges = [
-        f"{show(each.range_s[0], 's')} to {show(each.range_s[1], 's')} at {show(each.size, 'B')}"
-        for each in dict.fromkeys((found[0], found[-1]))
-        if each.range_s is not None
+        f"{show(answer.range_s[0], 's')} to {show(answer.range_s[1], 's')} at {show(answer.size, 'B')}"
+        for answer in dict.fromkeys((found[0], found[-1]))
+        if answer.range_s is not None
     ]
     if ranges:
         lines.append(f"range, by start and residue: {'; '.join(ranges)}")

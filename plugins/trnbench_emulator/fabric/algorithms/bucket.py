@@ -52,7 +52,7 @@ class Bucket(Algorithm):
         if max(rates.values()) <= ALIKE * min(rates.values()):
             orders = {(*order[first:], *order[:first]): 1 / len(order) for first in range(len(order))}
         else:
-            orders = {each: _share(each, rates) for each in permutations(order)}
+            orders = {permutation: _share(permutation, rates) for permutation in permutations(order)}
         return [(each, sign, share / 2) for each, share in orders.items() for sign in (1, -1)]
 
     def _torus(self, network: Network) -> Symmetry:

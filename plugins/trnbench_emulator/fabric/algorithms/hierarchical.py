@@ -192,7 +192,7 @@ class Hierarchical(Algorithm, OverInstances):
         for rank, node in enumerate(network.ranks):
             hosts.setdefault(network.nodes[node].host, []).append(rank)
         groups = list(hosts.values())
-        if len(groups) < 2 or len({len(each) for each in groups}) != 1:
+        if len(groups) < 2 or len({len(group) for group in groups}) != 1:
             raise NotPossible(
                 f"{self.name} needs two servers or more with equally many ranks",
                 cause=f"{network.topology.name} has its {network.size} ranks on {len(groups)} servers here",

@@ -73,17 +73,17 @@ class InstanceTree(OverInstances):
         ]
         times = rounds // len(pairs)
         roots = parts[:1] if len(parts) == instances else parts[::2]
-        away = tuple((part[0], r) for part in roots for r in part[1:])
+        away = tuple((root[0], r) for root in roots for r in root[1:])
         everyone = tuple((a, b) for part in parts for a in part for b in part if a != b)
         chain: list[Step] = []
         if collective == BROADCAST:
             if g > 1:
                 chain.append(Step(moves=(Move(size=size / g, pairs=away, direct=True),)))
-            chain += [Step(moves=(Move(size=size / g, pairs=each),), times=times) for each in pairs]
+            chain += [Step(moves=(Move(size=size / g, pairs=pair),), times=times) for pair in pairs]
             if g > 1:
                 chain.append(Step(moves=(Move(size=size / g, pairs=everyone, direct=True),)))
         else:
-            back = [tuple((b, a) for a, b in each) for each in reversed(pairs)]
+            back = [tuple((b, a) for a, b in pair) for pair in reversed(pairs)]
             if g > 1:
                 chain.append(Step(moves=(Move(size=size / g, pairs=everyone, writes=2.0, direct=True),)))
             chain += [

@@ -57,12 +57,12 @@ class ScatterGather(Algorithm):
             yield [Transfer(r, 0, blocks) for r, blocks in parts.items()]
 
     def _inner(self, network: Network) -> Algorithm:
-        for each in self._halves:
+        for half in self._halves:
             try:
-                each.schedule(network, ALL_GATHER, 1.0)
+                half.schedule(network, ALL_GATHER, 1.0)
             except NotPossible:
                 continue
-            return each
+            return half
         raise too_few(network)
 
 

@@ -125,5 +125,5 @@ def _settings(
         jobs=configured.jobs if jobs is None else jobs,
         tags=checked_tags(labels),
         argv=tuple(sys.argv),
-        facts=tuple(str(each.absolute()) for each in facts),
+        facts=tuple(str(fact.absolute()) for fact in facts),
     ).checked()

@@ -38,7 +38,7 @@ def tell_steps(
         failure = failure or write_report(state, done, target)
     failure = failure or none_ran(done)
     code = int(failure.exit_code) if failure else ended.code
-    records = [_record(each) for each in done.measurements]
+    records = [_record(measurement) for measurement in done.measurements]
     if format == "json":
         kept = {"run": done.id, "store": str(ended.store), "report": str(target) if target else None}
         emit_json({**kept, "steps": records, "interrupted": done.interrupted, "exit_code": code})
@@ -78,10 +78,10 @@ def _record(case: Measurement) -> dict[str, Any]:
 
 
 def _tables(records: list[dict[str, Any]], cases: tuple[Measurement, ...], format: str) -> None:
-    axes = list(dict.fromkeys(name for each in cases for name in each.case.point))
+    axes = list(dict.fromkeys(name for case in cases for name in case.case.point))
     shown: list[Column | str] = ["system"]
-    shown += [Column(name, name, "right") for name in axes if len({each.get(name) for each in records}) > 1]
-    rows = [_row(each) for each in records]
+    shown += [Column(name, name, "right") for name in axes if len({row.get(name) for row in records}) > 1]
+    rows = [_row(record) for record in records]
     if format == "csv":
         emit(rows, ("system", *axes, *_NUMBERS), "csv")
         return
@@ -98,7 +98,7 @@ def _tables(records: list[dict[str, Any]], cases: tuple[Measurement, ...], forma
         Column("reason", "why not"),
     ]
     emit(rows, [each for each in shown if _filled(each, rows)], format)
-    there = [each for each in records if each["time_s"] is not None]
+    there = [record for record in records if record["time_s"] is not None]
     if 0 < len(there) <= SIDE_BY_SIDE:
         write("\n")
         _parts(there, axes, format)
@@ -147,8 +147,8 @@ def _filled(column: Column | str, rows: list[dict[str, Any]]) -> bool:
 
 def _parts(records: list[dict[str, Any]], axes: list[str], format: str) -> None:
     """Parts of the step, one column for each case; they add up."""
-    names = list(dict.fromkeys(name for each in records for name in each["parts"]))
-    heads = [_head(each, records, axes) for each in records]
+    names = list(dict.fromkeys(name for record in records for name in record["parts"]))
+    heads = [_head(record, records, axes) for record in records]
     rows: list[dict[str, Any]] = [
         {"part": name, **{head: each["parts"].get(name) for head, each in zip(heads, records, strict=True)}}
         for name in names

@@ -139,11 +139,13 @@ def memory_table(division: Division) -> Section:
     """Bytes of a rank, each part on the stage that has the most of it."""
     stages = [memory(division, stage) for stage in range(division.layout.pp)]
     rows: list[Row] = [
-        {"part": part, "bytes": max(getattr(each, part) for each in stages), "formula": FORMULAS[part]}
+        {"part": part, "bytes": max(getattr(stage, part) for stage in stages), "formula": FORMULAS[part]}
         for part in FORMULAS
-        if any(getattr(each, part) for each in stages)
+        if any(getattr(stage, part) for stage in stages)
     ]
-    rows.append({"part": "all", "bytes": max(each.all for each in stages), "formula": "of the fullest stage"})
+    rows.append(
+        {"part": "all", "bytes": max(stage.all for stage in stages), "formula": "of the fullest stage"}
+    )
     return "memory", ("part", Column("bytes", "of the fullest rank", "right", size)), rows
 
 

@@ -72,7 +72,11 @@ def _row(process: int, track: str, events: Iterable[Event]) -> list[Slice]:
 
 def write_step_trace(planned: Plan, done: Run, target: Path) -> None:
     """Of the first case that has a time; nothing where none has."""
-    times = {each.id: each.time_s for each in done.measurements if each.time_s is not None}
+    times = {
+        measurement.id: measurement.time_s
+        for measurement in done.measurements
+        if measurement.time_s is not None
+    }
     case = next((each for each in planned.cases if each.id in times), None)
     if case is None or not isinstance(case.kernel.subject, StepRequest):
         return
