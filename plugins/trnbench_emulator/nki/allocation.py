@@ -18,6 +18,7 @@ from trnbench_emulator.nki.tensor import NkiTensor
 
 if TYPE_CHECKING:
     from trnbench_emulator.nki.programs import Programs
+    from trnbench_emulator.nki.shadow import Shadow
 
 
 class Allocations:
@@ -32,6 +33,7 @@ class Allocations:
         self.program = program
         self.count = 0
         self.careful = False
+        self.shadow: Shadow | None = None
         self.places = site.Places()
         self.fits: set[Form] = set()
         self.hbm_bytes = 0
@@ -90,7 +92,7 @@ class Allocations:
             shared = self.programs.shared(self.program, form, name)
             if shared is not None:
                 return shared
-        life = Life(self.count, form.nbytes, name)
+        life = Life(self.count, form.nbytes, name, self._site())
         self.hbm_bytes += form.nbytes
         if self.hbm_bytes > self.machine.hbm_bytes:
             raise KernelError(
@@ -102,6 +104,20 @@ class Allocations:
         if buffer is Buffer.SHARED_HBM and self.programs is not None:
             self.programs.share(self.program, tensor)
         return tensor
+
+    def fill(self, tensor: NkiTensor, values: Any) -> None:
+        """Values that are there without an instruction; nothing where only shapes are recorded."""
+        if self.functional:
+            tensor.put(values)
+        if self.shadow is not None:
+            self.shadow.given(tensor)
+
+    def _site(self) -> site.Place:
+        """The line that allocates, where somebody will be told of it."""
+        if self.shadow is None or STATE.recorder is None:
+            return site.NOWHERE
+        frame = site.caller()
+        return frame.f_code.co_filename, frame.f_lineno
 
     def _filled(self, storage: Storage) -> Storage:
         if self.functional:
@@ -139,7 +155,7 @@ class Allocations:
             sizes = (self.machine.partitions, capacity)
             layout = intern(form.buffer, DTYPES["uint8"], sizes, (capacity, 1))
             arena = self._arenas[form.buffer] = Storage(layout, form.buffer.value, Life(0, 0), None)
-        storage = Storage(form, name, Life(self.count, 0, name), None)
+        storage = Storage(form, name, Life(self.count, 0, name, self._site()), None)
         storage.place = (arena, partition, byte)
         ledger = self.ledgers[form.buffer]
         ledger.peak = max(ledger.peak, end)

@@ -251,6 +251,7 @@ class Storage(msgspec.Struct, eq=False):
     data: npt.NDArray[np.uint8] | None = None
     written: npt.NDArray[np.bool_] | None = None
     cleared: list[Cleared] | None = None
+    shadow: Any = None  # its `Cells`, where it is followed who writes what
 
     def __del__(self) -> None:
         ledger = self.ledger

@@ -106,6 +106,8 @@ class Programs:
             if self.failure is not None:
                 raise KernelError("another program of the launch failed")
         self._at.pop(recorder.program, None)
+        if recorder.shadow is not None:
+            recorder.shadow.meet(recorder.program)
         return board
 
     def _check_stuck(self, recorder: Recording) -> None:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from trnbench_emulator.nki.programs import Programs
     from trnbench_emulator.nki.rounds import Site
+    from trnbench_emulator.nki.shadow import Shadow
 
 DEFAULT_LIMIT = 20_000_000
 """Instructions after which a kernel is taken to be endless."""
@@ -58,8 +59,11 @@ class Recorder(Allocations):
         grid: int = 0,
         fold: bool = True,
         assumptions: Assumptions = AS_SHIPPED,
+        shadow: Shadow | None = None,
     ) -> None:
         super().__init__(machine, functional=functional, programs=programs, program=program)
+        self.shadow = shadow
+        self.careful = shadow is not None
         self.assumptions = assumptions
         self.assumed: Counter[str] = Counter()  # what the compiler was taken to do, and how often
         self.grid = grid  # how many programs were launched, 0 without a grid
@@ -100,7 +104,7 @@ class Recorder(Allocations):
                 try_="check the loop's bounds, or raise the instruction limit",
             )
         if self.careful or STATE.watching:
-            reads = self._looked_at(op, writes, reads)
+            reads = self._looked_at(op, writes, reads, line)
         elif op.engine != DMA:
             for view in writes:
                 if view.offset >= view.storage.row:
@@ -116,9 +120,11 @@ class Recorder(Allocations):
         self.last = min(self.last + instructions * 9 // 10, self.most)
 
     def _looked_at(
-        self, op: Op, writes: tuple[NkiTensor, ...], reads: tuple[NkiTensor, ...]
+        self, op: Op, writes: tuple[NkiTensor, ...], reads: tuple[NkiTensor, ...], line: site.Place
     ) -> tuple[NkiTensor, ...]:
         """Every operand by itself: memsets that wait, last uses. Returns what `op` reads, indices too."""
+        if self.shadow is not None:
+            self.shadow.issue(op, writes, _with_indices(writes, reads), line, self.program)
         if self.indirect:
             reads = _with_indices(writes, reads)
         compute = op.engine != DMA
@@ -145,6 +151,8 @@ class Recorder(Allocations):
         """
         frame = site.caller()
         line = STATE.place or (frame.f_code.co_filename, frame.f_lineno)
+        if self.shadow is not None:
+            self.shadow.issue(op, (view,), (), line, self.program)
         storage = view.storage
         storage.cleared = [*(storage.cleared or ()), Cleared(op, view.form, view.offset, line)]
         self.careful = True

@@ -25,6 +25,7 @@ class Recording(Protocol):
 
     `careful`: every operand is looked at. `indirect`: any tensor was addressed at run time so far. `folds`
     is told of loops, None where all rounds are executed. `sites`: what each loop of the text has learned.
+    `shadow`: the `Shadow` of the launch, if any.
     """
 
     machine: Machine
@@ -34,6 +35,7 @@ class Recording(Protocol):
     hbm_bytes: int
     careful: bool
     indirect: bool
+    shadow: Any
     folds: Folds | None
     sites: dict[tuple[CodeType, int], Any]
 

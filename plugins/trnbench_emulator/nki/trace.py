@@ -28,6 +28,7 @@ from trnbench_emulator.nki.op import Op
 from trnbench_emulator.nki.programs import Programs
 from trnbench_emulator.nki.recorder import DEFAULT_LIMIT, Recorder, recording
 from trnbench_emulator.nki.rounds import loops_of_python
+from trnbench_emulator.nki.shadow import Finding, Shadow
 from trnbench_emulator.nki.tensor import NkiTensor
 
 
@@ -59,6 +60,7 @@ class Trace(msgspec.Struct, kw_only=True):
     programs: int = 1
     asked: bool = False  # for nl.program_id: its programs differ
     assumed: Mapping[str, int] = {}
+    findings: tuple[Finding, ...] = ()
 
 
 def record(
@@ -74,12 +76,14 @@ def record(
     fold: bool = True,
     program: int = 0,
     assumptions: Assumptions = AS_SHIPPED,
+    shadow: bool = False,
 ) -> Trace:
     """Execute `kernel` and record it, as the compiler leaves it under these assumptions.
 
     `program`: with shapes only, which one of a launch of several is recorded.
     `fold`: with shapes only, and a sink that can go on by itself (`Folds`), rounds of loops that surely
     repeat the rounds before are not executed; what is recorded is the same.
+    `shadow`: follow who writes which bytes, and return what a device would punish as `Trace.findings`.
     Arguments are NumPy arrays, `TensorSpec`s (timing mode), or plain values handed on as they are.
     Raises `KernelError` for whatever the kernel does wrong, with its file and line.
     """
@@ -90,6 +94,7 @@ def record(
     grid = kernel.grid if isinstance(kernel, Kernel) else 0
     # Without values nothing depends on the other programs: one of them is recorded.
     together = Programs(grid) if grid > 1 and functional else None
+    follower = Shadow(machine, grid if together else 1, functional=functional) if shadow else None
     recorders = [
         Recorder(
             machine,
@@ -102,6 +107,7 @@ def record(
             grid=grid,
             fold=fold,
             assumptions=assumptions,
+            shadow=follower,
         )
         for number in range(grid if together is not None else 1)
     ]
@@ -117,6 +123,8 @@ def record(
     if keep and sink is None:
         tally.counts = Counter(program_recorder.op for program_recorder in listing.instructions)
     trace = _trace(recorder, tally.counts, listing.instructions, outputs)
+    if follower is not None:
+        trace.findings = follower.finish(outputs)
     for ended in recorders:
         ended.detach()
     return trace
@@ -234,11 +242,13 @@ def _argument(recorder: Recorder, name: str, value: Any) -> Any:
                 cause="functional mode computes values",
                 try_="pass a NumPy array, or record shapes only",
             )
-        return recorder.allocate(tuple(value.shape), dtype_of(value.dtype), Buffer.HBM, name)
+        tensor = recorder.allocate(tuple(value.shape), dtype_of(value.dtype), Buffer.HBM, name)
+        if recorder.shadow is not None:
+            recorder.shadow.given(tensor)
+        return tensor
     if isinstance(value, np.ndarray):
         tensor = recorder.allocate(value.shape or (1,), dtype_of(value.dtype), Buffer.HBM, name)
-        if recorder.functional:
-            tensor.put(value)
+        recorder.fill(tensor, value)
         return tensor
     return value
 

@@ -26,7 +26,7 @@ def softmax(x):
     if groups > 1:
         grown, total = _exponentials(_load(x, 0, pmax))
         tile = _load(x, pmax, 2 * pmax)
-        for at in nl.affine_range(groups - 2):
+        for at in nl.sequential_range(groups - 2):
             following = _load(x, (at + 2) * pmax, (at + 3) * pmax)
             next_grown, next_total = _exponentials(tile)
             _scaled(result[at * pmax : (at + 1) * pmax], grown, total)
@@ -67,7 +67,7 @@ def layer_norm(x, gamma, beta):
     groups, rest = divmod(x.shape[0], pmax)
     if groups:
         tile = _load(x, 0, pmax)
-        for at in nl.affine_range(groups - 1):
+        for at in nl.sequential_range(groups - 1):
             # The rows that come next are on their way before these are computed and stored.
             following = _load(x, (at + 1) * pmax, (at + 2) * pmax)
             _layer_norm(result[at * pmax : (at + 1) * pmax], tile, scale, shift, epsilon)
@@ -110,7 +110,7 @@ def rms_norm(x, gamma):
     groups, rest = divmod(x.shape[0], pmax)
     if groups:
         tile = _load(x, 0, pmax)
-        for at in nl.affine_range(groups - 1):
+        for at in nl.sequential_range(groups - 1):
             following = _load(x, (at + 1) * pmax, (at + 2) * pmax)
             _rms_norm(result[at * pmax : (at + 1) * pmax], tile, scale, epsilon)
             tile = following

@@ -32,7 +32,7 @@ def selective_scan(delta, u, a, b, c):
         nisa.tensor_tensor(dst=driven, data1=steps, data2=driven, op=nl.multiply)
         total = nl.zeros((rows, tokens), dtype=delta.dtype)
         decay, inflow, weights = _prepared(steps, driven, rates, b, c, 0)
-        for state in nl.affine_range(states - 1):
+        for state in nl.sequential_range(states - 1):
             next_decay, next_inflow, next_weights = _prepared(steps, driven, rates, b, c, state + 1)
             _advanced(total, decay, inflow, weights)
             decay, inflow, weights = next_decay, next_inflow, next_weights

@@ -69,8 +69,19 @@ def test_memory_nobody_wrote_is_counted_as_nan(tmp_path: Path) -> None:
         "    out = nl.ndarray((128, 64), dtype=nl.float32, buffer=nl.shared_hbm)\n"
         "    nl.store(out[nl.ds(0, 64), :], nl.load(x))\n    return out\n"
     )
-    _, (row,) = checked(f"{file}::partly", "--arg", "x=64x64:fp32")
-    assert row["nan"] == 64 * 64
+    code, (row, finding) = checked(f"{file}::partly", "--arg", "x=64x64:fp32")
+    assert (code, row["nan"]) == (1, 64 * 64)
+    assert (finding["finding"], finding["level"], finding["place"]) == (
+        "unwritten-output",
+        "error",
+        "partly.py:6",
+    )
+    assert finding["bytes"] == 64 * 64 * 4
+    result = call("check", f"{file}::partly", *ON, "--arg", "x=64x64:fp32")
+    assert (
+        "error: unwritten-output: output 0, float32[128, 64]@shared_hbm of partly.py:6: nobody wrote 16,384 "
+        "of its 32,768 bytes, the first at [64, 0] (partly.py:6)\n  try: copy to all of it"
+    ) in result.stderr
 
 
 def test_what_a_kernel_prints_is_no_data() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,12 +21,14 @@ from trnbench_emulator.commands.nki.kernel import apart, compute, guarded
 from trnbench_emulator.commands.nki.options import system_of
 from trnbench_emulator.kernel_run.grid import parse_grid, programs_of
 from trnbench_emulator.nki import agreement, load_kernel
+from trnbench_emulator.nki.shadow import RULES
 
 if TYPE_CHECKING:
     from trnbench.generation import System
     from trnbench_emulator.commands.nki.kernel import Loaded
     from trnbench_emulator.nki import Trace
     from trnbench_emulator.nki.agreement import Agreement
+    from trnbench_emulator.nki.shadow import Finding
 
 
 VALUES: tuple[Column | str, ...] = (
@@ -78,13 +80,27 @@ def check(
         timeout_s=timeout_s,
         memory=memory,
     )
-    emit(rows(trace, agreements), VALUES, format, title=f"{loaded.name} on {system.name}")
+    table = rows(trace, agreements)
+    if format == "json":
+        table += [finding.row() for finding in trace.findings]
+    emit(table, VALUES, format, title=f"{loaded.name} on {system.name}")
+    told(trace.findings)
     say(
         f"{trace.count:,} instructions; SBUF {trace.sbuf_peak_bytes:,} and PSUM {trace.psum_peak_bytes:,} "
         f"bytes per partition at most; nki: {loaded.by}",
         level=0,
     )
-    return verdict(agreements)
+    broken = any(finding.error for finding in trace.findings)
+    return ExitCode.GATE if broken else verdict(agreements)
+
+
+def told(findings: Sequence[Finding], *, warning: bool = False) -> None:
+    """Each finding with its remedy and its source; all as warnings where nothing is decided by them."""
+    for finding in findings:
+        text = str(finding)
+        if warning:
+            text = f"warning: {text.partition(': ')[2]}"
+        say(f"{text}\n  try: {finding.remedy}\n  rule: {RULES[finding.rule].source}")
 
 
 def computed(

@@ -115,7 +115,9 @@ def compute(
     machine = Machine.of(system)
     with guarded(loaded.ref, timeout_s=timeout_s), provide("trnbench"), _room(memory):
         try:
-            return record(loaded.kernel, (), arguments, machine=machine, functional=True, limit=limit)
+            return record(
+                loaded.kernel, (), arguments, machine=machine, functional=True, limit=limit, shadow=True
+            )
         except (KernelError, MemoryError) as error:
             # What a MemoryError became on its way through the recorder.
             told = error.what if isinstance(error, KernelError) else ""

@@ -196,10 +196,15 @@ def _launched(function: Callable[..., Any], sizes: tuple[int, ...], args: Any, k
     result: Any = None
     core = _only_core(sizes)
     recorder: Recorder | None = STATE.recorder  # None where NumPy asks a kernel for its values
+    shadow = recorder.shadow if recorder is not None else None
+    if shadow is not None and sizes:
+        shadow.several = prod(sizes) > 1
     with nullcontext() if inside or recorder is None else compiling(recorder):
-        for at in LAUNCH.programs(sizes):
+        for number, at in enumerate(LAUNCH.programs(sizes)):
             if core is not None and core_of(sizes, at) != core:
                 continue
+            if shadow is not None and sizes:
+                shadow.program = number
             LAUNCH.asked = False
             result = function(*arguments, **named)
             settle()

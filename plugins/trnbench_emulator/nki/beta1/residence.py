@@ -278,12 +278,12 @@ class Residence:
             transfers.append(Instruction(op, writes, reads, each.file, each.line))
 
         recorder = self._recorder
-        before, functional = recorder.issue, recorder.functional
-        recorder.issue, recorder.functional = take, False
+        before, functional, shadow = recorder.issue, recorder.functional, recorder.shadow
+        recorder.issue, recorder.functional, recorder.shadow = take, False, None
         try:
             isa.dma_copy(dst, src)
         finally:
-            recorder.issue, recorder.functional = before, functional
+            recorder.issue, recorder.functional, recorder.shadow = before, functional, shadow
         return transfers[0]
 
 

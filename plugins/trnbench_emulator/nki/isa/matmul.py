@@ -62,6 +62,8 @@ def nc_matmul(
         )  # fmt: skip
     if accumulate and dst.storage.cleared is not None:
         recorder.clear(dst.storage)
+    if recorder.shadow is not None:
+        recorder.shadow.product("nc_matmul", dst, accumulate)
     recorder.emit(op, (dst,), (stationary, moving))
     if recorder.functional:
         _multiply(dst, stationary, moving, accumulate, perf_mode == matmul_perf_mode.double_row)

@@ -106,6 +106,8 @@ def nc_matmul_mx(
 
     if accumulate and dst.storage.cleared is not None:
         recorder.clear(dst.storage)
+    if recorder.shadow is not None:
+        recorder.shadow.product("nc_matmul_mx", dst, accumulate)
     issue(
         recorder, ("nc_matmul_mx", *forms, tile_position, tile_size), build, (dst,),
         (stationary, moving, stationary_scale, moving_scale),

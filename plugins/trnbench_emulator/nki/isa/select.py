@@ -244,5 +244,7 @@ def tensor_copy_predicated(
     )
     if recorder.functional:
         chosen = (predicate.array != 0).reshape(dst.shape) != reverse_pred
+        if recorder.shadow is not None:
+            recorder.shadow.chosen(dst, chosen)
         values = src.array.reshape(dst.shape) if isinstance(src, NkiTensor) else np.float32(src)
         dst.put(np.where(chosen, values, dst.array))

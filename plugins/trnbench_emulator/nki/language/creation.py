@@ -112,8 +112,7 @@ def shared_constant(constant: Any) -> NkiTensor:
             ) from None
     values = np.asarray(constant)
     tensor = recorder.allocate(values.shape or (1,), dtype_of(values.dtype), Buffer.HBM, "constant")
-    if recorder.functional:
-        tensor.put(values)
+    recorder.fill(tensor, values)
     return tensor
 
 
@@ -125,8 +124,7 @@ def shared_identity_matrix(n: int, dtype: Any = DTYPES["uint8"], dst: NkiTensor 
     if dst is None and identity is not None:
         return identity
     source = recorder.allocate((n, n), kind, Buffer.HBM, "identity")
-    if recorder.functional:
-        source.put(np.eye(n, dtype=np.float32))
+    recorder.fill(source, np.eye(n, dtype=np.float32))
     tile = ndarray((n, n), kind, sbuf) if dst is None else dst
     isa.dma_copy(tile, source)
     if dst is None:

@@ -12,6 +12,7 @@ from trnbench_emulator.nki.loop_index import Index
 from trnbench_emulator.nki.recorder import current
 from trnbench_emulator.nki.recording import STATE, Recording
 from trnbench_emulator.nki.rounds import Rounds
+from trnbench_emulator.nki.shadow import Independent
 from trnbench_emulator.nki.values import VirtualRegister
 
 
@@ -30,7 +31,9 @@ def _range(call: str, start: Any, stop: Any, step: int) -> Sequence[int]:
 
 def affine_range(start: int, stop: int | None = None, step: int = 1) -> Sequence[int]:
     """A loop whose rounds do not depend on each other. Carried out in order here."""
-    return _range("affine_range", start, stop, step)
+    numbers = _range("affine_range", start, stop, step)
+    shadow = STATE.recorder and STATE.recorder.shadow
+    return Independent(numbers, shadow.loops, shadow.writes) if shadow else numbers
 
 
 def sequential_range(start: int, stop: int | None = None, step: int = 1) -> Sequence[int]:

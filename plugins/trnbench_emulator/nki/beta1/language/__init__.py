@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 
 from trnbench_emulator.nki import language as today
-from trnbench_emulator.nki.beta1.deferral import static_range
+from trnbench_emulator.nki.beta1.deferral import settle, static_range
 from trnbench_emulator.nki.beta1.grid import nc, num_programs, program_id, program_ndim, spmd_dim
 from trnbench_emulator.nki.beta1.index import MGrid, arange
 from trnbench_emulator.nki.beta1.language.mathematics import (
@@ -49,6 +50,8 @@ from trnbench_emulator.nki.beta1.operation import OPERATIONS, apply, broadcast_t
 from trnbench_emulator.nki.beta1.root import ParDim
 from trnbench_emulator.nki.beta1.tile import Tile
 from trnbench_emulator.nki.dtype import DTYPES, dtype_of
+from trnbench_emulator.nki.recording import STATE
+from trnbench_emulator.nki.shadow import Independent
 
 mgrid = MGrid()
 par_dim = ParDim
@@ -73,12 +76,16 @@ def expand_dims(data: Tile, axis: int) -> Tile:
     return data.expand_dims(axis)
 
 
-def affine_range(start: int, stop: int | None = None, step: int = 1, **_: Any) -> range:
+def affine_range(start: int, stop: int | None = None, step: int = 1, **_: Any) -> Sequence[int]:
     """A loop, carried out in order: every round by itself, since indices are arrays of numbers here."""
+    numbers = sequential_range(start, stop, step)
+    shadow = STATE.recorder and STATE.recorder.shadow
+    return Independent(numbers, shadow.loops, shadow.writes, settle) if shadow else numbers
+
+
+def sequential_range(start: int, stop: int | None = None, step: int = 1, **_: Any) -> range:
+    """As `affine_range`; rounds may depend on each other."""
     return range(int(start)) if stop is None else range(int(start), int(stop), step)
-
-
-sequential_range = affine_range
 
 
 _SAME = (

@@ -1,0 +1,114 @@
+"""Finding: one thing that a device would punish, and the rules with the documents that they follow from."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Rule(msgspec.Struct, frozen=True, kw_only=True):
+    """`about`: one plain sentence. `source`: document and version. `error`: does it end `check` with 1?"""
+
+    name: str
+    about: str
+    source: str
+    error: bool
+
+
+_RULES = (
+    Rule(
+        name="uninitialised",
+        about="an output depends on bytes that nobody wrote",
+        source="nki.language.ndarray (SDK 2.33): a new tensor; its contents are not said",
+        error=True,
+    ),
+    Rule(
+        name="uninitialised-read",
+        about="an instruction reads bytes that nobody wrote; no output depends on them",
+        source="not specified: nki.language.ndarray (SDK 2.33) says nothing of contents",
+        error=False,
+    ),
+    Rule(
+        name="unwritten-output",
+        about="bytes of an output were never written",
+        source="nki.language.ndarray (SDK 2.33): a new tensor; its contents are not said",
+        error=True,
+    ),
+    Rule(
+        name="race",
+        about="two programs use bytes of device memory, one of them writes, and they do not meet in between",
+        source="nki.isa.core_barrier (SDK 2.33): cores write disjoint portions, and meet before they read",
+        error=True,
+    ),
+    Rule(
+        name="bank-crossing",
+        about="a product is written over the end of a PSUM bank",
+        source="nki.language.tile_size.psum_bank_fmax (SDK 2.33): the most elements of a bank",
+        error=True,
+    ),
+    Rule(
+        name="overlapping-groups",
+        about="products add to part of what other products left, and overwrite or miss the rest",
+        source="not specified: nki.isa.nc_matmul (SDK 2.33) accumulates into one and the same tile",
+        error=False,
+    ),
+    Rule(
+        name="overlapping-tiles",
+        about="a tile is read after another tile, placed over it by hand, was written",
+        source="nki.language.ndarray (SDK 2.33): address= is where a tile is",
+        error=True,
+    ),
+    Rule(
+        name="carried-value",
+        about="a round of affine_range reads what an earlier round wrote",
+        source="nki.language.sequential_range (Beta 1): unsafe; not specified from NKI 0.3 to 0.6",
+        error=False,
+    ),
+    Rule(
+        name="overlapping-copy",
+        about="source and target of one instruction overlap, shifted against each other",
+        source="not specified: nki.isa.tensor_copy, nki.isa.dma_copy (SDK 2.33) say no order of elements",
+        error=False,
+    ),
+)
+
+RULES = {rule.name: rule for rule in _RULES}
+
+
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
+    """`what` names call, tile and bytes; `place` is the user's line, `file.py:31`; `bytes` how many it is
+    about, of the first time; `times`: how often this line does it."""
+
+    rule: str
+    what: str
+    place: str
+    tile: str
+    bytes: int
+    remedy: str
+    times: int = 1
+
+    @property
+    def error(self) -> bool:
+        return RULES[self.rule].error
+
+    @property
+    def level(self) -> str:
+        """`error`, or `warning` where documents leave it open."""
+        return "error" if self.error else "warning"
+
+    def __str__(self) -> str:
+        often = f", {self.times:,} times" if self.times > 1 else ""
+        return f"{self.level}: {self.rule}: {self.what} ({self.place}{often})"
+
+    def row(self) -> dict[str, object]:
+        """For JSON."""
+        return {
+            "finding": self.rule,
+            "level": self.level,
+            "what": self.what,
+            "place": self.place,
+            "tile": self.tile,
+            "bytes": self.bytes,
+            "times": self.times,
+            "try": self.remedy,
+            "source": RULES[self.rule].source,
+        }
