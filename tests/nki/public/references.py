@@ -176,3 +176,72 @@ def convolved_channels(x: Any, w: Any) -> Any:
     x, w = wide(x, w)
     length = x.shape[-1] - w.shape[-1] + 1
     return sum(x[..., at : at + length] * w[None, :, 0, :, at, None] for at in range(w.shape[-1]))
+
+
+def unit_rows(x: Any) -> Any:
+    (x,) = wide(x)
+    return x / np.sqrt((x * x).sum(-1, keepdims=True) + 1e-6)
+
+
+def delta_rule(q: Any, k: Any, v: Any, decay: Any, write: Any, state: Any = None) -> tuple[Any, Any]:
+    """Gated: the state forgets, and learns what it does not know of a value. q, k, v: (tokens, depth);
+    decay (its logarithm) and write: (tokens, 1), or spread over the depth. Outputs, and the last state."""
+    q, k, v, decay, write = wide(q, k, v, decay, write)
+    state = np.zeros((k.shape[1], v.shape[1])) if state is None else state.astype(np.float64)
+    out = []
+    for t in range(len(q)):
+        state = state * np.exp(decay[t, 0])
+        state = state + np.outer(k[t], (v[t] - k[t] @ state) * write[t, 0])
+        out.append(q[t] @ state)
+    return np.array(out), state
+
+
+def prefixes(factor: Any, shift: Any, state: Any) -> tuple[Any, Any]:
+    """The states before each step `factor @ state + shift`, and the last."""
+    states = [state]
+    for each, other in zip(factor, shift, strict=True):
+        states.append(each @ states[-1] + other)
+    return np.array(states[:-1]), states[-1]
+
+
+def block_statistics(q: Any, k: Any) -> tuple[Any, Any]:
+    """Of blocks of scores: the largest of each row, and the sum of exponentials below it."""
+    scores = np.einsum("mid,mkjd->mkij", *wide(q, k))
+    largest = scores.max(-1)
+    return largest, np.exp(scores - largest[..., None]).sum(-1)
+
+
+def mp2_terms(b: Any, occupied: Any, virtual: Any) -> Any:
+    """Of each pair of occupied orbitals: the sum of t (2 t - t') over the energies' difference."""
+    t = np.einsum("iap,jbp->ijab", b, b)
+    gaps = (occupied[:, 0][:, None, None, None] + occupied[:, 0][None, :, None, None]
+            - virtual[:, 0][:, None] - virtual[:, 0])  # fmt: skip
+    return (t * (2 * t - t.swapaxes(2, 3)) / gaps).sum((2, 3))
+
+
+def points4(re: Any, im: Any, turn_re: Any, turn_im: Any) -> tuple[Any, Any]:
+    """Fourier transforms of four points each, after each is turned."""
+    out = np.fft.fft((re + 1j * im) * (turn_re + 1j * turn_im), axis=-1)
+    return out.real, out.imag
+
+
+def butterfly(re: Any, im: Any, turn_re: Any, turn_im: Any) -> tuple[Any, Any]:
+    """One stage: the second half of each group is turned, added to and taken from the first."""
+    groups, half = turn_re.shape
+    x = (re + 1j * im).reshape(groups, 2, half)
+    turned = x[:, 1] * (turn_re + 1j * turn_im)
+    out = np.stack([x[:, 0] + turned, x[:, 0] - turned], 1).reshape(re.shape)
+    return out.real, out.imag
+
+
+def scattered(buffer: Any, rows: Any, first: Any, second: Any) -> Any:
+    out = buffer.copy()
+    out[first, second] = rows
+    return out
+
+
+def cached(prior: Any, new: Any, batch: int) -> Any:
+    """(batch, heads, length, depth), written from the beginning."""
+    out = prior.copy()
+    out[batch, :, : new.shape[2]] = new[0]
+    return out

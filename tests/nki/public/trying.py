@@ -28,6 +28,7 @@ class Tried(NamedTuple):
     error: float | None = None
     instructions: int = 0
     why: str = ""
+    imported: bool = True
 
 
 def find(folder: Path, entry: Entry) -> Path | None:
@@ -53,8 +54,8 @@ def _importing(entry: Entry, path: Path) -> Iterator[None]:
         sys.path.remove(str(home / entry.imports))
 
 
-def tried(entry: Entry, path: Path, folder: Path, registry: Registry) -> Tried:
-    """Both modes; what stopped it, in the words of the error."""
+def tried(entry: Entry, path: Path, folder: Path, registry: Registry, *, shapes_too: bool = True) -> Tried:
+    """Both modes, or with values only; what stopped it, in the words of the error."""
     systems = {"trn1": "trn1.32xlarge", "trn2": "trn2-16.48xlarge", "trn3": "trn3-gen2-ultraserver"}
     machine = Machine.of(registry.system(systems[entry.generation]))
     arguments = entry.arguments()
@@ -62,6 +63,7 @@ def tried(entry: Entry, path: Path, folder: Path, registry: Registry) -> Tried:
         TensorSpec(each.shape, each.dtype.name) if isinstance(each, np.ndarray) else each
         for each in arguments
     ]
+    imported = False
     try:
         with stand_ins(folder), provide("trnbench"):
             name = entry.kernel.partition("::")[2]
@@ -70,12 +72,14 @@ def tried(entry: Entry, path: Path, folder: Path, registry: Registry) -> Tried:
             )
             with prepared(path, source) as file, _importing(entry, path):
                 kernel, _, _ = load_kernel(f"{file}::{name}", nki="trnbench")
+            imported = True
             if entry.grid is not None:
                 kernel = kernel[entry.grid]
-            timed = record(kernel, shapes, entry.named, machine=machine)
             values = record(kernel, arguments, entry.named, machine=machine, functional=True)
+            timed = record(kernel, shapes, entry.named, machine=machine) if shapes_too else values
     except KernelError as error:
-        return Tried(False, False, why=f"{error.what}{f' ({error.cause})' if error.cause else ''}")
+        why = f"{error.what}{f' ({error.cause})' if error.cause else ''}"
+        return Tried(False, False, why=why, imported=imported)
     if timed.count != values.count:
         return Tried(True, False, why=f"{timed.count} instructions by shapes, {values.count} with values")
     if entry.reference is None or not values.outputs:
