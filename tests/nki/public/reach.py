@@ -22,6 +22,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import ml_dtypes
 import msgspec
 import numpy as np
 import references
@@ -44,6 +45,10 @@ def unit(*shape: int) -> Any:
     return references.unit_rows(made(*shape)).astype(np.float32)
 
 
+def fp8_bytes(*shape: int) -> Any:
+    return made(*shape).astype(ml_dtypes.float8_e4m3).view(np.int8)
+
+
 def same(column: Any, width: int = 128) -> Any:
     return np.repeat(column, width, axis=1)
 
@@ -56,6 +61,7 @@ NAMES = {
     "positive": positive,
     "integers": integers,
     "unit": unit,
+    "fp8_bytes": fp8_bytes,
     "same": same,
     "f16": np.float16,
     "f32": np.float32,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 _erf = np.vectorize(math.erf, otypes=[np.float64])
@@ -245,3 +246,56 @@ def cached(prior: Any, new: Any, batch: int) -> Any:
     out = prior.copy()
     out[batch, :, : new.shape[2]] = new[0]
     return out
+
+
+def mixture(x: Any, gain: Any, gate: Any, shift: Any, first: Any, one: Any, second: Any, two: Any) -> Any:
+    """Four experts of each token, weighed by the softmax of their gates; between their products a SwiGLU
+    of neighbours, clamped at 7, its sigmoid at 1.702 times."""
+    rows = rms_norm(x, gain, 1e-5)
+    gates = rows @ gate + shift
+    chosen = np.argsort(-gates, -1)[:, :4]
+    weights = softmax(np.take_along_axis(gates, chosen, -1))
+    inner = np.einsum("beij,bj->bei", first[chosen], rows) + one[chosen]
+    left, right = np.minimum(inner[..., ::2], 7), np.clip(inner[..., 1::2], -7, 7)
+    inner = left / (1 + np.exp(-1.702 * left)) * (right + 1)
+    outer = np.einsum("beij,bej->bei", second[chosen], inner) + two[chosen]
+    return (outer * weights[..., None]).sum(1)
+
+
+def turned(x: Any, cos: Any, sin: Any) -> Any:
+    """Rotary embedding of (batch, sequence, heads, depth)."""
+    return np.swapaxes(rotated(np.swapaxes(x, 1, 2), np.swapaxes(x, 1, 2), cos, sin)[0], 1, 2)
+
+
+def turned_depth(x: Any, cos: Any, sin: Any) -> Any:
+    """Of (depth, batch, heads, sequence) by (depth / 2, batch, sequence)."""
+    low, high = np.split(x, 2)
+    cos, sin = cos[:, :, None], sin[:, :, None]
+    return np.concatenate([low * cos - high * sin, high * cos + low * sin])
+
+
+def from_fp8(values: Any) -> Any:
+    return values.view(ml_dtypes.float8_e4m3).astype(np.float64)
+
+
+def gated_tail(heads: int, *given: Any) -> Any:
+    """Attention of a token's heads over caches: norm, rotation of the first 64, mask, and a sigmoid gate."""
+    q, gate, norm, cos, sin, keys, values, mask = wide(*given)
+    rows, count = rms_norm(q, 1 + norm), mask.shape[1]
+    rows[:, :64] = rotated(rows[:, :64], rows[:, :64], cos, sin)[0]
+    out = []
+    for batch in range(len(q) // heads):
+        part = slice(batch * count, (batch + 1) * count)
+        scores = rows[batch * heads : (batch + 1) * heads] @ keys[part].T / q.shape[1] ** 0.5
+        out.append(softmax(np.where(mask > 0, scores, -1e9)) @ values[part])
+    return np.concatenate(out) / (1 + np.exp(-gate))
+
+
+def delta_heads(heads: int, state: Any, q: Any, k: Any, v: Any, decay: Any, write: Any) -> tuple[Any, Any]:
+    """The gated delta rule of each head, its queries and keys made of length 1."""
+    parts = zip(*(np.split(each, heads) for each in (q, k, v, decay, write, state)), strict=True)
+    done = [
+        delta_rule(unit_rows(q) / q.shape[1] ** 0.5, unit_rows(k), v, decay, write, state)
+        for q, k, v, decay, write, state in parts
+    ]
+    return np.concatenate([out for out, _ in done]), np.concatenate([last for _, last in done])
