@@ -8,9 +8,10 @@ name (`trnbench.step`, `trnbench.nki`) comes by entry points of group `trnbench.
 from __future__ import annotations
 
 import sys
-from functools import cache
-from importlib import import_module
-from typing import Any
+
+TYPE_CHECKING = False  # `typing` is as dear as a start of Python, and --help needs none
+if TYPE_CHECKING:
+    from typing import Any
 
 _HOMES = {
     "case_key": "CaseKey",
@@ -102,11 +103,8 @@ __all__ = [
 ]  # fmt: skip
 
 
-@cache
-def _places() -> dict[str, tuple[str, str]]:
-    """Name → where it is: a module of trnbench, and what it is called there."""
-    pairs = ((module, *word.partition("=")) for module, words in _HOMES.items() for word in words.split())
-    return {name: (module, attribute or name) for module, name, _, attribute in pairs}
+_places: dict[str, tuple[str, str]] = {}
+"""Name → where it is: a module of trnbench, and what it is called there. Filled when a name is asked for."""
 
 
 def __getattr__(name: str) -> Any:
@@ -114,13 +112,18 @@ def __getattr__(name: str) -> Any:
         from trnbench.version import VERSION
 
         return VERSION
-    home = _places().get(name)
+    if not _places:
+        pairs = ((module, *word.partition("=")) for module, words in _HOMES.items() for word in words.split())
+        _places.update({name: (module, attribute or name) for module, name, _, attribute in pairs})
+    home = _places.get(name)
     if home is None:
         if name.startswith("_"):  # asked of every module by those who inspect it
             raise AttributeError(f"module 'trnbench' has no attribute {name!r}")
         from trnbench.api import exported
 
         return exported(name)
+    from importlib import import_module
+
     module, attribute = home
     return getattr(import_module(f"trnbench.{module}"), attribute)
 

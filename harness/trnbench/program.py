@@ -1,26 +1,42 @@
-"""The installed command: from its first line on, a signal ends it with code 130 and a sentence."""
+"""The installed command: a page of help is printed at once, anything else is carried out under guard."""
 
 from __future__ import annotations
 
 import os
-import signal
 import sys
-from collections.abc import Callable
-from contextlib import suppress
-from types import FrameType
-from typing import NoReturn
 
-from trnbench.isolation.exit import come_to, command_begins, end
-from trnbench.isolation.interrupt import Interrupted
-from trnbench.isolation.output import data_apart
+from trnbench.help_page import page
+from trnbench.version import line
 
 INTERRUPTED = 130
 
 
-def main() -> NoReturn:
-    """The `trnbench` command."""
-    _fill_closed_streams()
+def main() -> None:
+    """The `trnbench` command. It ends the process."""
+    try:
+        _fill_closed_streams()
+        _answer(sys.argv[1:])
+        from trnbench.isolation.guard import guarded
+    except KeyboardInterrupt:  # before there was anybody to say so
+        os.write(2, b"\ninterrupted\n")
+        os._exit(INTERRUPTED)
     guarded(_command)
+
+
+def _answer(words: list[str]) -> None:
+    """Prints what is known without click, and ends the process.
+
+    Returns where nothing is known, or where it cannot be printed: click says so.
+    """
+    answer = f"{line()}\n" if words == ["--version"] else page(words)
+    if answer is None:
+        return
+    try:
+        sys.stdout.write(answer)
+        sys.stdout.flush()
+    except (OSError, ValueError):
+        return
+    os._exit(0)
 
 
 def _fill_closed_streams() -> None:
@@ -37,51 +53,7 @@ def _fill_closed_streams() -> None:
                 sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115  for the whole process
 
 
-def guarded(command: Callable[[], object]) -> NoReturn:
-    """Carry out `command`, which ends with `SystemExit`, and end the process with its code.
-
-    SIGINT, SIGTERM and SIGHUP (unless it is ignored: nohup) raise `KeyboardInterrupt`, while modules
-    are loaded and while a report is written too. Standard output is `sys.stdout`'s alone.
-    """
-    numbers = [signal.SIGINT, signal.SIGTERM]
-    if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
-        numbers.append(signal.SIGHUP)
-    code = INTERRUPTED
-    try:
-        for number in numbers:
-            signal.signal(number, _interrupt)
-        data_apart()
-        command_begins()
-        command()
-        code = 0
-    except SystemExit as asked:
-        code = asked.code if isinstance(asked.code, int) else INTERRUPTED
-    except KeyboardInterrupt:  # before there was anybody to say so, or while somebody did
-        with suppress(OSError):
-            os.write(2, b"\ninterrupted\n")
-    # From here on the outcome stands: a signal may hasten the end, no more.
-    for number in numbers:
-        signal.signal(number, _hasten)
-    come_to(code)
-    end(code)
-
-
 def _command() -> None:
     from trnbench.cli.main import cli
 
     cli.main()
-
-
-def _interrupt(_number: int, _frame: FrameType | None) -> None:
-    raise Interrupted
-
-
-_interrupt.raises_interrupted = True  # type: ignore[attr-defined]
-
-
-def _hasten(_number: int, _frame: FrameType | None) -> None:
-    for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError, ValueError):
-            stream.flush()
-    come_to(INTERRUPTED)
-    os._exit(INTERRUPTED)

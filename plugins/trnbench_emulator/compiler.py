@@ -184,3 +184,13 @@ def check_meaningful(assumed: Assumptions, kernel: str, *, beta1: bool) -> None:
             cause="it is about kernels of Beta 1 (neuronxcc.nki), and this one is of today's NKI",
             try_="leave it out, or one of " + ", ".join(SWITCHES[name].negation for name in names),
         )
+
+
+def switches() -> list[tuple[str, str]]:
+    """Name and meaning of each switch of `--assume`, for `--help`."""
+    return [(each.name, _about(each)) for each in SWITCHES.values()]
+
+
+def _about(switch: Switch) -> str:
+    evidence = switch.evidence[0].upper() + switch.evidence[1:]
+    return f"{switch.interface}: {switch.assumed}; else {switch.otherwise}. {evidence}."

@@ -142,6 +142,8 @@ def test_help_lists_commands_in_workflow_order_and_imports_none() -> None:
         "trnbench.errors",
         "trnbench.cli",
         "trnbench.cli.commands",
+        "trnbench.cli.group",
+        "trnbench.help_page",
         "trnbench.terminal",
         "trnbench.terminal.context",
         "trnbench.cli.main",
@@ -179,10 +181,10 @@ def test_start_up_stays_small_with_five_plugins_installed(tmp_path: Path) -> Non
     _, click_alone = loaded(smallest, **with_plugins)
     out, ours = loaded_by("--help", **with_plugins)
     assert "frob4" in out
-    # Beyond the smallest click program: fourteen modules of ours, and nothing of the library.
+    # Beyond the smallest click program: sixteen modules of ours, and nothing of the library.
     extra = sorted(ours - bare - click_alone)
     assert all(name.partition(".")[0] == "trnbench" for name in extra), extra
-    assert len(extra) <= 14, extra
+    assert len(extra) <= 16, extra
 
 
 def test_a_package_says_where_its_command_stands_and_what_it_does(

@@ -195,7 +195,7 @@ def test_while_the_program_starts(number: signal.Signals, module: str) -> None:
     ids=["a second signal while the first is told", "a signal after the outcome"],
 )
 def test_a_late_signal_leaves_no_traceback_and_loses_no_output(script: str, out: str, err: str) -> None:
-    head = "import atexit, os, signal, sys\nfrom trnbench.program import guarded\n"
+    head = "import atexit, os, signal, sys\nfrom trnbench.isolation.guard import guarded\n"
     done = program("-c", f"{head}{dedent(script)}\nguarded(command)\n")
     assert (done.returncode, done.stdout, done.stderr) == (130, out, err)
 

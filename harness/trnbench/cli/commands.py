@@ -5,26 +5,24 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Collection
-from functools import cache, cached_property
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
-
-import click
 
 from trnbench.distribution import NO_EXTERNAL, OWN, EntryPoint, enabled, entry_points, normalised
 from trnbench.errors import PluginError
 
 if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
+    import click
 
 # As in `trnbench.registry.hookspecs`, which --help does not import: pluggy comes with it.
 GROUP, COMMAND_GROUP = "trnbench", "trnbench.commands"
 
 TEXT = "commands.txt"
 """Beside the module that declares commands: of each a line with its place in the workflow, name and help."""
-OLD = {"cache info": "store cache", "cache clear": "store cache --clear"}
-"""Commands of the version before, and what stands for them: they work for one version more."""
 LAST = 1000
 """The place of commands without such a line."""
+OTHERS = "Commands of plugins"
+"""The heading of those that are not trnbench's own."""
 
 
 class Found(NamedTuple):
@@ -63,6 +61,8 @@ class Found(NamedTuple):
 
     def load(self) -> click.Command:
         """Raises `PluginError` when the command cannot be imported or is none."""
+        import click
+
         entry = EntryPoint(COMMAND_GROUP, self.name, self.target, self.distribution, self.version)
         try:
             command = entry.load()
@@ -169,63 +169,17 @@ def command_problems(commands: dict[str, Found]) -> list[PluginError]:
     ]
 
 
-class LazyGroup(click.Group):
-    """Knows its commands by name; imports the one that is asked for."""
+def section_of_others(width: int) -> str:
+    """The part of `trnbench --help` with commands of others, as click writes it; "" where there are none."""
+    from textwrap import TextWrapper
 
-    block: tuple[str, ...] = ()
-
-    @cached_property
-    def found(self) -> dict[str, Found]:
-        return find_commands(self.block)
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(self.found)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        entry = self.found.get(cmd_name)
-        if entry is None or not entry.external:
-            return entry.load() if entry else None
-        from trnbench.isolation.output import data_together
-        from trnbench.isolation.supervision import Suspect, asked, carries_out
-        from trnbench.terminal.context import Session
-
-        ctx.find_root().ensure_object(Session).supervise()
-        data_together()  # what such a command writes, and the programs it starts, is its data
-        with asked(Suspect(entry.name, entry.distribution, entry.words, entry.target), again=False):
-            command = entry.load()
-        carries_out(entry.words)
-        return command
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        if (now := OLD.get(" ".join(args[:2]))) is not None:
-            from trnbench.terminal.output import say
-
-            say(f"note: trnbench {' '.join(args[:2])} is now trnbench {now}", level=0)
-            args = [*now.split(), *args[2:]]
-        name = args[0]
-        if name not in self.found and not name.startswith("-") and not ctx.resilient_parsing:
-            from trnbench.errors import UnknownName
-
-            raise UnknownName("command", name, self.found, try_="trnbench --help")
-        return super().resolve_command(ctx, args)
-
-    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        from click.shell_completion import CompletionItem
-
-        commands = [
-            CompletionItem(name, help=found.help)
-            for name, found in self.found.items()
-            if name.startswith(incomplete)
-        ]
-        # click.Group would import every command for its help text.
-        return [*commands, *click.Command.shell_complete(self, ctx, incomplete)]
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        own = [(name, found.help) for name, found in self.found.items() if not found.external]
-        others = [(name, found.help) for name, found in self.found.items() if found.external]
-        for heading, rows in (("Commands", own), ("Commands of plugins", others)):
-            if rows:
-                with formatter.section(heading):
-                    formatter.write_dl(rows)
+    rows = [(name, found.help) for name, found in find_commands().items() if found.external]
+    if not rows:
+        return ""
+    column = min(max(len(name) for name, _ in rows), 30) + 2
+    lines = ["", f"{OTHERS}:"]
+    for name, about in rows:
+        wrapped = TextWrapper(max(width - column - 2, 10), replace_whitespace=False).wrap(about)
+        first = f"  {name:{column}}" if len(name) <= column - 2 else f"  {name}\n{'':{column + 2}}"
+        lines += [first + wrapped[0], *(" " * (column + 2) + line for line in wrapped[1:])]
+    return "\n".join(lines) + "\n"

@@ -10,15 +10,13 @@ from typing import Any
 import click
 from click import formatting
 
-from trnbench.cli.commands import LazyGroup
+from trnbench.cli.group import LazyGroup
 from trnbench.errors import ExitCode, debugging
+from trnbench.help_page import WIDEST, width
 from trnbench.terminal import VERBOSITY
 from trnbench.terminal.context import PROGRAM, Session
 
 COMPLETE = "_TRNBENCH_COMPLETE"
-
-_WIDEST = 100
-"""Columns of a page of help on the widest of terminals."""
 
 
 class Program(LazyGroup):
@@ -38,7 +36,8 @@ class Program(LazyGroup):
         if instruction := os.environ.get(COMPLETE):
             sys.exit(self._complete(instruction))
         shared = extra.pop("obj", None) or Session()
-        extra.setdefault("terminal_width", _help_width())
+        # What click was told, else as it works it out.
+        extra.setdefault("terminal_width", None if formatting.FORCED_WIDTH is not None else width())
         self.block = ()
         vars(self).pop("found", None)  # one process may be asked twice, with other plugins
         try:
@@ -77,23 +76,6 @@ class Program(LazyGroup):
             return ExitCode.CRASH
 
 
-def _help_width() -> int | None:
-    """Columns of a page of help as click works them out, without the compressors that `shutil` brings along;
-    None where click was told."""
-    if formatting.FORCED_WIDTH is not None:
-        return None
-    try:
-        columns = int(os.environ.get("COLUMNS", "0"))
-    except ValueError:
-        columns = 0
-    if columns <= 0:
-        try:
-            columns = os.get_terminal_size(sys.__stdout__.fileno()).columns  # type: ignore[union-attr]
-        except (AttributeError, ValueError, OSError):
-            columns = 0
-    return max(min(columns or 80, _WIDEST) - 2, 50)
-
-
 def _called(
     *, quiet: bool, verbose: int, no_plugin: tuple[str, ...], no_cache: bool, store: str | None
 ) -> None:
@@ -116,5 +98,5 @@ cli = Program(
     help="""How close does a Trainium instance come to its documents, and what takes the rest? Measured on the
     hardware, emulated without it. Begin: trnbench run
     """,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": _WIDEST},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": WIDEST},
 )

@@ -143,11 +143,9 @@ session = click.make_pass_decorator(Session, ensure=True)
 
 def _version(ctx: click.Context, _param: click.Parameter, asked: bool) -> None:
     if asked and not ctx.resilient_parsing:
-        from platform import python_version
+        from trnbench.version import line
 
-        from trnbench.version import CONTRACT_VERSION, VERSION
-
-        click.echo(f"trnbench {VERSION} (Python {python_version()}, plugin contract {CONTRACT_VERSION})")
+        click.echo(line())
         ctx.exit()
 
 

@@ -15,11 +15,11 @@ class WithSwitches(Command):
     """A command whose `--help-all` ends with the switches of `--assume`."""
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        from trnbench_emulator.commands.nki.blocks import switches
-
         super().format_epilog(ctx, formatter)
         if not ctx.meta.get(EVERYTHING):
             return
+        from trnbench_emulator.compiler import switches
+
         with formatter.section("What the compiler is taken to do, switched off by --assume no-NAME"):
             formatter.write_dl(switches())
 

@@ -9,21 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from trnbench.facts.units import percent, show
 from trnbench.terminal.cell import Column
-from trnbench_emulator.compiler import SWITCHES, Switch
 from trnbench_emulator.kernel_run.result import Alternative, best_of
 
 if TYPE_CHECKING:
     from trnbench_emulator.kernel_run.result import KernelRun
-
-
-def switches() -> list[tuple[str, str]]:
-    """Name and meaning of each switch of `--assume`, for `--help`."""
-    return [(each.name, _about(each)) for each in SWITCHES.values()]
-
-
-def _about(switch: Switch) -> str:
-    evidence = switch.evidence[0].upper() + switch.evidence[1:]
-    return f"{switch.interface}: {switch.assumed}; else {switch.otherwise}. {evidence}."
 
 
 def told(run: KernelRun) -> list[str]:
