@@ -130,3 +130,25 @@ def _with_tables() -> Iterator[list[str]]:
         for member, each in members.items():
             if each is not None and any(parameter.name == "format" for parameter in each.params):
                 yield f"{name} {member}".split()
+
+
+EIGHT = "-i trn1.32xlarge -i trn1n.32xlarge -i trn2-16.48xlarge -i trn2n.48xlarge"
+QUESTIONS = (
+    f"run gemm {EIGHT} -i u-trn2x64 -i trn2.3xlarge -i trn3-gen1-ultraserver -i trn3-gen2-ultraserver"
+    " --scope device --dtype bf16 -a size=8192x4096x1024 --no-report",
+    f"fabric run all_reduce {EIGHT} -b 1M -e 2M",
+    f"workload run gpt2 {EIGHT} --task decode --tp 1 -a batch=1,4",
+)
+
+
+@pytest.mark.parametrize("words", QUESTIONS)
+def test_eight_rows_take_twelve_lines(
+    words: str, registry: Registry, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With what stays on the terminal beside them: the run's id and where it is kept."""
+    found = at(80, registry, "--store", str(tmp_path / "r.db"), *words.split())
+    assert (found.code, found.wider_than(80)) == (0, [])
+    rows = [line for line in found.lines if line.split()[0].startswith(("trn", "u-trn"))]
+    messages = [line for line in capsys.readouterr().err.splitlines() if " cases (" not in line]
+    assert len(rows) == 8
+    assert len(found.lines) + len(messages) <= 12

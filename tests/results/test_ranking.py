@@ -29,13 +29,13 @@ def result(system: str, time_s: float | None, width: float | None = 0.1, **names
         (
             [result("a", 1.0), result("b", 1.1)],
             (),
-            "which is fastest cannot be told, the bands of a and b overlap.",
+            "the fastest cannot be told, the bands of a and b overlap.",
         ),
-        ([result("a", 1.0), result("b", 9.0, None)], (), "which is fastest cannot be told, b has no band."),
+        ([result("a", 1.0), result("b", 9.0, None)], (), "the fastest cannot be told, b has no band."),
         (
             [result("a", 1.0, None), result("b", 9.0, None)],
             (),
-            "which is fastest cannot be told, a and 1 more have no band.",
+            "the fastest cannot be told, a and 1 more have no band.",
         ),
         ([result("a", 1.0), result("b", 1.0)], (), "a and 1 more take the same time."),
         (
@@ -56,7 +56,7 @@ def result(system: str, time_s: float | None, width: float | None = 0.1, **names
         (
             [result(name, time, size=n) for n in (1, 4) for name, time in (("a", 1.0), ("b", 1 + n / 40))],
             (),
-            "which is fastest cannot be told in any of 2 questions, no bands are apart.",
+            "the fastest cannot be told in any of 2 questions, no bands are apart.",
         ),
         (
             [

@@ -117,16 +117,16 @@ class _Contest:
         bare = [each for each in (self.first, *self.others) if each.band is None]
         if bare:
             more = f" and {len(bare) - 1} more have" if len(bare) > 1 else " has"
-            return f"which is fastest cannot be told, {self.called(bare[0])}{more} no band."
+            return f"the fastest cannot be told, {self.called(bare[0])}{more} no band."
         named = f"{self.called(self.first)} and {self.called(self._doubts[0])}"
-        return f"which is fastest cannot be told, the bands of {named} overlap."
+        return f"the fastest cannot be told, the bands of {named} overlap."
 
 
 def _of_several(several: Sequence[_Contest]) -> str:
     """In one sentence, how often who is fastest."""
     certain = [contest for contest in several if contest.certain]
     if not certain:
-        return f"which is fastest cannot be told in any of {len(several)} questions, no bands are apart."
+        return f"the fastest cannot be told in any of {len(several)} questions, no bands are apart."
     wins: dict[str, list[float]] = {}
     for contest in certain:
         wins.setdefault(contest.winner, []).append(contest.factor)

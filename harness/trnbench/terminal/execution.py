@@ -31,6 +31,7 @@ from trnbench.terminal.context import Session
 from trnbench.terminal.outcome import Ended, tell
 from trnbench.terminal.output import say
 from trnbench.terminal.request import Request
+from trnbench.terminal.result_table import MOST
 from trnbench.terminal.screen import suits_colours
 from trnbench.terminal.target import check_html, own_target, report_target
 
@@ -142,11 +143,13 @@ def carry_on(
     resumed: Resumption | None = None,
     opening: str,
 ) -> Ended:
-    """What is left of a run: all of a new one. `opening` is said first. Raises `BusyMachine` before the first
-    case where a quiet machine is required."""
+    """What is left of a run: all of a new one. `opening` is said first, if any.
+
+    Raises `BusyMachine` before the first case where a quiet machine is required.
+    """
     quiet = shared.verbosity < 0
     shared.kept = f"what was done is in {store.path}; see it with: {shared.typed('trnbench runs show')}"
-    if not quiet:
+    if not quiet and opening:
         say(opening)
     wait_for_quiet(shared, chosen, by, steadiness)
     cases = len(planned.cases) - (len(resumed.kept) if resumed else 0)
@@ -177,7 +180,10 @@ def carry_on(
 
 
 def _opening(planned: Plan, backend: str) -> str:
+    """Nothing of so few cases that a row for each will say it."""
     total, skipped = len(planned.cases), len(planned.skipped)
+    if total <= MOST:
+        return ""
     systems = len(planned.systems)
     return (
         f"{backend}: {total:,} {'case' if total == 1 else 'cases'} "

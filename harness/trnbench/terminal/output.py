@@ -38,11 +38,12 @@ def emit(
     format: str = "table",
     *,
     title: str = "",
-) -> None:
-    """Print `rows` to stdout.
+    ruled: bool = True,
+) -> Sequence[str]:
+    """Print `rows` to stdout. Returned are the headings that a terminal had no room for.
 
     - "table": columns in order, aligned; on a terminal as many as it has room for (see `Column.keep`), and
-      what is left out is named on stderr;
+      what is left out is named on stderr; `ruled` draws a line below the headings;
     - "json": an array of the whole rows, keys without a column included; NaN becomes null;
     - "csv": the columns under their keys, plain values;
     - "md": a Markdown table.
@@ -52,25 +53,26 @@ def emit(
     cols = [column if isinstance(column, Column) else Column(column) for column in columns]
     if format == "json":
         emit_json(rows)
-        return
+        return ()
     from trnbench.terminal import table
 
-    if format == "csv":
-        write(table.csv(rows, cols))
-    elif format == "md":
-        write(table.markdown(rows, cols, title))
-    else:
-        _aligned(rows, cols, title)
+    if format not in ("csv", "md"):
+        return _aligned(rows, cols, title, ruled)
+    write(table.csv(rows, cols) if format == "csv" else table.markdown(rows, cols, title))
+    return ()
 
 
-def _aligned(rows: Sequence[Mapping[str, object]], columns: Sequence[Column], title: str) -> None:
+def _aligned(
+    rows: Sequence[Mapping[str, object]], columns: Sequence[Column], title: str, ruled: bool
+) -> Sequence[str]:
     from trnbench.terminal import table
     from trnbench.terminal.screen import suits_colours, width
 
     room = width()
-    shown, left_out = table.text(rows, columns, title, width=room, styled=suits_colours())
+    shown, left_out = table.text(rows, columns, title, width=room, styled=suits_colours(), ruled=ruled)
     write(shown)
     say_left_out(left_out)
+    return left_out
 
 
 def say_left_out(headings: Sequence[str]) -> None:

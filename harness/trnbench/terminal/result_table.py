@@ -13,6 +13,8 @@ from trnbench.terminal.table import escaped
 MOST = 24
 """Rows that are shown case by case; of more there are counts."""
 
+PUBLISHED = "published"
+
 WHOLE = "system"
 """Scope of a case that takes a whole system, whatever that is."""
 
@@ -40,17 +42,23 @@ def row_of(result: Result) -> dict[str, object]:
 
 
 def show_results(results: Sequence[Result], format: str, choices: Collection[str] = ()) -> None:
-    """The table and its sentence on stdout; `choices` are names that are no part of a question."""
+    """The table and its sentence on stdout; `choices` are names that are no part of a question.
+
+    Eight rows take twelve lines of 80 columns at most, so no line is drawn below the headings.
+    """
     if format in ("json", "csv"):
         rows = [row_of(result) for result in results]
         names = dict.fromkeys(name for row in rows for name in row)
         emit_json(rows) if format == "json" else emit(rows, tuple(names), format)
         return
     columns = _columns(results)
-    emit([{column.key: result for column in columns} for result in results], columns, format)
+    left_out = emit(
+        [{column.key: result for column in columns} for result in results], columns, format, ruled=False
+    )
     sentence = _sentence(results, choices)
     write(f"\n{escaped(sentence)}\n") if format == "md" else paragraph(sentence, 2)
-    if any(result.best is not None and not result.best.reaches for result in results):
+    elsewhere = any(result.best is not None and not result.best.reaches for result in results)
+    if elsewhere and PUBLISHED not in left_out:
         say("(in parentheses: published at another size or number of ranks)", level=0)
     if any(result.time_s is not None for result in results):
         reasons = (result.reason for result in results if result.time_s is None and result.reason)
@@ -108,7 +116,7 @@ def _columns(results: Sequence[Result]) -> list[Column]:
         _number("share", "share", lambda result: "–" if result.share is None else percent(result.share), -4),
     ]
     if any(result.best is not None for result in results):
-        columns.append(_number("best", "published", lambda result: _published(result, scale), -6))
+        columns.append(_number("best", PUBLISHED, lambda result: _published(result, scale), -6))
     return [*columns, Column("evidence", "ev", show=lambda result: result.letter or "–", keep=-5)]
 
 

@@ -168,10 +168,11 @@ def text(
     *,
     width: int | None = None,
     styled: bool = False,
+    ruled: bool = True,
 ) -> tuple[str, list[str]]:
     """The table in lines of `width`, and the headings of columns that have no room; None: all, in long lines.
 
-    `styled` makes headings bold, for a terminal.
+    `styled` makes headings bold, for a terminal; `ruled` draws a line below them.
     """
     heads = [clean(column.heading) for column in columns]
     cells = [[text_of(row.get(column.key), column) for column in columns] for row in rows]
@@ -189,7 +190,7 @@ def text(
     top = [*above, *_lines(heads, fitted, right, low=True)]
     if styled:
         top = [click.style(line, bold=True) for line in top]
-    lines = [*top, " " * (INDENT * fitted.apart) + (" " * GAP).join(rules)]
+    lines = [*top, " " * (INDENT * fitted.apart) + (" " * GAP).join(rules)] if ruled else top
     if not fitted.apart and all(
         own >= extents[at].whole for at, own in zip(fitted.shown, fitted.widths, strict=True)
     ):

@@ -89,7 +89,7 @@ def test_a_run_is_kept_shown_compared_and_exported_like_every_other(store: Path,
 def test_a_table_shows_the_axes_that_differ_and_the_parts_beside_each_other(store: Path) -> None:
     words = ("workload", "run", *STEP, "-i", "trn1.32xlarge", "-a", "batch=1,8")
     table = invoke(store, *words).stdout
-    head, _, first, second, sentence = table.splitlines()
+    head, first, second, sentence = table.splitlines()
     assert head.split()[:3] == ["batch", "ms", "expect"]
     assert [line.split()[0] for line in (first, second)] == ["1", "8"]
     assert sentence == "llama-3.2-1b-decode, kv 512, bf16, tp 8, on trn1.32xlarge."
@@ -144,7 +144,7 @@ def test_what_does_not_fit_is_refused_with_the_reason(store: Path) -> None:
     words = ("workload", "run", "llama-3-70b", "--task", "decode", "--kv", "512", "-i", "trn1.2xlarge")
     done = invoke(store, *words)
     assert done.exit_code == 5
-    assert done.stdout.splitlines()[2] == "trn1.2xlarge  skipped"
+    assert done.stdout.splitlines()[1] == "trn1.2xlarge  skipped"
     assert "  cause: 1 × does not fit: 132 GiB on a device of 32 GiB\n" in done.stderr
     assert "trnbench workload info MODEL --task …   where it fits" in done.stderr
 
