@@ -13,6 +13,12 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 FOLDERS = ("harness", "plugins", "reports")
 PAGES = "trnbench/help.txt"
+# Not by PYTHONPATH: where an editable installation is renewed, pip takes its folders out of it.
+MAKER = """
+import os, runpy, sys
+sys.path[:0] = sys.argv.pop(1).split(os.pathsep)
+runpy.run_module("trnbench.cli.help_pages", run_name="__main__", alter_sys=True)
+"""
 
 
 class HelpPages(BuildHookInterface):  # type: ignore[type-arg]
@@ -27,17 +33,9 @@ class HelpPages(BuildHookInterface):  # type: ignore[type-arg]
         editable = version == "editable"
         pages = root / "harness" / PAGES if editable else home / "help.txt"
         self._entry_points(home / "trnbench-0.dist-info")
-        path = [str(home), *(str(root / folder) for folder in FOLDERS), os.environ.get("PYTHONPATH", "")]
-        command = [sys.executable, "-m", "trnbench.cli.help_pages", str(pages)]
-        subprocess.run(
-            [*command, "--editable"] if editable else command,
-            env={
-                **os.environ,
-                "PYTHONPATH": os.pathsep.join(filter(None, path)),
-                "PYTHONDONTWRITEBYTECODE": "1",
-            },
-            check=True,
-        )
+        path = [str(home), *(str(root / folder) for folder in FOLDERS)]
+        command = [sys.executable, "-B", "-c", MAKER, os.pathsep.join(path), str(pages)]
+        subprocess.run([*command, "--editable"] if editable else command, check=True)
         if not editable:
             build_data["force_include"][str(pages)] = PAGES
 
