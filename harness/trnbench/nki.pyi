@@ -1,5 +1,6 @@
 """`trnbench.nki` for type checkers and editors: the submodule that trnbench_emulator gives."""
 
+from trnbench_emulator.commands.session.session import Session as Session
 from trnbench_emulator.nki import Kernel as Kernel
 from trnbench_emulator.nki import Machine as Machine
 from trnbench_emulator.nki import Provided as Provided

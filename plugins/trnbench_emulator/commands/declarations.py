@@ -79,6 +79,37 @@ _NKI = Branch(
             """,
             f"kernel-files quiet {TABLE}",
         ),
+        "compare": Leaf(
+            "trnbench_emulator.commands.session.compare:compare",
+            """Two kernels with the same arguments: times, traffic, engines, lines, and how far to trust it.
+
+            Says how many published pairs with such a gain the model has in order, or that it cannot tell
+            the two apart.
+            """,
+            f"own-kernels arg grid within memory instance quiet {TABLE}",
+            {"instance": {"many": False, "name": "instance", "help": _CORE}},
+        ),
+        "tune": Leaf(
+            "trnbench_emulator.commands.session.tune:tune",
+            """Every combination of the values of --over, the fastest first.
+
+            What breaks a rule is refused with the reason, and the best comes as a command. Exits with 3
+            where none runs.
+            """,
+            "own-kernel arg over grid check tolerance seed within memory trusted log instance top quiet "
+            f"{TABLE}",
+            {**_LOADED, "instance": {"many": False, "name": "instance", "help": _CORE}},
+        ),
+        "serve": Leaf(
+            "trnbench_emulator.commands.session.serve:serve",
+            """Answer candidates from stdin, a line of JSON each, with a line of JSON each.
+
+            Each has a process, a limit of time and of memory, and sees nothing of another. What is wrong
+            with one is in its answer. Ends with stdin.
+            """,
+            "instance within memory trusted quiet",
+            {"instance": {"many": False, "name": "instance", "help": _CORE}},
+        ),
         "list": Leaf(
             "trnbench_emulator.commands.nki.list:list_",
             "List the public names of NKI: run, refused, or removed by NKI itself.",

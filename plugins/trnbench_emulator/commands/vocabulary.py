@@ -8,7 +8,7 @@ import click
 
 from trnbench.bounded import kinds
 from trnbench.terminal.names import offer
-from trnbench.terminal.option import FILE, OldSpelling, Table, section, word
+from trnbench.terminal.option import FILE, NO_FOLDER, OldSpelling, Table, section, word
 from trnbench.terminal.vocabulary import WORDS as CORE
 
 if TYPE_CHECKING:
@@ -167,6 +167,16 @@ WORDS = Table(
         word("--functional", "Compute the values as well; --check does so too.", bool),
         word("--lines", "Time by source line.", bool, rare=True),
         word("--trace", "Write the timeline for ui.perfetto.dev.", FILE, "FILE.json"),
+        word("own-kernels", name="kernels", metavar="FILE.py::KERNEL FILE.py::KERNEL", nargs=2),
+        word(
+            "--over",
+            "An argument and the values to try: tile=128,256,512. Repeatable: all combinations.",
+            metavar="NAME=VALUE,…",
+            many=True,
+        ),
+        word("--within", "Time after which a candidate is ended.", kinds.TIME_LIMIT, "SECONDS", shown=10.0),
+        word("--trusted", "Run candidates in this process: quicker, and nothing is kept from them.", bool),
+        word("--log", "Keep answers here; what is there already is not asked again.", NO_FOLDER, "FILE"),
         word("script", name="words", metavar="SCRIPT|-m MODULE [ARG]...", nargs=-1, takes=click.UNPROCESSED),
         word("kernel-files", name="kernels", takes=FILE, metavar="FILE|FOLDER"),
         word("--state", "Only names of this state. Repeatable.", STATES, many=True),

@@ -124,11 +124,14 @@ SAME = "the kernel never asks for nl.program_id: each program does the whole pro
 
 
 class KernelModel:
-    """Kernels are recorded once for a machine, and scheduled once for equal costs."""
+    """Kernels are recorded once for a machine, and scheduled once for equal costs.
 
-    def __init__(self, recorder: Recorder | None = None) -> None:
+    `like`: a model that has loaded costs, and whose recordings and times this one does not keep alive.
+    """
+
+    def __init__(self, recorder: Recorder | None = None, like: KernelModel | None = None) -> None:
         self.recorder = recorder or Recorder()
-        self._tables: dict[int, tuple[System, CostTable, Machine]] = {}
+        self._tables: dict[int, tuple[System, CostTable, Machine]] = {} if like is None else like._tables
         self._timed: Memo[Timing] = Memo(attrgetter("memory"))
 
     def time(

@@ -65,19 +65,25 @@ def emulate(
     timeline: bool = False,
     assumptions: Assumptions = AS_SHIPPED,
     compare: bool = True,
+    explain: bool = True,
+    model: KernelModel | None = None,
 ) -> tuple[KernelRun, Timeline | None]:
-    """`trnbench.emulate_kernel` with everything looked up; the timeline only where it is asked for."""
+    """`trnbench.emulate_kernel` with everything looked up; the timeline only where it is asked for.
+
+    Without `explain` there are no waterfall, path and lines. `model`: one whose costs are loaded.
+    """
     programs = programs_of(kernel, system)
     extent = extent_of(system, cores, programs)
     check_meaningful(assumptions, _name(kernel), beta1=isinstance(kernel, Beta1Kernel))
     arguments = {name: _shape(value) for name, value in args.items()}
-    model = KernelModel()
+    model = model or KernelModel()
     launch = Launch(
         programs=programs,
         cores=extent.cores_of_device,
         limit=limit or DEFAULT_LIMIT,
         fold=fold,
         assumptions=assumptions,
+        explain=explain,
     )
 
     def recorded(launch: Launch) -> Recording:
@@ -147,8 +153,8 @@ def _kernel_run(
 ) -> KernelRun:
     """What was recorded and timed, of a kernel without a name. `shares`: of a second."""
     closest, several = best_of(shares), len(recording.programs) > 1
-    waterfall = timing.waterfall
-    if closest is not None:
+    explained, waterfall = bool(timing.waterfall), timing.waterfall
+    if explained and closest is not None:
         waterfall = waterfall_from_peak(waterfall, closest.fraction, name=f"the {closest.what} peak")
     return KernelRun(
         kernel="",
@@ -166,8 +172,8 @@ def _kernel_run(
         bytes={name: float(amount) for name, amount in sorted(timing.bytes.items())},
         shares=tuple(replace(share, value=share.value / timing.latency_s) for share in shares),
         waterfall=tuple(Part(name=name, seconds=seconds) for name, seconds in waterfall),
-        path=tuple(Part(name=name, seconds=seconds) for name, seconds in timing.path),
-        lines=_lines(timing, table),
+        path=tuple(Part(name=name, seconds=seconds) for name, seconds in (timing.path if explained else ())),
+        lines=_lines(timing, table) if explained else (),
         notes=timing.notes,
         programs=timing.programs if several else (),
         last=timing.last,

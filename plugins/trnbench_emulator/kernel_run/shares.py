@@ -9,6 +9,7 @@ from trnbench.facts.fact import PeakChoice, PeakPolicy, Scope
 from trnbench.generation import System
 from trnbench.kernels.work import Extent
 from trnbench.peaks import choose_peak
+from trnbench.peaks.candidate import once_for_system
 
 LANES = ("vector", "scalar", "gpsimd")
 _ALONE = {"hbm_read", "hbm_write"}
@@ -32,9 +33,7 @@ def shares_of(
     """
 
     def peak(metric: str, dtype: str = "") -> PeakChoice | None:
-        return choose_peak(
-            system, metric=metric, scope=extent.scope, dtype=dtype, extent=extent, policy=policy
-        )
+        return _peak(system, metric, dtype, extent, policy)
 
     rate = extent.cores / latency_s
     for dtype, count in sorted(flops.items()):
@@ -54,6 +53,12 @@ def shares_of(
         yield "dma", dma_bytes * rate, "B/s", choice
 
 
+@once_for_system
+def _peak(system: System, metric: str, dtype: str, extent: Extent, policy: PeakPolicy) -> PeakChoice | None:
+    return choose_peak(system, metric=metric, scope=extent.scope, dtype=dtype, extent=extent, policy=policy)
+
+
+@once_for_system
 def lanes(system: System, engine: str, extent: Extent) -> PeakChoice | None:
     """The bound of an engine's elements per second; None where no document gives lanes and clock.
 

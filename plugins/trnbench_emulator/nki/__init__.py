@@ -6,6 +6,9 @@ is recorded as one instruction. For hosts: `record`, `load_kernel`, `provide`, `
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import Any
+
 from trnbench_emulator.nki import isa, language, typing
 from trnbench_emulator.nki.jit import Kernel, jit
 from trnbench_emulator.nki.load import load_kernel
@@ -18,6 +21,7 @@ __all__ = [
     "Kernel",
     "Machine",
     "Provided",
+    "Session",
     "TensorSpec",
     "Trace",
     "isa",
@@ -29,3 +33,10 @@ __all__ = [
     "simulate",
     "typing",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """`Session` stands on the registry and on commands, which a kernel does not need."""
+    if name == "Session":
+        return import_module("trnbench_emulator.commands.session.session").Session
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import importlib
 import importlib.util
+import linecache
 import re
 import sys
 from pathlib import Path
@@ -17,11 +18,12 @@ from trnbench.errors import BadInput, KernelError, MissingFile, UnknownName, Usa
 from trnbench_emulator.nki import site
 from trnbench_emulator.nki.beta1.grid import Beta1Kernel
 from trnbench_emulator.nki.beta1.grid import jit as beta1_jit
-from trnbench_emulator.nki.importer import OURS, Imports, import_file
+from trnbench_emulator.nki.importer import OURS, Imports, import_file, stand_ins
 from trnbench_emulator.nki.jit import Kernel
 from trnbench_emulator.nki.names import refused_import
 from trnbench_emulator.nki.provide import Provided, provide
-from trnbench_emulator.nki.stand_in import is_stand_in, refusal
+from trnbench_emulator.nki.stand_in import is_stand_in, lenient, refusal
+from trnbench_emulator.nki.statements import execute
 from trnbench_emulator.nki.trace import missing_import
 
 
@@ -39,6 +41,51 @@ def load_kernel(ref: str, *, nki: str = "auto", kind: str = "kernel") -> tuple[A
             module, imports = load_file(Path(file))
         else:
             module, imports = _from_package(file, ours=provided.by == "trnbench"), Imports()
+    return _chosen(ref, name, kind, module, imports, provided)
+
+
+def load_text(text: str, file: str, name: str, *, kind: str = "kernel") -> tuple[Any, ModuleType, Provided]:
+    """As `load_kernel`, of the program `text`, which lies in no file; its lines are said to be of `file`."""
+    # What is known of a kernel by its lines (loops that repeat) is read from here.
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    imports = Imports()
+    with provide("trnbench") as provided:
+        module = _executed_text(text, file, imports)
+        if any(isinstance(fault.error, ImportError) for fault in imports.faults):
+            imports = Imports()
+            with stand_ins(Path(file).parent, imports, 0):
+                module = _executed_text(text, file, imports)
+    return _chosen(f"{Path(file).name}::{name}", name, kind, module, imports, provided)
+
+
+def _executed_text(text: str, file: str, imports: Imports) -> ModuleType:
+    """As a whole; statement by statement where that fails."""
+    module = ModuleType(f"_kernel_{Path(file).stem}")
+    module.__file__ = file
+    source = text.encode(errors="surrogatepass")
+    before = sys.modules.get(module.__name__)
+    sys.modules[module.__name__] = module  # dataclasses look their module up
+    try:
+        with lenient():
+            exec(compile(source, file, "exec", dont_inherit=True), vars(module))
+    except SyntaxError as error:
+        raise _broken(error, Path(file).name, file) from error
+    except Exception:
+        imports.faults += execute(source, file, module)
+    finally:
+        sys.modules.pop(module.__name__, None)
+        if before is not None:
+            sys.modules[module.__name__] = before
+    return module
+
+
+def _chosen(
+    ref: str, name: str, kind: str, module: ModuleType, imports: Imports, provided: Provided
+) -> tuple[Any, ModuleType, Provided]:
+    """What `load_kernel` returns of a module that is loaded."""
+    file, double, _ = ref.partition("::")
+    if not double:
+        file = ref.partition(":")[0]
     function = vars(module).get(name) if double else getattr(module, name, None)
     if function is None or is_stand_in(function):
         own = [fault for fault in imports.faults if name in fault.names] or imports.faults[:1]

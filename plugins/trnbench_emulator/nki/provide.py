@@ -89,6 +89,9 @@ def _installed(*, neuronxcc: bool) -> Iterator[None]:
     packages = ("nki", "neuronxcc") if neuronxcc else ("nki",)
     inside = tuple(f"{name}." for name in packages)
     ours = {name: module for name, module in _facades().items() if f"{name}.".startswith(inside)}
+    if all(sys.modules.get(name) is module for name, module in ours.items()):
+        yield  # within another: that one puts back what was before
+        return
     compilers_level = neuronxcc and not hasattr(logging, "OFF")
     if compilers_level:  # the compiler adds it to Python's own, and assignments of a course ask for it
         logging.OFF = logging.CRITICAL + 10  # type: ignore[attr-defined]

@@ -7,6 +7,7 @@ that it would have set are stood in for: whoever uses one is told the line that 
 from __future__ import annotations
 
 import ast
+import linecache
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -46,7 +47,7 @@ def execute(source: bytes, path: str, module: ModuleType) -> list[Fault]:
     program = _Program(path, module)
     first = next((at for at, statement in enumerate(tree.body) if not _leads(statement)), len(tree.body))
     tree.body[first:] = program.guarded(tree.body[first:])
-    code = compile(ast.fix_missing_locations(tree), path, "exec", dont_inherit=True)
+    code = compile(tree, path, "exec", dont_inherit=True)
     setattr(module, _Program.NAME, program)
     try:
         with lenient():
@@ -82,18 +83,16 @@ class _Program:
         for statement in body:
             number = len(self.names)
             self.names.append(tuple(dict.fromkeys(_bound(statement))))
+            place = {name: getattr(statement, name) for name in statement._attributes}
             begin, failed = (
-                ast.parse(f"{self.NAME}.{verb}({number})").body[0] for verb in ("begin", "failed")
+                ast.Expr(ast.Call(_own(verb, place), [ast.Constant(number, **place)], [], **place), **place)
+                for verb in ("begin", "failed")
             )
-            kinds = ast.parse(f"{self.NAME}.kinds", mode="eval").body
             if isinstance(statement, ast.If):
                 statement.body = self.guarded(statement.body)
                 statement.orelse = self.guarded(statement.orelse)
-            handler = ast.ExceptHandler(kinds, None, [failed])
-            whole = ast.Try([begin, statement], [handler], [], [])
-            for node in (whole, handler, *ast.walk(begin), *ast.walk(failed), *ast.walk(kinds)):
-                ast.copy_location(node, statement)
-            wrapped.append(whole)
+            handler = ast.ExceptHandler(_own("kinds", place), None, [failed], **place)
+            wrapped.append(ast.Try([begin, statement], [handler], [], [], **place))
         return wrapped
 
     def begin(self, number: int) -> None:
@@ -117,6 +116,11 @@ class _Program:
             reason = Reason(f"which {place} could not get", f"{fault}", error.try_)
         for name in names:
             namespace[name] = stand_in("", name, reason)
+
+
+def _own(verb: str, place: dict[str, Any]) -> ast.Attribute:
+    """The attribute of `_Program` that a guard names."""
+    return ast.Attribute(ast.Name(_Program.NAME, ast.Load(), **place), verb, ast.Load(), **place)
 
 
 _MISSING = object()
@@ -148,7 +152,9 @@ def _bound(statement: ast.stmt) -> Iterator[str]:
 def guarded_lines(path: str) -> frozenset[int]:
     """Lines of import statements in a file that says itself what to do without."""
     try:
-        tree = ast.parse(Path(path).read_bytes(), path)
+        # A program that lies in no file is known to `linecache` alone.
+        lines = linecache.getlines(path) if path in linecache.cache else None
+        tree = ast.parse("".join(lines) if lines else Path(path).read_bytes(), path)
     except (OSError, SyntaxError, ValueError):
         return frozenset()
     return frozenset(

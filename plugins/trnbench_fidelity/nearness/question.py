@@ -104,8 +104,10 @@ def of_kernel(
     path = PurePath(file).parts
     subject = Subject(generation=generation, group="core", program="", operation=operation, dtype=dtype)
     for point in points:
+        if point.kernel[1] != function:
+            continue
         theirs = PurePath(point.kernel[0]).parts
-        if theirs and point.kernel[1] == function and path[-len(theirs) :] == theirs:
+        if theirs and path[-len(theirs) :] == theirs:
             of = point.subject
             return msgspec.structs.replace(subject, program=of.program, operation=of.operation)
     return subject

@@ -1,0 +1,191 @@
+"""Where candidates are answered: registry, systems and costs, loaded once."""
+
+from __future__ import annotations
+
+import hashlib
+import linecache
+from collections.abc import Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from trnbench.errors import UsageError
+from trnbench.facts.fact import PeakPolicy
+from trnbench.run.expectation import Expectations, expectations
+from trnbench_emulator.commands.nki import arguments as given
+from trnbench_emulator.commands.nki.check import find, rows
+from trnbench_emulator.commands.nki.kernel import Loaded, compute, guarded, load
+from trnbench_emulator.commands.nki.options import system_of
+from trnbench_emulator.commands.session.answer import Answer, Problem
+from trnbench_emulator.commands.session.candidate import Candidate
+from trnbench_emulator.compiler import assumptions
+from trnbench_emulator.core.timing import KernelModel
+from trnbench_emulator.kernel_run.emulation import emulate
+from trnbench_emulator.kernel_run.evidence import beside_kernel
+from trnbench_emulator.kernel_run.grid import parse_grid
+from trnbench_emulator.nki import agreement
+from trnbench_emulator.nki.load import load_text
+from trnbench_emulator.nki.recorder import DEFAULT_LIMIT
+
+if TYPE_CHECKING:
+    from trnbench.generation import System
+    from trnbench.registry import Registry
+    from trnbench_emulator.commands.nki.arguments import Argument
+
+SOURCES = 64
+"""Programs that a trusted session keeps loaded, those asked for last."""
+
+WARM_UP = """
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def product(a, b):
+    out = nl.ndarray((128, 512), dtype=b.dtype, buffer=nl.shared_hbm)
+    sums = nl.ndarray((128, 512), dtype=nl.float32, buffer=nl.psum)
+    left = nl.ndarray((128, 128), dtype=a.dtype, buffer=nl.sbuf)
+    right = nl.ndarray((128, 512), dtype=b.dtype, buffer=nl.sbuf)
+    for part in nl.affine_range(2):
+        nisa.dma_copy(dst=left, src=a[part * 128 : part * 128 + 128, 0:128])
+        nisa.dma_copy(dst=right, src=b[part * 128 : part * 128 + 128, 0:512])
+        nisa.nc_matmul(dst=sums, stationary=left, moving=right)
+    nisa.tensor_copy(dst=right, src=sums)
+    nisa.dma_copy(dst=out, src=right)
+    return out
+
+
+def reference(a, b):
+    return a.T @ b
+"""
+SAMPLE = Candidate(
+    source=WARM_UP,
+    function="product",
+    arguments={"a": "256x128:bf16", "b": "256x512:bf16"},
+    reference="reference",
+    explain=True,
+)
+"""A first candidate loads what all others need."""
+
+
+class Bench:
+    """Answers candidates in this process, one after the other."""
+
+    def __init__(self, registry: Registry, instance: str, memory: int) -> None:
+        self.registry, self.instance, self.memory = registry, instance, memory
+        self._systems: dict[str, tuple[System, KernelModel, Expectations]] = {}
+        self._sources: dict[tuple[str, str, str], tuple[Loaded, ModuleType | None]] = {}
+        self._of(instance)
+
+    def answer(self, candidate: Candidate, seconds: float = 0.0) -> Answer:
+        """Whatever the candidate does, but for an interruption from outside."""
+        try:
+            answer = self._answered(candidate, seconds)
+        except Exception as error:
+            answer = Answer.refused(Problem.of(error))
+        return msgspec.structs.replace(answer, id=candidate.id)
+
+    def forget(self, kept: int = 0) -> None:
+        """Programs that are loaded, but for the last `kept`."""
+        while len(self._sources) > kept:
+            digest, file, _ = oldest = next(iter(self._sources))
+            del self._sources[oldest]
+            linecache.cache.pop(_file(digest, file), None)
+
+    def _answered(self, candidate: Candidate, seconds: float) -> Answer:
+        system, model, near = self._of(candidate.instance or self.instance)
+        asked = candidate.texts()
+        switches = assumptions(candidate.assume)
+        sizes = parse_grid(candidate.grid) if candidate.grid else ()
+        loaded, module = self._loaded(candidate, seconds)
+        asked = given.fit(loaded.function, asked, loaded.name)
+        loaded = loaded.as_grid(sizes)
+        outputs: tuple[dict[str, Any], ...] = ()
+        right = True
+        if candidate.reference or candidate.values:
+            outputs, right = self._values(candidate, loaded, module, asked, system, seconds)
+        specs = given.specs(asked)
+        with guarded(loaded.ref, timeout_s=seconds):
+            run, _ = emulate(
+                loaded.kernel,
+                specs,
+                system,
+                cores=candidate.cores,
+                by=loaded.by,
+                policy=PeakPolicy.SEED,
+                assumptions=switches,
+                compare=False,
+                explain=candidate.explain,
+                model=KernelModel(like=model),
+            )
+        run = beside_kernel(run, near, self.registry, loaded.name, specs, system)
+        return Answer.of(run, outputs, right=right)
+
+    def _of(self, instance: str) -> tuple[System, KernelModel, Expectations]:
+        if instance not in self._systems:
+            system = system_of(self.registry, instance)
+            near = expectations(self.registry, {system.name: system})
+            self._systems[instance] = system, KernelModel(), near
+        return self._systems[instance]
+
+    def _loaded(self, candidate: Candidate, seconds: float) -> tuple[Loaded, ModuleType | None]:
+        """The kernel, and the module of a text."""
+        text = candidate.text()
+        digest = hashlib.sha256(text).hexdigest()
+        key = digest, candidate.path or candidate.file, candidate.function
+        known = self._sources.pop(key, None)
+        self._sources[key] = known = known or self._read(candidate, digest, seconds)
+        self.forget(SOURCES)
+        return known
+
+    def _read(self, candidate: Candidate, digest: str, seconds: float) -> tuple[Loaded, ModuleType | None]:
+        if candidate.path:
+            return load(f"{candidate.path}::{candidate.function}", "trnbench", seconds), None
+        file = _file(digest, candidate.file)
+        ref = f"{candidate.file}::{candidate.function}"
+        with guarded(candidate.file, timeout_s=seconds):
+            kernel, module, by = load_text(candidate.source, file, candidate.function)
+        return Loaded(ref, kernel, str(by)), module
+
+    def _values(
+        self,
+        candidate: Candidate,
+        loaded: Loaded,
+        module: ModuleType | None,
+        asked: Mapping[str, Argument],
+        system: System,
+        seconds: float,
+    ) -> tuple[tuple[dict[str, Any], ...], bool]:
+        """A row of each output, and whether all are as the reference's."""
+        reference = candidate.reference
+        function = None
+        with guarded(loaded.ref, timeout_s=seconds):
+            if reference and module is not None and ":" not in reference:
+                function = vars(module).get(reference)
+                function = getattr(function, "function", function)
+            elif reference:
+                function = find(reference, loaded.ref)
+        if reference and function is None:
+            raise UsageError(
+                f"reference {reference!r} is no function of the candidate's text",
+                cause="a bare name is looked up in the text itself",
+                try_="FILE.py::FUNCTION, or package.module:FUNCTION",
+            )
+        inputs = given.values(asked, candidate.seed)
+        trace = compute(loaded, system, inputs, limit=DEFAULT_LIMIT, timeout_s=seconds, memory=self.memory)
+        agreements: tuple[agreement.Agreement, ...] = ()
+        if function is not None:
+            with guarded(loaded.ref, timeout_s=seconds):
+                wanted = agreement.call(function, reference, inputs)
+            dtypes = [each.dtype for each in trace.output_specs]
+            types = [each.dtype for each in asked.values() if each.dtype]
+            agreements = agreement.compare(trace.outputs, dtypes, wanted, types, candidate.tolerance)
+        return tuple(rows(trace, agreements)), all(each.ok for each in agreements)
+
+
+def _file(digest: str, name: str) -> str:
+    """What the lines of a text are known by: no such file is there."""
+    return f"/candidate/{digest[:16]}/{Path(name).name}"

@@ -1,0 +1,169 @@
+"""A session: a thousand questions, one model. `trnbench.nki.Session`."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from trnbench.bounded import kinds
+from trnbench.errors import TrnbenchError, UsageError
+from trnbench.isolation.interrupt import from_outside
+from trnbench.isolation.limit import can_limit
+from trnbench.isolation.warm import Warm
+from trnbench.registry import Registry, load_registry
+from trnbench_emulator.commands.session.answer import OUT_OF_MEMORY, Answer, Problem, late, lost
+from trnbench_emulator.commands.session.bench import SAMPLE, Bench
+from trnbench_emulator.commands.session.candidate import Candidate, candidate
+from trnbench_emulator.commands.session.threads import one_thread
+from trnbench_emulator.nki import provide
+
+KEPT = 4096
+"""Answers that a session remembers, those asked for last."""
+
+_UNSURE = ("time", "process")
+"""Kinds of errors that another try may not have."""
+
+Value = TypeVar("Value")
+
+
+class _Latest(dict[bytes | str, Value], Generic[Value]):
+    """The `KEPT` values that were set last."""
+
+    def __setitem__(self, key: bytes | str, value: Value) -> None:
+        super().__setitem__(key, value)
+        while len(self) > KEPT:
+            del self[next(iter(self))]
+
+
+class Session:
+    """Answers candidates on the model of `instance`, one after the other.
+
+    Each is carried out in a process of its own, forked from one that has loaded everything: it sees nothing
+    of another, and ends after `seconds`, or beyond `memory` bytes ("1G"). `trusted` candidates are carried
+    out in one process, that of the caller: for kernels that nobody has to be protected from.
+
+        with Session("trn2-16.48xlarge") as session:
+            answer = session.ask(source=text, function="matmul", arguments={"a": "512x512:bf16"})
+
+    Raises `UnknownName` and `FactError` for an instance that there is no model of.
+    """
+
+    def __init__(
+        self,
+        instance: str,
+        *,
+        seconds: float = 10.0,
+        memory: str | int = "1G",
+        trusted: bool = False,
+        registry: Registry | None = None,
+    ) -> None:
+        self.seconds, self.trusted = kinds.TIME_LIMIT.checked(seconds, "seconds"), trusted
+        if not self.seconds:
+            raise UsageError("seconds=0 is no limit", cause="each candidate has one", try_="seconds=10")
+        size = kinds.MEMORY.counted(memory, "memory") if isinstance(memory, str) else memory
+        self.memory = int(kinds.MEMORY.checked(size, "memory"))
+        self.count = 0
+        self._bench = Bench(registry or load_registry(), instance, self.memory)
+        self._provided = ExitStack()
+        self._warm = Warm(self._work, self._prepare)
+        self._answers: _Latest[Answer] = _Latest()
+        self._times: _Latest[list[str | int | float]] = _Latest()
+
+    def ask(
+        self,
+        *,
+        source: str = "",
+        path: str | Path = "",
+        function: str,
+        arguments: Mapping[str, Any] | None = None,
+        **options: Any,
+    ) -> Answer:
+        """One candidate; fields as of `Candidate`. What is wrong with it is in the answer."""
+        fields = {"source": source, "path": path, "function": function, "arguments": arguments or {}}
+        try:
+            return self.answer(candidate(**fields, **options))
+        except TrnbenchError as error:
+            return Answer.refused(Problem.of(error), options.get("id"))
+
+    def answers(self, candidates: Iterable[Candidate]) -> Iterator[Answer]:
+        """In their order, each when it is there."""
+        return map(self.answer, candidates)
+
+    def answer(self, asked: Candidate) -> Answer:
+        """One candidate. The same question is answered once."""
+        self.count += 1
+        try:
+            digest = asked.digest(asked.text())
+        except TrnbenchError as error:
+            return Answer.refused(Problem.of(error), asked.id)
+        known = self._answers.get(digest)
+        if known is not None:
+            return msgspec.structs.replace(known, id=asked.id, repeated=True)
+        answer = self._trusted(asked) if self.trusted else self._isolated(asked)
+        answer = self._with_ties(asked, answer)
+        if answer.error is None or answer.error.kind not in _UNSURE:
+            self._answers[digest] = answer
+        return answer
+
+    def close(self) -> None:
+        """Ends what it started."""
+        self._warm.close()
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _trusted(self, asked: Candidate) -> Answer:
+        """In this process; its limit is an alarm, where there can be one."""
+        return self._bench.answer(asked, self.seconds if can_limit() else 0.0)
+
+    def _isolated(self, asked: Candidate) -> Answer:
+        ending = self._warm.ask(pickle.dumps(asked), self.seconds, self.memory)
+        if ending.late:
+            return Answer.refused(late(self.seconds), asked.id)
+        if ending.lost:
+            return Answer.refused(lost(ending.lost), asked.id)
+        try:
+            return msgspec.msgpack.decode(ending.result, type=Answer)
+        except (msgspec.MsgspecError, ValueError):
+            return Answer.refused(lost("wrote something else in place of it"), asked.id)
+
+    def _prepare(self) -> None:
+        """In the warm process, once."""
+        one_thread()
+        self._work(pickle.dumps(SAMPLE))
+        self._bench.forget()
+        self._provided.enter_context(provide("trnbench"))
+
+    def _work(self, question: bytes) -> bytes:
+        """In a process of the candidate's own."""
+        asked = pickle.loads(question)
+        try:
+            answer = self._bench.answer(asked)
+            return msgspec.msgpack.encode(answer)
+        except MemoryError:
+            return msgspec.msgpack.encode(Answer.refused(OUT_OF_MEMORY, asked.id))
+        except BaseException as error:
+            if from_outside(error):
+                raise
+            return msgspec.msgpack.encode(Answer.refused(Problem.of(error), asked.id))
+
+    def _with_ties(self, asked: Candidate, answer: Answer) -> Answer:
+        """Times are one where they are to four digits, as of published versions that the model ties."""
+        if answer.time_s is None or asked.id is None:
+            return answer
+        alike = self._times.setdefault(f"{asked.problem.hex()} {answer.time_s:.4g}", [])
+        ties = tuple(alike)
+        alike.append(asked.id)
+        del alike[:-KEPT]
+        return msgspec.structs.replace(answer, ties=ties)
