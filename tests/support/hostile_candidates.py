@@ -31,7 +31,10 @@ HOSTILE: dict[str, tuple[str, tuple[str, ...]]] = {
     "takes memory": ("def f():\n    rest = []\n    while True: rest.append(bytearray(1 << 24))", ("memory",)),
     "takes it at once": ("def f():\n    return bytearray(1 << 50)", ("memory",)),
     "recurses": ("def f(): return f()", ("kernel",)),
-    "recurses, deep": ("sys.setrecursionlimit(10**9)\ndef f(): return f()", ("kernel", "process", "memory")),
+    "recurses, deep": (
+        "sys.setrecursionlimit(10**9)\ndef f(): return f()",
+        ("kernel", "process", "memory", "time"),
+    ),
     "prints": ("while True: print('x' * 1000)", ("time",)),
     "writes by descriptor": ("while True: os.write(1, b'x' * 1000)", ("time",)),
     "reads": ("sys.stdin.read(); raise ValueError", ("kernel",)),

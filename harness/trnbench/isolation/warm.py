@@ -125,12 +125,15 @@ def _carried_out(work: Callable[[bytes], bytes], question: bytes, seconds: float
     if pid == 0:
         _child(work, question, writing, seconds, memory)
     os.close(writing)
+    watched = os.pidfd_open(pid) if hasattr(os, "pidfd_open") else -1  # Linux
     try:
-        result = _result(reading, until)
+        result = _result(reading, watched, until)
     finally:
         os.close(reading)
+        if watched >= 0:
+            os.close(watched)
     code = None
-    if result == b"":  # closed without a result: it ends by itself, or has closed all it had
+    if result == b"":  # closed without a result: it ended, ends by itself, or has closed all it had
         code = _code(pid, until)
     for kill in (os.killpg, os.kill):  # which of the two there is depends on how far it came
         with suppress(ProcessLookupError, PermissionError):
@@ -143,15 +146,22 @@ def _carried_out(work: Callable[[bytes], bytes], question: bytes, seconds: float
     return Ending(result) if result else Ending(lost=Lost(code or 0).how)
 
 
-def _result(reading: int, until: float) -> bytes | None:
-    """What was sent as a whole; b"" where the other end closed before, None after `until`."""
+def _result(reading: int, process: int, until: float) -> bytes | None:
+    """What was sent as a whole; b"" where the other end closed or `process` ended before, None after `until`.
+
+    What a process leaves behind may hold its end open.
+    """
     ready = select.poll()
     ready.register(reading, select.POLLIN)
+    if process >= 0:
+        ready.register(process, select.POLLIN)
     parts, size, wanted = [], 0, _HEAD
     while size < wanted:
         left = until - time.monotonic()
-        if left <= 0.0 or not ready.poll(left * 1000.0 + 1.0):
+        if left <= 0.0 or not (there := ready.poll(left * 1000.0 + 1.0)):
             return None
+        if all(descriptor == process for descriptor, _ in there):
+            return b""
         part = os.read(reading, 1 << 20)
         if not part:
             return b""
@@ -184,7 +194,6 @@ def _child(
         last_with(os.getppid())
         os.closerange(3, writing)
         os.closerange(writing + 1, 1 << 20)
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         _lower(resource.RLIMIT_AS, memory)
         _lower(resource.RLIMIT_CPU, int(2 * seconds) + 2)  # should everybody else be gone
