@@ -28,7 +28,8 @@ _HOMES = {
     ),
     "run.expectation": "Expectations",
     "extension": (
-        "Check ExecutorEntry Expectation Format Importer ModelFile Page Section StepKernel Trace TraceFile"
+        "Check ExecutorEntry Expectation Format Importer ModelFile Page Section Site StepKernel Trace "
+        "TraceFile"
     ),
     "facts.check": "check_facts Findings",
     "facts.disagreement": "Disagreement",
@@ -89,8 +90,8 @@ __all__ = [
     "Nearest", "Nearness", "Node", "NodeKind", "NotJson", "NothingSelected", "Observation", "Outcome",
     "Page", "Part", "Peak", "PeakChoice", "PeakPolicy", "PluginError", "PluginRecord", "Point",
     "PrimaryMetric", "Program", "Proof", "Provenance", "PublishedAs", "Reason", "Rule", "RuleDirection",
-    "Run", "RunComparison", "Scope", "Section", "SectionFailed", "Session", "Side", "Source", "Spread",
-    "Statement", "Status", "StepKernel", "Store", "StoreError", "Subject", "System", "SystemRecord",
+    "Run", "RunComparison", "Scope", "Section", "SectionFailed", "Session", "Side", "Site", "Source",
+    "Spread", "Statement", "Status", "StepKernel", "Store", "StoreError", "Subject", "System", "SystemRecord",
     "Template", "Timing", "Topology", "TopologyError", "Trace", "TraceFile", "TrnbenchError", "UnitError",
     "UnknownName", "UsageError", "Variant", "Verdict", "Watch", "Witness", "Work", "asks", "axis_text",
     "bench", "change_text", "check_facts", "compare_runs", "disturbed", "dumps", "expected",

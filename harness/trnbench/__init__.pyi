@@ -42,6 +42,7 @@ from trnbench.extension import Importer as Importer
 from trnbench.extension import ModelFile as ModelFile
 from trnbench.extension import Page as Page
 from trnbench.extension import Section as Section
+from trnbench.extension import Site as Site
 from trnbench.extension import StepKernel as StepKernel
 from trnbench.extension import Trace as Trace
 from trnbench.extension import TraceFile as TraceFile
@@ -308,6 +309,7 @@ __all__ = [
     "SectionFailed",
     "Session",
     "Side",
+    "Site",
     "Source",
     "Spread",
     "Statement",

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
 
 import msgspec
 
 from trnbench.errors import UsageError
 from trnbench.reference import Ref
+
+if TYPE_CHECKING:
+    from trnbench.results.history import CaseHistory
+    from trnbench.results.run import Run
 
 
 class ExecutorEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -163,12 +168,26 @@ class Format(msgspec.Struct, frozen=True, kw_only=True):
 class Page(msgspec.Struct, frozen=True, kw_only=True):
     """The file of a command that shows something else than runs. `write` references a function of what
     the command found that returns bytes: for "history" the HTML page of a sequence of `trnbench.CaseHistory`,
-    for "plan" the SVG drawing of one `trnbench.Pareto`.
+    for "plan" the SVG drawing of one `trnbench.Pareto`. That of "site" takes one `trnbench.Site` and yields
+    files, a name and bytes each; None in the place of bytes keeps the file that is there.
     """
 
     name: str  # of the command: "history"
     title: str
     write: Ref
+
+
+class Site(NamedTuple):
+    """What `trnbench site` has for its folder. `runs`: id of each and a mark that changes with it, the oldest
+    first. `load` gives a run by its id, `before` the one that it is held against. `memory` is the content of
+    its file site.json, {} at first."""
+
+    runs: Mapping[str, str]
+    histories: Sequence[CaseHistory]
+    sections: Sequence[Section]
+    load: Callable[[str], Run]
+    before: Callable[[str], Run | None]
+    memory: Mapping[str, Any]
 
 
 class Importer(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from markupsafe import Markup, escape
 
 from trnbench import Drawing, Run, Section, SectionFailed
-from trnbench_reports import words
-from trnbench_reports.payload import packed, payloads
+from trnbench_reports import glossary, words
+from trnbench_reports.payload import Payload, Shelf, packed, payloads, shelved
 from trnbench_reports.sections import comparison
-from trnbench_reports.template import asset, fill, policy
+from trnbench_reports.template import SITE_POLICY, asset, fill, policy
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -34,9 +34,9 @@ PARTS = (
 )
 
 
-def joined_script() -> str:
+def joined_script(parts: Sequence[str] = PARTS) -> str:
     """With \\n line ends: its hash is in the policy."""
-    return '(() => {\n"use strict";\n' + "".join(map(asset, PARTS)) + "})();\n"
+    return '(() => {\n"use strict";\n' + "".join(map(asset, parts)) + "})();\n"
 
 
 _COMMANDS = {
@@ -50,11 +50,14 @@ _COMMANDS = {
 _ELSE = "trnbench export --as csv"
 
 
-def folded(section: Section, body: Markup) -> tuple[Markup, tuple[str, Markup]]:
-    """What stands in the page in place of `body`, and the payload that holds it: element id and text."""
+def folded(section: Section, body: Markup, shelf: Shelf | None = None) -> tuple[Markup, Payload]:
+    """What stands in the page in place of `body`, and the payload that holds it."""
     name = f"deep-{section.name}"
     hint = fill("deep", title=section.title, command=_COMMANDS.get(section.name, _ELSE))
-    return hint, (name, packed(words.valid(body).encode()))
+    data = words.valid(body).encode()
+    if shelf is not None:
+        return hint, Payload(name, address=shelf.root + shelf.place(data))
+    return hint, Payload(name, packed(data))
 
 
 STYLES = ("page.css", "first.css", "views.css", "drawer.css", "comparison.css")
@@ -68,24 +71,37 @@ class Placed(NamedTuple):
     folded: bool  # in the third depth, and well
 
 
-def render(runs: Sequence[Run], sections: Iterable[Section], before: Run | None = None) -> bytes:
+def render(
+    runs: Sequence[Run], sections: Iterable[Section], before: Run | None = None, shelf: Shelf | None = None
+) -> bytes:
     """One self-contained HTML file, the same bytes for the same runs and sections.
 
     `before`: the run before the last one, whose changes the first screen tells. A section that fails is
-    replaced by a box that says so; the others are not affected.
+    replaced by a box that says so; the others are not affected. `shelf`: style, script, data and all but the
+    first screen are files beside the page.
     """
     style = "".join(asset(name) for name in STYLES)
     script = joined_script()
     placed = _placed(runs, sections)
     if before is not None and runs:
         placed += _since(before, runs)
+    if shelf is not None:
+        placed = [
+            each._replace(body=each.body + glossary.line(each.body), folded=True)
+            if each.section.depth == 2
+            else each
+            for each in placed
+        ]
     deep = {
-        section.section.name: folded(section.section, section.body) for section in placed if section.folded
+        section.section.name: folded(section.section, section.body, shelf)
+        for section in placed
+        if section.folded
     }
     text = fill(
         "page",
         title=words.clean(", ".join(run.id for run in runs) or "no run", 80),
-        policy=policy(style, script),
+        policy=policy(style, script) if shelf is None else SITE_POLICY,
+        root=shelf.root if shelf is not None else "",
         style=Markup(style),
         script=Markup(script),
         depths={
@@ -93,7 +109,10 @@ def render(runs: Sequence[Run], sections: Iterable[Section], before: Run | None 
         },
         titled=any("<h1" in section.body for section in placed if section.section.depth == 1),
         deep={name: hint for name, (hint, _) in deep.items()},
-        payloads=[*payloads(runs), *(packed for _, packed in deep.values())],
+        payloads=[
+            *(payloads(runs) if shelf is None else [shelved(runs, shelf)]),
+            *(payload for _, payload in deep.values()),
+        ],
     )
     return words.valid(text.replace("\r\n", "\n").replace("\r", "\n")).encode("utf-8")
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
 from itertools import chain
 from operator import attrgetter, itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import msgspec
 from markupsafe import Markup
@@ -20,7 +20,6 @@ from trnbench import Run
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-
 _FEW = 4  # times as many values as different ones: worth a list of the different ones
 _SAMPLE = 256  # values that are looked at first: where hardly two are equal, no list is tried
 
@@ -30,8 +29,11 @@ def packed_columns(values: Sequence[Any]) -> bytes:
 
     Raises `ValueError` or `TypeError` for what JSON cannot hold, `RecursionError` for what holds itself.
     """
-    column = _column(list(values)) if values else ["n", ""]
-    return json.dumps(column, ensure_ascii=False, separators=(",", ":")).encode()
+    return _text(_root(values)).encode()
+
+
+def _root(values: Sequence[Any]) -> list[Any]:
+    return _column(list(values)) if values else ["n", ""]
 
 
 def _column(values: list[Any]) -> list[Any]:
@@ -133,15 +135,76 @@ DATA = "data-json"
 """Id of the element that holds the runs."""
 
 
-def payloads(runs: Sequence[Run]) -> list[tuple[str, Markup]]:
-    """Element id and what stands in it. Raises `BadInput` for a value that JSON cannot hold."""
+class Shelf(Protocol):
+    """Where pages of a site have what they share. `root` is the way from a page to the site's folder."""
+
+    root: str
+
+    def place(self, data: bytes) -> str:
+        """Keeps `data`, compressed, and says at which address below the site's folder."""
+
+
+class Payload(NamedTuple):
+    """The id of an element, and what stands in it, or at which addresses: that first, then its parts."""
+
+    id: str
+    text: Markup = Markup("")
+    address: str = ""
+
+
+def payloads(runs: Sequence[Run]) -> list[Payload]:
+    """What a page carries of `runs`. Raises `BadInput` for a value that JSON cannot hold."""
+    return [Payload(DATA, packed(_text(_columns(runs)).encode()))]
+
+
+def _columns(runs: Sequence[Run]) -> list[Any]:
     short = [trnbench.shortened(run) for run in runs]
     try:
-        return [(DATA, packed(packed_columns(short)))]
+        return _root(short)
     except (ValueError, TypeError, RecursionError):
         for run in short:  # names the value
             trnbench.dumps(run)
         raise
+
+
+_PART = 40_000
+"""Characters of a column that is worth a file of its own: other runs may have the very same."""
+
+
+def shelved(runs: Sequence[Run], shelf: Shelf) -> Payload:
+    """The same as files of `shelf`: large columns apart, so that runs share what they have in common."""
+    addresses: list[str] = []
+    text = _text(_apart(_columns(runs), shelf, addresses))
+    first = shelf.place(text.encode())
+    return Payload(DATA, address=" ".join(shelf.root + each for each in (first, *dict.fromkeys(addresses))))
+
+
+def _apart(node: list[Any], shelf: Shelf, addresses: list[str]) -> list[Any]:
+    """The node with references in the place of its large columns."""
+    kind = node[0]
+    if kind == "o":
+        named = [[name, _placed(inner, shelf, addresses)] for name, inner in node[3]]
+        return [*node[:3], named]
+    if kind == "l":
+        return [*node[:2], _apart(node[2], shelf, addresses)]
+    if kind == "d":
+        return [kind, _apart(node[1], shelf, addresses), node[2]]
+    if kind == "m":
+        return [*node[:2], [_apart(inner, shelf, addresses) for inner in node[2]]]
+    return node
+
+
+def _placed(node: list[Any], shelf: Shelf, addresses: list[str]) -> list[Any]:
+    rest = _apart(node, shelf, addresses)
+    text = _text(rest)
+    if len(text) < _PART:
+        return rest
+    addresses.append(shelf.place(text.encode()))
+    return ["r", addresses[-1]]
+
+
+def _text(node: list[Any]) -> str:
+    return json.dumps(node, ensure_ascii=False, separators=(",", ":"))
 
 
 def packed(data: bytes) -> Markup:

@@ -100,6 +100,7 @@ def trnbench_reports() -> Iterator[Section | Format | Page]:
             part=piece,
         )
     yield Page(name="history", title="cases over the stored runs", write="trnbench_reports.history:render")
+    yield Page(name="site", title="several runs as linked pages", write="trnbench_reports.site.build:write")
     yield Page(name="plan", title="the Pareto front of a plan", write="trnbench_reports.plan:render")
 
 

@@ -73,5 +73,12 @@ def policy(style: str, script: str = "") -> str:
     )
 
 
+SITE_POLICY = (
+    "default-src 'none'; img-src 'self' data:; style-src 'self'; script-src 'self';"
+    " base-uri 'none'; form-action 'none'"
+)
+"""Of the pages of a site, which have files beside them."""
+
+
 def _digest(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

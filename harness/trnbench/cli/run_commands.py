@@ -206,6 +206,16 @@ __getattr__ = commands(
                 }
             },
         ),
+        "site": Leaf(
+            "trnbench.cli.site:site",
+            """Write stored runs (all unless named) as a site: pages, a history of each case, a feed.
+
+    DIR is a new folder, or one with an earlier site: only what changed is written. Its pages are static,
+    link to each other and fetch nothing from elsewhere.
+    """,
+            "files runs",
+            {"files": {"nargs": 1, "name": "folder", "metavar": "DIR"}},
+        ),
         "export": Leaf(
             "trnbench.cli.report:export",
             "Write stored runs (the latest one unless named) as JSON, CSV and other formats.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from inspect import signature
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from trnbench.errors import PluginError, TrnbenchError, UnknownName, UsageError
-from trnbench.extension import Format, Page, Section
+from trnbench.extension import Format, Page, Section, Site
 from trnbench.isolation.interrupt import from_outside
 from trnbench.isolation.output import aside
 from trnbench.isolation.surroundings import Misbehaved, held
@@ -81,10 +82,26 @@ def find_page(registry: Registry, name: str) -> Page:
 
 def render_page(found: Sequence[object], page: Page) -> bytes:
     """What a command found as its page. Raises `PluginError` when its writer fails."""
+    with _blamed(page):
+        written = called(page.write)(found)
+        if not isinstance(written, bytes):
+            raise TypeError(f"it returned {type(written).__name__}, not bytes")
+    return written
+
+
+def render_files(asked: Site, page: Page) -> Iterator[tuple[str, bytes | None]]:
+    """The files of a site, one after the other. Raises `PluginError` when its writer fails."""
+    with _blamed(page):
+        yield from called(page.write)(asked)
+
+
+@contextmanager
+def _blamed(page: Page) -> Iterator[None]:
+    """What fails inside is told as a bug of the page's writer."""
     try:
         with aside():
-            written = called(page.write)(found)
-    except TrnbenchError:
+            yield
+    except (TrnbenchError, GeneratorExit):
         raise
     except BaseException as error:
         if from_outside(error):
@@ -92,15 +109,10 @@ def render_page(found: Sequence[object], page: Page) -> bytes:
         raise PluginError(
             f"page {page.name!r} cannot be written: {type(error).__name__}: {error}",
             cause=f"a bug in {page.write}; the runs are safe in the store",
-            try_=f"trnbench {page.name} --format json",
+            try_="trnbench export RUN --as json"
+            if page.name == "site"
+            else f"trnbench {page.name} --format json",
         ) from error
-    if not isinstance(written, bytes):
-        raise PluginError(
-            f"page {page.name!r} returned {type(written).__name__}, not bytes",
-            cause=f"a bug in {page.write}; the runs are safe in the store",
-            try_=f"trnbench {page.name} --format json",
-        )
-    return written
 
 
 def render_bytes(

@@ -110,19 +110,18 @@ def _add(folder: str, name: str, package: str, found: dict[str, bytes]) -> None:
         return
     found[key] = content
     if name.endswith(".py"):
-        for beside in _beside(content, package):
+        for beside in named_beside(content.decode("utf-8", "replace"), package):
             _add(folder, beside, package, found)
 
 
 @lru_cache(maxsize=1024)
-def _beside(content: bytes, package: str) -> tuple[str, ...]:
-    """`named_beside`, once for all that ask: a run has its sources' digests, their texts, and their code."""
-    return tuple(dict.fromkeys(named_beside(content.decode("utf-8", "replace"), package)))
-
-
-def named_beside(source: str, package: str) -> Iterator[str]:
+def named_beside(source: str, package: str) -> tuple[str, ...]:
     """What may be a file of the same folder: modules that a source imports, and names in quotation marks, as
-    of a C source."""
+    of a C source. Once for all that ask: digests of sources, their texts, and every case of a comparison."""
+    return tuple(dict.fromkeys(_named_beside(source, package)))
+
+
+def _named_beside(source: str, package: str) -> Iterator[str]:
     for relative, module, names in _IMPORTED.findall(source):
         whole = f"{package}.{module}".strip(".") if relative else module
         for name in (whole, *(f"{whole}.{each}".strip(".") for each in _WORD.findall(names))):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -34,18 +34,27 @@ class _RunRow(NamedTuple):
 
 
 def histories(
-    store: StoreFile, cases: Sequence[str] = (), *, tags: Iterable[str] = (), last: int = 0
+    store: StoreFile,
+    cases: Sequence[str] = (),
+    *,
+    tags: Iterable[str] = (),
+    last: int = 0,
+    only: Collection[str] | None = None,
 ) -> tuple[CaseHistory, ...]:
     """Histories of the cases that `cases` name: ids, the case without its system, kernels, or globs of these.
 
     Without any, those of the newest run and those that it lost. `tags`: only runs that bear them all; `last`:
-    only so many of these, the newest. Raises `UnknownName` for what names no stored case, `StoreError` where
-    there is no store.
+    only so many of these, the newest; `only`: of these runs. Raises `UnknownName` for what names no stored
+    case, `StoreError` where there is no store.
     """
     # Half a character names nothing that is stored.
     cases, tags = ([each.encode("utf-8", "backslashreplace").decode() for each in of] for of in (cases, tags))
     with store.reading() as connection:
-        runs = _runs(connection, tags, last)
+        runs = {
+            number: run
+            for number, run in _runs(connection, tags, last).items()
+            if only is None or run.id in only
+        }
         beside = _Beside(connection, runs)
         series: list[CaseHistory] = []
         for case in _chosen(connection, cases, runs, beside):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ import click
 from trnbench.errors import TrnbenchError
 from trnbench.run.output_file import START, write_whole
 from trnbench.run.render import render_bytes
-from trnbench.store.store import Store
+from trnbench.store.store import RunSummary, Store
 from trnbench.terminal.output import abandon, say
 from trnbench.terminal.target import STDOUT
 
@@ -71,19 +71,27 @@ def run_before(store: Path | None, run: Run) -> Run | None:
     and a case of `run`; None where there is none. A store that cannot be read has none to show."""
     try:
         with Store(store) as opened:
-            older = [
-                each
-                for each in opened.list()
-                if each.created < run.created
-                and each.id != run.id
-                and each.state == "done"
-                and (each.backend, each.grade, each.policy) == (run.backend, run.grade, str(run.policy))
-                and set(each.instances) & set(run.systems)
-            ]
-            if not older:
-                return None
-            found = opened.load(max(older, key=lambda each: each.created).id)
+            before = id_before(opened.list(), run, run.systems)
+            found = opened.load(before) if before else None
     except TrnbenchError:
         return None
-    known = {measurement.id for measurement in found.measurements}
-    return found if any(measurement.id in known for measurement in run.measurements) else None
+    return found if found is not None and share_a_case(found, run) else None
+
+
+def id_before(known: Iterable[RunSummary], run: Run | RunSummary, systems: Iterable[str]) -> str:
+    """That run's id, by columns alone: whether they share a case is not looked at. "" where there is none."""
+    older = [
+        each
+        for each in known
+        if each.created < run.created
+        and each.id != run.id
+        and each.state == "done"
+        and (each.backend, each.grade, str(each.policy)) == (run.backend, run.grade, str(run.policy))
+        and set(each.instances) & set(systems)
+    ]
+    return max(older, key=lambda each: each.created).id if older else ""
+
+
+def share_a_case(before: Run, run: Run) -> bool:
+    known = {each.id for each in before.measurements}
+    return any(each.id in known for each in run.measurements)

@@ -22,7 +22,10 @@ class Part {
   }
 }
 
+// Columns that stand in files of their own, by address.
+const apart = new Map();
 const MAKERS = {
+  r: (address) => column(JSON.parse(apart.get(address))),
   n: (text) => {
     const cells = lazily(() => text === "" ? [] : text.split(","));
     return { get size() { return cells().length; }, text: (i) => cells()[i] };

@@ -5,10 +5,23 @@ const byId = (id) => document.getElementById(id);
 const safely = (action, otherwise) => { try { return action(); } catch { return otherwise; } };
 
 const TOO_OLD = "This browser is too old to unpack the data. Use a newer one, or trnbench export.";
-const unpacked = async (id) => {
+const inflated = (text) => {
   if (!("DecompressionStream" in self)) throw new Error(TOO_OLD);
-  const bytes = Uint8Array.from(atob(byId(id).textContent), (letter) => letter.charCodeAt(0));
+  const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
   return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip")));
+};
+// Pages of a site have it in files beside them, which are scripts: from file:// nothing else may be read.
+const placed = (address) => new Promise((done, failed) => {
+  const script = document.createElement("script"), name = address.slice(address.lastIndexOf("data/"));
+  script.addEventListener("load", () => done(self.trnbench[name]));
+  script.addEventListener("error", () => failed(new Error(`${name} is missing from this site.`)));
+  script.src = address;
+  document.head.append(script);
+});
+const unpacked = async (id) => {
+  const [first, ...others] = (byId(id).dataset.src ?? "").split(" ");
+  await Promise.all(others.map(async (address) => apart.set(address.slice(address.lastIndexOf("data/")), await (await inflated(await placed(address))).text())));
+  return inflated(first ? await placed(first) : byId(id).textContent);
 };
 
 // A value of a case's point as it stands in the case's name: Python writes True and 1e-07.

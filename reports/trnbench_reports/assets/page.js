@@ -80,3 +80,6 @@ const seen = new IntersectionObserver((entries) => {
 all("main section[id]").forEach((section) => seen.observe(section));
 enliven(document);
 follow();
+// Views of a site's page stand in files beside it: unpacked when the first screen is there.
+const whenIdle = self.requestIdleCallback ?? ((action) => setTimeout(action, 50));
+for (const view of all(".depth2[data-deep]")) whenIdle(() => openDeep(view));

@@ -1,0 +1,3 @@
+// ---- tables of a site's static pages
+document.documentElement.classList.add("on");
+sortTables(document);

@@ -1,0 +1,1 @@
+"""Several runs as a folder of static pages: `trnbench site`."""

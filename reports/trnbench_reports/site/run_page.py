@@ -1,0 +1,59 @@
+"""The page of one run of a site, its picture, and what the other pages say of it."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from contextlib import suppress
+from typing import Any
+
+from trnbench import Site, UsageError, headline
+from trnbench_reports import page, words
+from trnbench_reports.formats import parts
+from trnbench_reports.sections.headline import question
+from trnbench_reports.site import history
+from trnbench_reports.site.shelf import Shelf
+
+LEFT_OUT = ("rooflines", "fabric")
+"""Sections that `trnbench report` has beside these: every chart again, which would be most of a site."""
+_PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,80}")
+
+
+def file_name(run: str) -> str:
+    """Of a run's page without its suffix; an id that is no name of a file goes by its digest."""
+    if _PLAIN.fullmatch(run):
+        return f"runs/{run}"
+    return f"runs/{hashlib.sha256(run.encode('utf-8', 'replace')).hexdigest()[:16]}"
+
+
+def write(id: str, asked: Site) -> tuple[dict[str, Any], dict[str, bytes]]:
+    """What index, history and feed say of the run, and its files by name."""
+    run, name = asked.load(id), file_name(id)
+    shelf = Shelf()
+    sections = [each for each in asked.sections if each.name not in LEFT_OUT]
+    before = asked.before(id)
+    files = {f"{name}.html": page.render([run], sections, before, shelf)}
+    with suppress(UsageError):  # no line to draw
+        files[f"{name}.svg"] = parts.headline_svg([run])
+    files |= shelf.files
+    answered = headline(run)
+    return {
+        "page": f"{name}.html",
+        "before": before.id if before is not None else "",
+        "picture": f"{name}.svg" if f"{name}.svg" in files else "",
+        "question": question([run]),
+        "created": run.created,
+        "commit": _text(run.environment.get("git_commit")),
+        "dirty": run.environment.get("git_dirty") is True,
+        "version": run.tool_version,
+        "by": history.by(str(run.grade), run.backend),
+        "cases": len(run.measurements),
+        "cut_short": run.cut_short,
+        "answers": [words.clean(card.sentence, 300) for card in answered.cards if card.sentence]
+        or [words.clean(said.text, 300) for _, said in answered.said[:3]],
+        "files": sorted(files),
+    }, files
+
+
+def _text(value: object) -> str:
+    return words.clean(value, 40) if isinstance(value, str) else ""

@@ -1,0 +1,208 @@
+"""`trnbench site`: files, permalinks, what is written again, and its pages in a browser."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import msgspec
+import pytest
+from command import refusal, typed
+from page_visit import Visit
+from run_history import case_id, measurement
+from run_history import run as run_of
+from synthetic_run import make_run, with_verdicts
+
+from trnbench import Grade, Run
+from trnbench.store.store import Store
+
+ATOM = "{http://www.w3.org/2005/Atom}"
+
+
+def moved(run: Run, factor: float, day: int) -> Run:
+    """The same run a day later, every time and value of its first ten cases times `factor`."""
+    cases = list(run.measurements)
+    for at, case in enumerate(cases[:10]):
+        metrics = {
+            name: msgspec.structs.replace(metric, value=metric.value * factor)
+            for name, metric in case.metrics.items()
+        }
+        time_s = case.time_s * factor if case.time_s is not None else None
+        cases[at] = msgspec.structs.replace(case, metrics=metrics, time_s=time_s)
+    return msgspec.structs.replace(
+        run,
+        id=f"2026010{day}-000000-abcd",
+        created=f"2026-01-0{day}T00:00:00Z",
+        finished=f"2026-01-0{day}T01:00:00Z",
+        measurements=tuple(cases),
+        environment={**run.environment, "git_commit": f"{day:040x}", "git_dirty": False},
+        digest="",
+    )
+
+
+@pytest.fixture(scope="module")
+def runs() -> list[Run]:
+    small = with_verdicts(make_run(sizes=1, extra_kernels=0))
+    return [moved(small, 1.0, 1), moved(small, 1.5, 2), moved(small, 1.5, 3)]
+
+
+@pytest.fixture(scope="module")
+def store(runs: list[Run], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("store") / "results.db"
+    with Store(path) as opened:
+        opened.save(*runs)
+    return path
+
+
+@pytest.fixture(scope="module")
+def site(store: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("site") / "results"
+    done = typed("--store", str(store), "site", str(folder))
+    assert done.exit_code == 0, done.output
+    assert done.stdout == f"{folder / 'index.html'}\n"
+    return folder
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_site_has_the_files_that_it_lists_and_names_no_other_place(site: Path) -> None:
+    written = files(site)
+    assert set(written) == {*json.loads(written["site.json"])["files"], "site.json"}
+    for name, data in written.items():
+        if name.endswith((".html", ".css", ".xml")):
+            text = data.decode()
+            links = re.findall(r"(?:href|src)=[\"']?([^\"'\s>]+)", text)
+            here = [link for link in links if not link.startswith(("#", "data:"))]
+            for link in here:
+                target = (site / name).parent / link.partition("#")[0]
+                assert target.is_file(), f"{name} leads to {link}"
+            assert not re.search(r"url\((?!#)", text)
+
+
+def test_the_feed_has_an_entry_for_each_run_the_newest_first(site: Path, runs: list[Run]) -> None:
+    feed = ElementTree.fromstring((site / "feed.xml").read_bytes())
+    titles = [str(entry.findtext(f"{ATOM}title")) for entry in feed.findall(f"{ATOM}entry")]
+    assert [title.rpartition(" ")[2] for title in titles] == [run.id for run in reversed(runs)]
+    assert titles[0].startswith("no change: ")
+    assert titles[1].startswith("8 better: ")
+    assert titles[2].startswith("nothing to compare it with: ")
+    assert feed.findtext(f"{ATOM}updated") == runs[2].created
+
+
+def test_a_run_added_leaves_the_pages_of_others_and_gives_what_all_at_once_give(
+    store: Path, runs: list[Run], site: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "results"
+    for count in (2, 3):
+        named = [run.id for run in runs[:count]]
+        done = typed("--store", str(store), "site", str(folder), *named)
+        assert done.exit_code == 0, done.output
+        if count == 2:
+            early = {path: path.stat().st_mtime_ns for path in folder.glob("runs/*")}
+    assert {path: path.stat().st_mtime_ns for path in early} == early
+    assert files(folder) == files(site)
+    again = typed("--store", str(store), "site", str(folder))
+    assert again.stderr.startswith("0 of ")
+    fewer = typed("--store", str(store), "site", str(folder), runs[2].id)
+    assert re.search(r"[1-9]\d* removed: 1 runs", fewer.stderr)
+    assert [path.name for path in folder.glob("runs/*.html")] == [f"{runs[2].id}.html"]
+
+
+def test_a_folder_with_other_files_is_not_written_to(store: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("mine")
+    done = typed("--store", str(store), "site", str(tmp_path))
+    assert refusal(done).startswith(f"error: {tmp_path} has files and is no site of trnbench")
+    assert files(tmp_path) == {"mine.txt": b"mine"}
+
+
+def test_files_that_a_memory_names_outside_of_the_folder_stay(store: Path, tmp_path: Path) -> None:
+    folder, mine = tmp_path / "results", tmp_path / "mine.txt"
+    mine.write_text("mine")
+    folder.mkdir()
+    (folder / "site.json").write_text(json.dumps({"files": ["../mine.txt", "gone", 3]}))
+    assert typed("--store", str(store), "site", str(folder)).exit_code == 0
+    assert mine.read_text() == "mine"
+
+
+def test_a_run_whose_id_is_no_name_of_a_file_goes_by_its_digest(tmp_path: Path) -> None:
+    path = tmp_path / "results.db"
+    with Store(path) as opened:
+        opened.save(run_of(1, [measurement(1.0)], id="../../<evil>"))
+    done = typed("--store", str(path), "site", str(tmp_path / "site"))
+    assert done.exit_code == 0, done.output
+    (page,) = (tmp_path / "site" / "runs").glob("*.html")
+    assert re.fullmatch(r"[0-9a-f]{16}\.html", page.name)
+    for name, data in files(tmp_path / "site").items():
+        assert name == "site.json" or b"<evil>" not in data, name
+
+
+def test_an_empty_store_has_nothing_to_show(tmp_path: Path) -> None:
+    path = tmp_path / "results.db"
+    with Store(path) as opened:
+        opened.save(run_of(1, [measurement(1.0, grade=Grade.EMULATED)]))
+        opened.save(msgspec.structs.replace(run_of(2, [measurement(1.0)]), measurements=()))
+    done = typed("--store", str(path), "site", str(tmp_path / "site"), "day-0002")
+    assert refusal(done).startswith("error: no run here has a case that a site could show")
+
+
+@pytest.fixture
+def visit(browser: Any, site: Path) -> Iterator[Any]:
+    visits: list[Visit] = []
+
+    def open_(page: str, fragment: str = "") -> Visit:
+        visits.append(Visit(browser, site / page, fragment))
+        return visits[-1]
+
+    yield open_
+    for each in visits:
+        assert each.complaints == []
+        assert all(url.startswith((f"{site.as_uri()}/", "data:")) for url in each.requests)
+        each.close()
+
+
+@pytest.mark.browser
+def test_a_page_of_a_run_unpacks_its_views_and_explains_a_figure(visit: Any, runs: list[Run]) -> None:
+    page = visit(f"runs/{runs[1].id}.html")
+    page.until("document.querySelectorAll('#scoreboard table tbody tr').length > 0")
+    page.page.click("#headline a.figure >> nth=0")
+    assert "How it follows" in page.explained()
+    assert "run " + runs[0].id in page.page.inner_text("#since")
+
+
+@pytest.mark.browser
+def test_a_permalink_finds_its_case_whatever_the_order_of_its_axes(visit: Any, runs: list[Run]) -> None:
+    case = next(each for each in runs[0].measurements if len(each.case.point) > 1 and each.time_s)
+    axes = re.search(r"\[(.*)\]", case.id)
+    assert axes is not None
+    turned = case.id.replace(axes[1], ",".join(reversed(axes[1].split(","))))
+    page = visit("case.html", f"#case={turned}")
+    page.until("document.querySelectorAll('#case tbody tr').length >= 3")
+    assert case.id in page.page.inner_text("#case")
+    page.page.click("#case tbody a >> nth=0")
+    assert "How it follows" in page.explained()
+
+
+@pytest.mark.browser
+def test_changes_of_a_run_are_listed_and_found(visit: Any, runs: list[Run]) -> None:
+    page = visit("history.html")
+    page.page.click(".changed a >> nth=0")
+    page.until("document.querySelectorAll('#case tbody tr').length > 0")
+    page = visit("case.html", f"#step={runs[1].id}")
+    page.until("document.querySelectorAll('#cases tbody tr').length > 0")
+    assert "8 of 8 series" in page.page.inner_text("#find-case output")
+    page.page.fill("#find-case input", "no such case")
+    page.until("document.querySelectorAll('#cases tbody tr').length === 0")
+
+
+@pytest.mark.browser
+def test_an_embed_shows_the_part_alone_and_leads_to_its_page(visit: Any) -> None:
+    page = visit("embed/headline.html")
+    page.until("document.querySelector('img').naturalWidth === 1180")
+    assert page.page.get_attribute(".drawn a", "target") == "_top"
+    assert case_id() not in page.page.content()
