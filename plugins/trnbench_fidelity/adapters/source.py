@@ -8,15 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trnbench.facts.fact import Scope
-from trnbench_emulator.clock import seconds
-from trnbench_emulator.nki import Machine
-from trnbench_fidelity.adapters.source_recording import recorded
-from trnbench_fidelity.clock import launch_of
 from trnbench_fidelity.engines import active_s
 from trnbench_fidelity.kernel_source import KernelSource
 from trnbench_fidelity.point import Clock, PublishedPoint, Quantity
 from trnbench_fidelity.prediction import NotEmulated, Prediction
-from trnbench_fidelity.probes import timing_of
 
 if TYPE_CHECKING:
     from trnbench_fidelity.bench import Bench
@@ -34,6 +29,13 @@ def predict(point: PublishedPoint, bench: Bench) -> Prediction:
         raise NotEmulated(why, source_missing=not point.no_kernel)
     if bench.kernels is None:
         raise NotEmulated(f"{source.file}::{source.function}", source_missing=True)
+    # As a rule there is no folder: only what runs a kernel imports what that takes.
+    from trnbench_emulator.clock import seconds
+    from trnbench_emulator.nki import Machine
+    from trnbench_fidelity.adapters.source_recording import recorded
+    from trnbench_fidelity.clock import launch_of
+    from trnbench_fidelity.probes import timing_of
+
     time_s = flops = 0.0
     launch, launched = launch_of(point, bench)
     calls, bounds = 0, []
