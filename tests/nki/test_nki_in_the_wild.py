@@ -111,6 +111,35 @@ def test_keywords_of_the_first_release(tmp_path: Path, v3: Machine) -> None:
     np.testing.assert_array_equal(trace.outputs[0], WIDE)
 
 
+def test_a_number_read_at_run_time_picks_a_part(beta1: Run) -> None:
+    text = """
+    def kernel(x, chosen) -> (3, 16, 8):
+        numbers = nl.load(chosen)
+        for n in range(3):
+            one = numbers[0:1, n:n + 1]
+            nl.store(out[n], nl.load(x[one[0, 0], :, :]))
+    """
+    x = GENERATOR.standard_normal((5, 16, 8)).astype(np.float32)
+    chosen = np.array([[4, 0, 2]], np.int32)
+    np.testing.assert_array_equal(beta1(text, x, chosen).outputs[0], x[chosen[0]])
+
+
+def test_annotations_of_what_is_written(tmp_path: Path, v3: Machine) -> None:
+    path = tmp_path / "written.py"
+    path.write_text(
+        "from neuronxcc import nki\nimport neuronxcc.nki.language as nl\nimport neuronxcc.nki.typing as nt\n\n"
+        "@nki.jit(experimental_flags='enable-mutable-parameter')\n"
+        "def halved(x: nt.tensor[nt.mutable]):\n    nl.store(x, nl.load(x) * 0.5)\n    return x\n"
+    )
+    kernel, _, _ = load_kernel(f"{path}::halved", nki="trnbench")
+    np.testing.assert_array_equal(record(kernel, (WIDE,), machine=v3, functional=True).outputs[0], WIDE / 2)
+
+
+def test_counters_are_turned() -> None:
+    grid = arange(8)[:, None].T
+    assert (grid.shape, grid.coefficients) == ((1, 8), (0, 1))
+
+
 # Where a helper fails --------------------------------------------------------------------------------
 
 KERNEL = """

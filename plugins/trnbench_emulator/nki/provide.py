@@ -134,7 +134,7 @@ def _facades() -> dict[str, ModuleType]:
         ("neuronxcc.nki.isa.constants", constants, CONSTANTS),
         ("neuronxcc.nki.language", beta1_language, beta1_language.__all__),
         ("neuronxcc.nki.compiler", package, package.COMPILER),
-        ("neuronxcc.nki.typing", package, ("mutable_tensor", "tensor")),
+        ("neuronxcc.nki.typing", package, ("mutable", "mutable_tensor", "tensor")),
     ):
         facade = modules[name] = ModuleType(name, module.__doc__)
         vars(facade).update({attribute: getattr(module, attribute) for attribute in names})

@@ -103,12 +103,14 @@ class Suite(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Repository(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`like`: a list of kernels that several repositories share, less those of `without`."""
+    """`like`: a list of kernels that several repositories share, less those of `without`. `paths`: folders of
+    other checkouts that it imports from."""
 
     name: str
     commit: str
     sample: str
     on: str = "trn2"
+    paths: list[str] = []
     like: str = ""
     without: list[str] = []
     kernels: list[Case] = []
@@ -186,10 +188,13 @@ def _apart(call: Any, seconds: int) -> Tried:
 
 def try_case(folder: Path, repository: Repository, case: Case) -> Tried:
     path = folder / repository.folder / case.at.partition("::")[0]
-    whole = entry(repository, case)
-    return _apart(
-        lambda: tried(whole, path, folder / repository.folder, load_registry(), shapes_too=False), SECONDS
-    )
+    whole, registry = entry(repository, case), load_registry()
+
+    def call() -> Tried:
+        sys.path[:0] = [str(folder / each) for each in repository.paths]
+        return tried(whole, path, folder / repository.folder, registry, shapes_too=False)
+
+    return _apart(call, SECONDS)
 
 
 def try_suite(folder: Path, repository: Repository, suite: Suite) -> dict[str, Any]:
@@ -201,7 +206,8 @@ def try_suite(folder: Path, repository: Repository, suite: Suite) -> dict[str, A
         words = suite.run.split()
         if words[:2] == ["-m", "pytest"]:
             words[2:2] = ["-q", "-p", "no:cacheprovider", "-o", "enable_assertion_pass_hook=true"]
-        paths = [str(home), str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")]
+        others = [str(folder / each) for each in repository.paths]
+        paths = [str(home), *others, str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")]
         done = subprocess.run(
             [sys.executable, "-m", "counting", systems[suite.on], *words],
             cwd=home,

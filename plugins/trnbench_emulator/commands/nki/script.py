@@ -20,7 +20,9 @@ from trnbench_emulator.backend import MODEL_VERSION
 from trnbench_emulator.commands.nki.options import runnable, system_of
 from trnbench_emulator.kernel_run.api import emulate_kernel
 from trnbench_emulator.nki import Machine, provide
+from trnbench_emulator.nki.importer import repository_of
 from trnbench_emulator.nki.jit import SIMULATION
+from trnbench_emulator.nki.packages import partial_packages
 from trnbench_emulator.nki.simulation import simulating
 from trnbench_emulator.nki.torch_xla import device_calls
 
@@ -41,7 +43,8 @@ def exec_(state: Session, /, *, instance: str | None, words: tuple[str, ...]) ->
     begin, timed = SIMULATION.calls, _Timed(system, state.registry)
     try:
         machine = simulating(Machine.of(system), timed)
-        with _as_main(name, arguments, module=module), provide("trnbench"), device_calls(), machine:
+        outer = partial_packages(_home(name, module=module))
+        with _as_main(name, arguments, module=module), provide("trnbench"), device_calls(), outer, machine:
             if module:
                 return _code(lambda: runpy.run_module(name, run_name="__main__", alter_sys=True))
             return _code(lambda: runpy.run_path(name, run_name="__main__"))
@@ -63,6 +66,12 @@ class _Timed:
         return emulate_kernel(
             kernel, arguments, instance=self.system, registry=self.registry, nki="trnbench", compare=False
         )
+
+
+def _home(name: str, *, module: bool) -> Path:
+    """The folder that the program's own packages are in."""
+    path = Path.cwd() if module else Path(name).resolve()
+    return repository_of(path / "x" if module else path) or (path if module else path.parent)
 
 
 def _asked(words: Sequence[str]) -> tuple[str, list[str], bool]:

@@ -99,6 +99,10 @@ class Grid:
     def shape(self) -> tuple[int, ...]:
         return self.sizes
 
+    @property
+    def T(self) -> Grid:  # noqa: N802 - as arrays have it
+        return Grid(self.const, self.coefficients[::-1], self.sizes[::-1])
+
     def bounds(self) -> tuple[int, int]:
         """The smallest and the largest value."""
         low = high = self.const

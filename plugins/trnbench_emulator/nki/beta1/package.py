@@ -15,6 +15,8 @@ from trnbench_emulator.nki.memory import Buffer
 from trnbench_emulator.nki.recording import STATE
 
 tensor = mutable_tensor = Tile
+mutable = "mutable"
+"""`tensor[mutable]` annotates what a kernel writes to."""
 
 trace = jit
 

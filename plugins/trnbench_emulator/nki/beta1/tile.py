@@ -151,6 +151,10 @@ class Tile(Arithmetic):
 
     # Views --------------------------------------------------------------------------------------
 
+    def __class_getitem__(cls, _: Any) -> type[Tile]:
+        """`tensor[mutable]`, an annotation."""
+        return cls
+
     def __getitem__(self, index: Any) -> Tile:
         return indexed(self, index)
 

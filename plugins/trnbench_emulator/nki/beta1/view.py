@@ -178,6 +178,8 @@ def _plain(tile: AnyView, index: tuple[Any, ...]) -> AnyView | None:
 def _read_at_run_time(tile: View, index: View, at: int, rows: Any) -> tuple[Grid, tuple[View, int, int]]:
     """A tile of indices, one per partition, stands for counters that do not move by themselves."""
     settle()
+    if rows is None and index.on_chip and not tile.on_chip and not index.shape:  # a number: its axis goes
+        return Grid(0, (), ()), (index, tile.strides[at], tile.shape[at])
     if rows is not None or not index.on_chip or tile.on_chip or index.size != index.shape[0]:
         raise KernelError(
             f"{index!r} as an index of {tile!r} ({site.here()})",
@@ -282,7 +284,7 @@ def _masked(tile: View, mask: Any) -> NkiTensor:
         shape, steps = tuple(sizes) or (1,), tuple(strides) or (1,)
     if tile.rows is not None:
         index, pace, count = tile.rows
-        form = intern(tile.buffer, tile.dtype, shape, steps, "vector")
+        form = intern(tile.buffer, tile.dtype, shape, steps, "vector" if index.shape else "scalar")
         return IndirectTensor(
             base.storage, form, base.offset + offset, index=index.operand(mask), step=pace, bound=count
         )

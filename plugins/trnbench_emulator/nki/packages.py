@@ -1,0 +1,77 @@
+"""Packages of a script whose `__init__` asks for what is not installed: their modules are imported anyway."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from importlib.util import find_spec
+from pathlib import Path
+from types import ModuleType
+from typing import NoReturn
+
+
+class _Init(SourceFileLoader):
+    """Executes an `__init__`. If a package is missing, the module stays, and its names say which."""
+
+    def __init__(self, name: str, path: str, folder: str, missing: dict[str, str]) -> None:
+        super().__init__(name, path)
+        self.folder = folder
+        self.missing = missing
+
+    def exec_module(self, module: ModuleType) -> None:
+        try:
+            super().exec_module(module)
+        except ImportError as error:
+            if not self._of_others(error):
+                raise
+            self.missing[module.__name__] = str(error)
+            again = type(error)(f"{error}, in {module.__name__}", name=error.name, path=error.path)
+
+            def absent(name: str) -> NoReturn:
+                if name.startswith("__"):
+                    raise AttributeError(name)
+                raise again
+
+            vars(module)["__getattr__"] = absent
+
+    def _of_others(self, error: ImportError) -> bool:
+        """Is a package of others missing, or a name in one? What the script's own lack is its own fault."""
+        first = (error.name or "").partition(".")[0]
+        if isinstance(error, ModuleNotFoundError):
+            return bool(first) and first != self.name.partition(".")[0] and find_spec(first) is None
+        return bool(error.path) and not os.path.realpath(error.path).startswith(self.folder)
+
+
+class _Packages(MetaPathFinder):
+    def __init__(self, folder: Path, missing: dict[str, str]) -> None:
+        self.folder = f"{folder}{os.sep}"
+        self.missing = missing
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        spec = PathFinder.find_spec(name, path)
+        if spec is None or type(spec.loader) is not SourceFileLoader or not spec.submodule_search_locations:
+            return None
+        file = spec.loader.path
+        if not os.path.realpath(file).startswith(self.folder) or "site-packages" in file:
+            return None
+        spec.loader = _Init(name, file, self.folder, self.missing)
+        return spec
+
+
+@contextmanager
+def partial_packages(folder: Path) -> Iterator[dict[str, str]]:
+    """While open, a package below `folder` does not need what its `__init__` asks for in vain. Gives the
+    packages, and what each is without."""
+    missing: dict[str, str] = {}
+    finder = _Packages(folder.resolve(), missing)
+    sys.meta_path.insert(0, finder)
+    try:
+        yield missing
+    finally:
+        sys.meta_path.remove(finder)
