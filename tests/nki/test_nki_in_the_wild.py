@@ -127,7 +127,8 @@ def test_a_number_read_at_run_time_picks_a_part(beta1: Run) -> None:
 def test_annotations_of_what_is_written(tmp_path: Path, v3: Machine) -> None:
     path = tmp_path / "written.py"
     path.write_text(
-        "from neuronxcc import nki\nimport neuronxcc.nki.language as nl\nimport neuronxcc.nki.typing as nt\n\n"
+        "from neuronxcc import nki\nimport neuronxcc.nki.language as nl\n"
+        "import neuronxcc.nki.typing as nt\n\n"
         "@nki.jit(experimental_flags='enable-mutable-parameter')\n"
         "def halved(x: nt.tensor[nt.mutable]):\n    nl.store(x, nl.load(x) * 0.5)\n    return x\n"
     )

@@ -43,7 +43,7 @@ class _Init(SourceFileLoader):
         first = (error.name or "").partition(".")[0]
         if isinstance(error, ModuleNotFoundError):
             return bool(first) and first != self.name.partition(".")[0] and find_spec(first) is None
-        return bool(error.path) and not os.path.realpath(error.path).startswith(self.folder)
+        return error.path is not None and not os.path.realpath(error.path).startswith(self.folder)
 
 
 class _Packages(MetaPathFinder):
