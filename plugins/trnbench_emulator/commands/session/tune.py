@@ -99,9 +99,12 @@ class Journal:
     def __init__(self, path: Path | None) -> None:
         self.path = path
         self.answers: dict[str, Answer] = {}
+        self._before = b""
         if path is None or not path.exists():
             return
-        for number, line in enumerate(path.read_bytes().splitlines(), start=1):
+        data = path.read_bytes()
+        self._before = b"" if data.endswith(b"\n") else b"\n"  # the last line may be cut short
+        for number, line in enumerate(data.splitlines(), start=1):
             try:
                 entry = msgspec.json.decode(line, type=Entry)
             except (msgspec.MsgspecError, ValueError):
@@ -124,7 +127,8 @@ class Journal:
             ):
                 entry = Entry(key=key, arguments=asked.arguments, answer=answer)
                 with self.path.open("ab") as file:
-                    file.write(msgspec.json.encode(entry) + b"\n")
+                    file.write(self._before + msgspec.json.encode(entry) + b"\n")
+                self._before = b""
         return self.answers[key]
 
 
