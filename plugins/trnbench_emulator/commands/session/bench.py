@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import linecache
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ from trnbench.errors import UsageError
 from trnbench.facts.fact import PeakPolicy
 from trnbench.run.expectation import Expectations, expectations
 from trnbench_emulator.commands.nki import arguments as given
+from trnbench_emulator.commands.nki.arguments import Argument
 from trnbench_emulator.commands.nki.check import find, rows
 from trnbench_emulator.commands.nki.kernel import Loaded, compute, guarded, load
 from trnbench_emulator.commands.nki.options import system_of
@@ -26,13 +28,13 @@ from trnbench_emulator.kernel_run.emulation import emulate
 from trnbench_emulator.kernel_run.evidence import beside_kernel
 from trnbench_emulator.kernel_run.grid import parse_grid
 from trnbench_emulator.nki import agreement
+from trnbench_emulator.nki.dtype import dtype_of
 from trnbench_emulator.nki.load import load_text
 from trnbench_emulator.nki.recorder import DEFAULT_LIMIT
 
 if TYPE_CHECKING:
     from trnbench.generation import System
     from trnbench.registry import Registry
-    from trnbench_emulator.commands.nki.arguments import Argument
 
 SOURCES = 64
 """Programs that a trusted session keeps loaded, those asked for last."""
@@ -101,12 +103,17 @@ class Bench:
         switches = assumptions(candidate.assume)
         sizes = parse_grid(candidate.grid) if candidate.grid else ()
         loaded, module = self._loaded(candidate, seconds)
+        arrays: dict[str, Any] | None = None
+        if candidate.inputs:
+            arrays = self._inputs(candidate, loaded, module, seconds)
+            asked = {name: _argument(name, value) for name, value in arrays.items()}
         asked = given.fit(loaded.function, asked, loaded.name)
         loaded = loaded.as_grid(sizes)
         outputs: tuple[dict[str, Any], ...] = ()
         right = True
         if candidate.reference or candidate.values:
-            outputs, right = self._values(candidate, loaded, module, asked, system, seconds)
+            arrays = given.values(asked, candidate.seed) if arrays is None else arrays
+            outputs, right = self._values(candidate, loaded, module, asked, arrays, system, seconds)
         specs = given.specs(asked)
         with guarded(loaded.ref, timeout_s=seconds):
             run, _ = emulate(
@@ -150,40 +157,71 @@ class Bench:
             kernel, module, by = load_text(candidate.source, file, candidate.function)
         return Loaded(ref, kernel, str(by)), module
 
+    def _function(
+        self, ref: str, loaded: Loaded, module: ModuleType | None, seconds: float
+    ) -> Callable[..., Any]:
+        """What `ref` names: a bare name in the candidate's own program. Raises `UsageError`."""
+        with guarded(loaded.ref, timeout_s=seconds):
+            function = find(ref, loaded.ref) if module is None or ":" in ref else vars(module).get(ref)
+        function = getattr(function, "function", function)
+        if not callable(function):
+            raise UsageError(
+                f"{ref!r} is no function of the candidate's text",
+                cause="a bare name is looked up in the text itself",
+                try_="FILE.py::FUNCTION, or package.module:FUNCTION",
+            )
+        return function  # type: ignore[no-any-return]
+
+    def _inputs(
+        self, candidate: Candidate, loaded: Loaded, module: ModuleType | None, seconds: float
+    ) -> dict[str, Any]:
+        """What the function of `inputs` returns, by the kernel's parameters."""
+        function = self._function(candidate.inputs, loaded, module, seconds)
+        with guarded(loaded.ref, timeout_s=seconds):
+            results = function()
+        names = list(inspect.signature(loaded.function).parameters)
+        if not isinstance(results, list | tuple) or len(results) > len(names):
+            raise UsageError(
+                f"{candidate.inputs} gives no arguments of {loaded.name}",
+                cause=f"it returns a list of them, in the order ({', '.join(names)})",
+            )
+        return dict(zip(names, results, strict=False))
+
     def _values(
         self,
         candidate: Candidate,
         loaded: Loaded,
         module: ModuleType | None,
         asked: Mapping[str, Argument],
+        inputs: Mapping[str, Any],
         system: System,
         seconds: float,
     ) -> tuple[tuple[dict[str, Any], ...], bool]:
         """A row of each output, and whether all are as the reference's."""
         reference = candidate.reference
-        function = None
-        with guarded(loaded.ref, timeout_s=seconds):
-            if reference and module is not None and ":" not in reference:
-                function = vars(module).get(reference)
-                function = getattr(function, "function", function)
-            elif reference:
-                function = find(reference, loaded.ref)
-        if reference and function is None:
-            raise UsageError(
-                f"reference {reference!r} is no function of the candidate's text",
-                cause="a bare name is looked up in the text itself",
-                try_="FILE.py::FUNCTION, or package.module:FUNCTION",
-            )
-        inputs = given.values(asked, candidate.seed)
-        trace = compute(loaded, system, inputs, limit=DEFAULT_LIMIT, timeout_s=seconds, memory=self.memory)
+        function = self._function(reference, loaded, module, seconds) if reference else None
+        limits = {"limit": DEFAULT_LIMIT, "timeout_s": seconds, "memory": self.memory}
+        trace = compute(loaded, system, inputs, **limits)  # type: ignore[arg-type]
         agreements: tuple[agreement.Agreement, ...] = ()
         if function is not None:
             with guarded(loaded.ref, timeout_s=seconds):
                 wanted = agreement.call(function, reference, inputs)
+            if candidate.inputs:
+                wanted = tuple(
+                    each.reshape(got.shape) if each.size == got.size else each
+                    for each, got in zip(wanted, trace.outputs, strict=False)
+                )
             dtypes = [each.dtype for each in trace.output_specs]
             types = [each.dtype for each in asked.values() if each.dtype]
             agreements = agreement.compare(trace.outputs, dtypes, wanted, types, candidate.tolerance)
         return tuple(rows(trace, agreements)), all(each.ok for each in agreements)
+
+
+def _argument(name: str, value: Any) -> Argument:
+    """Of an array or a plain value."""
+    if hasattr(value, "dtype") and hasattr(value, "shape"):
+        return Argument(name, tuple(value.shape) or (1,), dtype_of(value.dtype).name)
+    return Argument(name, value=value)
 
 
 def _file(digest: str, name: str) -> str:

@@ -21,8 +21,10 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """A kernel and what it is called with.
 
     `source` is a program's text, whose lines are said to be of `file`; or `path` is a file. `arguments` by
-    name: a text as `--arg` takes it, "512x512:bf16", or a plain value. `reference` is a NumPy function, by
-    the names that `--check` takes; `values` computes them without one. `grid` as `--grid`, `explain`: with
+    name: a text as `--arg` takes it, "512x512:bf16", or a plain value. `inputs` is a function that returns
+    them instead, with their values and in their order; results of a reference are then reshaped to the
+    kernel's. `reference` is a NumPy function; both by the names that `--check` takes. `values` computes them
+    without one. `grid` as `--grid`, `explain`: with
     waterfall, critical path and lines. `id` comes back with the answer.
     """
 
@@ -32,6 +34,7 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     file: str = "candidate.py"
     function: str = ""
     arguments: dict[str, Any] = {}
+    inputs: str = ""
     reference: str = ""
     instance: str = ""
     grid: str = ""
@@ -65,14 +68,16 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     @property
     def problem(self) -> bytes:
         """What variants have in common whose times rank them."""
-        return msgspec.msgpack.encode((self.instance, self.grid, self.cores, shown(self.arguments)))
+        return msgspec.msgpack.encode(
+            (self.instance, self.grid, self.cores, self.inputs, shown(self.arguments))
+        )
 
     def digest(self, text: bytes) -> str:
         """Of all that an answer follows from, but for files that are imported."""
         plain = msgspec.structs.replace(self, id=None, source="", arguments=shown(self.arguments))
-        reference = Path(self.reference.partition("::")[0]) if "::" in self.reference else None
-        wanted = reference.read_bytes() if reference is not None and reference.is_file() else b""
-        return hashlib.sha256(msgspec.msgpack.encode((plain, text, wanted))).hexdigest()
+        files = [Path(ref.partition("::")[0]) for ref in (self.reference, self.inputs) if "::" in ref]
+        texts = [text, *(file.read_bytes() for file in files if file.is_file())]
+        return hashlib.sha256(msgspec.msgpack.encode((plain, texts))).hexdigest()
 
     def texts(self) -> dict[str, Argument]:
         """The arguments, read. Raises `UsageError`."""
