@@ -183,7 +183,7 @@ class Site(NamedTuple):
     its file site.json, {} at first."""
 
     runs: Mapping[str, str]
-    histories: Sequence[CaseHistory]
+    histories: Callable[[], Sequence[CaseHistory]]
     sections: Sequence[Section]
     load: Callable[[str], Run]
     before: Callable[[str], Run | None]

@@ -37,6 +37,11 @@ class Term:
         return "term-" + re.sub(r"\W+", "-", self.name)
 
     @cached_property
+    def words(self) -> tuple[str, ...]:
+        """In small letters: a text that has none of them needs no pattern."""
+        return tuple(word.lower() for word in (self.name, *self.also) if len(word) > 1 or word == self.name)
+
+    @cached_property
     def pattern(self) -> re.Pattern[str]:
         """Its words as they stand in a text; a single letter only says itself in a legend."""
         words = sorted((self.name, *(word for word in self.also if len(word) > 1)), key=len, reverse=True)
@@ -81,7 +86,10 @@ def cause(name: str) -> str:
 def used(markup: str) -> tuple[Term, ...]:
     """The terms whose words stand in the text of `markup`."""
     text = _TAGS.sub(" ", markup)
-    return tuple(term for term in terms() if term.pattern.search(text))
+    small = text.lower()
+    return tuple(
+        term for term in terms() if any(word in small for word in term.words) and term.pattern.search(text)
+    )
 
 
 def button(name: str, shown: str = "") -> Markup:

@@ -82,7 +82,7 @@ def render(
     """
     style = "".join(asset(name) for name in STYLES)
     script = joined_script()
-    placed = _placed(runs, sections)
+    placed = _placed(runs, sections, tight=shelf is None)
     if before is not None and runs:
         placed += _since(before, runs)
     if shelf is not None:
@@ -117,7 +117,7 @@ def render(
     return words.valid(text.replace("\r\n", "\n").replace("\r", "\n")).encode("utf-8")
 
 
-def _placed(runs: Sequence[Run], sections: Iterable[Section]) -> list[Placed]:
+def _placed(runs: Sequence[Run], sections: Iterable[Section], *, tight: bool = True) -> list[Placed]:
     """By depth, then order; sections without anything to show are left out, or say what would fill them."""
     placed = []
     ordered = sorted(sections, key=lambda each: (each.depth, each.order, each.name))
@@ -125,7 +125,10 @@ def _placed(runs: Sequence[Run], sections: Iterable[Section]) -> list[Placed]:
         if isinstance(drawn, SectionFailed):
             placed.append(Placed(section, compact(fill("broken", section=section, what=drawn.what)), False))
         elif drawn:
-            placed.append(Placed(section, compact(escape(drawn)), section.depth == 3))
+            body = escape(drawn)
+            if tight or section.depth == 1:  # compressed apart, white space takes no room
+                body = compact(body)
+            placed.append(Placed(section, body, section.depth == 3))
         elif section.needs:
             placed.append(Placed(section, fill("lacking", section=section), False))
     return placed

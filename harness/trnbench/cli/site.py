@@ -70,7 +70,7 @@ def _asked(shared: Session, store: Store, chosen: list[RunSummary], memory: Mapp
 
     return Site(
         runs={each.id: f"{each.finished} {each.cases} {earlier[each.id]}" for each in chosen},
-        histories=histories(store, (_ALL,), only={each.id for each in chosen}),
+        histories=lambda: histories(store, (_ALL,), only={each.id for each in chosen}),
         sections=shared.registry.sections,
         load=load,
         before=before,
@@ -93,7 +93,9 @@ def _memory(folder: Path) -> dict[str, Any]:
         found = parse_json(read_file(file, most=LARGEST), most=LARGEST)
     except NotJson:  # half written, or edited: all is made again
         return {}
-    return found if isinstance(found, dict) else {}
+    files = found.get("files") if isinstance(found, dict) else None
+    whole = isinstance(files, list) and len(list(_inside(folder, files))) == len(files)
+    return found if whole else {}  # a file that was deleted: all is made again
 
 
 def _written(folder: Path, files: Iterable[tuple[str, bytes | None]]) -> tuple[list[str], int]:

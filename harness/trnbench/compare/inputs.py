@@ -6,7 +6,7 @@ import ast
 import io
 import json
 import tokenize
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from difflib import SequenceMatcher
 from functools import cached_property
 from typing import Any, TypeVar
@@ -47,6 +47,7 @@ class Inputs:
 
     def __init__(self, before: Run, after: Run) -> None:
         self._before, self._after = before, after
+        self._known: dict[tuple[Hashable, ...], tuple[str, ...]] = {}
 
     def causes(self, before: Measurement, after: Measurement) -> tuple[str, ...]:
         """What differs of all that these two emulated numbers follow from, likeliest first.
@@ -54,6 +55,19 @@ class Inputs:
         Costs and facts that a plugin brings belong to the version of its model: where that is another one,
         it is the cause and not each of them.
         """
+        key = (
+            after.case.generation,
+            *(
+                of
+                for each in (before, after)
+                for of in (each.implementation, each.evidence.by, each.evidence.version)
+            ),
+        )
+        if key not in self._known:
+            self._known[key] = self._causes(before, after)
+        return self._known[key]
+
+    def _causes(self, before: Measurement, after: Measurement) -> tuple[str, ...]:
         edited = [*self.sources(before, after), *filter(None, [self._digests.get(after.case.generation)])]
         reasons = [each for each in edited if not each.endswith(_NO_TEXT)]
         old, new = before.evidence, after.evidence

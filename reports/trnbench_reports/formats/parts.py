@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from trnbench import Run, UsageError, headline
+from trnbench import Headline, Run, UsageError, headline
 from trnbench_reports import board, numbers, opportunities, words
 from trnbench_reports.charts.figure import Figure
 from trnbench_reports.drawing import document, placed, words_at
@@ -19,9 +19,9 @@ _ROW, _LOW = 27, 24
 _EDGE = 20
 
 
-def headline_svg(runs: Sequence[Run]) -> bytes:
+def headline_svg(runs: Sequence[Run], answers: Sequence[Headline] = ()) -> bytes:
     """The sentences and bars of the first screen. Raises `UsageError` for runs without a line."""
-    answers = [headline(run) for run in runs]
+    answers = answers or [headline(run) for run in runs]
     if not any(answer.cards for answer in answers):
         raise _nothing("headline")
     body, y = [words_at(_EDGE, 32, first.question(runs), "large"), *_legend(60)], 84

@@ -38,7 +38,7 @@ def write(asked: Site) -> Iterator[tuple[str, bytes | None]]:
     known = asked.memory.get("runs") if asked.memory.get("made_by") == made_by else None
     entries: dict[str, dict[str, Any]] = {}
     names: dict[str, None] = {}
-    newest: Run | None = None
+    made = False
     for id, mark in asked.runs.items():
         entry = known.get(id) if isinstance(known, dict) else None
         files: Mapping[str, bytes | None]
@@ -46,12 +46,14 @@ def write(asked: Site) -> Iterator[tuple[str, bytes | None]]:
             files = dict.fromkeys(entry["files"])
         else:
             entry, files = run_page.write(id, asked)
-            entry["mark"] = mark
+            entry["mark"], made = mark, True
         entries[id] = entry
         yield from ((name, data) for name, data in files.items() if name not in names)
         names |= dict.fromkeys(files)
-    newest = asked.load(next(reversed(entries)))
-    for name, data in _shared(asked, entries, newest):
+    if not made and list(entries) == list(known or ()):
+        yield from ((name, None) for name in (*asked.memory["files"], "site.json") if name not in names)
+        return
+    for name, data in _shared(asked, entries, asked.load(next(reversed(entries)))):
         names[name] = None
         yield name, data
     memory = {"made_by": made_by, "runs": entries, "files": sorted(names)}
@@ -73,7 +75,8 @@ def _shared(
     asked: Site, entries: Mapping[str, Mapping[str, Any]], newest: Run
 ) -> Iterator[tuple[str, bytes]]:
     """What all runs have together."""
-    changes = history.moved(asked.histories)
+    histories = asked.histories()
+    changes = history.moved(histories)
     yield "assets/page.css", "".join(map(asset, (*STYLES, "history.css", "site.css"))).encode()
     yield "assets/page.js", joined_script().encode()
     yield "assets/case.js", joined_script(CASE_SCRIPT).encode()
@@ -83,7 +86,7 @@ def _shared(
             ("numbers.js", "columns.js", "data.js", "elements.js", "table.js", "lists.js")
         ).encode(),
     )
-    yield HISTORY, script(HISTORY, history.data(asked.histories, entries))
+    yield HISTORY, script(HISTORY, history.data(histories, entries))
     yield (
         "index.html",
         _page("site_index", "Results", groups=_groups(entries), changes=changes, views=VIEWS, feed=feed),

@@ -33,10 +33,10 @@ def write(id: str, asked: Site) -> tuple[dict[str, Any], dict[str, bytes]]:
     sections = [each for each in asked.sections if each.name not in LEFT_OUT]
     before = asked.before(id)
     files = {f"{name}.html": page.render([run], sections, before, shelf)}
-    with suppress(UsageError):  # no line to draw
-        files[f"{name}.svg"] = parts.headline_svg([run])
-    files |= shelf.files
     answered = headline(run)
+    with suppress(UsageError):  # no line to draw
+        files[f"{name}.svg"] = parts.headline_svg([run], [answered])
+    files |= shelf.files
     return {
         "page": f"{name}.html",
         "before": before.id if before is not None else "",
