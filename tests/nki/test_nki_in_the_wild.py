@@ -136,6 +136,12 @@ def test_annotations_of_what_is_written(tmp_path: Path, v3: Machine) -> None:
     np.testing.assert_array_equal(record(kernel, (WIDE,), machine=v3, functional=True).outputs[0], WIDE / 2)
 
 
+def test_a_range_picks_its_numbers(snippets: Any) -> None:
+    body = "x, = args\nrows, columns = nl.affine_range(128), range(2, 10)\nt = nl.load(x[rows, columns])\n"
+    trace = snippets.run(body + OUT.format(shape=(128, 8), value="t"), WIDE, functional=True)
+    np.testing.assert_array_equal(trace.outputs[0], WIDE[:, 2:10])
+
+
 def test_counters_are_turned() -> None:
     grid = arange(8)[:, None].T
     assert (grid.shape, grid.coefficients) == ((1, 8), (0, 1))

@@ -6,12 +6,15 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dis import opmap
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 from typing import NoReturn
+
+_FROM = opmap["IMPORT_FROM"]
 
 
 class _Init(SourceFileLoader):
@@ -31,9 +34,10 @@ class _Init(SourceFileLoader):
             self.missing[module.__name__] = str(error)
             again = type(error)(f"{error}, in {module.__name__}", name=error.name, path=error.path)
 
-            def absent(name: str) -> NoReturn:
-                if name.startswith("__"):
-                    raise AttributeError(name)
+            def absent(_: str) -> NoReturn:
+                frame = sys._getframe(1)
+                if frame.f_code.co_code[frame.f_lasti] != _FROM:  # a question whether it has such a name
+                    raise AttributeError(str(again))
                 raise again
 
             vars(module)["__getattr__"] = absent

@@ -24,6 +24,8 @@ def indexed(form: Form, index: tuple[Any, ...]) -> tuple[Form, int]:
     new_strides: list[int] = []
     offset = 0
     for axis, (entry, size, stride) in enumerate(zip(index, shape, strides, strict=True)):
+        if isinstance(entry, range):  # nl.affine_range(n): all of its numbers
+            entry = slice(entry.start, entry.stop, entry.step)
         if isinstance(entry, slice):
             start = 0 if entry.start is None else int(entry.start)
             stop = size if entry.stop is None else int(entry.stop)
