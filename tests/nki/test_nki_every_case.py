@@ -184,8 +184,9 @@ def test_counts_and_values(name: str, generation: str) -> None:
         if source.name == "selective_scan":  # as in the model: steps above 0, rates below
             args[0], args[2] = np.abs(args[0]), -np.abs(args[2])
         _counted(kernel, point, record(function, _specs(inputs), machine=machine))
-        outputs = record(function, args, machine=machine, functional=True).outputs
-        wanted = _wanted(source, args)
+        trace = record(function, args, machine=machine, functional=True, shadow=True)
+        assert [str(finding) for finding in trace.findings] == []
+        outputs, wanted = trace.outputs, _wanted(source, args)
         assert len(outputs) == len(wanted)
         for got, want in zip(outputs, wanted, strict=True):
             _close(got, want, str(point.get("dtype", "fp32")))

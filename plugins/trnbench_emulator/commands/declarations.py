@@ -55,7 +55,7 @@ _NKI = Branch(
             "trnbench_emulator.commands.nki.check:check",
             """Run KERNEL with values and without time: rules, shapes, NaN, and a reference if one is named.
 
-            Exits with 1 when a value is wrong, with 3 when the kernel breaks a rule of the machine.
+            Exits with 1 when a value is wrong or a device would punish it, with 3 when it breaks a rule.
             """,
             f"{LOADED} instance quiet {TABLE}",
             {**_LOADED, "instance": {"many": False, "name": "instance", "help": _CORE}},

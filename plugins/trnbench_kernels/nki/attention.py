@@ -37,7 +37,7 @@ def attention(q, k, v, causal, first=0, every=1):
         nisa.dma_copy(dst=values, src=v[head].reshape((tokens // tile, tile, width)).permute((1, 0, 2)))
         own = first * tile
         weights, total = _weights(_scores(q, head, 0, own, keys, causal), own, q.dtype, causal, scale)
-        for start in nl.affine_range(tile, queries, tile):
+        for start in nl.sequential_range(tile, queries, tile):
             own = first * tile + start * every
             # The scores of these queries are on their way while the weights before them are multiplied.
             scores = _scores(q, head, start, own, keys, causal)

@@ -21,6 +21,7 @@ from trnbench_emulator.commands.nki.blocks import (
 
 if TYPE_CHECKING:
     from trnbench_emulator.kernel_run.result import KernelRun
+    from trnbench_emulator.nki.shadow import Finding
 
 LINES = 20
 """Source lines shown to people, the slowest first; JSON and CSV have all of them."""
@@ -49,10 +50,12 @@ def show_run(
     lines: bool,
     values: Sequence[dict[str, Any]] = (),
     value_columns: Sequence[Column | str] = (),
+    findings: Sequence[Finding] = (),
 ) -> None:
     """To stdout, in the format asked for."""
     if format == "json":
-        emit_json(as_json(run, values=values))
+        noted = {"findings": [finding.row() for finding in findings]} if findings else {}
+        emit_json(as_json(run, values=values) | noted)
         return
     if format == "csv":
         _csv([run])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,13 +17,14 @@ from trnbench.version import VERSION
 from trnbench_emulator.commands.nki import arguments as given
 from trnbench_emulator.commands.nki import layout
 from trnbench_emulator.commands.nki.benchmark import loaded_with
-from trnbench_emulator.commands.nki.check import VALUES, computed, rows, verdict
+from trnbench_emulator.commands.nki.check import VALUES, computed, rows, told, verdict
 from trnbench_emulator.commands.nki.kernel import apart, guarded
 from trnbench_emulator.commands.nki.options import runnable, system_of
 from trnbench_emulator.compiler import assumptions
 from trnbench_emulator.kernel_run.emulation import emulate
 from trnbench_emulator.kernel_run.evidence import beside_benchmark, beside_kernel
-from trnbench_emulator.kernel_run.grid import parse_grid
+from trnbench_emulator.kernel_run.grid import parse_grid, programs_of
+from trnbench_emulator.nki import Machine, TensorSpec, provide, record
 from trnbench_emulator.trace import write_trace
 
 if TYPE_CHECKING:
@@ -30,7 +32,12 @@ if TYPE_CHECKING:
     from trnbench.registry import Registry
     from trnbench_emulator.commands.nki.kernel import Loaded
     from trnbench_emulator.kernel_run.result import KernelRun
+    from trnbench_emulator.nki.shadow import Finding
 
+
+FOLLOWED, ELEMENTS = 2_000, 1 << 22
+"""Instructions, and elements of arguments, up to which a run without values looks for findings: a fraction of
+a second."""
 
 LIMITS = ("tolerance", "seed", "limit", "timeout_s", "memory")
 """Options of what computes a kernel's values."""
@@ -72,22 +79,42 @@ def run(
     )
     loaded = loaded.as_grid(sizes)
     systems = chosen()
+    findings: tuple[Finding, ...] | None = None
     code, values = ExitCode.OK, []
     if functional or reference:
         limits = {name: options[name] for name in LIMITS}
         executed, agreements = computed(loaded, systems[0], asked, reference, **limits)
-        values, code = rows(executed, agreements), verdict(agreements)
+        values, code, findings = rows(executed, agreements), verdict(agreements), executed.findings
     if many:
+        told(findings or (), warning=True)
         return _show_side_by_side(state, loaded, asked, systems, options, values, code, format)
     with guarded(loaded.ref, timeout_s=options["timeout_s"]):
         emulated, timeline = _emulated(
             loaded, asked, systems[0], options, state.registry, timeline=trace is not None
         )
+        if findings is None:
+            findings = _followed(loaded, asked, systems[0], emulated.instructions)
     if trace is not None and timeline is not None:
         _write(trace, emulated, timeline, options["trace_limit"])
         state.kept = f"{trace} was written"
-    layout.show_run(emulated, format, lines=options["lines"], values=values, value_columns=VALUES)
+    layout.show_run(
+        emulated, format, lines=options["lines"], values=values, value_columns=VALUES, findings=findings
+    )
+    told(findings, warning=True)
     return code or _suspect([emulated])
+
+
+def _followed(
+    loaded: Loaded, asked: Mapping[str, given.Argument], system: System, instructions: int
+) -> tuple[Finding, ...]:
+    """What a device would punish, by shapes alone; of a small kernel, since all rounds are executed."""
+    arguments = given.specs(asked)
+    elements = sum(prod(value.shape) for value in arguments.values() if isinstance(value, TensorSpec))
+    if programs_of(loaded.kernel, system) > 1 or instructions > FOLLOWED or elements > ELEMENTS:
+        return ()
+    with provide("trnbench"):
+        trace = record(loaded.kernel, (), arguments, machine=Machine.of(system), fold=False, shadow=True)
+    return trace.findings
 
 
 def _show_side_by_side(

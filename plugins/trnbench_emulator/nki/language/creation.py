@@ -129,6 +129,8 @@ def shared_identity_matrix(n: int, dtype: Any = DTYPES["uint8"], dst: NkiTensor 
     isa.dma_copy(tile, source)
     if dst is None:
         recorder.identities[n, kind] = tile
+        if recorder.shadow is not None:
+            recorder.shadow.given(tile)
     return tile
 
 

@@ -38,6 +38,8 @@ class Independent(Sequence[int]):
 
     def __iter__(self) -> Iterator[int]:
         loops, writes = self.loops, self.writes
+        if self.between is not None:
+            self.between()
         loop = Loop(len(writes))
         loops.append(loop)
         try:
