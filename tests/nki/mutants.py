@@ -223,7 +223,7 @@ def tried(mutant: Mutant, folder: Path) -> Outcome:
         for one, two in zip(trace.outputs, wanted.outputs, strict=True)
     )
     if trace.findings and not (same and mutant.kind != "barrier dropped"):
-        return Outcome(mutant, "finding", str(trace.findings[0]))
+        return Outcome(mutant, "finding", "; ".join(map(str, trace.findings)))
     if same:
         return Outcome(mutant, "missed" if mutant.kind == "barrier dropped" else "", "")
     types = [str(getattr(value, "dtype", "")) for value in legal.arguments]

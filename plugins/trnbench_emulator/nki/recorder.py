@@ -87,6 +87,12 @@ class Recorder(Allocations):
         self.assumed[name] += 1
         return True
 
+    def constant(self, key: Any, tile: NkiTensor) -> None:
+        """Keep a tile of the language for all of the kernel: no line of it writes it, in no round."""
+        self.identities[key] = tile
+        if self.shadow is not None:
+            self.shadow.given(tile)
+
     def emit(self, op: Op, writes: tuple[NkiTensor, ...], reads: tuple[NkiTensor, ...]) -> None:
         """Record one instruction; its line is that of the nearest frame outside this package."""
         self.count = count = self.count + 1

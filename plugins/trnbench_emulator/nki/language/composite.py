@@ -140,8 +140,9 @@ def spread(row: NkiTensor, count: int) -> NkiTensor:
     key = ("ones", count, row.dtype)
     ones = recorder.identities.get(key)
     if ones is None:
-        ones = recorder.identities[key] = ndarray((1, count), row.dtype, sbuf)
+        ones = ndarray((1, count), row.dtype, sbuf)
         isa.memset(ones, 1.0, engine=isa.engine.gpsimd)
+        recorder.constant(key, ones)
     product = ndarray((count, row.form.free), _FP32, psum)
     isa.nc_matmul(product, ones, row, is_transpose=True)  # moves, does not compute
     return product
