@@ -75,3 +75,10 @@ def test_an_error_names_the_line(name: str) -> None:
 @pytest.mark.parametrize("rule", [name for name, rule in RULES.items() if not rule.error])
 def test_what_documents_leave_open_says_so(rule: Any) -> None:
     assert "not specified" in RULES[rule].source
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_the_docs_name_every_rule_and_its_level(rule: str) -> None:
+    text = (FOLDER.parents[2] / "docs" / "nki.md").read_text(encoding="utf-8")
+    (row,) = (line for line in text.splitlines() if line.startswith(f"| `{rule}` |"))
+    assert row.endswith("| error |" if RULES[rule].error else "| warning |")
