@@ -86,7 +86,7 @@ _NKI = Branch(
             Says how many published pairs with such a gain the model has in order, or that it cannot tell
             the two apart.
             """,
-            f"own-kernels arg grid within memory instance quiet {TABLE}",
+            f"own-kernels arg grid within memory gate instance quiet {TABLE}",
             {"instance": {"many": False, "name": "instance", "help": _CORE}},
         ),
         "tune": Leaf(

@@ -176,6 +176,7 @@ WORDS = Table(
         ),
         word("--within", "Time after which a candidate is ended.", kinds.TIME_LIMIT, "SECONDS", shown=10.0),
         word("--trusted", "Run candidates in this process: quicker, and nothing is kept from them.", bool),
+        word("--gate", "Exit with 1 where the second takes longer, and name its lines.", bool),
         word("--log", "Keep answers here; what is there already is not asked again.", NO_FOLDER, "FILE"),
         word("script", name="words", metavar="SCRIPT|-m MODULE [ARG]...", nargs=-1, takes=click.UNPROCESSED),
         word("kernel-files", name="kernels", takes=FILE, metavar="FILE|FOLDER"),

@@ -150,6 +150,17 @@ def test_two_kernels_side_by_side(kernel: str) -> None:
     assert "published pairs" in " ".join(text.split())
 
 
+def test_a_slower_line_fails_a_gate(kernel: str) -> None:
+    done = compared(kernel, ("range(times)", "range(9)"), "--gate")
+    assert done.exit_code == 1
+    assert "other.py::scale takes " in done.stderr
+    assert " more time than " in done.stderr
+    assert "became" in done.stderr
+    assert "nisa.tensor_scalar(" in done.stderr
+    assert compared(kernel, ("tile=128", "tile=512"), "--gate").exit_code == 0
+    assert compared(kernel, ("part", "piece"), "--gate").exit_code == 0
+
+
 def test_what_the_model_cannot_tell_apart(kernel: str) -> None:
     found = json.loads(compared(kernel, ("part", "piece"), "--format", "json").stdout)
     assert (found["ratio"], found["order"]["pairs"]) == (1, 0)

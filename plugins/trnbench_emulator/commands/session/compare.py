@@ -8,7 +8,7 @@ from typing import Any
 
 from trnbench import Session as Command
 from trnbench.errors import ExitCode, UsageError
-from trnbench.facts.units import show
+from trnbench.facts.units import percent, show
 from trnbench.terminal.cell import Column
 from trnbench.terminal.output import emit, emit_json, paragraph, say, write
 from trnbench_emulator.commands.nki.options import system_of
@@ -38,6 +38,7 @@ def compare(
     grid: str | None,
     within: float,
     memory: int,
+    gate: bool,
     format: str,
 ) -> ExitCode:
     """Two kernels with the same arguments: times, traffic, engines, lines."""
@@ -56,31 +57,43 @@ def compare(
     rows, lines = _rows(*answers), _lines(kernels, answers)
     if format == "json":
         order = order_of(state.registry, system.generation.name, first / second)
-        emit_json(
-            {
-                "kernels": kernels,
-                "system": system.name,
-                "evidence": answers[0].evidence,
-                "ratio": second / first,
-                "says": says,
-                "order": order,
-                "rows": rows,
-                "lines": lines,
-            }
-        )
-        return ExitCode.OK
-    if format == "table":
-        word = "faster" if second < first else "slower"
+        ratio = {"ratio": second / first, "says": says, "order": order}
+        head = {"kernels": kernels, "system": system.name, "evidence": answers[0].evidence}
+        emit_json({**head, **ratio, "rows": rows, "lines": lines})
+    else:
+        _print(kernels, system.name, times, says, rows, lines, format)
+    if gate and second > first and f"{second:.4g}" != f"{first:.4g}":
+        say(f"error: {kernels[1]} takes {percent(second / first - 1.0)} more time than {kernels[0]}")
+        slower = [line for line in lines if line["second"] > line["first"]]
+        for line in slower[:3]:
+            say(f"  cause: {line['first_text']} became {line['second_text']}: {line['source']}")
+        return ExitCode.GATE
+    return ExitCode.OK
+
+
+def _print(
+    kernels: Sequence[str],
+    system: str,
+    times: Sequence[float],
+    says: str,
+    rows: Sequence[dict[str, Any]],
+    lines: Sequence[dict[str, Any]],
+    format: str,
+) -> None:
+    first, second = times
+    if format in ("table", "wide"):
+        ratio = max(times) / min(times)
+        word = "fast" if second < first else "slow"
+        apart = f"; the second is {ratio:.3g} times as {word}" if ratio > 1.0 else ""
         paragraph(
-            f"{kernels[0]} takes {show(first, 's')}, {kernels[1]} {show(second, 's')} emulated on "
-            f"{system.name}: {max(times) / min(times):.3g} times as {word.replace('er', '')}; {says}"
+            f"{kernels[0]} takes {show(first, 's')}, {kernels[1]} {show(second, 's')}, emulated on "
+            f"{system}{apart}; {says}"
         )
         write("\n")
     emit(rows, _ROWS, format)
     if lines and format in ("table", "wide"):
         write("\n")
         emit(lines, ("source", *_ROWS[1:]), format, title="Time by source line")
-    return ExitCode.OK
 
 
 def candidate_of(ref: str, texts: Sequence[str], **options: Any) -> Candidate:
