@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from trnbench.nki import Session
+from trnbench.registry import load_registry
 
 TEXT = (Path(__file__).parents[2] / "docs" / "examples" / "kernel.py").read_text()
 ARGUMENTS = {"a": "256x256:bf16", "b": "256x512:bf16"}
@@ -29,10 +30,13 @@ def processor_s() -> float:
     return own.ru_utime + own.ru_stime + ended.ru_utime + ended.ru_stime
 
 
+REGISTRY = load_registry()
+
+
 def spent(count: int, mark: str, trusted: bool, **options: Any) -> float:
     """By a session that answers `count` variants, from its beginning to its end."""
     begin = processor_s()
-    with Session("trn2-16.48xlarge", trusted=trusted) as session:
+    with Session("trn2-16.48xlarge", trusted=trusted, registry=REGISTRY) as session:
         for number in range(count):
             text = f"{TEXT}# {mark} {number}"
             answer = session.ask(source=text, function="matmul", arguments=ARGUMENTS, **options)

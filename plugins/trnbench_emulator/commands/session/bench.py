@@ -22,12 +22,13 @@ from trnbench_emulator.commands.nki.kernel import Loaded, compute, guarded, load
 from trnbench_emulator.commands.nki.options import system_of
 from trnbench_emulator.commands.session.answer import Answer, Problem
 from trnbench_emulator.commands.session.candidate import Candidate
+from trnbench_emulator.commands.session.threads import one_thread
 from trnbench_emulator.compiler import assumptions
 from trnbench_emulator.core.timing import KernelModel
 from trnbench_emulator.kernel_run.emulation import emulate
 from trnbench_emulator.kernel_run.evidence import beside_kernel
 from trnbench_emulator.kernel_run.grid import parse_grid
-from trnbench_emulator.nki import agreement
+from trnbench_emulator.nki import agreement, provide
 from trnbench_emulator.nki.dtype import dtype_of
 from trnbench_emulator.nki.load import load_text
 from trnbench_emulator.nki.recorder import DEFAULT_LIMIT
@@ -82,10 +83,11 @@ class Bench:
         self._sources: dict[tuple[str, str, str], tuple[Loaded, ModuleType | None]] = {}
         self._of(instance)
 
-    def answer(self, candidate: Candidate, seconds: float = 0.0) -> Answer:
+    def answer(self, candidate: Candidate, arguments: Mapping[str, Argument], seconds: float = 0.0) -> Answer:
         """Whatever the candidate does, but for an interruption from outside."""
         try:
-            answer = self._answered(candidate, seconds)
+            with provide("trnbench"):  # once, and not for each step
+                answer = self._answered(candidate, arguments, seconds)
         except Exception as error:
             answer = Answer.refused(Problem.of(error))
         return msgspec.structs.replace(answer, id=candidate.id)
@@ -97,9 +99,9 @@ class Bench:
             del self._sources[oldest]
             linecache.cache.pop(_file(digest, file), None)
 
-    def _answered(self, candidate: Candidate, seconds: float) -> Answer:
+    def _answered(self, candidate: Candidate, arguments: Mapping[str, Argument], seconds: float) -> Answer:
         system, model, near = self._of(candidate.instance or self.instance)
-        asked = candidate.texts()
+        asked = arguments
         switches = assumptions(candidate.assume)
         sizes = parse_grid(candidate.grid) if candidate.grid else ()
         loaded, module = self._loaded(candidate, seconds)
@@ -113,7 +115,8 @@ class Bench:
         right = True
         if candidate.reference or candidate.values:
             arrays = given.values(asked, candidate.seed) if arrays is None else arrays
-            outputs, right = self._values(candidate, loaded, module, asked, arrays, system, seconds)
+            with one_thread():
+                outputs, right = self._values(candidate, loaded, module, asked, arrays, system, seconds)
         specs = given.specs(asked)
         with guarded(loaded.ref, timeout_s=seconds):
             run, _ = emulate(

@@ -70,7 +70,7 @@ class Session:
         self.memory = int(kinds.MEMORY.checked(size, "memory"))
         self.count = 0
         self._bench = Bench(registry or load_registry(), instance, self.memory)
-        self._provided = ExitStack()
+        self._open = ExitStack()
         self._warm = Warm(self._work, self._prepare)
         self._answers: _Latest[Answer] = _Latest()
         self._times: _Latest[list[str | int | float]] = _Latest()
@@ -105,7 +105,10 @@ class Session:
         known = self._answers.get(digest)
         if known is not None:
             return msgspec.structs.replace(known, id=asked.id, repeated=True)
-        answer = self._trusted(asked) if self.trusted else self._isolated(asked)
+        try:
+            answer = self._trusted(asked) if self.trusted else self._isolated(asked)
+        except TrnbenchError as error:  # of an argument
+            return Answer.refused(Problem.of(error), asked.id)
         answer = self._with_ties(asked, answer)
         if answer.error is None or answer.error.kind not in _UNSURE:
             self._answers[digest] = answer
@@ -125,10 +128,11 @@ class Session:
 
     def _trusted(self, asked: Candidate) -> Answer:
         """In this process; its limit is an alarm, where there can be one."""
-        return self._bench.answer(asked, self.seconds if can_limit() else 0.0)
+        return self._bench.answer(asked, asked.texts(), self.seconds if can_limit() else 0.0)
 
     def _isolated(self, asked: Candidate) -> Answer:
-        ending = self._warm.ask(pickle.dumps(asked), self.seconds, self.memory)
+        question = pickle.dumps((asked, asked.texts()))
+        ending = self._warm.ask(question, self.seconds, self.memory)
         if ending.late:
             return Answer.refused(late(self.seconds), asked.id)
         if ending.lost:
@@ -140,16 +144,16 @@ class Session:
 
     def _prepare(self) -> None:
         """In the warm process, once."""
-        one_thread()
-        self._work(pickle.dumps(SAMPLE))
+        self._open.enter_context(one_thread())  # whose forks would start threads anew
+        self._work(pickle.dumps((SAMPLE, SAMPLE.texts())))
         self._bench.forget()
-        self._provided.enter_context(provide("trnbench"))
+        self._open.enter_context(provide("trnbench"))
 
     def _work(self, question: bytes) -> bytes:
         """In a process of the candidate's own."""
-        asked = pickle.loads(question)
+        asked, arguments = pickle.loads(question)
         try:
-            answer = self._bench.answer(asked)
+            answer = self._bench.answer(asked, arguments)
             return msgspec.msgpack.encode(answer)
         except MemoryError:
             return msgspec.msgpack.encode(Answer.refused(OUT_OF_MEMORY, asked.id))

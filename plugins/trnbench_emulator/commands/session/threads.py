@@ -3,22 +3,42 @@
 from __future__ import annotations
 
 import ctypes
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
+from typing import Any
 
-_SETTERS = ("scipy_openblas_set_num_threads64_", "openblas_set_num_threads64_", "openblas_set_num_threads")
+_NAMES = ("scipy_openblas_{}_num_threads64_", "openblas_{}_num_threads64_", "openblas_{}_num_threads")
 
 
-def one_thread() -> None:
-    """From now on OpenBLAS computes in one thread, where NumPy has it.
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """While open, OpenBLAS computes in one thread, where NumPy has it.
 
-    Others spin while they wait, which each process that is forked pays for.
+    Others spin while they wait, which takes longer than the product of two tiles.
     """
-    with suppress(OSError):
+    before = [(change, ask()) for ask, change in _libraries()]
+    for change, _ in before:
+        change(1)
+    try:
+        yield
+    finally:
+        for change, count in before:
+            change(count)
+
+
+@cache
+def _libraries() -> tuple[tuple[Any, Any], ...]:
+    """Of each that is loaded, the functions that tell and set how many threads it has."""
+    try:
         maps = Path("/proc/self/maps").read_text().splitlines()
-        files = {line.split(maxsplit=5)[5] for line in maps if "openblas" in line}
-        for file in files:
-            library = ctypes.CDLL(file)
-            for name in _SETTERS:
-                if hasattr(library, name):
-                    getattr(library, name)(1)
+    except OSError:  # not Linux
+        return ()
+    files = {line.split(maxsplit=5)[5] for line in maps if "openblas" in line}
+    return tuple(
+        (library[name.format("get")], library[name.format("set")])
+        for library in map(ctypes.CDLL, files)
+        for name in _NAMES
+        if hasattr(library, name.format("set")) and hasattr(library, name.format("get"))
+    )
