@@ -12,6 +12,7 @@ from trnbench import CaseHistory, HistoryPoint, HistoryStep
 from trnbench_reports import numbers, words
 from trnbench_reports.charts import sparkline
 from trnbench_reports.charts.plane import Plane, Scale, linear
+from trnbench_reports.page import LISTS, joined_script
 from trnbench_reports.template import asset, fill, policy
 
 if TYPE_CHECKING:
@@ -40,19 +41,21 @@ class Entry(NamedTuple):
 
 
 def render(found: Sequence[CaseHistory]) -> bytes:
-    """One HTML file without a script, the same bytes for the same histories."""
-    style = asset("page.css") + asset("history.css")
+    """One HTML file, the same bytes for the same histories. Without a script it does not sort and filter."""
+    style, script = asset("page.css") + asset("history.css"), joined_script(LISTS)
     ranked = sorted(found, key=_weight)
     points = accumulate(len(each.points) for each in ranked)
     opened = max(sum(1 for count in points if count <= OPENED), 1)
     text = fill(
         "history",
         title="history of " + words.plural(len(found), "case"),
-        policy=policy(style),
+        policy=policy(style, script),
         style=Markup(style),
+        script=Markup(script),
         entries=[_entry(each, opened=at < opened) for at, each in enumerate(ranked)],
         stepped=sum(1 for each in found if each.steps),
         opened=opened,
+        evidence=sorted({str(each.evidence) for each in ranked}),
     )
     return words.valid(text).encode("utf-8")
 
@@ -133,7 +136,7 @@ def _value_scale(found: CaseHistory, values: Sequence[float]) -> Scale:
     low, high = max(low - margin, 0.0), high + margin
     ticks = [low + (high - low) * part for part in (0.1, 0.5, 0.9)]
     named = [(tick, numbers.show(tick, found.unit, 4).replace(numbers.NBSP, " ")) for tick in ticks]
-    return linear("", low, high, named)
+    return linear(words.clean(found.metric, 60), low, high, named)
 
 
 def _steps(found: CaseHistory) -> list[tuple[str, ...]]:

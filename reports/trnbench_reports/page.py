@@ -34,6 +34,10 @@ PARTS = (
 )
 
 
+LISTS = ("numbers.js", "columns.js", "data.js", "elements.js", "table.js", "lists.js")
+"""Of a page that has static tables alone."""
+
+
 def joined_script(parts: Sequence[str] = PARTS) -> str:
     """With \\n line ends: its hash is in the policy."""
     return '(() => {\n"use strict";\n' + "".join(map(asset, parts)) + "})();\n"

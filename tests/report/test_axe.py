@@ -102,6 +102,40 @@ def test_the_history_breaks_none(browser: Any, axe: str, tmp_path: Path, width: 
     opened.close()
 
 
+@pytest.fixture(scope="module")
+def site(small: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from command import typed
+
+    from trnbench.store.store import Store
+
+    folder = tmp_path_factory.mktemp("site")
+    slower = changed(
+        small, lambda each: msgspec.structs.replace(each, time_s=each.time_s * 1.2), lambda each: each.time_s
+    )
+    later = {"id": "later", "created": "2027-01-01T00:00:00Z", "finished": "2027-01-01T01:00:00Z"}
+    with Store(folder / "results.db") as store:
+        store.save(small, msgspec.structs.replace(slower, digest="", **later))
+    done = typed("--store", str(folder / "results.db"), "site", str(folder / "site"))
+    assert done.exit_code == 0, done.output
+    return folder / "site"
+
+
+@pytest.mark.parametrize(("width", "scheme"), ENDS)
+@pytest.mark.parametrize("name", ["index.html", "history.html", "case.html", "embed/losses.html"])
+def test_a_site_breaks_none(browser: Any, axe: str, site: Path, name: str, width: int, scheme: str) -> None:
+    # axe reads style sheets beside the page, which the page's policy forbids to scripts.
+    opened = Visit(
+        browser, site / name, viewport={"width": width, "height": 900}, color_scheme=scheme, bypass_csp=True
+    )
+    if name == "case.html":
+        opened.until("document.querySelectorAll('#cases tbody tr').length > 0")
+    assert opened.complaints == []
+    opened.page.evaluate(axe)
+    assert opened.page.evaluate(TOLD, ["html", {"preload": False}]) == []
+    assert opened.page.evaluate("document.documentElement.scrollWidth") <= width
+    opened.close()
+
+
 @pytest.mark.parametrize(("width", "scheme"), ENDS)
 def test_the_comparison_breaks_none(
     browser: Any, axe: str, small: Run, tmp_path: Path, width: int, scheme: str

@@ -1,3 +1,4 @@
-// ---- tables of a site's static pages
+// ---- tables of static pages: of a site, of histories
 document.documentElement.classList.add("on");
 sortTables(document);
+filterTables(document);

@@ -10,7 +10,7 @@ from typing import Any
 import trnbench
 from trnbench import Run, Site, UsageError
 from trnbench_reports.formats import parts
-from trnbench_reports.page import STYLES, joined_script
+from trnbench_reports.page import LISTS, STYLES, joined_script
 from trnbench_reports.site import feed, history, run_page
 from trnbench_reports.site.shelf import script
 from trnbench_reports.template import HERE, SITE_POLICY, asset, fill
@@ -82,9 +82,7 @@ def _shared(
     yield "assets/case.js", joined_script(CASE_SCRIPT).encode()
     yield (
         "assets/table.js",
-        joined_script(
-            ("numbers.js", "columns.js", "data.js", "elements.js", "table.js", "lists.js")
-        ).encode(),
+        joined_script(LISTS).encode(),
     )
     yield HISTORY, script(HISTORY, history.data(histories, entries))
     yield (
