@@ -55,9 +55,12 @@ class Attempts:
         self._named = grade is Grade.MEASURED
         self.unseen = Evidence(grade=grade, by=backend.name, note="nothing was seen: the case did not end")
 
-    def __call__(self, case: Case) -> tuple[Measurement, bytes]:
-        """The outcome of `case` and its JSON. Lets only a `KeyboardInterrupt` from outside pass."""
-        return self._finished(case, self._judged)
+    def __call__(
+        self, case: Case, waiting: Callable[[], AbstractContextManager[None]] = nullcontext
+    ) -> tuple[Measurement, bytes]:
+        """The outcome of `case` and its JSON. Lets only a `KeyboardInterrupt` from outside pass; `waiting()`
+        surrounds what may take long: what the backend came to is not lost while it is judged."""
+        return self._finished(case, lambda case, system: self._judged(case, system, waiting))
 
     def known(self, case: Case) -> tuple[Measurement, bytes] | None:
         """The same without trying: of a case that is skipped, or whose observation is kept; else None."""
@@ -68,7 +71,7 @@ class Attempts:
             if seen is None:
                 return None
             return self._finished(case, lambda case, system: self.judge.judge(case, seen, system))
-        return self._finished(case, self._judged)
+        return self(case)
 
     def looking_up(self) -> AbstractContextManager[None]:
         """Around many calls of `known`."""
@@ -108,9 +111,12 @@ class Attempts:
         text, notes = scrub(text), tuple(map(scrub, notes))
         return self.judge.failed(case, self.systems[case.key.instance], self.unseen, reason, text, notes)
 
-    def _judged(self, case: Case, system: System) -> Measurement:
+    def _judged(
+        self, case: Case, system: System, waiting: Callable[[], AbstractContextManager[None]]
+    ) -> Measurement:
         try:
-            why = case.skip or checked_refusal(self.backend, self.backend.unsupported(case, system))
+            with waiting():
+                why = case.skip or checked_refusal(self.backend, self.backend.unsupported(case, system))
             if why:
                 return self.judge.skipped(case, system, why)
             import random
@@ -120,7 +126,7 @@ class Attempts:
                 # Legacy on purpose: it is the generator that code without one of its own draws from.
                 numpy.random.seed(random.getrandbits(32))
             # What a kernel prints must not end up between the data on stdout.
-            with aside(), limited(self.timeout_s):
+            with aside(), limited(self.timeout_s), waiting():
                 seen = checked_observation(self.backend, self.backend.observe(case, system))
             if self._named and seen.evidence.grade is Grade.DERIVED:
                 text = (

@@ -247,8 +247,7 @@ class Conduct:
             if self._tasks[position].position in self._done:
                 continue
             while True:
-                with self._interruption.allowed():
-                    measurement, document = self._attempts(case)
+                measurement, document = self._attempts(case, self._interruption.allowed)
                 if not retries.again(position, measurement):
                     break
             told = retries.told(position, measurement)

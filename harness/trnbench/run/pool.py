@@ -14,7 +14,7 @@ from trnbench.results.json import dumps_measurement, loads_value
 from trnbench.results.measurement import Measurement, Reason
 from trnbench.run.attempt import Attempts, Outcome, Retries
 from trnbench.run.rounds import MOST, Rounds
-from trnbench.run.worker import WorkerProcess, dumps
+from trnbench.run.worker import DROPPED, READY, WorkerProcess, dumps
 
 GRACE_S = 3.0
 """The alarm inside a worker rings first; this much later the worker itself is ended."""
@@ -25,8 +25,8 @@ TOGETHER = 128
 SLOW_S = 1.0
 """A case that takes longer may hang: who has nothing to do takes over from those that wait behind it."""
 
-DELIVERY_S = 0.1
-"""After an interruption: a case that had ended before it is told of by then."""
+DELIVERY_S = 1.0
+"""After an interruption: a process between two cases answers by then, on a machine however busy."""
 
 
 def pack(attempts: Attempts, cases: Sequence[Case]) -> bytes:
@@ -111,22 +111,28 @@ class Pool:
                 worker.end()
 
     def _deliver(self) -> None:
-        """Reads what workers have come to before they are ended."""
+        """Reads what workers have come to before they are ended. One that is between two cases answers that
+        it goes on with nothing; who does not answer is busy with a case that takes long."""
         from multiprocessing.connection import wait
 
         until = time.monotonic() + DELIVERY_S
-        for worker in self._workers:
-            worker.drop(tuple(worker.batch)[1:])
         busy = [worker for worker in self._workers if worker.batch]
+        for worker in busy:
+            worker.drop(worker.batch)
         while busy and (left := until - time.monotonic()) > 0.0:
             ready = wait([worker.connection for worker in busy], timeout=left)
-            for worker in tuple(busy):
-                if worker.connection in ready:
-                    try:
-                        self.delivered += self._outcome(worker, worker.connection.recv())
-                    except (EOFError, OSError, pickle.UnpicklingError):
-                        worker.batch.clear()
-            busy = [worker for worker in busy if worker.batch]
+            for worker in [each for each in busy if each.connection in ready]:
+                try:
+                    message = worker.connection.recv()
+                except (EOFError, OSError, pickle.UnpicklingError):
+                    busy.remove(worker)
+                    continue
+                if message == DROPPED:
+                    worker.dropping -= 1
+                elif message != READY:
+                    self.delivered += self._outcome(worker, message)
+                if not worker.dropping:
+                    busy.remove(worker)
 
     def leave_out(self, positions: Collection[int]) -> None:
         """These need not be carried out any more, where they have not begun."""
@@ -175,8 +181,10 @@ class Pool:
                 self._dismiss(worker)
             return
         worker.since = time.monotonic()
-        if message == "ready":
+        if message == READY:
             worker.ready = True
+        elif message == DROPPED:
+            worker.dropping -= 1
         else:
             sound = message[2]
             yield from self._outcome(worker, message)
@@ -191,10 +199,14 @@ class Pool:
             self._feed(worker)
 
     def _outcome(self, worker: WorkerProcess, message: tuple[int, bytes, bool]) -> Iterator[Outcome]:
-        """What a worker says of a case, unless another one has that now or it is to be tried once more."""
+        """What a worker says of a case, unless it is to be tried again, or another one is busy with it."""
         position, document, _ = message
-        if position in worker.batch:
-            worker.batch.remove(position)
+        owners = (each for each in self._workers if position in list(each.batch)[1:])  # took it over
+        owner = worker if position in worker.batch else next(owners, None)
+        if owner is not None:
+            owner.batch.remove(position)
+            if owner is not worker:
+                owner.drop((position,))
             yield from self._ended(position, *self._read(position, document))
 
     def _read(self, position: int, document: bytes) -> tuple[Measurement, bytes]:

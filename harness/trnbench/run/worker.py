@@ -34,6 +34,10 @@ if TYPE_CHECKING:
     from trnbench.run.attempt import Attempts, Outcome
 
 
+READY, DROPPED = "ready", "dropped"
+"""What a worker sends beside outcomes: that it waits for cases, and that it has heard what it need not do."""
+
+
 class WorkerLost(TrnbenchError):
     """A worker process did not even start."""
 
@@ -56,6 +60,7 @@ class WorkerProcess:
         theirs.close()
         self.connection.send_bytes(payload)
         self.ready = False
+        self.dropping = 0  # orders to drop cases that it has not answered
         self.batch: deque[int] = deque()
         self.since = time.monotonic()
         self.memory_kills = out_of_memory_kills()
@@ -70,6 +75,7 @@ class WorkerProcess:
     def drop(self, positions: Collection[int]) -> None:
         """These need not be carried out, where they have not begun."""
         if positions:
+            self.dropping += 1
             with suppress(BrokenPipeError, ConnectionResetError):
                 self.connection.send(frozenset(positions))
 
@@ -167,7 +173,7 @@ def serve(connection: Connection) -> None:
     process = os.getpid()
     try:
         attempts, cases = loads(connection.recv_bytes())
-        connection.send("ready")
+        connection.send(READY)
         for position in _positions(connection):
             (_, _, document), sound = tried(attempts, cases, position)
             if os.getpid() != process:
@@ -189,6 +195,7 @@ def _positions(connection: Connection) -> Iterator[int]:
                 return
             if isinstance(positions, frozenset):
                 left = deque(position for position in left if position not in positions)
+                connection.send(DROPPED)
             else:
                 left.extend(positions)
         yield left.popleft()
