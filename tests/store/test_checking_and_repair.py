@@ -159,6 +159,18 @@ def test_a_database_that_is_no_more_is_made_anew_from_the_journals(kept: Store, 
         assert store.list()[0].tags == ("new",)
 
 
+def test_a_database_whose_header_names_no_format_is_made_anew(kept: Store, run: Run) -> None:
+    kept.close()
+    data = bytearray(kept.path.read_bytes())
+    data[44:48] = b"\x00\x00\x00\x63"
+    kept.path.write_bytes(data)
+    told = text_of(StoreError, Store(kept.path).load)
+    assert told.startswith(f"the store {kept.path} is damaged: unsupported file format\n")
+    repaired(kept)
+    with reopened(kept) as store:
+        assert store.load(run.id) == run
+
+
 def test_another_programs_file_is_left_as_it_is(tmp_path: Path) -> None:
     path = tmp_path / "diary.db"
     path.write_text("dear diary\n" * 100)
