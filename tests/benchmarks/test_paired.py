@@ -4,7 +4,8 @@
 
 Each of three kernels (pure Python, NumPy's product, STREAM's triad; `--kernel torch_product` where torch is
 installed) is held against itself and against itself with 5 and 2 % more to do, so many times each, beside
-`--busy` busy processes for each processor. `--pyperf` times the same on a quiet machine and with pyperf.
+`--busy` busy processes for each processor; Ctrl-C ends it with the table so far. `--pyperf` times the
+same on a quiet machine and with pyperf.
 
 As tests, only what no other process can disturb is asserted; the counts are asked of a campaign.
 """
@@ -16,8 +17,10 @@ import json
 import os
 import subprocess
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
+from contextlib import suppress
+from itertools import product
 from pathlib import Path
 from statistics import median, pstdev
 from typing import NamedTuple
@@ -86,16 +89,30 @@ class Share(NamedTuple):
         )
 
 
-def share(known: Registry, kernel: str, more: int, count: int, seconds: float, first: int = 0) -> Share:
-    """`count` comparisons, each with a seed of its own."""
+def taken(known: Registry, kernel: str, more: int, seconds: float, seed: int) -> Change:
+    """One comparison that came to something."""
     backend = "torch" if kernel.startswith("torch") else "host"
-    found = [
-        compared(known, kernel, more, seconds=seconds, seed=first + number, backend=backend)
-        for number in range(count)
-    ]
-    assert not any(each.why for each in found), found[0].why
-    effects = tuple(each.effect for each in found if each.effect is not None)
-    return Share(kernel, more, Counter(each.verdict for each in found), effects)
+    one = compared(known, kernel, more, seconds=seconds, seed=seed, backend=backend)
+    assert one.effect is not None, one.why
+    return one
+
+
+def share(kernel: str, more: int, changes: Sequence[Change]) -> Share:
+    effects = tuple(each.effect for each in changes if each.effect is not None)
+    return Share(kernel, more, Counter(each.verdict for each in changes), effects)
+
+
+def table(shares: Sequence[Share]) -> str:
+    """The shares in Markdown: how often a verdict was wrong, and how often what was planted was found."""
+    lines = ["| kernel | more | comparisons | verdicts | effects | as asked |", "|---|---|---|---|---|---|"]
+    for each in shares:
+        told = ", ".join(f"{count} {verdict}" for verdict, count in each.verdicts.most_common())
+        effects = f"{min(each.effects):+.2%} to {max(each.effects):+.2%}"
+        reached = "yes" if each.reached else "no"
+        lines.append(
+            f"| {each.kernel} | {each.more} % | {each.verdicts.total()} | {told} | {effects} | {reached} |"
+        )
+    return "\n".join(lines)
 
 
 PYPERF = (
@@ -139,29 +156,34 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--pyperf", action="store_true")
     asked = parser.parse_args(arguments)
-    for kernel in asked.kernel or KERNELS:
-        if asked.pyperf:
+    kernels = asked.kernel or KERNELS
+    if asked.pyperf:
+        for kernel in kernels:
             ours, theirs = beside_pyperf(kernel, asked.seconds)
-            print(
-                f"{kernel:14} {ours * 1e6:.1f} µs, pyperf {theirs * 1e6:.1f} µs: {ours / theirs:.3f}",
-                flush=True,
-            )
-            continue
-        with busy(asked.busy * len(os.sched_getaffinity(0))):
-            for more in asked.more or MORE:
-                print(share(registry(), kernel, more, asked.count, asked.seconds, asked.first), flush=True)
-                print(
-                    f"  load {os.getloadavg()[0]:.1f} on {len(os.sched_getaffinity(0))} processors",
-                    flush=True,
-                )
+            told = f"{ours * 1e6:.1f} µs, pyperf {theirs * 1e6:.1f} µs: {ours / theirs:.3f}"
+            print(f"{kernel:14} {told}", flush=True)
+        return
+    known, changes = registry(), defaultdict[tuple[str, int], list[Change]](list)
+    turns = product(range(asked.first, asked.first + asked.count), kernels, asked.more or MORE)
+    loads = []
+    with busy(asked.busy * len(os.sched_getaffinity(0))), suppress(KeyboardInterrupt):
+        for seed, kernel, more in turns:
+            one = taken(known, kernel, more, asked.seconds, seed)
+            changes[kernel, more].append(one)
+            loads.append(os.getloadavg()[0])
+            print(f"{seed} {kernel} +{more} %: {one.verdict} {one.effect:+.2%}", file=sys.stderr, flush=True)
+    print(table([share(*key, each) for key, each in changes.items()]))
+    processors = len(os.sched_getaffinity(0))
+    print(f"\nload {min(loads):.1f} to {max(loads):.1f} on {processors} processors")
 
 
 @pytest.mark.campaign("hours")
 @pytest.mark.parametrize("more", MORE)
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_what_pairs_find_beside_busy_processes(kernel: str, more: int) -> None:
+    count = 200 if more == 0 else 40
     with busy(2 * len(os.sched_getaffinity(0))):
-        found = share(registry(), kernel, more, 200 if more == 0 else 40, SECONDS)
+        found = share(kernel, more, [taken(registry(), kernel, more, SECONDS, each) for each in range(count)])
     assert found.reached, str(found)
 
 
