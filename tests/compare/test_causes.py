@@ -218,6 +218,31 @@ def test_a_fact_that_moved_no_other_case_of_the_family_is_no_cause(family: str, 
     assert bool(facts) is named
 
 
+def test_of_two_causes_each_case_names_its_own() -> None:
+    """A kernel was edited and a fact too: of three cases one runs the kernel, one depends on the fact."""
+    of_memory = msgspec.structs.replace(case("stream"), family="memory")
+    keys = {"gemm": case(), "still": case("still"), "stream": of_memory}
+    sources = {name: f"pkg/{name}.py" for name in keys}
+    texts = dict.fromkeys(sources.values(), SOURCE)
+
+    def run(id: str, times: tuple[float, ...], inputs: dict[str, str], value: float) -> Run:
+        cases = (
+            emulated(key, time, implementation=f"nki: pkg.{name}:kernel")
+            for (name, key), time in zip(keys.items(), times, strict=True)
+        )
+        return run_of(*cases, id=id, inputs=inputs, books={"host": book(value)})
+
+    before = run("a", (1.0, 1.0, 1.0), texts, 820)
+    after = run("b", (1.2, 1.0, 0.9), {**texts, sources["gemm"]: OTHER}, 880)
+    causes = {each.case.kernel: each.causes for each in compared(before, after).changes}
+    assert causes["gemm"] == ("pkg/gemm.py:3 is 'TILE = 256', was 'TILE = 512'",)
+    assert causes["stream"] == ("fact host/hbm_bandwidth@page is 880 GB/s, was 820 GB/s",)
+    both = run("c", (1.2, 1.0, 0.9), {**texts, sources["gemm"]: OTHER, sources["stream"]: OTHER}, 820)
+    causes = {each.case.kernel: each.causes for each in compared(before, both).changes}
+    assert causes["gemm"] == ("pkg/gemm.py:3 is 'TILE = 256', was 'TILE = 512'",)
+    assert causes["stream"] == ("pkg/stream.py:3 is 'TILE = 256', was 'TILE = 512'",)
+
+
 def test_another_version_of_the_model_is_one_cause_of_all_cases() -> None:
     later = Evidence(grade=Grade.EMULATED, by="a model", version="9")
     names = [f"pkg/k{number}.py" for number in range(22)]
