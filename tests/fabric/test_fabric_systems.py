@@ -9,6 +9,7 @@ from campaigns import sweep
 from fabric_question import GIB, MIB, SYSTEMS, run
 
 from trnbench.registry import Registry
+from trnbench.topology import NodeKind
 from trnbench_emulator.fabric import levels, planner
 from trnbench_emulator.fabric.algorithms import ALGORITHMS
 from trnbench_emulator.fabric.algorithms.algorithm import NotPossible
@@ -182,3 +183,24 @@ def test_who_gathers_and_who_reduces_pays_its_start(collectives: tuple[str, ...]
         paid = constants.charged(Schedule(algorithm="some", chains=()), name.replace("barrier", "all_reduce"))
         assert paid.startup_s == pytest.approx(start * 1e-6)
         assert paid.per_message_s == pytest.approx(2e-6)
+
+
+@pytest.mark.parametrize(
+    "name", ["trn1.32xlarge", "trn1-ultracluster:2", "trn2-16.48xlarge", "trn3-gen2-ultraserver"]
+)
+@pytest.mark.parametrize("ranks", [(0, 1), (3, 2, 9), tuple(range(0, 32, 4))])
+def test_a_part_has_the_links_among_its_devices_and_switches(
+    registry: Registry, name: str, ranks: tuple[int, ...]
+) -> None:
+    network = Fabric(registry.system(name), Options(level="logical-core")).network
+    part = network.part(ranks)
+    own = {network.ranks[rank] for rank in ranks}
+    core = {link.src: link.dst for link in network.links if network.nodes[link.src].kind is NodeKind.CORE}
+    own |= {core[node] for node in own if node in core}
+    own |= {at for at, node in enumerate(network.nodes) if node.kind is NodeKind.SWITCH}
+    among = [link for link in network.links if {link.src, link.dst} <= own]
+    ids = [(network.nodes[link.src].id, network.nodes[link.dst].id, link.cls) for link in among]
+    assert [(part.nodes[link.src].id, part.nodes[link.dst].id, link.cls) for link in part.links] == ids
+    assert [part.nodes[at].id for at in part.ranks] == [
+        network.nodes[network.ranks[rank]].id for rank in ranks
+    ]

@@ -169,14 +169,13 @@ class Network:
         hosts and adapters, which makes the symmetry of a server or of a group on a torus visible. What
         is planned is carried out on the whole network.
         """
-        kept = {self.nodes[self.ranks[rank]].id for rank in ranks}
-        over = {link.src: link.dst for link in self.links if self.nodes[link.src].kind is NodeKind.CORE}
-        kept |= {self.nodes[over[self.ranks[rank]]].id for rank in ranks if self.ranks[rank] in over}
-        kept |= {node.id for node in self.nodes if node.kind is NodeKind.SWITCH}
+        over, switches, leaving = self._neighbourhood
+        kept = {self.ranks[rank] for rank in ranks}
+        kept |= {over[node] for node in kept if node in over} | switches
         links = tuple(
             Link(self.nodes[link.src].id, self.nodes[link.dst].id, link.cls)
-            for link in self.links
-            if self.nodes[link.src].id in kept and self.nodes[link.dst].id in kept
+            for link in (self.links[i] for i in sorted(i for node in kept for i in leaving[node]))
+            if link.dst in kept
         )
         devices = {device: i for i, device in enumerate(dict.fromkeys(self.shared[r] for r in ranks))}
         return Network(
@@ -184,6 +183,16 @@ class Network:
             ranks=[self.nodes[self.ranks[rank]].id for rank in ranks],
             shared=[devices[self.shared[rank]] for rank in ranks],
         )
+
+    @cached_property
+    def _neighbourhood(self) -> tuple[dict[int, int], set[int], list[list[int]]]:
+        """The device of each core's node, the switches, and which links leave each node."""
+        leaving: list[list[int]] = [[] for _ in self.nodes]
+        for i, link in enumerate(self.links):
+            leaving[link.src].append(i)
+        over = {link.src: link.dst for link in self.links if self.nodes[link.src].kind is NodeKind.CORE}
+        switches = {at for at, node in enumerate(self.nodes) if node.kind is NodeKind.SWITCH}
+        return over, switches, leaving
 
     def distances(self, target: int) -> list[int]:
         """Cost from every node to node `target`; −1 where there is no way."""

@@ -25,6 +25,8 @@ from trnbench_emulator.fabric.transform import fractions, side_by_side, spread, 
 
 MOST_MESSAGES = 100_000
 """Messages of a plan, repetitions not counted, above which `best` leaves it out: some seconds."""
+KEPT_PARTS = 8
+"""Sets of groups whose networks are kept."""
 MOST_UNEVEN = 2_500_000
 """Messages times different shares that are carried out unasked: each share is another rhythm on the links.
 128 ranks that all differ take some 10 s of processor time, 256 minutes.
@@ -201,14 +203,22 @@ class Planner:
 
     @cached_property
     def _planned_on(self) -> list[Network]:
-        """For every group the links among its own devices where they join it, else all of them."""
-        networks = []
-        for group in self.groups:
-            part = self.network.part(group)
-            reached = part.distances(part.ranks[0])
-            joined = all(reached[rank] >= 0 for rank in part.ranks)
-            networks.append(part if joined else self.fabric.build(self.fabric.topology, group))
-        return networks
+        """For every group the links among its own devices where they join it, else all of them.
+
+        The latest are kept with the network: groups are asked again for each size and collective.
+        """
+        parts: dict[tuple[tuple[int, ...], ...], list[Network]] = self.network.memo.setdefault("parts", {})
+        if self.groups not in parts:
+            if len(parts) >= KEPT_PARTS:
+                parts.pop(next(iter(parts)))
+            parts[self.groups] = [self._alone(group) for group in self.groups]
+        return parts[self.groups]
+
+    def _alone(self, group: tuple[int, ...]) -> Network:
+        part = self.network.part(group)
+        reached = part.distances(part.ranks[0])
+        joined = all(reached[rank] >= 0 for rank in part.ranks)
+        return part if joined else self.fabric.build(self.fabric.topology, group)
 
     def _on(self, network: Network, name: str) -> Schedule:
         return self._planned(network, name, lambda: ALGORITHMS[name].schedule(network, self.collective, 1.0))
