@@ -16,7 +16,7 @@ from trnbench.errors import TrnbenchError, UsageError
 from trnbench.kernels.kernel import Case
 from trnbench.results.measurement import Grade
 from trnbench_emulator.compiler import AS_SHIPPED, Assumptions
-from trnbench_fidelity.prediction import NotEmulated
+from trnbench_fidelity.point import NotEmulated
 
 if TYPE_CHECKING:
     from trnbench.backend import Backend, Observation

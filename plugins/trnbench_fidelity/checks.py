@@ -14,8 +14,7 @@ from trnbench.testing import Finding, Subject
 from trnbench_fidelity.baseline import load_untouched
 from trnbench_fidelity.bench import constants
 from trnbench_fidelity.load import load_published
-from trnbench_fidelity.point import PublishedPoint
-from trnbench_fidelity.prediction import NotEmulated
+from trnbench_fidelity.point import NotEmulated, PublishedPoint
 from trnbench_fidelity.published_points import published_points
 from trnbench_fidelity.sequence import load_sequences
 from trnbench_fidelity.sources import public_rows

@@ -15,8 +15,7 @@ from trnbench.kernels.work import Extent
 from trnbench.results.fidelity import OwnProduct
 from trnbench_fidelity.bench import Bench
 from trnbench_fidelity.inputs import inputs_of
-from trnbench_fidelity.point import Clock, Kind, PublishedPoint, Quantity, Usable
-from trnbench_fidelity.prediction import NotEmulated, Prediction
+from trnbench_fidelity.point import Clock, Kind, NotEmulated, Prediction, PublishedPoint, Quantity, Usable
 from trnbench_fidelity.published_points import published_points
 
 if TYPE_CHECKING:

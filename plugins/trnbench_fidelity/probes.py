@@ -13,7 +13,7 @@ from trnbench_emulator.core.recording import Launch, Recording
 from trnbench_emulator.nki import load_kernel
 from trnbench_emulator.nki.instruction import Instruction
 from trnbench_emulator.nki.op import Op
-from trnbench_fidelity.prediction import NotEmulated
+from trnbench_fidelity.point import NotEmulated
 
 if TYPE_CHECKING:
     from trnbench_emulator.core.timing import Timing

@@ -23,9 +23,9 @@ from trnbench.facts.fact import Scope
 from trnbench.generation import System
 from trnbench_steps.division import Division
 from trnbench_steps.expert_share import ExpertShare, experts_of
-from trnbench_steps.feed_forward import FeedForward
 from trnbench_steps.job import Task
 from trnbench_steps.kernel_times import Call
+from trnbench_steps.layer import FeedForward
 from trnbench_steps.operators import (
     Convolution,
     Elementwise,

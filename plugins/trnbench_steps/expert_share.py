@@ -10,8 +10,8 @@ from math import ceil
 from typing import NamedTuple
 
 from trnbench_steps.division import Division
-from trnbench_steps.feed_forward import FeedForward
 from trnbench_steps.job import Task
+from trnbench_steps.layer import FeedForward
 from trnbench_steps.layout import Layout
 from trnbench_steps.operators import Elementwise, Product
 from trnbench_steps.paths import BLOCKS, CHOSEN, EVERY, OPERATORS

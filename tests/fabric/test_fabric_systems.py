@@ -10,7 +10,7 @@ from fabric_question import GIB, MIB, SYSTEMS, run
 
 from trnbench.registry import Registry
 from trnbench.topology import NodeKind
-from trnbench_emulator.fabric import levels, planner
+from trnbench_emulator.fabric import cycles, planner
 from trnbench_emulator.fabric.algorithms import ALGORITHMS
 from trnbench_emulator.fabric.algorithms.algorithm import NotPossible
 from trnbench_emulator.fabric.cases import rank_at
@@ -124,7 +124,7 @@ def test_rings_use_the_links_of_every_level(registry: Registry, system: str) -> 
     for link in found.links:
         busiest[link.cls] = max(busiest.get(link.cls, 0.0), link.utilisation)
     assert min(busiest.values()) > 0.8
-    walks = levels.level_walks(fabric.network)
+    walks = cycles.level_walks(fabric.network)
     assert sum(share for _, share in walks) == pytest.approx(1)
     coords = [node.coord for node in fabric.topology.devices]
     for walk, _ in walks:

@@ -11,12 +11,11 @@ from published_point import published_point
 from trnbench.errors import FactError
 from trnbench.facts.table import Place
 from trnbench.registry import Registry
-from trnbench_fidelity.adapters.program_text import prepared
 from trnbench_fidelity.adapters.source import predict
+from trnbench_fidelity.adapters.source_recording import prepared
 from trnbench_fidelity.bench import Bench
 from trnbench_fidelity.kernel_source import KernelSource, MadeBy, kernel_source
-from trnbench_fidelity.point import Kind, PublishedPoint, Quantity, Usable
-from trnbench_fidelity.prediction import NotEmulated
+from trnbench_fidelity.point import Kind, NotEmulated, PublishedPoint, Quantity, Usable
 
 BODY = """
 @nki.jit

@@ -15,8 +15,7 @@ from trnbench_fidelity.adapters.source import find, predict, repository
 from trnbench_fidelity.bench import Bench
 from trnbench_fidelity.clock import launch_of
 from trnbench_fidelity.kernel_source import KernelSource
-from trnbench_fidelity.point import Clock, PublishedPoint, Quantity
-from trnbench_fidelity.prediction import NotEmulated
+from trnbench_fidelity.point import Clock, NotEmulated, PublishedPoint, Quantity
 
 TODAY = """
 import torch

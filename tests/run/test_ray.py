@@ -26,7 +26,7 @@ from trnbench.run.executor import Executor, RunCutShort, executor
 from trnbench.run.plan import plan
 from trnbench.run.settings import RunSettings
 
-pools = part("trnbench_ray.pool")
+pools = part("trnbench_ray.executor")
 AT_START = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)}
 """What these tests were started with: a background job ignores interrupts."""
 

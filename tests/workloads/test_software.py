@@ -18,8 +18,8 @@ from trnbench_steps.job import Job, Task
 from trnbench_steps.layout import Layout
 from trnbench_steps.memory import memory
 from trnbench_steps.paths import PATHS
-from trnbench_steps.software import paths_of
 from trnbench_steps.step import StepModel
+from trnbench_steps.step_cases import paths_of
 from trnbench_steps.step_constants import NONE, StepConstants
 from trnbench_steps.step_parts import ATTENTION, COMPILER, MEMORY, StepTime
 

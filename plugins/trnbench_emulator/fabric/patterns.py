@@ -9,8 +9,8 @@ import msgspec
 from trnbench.errors import UsageError
 from trnbench_emulator.fabric.algorithms.algorithm import PERMUTE
 from trnbench_emulator.fabric.constants import Constants
+from trnbench_emulator.fabric.groups import check_ranks
 from trnbench_emulator.fabric.question import HALVES, INCAST, PING_PONG, READ, SEND
-from trnbench_emulator.fabric.ranks import check_ranks
 from trnbench_emulator.fabric.schedule import Move, Schedule, Step
 
 

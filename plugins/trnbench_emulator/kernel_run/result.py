@@ -12,7 +12,7 @@ from trnbench.facts.units import show
 from trnbench.results.expectation import expected_time
 from trnbench.results.measurement import Evidence, Part, Status
 from trnbench_emulator.compiler import SWITCHES, Assumptions
-from trnbench_emulator.core.ceiling import beyond_clocks
+from trnbench_emulator.core.roofline import beyond_clocks
 from trnbench_emulator.core.timing import ProgramTime
 
 LIMIT = 60_000

@@ -9,8 +9,7 @@ from trnbench_emulator.core.recording import Launch
 from trnbench_emulator.fabric.ask import ask
 from trnbench_emulator.fabric.publication import published_question
 from trnbench_fidelity.bench import Bench
-from trnbench_fidelity.point import PublishedPoint, Quantity
-from trnbench_fidelity.prediction import NotEmulated, Prediction
+from trnbench_fidelity.point import NotEmulated, Prediction, PublishedPoint, Quantity
 from trnbench_fidelity.probes import timed
 
 OPERATIONS = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast", "permute", "sendrecv")

@@ -8,8 +8,7 @@ from trnbench_emulator.clock import seconds
 from trnbench_emulator.core.pace import Pace, Without
 from trnbench_emulator.core.recording import Launch
 from trnbench_fidelity.bench import Bench
-from trnbench_fidelity.point import PublishedPoint, Quantity
-from trnbench_fidelity.prediction import NotEmulated, Prediction
+from trnbench_fidelity.point import NotEmulated, Prediction, PublishedPoint, Quantity
 from trnbench_fidelity.probes import timed
 
 TRANSFERS = "trnbench_kernels.nki.probes:transfers"

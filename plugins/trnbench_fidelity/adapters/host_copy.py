@@ -5,8 +5,7 @@ from __future__ import annotations
 from trnbench.facts.fact import Scope
 from trnbench.kernels.work import Extent
 from trnbench_fidelity.bench import Bench
-from trnbench_fidelity.point import PublishedPoint
-from trnbench_fidelity.prediction import NotEmulated, Prediction
+from trnbench_fidelity.point import NotEmulated, Prediction, PublishedPoint
 
 
 def predict(point: PublishedPoint, bench: Bench) -> Prediction:

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from trnbench_emulator.clock import seconds
 from trnbench_fidelity.bench import Bench
-from trnbench_fidelity.point import PublishedPoint, Quantity
-from trnbench_fidelity.prediction import NotEmulated, Prediction
+from trnbench_fidelity.point import NotEmulated, Prediction, PublishedPoint, Quantity
 from trnbench_fidelity.probes import repeated, timed
 
 if TYPE_CHECKING:

@@ -6,8 +6,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from trnbench_fidelity.own_products import product_cores, product_shape, product_time
-from trnbench_fidelity.point import PublishedPoint, Quantity
-from trnbench_fidelity.prediction import NotEmulated, Prediction
+from trnbench_fidelity.point import NotEmulated, Prediction, PublishedPoint, Quantity
 
 if TYPE_CHECKING:
     from trnbench_fidelity.bench import Bench

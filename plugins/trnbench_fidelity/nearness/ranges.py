@@ -115,7 +115,7 @@ def _of_point(point: PublishedPoint, usual: Bench, moved: dict[tuple[str, float]
     from trnbench.reference import resolve
     from trnbench_fidelity.bench import Bench
     from trnbench_fidelity.family import FAMILIES as ADAPTERS
-    from trnbench_fidelity.prediction import NotEmulated
+    from trnbench_fidelity.point import NotEmulated
 
     predict = resolve(ADAPTERS[point.family].adapter)
     sign = 1.0 if point.quantity.lower_is_better else -1.0

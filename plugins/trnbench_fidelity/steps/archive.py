@@ -11,7 +11,7 @@ from trnbench.results.nearness import Band, Nearness
 from trnbench.store.answers import answers_of
 from trnbench_fidelity.nearness.bands import Bands, Groups, bands_of
 from trnbench_fidelity.nearness.ranges import Ends, Ranges
-from trnbench_fidelity.prediction import NotEmulated
+from trnbench_fidelity.point import NotEmulated
 from trnbench_fidelity.steps.compose import composed, contradicted
 from trnbench_fidelity.steps.load import published_steps
 from trnbench_fidelity.steps.point import PublishedStep

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from trnbench.errors import TrnbenchError
-from trnbench_fidelity.prediction import NotEmulated
+from trnbench_fidelity.point import NotEmulated
 from trnbench_fidelity.steps.point import PublishedStep
 from trnbench_steps.attention import AttentionKind
 from trnbench_steps.division import Division, divide

@@ -12,7 +12,6 @@ from msgspec.structs import replace
 from trnbench.facts.units import show
 from trnbench_steps.job import Job, Recompute
 from trnbench_steps.layout import Layout
-from trnbench_steps.plan.batch import MOST, largest
 from trnbench_steps.plan.composed import Composed, Refusal, Steps, Why
 from trnbench_steps.plan.goal import By, Goal, check_goal
 from trnbench_steps.plan.layouts import layouts, neighbours, words
@@ -24,6 +23,32 @@ from trnbench_steps.plan.verdict import Expected, Within
 if TYPE_CHECKING:
     from trnbench.generation import System
     from trnbench.registry import Registry
+
+MOST = 4096
+"""Sequences of a replica that are looked at."""
+
+
+def largest(share: Callable[[int], float], low: int, high: int) -> int:
+    """The largest number from `low`, which keeps it, to `high` whose `share` of a limit is at most 1.
+
+    The share grows with the number. Where it does so evenly a few are looked at; never more than twice as
+    many as by halving."""
+    least, most = share(low), share(high)
+    if most <= 1:
+        return high
+    halve = False
+    while high - low > 1:
+        middle = (low + high) // 2
+        if not halve and most - least > 0 and most < float("inf"):
+            middle = low + int((1 - least) / (most - least) * (high - low))
+        middle = min(max(middle, low + 1), high - 1)
+        now, halve = share(middle), not halve
+        if now <= 1:
+            low, least = middle, now
+        else:
+            high, most = middle, now
+    return low
+
 
 DAY = 86_400.0
 MILLION = 1e6

@@ -16,7 +16,7 @@ from trnbench.registry.registry import Registry
 from trnbench_emulator.nki import Machine, TensorSpec, load_kernel, record
 from trnbench_emulator.nki.importer import stand_ins
 from trnbench_emulator.nki.provide import provide
-from trnbench_fidelity.adapters.program_text import prepared
+from trnbench_fidelity.adapters.source_recording import prepared
 from trnbench_fidelity.kernel_source import KernelSource
 
 
