@@ -68,10 +68,8 @@ def emulate(
     explain: bool = True,
     model: KernelModel | None = None,
 ) -> tuple[KernelRun, Timeline | None]:
-    """`trnbench.emulate_kernel` with everything looked up; the timeline only where it is asked for.
-
-    Without `explain` there are no waterfall, path and lines. `model`: one whose costs are loaded.
-    """
+    """`trnbench.emulate_kernel` with everything looked up; the timeline only where it is asked for. Without
+    `explain` there are no waterfall, path and lines. `model`: one whose costs are loaded."""
     programs = programs_of(kernel, system)
     extent = extent_of(system, cores, programs)
     check_meaningful(assumptions, _name(kernel), beta1=isinstance(kernel, Beta1Kernel))
