@@ -21,6 +21,9 @@ SAMPLE_S = 5e-4
 MOST_PAIRS = 16
 """Of a round, however long its preparation takes."""
 
+MOST_LONGER = 4.0
+"""How much longer a batch may last where others have the processor for most of its turns."""
+
 TRIAL_TURNS = 7
 
 
@@ -77,30 +80,37 @@ def trial(ready: Ready) -> Course:
 
 
 def batch(ready: Ready, course: Course, random: Random, seconds: float) -> Batch:
-    """Rounds until `seconds` are over, one at least."""
-    until = time.monotonic() + seconds
+    """Rounds until `seconds` are over, one at least. By the thread's own clock they are seconds that it had:
+    what others take of its turns is added, up to `MOST_LONGER` times."""
+    begun = time.monotonic()
     logs: list[float] = []
     times: tuple[list[float], list[float]] = ([], [])
-    rounds = 0
+    rounds, wall_s, longer = 0, 0.0, 1.0
 
     def use(first: Player, second: Player) -> None:
+        nonlocal wall_s
         for _ in range(course.pairs):
-            pair = _pair(first, second, course, random)
+            pair, took_s = _pair(first, second, course, random)
+            wall_s += took_s
             logs.append(math.log(pair[1] / pair[0]))
             for kept, seconds_ in zip(times, pair, strict=True):
                 kept.append(seconds_ / (2 * course.calls))
 
-    while not rounds or time.monotonic() < until:
+    while not rounds or time.monotonic() - begun < seconds * longer:
         ready(random.random() < 0.5, random.getrandbits(64), use)
         rounds += 1
+        if course.clock is Clock.THREAD:
+            had_s = 2 * course.calls * sum(map(sum, times))
+            longer = min(max(wall_s / had_s, 1.0), MOST_LONGER)
     return Batch(median(logs), median(times[0]), median(times[1]), rounds, len(logs))
 
 
-def _pair(first: Player, second: Player, course: Course, random: Random) -> Sequence[float]:
-    """Seconds of both turns of each, in an order that the other half turns round."""
+def _pair(first: Player, second: Player, course: Course, random: Random) -> tuple[Sequence[float], float]:
+    """Seconds of both turns of each, in an order that the other half turns round; all by the wall."""
     order = (0, 1, 1, 0) if random.random() < 0.5 else (1, 0, 0, 1)
-    spent = [0.0, 0.0]
+    spent, wall_s = [0.0, 0.0], 0.0
     for place in order:
         turn = (first, second)[place].take(course.calls)
         spent[place] += max(turn.by(course.clock), 1e-9)
-    return spent
+        wall_s += turn.wall_s
+    return spent, wall_s
