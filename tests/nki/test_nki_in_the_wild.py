@@ -147,6 +147,30 @@ def test_counters_are_turned() -> None:
     assert (grid.shape, grid.coefficients) == ((1, 8), (0, 1))
 
 
+@pytest.mark.parametrize(("columns", "refused"), [(1, False), (2, True)])
+def test_patterns_of_a_part_as_if_it_were_whole(snippets: Any, columns: int, refused: bool) -> None:
+    """`TensorView` of nki-library counts the strides of a part from the part's own shape. A kernel that hands
+    it one column of several reads neighbours: models/qwen3_6_moe/tests of KevGomes1403 differ by it with two
+    cores, where the largest value of each core has a column."""
+    body = f"""
+    t = nl.load(args[0][:, 0:{columns}])
+    spread = nl.ndarray((64, 128), dtype=nl.float32, buffer=nl.psum)
+    nisa.nc_transpose(spread, t[:, 0:1].ap(pattern=[[1, 128], [0, 64]]))
+    copied = nl.ndarray((64, 128), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.tensor_copy(copied, spread)
+    out = nl.ndarray((64, 128), dtype=nl.float32, buffer=nl.shared_hbm)
+    nl.store(out, copied)
+    return out
+    """
+    if refused:
+        words = "partition stride is 1, it must be equal to the storage's free-dim element count, which is 2"
+        with pytest.raises(KernelError, match=words):
+            snippets.run(body, WIDE, functional=True)
+        return
+    trace = snippets.run(body, WIDE, functional=True)
+    np.testing.assert_array_equal(trace.outputs[0], np.broadcast_to(WIDE[:, 0], (64, 128)))
+
+
 # Where a helper fails --------------------------------------------------------------------------------
 
 KERNEL = """

@@ -172,6 +172,13 @@ class NkiTensor(Values, Arrangement, msgspec.Struct, eq=False):
                 return base._at(vector_offset, addressing)
             addressing = scalar_indirect(base.form, scalar_offset, indirect_dim, kind, shape, strides)
             return base._at(scalar_offset, addressing)
+        row = self.storage.form.nbytes // max(self.storage.form.partitions, 1) // kind.size
+        if self.form.on_chip and pairs and pairs[0][1] > 1 and pairs[0][0] % row:
+            raise self._wrong(
+                "ap",
+                f"the partition stride is {pairs[0][0]}, it must be equal to the storage's free-dim element "
+                f"count, which is {row}",
+            )
         reach = [(count - 1) * stride for stride, count in pairs]
         first, last = (
             start + sum(min(number, 0) for number in reach),
