@@ -12,12 +12,12 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 FOLDERS = ("harness", "plugins", "reports")
-PAGES = "trnbench/help.txt"
+PAGES = "trnbench/cli/help.txt"
 # Not by PYTHONPATH: where an editable installation is renewed, pip takes its folders out of it.
 MAKER = """
 import os, runpy, sys
 sys.path[:0] = sys.argv.pop(1).split(os.pathsep)
-runpy.run_module("trnbench.cli.help_pages", run_name="__main__", alter_sys=True)
+runpy.run_module("trnbench.cli.help_text", run_name="__main__", alter_sys=True)
 """
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from trnbench.help_page import page
+from trnbench.cli.help_page import page
 from trnbench.version import line
 
 INTERRUPTED = 130

@@ -12,17 +12,17 @@ import pytest
 
 from trnbench import help_page
 from trnbench.cli import commands as installed
-from trnbench.cli.help_pages import commands, printed
+from trnbench.cli.help_page import page
+from trnbench.cli.help_text import commands, printed
 from trnbench.cli.main import cli
 from trnbench.distribution import EntryPoint
-from trnbench.help_page import page
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The text as an editable installation has it."""
     path = tmp_path_factory.mktemp("pages") / "help.txt"
-    subprocess.run([sys.executable, "-m", "trnbench.cli.help_pages", path, "--editable"], check=True)
+    subprocess.run([sys.executable, "-m", "trnbench.cli.help_text", path, "--editable"], check=True)
     return path
 
 
@@ -97,7 +97,7 @@ def test_commands_of_others_are_listed_as_click_does(tmp_path: Path, monkeypatch
 
 def test_a_page_is_printed_before_click_is_imported(pages: Path) -> None:
     code = (
-        f"import sys, trnbench.help_page as p; p.FILE = {str(pages)!r}\nsys.argv[1:] = ['run', '--help']\n"
+        f"import sys\nimport trnbench.cli.help_page as p\np.FILE = {str(pages)!r}\nsys.argv[1:] = ['run', '--help']\n"
         "import os; end = os._exit\n"
         "def told(code): print(*sorted(sys.modules), file=sys.stderr); end(code)\n"
         "os._exit = told; from trnbench.program import main; main()"
@@ -108,13 +108,13 @@ def test_a_page_is_printed_before_click_is_imported(pages: Path) -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.startswith("Usage: trnbench run ")
     assert set(done.stderr.split()) - set(bare.stdout.split()) == {
-        "trnbench", "trnbench.help_page", "trnbench.program", "trnbench.version"
+        "trnbench", "trnbench.cli", "trnbench.cli.help_page", "trnbench.program", "trnbench.version"
     }  # fmt: skip
 
 
 @pytest.mark.parametrize("words", [("--help",), ("--version",)])
 def test_what_cannot_be_printed_is_said(words: tuple[str, ...], pages: Path) -> None:
-    code = f"import sys, trnbench.help_page as p; p.FILE = {str(pages)!r}; sys.argv[1:] = {list(words)}\n"
+    code = f"import sys, trnbench.cli.help_page as p; p.FILE = {str(pages)!r}; sys.argv[1:] = {list(words)}\n"
     with open("/dev/full", "w") as full:
         done = subprocess.run(
             [sys.executable, "-c", f"{code}from trnbench.program import main; main()"],
@@ -132,7 +132,7 @@ def test_the_wheel_has_the_pages_and_nothing_of_this_tree(root: Path, tmp_path: 
         cwd=root, env=environment, check=True, capture_output=True,
     )  # fmt: skip
     (wheel,) = (tmp_path / "dist").iterdir()
-    text = zipfile.ZipFile(wheel).read("trnbench/help.txt").decode()
+    text = zipfile.ZipFile(wheel).read("trnbench/cli/help.txt").decode()
     own, sources, rest = text.split("\n", 2)
     assert sources == ""
     assert [own, rest] == made.read_text(encoding="utf-8").split("\n", 2)[::2]

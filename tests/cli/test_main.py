@@ -143,7 +143,7 @@ def test_help_lists_commands_in_workflow_order_and_imports_none() -> None:
         "trnbench.cli",
         "trnbench.cli.commands",
         "trnbench.cli.group",
-        "trnbench.help_page",
+        "trnbench.cli.help_page",
         "trnbench.terminal",
         "trnbench.terminal.context",
         "trnbench.cli.main",

@@ -13,7 +13,7 @@ from paired_runs import case, emulated, measured, run_of
 import trnbench
 from trnbench import Evidence, Fact, FactBook, Grade, Run, Scope, SystemRecord
 from trnbench.compare.comparison import compared
-from trnbench.compare.inputs import lines_changed, rows_changed
+from trnbench.compare.edit import lines_changed, rows_changed
 from trnbench.results.digest import is_shortened
 from trnbench.run.snapshot import inputs_of
 

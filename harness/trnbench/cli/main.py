@@ -11,8 +11,8 @@ import click
 from click import formatting
 
 from trnbench.cli.group import LazyGroup
+from trnbench.cli.help_page import WIDEST, width
 from trnbench.errors import ExitCode, debugging
-from trnbench.help_page import WIDEST, width
 from trnbench.terminal import VERBOSITY
 from trnbench.terminal.context import PROGRAM, Session
 

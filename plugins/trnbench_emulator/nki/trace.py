@@ -95,22 +95,12 @@ def record(
     # Without values nothing depends on the other programs: one of them is recorded.
     together = Programs(grid) if grid > 1 and functional else None
     follower = Shadow(machine, grid if together else 1, functional=functional) if shadow else None
-    recorders = [
-        Recorder(
-            machine,
-            taker if number == 0 else Tally(),
-            functional=functional,
-            limit=limit,
-            kernel=name,
-            programs=together,
-            program=number if together is not None else program,
-            grid=grid,
-            fold=fold,
-            assumptions=assumptions,
-            shadow=follower,
-        )
-        for number in range(grid if together is not None else 1)
-    ]
+    recorder_of = partial(
+        Recorder, machine, functional=functional, limit=limit, kernel=name, programs=together, grid=grid,
+        fold=fold, assumptions=assumptions, shadow=follower,
+    )  # fmt: skip
+    recorders = [recorder_of(taker, program=program if together is None else 0)]
+    recorders += [recorder_of(Tally(), program=number) for number in range(1, grid if together else 1)]
     shared: dict[str, Any] = {}
 
     carry_out = partial(_carry_out, function, args, dict(kwargs or {}), shared)

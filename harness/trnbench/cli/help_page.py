@@ -1,6 +1,6 @@
 """Pages of help as they were when trnbench was built: they are shown before click is imported.
 
-The build writes them (`trnbench.cli.help_pages`), for the two widths that most terminals have. Another width,
+The build writes them (`trnbench.cli.help_text`), for the two widths that most terminals have. Another width,
 and commands of others, are for click. Imports nothing that Python has not loaded.
 """
 

@@ -1,6 +1,6 @@
-"""Makes the pages of help that `trnbench.help_page` shows: each is what the command itself prints.
+"""Makes the pages of help that `trnbench.cli.help_page` shows: each is what the command itself prints.
 
-    python -m trnbench.cli.help_pages FILE [--editable]
+    python -m trnbench.cli.help_text FILE [--editable]
 
 The build of the package calls it. With --editable the text names the sources that it is made of, and holds
 until one of them changes.
@@ -18,9 +18,9 @@ from pathlib import Path
 import click
 
 from trnbench.cli.commands import TEXT
+from trnbench.cli.help_page import FLAGS, PAGE, UNLESS, WIDTHS, stamp
 from trnbench.cli.main import cli
 from trnbench.distribution import NO_EXTERNAL
-from trnbench.help_page import FLAGS, PAGE, UNLESS, WIDTHS, stamp
 
 
 def text(editable: bool = False) -> str:
