@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from trnbench.errors import PluginError
-from trnbench.run.importing import importers
 from trnbench.run.keyword import names_of, parse_keyword
 from trnbench.run.plan import plan
 from trnbench.run.points import Points
@@ -91,6 +90,8 @@ def _formats(registry: Registry, _: Selection) -> Iterable[Row]:
 
 
 def _importers(registry: Registry, _: Selection) -> Iterable[Row]:
+    from trnbench.run.importing import importers  # what runs are made of comes with it
+
     for name, each in importers(registry).items():
         yield {"importer": name, "title": each.title}
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
+from contextvars import ContextVar
 from functools import lru_cache
 from pathlib import Path
 from types import CodeType
@@ -21,12 +22,17 @@ from typing import Any
 
 from trnbench.errors import FactError
 from trnbench.facts.fact import Direction, Scope
+from trnbench.facts.files import Files, Memo, Parser, Reader
 from trnbench.kernels.kernel import Axis, Kernel, Point, PrimaryMetric, PublishedAs, Statement, Variant
 from trnbench.kernels.split import Split
 from trnbench.kernels.work import Extent, Spread, Work, item_bytes, peak_factor, per_core, ratio, result_dtype
 from trnbench.reference import resolve
 
 Row = Mapping[str, Any]
+
+_PLAIN: Reader = Memo(Parser())
+READING: ContextVar[Reader] = ContextVar("READING", default=_PLAIN)
+"""By which files of kernels are read: a command that keeps what it read need not parse them again."""
 
 _MERGED = frozenset({"axes", "let", "work", "published"})
 """Keys whose tables a row shares entry by entry with the row that it is `like`."""
@@ -43,12 +49,16 @@ def read_kernels(path: Path, module: str) -> Iterator[Kernel | Variant]:
     A row that is `like` another takes from it what it does not say itself. `[metrics]` holds primary metrics
     by the name that rows use. Raises `FactError` for a row that makes no kernel.
     """
-    import tomllib
 
-    tables = tomllib.loads(path.read_text(encoding="utf-8"))
+    def parsed() -> dict[str, Any]:
+        import tomllib
+
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+
+    tables = READING.get().other("kernels", Files(path), dict[str, Any], parsed, ())
     yield from (Variant(**variant) for variant in tables.get("variants", ()))
     rows: dict[str, Row] = {}
-    for entry in tables["kernels"]:
+    for entry in map(dict, tables["kernels"]):
         name = entry["name"]
         try:
             base = dict(rows[entry.pop("like")]) if "like" in entry else {}

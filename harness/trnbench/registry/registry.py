@@ -57,6 +57,19 @@ class Registry(Collecting):
     def _named(self, hook: str, kind: str) -> dict[str, Any]:
         return {brought.name: brought.value for brought in self.brought(hook) if brought.kind == kind}
 
+    def brought(self, hook: str) -> tuple[Brought, ...]:
+        """As of every collection; files of kernels are read by `reading`."""
+        if hook != "trnbench_kernels":
+            return super().brought(hook)
+        from trnbench.kernels.table import READING  # many commands ask for no kernel
+
+        before = READING.set(self.reading)
+        try:
+            with self.reading.together():
+                return super().brought(hook)
+        finally:
+            READING.reset(before)
+
     @cached_property
     def generations(self) -> dict[str, Generation]:
         """By name, in the order reports show them."""
