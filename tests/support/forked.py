@@ -140,7 +140,7 @@ def _as_child(request: dict[str, Any], given: int, out: int, err: int, recorded:
 
 def _command(request: dict[str, Any], recorded: int) -> int:
     from trnbench.cli.main import cli
-    from trnbench.program import guarded
+    from trnbench.isolation.guard import guarded
     from trnbench.terminal.context import Session
 
     _acknowledge(recorded)

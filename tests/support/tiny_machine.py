@@ -287,7 +287,7 @@ def endings(run: Run) -> list[str]:
 def program(known: Registry) -> None:
     """The installed program with nothing but these plugins: for tests that need a process."""
     from trnbench.cli.main import cli
-    from trnbench.program import guarded
+    from trnbench.isolation.guard import guarded
     from trnbench.terminal.context import Session
 
     shared = Session()
