@@ -59,37 +59,6 @@ SUITE = (
     + """
 import pytest
 
-PACKAGE = {
-    "pyproject.toml": "",
-    "model/__init__.py": "from .parts import host",
-    "model/parts/__init__.py": "import absent_runtime\nhost = absent_runtime.start()",
-    "model/parts/own.py": "from . import host",
-    "model/kernels.py": KERNELS,
-}
-
-
-@pytest.mark.parametrize(
-    ("line", "code", "words"),
-    [
-        ("from model.kernels import added, x\nassert (added(x, x) == 2 * x).all()", 0, "1 calls of kernels"),
-        ("from model import host", 1, "No module named 'absent_runtime', in model.parts"),
-        ("import model.parts.own", 1, "No module named 'absent_runtime', in model.parts"),
-        ("import model.missing", 1, "No module named 'model.missing'"),
-    ],
-)
-def test_a_package_that_asks_for_what_is_not_installed(
-    line: str, code: int, words: str, tmp_path: Path
-) -> None:
-    for name, text in PACKAGE.items():
-        file = tmp_path / name
-        file.parent.mkdir(exist_ok=True, parents=True)
-        file.write_text(text)
-    (tmp_path / "script.py").write_text(line)
-    done = run(tmp_path, "-i", "trn2-16.48xlarge", "script.py")
-    assert done.returncode == code, done.stderr
-    assert words in done.stderr
-
-
 @pytest.mark.parametrize("times", [1, 2])
 def test_sum(times):
     np.testing.assert_allclose(added(x, times * x), (1 + times) * x)
@@ -185,6 +154,37 @@ FAULTS = [
     ("import sys; sys.exit()", 0, ""),
     ("import torch_neuronx", 1, "No module named 'torch_neuronx'"),
 ]
+
+
+PACKAGE = {
+    "pyproject.toml": "",
+    "model/__init__.py": "from .parts import host",
+    "model/parts/__init__.py": "import absent_runtime\nhost = absent_runtime.start()",
+    "model/parts/own.py": "from . import host",
+    "model/kernels.py": KERNELS,
+}
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "words"),
+    [
+        ("from model.kernels import added, x\nassert (added(x, x) == 2 * x).all()", 0, "1 calls of kernels"),
+        ("from model import host", 1, "No module named 'absent_runtime', in model.parts"),
+        ("import model.parts.own", 1, "No module named 'absent_runtime', in model.parts"),
+        ("import model.missing", 1, "No module named 'model.missing'"),
+    ],
+)
+def test_a_package_that_asks_for_what_is_not_installed(
+    line: str, code: int, words: str, tmp_path: Path
+) -> None:
+    for name, text in PACKAGE.items():
+        file = tmp_path / name
+        file.parent.mkdir(exist_ok=True, parents=True)
+        file.write_text(text)
+    (tmp_path / "script.py").write_text(line)
+    done = run(tmp_path, "-i", "trn2-16.48xlarge", "script.py")
+    assert done.returncode == code, done.stderr
+    assert words in done.stderr
 
 
 @pytest.mark.parametrize(("text", "code", "words"), FAULTS)
