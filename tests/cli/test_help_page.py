@@ -97,7 +97,8 @@ def test_commands_of_others_are_listed_as_click_does(tmp_path: Path, monkeypatch
 
 def test_a_page_is_printed_before_click_is_imported(pages: Path) -> None:
     code = (
-        f"import sys\nimport trnbench.cli.help_page as p\np.FILE = {str(pages)!r}\nsys.argv[1:] = ['run', '--help']\n"
+        f"import sys\nimport trnbench.cli.help_page as p\np.FILE = {str(pages)!r}\n"
+        "sys.argv[1:] = ['run', '--help']\n"
         "import os; end = os._exit\n"
         "def told(code): print(*sorted(sys.modules), file=sys.stderr); end(code)\n"
         "os._exit = told; from trnbench.program import main; main()"
