@@ -157,7 +157,7 @@ def test_words_and_commands_are_few() -> None:
     """
     program = [each for each in cli.params if isinstance(each, click.Option)]
     assert len(COMMANDS) <= 56
-    assert len(program) + sum(len(options(command)) for command in COMMANDS.values()) <= 432
+    assert len(program) + sum(len(options(command)) for command in COMMANDS.values()) <= 425
 
 
 @pytest.mark.parametrize("name", ["", *COMMANDS])
