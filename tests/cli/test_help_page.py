@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from trnbench import help_page
 from trnbench.cli import commands as installed
+from trnbench.cli import help_page
 from trnbench.cli.help_page import page
 from trnbench.cli.help_text import commands, printed
 from trnbench.cli.main import cli

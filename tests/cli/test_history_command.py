@@ -140,7 +140,7 @@ def test_the_page_has_a_line_for_each_case_and_marks_its_steps(store: Store, tmp
     assert text.count("<h1>") == 1
     assert text.count('<svg class="spark"') == 2
     assert text.count('<path class="better"') + text.count('<path class="worse"') == 1
-    rows = re.findall(r'<tr><th scope="row" class="prose"><a href="#s\d+">([^<]+)</a>', text)
+    rows = re.findall(r'<th scope="row" class="prose"><a href="#s\d+">([^<]+)</a>', text)
     assert rows == [case_id(), case_id(1)]  # what moved is first
     assert "2 lines, 1 with a step, the largest first" in text
 

@@ -111,8 +111,8 @@ def test_what_was_inconclusive_is_tried_again_and_nothing_else(
     with monkeypatch.context() as busy:
         judged = Attempts._judged
 
-        def unsteady(self: Attempts, case: Any, system: Any) -> Any:
-            found = judged(self, case, system)
+        def unsteady(self: Attempts, case: Any, system: Any, waiting: Any) -> Any:
+            found = judged(self, case, system, waiting)
             low = case.key.point["mode"] == "low"
             return msgspec.structs.replace(found, status=Status.INCONCLUSIVE) if low else found
 

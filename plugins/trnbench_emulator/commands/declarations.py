@@ -98,7 +98,11 @@ _NKI = Branch(
             """,
             "own-kernel arg over grid check tolerance seed within memory trusted log instance top quiet "
             f"{TABLE}",
-            {**_LOADED, "instance": {"many": False, "name": "instance", "help": _CORE}},
+            {
+                **_LOADED,
+                "own-kernel": {"metavar": "FILE.py::KERNEL"},
+                "instance": {"many": False, "name": "instance", "help": _CORE},
+            },
         ),
         "serve": Leaf(
             "trnbench_emulator.commands.session.serve:serve",

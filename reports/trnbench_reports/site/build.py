@@ -11,8 +11,8 @@ import trnbench
 from trnbench import Run, Site, UsageError
 from trnbench_reports.formats import parts
 from trnbench_reports.page import LISTS, STYLES, joined_script
-from trnbench_reports.site import feed, history, run_page
-from trnbench_reports.site.shelf import script
+from trnbench_reports.site import history, run_page
+from trnbench_reports.site.run_page import script
 from trnbench_reports.template import HERE, SITE_POLICY, asset, fill
 
 HISTORY = "data/history.js"
@@ -87,7 +87,9 @@ def _shared(
     yield HISTORY, script(HISTORY, history.data(histories, entries))
     yield (
         "index.html",
-        _page("site_index", "Results", groups=_groups(entries), changes=changes, views=VIEWS, feed=feed),
+        _page(
+            "site_index", "Results", groups=_groups(entries), changes=changes, views=VIEWS, history=history
+        ),
     )
     yield (
         "history.html",
@@ -96,12 +98,12 @@ def _shared(
             "What changed",
             entries=entries,
             changes=changes,
-            feed=feed,
+            history=history,
             address=history.address,
         ),
     )
     yield "case.html", _page("site_case", "A case over the runs", scripts=("case.js",), source=HISTORY)
-    yield "feed.xml", feed.feed(entries, changes)
+    yield "feed.xml", history.feed(entries, changes)
     for part in EMBEDS:
         try:
             drawing = getattr(parts, f"{part}_svg")([newest])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from contextlib import suppress
 from typing import Any
@@ -10,13 +11,38 @@ from typing import Any
 from trnbench import Site, UsageError, headline
 from trnbench_reports import page, words
 from trnbench_reports.formats import parts
+from trnbench_reports.payload import packed
 from trnbench_reports.sections.headline import question
 from trnbench_reports.site import history
-from trnbench_reports.site.shelf import Shelf
 
 LEFT_OUT = ("rooflines", "fabric")
 """Sections that `trnbench report` has beside these: every chart again, which would be most of a site."""
+LETTERS = 16
+"""Of a digest, in the name of a file."""
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,80}")
+
+
+class Shelf:
+    """What pages share, by the digest of its content: what runs have alike is one file.
+
+    The files are scripts: from file:// a page may read nothing else. `root` as in `payload.Shelf`.
+    """
+
+    root = "../"
+
+    def __init__(self) -> None:
+        self.files: dict[str, bytes] = {}
+
+    def place(self, data: bytes) -> str:
+        name = f"data/{hashlib.sha256(data).hexdigest()[:LETTERS]}.js"
+        if name not in self.files:
+            self.files[name] = script(name, data)
+        return name
+
+
+def script(name: str, data: bytes) -> bytes:
+    """A script that hands `data` over by the `name` of its file."""
+    return f'(self.trnbench ??= {{}})[{json.dumps(name)}] = "{packed(data)}";\n'.encode()
 
 
 def file_name(run: str) -> str:

@@ -102,8 +102,8 @@ def candidate_of(ref: str, texts: Sequence[str], **options: Any) -> Candidate:
     if not (home and double and function):
         raise UsageError(
             f"{ref!r} names no kernel of a file",
-            cause="a kernel is named by its file and function",
-            try_=f"{home or 'FILE.py'}::{function or 'FUNCTION'}",
+            cause="a kernel is named by its file and function; benchmarks are for nki run",
+            try_=f"{home if home.endswith('.py') else 'FILE.py'}::{function or 'FUNCTION'}",
         )
     arguments: dict[str, str] = {}
     for text in texts:

@@ -2,18 +2,24 @@
 
 0 is a byte that nobody wrote. A negative number is one whose value depends on such bytes. Numbers are kept
 per element, and per byte only where the kernel looks at a tile as another type; of a storage that one
-instruction wrote wholly there is a single number.
+instruction wrote wholly there is a single number. Tiles placed by hand share bytes: a write to one is a write
+to what lies under it.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import weakref
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from trnbench_emulator.nki.view import Region, region_of
+
 if TYPE_CHECKING:
     from trnbench_emulator.nki.memory import Form, Storage
+    from trnbench_emulator.nki.tensor import NkiTensor
 
 Numbers = npt.NDArray[np.int32]
 
@@ -61,3 +67,45 @@ class Cells:
     def covers(self, form: Form) -> bool:
         """Is a view of this form, without gaps, all of the storage?"""
         return form.nbytes == self.nbytes and not form.indirect
+
+
+class _Tile(NamedTuple):
+    """`region` in bytes of the whole memory."""
+
+    cells: weakref.ref[Cells]
+    region: Region
+
+
+class Placed:
+    """All tiles with `address=` that are still there."""
+
+    def __init__(self) -> None:
+        self._tiles: list[_Tile] = []
+
+    def add(self, storage: Storage, cells: Cells) -> None:
+        """A new one, and which of the others it lies over."""
+        region = region_of(storage, storage.form, 0)
+        newest = _Tile(weakref.ref(cells), region)
+        self._tiles = [tile for tile in self._tiles if tile.cells() is not None]
+        for tile in self._tiles:
+            if tile.region.storage is region.storage and tile.region.meets(region):
+                cells.neighbours.append(tile)
+                older = tile.cells()
+                if older is not None:
+                    older.neighbours.append(newest)
+        self._tiles.append(newest)
+
+    @staticmethod
+    def under(view: NkiTensor, cells: Cells) -> Iterator[tuple[Cells, Numbers]]:
+        """The numbers of other tiles that `view` lies over."""
+        (first, last), (start, end) = view.region.partition, view.region.free
+        for tile in cells.neighbours:
+            other, region = tile.cells(), tile.region
+            if other is None or not region.meets(view.region):
+                continue
+            height, width = region.partition[1] - region.partition[0], region.free[1] - region.free[0]
+            rows = other.elements(other.granule).reshape(height, width // other.granule)
+            top, left = first - region.partition[0], start - region.free[0]
+            bottom, right = last - region.partition[0], end - region.free[0]
+            columns = slice(max(left, 0) // other.granule, -(-right // other.granule))
+            yield other, rows[max(top, 0) : bottom, columns]

@@ -11,11 +11,10 @@ import numpy.typing as npt
 
 from trnbench_emulator.nki import site
 from trnbench_emulator.nki.op import DMA, TENSOR, Op
-from trnbench_emulator.nki.shadow.cells import Cells
+from trnbench_emulator.nki.shadow.cells import Cells, Placed
 from trnbench_emulator.nki.shadow.finding import Finding
 from trnbench_emulator.nki.shadow.loop import Loop
 from trnbench_emulator.nki.shadow.notes import Notes, Write, tile_text
-from trnbench_emulator.nki.shadow.placed import Placed
 from trnbench_emulator.nki.shadow.races import Accesses
 from trnbench_emulator.nki.shadow.spread import Marks, spread
 
