@@ -192,6 +192,19 @@ class TestCards:
             assert card.sentence.startswith("A Trainium2 device multiplies bf16 at ")
             assert card.sentence.endswith(ending)
 
+    @pytest.mark.parametrize(
+        ("scope", "whole"),
+        [
+            (Scope.CORE, "A core of Trainium2 "),
+            (Scope.LOGICAL_CORE, "A logical core of Trainium2 "),
+            (Scope.DEVICE, "A Trainium2 device "),
+            (Scope.INSTANCE, "trn2-16.48xlarge "),
+        ],
+    )
+    def test_the_sentence_names_what_was_run(self, small: Run, scope: Scope, whole: str) -> None:
+        (card, *_) = cards(small, [replace(of(small, "product", "trn2"), scope=scope)])
+        assert card.sentence.startswith(f"{whole}multiplies bf16 at ")
+
     def test_a_collective_is_not_held_against_a_figure_that_no_document_prints(self, small: Run) -> None:
         line = of(small, "all-reduce", "trn2")
         assert line.of is not None

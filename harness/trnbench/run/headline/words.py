@@ -266,10 +266,9 @@ class Card(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         called = f"{called[:1].upper()}{called[1:]}"
         if line.question not in ROWS:
             return f"{called}: {line.kernel} {_briefly(line)}."
-        does, most = _DOES[line.question], _most(line)
-        does = does.format(dtype=line.dtype)
-        whole = f"A {called} device" if line.scope.rank <= Scope.DEVICE.rank else line.systems[0]
-        return f"{whole} {does} {_briefly(line, 'of the promised')}{f'; {most}' if most else ''}."
+        does, most = _DOES[line.question].format(dtype=line.dtype), _most(line)
+        ending = f"; {most}" if most else ""
+        return f"{_whole(line, called)} {does} {_briefly(line, 'of the promised')}{ending}."
 
     @property
     def text(self) -> str:
@@ -281,6 +280,14 @@ class Card(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         parts = [f"{name} {_briefly(line)}" for name, line in list(first.items())[1:]]
         others = f" {'; '.join(parts)}." if parts else ""
         return self.sentence + others[:2].upper() + others[2:]
+
+
+def _whole(line: Line, called: str) -> str:
+    """What a line is of: `A Trainium2 device`, `A core of Trainium2`, `trn2-16.48xlarge`."""
+    if line.scope.rank > Scope.DEVICE.rank:
+        return line.systems[0]
+    scope = str(line.scope).replace("-", " ")
+    return f"A {called} device" if line.scope is Scope.DEVICE else f"A {scope} of {called}"
 
 
 _DOES = {
