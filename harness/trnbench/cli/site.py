@@ -117,13 +117,13 @@ def _written(folder: Path, files: Iterable[tuple[str, bytes | None]]) -> tuple[l
 
 def _removed(folder: Path, memory: Mapping[str, Any], names: Iterable[str]) -> int:
     """Files that an earlier site wrote and this one does not have are deleted; others are left alone."""
-    files = memory.get("files", [])
+    files, present = memory.get("files", []), set(names)
     ended = [
-        file
-        for file in _inside(folder, files if isinstance(files, list) else ())
-        if file[0] not in set(names)
+        path
+        for name, path in _inside(folder, files if isinstance(files, list) else ())
+        if name not in present
     ]
-    for _, path in ended:
+    for path in ended:
         path.unlink()
     return len(ended)
 

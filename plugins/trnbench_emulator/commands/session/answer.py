@@ -29,6 +29,11 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     cause: str = ""
     remedy: str = ""
 
+    @property
+    def lasting(self) -> bool:
+        """Would another try end alike?"""
+        return self.kind not in ("time", "process")
+
     @classmethod
     def of(cls, error: BaseException) -> Problem:
         """Of what a candidate raises."""
@@ -165,3 +170,8 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     def __repr__(self) -> str:
         return f"<Answer {self}>"
+
+
+def digits(time_s: float) -> str:
+    """A time as the model tells it from another: four digits, as where published versions tie."""
+    return f"{time_s:.4g}"

@@ -24,8 +24,8 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     name: a text as `--arg` takes it, "512x512:bf16", or a plain value. `inputs` is a function that returns
     them instead, with their values and in their order; results of a reference are then reshaped to the
     kernel's. `reference` is a NumPy function; both by the names that `--check` takes. `values` computes them
-    without one. `grid` as `--grid`, `explain`: with
-    waterfall, critical path and lines. `id` comes back with the answer.
+    without one. `grid` as `--grid`, `explain`: with waterfall, critical path and lines. `id` comes back
+    with the answer.
     """
 
     id: str | int | float | None = None

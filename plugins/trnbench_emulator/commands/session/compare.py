@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from trnbench import Session as Command
-from trnbench.errors import ExitCode, UsageError
+from trnbench.errors import ExitCode, TrnbenchError, UsageError
 from trnbench.facts.units import percent, show
 from trnbench.terminal.cell import Column
 from trnbench.terminal.output import emit, emit_json, paragraph, say, write
 from trnbench_emulator.commands.nki.options import system_of
-from trnbench_emulator.commands.session.answer import Answer
+from trnbench_emulator.commands.session.answer import Answer, digits
 from trnbench_emulator.commands.session.candidate import Candidate
 from trnbench_emulator.commands.session.session import Session
 from trnbench_emulator.commands.session.trust import order_of, sentence
@@ -62,7 +62,7 @@ def compare(
         emit_json({**head, **ratio, "rows": rows, "lines": lines})
     else:
         _print(kernels, system.name, times, says, rows, lines, format)
-    if gate and second > first and f"{second:.4g}" != f"{first:.4g}":
+    if gate and second > first and digits(second) != digits(first):
         say(f"error: {kernels[1]} takes {percent(second / first - 1.0)} more time than {kernels[0]}")
         slower = [line for line in lines if line["second"] > line["first"]]
         for line in slower[:3]:
@@ -121,10 +121,8 @@ def candidate_of(ref: str, texts: Sequence[str], **options: Any) -> Candidate:
 def report(ref: str, answer: Answer) -> None:
     """To stderr, why there is no time."""
     assert answer.error is not None
-    say(f"error: {ref}: {answer.error.what}")
-    for label, text in (("cause", answer.error.cause), ("try  ", answer.error.remedy)):
-        if text:
-            say(f"  {label}: {text}")
+    problem = answer.error
+    say(f"error: {TrnbenchError(f'{ref}: {problem.what}', cause=problem.cause, try_=problem.remedy)}")
 
 
 def _rows(first: Answer, second: Answer) -> list[dict[str, Any]]:

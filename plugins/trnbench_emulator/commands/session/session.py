@@ -17,7 +17,7 @@ from trnbench.isolation.interrupt import from_outside
 from trnbench.isolation.limit import can_limit
 from trnbench.isolation.warm import Warm
 from trnbench.registry import Registry, load_registry
-from trnbench_emulator.commands.session.answer import OUT_OF_MEMORY, Answer, Problem, late, lost
+from trnbench_emulator.commands.session.answer import Answer, Problem, digits, late, lost
 from trnbench_emulator.commands.session.bench import SAMPLE, Bench
 from trnbench_emulator.commands.session.candidate import Candidate, candidate
 from trnbench_emulator.commands.session.threads import one_thread
@@ -25,9 +25,6 @@ from trnbench_emulator.nki import provide
 
 KEPT = 4096
 """Answers that a session remembers, those asked for last."""
-
-_UNSURE = ("time", "process")
-"""Kinds of errors that another try may not have."""
 
 Value = TypeVar("Value")
 
@@ -110,7 +107,7 @@ class Session:
         except TrnbenchError as error:  # of an argument
             return Answer.refused(Problem.of(error), asked.id)
         answer = self._with_ties(asked, answer)
-        if answer.error is None or answer.error.kind not in _UNSURE:
+        if answer.error is None or answer.error.lasting:
             self._answers[digest] = answer
         return answer
 
@@ -153,20 +150,17 @@ class Session:
         """In a process of the candidate's own."""
         asked, arguments = pickle.loads(question)
         try:
-            answer = self._bench.answer(asked, arguments)
-            return msgspec.msgpack.encode(answer)
-        except MemoryError:
-            return msgspec.msgpack.encode(Answer.refused(OUT_OF_MEMORY, asked.id))
+            return msgspec.msgpack.encode(self._bench.answer(asked, arguments))
         except BaseException as error:
             if from_outside(error):
                 raise
             return msgspec.msgpack.encode(Answer.refused(Problem.of(error), asked.id))
 
     def _with_ties(self, asked: Candidate, answer: Answer) -> Answer:
-        """Times are one where they are to four digits, as of published versions that the model ties."""
+        """Earlier candidates of the same problem, in the same time."""
         if answer.time_s is None or asked.id is None:
             return answer
-        alike = self._times.setdefault(f"{asked.problem.hex()} {answer.time_s:.4g}", [])
+        alike = self._times.setdefault(f"{asked.problem.hex()} {digits(answer.time_s)}", [])
         ties = tuple(alike)
         alike.append(asked.id)
         del alike[:-KEPT]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from trnbench.facts.units import percent
 from trnbench.results.fidelity import LEAST_GAIN, OrderKept, order_kept
 from trnbench.run.expectation import fidelity_of
+from trnbench_emulator.commands.session.answer import digits
 
 if TYPE_CHECKING:
     from trnbench.registry import Registry
@@ -24,7 +25,7 @@ def order_of(registry: Registry, generation: str, ratio: float) -> OrderKept | N
 def sentence(registry: Registry, generation: str, first: float, second: float) -> str:
     """What two times of one problem say, and how far to trust it."""
     ratio = max(first, second) / min(first, second)
-    if f"{first:.4g}" == f"{second:.4g}":
+    if digits(first) == digits(second):
         return "the model cannot tell them apart: both take the same time"
     if math.log(ratio) <= LEAST_GAIN:
         return (

@@ -18,7 +18,7 @@ from trnbench.terminal.output import emit, say
 from trnbench_emulator.backend import MODEL_VERSION
 from trnbench_emulator.commands.nki.blocks import time_text
 from trnbench_emulator.commands.nki.options import system_of
-from trnbench_emulator.commands.session.answer import Answer
+from trnbench_emulator.commands.session.answer import Answer, digits
 from trnbench_emulator.commands.session.candidate import Candidate
 from trnbench_emulator.commands.session.compare import candidate_of
 from trnbench_emulator.commands.session.session import Session
@@ -122,9 +122,7 @@ class Journal:
         key = f"{MODEL_VERSION} {asked.digest(asked.text())}"
         if key not in self.answers:
             self.answers[key] = answer = session.answer(asked)
-            if self.path is not None and (
-                answer.error is None or answer.error.kind not in ("time", "process")
-            ):
+            if self.path is not None and (answer.error is None or answer.error.lasting):
                 entry = Entry(key=key, arguments=asked.arguments, answer=answer)
                 with self.path.open("ab") as file:
                     file.write(self._before + msgspec.json.encode(entry) + b"\n")
@@ -174,7 +172,7 @@ def _rows(ranked: Sequence[tuple[Candidate, Answer]]) -> list[dict[str, Any]]:
     for number, (asked, answer) in enumerate(ranked, start=1):
         row = _row(asked, answer)
         best = rows[0]["time_s"] if rows else row["time_s"]
-        tied = rows and f"{rows[-1]['time_s']:.4g}" == f"{row['time_s']:.4g}"
+        tied = rows and digits(rows[-1]["time_s"]) == digits(row["time_s"])
         rows.append({**row, "rank": rows[-1]["rank"] if tied else number, "slower": row["time_s"] / best})
     return rows
 
