@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 FAMILY = "workload"
 """Of cases that are a step of a model."""
-SHOWN = 24
+SHOWN = 16
 """Steps on the page; the command lists all."""
 
 
