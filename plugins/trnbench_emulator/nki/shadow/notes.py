@@ -93,7 +93,7 @@ class Notes:
                 f"{opcode} writes bytes {start:,} to {end:,} of each partition of {tile_text(storage)}, over "
                 f"the end of a PSUM bank of {bank:,} bytes",
                 view.form.nbytes,
-                "let it end in the bank in which it begins: nl.tile_size.psum_fmax elements of fp32",
+                "let it end in the bank in which it begins: nl.tile_size.psum_bank_fmax elements of fp32",
             )
 
     def groups(self, opcode: str, view: NkiTensor, numbers: Any, adding: bool) -> None:
