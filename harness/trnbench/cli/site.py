@@ -11,7 +11,7 @@ import click
 
 from trnbench.bounded.file import read_file
 from trnbench.bounded.json import NotJson, parse_json
-from trnbench.errors import UsageError
+from trnbench.errors import UsageError, counted
 from trnbench.extension import Site
 from trnbench.run.output_file import write_whole
 from trnbench.run.render import find_page, render_files
@@ -55,7 +55,7 @@ def site(shared: Session, /, *, runs: tuple[str, ...], folder: Path) -> None:
                 try_="name another folder",
             ) from error
     removed = _removed(folder, memory, names)
-    say(f"{written} of {len(names)} files written, {removed} removed: {len(chosen)} runs")
+    say(f"{written} of {len(names)} files written, {removed} removed: {counted(len(chosen), 'run')}")
     click.echo(str(folder / "index.html"))
 
 
