@@ -110,7 +110,7 @@ def test_a_run_added_leaves_the_pages_of_others_and_gives_what_all_at_once_give(
     again = typed("--store", str(store), "site", str(folder))
     assert again.stderr.startswith("0 of ")
     fewer = typed("--store", str(store), "site", str(folder), runs[2].id)
-    assert re.search(r"[1-9]\d* removed: 1 runs", fewer.stderr)
+    assert re.search(r"[1-9]\d* removed: 1 run$", fewer.stderr.strip())
     assert [path.name for path in folder.glob("runs/*.html")] == [f"{runs[2].id}.html"]
 
 
