@@ -112,6 +112,12 @@ def test_exit_codes(modes: tuple[str, ...], code: int) -> None:
     assert invoke("run", "--no-report", modes=modes).exit_code == code
 
 
+def test_what_has_no_time_takes_one_line() -> None:
+    done = invoke("run", "--no-report", modes=("half", "unsupported", "huge"))
+    reasons = [line for line in done.stderr.splitlines() if line.startswith("no time")]
+    assert reasons == ["no time: the actor refuses; needs 9 devices, tiny.2 has 2"]
+
+
 def test_a_run_that_skipped_everything_says_why(tmp_path: Path) -> None:
     done = invoke("run", "--no-report", modes=("unsupported", "huge"), scopes=(Scope.CORE, Scope.DEVICE))
     (stored,) = Store(tmp_path / "results.db").list()

@@ -61,9 +61,11 @@ def show_results(results: Sequence[Result], format: str, choices: Collection[str
     if elsewhere and PUBLISHED not in left_out:
         say("(in parentheses: published at another size or number of ranks)", level=0)
     if any(result.time_s is not None for result in results):
-        reasons = (result.reason for result in results if result.time_s is None and result.reason)
-        for reason in dict.fromkeys(reasons):
-            say(f"no time: {reason}", level=0)
+        reasons = dict.fromkeys(
+            result.reason for result in results if result.time_s is None and result.reason
+        )
+        if reasons:
+            say(f"no time: {'; '.join(reasons)}", level=0)
 
 
 def _sentence(results: Sequence[Result], choices: Collection[str]) -> str:

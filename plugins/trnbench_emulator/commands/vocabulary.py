@@ -226,8 +226,8 @@ WORDS = Table(
             shown="auto",
         ),
         word("-s --size", "The message.", kinds.MESSAGE, shown="64M"),
-        word("-b --minbytes", "The smallest message.", kinds.MESSAGE, shown="8"),
-        word("-e --maxbytes", "The largest message.", kinds.MESSAGE, shown="1G"),
+        word("-b --minbytes", "The smallest message, or the only one.  [default: 8]", kinds.MESSAGE),
+        word("-e --maxbytes", "The largest message.  [default: what -b says, else 1G]", kinds.MESSAGE),
         word("-f --stepfactor", "From size to size.", kinds.STEP_FACTOR, shown=2.0, rare=True),
         word("--step", "Bytes from size to size, instead of -f.", kinds.MESSAGE, rare=True),
         word(

@@ -50,6 +50,12 @@ class TestOneTable:
         read = csv.DictReader(io.StringIO(out(*self.BOTH, "--format", "csv")))
         assert [(row["instance"], row["ranks"]) for row in read] == [(TRN1, "32"), (TRN2, "64")]
 
+    def test_the_smallest_size_alone_is_the_only_one(self) -> None:
+        args = ("run", "all_reduce", "-i", TRN1)
+        assert [row["size"] for row in rows(*args, "-b", "1M")] == [2**20]
+        assert [row["size"] for row in rows(*args, "-e", "32")] == [8, 16, 32]
+        assert rows(*args)[-1]["size"] == 2**30
+
     def test_more_rows_are_the_table_of_nccl_tests(self) -> None:
         assert invoke("run", "all_reduce", "-i", TRN2).stdout.startswith("# trnbench fabric all_reduce")
 

@@ -175,8 +175,17 @@ def shown(size: float) -> str:
     return show(size, "B")
 
 
-def sweep(first: int, last: int, factor: float, step: int | None) -> Iterator[int]:
-    """`first`, then times `factor` (or plus `step` bytes) up to `last`. Raises UsageError for no way up."""
+SMALLEST, LARGEST = 8, 2**30
+"""Bytes of a sweep for which neither end is given."""
+
+
+def sweep(first: int | None, last: int | None, factor: float, step: int | None) -> Iterator[int]:
+    """`first`, then times `factor` (or plus `step` bytes) up to `last`; one size where only `first` is given.
+
+    Raises UsageError for no way up.
+    """
+    last = last if last is not None else first or LARGEST
+    first = SMALLEST if first is None else first
     if first < 1:
         raise UsageError("a sweep starts at 1 byte or more", cause=f"-b is {first}", try_="-b 8")
     if last < first:
