@@ -148,7 +148,7 @@ def test_eight_rows_take_twelve_lines(
     """With what stays on the terminal beside them: the run's id and where it is kept."""
     found = at(80, registry, "--store", str(tmp_path / "r.db"), *words.split())
     assert (found.code, found.wider_than(80)) == (0, [])
-    rows = [line for line in found.lines if line.split()[0].startswith(("trn", "u-trn"))]
+    rows = [line for line in found.lines if line.startswith(("trn", "u-trn"))]
     messages = [line for line in capsys.readouterr().err.splitlines() if " cases (" not in line]
     assert len(rows) == 8
     assert len(found.lines) + len(messages) <= 12

@@ -81,7 +81,7 @@ def test_csv_is_one_row_for_each_case() -> None:
 def test_many_cases_are_counted_with_a_sentence_for_each_generation(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("trnbench.terminal.outcome.MOST", 1)
+    monkeypatch.setattr("trnbench.terminal.outcome.MOST", 0)
     assert invoke("run", "--no-report").stdout.splitlines() == [
         "instance  cases  ok  document-low  inconclusive  suspect  failed  skipped",
         "--------  -----  --  ------------  ------------  -------  ------  -------",
@@ -94,6 +94,15 @@ def test_many_cases_are_counted_with_a_sentence_for_each_generation(
         "- Tiny-device: act 195 of 190 GFLOPS (model alone, no band).",
         "- Emulated: computed by a model (actor 1), not run on the device.",
     ]
+
+
+def test_many_cases_of_one_kernel_end_with_those_of_a_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trnbench.terminal.outcome.MOST", 1)
+    done = invoke("run", "--no-report", modes=("half",), scopes=(Scope.CORE, Scope.DEVICE))
+    _, row, sentence = done.stdout.splitlines()
+    assert row.split()[0] == "tiny.2"
+    assert sentence == "act, bf16, mode half, one device, replicated."
+    assert "2 cases: 2 ok; --dtype and --scope choose others" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -31,6 +31,16 @@ def result(system: str, time_s: float | None, width: float | None = 0.1, **names
             (),
             "the fastest cannot be told, the bands of a and b overlap.",
         ),
+        (
+            [result("a", 1.0), result("b", 1.1), result("c", 3.0)],
+            (),
+            "the fastest cannot be told, the bands of a and b overlap; c is slower.",
+        ),
+        (
+            [result("a", 1.0), result("b", 1.1), result("c", 1.3)],
+            (),
+            "the fastest cannot be told, the bands of a and b overlap.",
+        ),
         ([result("a", 1.0), result("b", 9.0, None)], (), "the fastest cannot be told, b has no band."),
         (
             [result("a", 1.0, None), result("b", 9.0, None)],
@@ -56,7 +66,7 @@ def result(system: str, time_s: float | None, width: float | None = 0.1, **names
         (
             [result(name, time, size=n) for n in (1, 4) for name, time in (("a", 1.0), ("b", 1 + n / 40))],
             (),
-            "the fastest cannot be told in any of 2 questions, no bands are apart.",
+            "the fastest cannot be told in any of 2 questions, bands overlap or there is none.",
         ),
         (
             [

@@ -119,14 +119,22 @@ class _Contest:
             more = f" and {len(bare) - 1} more have" if len(bare) > 1 else " has"
             return f"the fastest cannot be told, {self.called(bare[0])}{more} no band."
         named = f"{self.called(self.first)} and {self.called(self._doubts[0])}"
-        return f"the fastest cannot be told, the bands of {named} overlap."
+        return f"the fastest cannot be told, the bands of {named} overlap{self._slower()}."
+
+    def _slower(self) -> str:
+        """The only one whose band lies above the bands of all that may be fastest; of more the table tells."""
+        highest = max(each.band[1] for each in (self.first, *self._doubts) if each.band)
+        slower = [each for each in self.others if each.band and each.band[0] > highest]
+        return f"; {self.called(slower[0])} is slower" if len(slower) == 1 else ""
 
 
 def _of_several(several: Sequence[_Contest]) -> str:
     """In one sentence, how often who is fastest."""
     certain = [contest for contest in several if contest.certain]
     if not certain:
-        return f"the fastest cannot be told in any of {len(several)} questions, no bands are apart."
+        return (
+            f"the fastest cannot be told in any of {len(several)} questions, bands overlap or there is none."
+        )
     wins: dict[str, list[float]] = {}
     for contest in certain:
         wins.setdefault(contest.winner, []).append(contest.factor)

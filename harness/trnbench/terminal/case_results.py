@@ -8,9 +8,12 @@ from trnbench.facts.fact import Scope
 from trnbench.results.expectation import expected_time, least_time, nearness_of
 from trnbench.results.ranking import SYSTEM, Result
 from trnbench.run.headline.answer import axis_text, ranks_of
+from trnbench.run.headline.question import DTYPES
 from trnbench.terminal.result_table import WHOLE
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from trnbench.results.measurement import Measurement
     from trnbench.results.run import Run
 
@@ -50,3 +53,19 @@ def _result_of(run: Run, case: Measurement, rate: str) -> Result:
         status=str(case.status),
         reason=case.reason_text,
     )
+
+
+def short_answer(results: Sequence[Result], most: int) -> list[Result]:
+    """Of many cases of one kernel those that a headline would be about: its type, on one device.
+
+    None where they are more than `most`, or of several kernels.
+    """
+    if len({result.names["kernel"] for result in results}) != 1:
+        return []
+    timed = [result for result in results if result.time_s is not None]
+    for name, choices in (("dtype", DTYPES), ("scope", (str(Scope.DEVICE),))):
+        values = {result.names.get(name) for result in timed}
+        choice = next((value for value in choices if value in values), None)
+        if choice is not None:
+            results = [result for result in results if result.names.get(name) == choice]
+    return list(results) if len(results) <= most else []

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 import msgspec
 
-from trnbench.errors import NothingSelected, TrnbenchError
+from trnbench.errors import NothingSelected, TrnbenchError, counted
 from trnbench.extension import WORKLOAD_FAMILY
 from trnbench.results.expectation import nearness_of
 from trnbench.results.measurement import Status
@@ -19,7 +19,7 @@ from trnbench.results.nearness import Nearness
 from trnbench.run.headline.answer import headline
 from trnbench.run.output_file import write_whole
 from trnbench.run.render import find_format, render_bytes
-from trnbench.terminal.case_results import results_of
+from trnbench.terminal.case_results import results_of, short_answer
 from trnbench.terminal.cell import Column, clean
 from trnbench.terminal.output import emit, emit_json, say, write
 from trnbench.terminal.result_file import replacing, run_before
@@ -124,17 +124,27 @@ def write_report(shared: Session, done: Run, target: Path) -> TrnbenchError | No
 
 
 def show_outcome(done: Run, format: str, *, explain: bool) -> None:
-    """A row for each case of a few, counts and a sentence for each generation of many; CSV has every case.
+    """A row for each case of a few; of many of one kernel those of a headline; else counts and sentences.
 
-    `explain` adds the lines that the report begins with.
+    CSV has every case. `explain` adds the lines that the report begins with.
     """
-    few = len(done.measurements) <= MOST
-    if done.measurements and (few or format == "csv"):
-        show_results(results_of(done), format)
-    else:
+    results = results_of(done)
+    few = len(results) <= MOST or format == "csv"
+    rows = results if few else short_answer(results, MOST)
+    if rows:
+        show_results(rows, format)
+    if not few and rows:
+        say(f"{_statuses(done)}; --dtype and --scope choose others", level=0)
+    elif not rows:
         _show_counts(done, format)
-    if explain or not few:
+    if explain or not rows:
         show_headline(done, format, explain=explain)
+
+
+def _statuses(done: Run) -> str:
+    """`72 cases: 54 ok, 18 skipped`."""
+    counts = ", ".join(f"{count:,} {status}" for status, count in done.counts().items() if count)
+    return f"{counted(len(done.measurements), 'case')}: {counts}"
 
 
 def _show_counts(done: Run, format: str) -> None:
