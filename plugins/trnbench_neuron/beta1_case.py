@@ -16,13 +16,12 @@ from trnbench_emulator.nki import problem
 from trnbench_emulator.nki.problem import Source
 from trnbench_neuron.conversation import Conversation
 from trnbench_neuron.failure import NoEvidence, WrongResult
-from trnbench_neuron.settings import child_environment
+from trnbench_neuron.settings import BETA1, child_environment
 
 if TYPE_CHECKING:
     from trnbench.generation import System
     from trnbench.kernels.kernel import Case
 
-KIND = "nki-beta1"
 CALL_S = 1200.0
 CALLS = 3
 WARM_UPS = 10
@@ -103,7 +102,7 @@ def _checked(
         raise WrongResult(f"the device's result cannot be read: {error}") from None
     from trnbench_neuron import verification
 
-    wrong, how = verification.wrong(source, case, system, values, arrays, KIND)
+    wrong, how = verification.wrong(source, case, system, values, arrays, BETA1)
     if wrong:
         raise WrongResult(f"the device computed something else: {wrong}")
     if not how:

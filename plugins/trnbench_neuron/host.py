@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -14,16 +14,18 @@ from trnbench.facts.fact import Scope
 from trnbench.generation import System
 from trnbench.kernels.kernel import Case
 from trnbench.kernels.work import Spread
-from trnbench_emulator.nki import problem
-from trnbench_neuron import beta1_case, devices, nccom
+from trnbench_neuron import devices, nccom
 from trnbench_neuron import sysfs as sysfs_counters
 from trnbench_neuron.conversation import Interpreters, find
 from trnbench_neuron.devices import Listing
 from trnbench_neuron.identify import Known, Match, identify
 from trnbench_neuron.neff import target_of
-from trnbench_neuron.settings import UNVERIFIED, Settings
+from trnbench_neuron.settings import BETA1, UNVERIFIED, Settings
 from trnbench_neuron.sysfs import Name
 from trnbench_neuron.tool import Toolbox, ToolError
+
+if TYPE_CHECKING:
+    from trnbench_emulator.nki.problem import Source
 
 NOT_IN_NUMPY = ("tfloat32",)
 """Types an argument cannot have: NumPy has none, so the kernel would see another and be timed with it."""
@@ -85,7 +87,7 @@ class Host(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         kinds = case.kernel.implementations
         if "collective" in kinds:
             return self._cannot_collect(case)
-        if beta1_case.KIND in kinds and self._beta1(system):
+        if BETA1 in kinds and self._beta1(system):
             return self._cannot_beta1(case)
         if "nki" not in kinds:
             return f"kernel {case.kernel.name} has no NKI source, and its time is modelled only"
@@ -96,14 +98,14 @@ class Host(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             return "its programs share one problem, and each core would be given the whole of it here"
         if case.key.scope is Scope.LOGICAL_CORE:
             return "its source is written for one physical core (LNC=1)"
-        source = problem.source_of(case)
+        source = _source(case)
         if source is None:
             return f"the NKI source of {case.kernel.name} does not take this point"
         return next((_another_type(dtype) for _, dtype in source.inputs if dtype in NOT_IN_NUMPY), "")
 
     def beta1(self, case: Case, system: System) -> bool:
         """Whether Beta 1 is what runs this case here."""
-        return beta1_case.KIND in case.kernel.implementations and self._beta1(system)
+        return BETA1 in case.kernel.implementations and self._beta1(system)
 
     def cores(self, case: Case) -> list[int]:
         """Physical cores that take part, by the numbers they have at LNC=1."""
@@ -116,7 +118,7 @@ class Host(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def _cannot_beta1(self, case: Case) -> str:
         if case.extent.cores > 1:
             return "neuronxcc.nki.benchmark times one core"
-        if problem.source_of(case, beta1_case.KIND) is None:
+        if _source(case, BETA1) is None:
             return f"the Beta 1 source of {case.kernel.name} does not take this point"
         return ""
 
@@ -162,6 +164,14 @@ def look(settings: Settings, known: Callable[[], Known]) -> Host:
         unverified=(*match.notes, *documented.problems, *UNVERIFIED),
     )
     return Host(settings=settings, detection=detection, match=match, listing=listing)
+
+
+def _source(case: Case, kind: str = "nki") -> Source | None:
+    from trnbench_emulator.nki.problem import (
+        source_of,  # with NumPy, which telling what is here does not need
+    )
+
+    return source_of(case, kind)
 
 
 def _another_type(dtype: str) -> str:

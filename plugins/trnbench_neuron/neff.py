@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from trnbench.measure.sampling import PrecisionReached, Rule, SampleLimit, TimeLimit, first_reason
 from trnbench.results.statistics import median
-from trnbench_emulator.nki.problem import Array, Source
 from trnbench_neuron.conversation import Conversation
 from trnbench_neuron.failure import NoEvidence
 from trnbench_neuron.settings import child_environment
+
+if TYPE_CHECKING:
+    from trnbench_emulator.nki.problem import Array, Source
 
 LOAD_S = 180.0
 TIME_S = 300.0

@@ -28,7 +28,7 @@ from trnbench_neuron.neff import (
     time_neff,
 )
 from trnbench_neuron.observation import Observing
-from trnbench_neuron.settings import child_environment
+from trnbench_neuron.settings import BETA1, child_environment
 
 if TYPE_CHECKING:
     from trnbench.generation import System
@@ -195,9 +195,9 @@ class KernelObserving(Observing):
         )
 
     def _beta1(self) -> Observation:
-        source = self._source(beta1_case.KIND)
+        source = self._source(BETA1)
         python = self.host.interpreters.beta1
-        self.implementation = f"{beta1_case.KIND}: {source.ref} (neuronx-cc {python.version})"
+        self.implementation = f"{BETA1}: {source.ref} (neuronx-cc {python.version})"
 
         def run(source: Source, name: str, calls: int = 1, check: bool = False) -> beta1_case.Result:
             return beta1_case.run_case(
@@ -225,7 +225,7 @@ class KernelObserving(Observing):
                 completion="neuron-bench waits for every execution",
                 output=seen.checked,
                 growth=self._growth(
-                    beta1_case.KIND,
+                    BETA1,
                     median(seen.samples),
                     lambda smaller: median(run(smaller, "smaller").samples),
                     lambda: 0.0,

@@ -9,6 +9,8 @@ import msgspec
 
 PREFIX = "TRNBENCH_NEURON_"
 LIBRARIES = "/opt/aws/neuron/lib"
+BETA1 = "nki-beta1"
+"""Sources for neuronxcc's NKI, among the implementations of a kernel."""
 
 _DROPPED = ("NKI_SIMULATOR", "PYTHONHOME", "PYTHONPATH", "VIRTUAL_ENV", "NEURON_RT_VISIBLE_CORES")
 """NKI_SIMULATOR=1 would run kernels on the host's CPU; the others belong to our own interpreter."""

@@ -122,7 +122,7 @@ class _Contest:
         return f"the fastest cannot be told, the bands of {named} overlap{self._slower()}."
 
     def _slower(self) -> str:
-        """The only one whose band lies above the bands of all that may be fastest; of more the table tells."""
+        """The only one whose band lies above all that may be fastest; of more the table tells."""
         highest = max(each.band[1] for each in (self.first, *self._doubts) if each.band)
         slower = [each for each in self.others if each.band and each.band[0] > highest]
         return f"; {self.called(slower[0])} is slower" if len(slower) == 1 else ""
