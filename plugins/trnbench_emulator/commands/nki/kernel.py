@@ -21,6 +21,7 @@ from trnbench.isolation.limit import CaseTimeout, can_limit, limited
 from trnbench.isolation.output import aside
 from trnbench.terminal.failure import report
 from trnbench.terminal.output import abandon, say, write
+from trnbench_emulator.commands.threads import one_thread
 from trnbench_emulator.kernel_run.grid import launched
 from trnbench_emulator.nki import Machine, load_kernel, provide, record
 
@@ -113,7 +114,7 @@ def compute(
     """Run it with values, checked against the limits of `system`'s core; `memory` bytes are what it may
     take on this machine."""
     machine = Machine.of(system)
-    with guarded(loaded.ref, timeout_s=timeout_s), provide("trnbench"), _room(memory):
+    with guarded(loaded.ref, timeout_s=timeout_s), provide("trnbench"), one_thread(), _room(memory):
         try:
             return record(
                 loaded.kernel, (), arguments, machine=machine, functional=True, limit=limit, shadow=True

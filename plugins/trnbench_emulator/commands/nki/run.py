@@ -98,20 +98,22 @@ def run(
         _write(trace, emulated, timeline, options["trace_limit"])
         state.kept = f"{trace} was written"
     layout.show_run(
-        emulated, format, lines=options["lines"], values=values, value_columns=VALUES, findings=findings
+        emulated, format, lines=options["lines"], values=values, value_columns=VALUES, findings=findings or ()
     )
-    told(findings, warning=True)
+    if findings is None:
+        say("faults on a device were not looked for in a kernel of this size: trnbench nki check", level=0)
+    told(findings or (), warning=True)
     return code or _suspect([emulated])
 
 
 def _followed(
     loaded: Loaded, asked: Mapping[str, given.Argument], system: System, instructions: int
-) -> tuple[Finding, ...]:
-    """What a device would punish, by shapes alone; of a small kernel, since all rounds are executed."""
+) -> tuple[Finding, ...] | None:
+    """What a device would punish, by shapes alone; None of a large kernel, since all rounds are executed."""
     arguments = given.specs(asked)
     elements = sum(prod(value.shape) for value in arguments.values() if isinstance(value, TensorSpec))
     if programs_of(loaded.kernel, system) > 1 or instructions > FOLLOWED or elements > ELEMENTS:
-        return ()
+        return None
     with provide("trnbench"):
         trace = record(loaded.kernel, (), arguments, machine=Machine.of(system), fold=False, shadow=True)
     return trace.findings

@@ -22,7 +22,7 @@ from trnbench_emulator.commands.nki.kernel import Loaded, compute, guarded, load
 from trnbench_emulator.commands.nki.options import system_of
 from trnbench_emulator.commands.session.answer import Answer, Problem
 from trnbench_emulator.commands.session.candidate import Candidate
-from trnbench_emulator.commands.session.threads import one_thread
+from trnbench_emulator.commands.threads import one_thread
 from trnbench_emulator.compiler import assumptions
 from trnbench_emulator.core.timing import KernelModel
 from trnbench_emulator.kernel_run.emulation import emulate

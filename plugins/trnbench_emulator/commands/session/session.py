@@ -20,7 +20,7 @@ from trnbench.registry import Registry, load_registry
 from trnbench_emulator.commands.session.answer import Answer, Problem, digits, late, lost
 from trnbench_emulator.commands.session.bench import SAMPLE, Bench
 from trnbench_emulator.commands.session.candidate import Candidate, candidate
-from trnbench_emulator.commands.session.threads import one_thread
+from trnbench_emulator.commands.threads import one_thread
 from trnbench_emulator.nki import provide
 
 KEPT = 4096
