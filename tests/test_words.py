@@ -31,6 +31,10 @@ GENERATED = re.compile(
 )
 INDENTED = re.compile(r"^    .*$", re.MULTILINE)
 FENCED = re.compile(r"^( *)(```+).*?^ *\2 *$", re.DOTALL | re.MULTILINE)
+FILE = re.compile(r"`(?:\.\./)*([\w./]*/\w+\.(?:py|toml|md|json|txt))`")
+FOLDERS = ("harness", "plugins", "reports", "tests")
+NO_FILES = {"/home/me/client/my.toml", "costs/trn2/trnbench_trn2/costs.toml"}
+"""An example, and the name of a stored text."""
 ENDS = re.compile(r"""(?<=[.!?])["'”)*_`]*\s+(?=["'“(*_`\[]*[A-Z0-9`])""")
 LISTED = re.compile(r"^([-*]|\d+\.) ")
 """The begin of an item of a list."""
@@ -183,3 +187,16 @@ if __name__ == "__main__":
         print(f"{sum(counts):6,} words, one sentence in twenty above {percentile(counts):2}: {page.name}")
     print(f"{sum(sum(lengths(page)) for page in PAGES):6,} words")
     print("\n".join((*long_help(), *long_texts())))
+
+
+@pytest.mark.parametrize(
+    "page", [*PAGES, *sorted((ROOT / ".github").glob("*.md"))], ids=lambda page: page.name
+)
+def test_files_that_a_page_names_are_there(page: Path) -> None:
+    named = {name for name in FILE.findall(page.read_text(encoding="utf-8")) if name not in NO_FILES}
+    missing = {
+        name
+        for name in named
+        if not any(ROOT.glob(name)) and not any((ROOT / folder).glob(f"**/{name}") for folder in FOLDERS)
+    }
+    assert missing == set()
