@@ -181,14 +181,6 @@ def test_a_sentence_and_a_word_are_what_they_are_called() -> None:
     assert [words(each) for each in sentences(told)] == [2, 3]
 
 
-if __name__ == "__main__":
-    for page in PAGES:
-        counts = lengths(page)
-        print(f"{sum(counts):6,} words, one sentence in twenty above {percentile(counts):2}: {page.name}")
-    print(f"{sum(sum(lengths(page)) for page in PAGES):6,} words")
-    print("\n".join((*long_help(), *long_texts())))
-
-
 @pytest.mark.parametrize(
     "page", [*PAGES, *sorted((ROOT / ".github").glob("*.md"))], ids=lambda page: page.name
 )
@@ -200,3 +192,11 @@ def test_files_that_a_page_names_are_there(page: Path) -> None:
         if not any(ROOT.glob(name)) and not any((ROOT / folder).glob(f"**/{name}") for folder in FOLDERS)
     }
     assert missing == set()
+
+
+if __name__ == "__main__":
+    for page in PAGES:
+        counts = lengths(page)
+        print(f"{sum(counts):6,} words, one sentence in twenty above {percentile(counts):2}: {page.name}")
+    print(f"{sum(sum(lengths(page)) for page in PAGES):6,} words")
+    print("\n".join((*long_help(), *long_texts())))
