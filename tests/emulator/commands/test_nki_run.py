@@ -114,6 +114,13 @@ def test_the_table_for_people() -> None:
     assert " tensor " in line
 
 
+def test_a_kernel_that_is_not_looked_through_for_faults_says_so() -> None:
+    sentence = "faults on a device were not looked for: trnbench nki check looks for them"
+    small, grid = ("softmax", "--arg", "rows=128", "--arg", "columns=128"), ("--grid", "2")
+    assert sentence not in call("run", *small, "-i", "trn2-16.48xlarge").stderr
+    assert sentence in call("run", *small, *grid, "-i", "trn2-16.48xlarge").stderr
+
+
 def test_every_line_that_issued_something_has_time(run: Any) -> None:
     assert len(run["lines"]) >= 4  # zeros that a product overwrites are none
     assert all(each["seconds"] > 0 for each in run["lines"])

@@ -101,7 +101,7 @@ def run(
         emulated, format, lines=options["lines"], values=values, value_columns=VALUES, findings=findings or ()
     )
     if findings is None:
-        say("faults on a device were not looked for in a kernel of this size: trnbench nki check", level=0)
+        say("faults on a device were not looked for: trnbench nki check looks for them", level=0)
     told(findings or (), warning=True)
     return code or _suspect([emulated])
 
