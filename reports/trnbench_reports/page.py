@@ -59,9 +59,11 @@ def folded(section: Section, body: Markup, shelf: Shelf | None = None) -> tuple[
     name = f"deep-{section.name}"
     hint = fill("deep", title=section.title, command=_COMMANDS.get(section.name, _ELSE))
     data = words.valid(body).encode()
-    if shelf is not None:
-        return hint, Payload(name, address=shelf.root + shelf.place(data))
-    return hint, Payload(name, packed(data))
+    if shelf is None:
+        return hint, Payload(name, packed(data))
+    if section.name not in shelf.sections:
+        shelf.sections[section.name] = shelf.place(data)
+    return hint, Payload(name, address=shelf.root + shelf.sections[section.name])
 
 
 STYLES = ("page.css", "first.css", "views.css", "drawer.css", "comparison.css")
@@ -82,11 +84,15 @@ def render(
 
     `before`: the run before the last one, whose changes the first screen tells. A section that fails is
     replaced by a box that says so; the others are not affected. `shelf`: style, script, data and all but the
-    first screen are files beside the page.
+    first screen are files beside the page, which has one run.
     """
     style = "".join(asset(name) for name in STYLES)
     script = joined_script()
-    placed = _placed(runs, sections, tight=shelf is None)
+    known = shelf.sections if shelf is not None else {}
+    sections = list(sections)
+    placed = _placed(runs, [each for each in sections if each.name not in known], tight=shelf is None)
+    placed += [Placed(each, Markup(""), True) for each in sections if each.name in known]
+    placed.sort(key=lambda each: _order(each.section))
     if before is not None and runs:
         placed += _since(before, runs)
     if shelf is not None:
@@ -114,18 +120,21 @@ def render(
         titled=any("<h1" in section.body for section in placed if section.section.depth == 1),
         deep={name: hint for name, (hint, _) in deep.items()},
         payloads=[
-            *(payloads(runs) if shelf is None else [shelved(runs, shelf)]),
+            *(payloads(runs) if shelf is None else [shelved(runs[0], shelf)]),
             *(payload for _, payload in deep.values()),
         ],
     )
     return words.valid(text.replace("\r\n", "\n").replace("\r", "\n")).encode("utf-8")
 
 
+def _order(section: Section) -> tuple[int, int, str]:
+    return section.depth, section.order, section.name
+
+
 def _placed(runs: Sequence[Run], sections: Iterable[Section], *, tight: bool = True) -> list[Placed]:
     """By depth, then order; sections without anything to show are left out, or say what would fill them."""
     placed = []
-    ordered = sorted(sections, key=lambda each: (each.depth, each.order, each.name))
-    for section, drawn in Drawing(runs).drawn(ordered):
+    for section, drawn in Drawing(runs).drawn(sorted(sections, key=_order)):
         if isinstance(drawn, SectionFailed):
             placed.append(Placed(section, compact(fill("broken", section=section, what=drawn.what)), False))
         elif drawn:

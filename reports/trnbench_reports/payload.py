@@ -5,7 +5,8 @@ from __future__ import annotations
 import base64
 import gzip
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from enum import Enum
 from itertools import chain
 from operator import attrgetter, itemgetter
@@ -15,7 +16,7 @@ import msgspec
 from markupsafe import Markup
 
 import trnbench
-from trnbench import Run
+from trnbench import Measurement, Run
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -135,10 +136,26 @@ DATA = "data-json"
 """Id of the element that holds the runs."""
 
 
+class Stored(NamedTuple):
+    """Where a site has a part of a run: the file of its column, and every file that this one refers to.
+
+    `behind`: of cases, of how many these files have other values than the run has."""
+
+    address: str
+    files: list[str]
+    behind: int = 0
+
+
 class Shelf(Protocol):
-    """Where pages of a site have what they share. `root` is the way from a page to the site's folder."""
+    """Where pages of a site have what they share. `root` is the way from a page to the site's folder.
+
+    `earlier`: a run that the site has, and where its parts are; `stored`: where it then has those of the
+    page's run; `sections`: by name, where it has sections that need not be drawn."""
 
     root: str
+    earlier: tuple[Run, Mapping[str, Stored]] | None
+    stored: dict[str, Stored]
+    sections: dict[str, str]
 
     def place(self, data: bytes) -> str:
         """Keeps `data`, compressed, and says at which address below the site's folder."""
@@ -159,24 +176,72 @@ def payloads(runs: Sequence[Run]) -> list[Payload]:
 
 def _columns(runs: Sequence[Run]) -> list[Any]:
     short = [trnbench.shortened(run) for run in runs]
-    try:
+    with _blamed(short):
         return _root(short)
+
+
+@contextmanager
+def _blamed(runs: Sequence[Run]) -> Iterator[None]:
+    try:
+        yield
     except (ValueError, TypeError, RecursionError):
-        for run in short:  # names the value
+        for run in runs:  # names the value
             trnbench.dumps(run)
         raise
 
 
 _PART = 40_000
 """Characters of a column that is worth a file of its own: other runs may have the very same."""
+_FILES = 40
+"""Of a run's cases at most: a browser asks for each."""
+_PARTS = ("systems", "books", "topologies", "fidelity")
+"""Beside its cases, what is large of a run."""
 
 
-def shelved(runs: Sequence[Run], shelf: Shelf) -> Payload:
-    """The same as files of `shelf`: large columns apart, so that runs share what they have in common."""
-    addresses: list[str] = []
-    text = _text(_apart(_columns(runs), shelf, addresses))
-    first = shelf.place(text.encode())
-    return Payload(DATA, address=" ".join(shelf.root + each for each in (first, *dict.fromkeys(addresses))))
+def shelved(run: Run, shelf: Shelf) -> Payload:
+    """The same of one run as files of `shelf`: large columns apart, so that runs share what they have in
+    common. Of cases, those alone that the earlier run has not; what else it has as well is not written."""
+    before, known = shelf.earlier or (None, {})
+    with _blamed([run]):
+        shelf.stored = {"measurements": _cases(run.measurements, shelf)}
+        for part in _PARTS:
+            value = getattr(run, part)
+            if before is None or _keys([value]) != _keys([getattr(before, part)]):
+                shelf.stored[part] = _whole([value], shelf)
+            else:
+                shelf.stored[part] = known[part]
+    head = _columns([msgspec.structs.replace(run, measurements=(), **{part: {} for part in _PARTS})])
+    for column in head[3]:
+        if (stored := shelf.stored.get(column[0])) is not None:
+            node = ["r", stored.address]
+            column[1] = node if column[0] in _PARTS else ["l", str(len(run.measurements)), node]
+    first = shelf.place(_text(head).encode())
+    names = dict.fromkeys(chain([first], *(each.files for each in shelf.stored.values())))
+    return Payload(DATA, address=" ".join(shelf.root + each for each in names))
+
+
+def _cases(cases: Sequence[Measurement], shelf: Shelf) -> Stored:
+    """What differs from the earlier run's; all, where the page would read more than it shows."""
+    if shelf.earlier is not None:
+        before, known = shelf.earlier[0], shelf.earlier[1]["measurements"]
+        place_of = {key: place for place, key in enumerate(_keys(list(before.measurements)))}
+        places = [place_of.get(key) for key in _keys(list(cases))]
+        if places == list(range(len(before.measurements))):
+            return known
+        other = [case for case, place in zip(cases, places, strict=True) if place is None]
+        behind = known.behind + len(other)
+        if behind <= len(cases) and len(known.files) < _FILES:
+            same = ["d", ["r", known.address], _joined(place for place in places if place is not None)]
+            parts = ["m", _joined(int(place is None) for place in places), [same, _root(other)]]
+            address = shelf.place(_text(parts).encode())
+            return Stored(address, [address, *known.files], behind)
+    return _whole(cases, shelf)
+
+
+def _whole(values: Sequence[Any], shelf: Shelf) -> Stored:
+    files: list[str] = []
+    address = shelf.place(_text(_apart(_root(values), shelf, files)).encode())
+    return Stored(address, [address, *dict.fromkeys(files)])
 
 
 def _apart(node: list[Any], shelf: Shelf, addresses: list[str]) -> list[Any]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
+import importlib
 import json
 import re
 from collections.abc import Iterator
@@ -12,13 +15,17 @@ from xml.etree import ElementTree
 import msgspec
 import pytest
 from command import refusal, typed
+from comparison import comparison
 from page_visit import Visit
 from run_history import case_id, measurement
 from run_history import run as run_of
 from synthetic_run import make_run, with_verdicts
+from unpacked_columns import restored
 
-from trnbench import Grade, Run
+import trnbench
+from trnbench import Fidelity, Grade, Run
 from trnbench.store.store import Store
+from trnbench_reports.site import run_page
 
 ATOM = "{http://www.w3.org/2005/Atom}"
 
@@ -83,6 +90,54 @@ def test_a_site_has_the_files_that_it_lists_and_names_no_other_place(site: Path)
                 target = (site / name).parent / link.partition("#")[0]
                 assert target.is_file(), f"{name} leads to {link}"
             assert not re.search(r"url\((?!#)", text)
+
+
+def of_page(site: Path, run: Run) -> tuple[list[str], Any]:
+    """Addresses of the data of a run's page, and the run that they are put together to."""
+    page = (site / f"runs/{run.id}.html").read_text()
+    found = re.search(r'id="?data-json"? data-src="([^"]*)"', page)
+    assert found is not None
+    names = [each.removeprefix("../") for each in found[1].split()]
+    apart = {}
+    for name in names:
+        text = (site / name).read_text()
+        apart[name] = gzip.decompress(base64.b64decode(text.partition('] = "')[2].rpartition('"')[0]))
+    (whole,) = restored(apart[names[0]], apart)
+    return names, json.loads(whole)
+
+
+def test_a_run_is_whole_though_the_site_keeps_what_differs_alone(site: Path, runs: list[Run]) -> None:
+    bytes_of = {}
+    for run in runs:
+        names, found = of_page(site, run)
+        assert found == json.loads(trnbench.dumps(trnbench.shortened(run)))
+        bytes_of[run.id] = {name: (site / name).stat().st_size for name in names}
+    first, second, third = (bytes_of[run.id] for run in runs)
+    assert 0 < sum(size for name, size in second.items() if name not in first) < sum(first.values()) / 3
+    assert len(third.keys() - second.keys()) == 1  # its head: every case is that of the run before
+
+
+@pytest.mark.parametrize("render", sorted(run_page.SEEN))
+def test_a_section_that_is_not_drawn_again_looks_at_nothing_else(render: str, runs: list[Run]) -> None:
+    points = (comparison("a", 0.1), comparison("b", -0.5))
+    first = msgspec.structs.replace(runs[0], fidelity=Fidelity(by="model", version="3", points=points))
+    result = next(each for each in first.measurements if each.time_s)
+    fields = ("time_s", "metrics", "detail", "samples", "parts", "work")
+    cases = [
+        msgspec.structs.replace(
+            each,
+            **{name: getattr(result, name) for name in fields},
+            judgement=each.judgement and msgspec.structs.replace(each.judgement, fraction=0.123, comment="?"),
+        )
+        for each in first.measurements
+    ]
+    run = msgspec.structs.replace(
+        moved(first, 3.0, 4), measurements=tuple(cases), environment={}, argv=("other",), inputs={}
+    )
+    assert run_page.SEEN[render](run) == run_page.SEEN[render](first)
+    module, _, name = render.partition(":")
+    drawn = getattr(importlib.import_module(module), name)
+    assert str(drawn([run])) == str(drawn([first])) != ""
 
 
 def test_the_feed_has_an_entry_for_each_run_the_newest_first(site: Path, runs: list[Run]) -> None:

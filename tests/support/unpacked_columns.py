@@ -3,32 +3,34 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 
-def restored(packed: bytes) -> list[bytes]:
-    """The texts that were packed."""
-    return [each.encode() for each in _texts(json.loads(packed))]
+def restored(packed: bytes, apart: Mapping[str, bytes] | None = None) -> list[bytes]:
+    """The texts that were packed; `apart`: columns that stand in files of their own, by address."""
+    return [each.encode() for each in _texts(json.loads(packed), apart or {})]
 
 
-def _texts(node: list[Any]) -> list[str]:
+def _texts(node: list[Any], apart: Mapping[str, bytes]) -> list[str]:
     kind, *rest = node
     match kind:
+        case "r":
+            return _texts(json.loads(apart[rest[0]]), apart)
         case "n":
             return rest[0].split(",") if rest[0] else []
         case "s":
             return [json.dumps(each, ensure_ascii=False) for each in rest[0]]
         case "d":
-            values = _texts(rest[0])
+            values = _texts(rest[0], apart)
             return [values[at] for at in _split(rest[1])]
         case "m":
-            parts = [iter(_texts(each)) for each in rest[1]]
+            parts = [iter(_texts(each, apart)) for each in rest[1]]
             return [next(parts[at]) for at in _split(rest[0])]
         case "l":
-            inside = iter(_texts(rest[1]))
+            inside = iter(_texts(rest[1], apart))
             return [f"[{','.join(next(inside) for _ in range(length))}]" for length in _split(rest[0])]
-    shapes, columns = rest[0], {key: iter(_texts(each)) for key, each in rest[2]}
+    shapes, columns = rest[0], {key: iter(_texts(each, apart)) for key, each in rest[2]}
     return [f"{{{','.join(_members(shapes[at], columns))}}}" for at in _split(rest[1])]
 
 

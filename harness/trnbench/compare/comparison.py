@@ -72,13 +72,15 @@ def compared(
         raise _nothing(
             before, after, bool(pairing.refused), pairing.refused[0].why if pairing.refused else ""
         )
-    measured = [pair for pair in pairing.pairs if _both(pair, (Grade.MEASURED,)) and not _unjudged(*pair)]
-    by_pair = dict(
-        zip(((old.id, new.id) for old, new in measured), effects(measured, CONFIDENCE), strict=True)
-    )
+    measured = {
+        at: pair
+        for at, pair in enumerate(pairing.pairs)
+        if _both(pair, (Grade.MEASURED,)) and not _unjudged(*pair)
+    }
+    effect_at = dict(zip(measured, effects(list(measured.values()), CONFIDENCE), strict=True))
     changes = [
-        _change(before, after, pair, by_pair.get((pair[0].id, pair[1].id)), threshold, across=across)
-        for pair in pairing.pairs
+        _change(before, after, pair, effect_at.get(at), threshold, across=across)
+        for at, pair in enumerate(pairing.pairs)
     ]
     changes = with_causes(before, after, pairing.pairs, changes)
     changes += [_alone(case, None) for case in pairing.missing]

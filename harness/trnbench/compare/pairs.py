@@ -112,7 +112,7 @@ def paired(
     refused = [] if across else list(_refused(before, after, ran, free))
     out = {each.id for each in refused}
     return Paired(
-        pairs=tuple(each for each in ran if each[1].id not in out),
+        pairs=tuple(each for each in ran if not out or each[1].id not in out),
         refused=tuple(refused),
         missing=tuple(each for each in first.values() if each.status is not Status.SKIPPED),
         new=tuple(each for each in second.values() if each.status is not Status.SKIPPED),

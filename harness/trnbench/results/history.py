@@ -101,20 +101,26 @@ class Outside(NamedTuple):
     grade: Grade | None = None
 
 
+Differences = dict[tuple[str, str], tuple[str, ...]]
+"""By two runs, what is different of them: many cases of the same runs have a step."""
+
+
 def with_steps(
-    found: CaseHistory, before: Outside | None = None, after: Outside | None = None
+    found: CaseHistory,
+    before: Outside | None = None,
+    after: Outside | None = None,
+    known: Differences | None = None,
 ) -> CaseHistory:
     """The same with its steps: of emulated values every change, of others by PELT; of all what is broken,
     mended, new, lost or of other evidence, by the runs `before` and `after` the series as well."""
-    marked = {step.first.run: step for step in _levels_of(found)}
+    marked = {step.first.run: step for step in _levels_of(found, {} if known is None else known)}
     inside = [(point, Standing(point.status, found.evidence)) for point in found.points]
     ends = [
         [(end.point, Standing(Status.OK, end.grade) if end.grade is not None else None)] if end else []
         for end in (before, after)
     ]
     for (old, was), (new, now) in itertools.pairwise([*ends[0], *inside, *ends[1]]):
-        verdict = verdict_of(was, now)
-        if verdict.changed:
+        if was != now and (verdict := verdict_of(was, now)).changed:
             step = marked.get(new.run) or HistoryStep(first=new, last=old, verdict=verdict)
             worse = verdict in (Verdict.BROKEN, Verdict.LOST) or (verdict is Verdict.EVIDENCE and step.worse)
             marked[new.run] = msgspec.structs.replace(step, last=old, verdict=verdict, worse=worse)
@@ -124,7 +130,7 @@ def with_steps(
     )
 
 
-def _levels_of(found: CaseHistory) -> Iterator[HistoryStep]:
+def _levels_of(found: CaseHistory, known: Differences) -> Iterator[HistoryStep]:
     """Where the level of the values that count becomes another."""
     counted = [point for point in found.points if point.counts]
     values = [point.value for point in counted if point.value is not None]
@@ -132,6 +138,9 @@ def _levels_of(found: CaseHistory) -> Iterator[HistoryStep]:
     for step in steps(values, exact=exact):
         first, last = counted[step.at], counted[step.at - 1]
         worse = (step.after > step.before) is found.lower_is_better
+        runs = last.run, first.run
+        if exact and runs not in known:
+            known[runs] = differing(last, first, machine=False)
         yield HistoryStep(
             first=first,
             last=last,
@@ -139,7 +148,7 @@ def _levels_of(found: CaseHistory) -> Iterator[HistoryStep]:
             before=step.before,
             after=step.after,
             worse=worse,
-            differs=differing(last, first, machine=not exact),
+            differs=known[runs] if exact else differing(last, first, machine=True),
         )
 
 
@@ -147,11 +156,10 @@ def differing(before: HistoryPoint, after: HistoryPoint, *, machine: bool) -> tu
     """In a few words each, what is different in versions and, with `machine`, in the machine."""
     left_out = _NO_CAUSE if machine else (*_NO_CAUSE, *_OF_THE_MACHINE)
     old, new = ({"trnbench": each.tool_version, **each.environment} for each in (before, after))
-    names = [name for name in dict.fromkeys((*old, *new)) if not name.startswith(left_out)]
     changes = [
         f"{name} {old.get(name, 'none')} → {new.get(name, 'none')}"
-        for name in names
-        if old.get(name) != new.get(name)
+        for name in dict.fromkeys((*old, *new))
+        if old.get(name) != new.get(name) and not name.startswith(left_out)
     ]
     more = len(changes) - _NAMED
     return (*changes[:_NAMED], *((f"{more} more",) if more > 0 else ()))

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
 from trnbench.case_key import Division, joint
 from trnbench.errors import UnknownName
-from trnbench.results.history import CaseHistory, HistoryPoint, Outside, machine_of, with_steps
+from trnbench.results.history import CaseHistory, Differences, HistoryPoint, Outside, machine_of, with_steps
 from trnbench.results.measurement import Grade, Status
 from trnbench.results.run import shortness
 from trnbench.store.failure import damaged
@@ -57,11 +58,11 @@ def histories(
         }
         beside = _Beside(connection, runs)
         series: list[CaseHistory] = []
-        for case in _chosen(connection, cases, runs, beside):
-            try:
-                series += _joined(list(_of_a_case(connection, case, runs)), beside)
-            except ValueError as error:  # a word that is no status or grade
-                raise damaged(store.path, str(error)) from error
+        try:
+            for case, rows in _rows(connection, _chosen(connection, cases, runs, beside), runs):
+                series += _joined(list(_of_a_case(case, rows, runs)), beside)
+        except ValueError as error:  # a word that is no status or grade
+            raise damaged(store.path, str(error)) from error
     return tuple(series)
 
 
@@ -85,7 +86,7 @@ def _joined(series: list[CaseHistory], beside: _Beside) -> Iterator[CaseHistory]
         latest = max(beside.order[end] for _, end, _ in ends)
         if beside.order[last] == latest and (run := beside.neighbour(last, 1)) is not None:
             after = Outside(_point(run, Status.SKIPPED, None, None))
-        yield with_steps(history, before, after)
+        yield with_steps(history, before, after, beside.differences)
 
 
 class _Beside:
@@ -96,6 +97,7 @@ class _Beside:
         self._connection, self._numbers, self._runs = connection, list(runs), runs
         self.order = {run.id: at for at, run in enumerate(runs.values())}
         self._known: dict[tuple[str, int], _RunRow | None] = {}
+        self.differences: Differences = {}
 
     def neighbour(self, run: str, step: int) -> _RunRow | None:
         """The nearest before (`step` −1) or after (1); one that was cut short tells of no case it lacks."""
@@ -209,29 +211,49 @@ def _by_numbers(case_id: str) -> list[tuple[int, str]]:
     ]
 
 
-def _names(case_id: str) -> tuple[str, str, str]:
+def _names(case_id: str) -> Iterator[str]:
+    yield case_id
     full = case_id.partition("::")[2]
-    return case_id, full, full.partition("[")[0].partition("@")[0]
+    yield from (full, full.partition("[")[0].partition("@")[0])
 
 
 def _fits(case_id: str, asked: str) -> bool:
     pattern = asked.replace("[", "[[]")  # every case has brackets of its own
-    return any(fnmatchcase(name, pattern) for name in (*_names(case_id), *_names(joint(case_id))))
+    spellings = dict.fromkeys((case_id, joint(case_id)))
+    return any(fnmatchcase(name, pattern) for spelling in spellings for name in _names(spelling))
 
 
-def _of_a_case(connection: sqlite3.Connection, case: str, runs: dict[int, _RunRow]) -> Iterator[CaseHistory]:
-    rows = connection.execute(
-        "SELECT run, grade, status, metric, unit, value, time_s FROM measurements WHERE case_id IN (?, ?)",
-        _spellings(case),
-    ).fetchall()
+def _rows(
+    connection: sqlite3.Connection, cases: Iterable[str], runs: dict[int, _RunRow]
+) -> Iterator[tuple[str, list[Any]]]:
+    """Each case with its rows in the order of `runs`; many cases by one question."""
     order = {number: at for at, number in enumerate(runs)}
+    remaining = iter(cases)
+    while some := list(islice(remaining, _ASKED)):
+        rows: dict[str, list[Any]] = {case: [] for case in some}
+        case_of = {spelling: case for case in some for spelling in _spellings(case)}
+        for row in connection.execute(
+            "SELECT run, case_id, grade, status, metric, unit, value, time_s FROM measurements"
+            f" WHERE case_id IN ({','.join('?' * len(case_of))})",
+            tuple(case_of),
+        ):
+            if row[0] in order:
+                rows[case_of[row[1]]].append(row)
+        for case, mine in rows.items():
+            yield case, sorted(mine, key=lambda row: order[row[0]])
+
+
+_ASKED = 400
+"""Cases of a question: with two spellings each fewer than SQLite takes, which is 999 in old versions."""
+
+
+def _of_a_case(case: str, rows: Iterable[Any], runs: dict[int, _RunRow]) -> Iterator[CaseHistory]:
     series: dict[_Key, list[HistoryPoint]] = {}
     without: list[tuple[_RunRow, HistoryPoint]] = []
-    for number, grade, status, metric, unit, value, time_s in sorted(
-        (row for row in rows if row[0] in order), key=lambda row: order[row[0]]
-    ):
+    status_of = {each.value: each for each in Status}
+    for number, _, grade, status, metric, unit, value, time_s in rows:
         run = runs[number]
-        point = _point(run, Status(status), value, time_s)
+        point = _point(run, status_of.get(status) or Status(status), value, time_s)
         if value is not None:
             machine = machine_of(run.environment) if grade != Grade.EMULATED else ""
             series.setdefault(_Key(metric, unit, grade, run.backend, machine), []).append(point)

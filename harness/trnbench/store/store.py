@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import zlib
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -298,16 +299,14 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
 
 def summaries(connection: sqlite3.Connection) -> tuple[RunSummary, ...]:
     """Every run, oldest first; no document is read."""
-    counts: dict[int, dict[Status, int]] = {}
-    for number, status, cases in connection.execute(
-        "SELECT run, status, count(*) FROM measurements GROUP BY run, status"
+    counts: dict[int, Counter[Status]] = defaultdict(Counter)
+    first: dict[int, dict[str, int]] = defaultdict(dict)
+    for number, status, instance, cases, position in connection.execute(
+        "SELECT run, status, instance, count(*), min(position) FROM measurements"
+        " GROUP BY run, status, instance"
     ):
-        counts.setdefault(number, {})[Status(status)] = cases
-    instances = _grouped(
-        connection.execute(
-            "SELECT run, instance FROM measurements GROUP BY run, instance ORDER BY min(position)"
-        )
-    )
+        counts[number][Status(status)] += cases
+        first[number][instance] = min(position, first[number].get(instance, position))
     tags = _grouped(connection.execute("SELECT run, tag FROM tags ORDER BY tag"))
     return tuple(
         RunSummary(
@@ -320,9 +319,9 @@ def summaries(connection: sqlite3.Connection) -> tuple[RunSummary, ...]:
             grade=Grade(grade),
             policy=policy,
             planned=planned,
-            cases=sum(counts.get(number, {}).values()),
-            counts={status: counts.get(number, {}).get(status, 0) for status in Status},
-            instances=instances.get(number, ()),
+            cases=counts[number].total(),
+            counts={status: counts[number][status] for status in Status},
+            instances=tuple(sorted(first[number], key=first[number].__getitem__)),
             tags=tags.get(number, ()),
         )
         for (

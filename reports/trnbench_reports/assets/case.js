@@ -8,9 +8,22 @@ const series = lazily(async () => {
   const part = (await whole_()).at("series");
   return Array.from({ length: part.size }, (_, at) => part.at(at));
 });
+// What counts of a series as a line, the height of a word, and a mark where its level changes: as sparkline.py draws it.
 const lineOf = (each) => {
-  const template = document.createElement("template");
-  template.innerHTML = each.at("line").value;  // escaped when it was written
+  const { values, statuses, steps, unit, runs: places } = each.value;
+  const counted = values.map((value, at) => [at, value]).filter(([at, value]) => value > 0 && ["ok", "document-low"].includes(statuses[at]));
+  if (!counted.length) return "";
+  const found = counted.map(([, value]) => value), low = Math.min(...found), high = Math.max(...found), last = Math.max(values.length - 1, 1);
+  const middle = (low + high) / 2, half = Math.max((high - low) / 2, 0.005 * high);
+  const place = (at, value) => `${(2 + 146 * at / last).toFixed(1)} ${(11 - 9 * (value - middle) / half).toFixed(1)}`;
+  const marks = steps.map(([run, , way]) => {
+    const at = (places.includes(run) ? places.indexOf(run) : last + 0.5) - 0.5;
+    return `<path class="${["worse", "better"].includes(way) ? way : "other"}" d="M${place(at, middle - half)}L${place(at, middle + half)}"/>`;
+  });
+  const path = counted.map((pair) => place(...pair)), [x, y] = path.at(-1).split(" "), template = document.createElement("template");
+  template.innerHTML = `<svg class="spark" width="150" height="22" viewBox="0 0 150 22" role="img">${marks.join("")}<path class="trend" d="M${path.join("L")}"/><circle cx="${x}" cy="${y}" r="2"/></svg>`;
+  template.content.firstChild.setAttribute("aria-label",
+    `${plural(values.length, "run")}, ${low === high ? "" : `${show(low, unit)} to `}${show(high, unit)}, ${plural(steps.length, "step")}`);
   return template.content;
 };
 const linkTo = (each) => make("a", { href: `#case=${encodeURIComponent(each.at("case").value)}` }, each.at("case").value);

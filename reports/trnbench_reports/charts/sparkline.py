@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from trnbench import CaseHistory
 from trnbench_reports import numbers, words
@@ -31,18 +31,20 @@ def sparkline(found: CaseHistory) -> Markup | str:
         y = _HEIGHT / 2 - (_HEIGHT / 2 - _EDGE) * (value - middle) / half
         return f"{x:.1f} {y:.1f}"
 
-    position_of = {point.run: at for at, point in enumerate(found.points)}
+    position_of = {point.run: at for at, point in enumerate(found.points)} if found.steps else {}
     marks = ""
     for step in found.steps:
         at = position_of.get(step.first.run, last + 0.5) - 0.5  # a run that lost the case comes last
         line = f"M{place(at, middle - half)}L{place(at, middle + half)}"
         marks += f'<path class="{step.way}" d="{line}"/>'
-    path = "L".join(place(at, value) for at, value in values)
-    end = place(*values[-1]).split()
+    path = [place(at, value) for at, value in values]
+    x, y = path[-1].split()
+    # Numbers and words of ours alone but for the label: `Markup.format` would look at each piece.
     return Markup(
-        '<svg class="spark" width="{0}" height="{1}" viewBox="0 0 {0} {1}" role="img" aria-label="{2}">'
-        '{3}<path class="trend" d="M{4}"/><circle cx="{5}" cy="{6}" r="2"/></svg>'
-    ).format(_WIDTH, _HEIGHT, _says(found, low, high), Markup(marks), path, *end)
+        f'<svg class="spark" width="{_WIDTH}" height="{_HEIGHT}" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img"'
+        f' aria-label="{escape(_says(found, low, high))}">{marks}<path class="trend" d="M{"L".join(path)}"/>'
+        f'<circle cx="{x}" cy="{y}" r="2"/></svg>'
+    )
 
 
 def _says(found: CaseHistory, low: float, high: float) -> str:

@@ -38,22 +38,26 @@ def write(asked: Site) -> Iterator[tuple[str, bytes | None]]:
     known = asked.memory.get("runs") if asked.memory.get("made_by") == made_by else None
     entries: dict[str, dict[str, Any]] = {}
     names: dict[str, None] = {}
-    made = False
+    made: set[str] = set()
+    picture = None
     for id, mark in asked.runs.items():
         entry = known.get(id) if isinstance(known, dict) else None
         files: Mapping[str, bytes | None]
-        if isinstance(entry, dict) and entry.get("mark") == mark:
+        if isinstance(entry, dict) and entry.get("mark") == mark and entry["before"] not in made:
             files = dict.fromkeys(entry["files"])
+            picture = None
         else:
-            entry, files = run_page.write(id, asked)
-            entry["mark"], made = mark, True
+            entry, files = run_page.write(id, asked, entries)
+            entry["mark"] = mark
+            made.add(id)
+            picture = files.get(entry["picture"])
         entries[id] = entry
         yield from ((name, data) for name, data in files.items() if name not in names)
         names |= dict.fromkeys(files)
     if not made and list(entries) == list(known or ()):
         yield from ((name, None) for name in (*asked.memory["files"], "site.json") if name not in names)
         return
-    for name, data in _shared(asked, entries, asked.load(next(reversed(entries)))):
+    for name, data in _shared(asked, entries, asked.load(next(reversed(entries))), picture):
         names[name] = None
         yield name, data
     memory = {"made_by": made_by, "runs": entries, "files": sorted(names)}
@@ -72,7 +76,7 @@ def _made_by(asked: Site) -> str:
 
 
 def _shared(
-    asked: Site, entries: Mapping[str, Mapping[str, Any]], newest: Run
+    asked: Site, entries: Mapping[str, Mapping[str, Any]], newest: Run, headline: bytes | None
 ) -> Iterator[tuple[str, bytes]]:
     """What all runs have together."""
     histories = asked.histories()
@@ -106,7 +110,8 @@ def _shared(
     yield "feed.xml", history.feed(entries, changes)
     for part in EMBEDS:
         try:
-            drawing = getattr(parts, f"{part}_svg")([newest])
+            drawn = headline if part == "headline" else None
+            drawing = drawn or getattr(parts, f"{part}_svg")([newest])
         except UsageError:  # the newest run has nothing of it
             continue
         yield f"embed/{part}.svg", drawing

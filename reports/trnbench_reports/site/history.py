@@ -8,7 +8,6 @@ from xml.sax.saxutils import escape, quoteattr
 
 from trnbench import CaseHistory, HistoryStep
 from trnbench_reports import numbers, words
-from trnbench_reports.charts.sparkline import sparkline
 from trnbench_reports.payload import packed_columns
 from trnbench_reports.view import figure_by_id
 
@@ -62,7 +61,7 @@ def changed(step: HistoryStep) -> str:
 
 
 def data(histories: Sequence[CaseHistory], entries: Mapping[str, Mapping[str, Any]]) -> bytes:
-    """For the page of a case: the runs, and of each series its line, values, statuses and steps by run."""
+    """For the page of a case: the runs, and of each series its values, statuses and steps by run."""
     position_of = {run: at for at, run in enumerate(entries)}
     runs = [
         {name: entry[name] for name in ("page", "created", "commit", "dirty", "version")} | {"id": run}
@@ -75,7 +74,6 @@ def data(histories: Sequence[CaseHistory], entries: Mapping[str, Mapping[str, An
             "unit": found.unit,
             "by": by(str(found.evidence), found.backend),
             "machine": found.machine,
-            "line": str(sparkline(found)),
             "runs": [position_of[point.run] for point in found.points],
             "values": [point.value for point in found.points],
             "statuses": [str(point.status) for point in found.points],

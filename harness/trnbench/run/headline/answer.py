@@ -105,17 +105,18 @@ def _of_core(run: Run, answer: Answer, best: Measurement) -> PerCore | None:
     """
     if answer.question.kernels != PRODUCTS or best.case.scope is not Scope.DEVICE:
         return None
+    key = best.case
     alike = [
         case
         for case in run.measurements
-        if (case.case.instance, case.case.family, case.case.dtype)
-        == (best.case.instance, best.case.family, best.case.dtype)
+        if case.case.instance == key.instance
+        and case.case.family == key.family
+        and case.case.dtype == key.dtype
     ]
     cores = [
         case
         for case in alike
-        if (case.case.scope, case.case.kernel, case.case.point)
-        == (Scope.CORE, best.case.kernel, best.case.point)
+        if (case.case.scope, case.case.kernel, case.case.point) == (Scope.CORE, key.kernel, key.point)
     ]
     pairs = [case for case in alike if case.case.scope is Scope.LOGICAL_CORE]
     return next(

@@ -223,6 +223,8 @@ def _promised(run: Run, case: Measurement, peak: Peak, fraction: float) -> Promi
     book = run.books.get(case.case.generation, FactBook())
     source = book.sources.get(peak.source)
     unstated = str(peak.direction) == "unstated"
+    subjects = {name.partition("/")[0] for name in peak.facts}
+    facts = [fact for fact in book.facts if fact.subject in subjects and fact.id in peak.facts]
     return Promised(
         value=peak.value,
         fraction=fraction,
@@ -230,7 +232,7 @@ def _promised(run: Run, case: Measurement, peak: Peak, fraction: float) -> Promi
         source=peak.source,
         date=(source.date or source.version) if source else "",
         printed=peak.evidence == "documented",
-        figure=" + ".join(_as_documented(fact) for fact in book.facts if fact.id in peak.facts),
+        figure=" + ".join(map(_as_documented, facts)),
         note=UNSTATED if unstated else "",
         superseded_by=peak.superseded_by,
     )
