@@ -121,7 +121,9 @@ def site(small: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize(("width", "scheme"), ENDS)
-@pytest.mark.parametrize("name", ["index.html", "history.html", "case.html", "embed/losses.html"])
+@pytest.mark.parametrize(
+    "name", ["index.html", "history.html", "case.html", "embed/losses.html", "runs/later.html"]
+)
 def test_a_site_breaks_none(browser: Any, axe: str, site: Path, name: str, width: int, scheme: str) -> None:
     # axe reads style sheets beside the page, which the page's policy forbids to scripts.
     opened = Visit(
@@ -129,6 +131,11 @@ def test_a_site_breaks_none(browser: Any, axe: str, site: Path, name: str, width
     )
     if name == "case.html":
         opened.until("document.querySelectorAll('#cases tbody tr').length > 0")
+    if name.startswith("runs/"):
+        opened.page.evaluate("document.querySelectorAll('.open-deep').forEach((button) => button.click())")
+        opened.page.wait_for_selector("#all-cases tbody tr")
+        opened.page.click("#headline a.figure >> nth=0")
+        opened.explained()
     assert opened.complaints == []
     opened.page.evaluate(axe)
     assert opened.page.evaluate(TOLD, ["html", {"preload": False}]) == []

@@ -7,13 +7,19 @@ import gzip
 import importlib
 import json
 import re
+import shlex
+import subprocess
 from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Any
 from xml.etree import ElementTree
 
 import msgspec
 import pytest
+import yaml
 from command import refusal, typed
 from comparison import comparison
 from page_visit import Visit
@@ -197,6 +203,27 @@ def test_a_run_whose_id_is_no_name_of_a_file_goes_by_its_digest(tmp_path: Path) 
         assert name == "site.json" or b"<evil>" not in data, name
 
 
+def test_the_workflow_that_publishes_a_site_does_what_it_says(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (text,) = re.findall(r"```yaml\n(permissions:.*?)```", (root / "docs/report.md").read_text(), re.DOTALL)
+    workflow = yaml.safe_load(text)
+    (job,) = workflow["jobs"].values()
+    given = {step["uses"].partition("@")[0]: step.get("with") for step in job["steps"] if "uses" in step}
+    assert workflow["permissions"] == {"contents": "read", "pages": "write", "id-token": "write"}
+    monkeypatch.chdir(tmp_path)
+    for command in (shlex.split(step["run"]) for step in job["steps"] if "run" in step):
+        if command[0] == "trnbench":
+            some = ("hbm_copy", "-i", "trn1.2xlarge") if "run" in command else ()
+            done = typed(*command[1:], *some)
+            assert done.exit_code == 0, done.output
+        elif command != ["pip", "install", "trnbench"]:
+            subprocess.run(command, check=True)
+    assert (tmp_path / given["actions/upload-pages-artifact"]["path"] / "index.html").is_file()
+    assert (tmp_path / given["actions/cache"]["path"] / "runs.db").is_file()
+    assert "actions/deploy-pages" in given
+
+
 def test_an_empty_store_has_nothing_to_show(tmp_path: Path) -> None:
     path = tmp_path / "results.db"
     with Store(path) as opened:
@@ -219,6 +246,30 @@ def visit(browser: Any, site: Path) -> Iterator[Any]:
         assert each.complaints == []
         assert all(url.startswith((f"{site.as_uri()}/", "data:")) for url in each.requests)
         each.close()
+
+
+@pytest.mark.browser
+def test_a_site_works_over_plain_http(browser: Any, site: Path, runs: list[Run]) -> None:
+    """As `python -m http.server` serves it: every page, no complaint, and nothing asked of anyone else."""
+    handler = partial(SimpleHTTPRequestHandler, directory=str(site))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        home = f"http://127.0.0.1:{server.server_port}/"
+        for path in sorted(site.rglob("*.html")):
+            visit = Visit(browser, home + str(path.relative_to(site)))
+            if path.parent.name == "runs":
+                visit.until("document.querySelectorAll('#scoreboard table tbody tr').length > 0")
+                visit.page.click("#headline a.figure >> nth=0")
+                assert "How it follows" in visit.explained()
+            visit.page.wait_for_load_state("networkidle")
+            assert visit.complaints == [], path.name
+            assert all(url.startswith((home, "data:")) for url in visit.requests), path.name
+            visit.close()
+        case = Visit(browser, home + "case.html", f"#case={runs[0].measurements[0].id}")
+        case.until("document.querySelectorAll('#case tbody tr').length >= 3")
+        assert case.complaints == []
+        case.close()
+        server.shutdown()
 
 
 @pytest.mark.browser

@@ -7,9 +7,9 @@ from typing import Any
 
 
 class Visit:
-    """`fragment` follows the file's address. `options` are those of a browser's context."""
+    """`file` may be an address; `fragment` follows it. `options` are those of a browser's context."""
 
-    def __init__(self, browser: Any, file: Path, fragment: str = "", **options: Any) -> None:
+    def __init__(self, browser: Any, file: Path | str, fragment: str = "", **options: Any) -> None:
         options = {"viewport": {"width": 1440, "height": 900}, **options}
         self.context = browser.new_context(accept_downloads=True, **options)
         self.page = self.context.new_page()
@@ -21,7 +21,7 @@ class Visit:
         self.page.add_init_script(
             "addEventListener('securitypolicyviolation', (e) => console.error('policy', e.violatedDirective))"
         )
-        self.url = file.as_uri()
+        self.url = file if isinstance(file, str) else file.as_uri()
         self.page.goto(self.url + fragment)
 
     def close(self) -> None:
