@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from stored_run import edited
 
 from trnbench.digest import digest_of
-from trnbench.store.cache import SUFFIX, Cache
+from trnbench.store.cache import GROWS, SUFFIX, Cache
 
 
 @pytest.fixture
@@ -113,17 +113,45 @@ def test_where_nothing_can_be_written_nothing_is_kept(tmp_path: Path) -> None:
     assert cache.info().problem == "No such file or directory"
 
 
-def test_it_stays_within_its_limit_and_forgets_the_oldest(store: Path) -> None:
-    limit = 64_000
-    cache = Cache(store, limit_bytes=limit)
-    for number in range(200):
-        cache.put(digest_of(str(number)), os.urandom(1000))
+LIMIT = 64_000
+
+
+def carried_out(store: Path, names: range) -> int:
+    """A run of cases that answer with 1,000 bytes each; how many it found."""
+    cache = Cache(store, limit_bytes=LIMIT)
+    with cache.reading():
+        missing = [name for name in names if cache.get(digest_of(str(name))) is None]
+    worker = pickle.loads(pickle.dumps(cache))
+    for name in missing:
+        worker.put(digest_of(str(name)), os.urandom(1000))
+    worker.close()
+    cache.trim()
     cache.close()
-    after = Cache(store, limit_bytes=limit)
-    assert 0 < after.info().bytes <= limit
-    assert after.get(digest_of("0")) is None
-    assert after.get(digest_of("199")) is not None
-    after.close()
+    return len(names) - len(missing)
+
+
+def test_it_grows_to_the_run_that_fills_it(store: Path) -> None:
+    assert [carried_out(store, range(200)) for _ in range(2)] == [0, 200]
+    assert Cache(store, limit_bytes=LIMIT).info().bytes > 3 * LIMIT
+    assert carried_out(store, range(100, 250)) == 100
+    assert [carried_out(store, range(100, 250)) for _ in range(2)] == [150, 150]
+    assert carried_out(store, range(10)) < 10  # went for those of the run before
+
+
+def test_a_run_that_uses_little_brings_it_within_its_limit_and_the_oldest_go(store: Path) -> None:
+    carried_out(store, range(200))
+    carried_out(store, range(199, 210))
+    assert 0 < Cache(store, limit_bytes=LIMIT).info().bytes <= LIMIT
+    assert carried_out(store, range(199, 210)) == 11
+    assert carried_out(store, range(20)) == 0
+
+
+def test_of_a_run_that_is_too_large_as_many_are_found_as_fit(store: Path) -> None:
+    carried_out(store, range(400))
+    found = carried_out(store, range(400))
+    assert GROWS * LIMIT / 1100 < found < 400
+    assert Cache(store, limit_bytes=LIMIT).info().bytes < (GROWS + 1) * LIMIT
+    assert found <= carried_out(store, range(400))
 
 
 def test_clearing_forgets_everything_and_says_how_much(store: Path) -> None:

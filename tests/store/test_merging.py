@@ -12,6 +12,7 @@ from command import refusal, typed
 from stored_run import make_run
 
 from trnbench import Run
+from trnbench.store.compression import PAGE_BYTES
 from trnbench.store.repair import check
 from trnbench.store.store import Store
 
@@ -102,7 +103,7 @@ def test_a_page_that_is_gone_and_a_file_that_is_no_store(folder: Path) -> None:
     keep("good.db", make_run())
     keep("torn.db", make_run())
     data = (folder / "torn.db").read_bytes()
-    (folder / "torn.db").write_bytes(data[:8192] + b"\xff" * 4096 + data[12288:])
+    (folder / "torn.db").write_bytes(data[:PAGE_BYTES] + b"\xff" * PAGE_BYTES + data[2 * PAGE_BYTES :])
     (folder / "notes.db").write_text("these are notes, and no database at all, only some words\n" * 9)
     for name in ("torn.db", "notes.db", "none.db"):
         done = invoke("merge", "good.db", name)

@@ -89,6 +89,7 @@ def execute(
                 recording.finish(run)
             recording.store.behind = recording.behind
     if cache is not None:
+        cache.trim()
         cache.close()
     if conduct.cut is not None:
         raise RunCutShort(run, conduct.cut)

@@ -7,6 +7,7 @@ begun anew, and where nothing can be written the answers are computed each time.
 from __future__ import annotations
 
 import zlib
+from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -27,7 +28,10 @@ SUFFIX = ".cache"
 """Behind the name of the store's file."""
 
 LIMIT_BYTES = 256 << 20
-"""What the entries may hold; those that were made first go first."""
+"""What the entries may hold, unless one run uses more: it finds all of them the next time."""
+
+GROWS = 4
+"""So many times the limit the entries of one run may take; then those that were kept first stay."""
 
 _LAYOUT = 2
 _BUSY_MS = 2_000
@@ -69,14 +73,18 @@ class Cache:
         self.problem = ""
         self.hits = self.misses = 0
         self._connection: sqlite3.Connection | None = None
-        self._added = 0
+        self._added, self._at_limit = self.limit_bytes, False
+        self._last_row: int | None = None
+        self._hit_rows, self._hit_bytes = array("q"), 0
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"path": self.path, "limit_bytes": self.limit_bytes}
+        self._begins()
+        return {name: getattr(self, name) for name in ("path", "limit_bytes", "_last_row", "_hit_bytes")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state)
+        self.path, self.limit_bytes = state["path"], state["limit_bytes"]
         self._begin()
+        vars(self).update(state)
 
     def get(self, key: bytes) -> bytes | None:
         """None where there is no whole entry."""
@@ -90,7 +98,7 @@ class Cache:
     @contextmanager
     def reading(self) -> Iterator[None]:
         """For many that are only asked for: the file is locked once, and what others add is not seen."""
-        connection = self._connected() if self.path.exists() else None
+        connection = self._begins()
         if connection is not None:
             with self._explained():
                 connection.execute("BEGIN")
@@ -109,6 +117,8 @@ class Cache:
         """Keep some that belong together: all of them, or none."""
         from trnbench.store.compression import compressed
 
+        if self._at_limit:
+            return
         values: list[object] = []
         added = 0
         for key, content in entries.items():
@@ -124,7 +134,7 @@ class Cache:
             self._added += added
             if self._added > self.limit_bytes // 16:
                 self._added = 0
-                self._trim(connection)
+                self._at_limit = self._own(connection) > GROWS * self.limit_bytes
 
     def info(self) -> CacheInfo:
         """What it holds; the file is not made by asking."""
@@ -146,11 +156,31 @@ class Cache:
         return held
 
     def close(self) -> None:
-        """Within its limit again; it may be used afterwards."""
-        if self._connection is not None:
-            with self._explained():
-                self._trim(self._connection)
+        """It may be used afterwards."""
         self._disconnect()
+
+    def trim(self) -> None:
+        """At the end of a run: within the limit again, or what the run has used where that is more. Of the
+        rest goes first what was kept first."""
+        connection = self._connected() if self.path.exists() else None
+        if connection is None:
+            return
+        with self._explained():
+            (held,) = connection.execute("SELECT coalesce(sum(bytes), 0) FROM entries").fetchone()
+            own = self._own(connection)
+            if held <= max(self.limit_bytes, own):
+                return
+            over, used = held - max(own, round(self.limit_bytes * _KEEP)), set(self._hit_rows)
+            rows = connection.execute(
+                "SELECT rowid, bytes FROM entries WHERE rowid <= ? ORDER BY rowid", (self._last_row,)
+            ).fetchall()
+            connection.execute("BEGIN")
+            for row, size in rows:
+                if over > 0 and row not in used:
+                    connection.execute("DELETE FROM entries WHERE rowid = ?", (row,))
+                    over -= size
+            connection.execute("COMMIT")
+            connection.execute("VACUUM")
 
     # The file -------------------------------------------------------------------------------------
 
@@ -161,11 +191,29 @@ class Cache:
         if connection is None:
             return None
         with self._explained():
-            row = connection.execute("SELECT content, mark FROM entries WHERE key = ?", (key,)).fetchone()
+            row = connection.execute(
+                "SELECT content, mark, rowid FROM entries WHERE key = ?", (key,)
+            ).fetchone()
             if row is None or not isinstance(row[0], bytes) or _mark(key, row[0]) != row[1]:
                 return None
             with suppress(zlib.error):
-                return zlib.decompress(row[0])
+                content = zlib.decompress(row[0])
+                if row[2] <= (self._last_row or 0):  # later ones are this run's anyway
+                    self._hit_rows.append(row[2])
+                    self._hit_bytes += len(row[0])
+                return content
+        return None
+
+    def _own(self, connection: sqlite3.Connection) -> int:
+        """Bytes of what this run has used and, in whatever process, kept."""
+        query = "SELECT coalesce(sum(bytes), 0) FROM entries WHERE rowid > ?"
+        return self._hit_bytes + int(connection.execute(query, (self._last_row,)).fetchone()[0])
+
+    def _begins(self) -> sqlite3.Connection | None:
+        """Where there is a file, it is open; what comes from now on is of this run."""
+        if self.path.exists():
+            return self._connected()
+        self._last_row = self._last_row or 0
         return None
 
     def _connected(self) -> sqlite3.Connection | None:
@@ -207,6 +255,9 @@ class Cache:
         connection = sqlite3.connect(self.path, timeout=_BUSY_MS / 1000, isolation_level=None)
         try:
             self._lay_out(connection)
+            if self._last_row is None:
+                last = connection.execute("SELECT coalesce(max(rowid), 0) FROM entries").fetchone()
+                self._last_row = last[0]
             connection.execute("PRAGMA synchronous = OFF")  # what a loss of power takes can be had again
         except BaseException:
             connection.close()
@@ -228,6 +279,9 @@ class Cache:
                 if layout not in (0, _LAYOUT):
                     raise sqlite3.DatabaseError(f"layout {layout}")
                 if layout == 0:
+                    from trnbench.store.compression import PAGE_BYTES
+
+                    connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")
                     connection.execute("PRAGMA journal_mode = WAL")  # kept in the file
                     connection.execute(_TABLE)
                     connection.execute(f"PRAGMA user_version = {_LAYOUT}")
@@ -236,18 +290,6 @@ class Cache:
                 if "locked" not in str(error) or time.monotonic() > until:
                     raise
                 time.sleep(0.005)
-
-    def _trim(self, connection: sqlite3.Connection) -> None:
-        (held,) = connection.execute("SELECT coalesce(sum(bytes), 0) FROM entries").fetchone()
-        if held <= self.limit_bytes:
-            return
-        over = held - round(self.limit_bytes * _KEEP)
-        for row, size in connection.execute("SELECT rowid, bytes FROM entries ORDER BY rowid").fetchall():
-            connection.execute("DELETE FROM entries WHERE rowid = ?", (row,))
-            over -= size
-            if over <= 0:
-                break
-        connection.execute("VACUUM")
 
     def _give_up(self, why: str) -> None:
         self.problem = why

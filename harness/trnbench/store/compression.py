@@ -7,6 +7,9 @@ import zlib
 QUICK, SMALL = 1, 6
 """A case is 6 % larger for two thirds of the time; what is written once a run had better be small."""
 
+PAGE_BYTES = 16384
+"""Of a new database. A case takes 2 kB, and the usual page of 4 kB holds no second one."""
+
 _BITS = range(9, 16)
 """Of windows that every reader of zlib takes."""
 

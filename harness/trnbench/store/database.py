@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 from trnbench.errors import StoreError, TrnbenchError
 from trnbench.store import layout
+from trnbench.store.compression import PAGE_BYTES
 from trnbench.store.failure import damaged, explained
 from trnbench.store.journal import journal_path
 from trnbench.store.path import folder_in_place, make_folder, store_path
@@ -126,6 +127,7 @@ def _prepared(connection: sqlite3.Connection, path: Path, *, write: bool) -> boo
         connection.execute("PRAGMA query_only = ON")
         return False
     if tables == 0:
+        connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")
         connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
     # On file systems without shared memory this answers another mode, which serves as well.
     connection.execute("PRAGMA journal_mode = WAL").fetchone()
