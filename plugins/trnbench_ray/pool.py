@@ -9,16 +9,16 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import Any
 
 from trnbench.kernels.kernel import Case
-from trnbench.results.json import dumps_measurement
 from trnbench.results.measurement import Reason
 from trnbench.run.attempt import Attempts, Outcome, Retries
 from trnbench.run.executor import CutShort
 from trnbench.run.pool import GRACE_S, pack
+from trnbench.store.entry import Entry
 from trnbench_ray.cluster import Cluster, Machine
 from trnbench_ray.server import Server, on_machine
 
 BATCH = 16
-"""Cases handed out at once, at most: few enough that all processes end at about the same time."""
+"""Cases handed out in one call, at most: few enough that all processes end at about the same time."""
 
 START_S = 120.0
 """For a first process to start. Other jobs of the cluster may hold what it needs: that is waited for."""
@@ -33,13 +33,14 @@ class _Seat:
     def __init__(self, actor: Any, machine: Machine | None) -> None:
         self.actor, self.machine = actor, machine
         self.starting: Any = actor.ready.remote()
-        self.batch: deque[tuple[int, Any]] = deque()
+        self.batch: list[int] = []
+        self.answer: Any = None
         self.since = time.monotonic()
 
     @property
     def awaited(self) -> Any:
         """What it answers next; None while it has nothing to do."""
-        return self.starting or (self.batch[0][1] if self.batch else None)
+        return self.starting or self.answer
 
     @property
     def place(self) -> str:
@@ -67,7 +68,9 @@ class ClusterPool:
         self._jobs = jobs or cluster.processors()
         self._retries = Retries(retries)
         self._payload = pack(attempts, cases)
-        self._batch = 1 if machines else max(1, min(BATCH, len(cases) // (8 * max(self._jobs, 1))))
+        most = max(1, min(BATCH, len(cases) // (8 * max(self._jobs, 1))))
+        self._batch = 1 if machines or attempts.timeout_s > 0.0 else most  # a limit is that of one case
+        self._alone: set[int] = set()
         self.notes: list[str] = []
 
     def outcomes(
@@ -139,47 +142,56 @@ class ClusterPool:
             if seat.starting:
                 self._unstarted(seat, f"{seat.place} could not begin: {_last_line(error)}")
                 return
-            position, _ = seat.batch.popleft()
             text = f"{seat.place} could not carry it out: {_last_line(error)}"
-            yield from self._failed(position, Reason.CRASH, text)
+            yield from self._blamed(seat, Reason.CRASH, text)
             self._feed(seat)
             return
+        positions, seat.batch = seat.batch, []
         if seat.starting:
             seat.starting = None
         else:
-            position, _ = seat.batch.popleft()
-            yield from self._ended(on_machine(answer, seat.machine.number) if seat.machine else answer)
-        if not seat.batch:
-            self._feed(seat)
+            for position, entry in zip(positions, answer, strict=True):
+                if seat.machine:
+                    entry = on_machine(entry, seat.machine.number)
+                yield from self._ended(position, entry)
+        self._feed(seat)
 
     def _feed(self, seat: _Seat) -> None:
-        for _ in range(min(self._batch, len(self._left))):
-            position = self._left.popleft()
-            seat.batch.append((position, seat.actor.run.remote(position)))
+        seat.batch, seat.answer = [], None
+        while self._left and len(seat.batch) < self._batch:
+            alone = self._left[0] in self._alone
+            if not (alone and seat.batch):
+                seat.batch.append(self._left.popleft())
+            if alone:
+                break
+        if seat.batch:
+            seat.answer = seat.actor.run.remote(seat.batch)
         seat.since = time.monotonic()
 
-    def _ended(self, outcome: Outcome) -> Iterator[Outcome]:
-        position, measurement, document = outcome
-        if self._retries.again(position, measurement):
+    def _ended(self, position: int, entry: Entry) -> Iterator[Outcome]:
+        if self._retries.again(position, entry):
             self._left.appendleft(position)
-        elif (told := self._retries.told(position, measurement)) is not measurement:
-            yield position, told, dumps_measurement(told)
         else:
-            yield position, measurement, document
+            yield position, self._retries.told(position, entry)
 
-    def _failed(self, position: int, reason: Reason, text: str) -> Iterator[Outcome]:
-        measurement = self._attempts.gone_wrong(self._cases[position], reason, text)
-        yield from self._ended((position, measurement, dumps_measurement(measurement)))
+    def _blamed(self, seat: _Seat, reason: Reason, text: str) -> Iterator[Outcome]:
+        """What was not answered: of several cases nobody knows which it was, so each is tried by itself."""
+        positions, seat.batch = seat.batch, []
+        if len(positions) > 1:
+            self._alone.update(positions)
+            self._left.extendleft(reversed(positions))
+            return
+        for position in positions:
+            failed = Entry(self._attempts.gone_wrong(self._cases[position], reason, text))
+            yield from self._ended(position, failed)
 
     def _lost(self, seat: _Seat, reason: Reason, text: str) -> Iterator[Outcome]:
-        """Blame the case it was busy with; the others that it was given go back."""
-        position, _ = seat.batch.popleft()
-        self._left.extendleft(each for each, _ in reversed(seat.batch))
+        outcomes = list(self._blamed(seat, reason, text))
         self._leave(seat)
         # A machine that left the cluster shows when nothing starts on it again.
-        if self._left or self._retries.most:
+        if self._left:
             self._sit(seat.machine)
-        yield from self._failed(position, reason, text)
+        yield from outcomes
 
     def _wake(self) -> None:
         """Those that ran out of cases are given what came back."""

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
 from trnbench.backend import Backend, Detection
-from trnbench.results.json import dumps_measurement
-from trnbench.run.attempt import Outcome
+from trnbench.kernels.kernel import Case
 from trnbench.run.environment import describe
 from trnbench.run.identity import identity
 from trnbench.run.pool import Pool
 from trnbench.run.reply import detected
 from trnbench.run.worker import loads, tried
+from trnbench.store.entry import Entry
 from trnbench.version import VERSION
 
 
@@ -54,19 +55,19 @@ class Server:
     def ready(self) -> bool:
         return True
 
-    def run(self, position: int) -> Outcome:
-        """One case and its outcome; whatever the case does short of ending this process, it is told."""
-        case = self._cases[position]
+    def run(self, positions: Sequence[int]) -> list[Entry]:
+        """What each case came to; whatever it does short of ending this process, it is told."""
+        return [self._run(self._cases[position]) for position in positions]
+
+    def _run(self, case: Case) -> Entry:
         if not self._apart:
-            outcome, _ = tried(self._attempts, self._cases, position)
-            return outcome
-        pool = Pool(self._attempts, (case,), 1, apart=True)
-        ((_, measurement, document),) = pool.outcomes()
-        return position, measurement, document
+            return tried(self._attempts, case)[0]
+        ((_, entry),) = Pool(self._attempts, (case,), 1, apart=True).outcomes()
+        return entry
 
 
-def on_machine(outcome: Outcome, number: int) -> Outcome:
+def on_machine(entry: Entry, number: int) -> Entry:
     """The outcome with the number of the machine in its detail."""
-    position, measurement, _ = outcome
-    measurement_ = msgspec.structs.replace(measurement, detail={**measurement.detail, "machine": number})
-    return position, measurement_, dumps_measurement(measurement_)
+    measurement = entry.measurement
+    detail = {**measurement.detail, "machine": number}
+    return Entry(msgspec.structs.replace(measurement, detail=detail))

@@ -105,6 +105,23 @@ def test_many_cases_of_one_kernel_end_with_those_of_a_device(monkeypatch: pytest
     assert "2 cases: 2 ok; --dtype and --scope choose others" in done.stderr
 
 
+def test_very_many_cases_are_all_counted_and_a_sample_is_shown(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("trnbench.terminal.outcome.MOST", 1)
+    monkeypatch.setattr("trnbench.terminal.execution.SAMPLE", 2)
+    modes = ("half", "low", "above", "half", "half", "half", "unsupported")
+    whole = invoke("run", modes=modes)
+    monkeypatch.setattr("trnbench.run.outcomes.MANY", 6)
+    sampled = invoke("run", modes=modes)
+    assert sampled.stdout.splitlines()[:7] == whole.stdout.splitlines()[:7]
+    with Store(tmp_path / "results.db") as store:
+        one, other = (store.load(each.id) for each in store.list())
+    assert [each.time_s for each in one.measurements] == [each.time_s for each in other.measurements]
+    assert (tmp_path / "trnbench-report.html").read_text().endswith(": 2")
+    assert len(invoke("run", "--no-report", "--format", "csv", modes=modes).stdout.splitlines()) == 8
+
+
 @pytest.mark.parametrize(
     ("modes", "code"),
     [

@@ -124,7 +124,7 @@ def test_cases_share_a_process_as_long_as_they_leave_it_as_it_was() -> None:
     from trnbench.run.preparation import prepared
 
     attempts = prepared(plan(registry), registry.backends["emulated"], RunSettings(), registry)
-    told = [measurement.detail["process"] for _, measurement, _ in Pool(attempts, double, 1).outcomes()]
+    told = [entry.measurement.detail["process"] for _, entry in Pool(attempts, double, 1).outcomes()]
     assert told[0] == told[1]
 
 

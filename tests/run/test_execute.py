@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
+import sqlite3
 import threading
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,8 @@ from tiny_machine import carried_out
 from trnbench import Detection, Evidence, Grade, Measurement, Reason, Run, Status
 from trnbench.errors import ExitCode, StoreError, UsageError
 from trnbench.results.json import dumps, loads
+from trnbench.run.execute import execute
+from trnbench.run.plan import plan
 from trnbench.store.store import Store
 
 
@@ -220,3 +224,23 @@ def test_a_backend_that_cannot_describe_its_stack_costs_no_case() -> None:
     run = carried_out("half", backend=Mute())
     assert run.notes == ("backend emulated could not describe its stack: OSError: no driver",)
     assert [each.status for each in run.measurements] == [Status.OK]
+
+
+@pytest.mark.parametrize("busy", [False, True])
+def test_of_very_many_cases_a_sample_comes_back(
+    busy: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same one that the store gives, whether it has kept up or not."""
+    monkeypatch.setattr("trnbench.run.outcomes.MANY", 3)
+    known = tiny.registry("half", "low", "crash", "half", "half")
+    with Store(tmp_path / "r.db", busy_s=0.01) as store, closing(sqlite3.connect(tmp_path / "r.db")) as other:
+        if busy:
+            store.save(carried_out("half"))
+            other.execute("BEGIN IMMEDIATE")
+        run = execute(plan(known), known.backends["emulated"], known, store=store, sample=2)
+        other.rollback()
+    with Store(tmp_path / "r.db") as store:
+        assert len(store.load(run.id).measurements) == 5
+        kept = store.load(run.id, sample=2)
+    assert len(run.measurements) == 2
+    assert (run.measurements, run.notes) == (kept.measurements, kept.notes)

@@ -218,6 +218,27 @@ def test_processes_where_nothing_is_said(
     assert usual_jobs(cases) == jobs
 
 
+class Computing(tiny.Actor):
+    def worked_out_with(self) -> tuple[str, ...]:
+        return ()
+
+
+@pytest.mark.parametrize(("backend", "jobs"), [(Computing(), 2), (tiny.Actor(), 8)])
+def test_what_computes_takes_no_more_processes_than_processors(
+    backend: tiny.Actor, jobs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+
+    def refuses(attempts: object, cases: object, jobs: int, **_: object) -> None:
+        asked.append(jobs)
+        raise ValueError("not sent")
+
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: {0, 1}, raising=False)
+    monkeypatch.setattr("trnbench.run.pool.Pool", refuses)
+    carried_out("half", "low", jobs=8, backend=backend)
+    assert asked == [jobs]
+
+
 @pytest.mark.parts
 def test_a_used_emulator_is_sent_without_what_it_worked_out() -> None:
     registry = load_registry()

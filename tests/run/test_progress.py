@@ -13,6 +13,7 @@ from trnbench import Measurement
 from trnbench.run.execute import execute
 from trnbench.run.plan import plan
 from trnbench.run.progress import Lines, Silent, Step, Terminal, eta_s, progress, show_s
+from trnbench.store.entry import Entry
 
 
 def measured(*modes: str) -> list[Measurement]:
@@ -45,7 +46,7 @@ def test_lines_are_sparse_and_name_failures_at_once() -> None:
     with lines as on_progress:
         for done in range(1, 101):
             now[0] += 0.25
-            on_progress(Step(done=done, total=100, measurement=broken if done == 3 else fine))
+            on_progress(Step(done=done, total=100, entry=Entry(broken if done == 3 else fine)))
     said = stream.getvalue().splitlines()
     assert said[0].startswith(
         "failed: tiny.2::act[dtype=bf16,mode=crash]@core: ZeroDivisionError: division by zero (at "
@@ -64,11 +65,11 @@ def test_the_first_cases_give_no_guess() -> None:
     stream = io.StringIO()
     with Lines(2000, stream, clock=lambda: now[0]) as on_progress:
         now[0] = 9.0
-        on_progress(Step(done=1, total=2000, measurement=fine))
+        on_progress(Step(done=1, total=2000, entry=Entry(fine)))
         now[0] = 18.0
-        on_progress(Step(done=199, total=2000, measurement=fine))
+        on_progress(Step(done=199, total=2000, entry=Entry(fine)))
         now[0] = 27.0
-        on_progress(Step(done=200, total=2000, measurement=fine))
+        on_progress(Step(done=200, total=2000, entry=Entry(fine)))
     assert stream.getvalue().splitlines() == [
         "1 of 2,000 cases (0 %)",
         "199 of 2,000 cases (9 %)",
@@ -83,7 +84,7 @@ def test_control_characters_do_not_reach_the_terminal() -> None:
     hostile = msgspec.structs.replace(broken, reason_text="\x1b]0;owned\x07 and \u202e more")
     stream = io.StringIO()
     with Lines(1, stream) as on_progress:
-        on_progress(Step(done=1, total=1, measurement=hostile))
+        on_progress(Step(done=1, total=1, entry=Entry(hostile)))
     assert "\x1b" not in stream.getvalue()
     assert "\x07" not in stream.getvalue()
     assert "\u202e" not in stream.getvalue()
@@ -92,7 +93,7 @@ def test_control_characters_do_not_reach_the_terminal() -> None:
 def test_quiet_says_nothing(capfd: pytest.CaptureFixture[str]) -> None:
     (fine,) = measured("crash")
     with progress(1, quiet=True, terminal=True) as on_progress:
-        on_progress(Step(done=1, total=1, measurement=fine))
+        on_progress(Step(done=1, total=1, entry=Entry(fine)))
     assert capfd.readouterr() == ("", "")
 
 
@@ -108,8 +109,8 @@ def test_a_terminal_gets_a_bar_and_failures_as_text(capfd: pytest.CaptureFixture
     fine, broken = measured("half", "crash")
     marked = msgspec.structs.replace(broken, reason_text="[red]not markup[/red]")
     with Terminal(2) as on_progress:
-        on_progress(Step(done=1, total=2, measurement=fine))
-        on_progress(Step(done=2, total=2, measurement=marked))
+        on_progress(Step(done=1, total=2, entry=Entry(fine)))
+        on_progress(Step(done=2, total=2, entry=Entry(marked)))
     captured = capfd.readouterr()
     assert captured.out == ""
     assert "[red]not markup[/red]" in captured.err.replace("\n", "")

@@ -26,7 +26,7 @@ from trnbench.run.executor import Executor, RunCutShort, executor
 from trnbench.run.plan import plan
 from trnbench.run.settings import RunSettings
 
-pools = part("trnbench_ray.executor")
+pools = part("trnbench_ray.pool")
 AT_START = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)}
 """What these tests were started with: a background job ignores interrupts."""
 
@@ -81,6 +81,12 @@ def test_a_process_that_dies_or_hangs_costs_one_case(
         "not done after 3 s (--timeout), and a machine of the cluster did not answer: the process there was "
         "ended"
     )
+
+
+@pytest.mark.campaign("faults")
+def test_of_several_cases_that_are_lost_together_one_is_blamed(alone: Executor) -> None:
+    run = carried_out(alone, tiny.registry(*["half"] * 40, "die", *["low"] * 23), jobs=2)
+    assert tiny.endings(run) == ["ok"] * 40 + ["failed crash"] + ["document-low"] * 23
 
 
 @pytest.mark.campaign("faults")

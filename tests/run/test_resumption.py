@@ -17,6 +17,7 @@ from trnbench.errors import StoreError, UnknownName, UsageError
 from trnbench.run.attempt import Attempts
 from trnbench.run.execute import execute
 from trnbench.run.resumption import Earlier, differences, unfinished
+from trnbench.store.entry import Entry
 from trnbench.store.journal import Journal, JournalInUse
 from trnbench.store.store import Store
 
@@ -274,7 +275,7 @@ class Elsewhere:
     def outcomes(self, waiting: Any) -> Iterator[Any]:
         for number, case in reversed(list(enumerate(self._cases))):
             self.sent.append(str(case.key.point["mode"]))
-            yield (number, *self._attempts(case))
+            yield number, Entry(*self._attempts(case))
 
     def ended(self, code: int, error: Any = None) -> None:
         raise AssertionError("the command tells it, not the run")

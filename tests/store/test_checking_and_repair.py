@@ -14,6 +14,7 @@ from stored_run import edited, make_run, text_of
 from trnbench import Run
 from trnbench.errors import StoreError, UsageError
 from trnbench.results.digest import content_digest
+from trnbench.store.entry import Entry
 from trnbench.store.history import histories
 from trnbench.store.recording import reopened as taken_up
 from trnbench.store.repair import Problem, backup, check, repair
@@ -28,7 +29,7 @@ def kept(store: Store, run: Run) -> Store:
         msgspec.structs.replace(run, measurements=(), finished="", digest=""), planned=5, tags=["new"]
     )
     for position, each in enumerate(run.measurements):
-        recording.add(position, each)
+        recording.add(position, Entry(each))
     recording.finish(run)
     return store
 
@@ -220,7 +221,7 @@ def test_a_run_that_was_interrupted_taken_up_and_killed_is_not_called_edited(sto
     recording = store.record(begun, planned=len(run.measurements))
     first = run.measurements[:3]
     for position, each in enumerate(first):
-        recording.add(position, each)
+        recording.add(position, Entry(each))
     short = msgspec.structs.replace(run, measurements=first, interrupted=True, digest="")
     digest = content_digest(msgspec.to_builtins(short))
     recording.finish(msgspec.structs.replace(short, digest=digest))

@@ -20,10 +20,18 @@ from stored_run import make_run, text_of
 
 from trnbench import Run, Status
 from trnbench.errors import BadInput, StoreError, UnknownName
+from trnbench.isolation.interrupt import Interrupted
 from trnbench.store import recording as module
+from trnbench.store.entry import Entry
 from trnbench.store.journal import JournalInUse, journal_folder
 from trnbench.store.recording import Recording
 from trnbench.store.store import Store
+
+
+@pytest.fixture(autouse=True)
+def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The store takes each case when the journal has it, unless a test says otherwise."""
+    monkeypatch.setattr(module, "FOLLOWS_S", 0.0)
 
 
 def test_a_recording_is_readable_at_every_moment(store: Store, run: Run) -> None:
@@ -32,7 +40,7 @@ def test_a_recording_is_readable_at_every_moment(store: Store, run: Run) -> None
     with Store(store.path) as reader:
         assert reader.load().measurements == ()
         for position, each in enumerate(run.measurements):
-            recording.add(position, each)
+            recording.add(position, Entry(each))
             assert reader.load().measurements == run.measurements[: position + 1]
             assert reader.load().interrupted
             assert reader.list()[0].state == "unfinished"
@@ -45,23 +53,21 @@ def test_batches_reach_the_store_when_they_are_full_and_when_they_end(
     store: Store, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "BATCH", 2)
+    monkeypatch.setattr(module, "FOLLOWS_S", 60.0)
     recording = store.record(msgspec.structs.replace(run, measurements=(), finished=""), planned=5)
     with Store(store.path) as reader:
-        with recording.in_batches():
-            for position, each in enumerate(run.measurements):
-                recording.add(position, each)
-                assert len(reader.load().measurements) == (position + 1) // 2 * 2
-        assert reader.load().measurements == run.measurements
+        for position, each in enumerate(run.measurements):
+            recording.add(position, Entry(each))
+            assert len(reader.load().measurements) == (position + 1) // 2 * 2
         recording.finish(run)
         assert reader.load() == run
 
 
-def test_a_kill_in_a_batch_loses_nothing(store: Store, run: Run) -> None:
+def test_a_kill_in_a_batch_loses_nothing(store: Store, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "FOLLOWS_S", 60.0)
     recording = store.record(msgspec.structs.replace(run, measurements=(), finished=""), planned=5)
-    batch = recording.in_batches()
-    batch.__enter__()
     for position, each in enumerate(run.measurements):
-        recording.add(position, each)
+        recording.add(position, Entry(each))
     recording.journal.close()  # as if killed
     with Store(store.path) as again:
         assert again.load().measurements == run.measurements
@@ -94,6 +100,26 @@ def test_a_kill_loses_nothing_that_was_done(tmp_path: Path) -> None:
         assert store.journal(one.id).stat().st_size == store.indexed()[one.id]
         with closing(sqlite3.connect(path)) as connection:
             assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+def test_an_interruption_while_the_store_takes_cases_loses_none(
+    store: Store, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "FOLLOWS_S", 60.0)
+    recording = begun(store, run)
+    for position, measurement in enumerate(run.measurements):
+        recording.add(position, Entry(measurement))
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "insert_measurements", interrupt)
+        with pytest.raises(Interrupted):
+            recording.follow()
+    recording.finish(run)
+    with Store(store.path) as again:
+        assert again.load() == run
+
+
+def interrupt(*_: object) -> None:
+    raise Interrupted
 
 
 def test_an_interrupted_write_leaves_the_store_as_it_was(store: Store, run: Run) -> None:
@@ -144,8 +170,9 @@ def locked(path: Path) -> Iterator[None]:
         other.execute("ROLLBACK")
 
 
-def begun(store: Store, run: Run) -> Recording:
-    return store.record(msgspec.structs.replace(run, measurements=(), finished="", digest=""), planned=5)
+def begun(store: Store, run: Run, planned: int = 5) -> Recording:
+    empty = msgspec.structs.replace(run, measurements=(), finished="", digest="")
+    return store.record(empty, planned=planned)
 
 
 @pytest.fixture
@@ -161,10 +188,10 @@ def test_a_lock_from_any_row_on_costs_nothing(
     monkeypatch.setattr(module, "BACK_OFF_S", (0.0, 0.0))
     recording = begun(hurried, run)
     for position, each in enumerate(run.measurements[:row]):
-        recording.add(position, each)
+        recording.add(position, Entry(each))
     with locked(hurried.path):
         for position, each in list(enumerate(run.measurements))[row:]:
-            recording.add(position, each)
+            recording.add(position, Entry(each))
         recording.finish(run)
         assert text_of_behind(recording) == f"the store {hurried.path} is locked"
         with Store(hurried.path) as reader:  # what it could not take is shown from the journal
@@ -185,11 +212,11 @@ def test_a_lock_that_ends_is_made_up_for_by_the_next_case(
     recording = begun(hurried, run)
     with locked(hurried.path):
         for position in (0, 1, 2):
-            recording.add(position, run.measurements[position])
-    recording.add(3, run.measurements[3])
+            recording.add(position, Entry(run.measurements[position]))
+    recording.add(3, Entry(run.measurements[3]))
     with Store(hurried.path) as reader:
         assert reader.load().measurements == run.measurements[:4]
-    recording.add(4, run.measurements[4])
+    recording.add(4, Entry(run.measurements[4]))
     recording.finish(run)
     assert recording.behind is None
     with Store(hurried.path) as reader:
@@ -211,7 +238,7 @@ def test_a_lock_costs_one_attempt_until_the_pause_is_over(
     monkeypatch.setattr(Store, "writing", counted)
     with locked(hurried.path):
         for position, each in enumerate(run.measurements):
-            recording.add(position, each)
+            recording.add(position, Entry(each))
     assert attempts == [module.HURRY_S]
     recording.finish(run)
     assert attempts == [module.HURRY_S, None]
@@ -223,8 +250,8 @@ def test_a_store_that_is_locked_when_the_run_begins(hurried: Store, run: Run) ->
         other.save(make_run(id="earlier"))
     with locked(hurried.path):
         recording = begun(hurried, run)
-        recording.add(0, run.measurements[0])
-    recording.add(1, run.measurements[1])
+        recording.add(0, Entry(run.measurements[0]))
+    recording.add(1, Entry(run.measurements[1]))
     recording.journal.close()  # as if killed
     with Store(hurried.path) as reader:
         assert [each.id for each in reader.list()] == ["earlier", run.id]
@@ -235,7 +262,7 @@ def test_a_store_that_is_locked_when_the_run_begins(hurried: Store, run: Run) ->
 def test_a_store_that_vanished_is_filled_from_the_journals(store: Store, run: Run) -> None:
     recording = begun(store, run)
     for position, each in enumerate(run.measurements):
-        recording.add(position, each)
+        recording.add(position, Entry(each))
     recording.finish(run)
     store.close()
     for path in store.path.parent.glob("results.db*"):
@@ -261,7 +288,7 @@ def test_a_run_under_way_is_not_deleted(store: Store, run: Run) -> None:
         "  cause: another trnbench is carrying it out\n"
         "  try:   end it first: Ctrl-C there"
     )
-    recording.add(0, run.measurements[0])
+    recording.add(0, Entry(run.measurements[0]))
     assert len(store.load().measurements) == 1
 
 
@@ -291,11 +318,44 @@ def test_a_journal_that_says_nothing_does_not_stop_others(store: Store, run: Run
 def test_a_case_that_was_tried_again_takes_the_place_of_the_first(store: Store, run: Run) -> None:
     failed = next(each for each in run.measurements if each.status is Status.FAILED)
     recording = begun(store, run)
-    recording.add(0, failed)
-    recording.add(0, run.measurements[0])
+    recording.add(0, Entry(failed))
+    recording.add(0, Entry(run.measurements[0]))
     assert store.load().measurements == run.measurements[:1]
     recording.journal.close()
     store.close()
     store.path.unlink()
     with Store(store.path) as again:
         assert again.load().measurements == run.measurements[:1]
+
+
+def test_a_long_journal_goes_when_the_store_has_its_run(
+    store: Store, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "LONG", 1)
+    whole = make_run(id="whole", measurements=tuple(e for e in run.measurements if e.status is Status.OK))
+    for each, kept in ((run, True), (whole, False), (make_run(id="short", measurements=()), True)):
+        recording = begun(store, each, planned=len(each.measurements))
+        for position, measurement in enumerate(each.measurements):
+            recording.add(position, Entry(measurement))
+        recording.finish(each, fold=True)
+        assert store.journal(each.id).exists() is kept  # a failed case may be tried again
+        assert store.load(each.id) == each
+    copy = store.path.with_name("copy.db")
+    copy.write_bytes(store.path.read_bytes())  # without its WAL
+    with Store(copy) as again:
+        assert again.load("whole") == whole
+
+
+def test_a_journal_stays_where_the_store_lacks_its_run(
+    hurried: Store, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "LONG", 0)
+    whole = make_run(id="whole", measurements=tuple(e for e in run.measurements if e.status is Status.OK))
+    recording = begun(hurried, whole, planned=1)
+    with locked(hurried.path):
+        for position, measurement in enumerate(whole.measurements):
+            recording.add(position, Entry(measurement))
+        recording.finish(whole, fold=True)
+    assert hurried.journal("whole").exists()
+    with Store(hurried.path) as again:
+        assert again.load("whole") == whole

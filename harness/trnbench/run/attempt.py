@@ -14,6 +14,7 @@ from typing import TypeAlias
 import msgspec
 
 from trnbench.backend import Backend
+from trnbench.distribution import own_packages
 from trnbench.errors import BadInput, TrnbenchError, debugging
 from trnbench.generation import System
 from trnbench.isolation.interrupt import from_outside
@@ -26,7 +27,9 @@ from trnbench.run.cached_backend import CachedBackend
 from trnbench.run.expectation import Expectations
 from trnbench.run.identity import identity, is_named, scrub, scrub_all, scrub_private
 from trnbench.run.judge import Judge
-from trnbench.run.reply import checked_observation, checked_refusal
+from trnbench.run.reply import checked_observation, checked_refusal, unwrapped
+from trnbench.store.entry import Entry
+from trnbench.store.source_digest import package_of
 
 NEXT = "; try: "
 """In the text of a failed case: what comes behind it is what to type next."""
@@ -51,6 +54,7 @@ class Attempts:
         self.backend, self.systems, self.judge = backend, systems, judge
         self.timeout_s, self.seed, self.keep_identity = timeout_s, seed, keep_identity
         self._expected = expected
+        self.own_backend = package_of(type(unwrapped(backend))) in own_packages()
         # A real machine speaks: tools, drivers and log lines name it.
         self._named = grade is Grade.MEASURED
         self.unseen = Evidence(grade=grade, by=backend.name, note="nothing was seen: the case did not end")
@@ -195,26 +199,26 @@ class Retries:
         self.most = most
         self._lost: dict[int, list[str]] = {}
 
-    def again(self, position: int, measurement: Measurement) -> bool:
+    def again(self, position: int, entry: Entry) -> bool:
         """Whether to try the case once more; what went wrong is kept for `told`."""
-        if measurement.reason not in AGAIN:
+        if entry.reason not in AGAIN:
             return False
         lost = self._lost.setdefault(position, [])
         if len(lost) >= self.most:
             return False
-        lost.append(f"try {len(lost) + 1}: {measurement.reason}: {measurement.reason_text}")
+        lost.append(f"try {len(lost) + 1}: {entry.reason}: {entry.measurement.reason_text}")
         return True
 
-    def told(self, position: int, measurement: Measurement) -> Measurement:
-        """The measurement with its earlier tries in the notes; the same one where there were none."""
+    def told(self, position: int, entry: Entry) -> Entry:
+        """The outcome with its earlier tries in the notes; the same one where there were none."""
         lost = self._lost.get(position)
         if not lost:
-            return measurement
+            return entry
+        measurement = entry.measurement
         notes = (*measurement.notes, f"this is try {len(lost) + 1}", *lost)
-        return msgspec.structs.replace(
-            measurement, notes=notes, detail={**measurement.detail, "tries": len(lost) + 1}
-        )
+        detail = {**measurement.detail, "tries": len(lost) + 1}
+        return Entry(msgspec.structs.replace(measurement, notes=notes, detail=detail))
 
 
-Outcome: TypeAlias = tuple[int, Measurement, bytes]
-"""Its position in the plan, its measurement, and this as JSON, which a journal keeps."""
+Outcome: TypeAlias = tuple[int, Entry]
+"""Its position in the plan, and what is kept of its measurement."""

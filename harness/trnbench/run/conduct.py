@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Generator, Iterable, Mapping
 from typing import TYPE_CHECKING
 
+from trnbench.backend import Reproducible
 from trnbench.errors import ExitCode, UsageError
 from trnbench.isolation.interrupt import Interruption
-from trnbench.results.digest import fingerprint_as_written
-from trnbench.results.json import dumps_measurement
 from trnbench.results.measurement import Measurement, Status
 from trnbench.run.attempt import Attempts, Outcome, Retries
 from trnbench.run.executor import CutShort
 from trnbench.run.identity import scrub
+from trnbench.run.outcomes import Outcomes
 from trnbench.run.progress import Step
+from trnbench.run.reply import unwrapped
 from trnbench.run.rounds import MOST, Rounds, Task
 from trnbench.run.settings import RunSettings
+from trnbench.store.entry import Entry
 from trnbench.store.journal import JournalFull
 
 if TYPE_CHECKING:
@@ -38,19 +39,21 @@ _BAD = (Status.FAILED, Status.SUSPECT)
 
 def usual_jobs(cases: int) -> int:
     """As many processes as there are processors for them, where `cases` are enough to do."""
-    if cases < WORTH:
-        return 1
+    return max(1, min(processors(), MOST_JOBS, cases // WORTH + 1)) if cases >= WORTH else 1
+
+
+def processors() -> int:
+    """Those that this process may use."""
     try:
-        free = len(os.sched_getaffinity(0))
+        return len(os.sched_getaffinity(0))
     except AttributeError:  # not on Linux
-        free = os.cpu_count() or 1
-    return max(1, min(free, MOST_JOBS, cases // WORTH + 1))
+        return os.cpu_count() or 1
 
 
 class Conduct:
     """Carries out every case and keeps what comes of it; what ended it early is in `interrupted`, `cut` and
-    `notes`. `apart`: one case at a time, each in processes of its own. `kept`: what is done already, by
-    position in the plan, each with its JSON; `begun`: rounds of cases that have not all of theirs."""
+    `notes`. `apart`: one case at a time, each in processes of its own. `done`: where all goes that cases come
+    to, and is already; `begun`: rounds of cases that have not all of theirs."""
 
     def __init__(
         self,
@@ -63,14 +66,13 @@ class Conduct:
         executor: Executor | None = None,
         *,
         apart: bool = False,
-        kept: Mapping[int, tuple[Measurement, bytes]] = {},
+        done: Outcomes,
         begun: Mapping[int, Mapping[int, Measurement]] = {},
     ) -> None:
         self._plan, self._attempts, self._settings = plan, attempts, settings
         self._recording, self._on_progress, self._interruption = recording, on_progress, interruption
         self._executor, self._apart = executor, apart
-        self._done: dict[int, Measurement] = {at: measurement for at, (measurement, _) in kept.items()}
-        self._fingerprints = {at: fingerprint_as_written(document) for at, (_, document) in kept.items()}
+        self._done = done
         rounds = settings.processes if apart else 1
         # Several ranks know their tasks beforehand (for_ranks); their run cannot be resumed, so what is lost
         # of it must be little.
@@ -100,8 +102,8 @@ class Conduct:
             while self._next():
                 outcomes = self._outcomes()
                 try:
-                    for index, measurement, document in outcomes:
-                        ended = self._taken(self._tasks[index], measurement, document)
+                    for index, entry in outcomes:
+                        ended = self._taken(self._tasks[index], entry)
                         bad += ended is not None and ended.status in _BAD
                         if 0 < self._settings.maxfail <= bad:
                             return f"stopped after {bad} failed or suspect cases (--maxfail)"
@@ -112,8 +114,8 @@ class Conduct:
                     break
         except KeyboardInterrupt:
             self.interrupted = True
-            for index, measurement, document in self._delivered:
-                self._taken(self._tasks[index], measurement, document)
+            for index, entry in self._delivered:
+                self._taken(self._tasks[index], entry)
             return "interrupted"
         except CutShort as error:
             self.cut = error
@@ -137,50 +139,39 @@ class Conduct:
         for position in positions:
             whole = self._rounds.ended(self._plan.cases[position], position)
             if whole is not None:
-                self._keep(position, *whole)
-                self._tell(whole[0], ended=True)
+                self._keep(position, whole)
+                self._tell(whole, ended=True)
 
     @property
     def missing(self) -> int:
         """Cases that came to nothing."""
         return len(self._plan.cases) - len(self._done)
 
-    def measurements(self) -> tuple[Measurement, ...]:
-        return tuple(self._done[position] for position in sorted(self._done))
-
-    def fingerprints(self) -> tuple[str, ...]:
-        """The fingerprint of each measurement, in the order of `measurements`."""
-        return tuple(self._fingerprints[position] for position in sorted(self._fingerprints))
-
-    def _taken(self, task: Task, measurement: Measurement, document: bytes) -> Measurement | None:
-        """Keeps what a process came to; the measurement of its case where that has ended with it."""
+    def _taken(self, task: Task, entry: Entry) -> Entry | None:
+        """Keeps what a process came to; what its case came to where that has ended with it."""
         if task.position in self._done:  # a round that had begun when another one failed
             return None
         self._worked += 1
-        whole = self._rounds.take(self._plan.cases[task.position], task, measurement, document)
+        whole = self._rounds.take(self._plan.cases[task.position], task, entry)
         if whole is not None:
-            self._keep(task.position, *whole)
+            self._keep(task.position, whole)
             if self._rounds.rounds > 1:
                 self._drop_rounds(task)
         elif self._recording is not None:
-            with self._room(self._recording):
-                self._recording.add_round(task.position, task.round, measurement, document)
-        self._tell(measurement if whole is None else whole[0], ended=whole is not None)
-        return whole[0] if whole is not None else None
+            try:
+                self._recording.add_round(task.position, task.round, entry)
+            except JournalFull as error:
+                raise self._full(self._recording, error) from error
+        self._tell(entry if whole is None else whole, ended=whole is not None)
+        return whole
 
-    def _keep(self, position: int, measurement: Measurement, document: bytes) -> None:
+    def _keep(self, position: int, entry: Entry) -> None:
         if self._recording is not None:
-            with self._room(self._recording):
-                self._recording.add(position, measurement, document)
-        self._done[position] = measurement
-        self._fingerprints[position] = fingerprint_as_written(document)
-
-    @contextmanager
-    def _room(self, recording: Recording) -> Iterator[None]:
-        try:
-            yield
-        except JournalFull as error:
-            raise _full(recording, len(self._done), len(self._plan.cases), error) from error
+            try:
+                self._recording.add(position, entry)
+            except JournalFull as error:
+                raise self._full(self._recording, error) from error
+        self._done.add(position, entry)
 
     def _drop_rounds(self, task: Task) -> None:
         """What is left of a case that has ended before its last round."""
@@ -193,13 +184,11 @@ class Conduct:
             self._pool.leave_out(later)
         self._worked += len(later)
 
-    def _tell(self, measurement: Measurement, *, ended: bool) -> None:
+    def _tell(self, entry: Entry, *, ended: bool) -> None:
         if self._on_progress is not None:
             total = len(self._plan.cases)
             share = 1.0 - (self._work - self._worked) / total / self._rounds.rounds if total else 1.0
-            self._on_progress(
-                Step(done=len(self._done), total=total, measurement=measurement, ended=ended, share=share)
-            )
+            self._on_progress(Step(done=len(self._done), total=total, entry=entry, ended=ended, share=share))
 
     def _stopped(self, why: str, undecided: int) -> None:
         if undecided:
@@ -218,15 +207,14 @@ class Conduct:
     def _known(self) -> Generator[Outcome]:
         """Those that need not be tried, first: they are no work for another process."""
         unknown: list[int] = []
-        recorded = self._recording.in_batches() if self._recording is not None else nullcontext()
-        with recorded, self._attempts.looking_up():
+        with self._attempts.looking_up():
             for index, case in enumerate(self._cases):
                 with self._interruption.allowed():
                     outcome = self._attempts.known(case)
                 if outcome is None:
                     unknown.append(index)
                 else:
-                    yield index, *outcome
+                    yield index, Entry(*outcome)
         self._tasks = tuple(self._tasks[index] for index in unknown)
         self._cases = tuple(self._cases[index] for index in unknown)
 
@@ -237,6 +225,8 @@ class Conduct:
             # One at a time: two that run at once measure each other.
             return self._pooled(1)
         jobs = self._settings.jobs or usual_jobs(sum(not case.skip for case in self._cases))
+        if isinstance(unwrapped(self._attempts.backend), Reproducible):  # computes, and waits for nothing
+            jobs = min(jobs, processors())
         # An alarm reaches neither native code nor what a case has started: a process can be ended from here.
         isolated = self._settings.isolate or self._settings.timeout_s > 0.0 or jobs > 1
         return self._pooled(jobs) if isolated else self._here()
@@ -247,11 +237,10 @@ class Conduct:
             if self._tasks[position].position in self._done:
                 continue
             while True:
-                measurement, document = self._attempts(case, self._interruption.allowed)
-                if not retries.again(position, measurement):
+                entry = Entry(*self._attempts(case, self._interruption.allowed))
+                if not retries.again(position, entry):
                     break
-            told = retries.told(position, measurement)
-            yield position, told, document if told is measurement else dumps_measurement(told)
+            yield position, retries.told(position, entry)
 
     def _elsewhere(self, executor: Executor) -> Generator[Outcome]:
         try:
@@ -292,11 +281,11 @@ class Conduct:
         self._delivered = pool.delivered
         return pool.outcomes(self._interruption.allowed)
 
-
-def _full(recording: Recording, kept: int, planned: int, error: JournalFull) -> CutShort:
-    return CutShort(
-        f"run {recording.run_id} was stopped, {kept} of {planned} cases are kept: {error.what}",
-        cause=error.cause,
-        try_=f"make room there, then: trnbench resume {recording.run_id}",
-        code=ExitCode.USAGE,
-    )
+    def _full(self, recording: Recording, error: JournalFull) -> CutShort:
+        kept, planned = len(self._done), len(self._plan.cases)
+        return CutShort(
+            f"run {recording.run_id} was stopped, {kept} of {planned} cases are kept: {error.what}",
+            cause=error.cause,
+            try_=f"make room there, then: trnbench resume {recording.run_id}",
+            code=ExitCode.USAGE,
+        )

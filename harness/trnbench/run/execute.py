@@ -17,6 +17,7 @@ from trnbench.results.run import Run
 from trnbench.run.conduct import Conduct
 from trnbench.run.executor import RunCutShort
 from trnbench.run.identity import identity, scrub, scrub_path
+from trnbench.run.outcomes import Outcomes
 from trnbench.run.preparation import calibrated, prepared
 from trnbench.run.progress import Step
 from trnbench.run.settings import RunSettings
@@ -46,13 +47,15 @@ def execute(
     cache: Cache | None = None,
     executor: Executor | None = None,
     resumed: Resumption | None = None,
+    sample: int = 0,
 ) -> Run:
     """The run of `plan`. Cases come out in the order of the plan, however many processes there were.
 
     With a `store`, each measurement is kept as soon as it is there: in the run's journal, then in the
     store as it takes them (`store.behind` says where it does not for now). What `cache` holds is not worked
     out again. Ctrl-C (SIGTERM and SIGHUP too) returns what is done, with `interrupted` set. With an
-    `executor` the cases go to its machines. `resumed` is an earlier run of this plan to go on with.
+    `executor` the cases go to its machines. `resumed` is an earlier run of this plan to go on with. `sample`:
+    of more than `MANY` cases in a store so many come back, chosen as `Store.load` does; memory stays flat.
 
     Raises `UsageError` for settings that make no sense, `StoreError` when nothing can be kept before
     the first case, `RunCutShort` (with the run in it) when its journal cannot grow or no machine of the
@@ -70,6 +73,7 @@ def execute(
         recording = resumed.recording if resumed else None
         if recording is None and store is not None:
             recording = _recording(store, begun, parts, plan, settings, executor)
+        done = Outcomes(len(plan.cases), recording, sample, resumed.kept if resumed else {})
         conduct = Conduct(
             plan,
             attempts,
@@ -79,15 +83,16 @@ def execute(
             interruption,
             executor,
             apart=grade is Grade.MEASURED,
-            kept=resumed.kept if resumed else {},
+            done=done,
             begun=resumed.rounds if resumed else {},
         )
         conduct.carry_out()
-        run = _run(begun, conduct, parts)
+        run = _ended(begun, conduct, done, parts)
         if recording is not None:
             with suppress(JournalFull):  # its cases are kept, and it is told below
-                recording.finish(run)
+                recording.finish(run, fold=True)
             recording.store.behind = recording.behind
+        run = done.run(run)
     if cache is not None:
         cache.trim()
         cache.close()
@@ -117,8 +122,8 @@ def _recording(
     )
 
 
-def _run(begun: Run, conduct: Conduct, parts: tuple[Attached, ...]) -> Run:
-    """The run as it ended, with its digest and its measurements."""
+def _ended(begun: Run, conduct: Conduct, done: Outcomes, parts: tuple[Attached, ...]) -> Run:
+    """The run as it ended, with its digest and without its measurements."""
     run = msgspec.structs.replace(
         begun,
         finished=now(),
@@ -126,8 +131,7 @@ def _run(begun: Run, conduct: Conduct, parts: tuple[Attached, ...]) -> Run:
         missing=conduct.missing,
         notes=(*begun.notes, *map(scrub, conduct.notes)),
     )
-    run = sealed(run, (part.mark for part in parts), conduct.fingerprints())
-    return msgspec.structs.replace(run, measurements=conduct.measurements())
+    return sealed(run, (part.mark for part in parts), done.fingerprints())
 
 
 def _fact_file(path: str) -> str:

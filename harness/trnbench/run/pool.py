@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import pickle
+import select
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Generator, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 
-from trnbench.errors import BadInput
-from trnbench.kernels.kernel import Case
-from trnbench.results.json import dumps_measurement, loads_value
+from trnbench.kernels.kernel import Case, Kernel
 from trnbench.results.measurement import Measurement, Reason
 from trnbench.run.attempt import Attempts, Outcome, Retries
 from trnbench.run.rounds import MOST, Rounds
-from trnbench.run.worker import DROPPED, READY, WorkerProcess, dumps
+from trnbench.run.worker import DROPPED, READY, CaseMessage, WorkerProcess, dumps
+from trnbench.store.entry import Entry
 
 GRACE_S = 3.0
 """The alarm inside a worker rings first; this much later the worker itself is ended."""
@@ -25,14 +25,27 @@ TOGETHER = 128
 SLOW_S = 1.0
 """A case that takes longer may hang: who has nothing to do takes over from those that wait behind it."""
 
+_PLAIN = (int, float, str, bool)
+
 DELIVERY_S = 1.0
 """After an interruption: a process between two cases answers by then, on a machine however busy."""
 
 
-def pack(attempts: Attempts, cases: Sequence[Case]) -> bytes:
-    """What every worker is sent. Raises `ValueError` when something cannot be sent to another process."""
+def pack(attempts: Attempts, what: Sequence[Case] | Sequence[Kernel]) -> bytes:
+    """What every worker is sent first. Raises `ValueError` when something cannot be sent to another
+    process."""
     try:
-        return dumps((attempts, tuple(cases)))
+        return dumps((attempts, tuple(what)))
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        raise ValueError(str(error)) from error
+
+
+def _check_sendable(cases: Iterable[CaseMessage]) -> None:
+    """Raises `ValueError` for a case with values of a plugin's that no other process can be sent."""
+    try:
+        for case in cases:
+            if not all(type(value) in _PLAIN for value in case[2].point.values()):
+                pickle.dumps(case)
     except (pickle.PicklingError, AttributeError, TypeError) as error:
         raise ValueError(str(error)) from error
 
@@ -70,7 +83,10 @@ class Pool:
         self._attempts, self._cases, self._jobs, self._apart = attempts, cases, jobs, apart
         self._retries = Retries(retries)
         self.delivered: list[Outcome] = []
-        self._payload = pack(attempts, cases)
+        kernels = {id(case.kernel): case.kernel for case in cases}
+        self._payload = pack(attempts, tuple(kernels.values()))
+        self._numbers = {each: number for number, each in enumerate(kernels)}
+        _check_sendable(self._messages(range(len(cases))))
         most = max(1, min(TOGETHER, len(cases) // (4 * jobs)))
         if apart:
             self._batches = [[each] for each in range(len(cases))]
@@ -92,9 +108,10 @@ class Pool:
         self._context = get_context("spawn")
         self._left = deque(self._batches)
         self._workers: list[WorkerProcess] = []
+        self._poll = select.poll()
         try:
             for _ in range(min(self._jobs, len(self._cases))):
-                self._workers.append(WorkerProcess(self._context, self._payload))
+                self._start()
             while self._left or any(worker.batch for worker in self._workers):
                 yield from self._round(waiting)
             for worker in self._workers:
@@ -140,13 +157,12 @@ class Pool:
         self._left = deque(batch for batch in left if batch)
 
     def _round(self, waiting: Callable[[], AbstractContextManager[None]]) -> Iterator[Outcome]:
-        from multiprocessing.connection import wait
-
+        patience = self._patience()
         with waiting():
-            ready = wait([worker.connection for worker in self._workers], timeout=self._patience())
+            ready = dict(self._poll.poll(None if patience is None else 1000 * patience))
         now = time.monotonic()
         for worker in tuple(self._workers):
-            if worker.connection in ready:
+            if worker.connection.fileno() in ready:
                 yield from self._heard(worker)
             elif worker.ready and not worker.batch:
                 self._feed(worker)
@@ -198,29 +214,25 @@ class Pool:
         if not worker.batch:
             self._feed(worker)
 
-    def _outcome(self, worker: WorkerProcess, message: tuple[int, bytes, bool]) -> Iterator[Outcome]:
+    def _outcome(self, worker: WorkerProcess, message: tuple[int, Entry, bool]) -> Iterator[Outcome]:
         """What a worker says of a case, unless it is to be tried again, or another one is busy with it."""
-        position, document, _ = message
+        position, entry, _ = message
         owners = (each for each in self._workers if position in list(each.batch)[1:])  # took it over
         owner = worker if position in worker.batch else next(owners, None)
         if owner is not None:
             owner.batch.remove(position)
             if owner is not worker:
                 owner.drop((position,))
-            yield from self._ended(position, *self._read(position, document))
-
-    def _read(self, position: int, document: bytes) -> tuple[Measurement, bytes]:
-        """What a worker sent: the measurement's JSON alone, since to pickle the rest costs three times as
-        much as to read it. A backend may have put into it what JSON holds and no measurement does."""
-        try:
-            return loads_value(document, Measurement, f"the outcome of {self._cases[position].id}"), document
-        except BadInput as error:
-            failed = self._attempts.gone_wrong(self._cases[position], Reason.ERROR, error.what)
-            return failed, dumps_measurement(failed)
+            yield from self._ended(position, entry)
 
     def _feed(self, worker: WorkerProcess) -> None:
         if batch := self._left.popleft() if self._left else self._taken_over():
-            worker.give(batch)
+            worker.give(list(self._messages(batch)))
+
+    def _messages(self, positions: Iterable[int]) -> Iterator[CaseMessage]:
+        for position in positions:
+            case = self._cases[position]
+            yield position, self._numbers[id(case.kernel)], case.key, case.extent, case.skip, case.explain
 
     def _taken_over(self) -> list[int]:
         """The later half of what waits behind a case that takes long; it may be one that never ends."""
@@ -233,8 +245,17 @@ class Pool:
         worker.drop(later)
         return later
 
-    def _dismiss(self, worker: WorkerProcess, *, at_once: bool = False) -> None:
+    def _start(self) -> None:
+        worker = WorkerProcess(self._context, self._payload)
+        self._workers.append(worker)
+        self._poll.register(worker.connection.fileno(), select.POLLIN)
+
+    def _remove(self, worker: WorkerProcess) -> None:
         self._workers.remove(worker)
+        self._poll.unregister(worker.connection.fileno())
+
+    def _dismiss(self, worker: WorkerProcess, *, at_once: bool = False) -> None:
+        self._remove(worker)
         if not at_once:
             worker.process.join(GRACE_S)
         worker.end()
@@ -247,25 +268,23 @@ class Pool:
 
     def _replace(self) -> None:
         if self._left:
-            self._workers.append(WorkerProcess(self._context, self._payload))
+            self._start()
 
-    def _ended(self, position: int, measurement: Measurement, document: bytes) -> Iterator[Outcome]:
+    def _ended(self, position: int, entry: Entry) -> Iterator[Outcome]:
         """The outcome of a case, unless it is to be tried once more."""
-        if self._retries.again(position, measurement):
+        if self._retries.again(position, entry):
             self._left.appendleft([position])
-        elif (told := self._retries.told(position, measurement)) is not measurement:
-            yield position, told, dumps_measurement(told)
         else:
-            yield position, measurement, document
+            yield position, self._retries.told(position, entry)
 
     def _lost(self, worker: WorkerProcess, reason: Reason, text: str) -> Iterator[Outcome]:
         """Blame the case the worker was busy with, and give the rest of its batch to a new worker."""
         position = worker.batch.popleft()
         self._put_back(worker)
-        self._workers.remove(worker)
+        self._remove(worker)
         worker.end()
-        measurement = self._attempts.gone_wrong(self._cases[position], reason, text)
-        yield from self._ended(position, measurement, dumps_measurement(measurement))
+        failed = self._attempts.gone_wrong(self._cases[position], reason, text)
+        yield from self._ended(position, Entry(failed))
         self._replace()
 
 
@@ -275,7 +294,7 @@ def carried_out(attempts: Attempts, case: Case, rounds: int) -> Measurement:
     collected = Rounds(attempts, rounds, most=MOST * rounds if rounds > 1 else 1)
     while left := collected.left((case,), (0,), by_case=False):
         pool = Pool(attempts, (case,) * len(left), 1, apart=True)
-        for number, measurement, document in pool.outcomes():
-            if (whole := collected.take(case, left[number], measurement, document)) is not None:
-                return whole[0]
+        for number, entry in pool.outcomes():
+            if (whole := collected.take(case, left[number], entry)) is not None:
+                return whole.measurement
     raise AssertionError("a pool gave no outcome for a case")

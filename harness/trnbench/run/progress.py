@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import msgspec
 
 from trnbench.results.measurement import Measurement, Status
+from trnbench.store.entry import Entry
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
@@ -32,9 +33,14 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
 
     done: int
     total: int
-    measurement: Measurement
+    entry: Entry
     ended: bool = True
     share: float = -1.0
+
+    @property
+    def measurement(self) -> Measurement:
+        """What the case, or the process, came to."""
+        return self.entry.measurement
 
     @property
     def part(self) -> float:
@@ -97,9 +103,9 @@ class Lines:
 
     def _step(self, step: Step) -> None:
         now = self._clock()
-        each = step.measurement
+        each = step.entry
         if step.ended and each.status in (Status.FAILED, Status.SUSPECT):
-            self._say(f"{each.status}: {each.id}: {each.reason_text}")
+            self._say(f"{each.status}: {each.id}: {each.measurement.reason_text}")
         if now - self._last >= self._every_s and step.done < step.total:
             self._last = now
             share = int(100 * step.part + 1e-9)
@@ -145,13 +151,13 @@ class Terminal:
     def _step(self, step: Step) -> None:
         if self._bar is None or self._task is None:
             return
-        measurement = step.measurement
-        name = "".join(char if char.isprintable() else "�" for char in measurement.id)
+        entry = step.entry
+        name = "".join(char if char.isprintable() else "�" for char in entry.id)
         self._bar.update(self._task, completed=step.part * step.total, description=name)
-        if step.ended and measurement.status in (Status.FAILED, Status.SUSPECT):
+        if step.ended and entry.status in (Status.FAILED, Status.SUSPECT):
             from rich.text import Text
 
-            text = f"{measurement.status}: {name}: {measurement.reason_text}"
+            text = f"{entry.status}: {name}: {entry.measurement.reason_text}"
             self._bar.console.print(Text("".join(char if char.isprintable() else "�" for char in text)))
 
 

@@ -23,6 +23,7 @@ from trnbench.run.selection import Selection, with_division
 from trnbench.run.settings import RunSettings
 from trnbench.run.snapshot import begin, now
 from trnbench.run.sources import changed_files, file_digests
+from trnbench.store.entry import Entry
 from trnbench.store.layout import Attached
 from trnbench.store.recording import Recording, Reopened, reopened
 from trnbench.store.store import Store
@@ -40,13 +41,13 @@ _NAMED = 6
 
 
 class Resumption(NamedTuple):
-    """`begun` is the run before its first case, `kept` what is done by position in the plan, each with its
-    JSON; only the other cases are carried out. `rounds` are what processes of these came to before, by
+    """`begun` is the run before its first case, `kept` what is done by position in the plan; only the other
+    cases are carried out. `rounds` are what processes of these came to before, by
     position and round: only their other rounds are."""
 
     begun: Run
     parts: tuple[Attached, ...]
-    kept: dict[int, tuple[Measurement, bytes]]
+    kept: dict[int, Entry]
     recording: Recording
     rounds: dict[int, dict[int, Measurement]]
 
@@ -77,6 +78,10 @@ class Earlier:
     """A stored run, locked against other processes until it is closed."""
 
     def __init__(self, store: Store, run_id: str) -> None:
+        if not store.journal(run_id).exists():
+            stored = next(each for each in store.list() if each.id == run_id)
+            if stored.state == "done" and not any(stored.counts[status] for status in AGAIN):
+                raise _complete(run_id, stored.cases)
         self._reopened: Reopened = reopened(store, run_id)
         self._stack = ExitStack()
         self._stack.callback(self._reopened.recording.journal.close)
@@ -163,17 +168,12 @@ class Earlier:
                 try_="undo that, or: --anyway  goes on with what is here, and the run notes it",
             )
         finished = {
-            position: (measurement, zlib.decompress(reopened.cases[position].document))
+            position: Entry(measurement, zlib.decompress(reopened.cases[position].document))
             for position, measurement in reopened.measurements().items()
             if measurement.status not in AGAIN
         }
         if len(finished) == len(planned.cases) and reopened.ended and not reopened.run.interrupted:
-            raise UsageError(
-                f"run {self.id} is complete: none of its {len(finished)} cases is missing, failed "
-                "or inconclusive",
-                cause="only such cases are carried out again",
-                try_=f"trnbench report {self.id}",
-            )
+            raise _complete(self.id, len(finished))
         recording = self._reopened.recording
         recording.journal.append("resumed", {"at": now(), "changed": list(changed)})
         notes = (*new_run.notes, *(f"resumed with a difference: {difference}" for difference in changed))
@@ -188,6 +188,14 @@ class Earlier:
             cause="another version of trnbench made it",
             try_="the same command again, as a new run",
         )
+
+
+def _complete(run_id: str, cases: int) -> UsageError:
+    return UsageError(
+        f"run {run_id} is complete: none of its {cases} cases is missing, failed or inconclusive",
+        cause="only such cases are carried out again",
+        try_=f"trnbench report {run_id}",
+    )
 
 
 def _listed(changed: Sequence[str]) -> str:

@@ -8,9 +8,9 @@ from typing import NamedTuple
 import msgspec
 
 from trnbench.kernels.kernel import Case
-from trnbench.results.json import dumps_measurement
 from trnbench.results.measurement import Measurement, Status
 from trnbench.run.attempt import Attempts
+from trnbench.store.entry import Entry
 
 _ENDS = (Status.FAILED, Status.SKIPPED)
 """What one process comes to, and no other would change."""
@@ -89,31 +89,28 @@ class Rounds:
             for task in tasks(cases, rounds, those, self._seen, by_case=by_case)
         )
 
-    def take(
-        self, case: Case, task: Task, measurement: Measurement, document: bytes
-    ) -> tuple[Measurement, bytes] | None:
-        """The measurement of the whole case and its JSON, once it has all its rounds or one failed."""
-        if measurement.status in _ENDS:
-            seen = self._seen.pop(task.position, {})
-            if measurement.status is Status.SKIPPED or self.rounds == 1:
-                return measurement, document
-            text = f"process {task.round + 1} of {max(self.rounds, len(seen) + 1)}: {measurement.reason_text}"
-            whole = msgspec.structs.replace(measurement, reason_text=text) if task.round else measurement
-            return whole, dumps_measurement(whole)
+    def take(self, case: Case, task: Task, entry: Entry) -> Entry | None:
+        """What the whole case came to, once it has all its rounds or one failed."""
         if self.rounds == 1:
-            return measurement, document
+            return entry
+        if entry.status in _ENDS:
+            seen = self._seen.pop(task.position, {})
+            if entry.status is Status.SKIPPED or not task.round:
+                return entry
+            measurement = entry.measurement
+            text = f"process {task.round + 1} of {max(self.rounds, len(seen) + 1)}: {measurement.reason_text}"
+            return Entry(msgspec.structs.replace(measurement, reason_text=text))
         seen = self._seen.setdefault(task.position, {})
-        seen[task.round] = measurement
+        seen[task.round] = entry.measurement
         return None if len(seen) < self._wanted(task.position) else self.ended(case, task.position)
 
-    def ended(self, case: Case, position: int) -> tuple[Measurement, bytes] | None:
+    def ended(self, case: Case, position: int) -> Entry | None:
         """The measurement of a case that gets no more rounds; none where some of the first are missing."""
         seen = self._seen.get(position, {})
         if len(seen) < self.rounds:
             return None
         del self._seen[position]
-        whole = merged(self._attempts, case, [seen[number] for number in sorted(seen)])
-        return whole, dumps_measurement(whole)
+        return Entry(merged(self._attempts, case, [seen[number] for number in sorted(seen)]))
 
     def _wanted(self, position: int) -> int:
         """How many rounds the case has, by those that are there."""

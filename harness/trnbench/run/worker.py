@@ -16,23 +16,30 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from trnbench.errors import ExitCode, TrnbenchError
+from trnbench.case_key import CaseKey
+from trnbench.errors import BadInput, ExitCode, TrnbenchError
 from trnbench.isolation import keeper
 from trnbench.isolation.keeper import PATIENCE_S, kept
 from trnbench.isolation.supervision import refusals, take
 from trnbench.isolation.surroundings import Surroundings
-from trnbench.kernels.kernel import Kernel
-from trnbench.results.measurement import Reason
+from trnbench.kernels.kernel import Case, Kernel
+from trnbench.kernels.work import Extent
+from trnbench.results.json import loads_value
+from trnbench.results.measurement import Measurement, Reason
+from trnbench.store.entry import Entry
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
     from multiprocessing.context import SpawnContext, SpawnProcess
 
-    from trnbench.kernels.kernel import Case
-    from trnbench.run.attempt import Attempts, Outcome
+    from trnbench.run.attempt import Attempts
 
+
+CaseMessage: TypeAlias = tuple[int, int, CaseKey, Extent, str, bool]
+"""Its position, the number of its kernel, which a worker has from its start, and the rest of it: so a worker
+holds no more cases than it is busy with."""
 
 READY, DROPPED = "ready", "dropped"
 """What a worker sends beside outcomes: that it waits for cases, and that it has heard what it need not do."""
@@ -65,9 +72,9 @@ class WorkerProcess:
         self.since = time.monotonic()
         self.memory_kills = out_of_memory_kills()
 
-    def give(self, batch: Sequence[int]) -> None:
+    def give(self, batch: Sequence[CaseMessage]) -> None:
         """Cases to carry out; none for it to end."""
-        self.batch.extend(batch)
+        self.batch.extend(position for position, *_ in batch)
         self.since = time.monotonic()
         with suppress(BrokenPipeError, ConnectionResetError):  # gone: heard of by reading
             self.connection.send(list(batch) if batch else None)
@@ -159,8 +166,8 @@ def _groups() -> Iterator[Path]:
 
 
 def serve(connection: Connection) -> None:
-    """Answers batches of case numbers one outcome at a time, until it is sent None or left alone: position,
-    measurement as JSON, and whether this process is as it was before the case: else another one is to go on.
+    """Answers batches of cases one outcome at a time, until it is sent None or left alone: position, what is
+    kept of it, and whether this process is as it was before the case: else another one is to go on.
 
     Runs below a keeper, which ends what the cases started.
     """
@@ -172,43 +179,50 @@ def serve(connection: Connection) -> None:
     _first_to_go()
     process = os.getpid()
     try:
-        attempts, cases = loads(connection.recv_bytes())
+        attempts, kernels = loads(connection.recv_bytes())
         connection.send(READY)
-        for position in _positions(connection):
-            (_, _, document), sound = tried(attempts, cases, position)
+        for position, kernel, key, extent, skip, explain in _messages(connection):
+            case = Case(key=key, kernel=kernels[kernel], extent=extent, skip=skip, explain=explain)
+            entry, sound = tried(attempts, case)
             if os.getpid() != process:
                 os._exit(1)  # a copy that the case made of this process, and that came back from it
-            connection.send((position, document, sound))
+            connection.send((position, entry, sound))
     except (EOFError, BrokenPipeError, ConnectionResetError):
         pass  # the parent is gone
 
 
-def _positions(connection: Connection) -> Iterator[int]:
+def _messages(connection: Connection) -> Iterator[CaseMessage]:
     """Those that the run sends, one by one, but for those that it takes back, until it sends None."""
     told = select.poll()
     told.register(connection.fileno(), select.POLLIN)
-    left: deque[int] = deque()
+    left: deque[CaseMessage] = deque()
     while True:
         while not left or told.poll(0):
-            positions = connection.recv()
-            if positions is None:
+            message = connection.recv()
+            if message is None:
                 return
-            if isinstance(positions, frozenset):
-                left = deque(position for position in left if position not in positions)
+            if isinstance(message, frozenset):
+                left = deque(each for each in left if each[0] not in message)
                 connection.send(DROPPED)
             else:
-                left.extend(positions)
+                left.extend(message)
         yield left.popleft()
 
 
-def tried(attempts: Attempts, cases: tuple[Case, ...], position: int) -> tuple[Outcome, bool]:
-    """The outcome, and whether the case left nothing behind; processes that it started are ended."""
+def tried(attempts: Attempts, case: Case) -> tuple[Entry, bool]:
+    """What it came to, and whether the case left nothing behind; processes that it started are ended."""
     before, threads, others = Surroundings(drawn=False), threading.active_count(), keeper.children()
-    measurement, document = attempts(cases[position])
+    measurement, document = attempts(case)
+    entry = Entry(measurement, document)
+    if not attempts.own_backend:  # a backend may have put into it what JSON holds and no measurement does
+        try:
+            loads_value(document, Measurement, f"the outcome of {case.id}")
+        except BadInput as error:
+            entry = Entry(attempts.gone_wrong(case, Reason.ERROR, error.what))
     cut = measurement.reason in (Reason.TIMEOUT, Reason.OUT_OF_MEMORY)
     sound = not cut and not before.put_back() and threading.active_count() <= threads
     gone = keeper.end_descendants(spared=others)
-    return (position, measurement, document), sound and gone
+    return entry, sound and gone
 
 
 def _first_to_go() -> None:

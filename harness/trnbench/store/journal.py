@@ -50,6 +50,7 @@ _HEADER = re.compile(rb"([a-z]+) ([0-9]{1,12}) ([0-9a-f]{64})\n")
 _NEXT = re.compile(rb"\n" + _HEADER.pattern)
 _LONGEST_HEADER = 100
 _START = b"0" * 64
+_ENCODER = json.JSONEncoder(separators=(",", ":"))
 _UNABLE = (errno.EINVAL, errno.EOPNOTSUPP, errno.ENOSYS, errno.ENODEV)
 
 
@@ -171,6 +172,8 @@ class Journal:
         journal = cls(path, descriptor, 0, _START)
         try:
             journal._lock()
+            if not os.fstat(descriptor).st_nlink:  # removed while this waited for it
+                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
             data = path.read_bytes()
             chain = read_chain(data)
             if not chain.records:
@@ -200,7 +203,7 @@ class Journal:
 
         The `last` one of a run may use the space that is kept for it.
         """
-        payload = json.dumps(meta, separators=(",", ":")).encode() + b"\n" + document
+        payload = _ENCODER.encode(meta).encode() + b"\n" + document
         digest = _digest(self._digest, kind.encode(), payload)
         record = b"%s %d %s\n%s\n" % (kind.encode(), len(payload), digest, payload)
         try:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote
 
 from trnbench.errors import StoreError, TrnbenchError
-from trnbench.results.json import dumps_measurement
-from trnbench.results.measurement import Grade, Measurement
+from trnbench.results.measurement import Grade
 from trnbench.results.run import SCHEMA_VERSION, Run
 from trnbench.store.compression import SMALL, compressed
 from trnbench.store.database import check_place
+from trnbench.store.entry import Entry
 from trnbench.store.failure import StoreBusy
 from trnbench.store.journal import (
     NEW,
@@ -46,8 +47,14 @@ if TYPE_CHECKING:
     from trnbench.store.database import StoreFile
 
 
-BATCH = 64
-"""Cases that the store takes at once where they come one upon the other."""
+BATCH = 256
+"""Emulated cases that the store takes at once where they come one upon the other, at most."""
+
+FOLLOWS_S = 0.25
+"""So often it takes those that have gathered. The journal has each of them before."""
+
+LONG = 500
+"""Cases from which a journal is worth removing; of a shorter one it costs little to have all twice."""
 
 HURRY_S = 0.25
 """How long a case waits for a store that another process is writing to."""
@@ -77,37 +84,27 @@ class Recording:
         self._patience_s = 0.0 if run.grade is Grade.MEASURED else SYNC_S
         self._synced = time.monotonic()
         self._waiting: list[Row] = []
-        self._synced_since, self._at_once = False, 1
+        self._synced_since = False
+        self._follows_s = 0.0 if run.grade is Grade.MEASURED else FOLLOWS_S
+        self._followed = time.monotonic()
 
-    @contextmanager
-    def in_batches(self) -> Iterator[None]:
-        """For cases that take no time: inside, the store follows when some have gathered, the journal with
-        each of them as ever."""
-        self._at_once = BATCH
-        try:
-            yield
-        finally:
-            self._at_once = 1
-            self._follow()
-
-    def add(self, position: int, measurement: Measurement, document: bytes | None = None) -> None:
-        """Keep one measurement; `document` is its JSON where the caller has it already.
-
-        Raises `JournalFull` when there is no room for it: all that was added before is kept.
-        """
-        content = compressed(document or dumps_measurement(measurement))
-        self.journal.append("case", {"position": position}, content)
-        if time.monotonic() >= self._synced + self._patience_s:
+    def add(self, position: int, entry: Entry) -> None:
+        """Keep one measurement. Raises `JournalFull` when there is no room for it: all that was added before
+        is kept."""
+        self.journal.append("case", {"position": position}, entry.document)
+        now = time.monotonic()
+        if now >= self._synced + self._patience_s:
             self.journal.sync()
             self._synced, self._synced_since = time.monotonic(), True
-        self._waiting.append(measurement_row(position, measurement, content))
-        if len(self._waiting) >= self._at_once:
-            self._follow()
+        self._waiting.append((position, *entry.cells, entry.document))
+        if len(self._waiting) >= BATCH or now >= self._followed + self._follows_s:
+            self.follow()
 
-    def _follow(self) -> None:
+    def follow(self) -> None:
         """The store takes what waits, where it takes anything."""
         rows, synced = self._waiting, self._synced_since
         self._waiting, self._synced_since = [], False
+        self._followed = time.monotonic()
         if not rows or (self._lags and time.monotonic() < self._asked_again):
             return
 
@@ -118,15 +115,31 @@ class Recording:
 
         self._index(change, busy_s=HURRY_S)
 
-    def add_round(self, position: int, number: int, measurement: Measurement, document: bytes | None) -> None:
+    def documents(self, positions: Sequence[int]) -> Iterator[bytes]:
+        """The JSON of some cases that are kept, from the store, or from the journal where that lags."""
+        query = "SELECT document FROM measurements WHERE run = ? AND position = ?"
+        documents = []
+        if not self._lags:
+            with suppress(StoreError), self.store.reading() as connection:
+                for position in positions:
+                    documents += connection.execute(query, (self._number, position)).fetchone()
+        if len(documents) < len(positions):
+            cases = self._read().cases
+            documents = [cases[position].document for position in positions]
+        return map(zlib.decompress, documents)
+
+    def add_round(self, position: int, number: int, entry: Entry) -> None:
         """What one process of a case that needs several came to, counted from 0: in the journal alone, until
         the case has all of them. Raises `JournalFull` like `add`."""
-        content = compressed(document or dumps_measurement(measurement))
-        self.journal.append("round", {"position": position, "round": number}, content)
+        self.journal.append("round", {"position": position, "round": number}, entry.document)
         self.journal.sync()
 
-    def finish(self, run: Run) -> None:
-        """The run as it ended. Raises `JournalFull` when not even that fits; its cases are kept."""
+    def finish(self, run: Run, *, fold: bool = False) -> None:
+        """The run as it ended. Raises `JournalFull` when not even that fits; its cases are kept.
+
+        `fold`: a long journal that the store has all of, and that nothing is left to go on with, is removed.
+        """
+        self.follow()
         try:
             self.journal.append("end", {}, compressed(head(run), SMALL), last=True)
             self.journal.sync()
@@ -135,21 +148,41 @@ class Recording:
                 change_run(connection, number, {**ended(run), "indexed": self.journal.end})
 
             self._index(change)
+            if fold and self._is_superfluous(run):
+                self.journal.path.unlink(missing_ok=True)  # locked: nobody goes on with it meanwhile
         finally:
             self.journal.close()
+
+    def _is_superfluous(self, run: Run) -> bool:
+        """Measured runs keep their journals: what they hold cannot be had again."""
+        if self._lags or run.grade is Grade.MEASURED or run.interrupted or run.missing:
+            return False
+        query = (
+            "SELECT planned, count(*), sum(status IN ('failed', 'inconclusive'))"
+            " FROM measurements JOIN runs ON run = number WHERE number = ?"
+        )
+        with suppress(StoreError), self.store.reading() as connection:
+            planned, cases, again = connection.execute(query, (self._number,)).fetchone()
+            if cases < LONG or cases < planned or again:
+                return False
+            # Behind a checkpoint the cases are in the database itself, and on the disk.
+            busy, written, moved = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+            return not busy and written == moved
+        return False
 
     def _index(
         self, change: Callable[[sqlite3.Connection, int], None], *, busy_s: float | None = None
     ) -> None:
         """One attempt; all that the store missed where it lags, else this change alone."""
+        lagged, self._lags = self._lags, True  # also where an interruption cuts this short
         try:
             with self.store.writing(busy_s=busy_s) as connection:
-                if self._lags or self._number is None:
+                if lagged or self._number is None:
                     self._number = fill(connection, self.store.path, self._read())
                 else:
                     change(connection, self._number)
         except StoreError as error:
-            self._lags, self.behind = True, error
+            self.behind = error
             self._asked_again = time.monotonic() + self._pause_s
             self._pause_s = min(2 * self._pause_s, BACK_OFF_S[1])
         else:

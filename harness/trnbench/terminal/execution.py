@@ -19,7 +19,7 @@ from trnbench.run.executor import PROCESS, Executor, RunCutShort
 from trnbench.run.executor import executor as opened_executor
 from trnbench.run.plan import Plan
 from trnbench.run.preparation import prepared
-from trnbench.run.progress import progress
+from trnbench.run.progress import Step, progress
 from trnbench.run.ranks.rank import Rank, find_rank
 from trnbench.run.reply import detected
 from trnbench.run.resumption import Earlier, Resumption, unfinished
@@ -28,12 +28,15 @@ from trnbench.run.settings import RunSettings
 from trnbench.store.path import check_named, store_path
 from trnbench.store.store import Store
 from trnbench.terminal.context import Session
-from trnbench.terminal.outcome import Ended, tell
+from trnbench.terminal.outcome import Ended, Tally, tell
 from trnbench.terminal.output import say
 from trnbench.terminal.request import Request
 from trnbench.terminal.result_table import MOST
 from trnbench.terminal.screen import suits_colours
 from trnbench.terminal.target import check_html, own_target, report_target
+
+SAMPLE = 2_000
+"""Cases that a page and a headline speak of where a run has more than `outcomes.MANY`."""
 
 
 class BusyMachine(TrnbenchError):
@@ -102,7 +105,8 @@ def carry_out_request(
             by = stack.enter_context(rank_executor(rank))
         if page is not None and target is None:
             target = own_target(chosen.name, selection, force=page[1])
-        ended = carry_out(shared, planned, chosen, settings, by, steadiness)
+        sample = 0 if format == "csv" else SAMPLE  # which prints every case
+        ended = carry_out(shared, planned, chosen, settings, by, steadiness, sample=sample)
     return tell(shared, planned, ended, target, format, explain=explain)
 
 
@@ -124,11 +128,16 @@ def carry_out(
     settings: RunSettings,
     by: Executor | None,
     steadiness: Steadiness,
+    *,
+    sample: int = SAMPLE,
 ) -> Ended:
-    """A new run, kept in the store."""
+    """A new run, kept in the store; of very many cases so many come back, and of those alone is told more
+    than their number. 0: all."""
     with shared.open_store() as store:
         opening = _opening(planned, chosen.name)
-        return carry_on(shared, store, planned, chosen, settings, by, steadiness, opening=opening)
+        return carry_on(
+            shared, store, planned, chosen, settings, by, steadiness, opening=opening, sample=sample
+        )
 
 
 def carry_on(
@@ -142,6 +151,7 @@ def carry_on(
     *,
     resumed: Resumption | None = None,
     opening: str,
+    sample: int = SAMPLE,
 ) -> Ended:
     """What is left of a run: all of a new one. `opening` is said first, if any.
 
@@ -153,6 +163,15 @@ def carry_on(
         say(opening)
     wait_for_quiet(shared, chosen, by, steadiness)
     cases = len(planned.cases) - (len(resumed.kept) if resumed else 0)
+    tally = Tally()
+    for entry in resumed.kept.values() if resumed else ():
+        tally.add(entry)
+
+    def count(step: Step) -> None:
+        if step.ended:
+            tally.add(step.entry)
+        on_progress(step)
+
     try:
         with progress(cases, quiet=quiet, terminal=suits_colours(sys.stderr)) as on_progress:
             done = execute(
@@ -160,16 +179,17 @@ def carry_on(
                 chosen,
                 shared.registry,
                 settings,
-                on_progress,
+                count,
                 store=store,
                 cache=shared.cache(),
                 executor=by,
                 resumed=resumed,
+                sample=sample,
             )
     except RunCutShort as error:
-        ended = Ended(error.run, store.path, error, steadiness.strict)
+        ended = Ended(error.run, tally, store.path, error, steadiness.strict)
     else:
-        ended = Ended(done, store.path, strict=steadiness.strict)
+        ended = Ended(done, tally, store.path, strict=steadiness.strict)
     if store.behind is not None:
         say(f"warning: {store.behind.what}; run {ended.run.id} is kept in its journal")
         say(f"  try:   {store.behind.try_}; the next command then fills the store")
@@ -232,8 +252,9 @@ def resume(
         opening = f"{chosen.name}: run {earlier.id} goes on with {left:,} of {len(planned.cases):,} cases"
         steadiness = Steadiness(wait_quiet, require_quiet, strict)
         ended = carry_on(
-            shared, store, planned, chosen, settings, by, steadiness, resumed=resumed, opening=opening
-        )
+            shared, store, planned, chosen, settings, by, steadiness,
+            resumed=resumed, opening=opening, sample=0 if format == "csv" else SAMPLE,
+        )  # fmt: skip
     return tell(shared, planned, ended, target, format)
 
 

@@ -13,7 +13,6 @@ import msgspec
 
 from trnbench.errors import NothingSelected, TrnbenchError, counted
 from trnbench.extension import WORKLOAD_FAMILY
-from trnbench.results.expectation import nearness_of
 from trnbench.results.measurement import Status
 from trnbench.results.nearness import Nearness
 from trnbench.run.headline.answer import headline
@@ -30,6 +29,7 @@ from trnbench.terminal.table import escaped
 if TYPE_CHECKING:
     from trnbench.results.run import Run
     from trnbench.run.plan import Plan
+    from trnbench.store.entry import Entry
     from trnbench.terminal.context import Session
 
 
@@ -37,10 +37,45 @@ REASONS = 5
 """Different ones that are told of a run that skipped every case, the commonest first."""
 
 
+class Tally:
+    """How many cases of each system came to what, and how near published evidence stands to them."""
+
+    def __init__(self) -> None:
+        self.systems: dict[str, Counter[str]] = {}
+        self._near: Counter[str] = Counter()
+
+    def add(self, entry: Entry) -> None:
+        self.systems.setdefault(entry.instance, Counter())[str(entry.status)] += 1
+        self._near[entry.nearness] += 1
+
+    @property
+    def total(self) -> int:
+        return sum(own.total() for own in self.systems.values())
+
+    @property
+    def nearness(self) -> dict[str, int]:
+        """Class of the nearest published evidence → emulated numbers in it, nearest first."""
+        return {str(kind): self._near[str(kind)] for kind in Nearness if self._near[str(kind)]}
+
+    def rows(self, run: Run) -> list[dict[str, object]]:
+        """How many cases of each system of the run, and how many of each status."""
+        counts = {name: self.systems.get(name, Counter()) for name in run.systems}
+        return [
+            {"instance": name, "cases": own.total(), **{str(status): own[str(status)] for status in Status}}
+            for name, own in counts.items()
+        ]
+
+    def counts(self) -> dict[str, int]:
+        """By status, every status present."""
+        return {str(status): sum(own[str(status)] for own in self.systems.values()) for status in Status}
+
+
 class Ended(NamedTuple):
-    """The run as far as it came, the store that has it, and what ended it early."""
+    """The run as far as it came, a sample where it has very many cases, and what all of these came to; the
+    store that has it, and what ended it early."""
 
     run: Run
+    tally: Tally
     store: Path
     failure: TrnbenchError | None = None
     strict: bool = False
@@ -65,11 +100,11 @@ def tell(
     if format == "json":
         emit_json(_record(ended, target, code))
     else:
-        show_outcome(done, format, explain=explain)
+        show_outcome(ended, format, explain=explain)
         _show_pairs(done)
         say(f"run {done.id} in {ended.store}" + (f", report {target}" if target else ""), level=0)
     if done.interrupted:
-        cases, kept = len(planned.cases), len(done.measurements)
+        cases, kept = len(planned.cases), ended.tally.total
         say(f"\ninterrupted: {kept} of {cases} cases are kept as run {done.id}")
         say(shared.typed(f"  try:   trnbench resume {done.id}, or: trnbench runs show {done.id}"))
     if failure is not None:
@@ -123,37 +158,39 @@ def write_report(shared: Session, done: Run, target: Path) -> TrnbenchError | No
     return None
 
 
-def show_outcome(done: Run, format: str, *, explain: bool) -> None:
+def show_outcome(ended: Ended, format: str, *, explain: bool) -> None:
     """A row for each case of a few; of many of one kernel those of a headline; else counts and sentences.
 
     CSV has every case. `explain` adds the lines that the report begins with.
     """
-    results = results_of(done)
-    few = len(results) <= MOST or format == "csv"
+    done, total = ended.run, ended.tally.total
+    sampled = total > len(done.measurements)
+    results = [] if sampled else results_of(done)
+    few = total <= MOST or format == "csv"
     rows = results if few else short_answer(results, MOST)
     if rows:
         show_results(rows, format)
     if not few and rows:
-        say(f"{_statuses(done)}; --dtype and --scope choose others", level=0)
+        say(f"{_statuses(ended.tally)}; --dtype and --scope choose others", level=0)
     elif not rows:
-        _show_counts(done, format)
+        _show_counts(ended, format)
     if explain or not rows:
         show_headline(done, format, explain=explain)
 
 
-def _statuses(done: Run) -> str:
+def _statuses(tally: Tally) -> str:
     """`72 cases: 54 ok, 18 skipped`."""
-    counts = ", ".join(f"{count:,} {status}" for status, count in done.counts().items() if count)
-    return f"{counted(len(done.measurements), 'case')}: {counts}"
+    counts = ", ".join(f"{count:,} {status}" for status, count in tally.counts().items() if count)
+    return f"{counted(tally.total, 'case')}: {counts}"
 
 
-def _show_counts(done: Run, format: str) -> None:
+def _show_counts(ended: Ended, format: str) -> None:
     """By system and status, and by the class of the nearest evidence."""
-    total: dict[str, object] = {"instance": "all", "cases": len(done.measurements)}
-    total |= {str(status): count for status, count in done.counts().items()}
+    tally = ended.tally
+    total: dict[str, object] = {"instance": "all", "cases": tally.total, **tally.counts()}
     people = [Column(str(status), keep=1 if total[str(status)] else 0) for status in Status]
-    emit([*_by_system(done), total], ("instance", Column("cases", keep=1), *people), format)
-    if near := _by_nearness(done):
+    emit([*tally.rows(ended.run), total], ("instance", Column("cases", keep=1), *people), format)
+    if near := tally.nearness:
         emit(
             [{"nearest evidence": name, "cases": count} for name, count in near.items()],
             ("nearest evidence", "cases"),
@@ -163,7 +200,7 @@ def _show_counts(done: Run, format: str) -> None:
 
 def _record(ended: Ended, report: Path | None, code: int) -> dict[str, object]:
     """What came out as data; cases where they are few."""
-    done = ended.run
+    done, tally = ended.run, ended.tally
     few = len(done.measurements) <= MOST
     return {
         "run": done.id,
@@ -171,32 +208,15 @@ def _record(ended: Ended, report: Path | None, code: int) -> dict[str, object]:
         "report": str(report) if report else None,
         "evidence": str(done.grade),
         "backend": done.backend,
-        "cases": len(done.measurements),
+        "cases": tally.total,
         "headline": headline_record(done),
         "results": [row_of(result) for result in results_of(done)] if few else [],
-        "counts": {str(status): count for status, count in done.counts().items()},
-        "nearness": _by_nearness(done),
-        "systems": _by_system(done),
+        "counts": tally.counts(),
+        "nearness": tally.nearness,
+        "systems": tally.rows(done),
         "interrupted": done.interrupted,
         "exit_code": code,
     }
-
-
-def _by_system(done: Run) -> list[dict[str, object]]:
-    """How many cases of each system, and how many of each status."""
-    counts = {name: Counter[str]() for name in done.systems}
-    for measurement in done.measurements:
-        counts[measurement.case.instance][str(measurement.status)] += 1
-    return [
-        {"instance": name, "cases": own.total(), **{str(status): own[str(status)] for status in Status}}
-        for name, own in counts.items()
-    ]
-
-
-def _by_nearness(done: Run) -> dict[str, int]:
-    """Class of the nearest published evidence → emulated numbers in it, nearest first; none is left out."""
-    counts = Counter(word for measurement in done.measurements if (word := nearness_of(measurement)))
-    return {str(kind): counts[str(kind)] for kind in Nearness if counts[str(kind)]}
 
 
 WIDTH = 100

@@ -24,6 +24,7 @@ from trnbench.run.ranks.connection import Gone, Late, Line
 from trnbench.run.ranks.place import place_of
 from trnbench.run.ranks.rank import Rank
 from trnbench.run.ranks.rendezvous import gather, hello, join
+from trnbench.store.entry import Entry
 
 BOOT_S = 30.0
 """What a case's own process may take before and after the case, on a machine that is busy with it."""
@@ -82,12 +83,11 @@ class RankPool:
         while self._left:
             position = self._left.popleft()
             seen, lost = self._carried_out(position, waiting)
-            measurement = lost[0] if lost else together(seen, self._shared)
-            if not lost and self._retries.again(position, measurement):
+            entry = Entry(lost[0] if lost else together(seen, self._shared))
+            if not lost and self._retries.again(position, entry):
                 self._left.appendleft(position)
                 continue
-            noted = self._retries.told(position, measurement)
-            yield position, noted, dumps_measurement(noted)
+            yield position, self._retries.told(position, entry)
             if lost:
                 raise lost[1]
 
@@ -148,8 +148,8 @@ def carried_out(
     attempts: Attempts, case: Case, waiting: Callable[[], AbstractContextManager[None]] = nullcontext
 ) -> Measurement:
     """One case on this rank, in a process of its own."""
-    ((_, measurement, _),) = Pool(attempts, (case,), 1, apart=True).outcomes(waiting)
-    return measurement
+    ((_, entry),) = Pool(attempts, (case,), 1, apart=True).outcomes(waiting)
+    return entry.measurement
 
 
 @contextlib.contextmanager
