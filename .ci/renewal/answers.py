@@ -15,10 +15,11 @@ from renewal.sections import comparison_rows, groups_of, product_rows, public_se
 from trnbench.run import snapshot
 from trnbench.store.answers import Answers, code_stamps, files_of, read_answers, stamps
 from trnbench_fidelity import answers as shipped
-from trnbench_fidelity import band_verdicts, sources, summary, tables
+from trnbench_fidelity import sources, summary, tables
 from trnbench_fidelity.bench import Bench
+from trnbench_fidelity.commands import band_coverage
 from trnbench_fidelity.inputs import lineage
-from trnbench_fidelity.nearness import bands, coverage, coverage_tables, nearby, ranges
+from trnbench_fidelity.nearness import bands, coverage, nearby, ranges
 from trnbench_fidelity.own_products import products
 from trnbench_fidelity.steps import archive
 from trnbench_fidelity.validate import validate
@@ -70,10 +71,10 @@ def renew(registry: Registry) -> None:
     public = sources.kept(registry)
     assert public is not None, "no installed generation keeps what public kernels gave"
     write(ERRORS, inserted(page, sources.markdown(public), sources.BEGIN, sources.END))
-    judged = band_verdicts.judged_of(registry, fidelity, archive.step_archives(registry))
-    bands_hold = coverage_tables.markdown(coverage.coverage_rows(judged))
+    judged = band_coverage.judged_of(registry, fidelity, archive.step_archives(registry))
+    bands_hold = coverage.markdown(coverage.coverage_rows(judged))
     page = ERRORS.read_text(encoding="utf-8")
-    write(ERRORS, inserted(page, bands_hold, coverage_tables.BEGIN, coverage_tables.END))
+    write(ERRORS, inserted(page, bands_hold, coverage.BEGIN, coverage.END))
     brief = tables.brief(fidelity.families)
     page = README.read_text(encoding="utf-8")
     write(README, inserted(page, brief, tables.TRUST_BEGIN, tables.TRUST_END))

@@ -10,7 +10,7 @@ from renewal.core_fit import Fitted, fit
 from trnbench.reference import resolve
 from trnbench_emulator.core.recording import Recorder
 from trnbench_fidelity.bench import Bench
-from trnbench_fidelity.family import FAMILIES
+from trnbench_fidelity.point import FAMILIES
 from trnbench_fidelity.published_points import published_points
 
 if TYPE_CHECKING:

@@ -11,10 +11,9 @@ from renewal import ERRORS, inserted, write
 from renewal.answers import write_answers
 from renewal.sections import step_bands, step_ends, step_section
 from trnbench_fidelity.steps import archive, tables, validate
-from trnbench_fidelity.steps.archive import StepArchive
+from trnbench_fidelity.steps.archive import NAMES, StepAnswer, StepArchive
 from trnbench_fidelity.steps.fitting import LIMITS, STEPS, FittedStep, fit
 from trnbench_fidelity.steps.nearness import known_steps
-from trnbench_fidelity.steps.step_answer import NAMES, StepAnswer
 from trnbench_fidelity.steps.validate import errors_of, inside, named_constants
 from trnbench_steps.step_constants import UNITS, Constant
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from trnbench.kernels.kernel import Kernel
 
 NKI = ("nki", "nki-mx")
@@ -25,3 +27,24 @@ def nki_sources(kernel: Kernel) -> tuple[str, ...]:
     kinds = NKI if any(kind in kernel.implementations for kind in NKI) else (BETA1,)
     references = (kernel.implementations.get(kind, "") for kind in kinds)
     return tuple(reference.replace("::", ":", 1) for reference in references if reference)
+
+
+class KernelQuestion(msgspec.Struct, frozen=True, kw_only=True):
+    """Somebody's NKI kernel. `source` is "path/to/file.py::function" or "package.module:name"; `operation` is
+    what an installed kernel that is written by it does, in the words of published points, else ""."""
+
+    source: str
+    dtype: str
+    operation: str = ""
+
+
+class CollectiveQuestion(msgspec.Struct, frozen=True, kw_only=True):
+    """One collective, or message, of `size` bytes over `ranks` on `nodes` hosts."""
+
+    collective: str
+    size: float
+    ranks: int
+    cores_per_rank: int
+    nodes: int = 1
+    context: str
+    point_to_point: bool = False

@@ -35,7 +35,7 @@ def trnbench_traces() -> Iterator[Trace]:
 def trnbench_checks() -> Iterator[Check]:
     """NKI sources load and compute what they should; what is emulated is believable."""
     yield Check(
-        name="sources", check="trnbench_emulator.checks.sources:sources", order=35, kinds=(*SOURCES, *NAMES)
+        name="sources", check="trnbench_emulator.checks.values:sources", order=35, kinds=(*SOURCES, *NAMES)
     )
     yield Check(name="values", check="trnbench_emulator.checks.values:values", order=70)
     yield Check(name="pieces", check="trnbench_emulator.checks.pieces:pieces", order=80)

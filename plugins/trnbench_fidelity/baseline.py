@@ -12,8 +12,7 @@ import msgspec
 
 from trnbench.facts.table import Place, near, read_toml
 from trnbench.results.fidelity import Comparison, Moved, Mover
-from trnbench_fidelity.family import FAMILIES
-from trnbench_fidelity.point import Quantity
+from trnbench_fidelity.point import FAMILIES, Quantity
 from trnbench_fidelity.statistics import bounds_of, counted_error, errors_of
 
 SCHEMA = 1

@@ -91,7 +91,7 @@ class Bench:
             if self.values:
                 system = msgspec.structs.replace(system, costs=with_values(system.costs, self.values))
             if self.assumption:
-                from trnbench_emulator.assumptions import assuming
+                from trnbench_emulator.compiler import assuming
 
                 system = assuming(system, *self.assumption)
             self._systems[name] = system

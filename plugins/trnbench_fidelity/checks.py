@@ -13,10 +13,9 @@ from trnbench.generation import Generation
 from trnbench.testing import Finding, Subject
 from trnbench_fidelity.baseline import load_untouched
 from trnbench_fidelity.bench import constants
-from trnbench_fidelity.load import load_published
+from trnbench_fidelity.order import load_sequences
 from trnbench_fidelity.point import NotEmulated, PublishedPoint
-from trnbench_fidelity.published_points import published_points
-from trnbench_fidelity.sequence import load_sequences
+from trnbench_fidelity.published_points import load_published, published_points
 from trnbench_fidelity.sources import public_rows
 from trnbench_fidelity.steps.compose import composed
 from trnbench_fidelity.steps.load import load_steps

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from trnbench_emulator.question import CollectiveQuestion, KernelQuestion
+from trnbench_emulator.kinds import CollectiveQuestion, KernelQuestion
 from trnbench_fidelity.nearness.nearby import Nearby, nearby
 from trnbench_fidelity.nearness.question import of_case, of_collective, of_kernel
 

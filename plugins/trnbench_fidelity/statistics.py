@@ -10,7 +10,7 @@ from trnbench.results.fidelity import Bounds, Comparison, Errors, FamilyFidelity
 from trnbench.results.statistics import bootstrap, median, quantile
 
 if TYPE_CHECKING:
-    from trnbench_fidelity.family import Family
+    from trnbench_fidelity.point import Family
 
 FEWEST = 5
 """Votes below which there is no p90 and no interval: the points are listed."""

@@ -7,13 +7,41 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
+from trnbench.facts.units import show
 from trnbench.results.expectation import NOTHING, factor_text, signed_text, size_text
-from trnbench.results.fidelity import Bounds, Errors, FamilyFidelity, Fidelity, Moved, Use
+from trnbench.results.fidelity import Bounds, Comparison, Errors, FamilyFidelity, Fidelity, Moved, Use
 from trnbench_fidelity.engines import HEADS as ENGINES
 from trnbench_fidelity.engines import by_error, engine_cells, engines_text
-from trnbench_fidelity.inequalities import BROKEN, broken_cells, broken_of, broken_text
 from trnbench_fidelity.order import STEPS, by_order, notes, order_text, step_cells
 from trnbench_fidelity.tables import HEADS, MEANS, cells, few, folded, grid, shown
+
+BROKEN = ("point", "bound", "model", "times", "source")
+
+
+def broken_of(points: Iterable[Comparison]) -> tuple[int, list[Comparison]]:
+    """How many inequalities the model answers, and those it breaks, the worst first."""
+    bounds = [point for point in points if point.use is Use.BOUND and point.e is not None]
+    broken = [bound for bound in bounds if bound.e is not None and bound.e > 0]
+    return len(bounds), sorted(broken, key=lambda each: (-(each.e or 0.0), each.id))
+
+
+def broken_text(bounds: int, broken: list[Comparison]) -> str:
+    """`Broken: 19 of 28 published inequalities, the worst ×6.4 (…).`"""
+    if not broken:
+        return f"Broken: none of {bounds} published inequalities."
+    worst = broken[0]
+    return (
+        f"Broken: {len(broken)} of {bounds} published inequalities, the worst "
+        f"{factor_text(worst.e or 0.0)} ({worst.id})."
+    )
+
+
+def broken_cells(point: Comparison) -> tuple[str, ...]:
+    """One row under `BROKEN`; both values are times. The source is without its commit: `--bounds` has it."""
+    times = (show(value, point.unit) if value else "" for value in (point.published, point.emulated))
+    where = point.source.partition("@")[0].partition(" (")[0]
+    return (point.id, *times, factor_text(point.e or 0.0), where)
+
 
 _ORDER = "Order of versions of one kernel"
 

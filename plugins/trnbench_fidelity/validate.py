@@ -18,11 +18,9 @@ from trnbench_fidelity import sources as sources_of
 from trnbench_fidelity.baseline import load_untouched, moved
 from trnbench_fidelity.bench import Bench, can_refit, fits_of
 from trnbench_fidelity.engines import engine_times
-from trnbench_fidelity.family import FAMILIES
-from trnbench_fidelity.order import pairs
-from trnbench_fidelity.point import Kind, NotEmulated, Prediction, PublishedPoint, Usable
+from trnbench_fidelity.order import load_sequences, pairs
+from trnbench_fidelity.point import FAMILIES, Kind, NotEmulated, Prediction, PublishedPoint, Usable
 from trnbench_fidelity.published_points import Published, compared, error_of, published_points, span_of
-from trnbench_fidelity.sequence import load_sequences
 from trnbench_fidelity.statistics import rows_of
 
 if TYPE_CHECKING:

@@ -103,7 +103,7 @@ PARSERS = (
     parser("trnbench.run.keyword:parse_keyword", "gemm and not fp32", "(a or b) and not (c)", "not not x"),
     parser("trnbench.run.axes:parse_sweep", "size=1K,64K", "size[pow2]=10:30:2", "size[range]=128:1024:128"),
     parser("trnbench.run.axes:parse_exclusion", "size=1K", "dtype=bf16,size=64K", "size>=4K"),
-    parser("trnbench_emulator.kernel_run.grid:parse_grid", "2", "2x4", "1x1x1"),
+    parser("trnbench_emulator.kernel_run.emulation:parse_grid", "2", "2x4", "1x1x1"),
     parser("trnbench.facts.units:read_number", "150", "1.2", "~3.5", "2,000", "1e3"),
     parser("trnbench.facts.units:parse_unit", "TFLOPS", "GB/s", "GiB", "us", "W"),
     parser(
@@ -140,7 +140,11 @@ PARSERS = (
         'schema = 1\n[launch]\nvalue = "1"\n',
     ),
     called("steps.load_model_file", _toml("trnbench_steps.shipped_models:load_model_file"), MODEL_FILE),
-    called("fidelity.load.load_published", _toml("trnbench_fidelity.load:load_published"), "schema = 1\n"),
+    called(
+        "fidelity.load.load_published",
+        _toml("trnbench_fidelity.published_points:load_published"),
+        "schema = 1\n",
+    ),
     parser("trnbench_reports.importers.nccl_tests:read", NCCL_TESTS, as_bytes=True),
     parser("trnbench_reports.importers.pytest_benchmark:read", PYTEST_BENCHMARK, as_bytes=True),
     parser(

@@ -16,10 +16,10 @@ from trnbench.registry import Registry
 from trnbench_emulator.fabric.algorithms.algorithm import NAMES, NotPossible
 from trnbench_emulator.fabric.answer import Answer
 from trnbench_emulator.fabric.ask import ask
+from trnbench_emulator.fabric.constants import rules_of
 from trnbench_emulator.fabric.question import Question
-from trnbench_emulator.fabric.rule import rules_of
 from trnbench_emulator.fabric.systems import Fabric, Options, fabric_of
-from trnbench_fidelity.load import load_published
+from trnbench_fidelity.published_points import load_published
 
 SYSTEMS = (
     "trn1.2xlarge",

@@ -14,7 +14,7 @@ from trnbench_emulator.fabric.ask import ask
 from trnbench_emulator.fabric.bound import bound_of, pattern_bound, uneven_bound
 from trnbench_emulator.fabric.constants import constants_of
 from trnbench_emulator.fabric.network import Network
-from trnbench_emulator.fabric.options import Options
+from trnbench_emulator.fabric.question import Options
 from trnbench_emulator.fabric.schedule import Move, Schedule, Step
 from trnbench_emulator.fabric.solve import solve
 from trnbench_emulator.fabric.systems import fabric_of

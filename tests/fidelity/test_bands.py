@@ -37,8 +37,16 @@ from trnbench_fidelity.nearness.bands import (
     shipped_bands,
     widened,
 )
-from trnbench_fidelity.nearness.coverage import ALL, UNSEEN, Coverage, Judged, coverage_rows, judged
-from trnbench_fidelity.nearness.coverage_tables import markdown, sentence
+from trnbench_fidelity.nearness.coverage import (
+    ALL,
+    UNSEEN,
+    Coverage,
+    Judged,
+    coverage_rows,
+    judged,
+    markdown,
+    sentence,
+)
 from trnbench_fidelity.nearness.evidence import Evidence
 from trnbench_fidelity.nearness.ranges import ASSUMED, ends_of, over
 from trnbench_fidelity.nearness.subject import Known
@@ -372,7 +380,7 @@ class TestCommand:
     @pytest.fixture(autouse=True)
     def _judged(self, monkeypatch: pytest.MonkeyPatch) -> None:
         points = [judged_point("a", "x", True), judged_point("b", "y", False)]
-        monkeypatch.setattr("trnbench_fidelity.band_verdicts.judged_points", lambda *_: points)
+        monkeypatch.setattr("trnbench_fidelity.commands.band_coverage.judged_points", lambda *_: points)
 
     def run(self, *options: str) -> tuple[int, str, str]:
         done = CliRunner().invoke(cli, ["validate", *options])

@@ -9,11 +9,9 @@ import pytest
 from comparison import comparison
 
 from trnbench.results.fidelity import COUNTED, Use
-from trnbench_fidelity.family import FAMILIES
-from trnbench_fidelity.inequalities import broken_cells, broken_of, broken_text
-from trnbench_fidelity.point import Kind, PublishedPoint, Usable
+from trnbench_fidelity.point import FAMILIES, Kind, PublishedPoint, Usable
 from trnbench_fidelity.statistics import row_of
-from trnbench_fidelity.summary import coverage, of_rows
+from trnbench_fidelity.summary import broken_cells, broken_of, broken_text, coverage, of_rows
 
 
 @pytest.fixture(scope="module")

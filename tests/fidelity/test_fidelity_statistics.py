@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from published_point import published_point
 
 from trnbench.results.fidelity import COUNTED, Bounds, FamilyFidelity, Honesty, Use
-from trnbench_fidelity.family import FAMILIES
-from trnbench_fidelity.point import Usable, vote
+from trnbench_fidelity.point import FAMILIES, Usable, vote
 from trnbench_fidelity.statistics import (
     bounds_of,
     counted_error,

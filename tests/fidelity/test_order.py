@@ -15,9 +15,17 @@ from published_point import published_point
 
 from trnbench.errors import FactError
 from trnbench.results.fidelity import Comparison, Step, Use
-from trnbench_fidelity.order import by_order, notes, order_of, order_text, pairs, step_cells
+from trnbench_fidelity.order import (
+    Sequence,
+    by_order,
+    load_sequences,
+    notes,
+    order_of,
+    order_text,
+    pairs,
+    step_cells,
+)
 from trnbench_fidelity.point import Quantity
-from trnbench_fidelity.sequence import Sequence, load_sequences
 
 FOUR = Sequence(name="s", points=("a", "b", "c", "d"), source="x", generation="g")
 

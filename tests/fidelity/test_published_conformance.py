@@ -17,8 +17,7 @@ from trnbench.testing.report import Finding
 from trnbench.testing.subject import Subject
 from trnbench_fidelity import checks
 from trnbench_fidelity.bench import constants
-from trnbench_fidelity.family import FAMILIES
-from trnbench_fidelity.point import Clock, Kind, PublishedPoint, Quantity, Usable
+from trnbench_fidelity.point import FAMILIES, Clock, Kind, PublishedPoint, Quantity, Usable
 from trnbench_fidelity.published_points import published_points
 
 FACTS = """schema = 1

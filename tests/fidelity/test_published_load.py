@@ -8,7 +8,7 @@ import pytest
 from messages import messages
 
 from trnbench.errors import BadInput, FactError, MissingFile, TrnbenchError
-from trnbench_fidelity.load import load_published
+from trnbench_fidelity.published_points import load_published
 from trnbench_fidelity.steps.load import load_steps
 from trnbench_steps.job import Task
 

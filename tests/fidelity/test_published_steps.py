@@ -10,8 +10,7 @@ import pytest
 from trnbench.errors import FactError
 from trnbench.registry import load_registry
 from trnbench_fidelity.steps.compose import Composed, composed, shape_of
-from trnbench_fidelity.steps.load import load_steps, published_steps
-from trnbench_fidelity.steps.point import Metric, PublishedStep
+from trnbench_fidelity.steps.load import Metric, PublishedStep, load_steps, published_steps
 from trnbench_steps.floor import floor
 from trnbench_steps.job import Task
 from trnbench_steps.shipped_models import load_model

@@ -16,7 +16,7 @@ from trnbench.results.fidelity import Moved, Mover, PublicKernels, Step, Use
 from trnbench_reports import numbers
 from trnbench_reports.sections import headline
 
-FAMILIES = part("trnbench_fidelity.family").FAMILIES
+FAMILIES = part("trnbench_fidelity.point").FAMILIES
 statistics = part("trnbench_fidelity.statistics")
 row_of, rows_of = statistics.row_of, statistics.rows_of
 fidelity = part("trnbench_reports.sections.fidelity")

@@ -9,7 +9,7 @@ from fabric_command import rows
 
 from trnbench.registry import load_registry
 from trnbench_emulator.fabric.ask import ask
-from trnbench_emulator.fabric.options import Options
+from trnbench_emulator.fabric.question import Options
 from trnbench_emulator.fabric.systems import fabric_of
 from trnbench_steps.division import divide
 from trnbench_steps.job import Job, Task

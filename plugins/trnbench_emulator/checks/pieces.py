@@ -9,7 +9,7 @@ from trnbench.generation import System
 from trnbench.kernels.kernel import Case
 from trnbench.kernels.work import Spread
 from trnbench.testing import Finding, Subject
-from trnbench_emulator.checks.sources import sourced
+from trnbench_emulator.checks.values import sourced
 from trnbench_emulator.core.cases import arguments_of
 from trnbench_emulator.core.recording import Launch
 from trnbench_emulator.core.timing import KernelModel, Timing

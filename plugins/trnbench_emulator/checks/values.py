@@ -3,26 +3,99 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
 
-from trnbench.errors import TrnbenchError
+from trnbench.errors import NothingSelected, TrnbenchError
 from trnbench.generation import System
-from trnbench.kernels.kernel import Case
+from trnbench.kernels.kernel import Case, Kernel
 from trnbench.kernels.work import Spread
+from trnbench.reference import resolve
+from trnbench.run.plan import plan
+from trnbench.run.selection import Selection
 from trnbench.testing import Finding, Subject
-from trnbench_emulator.checks.sources import sourced
-from trnbench_emulator.kinds import nki_sources
-from trnbench_emulator.nki import Machine, provide, record
+from trnbench.testing.checks.code import Named, finding, implementation
+from trnbench_emulator.fabric.cases import KNOWN
+from trnbench_emulator.kinds import NKI, SOURCES, nki_sources
+from trnbench_emulator.nki import Machine, load_kernel, provide, record
 from trnbench_emulator.nki.agreement import Agreement, call, compare
-from trnbench_emulator.nki.jit import Kernel
+from trnbench_emulator.nki.jit import Kernel as NkiKernel
 from trnbench_emulator.nki.problem import Source as Problem
 from trnbench_emulator.nki.problem import fill, seed_of, smaller
 from trnbench_emulator.nki.recorder import TooManyInstructions
 from trnbench_emulator.nki.source import Source, Sources
+
+MODELS = ("roofline",)
+_NAMES = {"collective": "a collective of the emulator", "model": "a model of the emulator"}
+
+
+def sources(subject: Subject) -> Iterator[Finding | str]:
+    """Implementations of its kernels, and the variants that it adds to those of others."""
+    for kernel in subject.kernels:
+        yield from _implementations(subject, kernel)
+    for variant in subject.of_kind("variant"):
+        if variant.kind in SOURCES:
+            named = Named("trnbench_kernels", f"Variant {variant.name!r}", "source", variant.source)
+            yield f"{named.object} {named.field}"
+            if problem := _unloaded(variant.source):
+                yield finding(subject, named, problem)
+
+
+def _implementations(subject: Subject, kernel: Kernel) -> Iterator[Finding | str]:
+
+    names: Mapping[str, tuple[str, ...]] = {"collective": KNOWN, "model": MODELS}
+    for kind, ref in kernel.implementations.items():
+        named = implementation(kernel, kind, ref)
+        problem = ""
+        if kind in SOURCES:
+            problem = _unloaded(ref)
+        elif kind == "model" and ":" in str(ref):
+            problem = _unresolved(ref)
+        elif kind in names:
+            problem = "" if ref in names[kind] else f"it is not {_NAMES[kind]}: {', '.join(names[kind])}"
+        else:
+            continue
+        yield f"{named.object} {named.field}"
+        if problem:
+            yield finding(subject, named, problem)
+
+
+def _unloaded(ref: Any) -> str:
+    """ "" or why the kernel cannot be loaded."""
+    try:
+        load_kernel(str(ref).replace("::", ":", 1), nki="trnbench")
+    except TrnbenchError as error:
+        return f"{error.what}: {error.cause}".rstrip(": ")
+    return ""
+
+
+def _unresolved(ref: Any) -> str:
+    """ "" or why what answers for the kernel is none."""
+    try:
+        return "" if callable(getattr(resolve(ref), "observe", None)) else "it has no observe(case, system)"
+    except TrnbenchError as error:
+        return f"{error.what}: {error.cause}".rstrip(": ")
+
+
+def sourced(subject: Subject) -> Iterator[tuple[Case, System]]:
+    """On every system whose instructions have costs; none where no kernel has a source."""
+    names = tuple(kernel.name for kernel in subject.kernels if nki_sources(kernel))
+    added = {variant.kernel for variant in subject.of_kind("variant") if variant.kind in NKI}
+    names += tuple(name for name in subject.varied if name in added & subject.registry.kernels.keys())
+    if not names:
+        return
+    try:
+        planned = plan(subject.registry, Selection(kernels=names))
+    except NothingSelected:
+        return
+    for case in planned.cases:
+        system = planned.systems[case.key.instance]
+        if not case.skip and system.costs:
+            yield case, system
+
 
 LIMIT = 200_000
 """Instructions with values, of one case: a few seconds. A kernel that needs more is not compared."""
@@ -128,7 +201,7 @@ def _outcome(case: Case, system: System, source: Source, reference: Any) -> Sequ
     arguments = _arguments(case, source)
     kernel = source.kernel
     if case.kernel.spread is Spread.SHARED:
-        kernel = Kernel(kernel.function, kernel.options, case.extent.cores)
+        kernel = NkiKernel(kernel.function, kernel.options, case.extent.cores)
     with provide("trnbench"), np.errstate(all="ignore"):
         trace = record(kernel, arguments, machine=Machine.of(system), functional=True, limit=LIMIT)
         if reference is None:

@@ -13,8 +13,7 @@ from trnbench_emulator.fabric.bound import Bound
 from trnbench_emulator.fabric.explanation import LinkLoad, Waterfall, inexact, loads, waterfall
 from trnbench_emulator.fabric.planner import Planner
 from trnbench_emulator.fabric.question import EVEN_OF, PATTERNS, Question
-from trnbench_emulator.fabric.solution import Carried, Solution
-from trnbench_emulator.fabric.solve import solve_beside
+from trnbench_emulator.fabric.solve import Carried, Solution, solve_beside
 
 HOTTEST = 3
 

@@ -14,7 +14,7 @@ from trnbench_emulator.fabric.groups import check_groups
 from trnbench_emulator.fabric.planner import Planner
 from trnbench_emulator.fabric.question import PATTERNS, Question
 from trnbench_emulator.fabric.schedule import Chains
-from trnbench_emulator.fabric.solution import Carried
+from trnbench_emulator.fabric.solve import Carried
 from trnbench_emulator.fabric.systems import Fabric, fabric_of
 
 KEPT = 256

@@ -19,7 +19,7 @@ from trnbench.kernels.kernel import Case
 from trnbench.reference import resolve
 from trnbench.results.measurement import Part
 from trnbench.topology import NodeKind, Topology
-from trnbench_emulator.assumptions import AssumptionUse
+from trnbench_emulator.compiler import AssumptionUse
 from trnbench_emulator.fabric.algorithms.algorithm import (
     ALL_GATHER,
     ALL_REDUCE,
@@ -29,12 +29,11 @@ from trnbench_emulator.fabric.algorithms.algorithm import (
 )
 from trnbench_emulator.fabric.answer import Answer
 from trnbench_emulator.fabric.ask import ask, compared
-from trnbench_emulator.fabric.endpoints import RANK
 from trnbench_emulator.fabric.explanation import utilisation
 from trnbench_emulator.fabric.maxmin import Indices
 from trnbench_emulator.fabric.network import Network
 from trnbench_emulator.fabric.question import READ, SEND, Question
-from trnbench_emulator.fabric.systems import ACROSS, INSIDE, Fabric, Options, fabric_of
+from trnbench_emulator.fabric.systems import ACROSS, INSIDE, RANK, Fabric, Options, fabric_of
 
 COMPARED = (ALL_REDUCE, ALL_GATHER, REDUCE_SCATTER, ALL_TO_ALL)
 """Collectives whose algorithms are set side by side."""

@@ -9,8 +9,7 @@ from trnbench_emulator.clock import ticks
 from trnbench_emulator.fabric.maxmin import Floats
 from trnbench_emulator.fabric.network import ALONE, Network
 from trnbench_emulator.fabric.schedule import Move
-from trnbench_emulator.fabric.solution import LOCKSTEP, Carried, Solution
-from trnbench_emulator.fabric.solve import least_ticks
+from trnbench_emulator.fabric.solve import LOCKSTEP, Carried, Solution, least_ticks
 
 
 class LinkLoad(msgspec.Struct, frozen=True, kw_only=True):

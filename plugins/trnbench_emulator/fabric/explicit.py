@@ -8,12 +8,11 @@ import numpy as np
 
 from trnbench_emulator.fabric.colour_refinement import MOST_PATTERNS, classes_of
 from trnbench_emulator.fabric.contention_free import Round, contention_free
-from trnbench_emulator.fabric.equivalence import Classes, Patterns
+from trnbench_emulator.fabric.equivalence import Classes, Patterns, StepMemo, kept_classes, memo_of, step_memo
 from trnbench_emulator.fabric.flow import Flow, Together, timing
 from trnbench_emulator.fabric.fluid import Outcome, simulate
 from trnbench_emulator.fabric.maxmin import Floats
 from trnbench_emulator.fabric.network import RATES, Network
-from trnbench_emulator.fabric.plan_memo import StepMemo, kept_classes, memo_of, step_memo
 from trnbench_emulator.fabric.rates import Rates
 from trnbench_emulator.fabric.schedule import Chains, Move, Schedule, Step
 from trnbench_emulator.fabric.shares import Shares, shares_of

@@ -8,12 +8,11 @@ import numpy as np
 
 from trnbench.errors import TopologyError
 from trnbench_emulator.fabric.colour_refinement import classes_of
-from trnbench_emulator.fabric.equivalence import Classes, Patterns
+from trnbench_emulator.fabric.equivalence import Classes, Patterns, memo_of, step_memo
 from trnbench_emulator.fabric.flow import Flow, Together, timing
 from trnbench_emulator.fabric.fluid import Outcome, simulate
 from trnbench_emulator.fabric.maxmin import Floats
 from trnbench_emulator.fabric.network import ORBIT_CAPACITY, ORBIT_RATES, ORBITS, Network
-from trnbench_emulator.fabric.plan_memo import memo_of, step_memo
 from trnbench_emulator.fabric.rates import Rates
 from trnbench_emulator.fabric.routes import Route
 from trnbench_emulator.fabric.schedule import Chains, Move, Schedule, Step

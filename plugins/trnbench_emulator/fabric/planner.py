@@ -11,14 +11,12 @@ from trnbench.errors import UnknownName, UsageError
 from trnbench_emulator.fabric.algorithms import ALGORITHMS, OVER_INSTANCES
 from trnbench_emulator.fabric.algorithms.algorithm import ALL_GATHER, AUTO, BEST, COLLECTIVES, NotPossible
 from trnbench_emulator.fabric.bound import Bound, bound_of, pattern_bound, uneven_bound
-from trnbench_emulator.fabric.groups import check_groups, check_several
+from trnbench_emulator.fabric.constants import Rule, observed
+from trnbench_emulator.fabric.groups import check_groups, check_several, pattern
 from trnbench_emulator.fabric.network import Network
-from trnbench_emulator.fabric.patterns import pattern
 from trnbench_emulator.fabric.question import EVEN_OF, PATTERNS, Question
-from trnbench_emulator.fabric.rule import Rule, observed
 from trnbench_emulator.fabric.schedule import Chains, Schedule
-from trnbench_emulator.fabric.solution import Carried
-from trnbench_emulator.fabric.solve import busy_ticks, solve_beside
+from trnbench_emulator.fabric.solve import Carried, busy_ticks, solve_beside
 from trnbench_emulator.fabric.systems import Fabric
 from trnbench_emulator.fabric.transform import fractions, side_by_side, spread, with_shares
 

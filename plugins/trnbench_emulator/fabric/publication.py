@@ -6,8 +6,7 @@ from trnbench.errors import UsageError
 from trnbench.generation import System
 from trnbench_emulator.fabric.algorithms.algorithm import AUTO, PERMUTE
 from trnbench_emulator.fabric.constants import NCCOM
-from trnbench_emulator.fabric.options import Options
-from trnbench_emulator.fabric.question import Question
+from trnbench_emulator.fabric.question import Options, Question
 from trnbench_emulator.fabric.systems import fabric_of
 
 SENDRECV = "sendrecv"

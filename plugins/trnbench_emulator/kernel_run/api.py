@@ -12,9 +12,8 @@ from trnbench.generation import System
 from trnbench.registry import Registry, load_registry
 from trnbench.run.expectation import expectations
 from trnbench_emulator.compiler import assumptions
-from trnbench_emulator.kernel_run.emulation import emulate, loaded
+from trnbench_emulator.kernel_run.emulation import emulate, launched, loaded
 from trnbench_emulator.kernel_run.evidence import beside_kernel
-from trnbench_emulator.kernel_run.grid import launched
 from trnbench_emulator.kernel_run.result import KernelRun
 
 CORES = ("core", "logical-core", "device", "instance")

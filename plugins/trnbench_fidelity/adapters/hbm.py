@@ -6,9 +6,8 @@ from trnbench.kernels.work import GIB
 from trnbench_emulator.clock import seconds
 from trnbench_emulator.core.recording import Launch
 from trnbench_fidelity.bench import Bench
-from trnbench_fidelity.clock import launch_of
 from trnbench_fidelity.point import NotEmulated, Prediction, PublishedPoint, Quantity
-from trnbench_fidelity.probes import timed
+from trnbench_fidelity.probes import launch_of, timed
 
 STREAMS = "trnbench_kernels.nki.streams"
 SUITE_SIZE = 8 * GIB

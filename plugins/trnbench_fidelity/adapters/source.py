@@ -32,8 +32,7 @@ def predict(point: PublishedPoint, bench: Bench) -> Prediction:
     from trnbench_emulator.clock import seconds
     from trnbench_emulator.nki import Machine
     from trnbench_fidelity.adapters.source_recording import recorded
-    from trnbench_fidelity.clock import launch_of
-    from trnbench_fidelity.probes import timing_of
+    from trnbench_fidelity.probes import launch_of, timing_of
 
     time_s = flops = 0.0
     launch, launched = launch_of(point, bench)

@@ -10,10 +10,22 @@ from trnbench.bounded import kinds
 from trnbench.errors import ExitCode, NothingSelected, UnknownName, UsageError, quoted
 from trnbench.terminal.cell import Column
 from trnbench.terminal.output import emit, paragraph, say, write
+from trnbench_fidelity.nearness.bands import errors
+from trnbench_fidelity.nearness.coverage import Judged, judged
+from trnbench_fidelity.nearness.nearby import evidence_of
+from trnbench_fidelity.nearness.ranges import shipped_ranges
+from trnbench_fidelity.snapshot import cached_validation
+from trnbench_fidelity.steps.nearness import known_steps
+from trnbench_fidelity.steps.validate import answered, errors_of, judged_steps
 
 if TYPE_CHECKING:
     from trnbench import Session
+    from trnbench.registry import Registry
+    from trnbench.results.fidelity import Fidelity
+    from trnbench.store.cache import Cache
     from trnbench_fidelity.nearness.coverage import Coverage
+    from trnbench_fidelity.steps.archive import StepArchive
+
 
 TASKS = ("decode", "prefill", "train")
 """Families of steps, beside those of points."""
@@ -34,8 +46,8 @@ def minima(texts: Sequence[str]) -> dict[str, float]:
 
     Raises `UsageError` for what is no limit, `UnknownName` for another family.
     """
-    from trnbench_fidelity.family import FAMILIES
     from trnbench_fidelity.nearness.coverage import ALL
+    from trnbench_fidelity.point import FAMILIES
 
     least: dict[str, float] = {}
     for text in texts:
@@ -62,7 +74,6 @@ def show_coverage(
     format: str,
 ) -> ExitCode:
     """Judges every point, prints what `families` and `generations` select, and exits with 1 below a limit."""
-    from trnbench_fidelity.band_verdicts import judged_points
     from trnbench_fidelity.nearness.coverage import coverage_rows
 
     points = [
@@ -85,7 +96,7 @@ def show_coverage(
 
 
 def _show(rows: Sequence[Coverage], format: str) -> None:
-    from trnbench_fidelity.nearness.coverage_tables import HEADS, cells, markdown, sentence
+    from trnbench_fidelity.nearness.coverage import HEADS, cells, markdown, sentence
 
     if format == "md":
         write(markdown(rows))
@@ -115,3 +126,22 @@ def _below(rows: Iterable[Coverage], family: str, share: float) -> Iterable[str]
             f"{option}: {row.inside} of {row.rows} rows and {row.votes_inside:.1f} of {row.votes} votes lie "
             f"in their bands, {math.floor(row.share * 1000) / 10:g} %"
         )
+
+
+def judged_points(registry: Registry, cache: Cache | None) -> list[Judged]:
+    """Asks the model, from the cache where nothing has changed. Raises what `validate` raises."""
+    return judged_of(
+        registry, cached_validation(registry, cache, with_same=False), answered(registry, (), cache)
+    )
+
+
+def judged_of(registry: Registry, fidelity: Fidelity, steps: dict[str, StepArchive]) -> list[Judged]:
+    """Of a comparison that has just been made, and the answers to published steps."""
+    family = {point.id: point.family for point in fidelity.points}
+    ranges = {
+        id: ends
+        for generation in registry.generations.values()
+        for id, ends in shipped_ranges(generation).points.items()
+    }
+    points = list(judged(evidence_of(registry), errors(fidelity), family, ranges))
+    return points + list(judged_steps(known_steps(registry), errors_of(registry, steps), steps))

@@ -12,9 +12,9 @@ from trnbench.bounded import kinds
 from trnbench.errors import ExitCode, UnknownName, UsageError, quoted
 from trnbench.results.expectation import size_text
 from trnbench.terminal.output import say
-from trnbench_fidelity.family import FAMILIES
-from trnbench_fidelity.inequalities import broken_of
+from trnbench_fidelity.point import FAMILIES
 from trnbench_fidelity.steps.errors import EVERYWHERE
+from trnbench_fidelity.summary import broken_of
 
 if TYPE_CHECKING:
     from trnbench.results.fidelity import Errors, FamilyFidelity, Fidelity

@@ -13,10 +13,9 @@ from trnbench.results.json import plain
 from trnbench.terminal.cell import Column
 from trnbench.terminal.output import emit, paragraph, say, write
 from trnbench_fidelity.engines import by_error, engines_text
-from trnbench_fidelity.inequalities import broken_of
 from trnbench_fidelity.order import by_order, notes, order_of, order_text
 from trnbench_fidelity.own_products import products
-from trnbench_fidelity.summary import markdown, told
+from trnbench_fidelity.summary import broken_of, markdown, told
 from trnbench_fidelity.tables import family_row
 
 if TYPE_CHECKING:

@@ -13,10 +13,10 @@ from trnbench_emulator.commands.nki.kernel import apart
 from trnbench_emulator.compiler import assumptions
 from trnbench_fidelity.commands import band_coverage, fidelity_gates, fidelity_tables, validate_steps
 from trnbench_fidelity.commands.fidelity_tables import show_own_products
-from trnbench_fidelity.family import FAMILIES
+from trnbench_fidelity.point import FAMILIES
 from trnbench_fidelity.published_points import published_points
+from trnbench_fidelity.snapshot import cached_validation
 from trnbench_fidelity.validate import validate as hold
-from trnbench_fidelity.validation_cache import cached_validation
 
 if TYPE_CHECKING:
     from trnbench.registry import Registry

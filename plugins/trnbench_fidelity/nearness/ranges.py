@@ -11,7 +11,7 @@ import msgspec
 from trnbench.case_key import CaseKey, Division
 from trnbench.results.nearness import Band
 from trnbench.store.answers import answers_of
-from trnbench_fidelity.family import LINKED
+from trnbench_fidelity.point import LINKED
 
 if TYPE_CHECKING:
     from trnbench.generation import Generation
@@ -114,7 +114,7 @@ def _of_point(point: PublishedPoint, usual: Bench, moved: dict[tuple[str, float]
     """None as well where the model has no answer."""
     from trnbench.reference import resolve
     from trnbench_fidelity.bench import Bench
-    from trnbench_fidelity.family import FAMILIES as ADAPTERS
+    from trnbench_fidelity.point import FAMILIES as ADAPTERS
     from trnbench_fidelity.point import NotEmulated
 
     predict = resolve(ADAPTERS[point.family].adapter)

@@ -9,7 +9,7 @@ import msgspec
 
 from trnbench.errors import TrnbenchError
 from trnbench_fidelity.point import NotEmulated
-from trnbench_fidelity.steps.point import PublishedStep
+from trnbench_fidelity.steps.load import PublishedStep
 from trnbench_steps.attention import AttentionKind
 from trnbench_steps.division import Division, divide
 from trnbench_steps.hbm import fit

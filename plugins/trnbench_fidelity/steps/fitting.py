@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from trnbench_fidelity.steps.step_answer import NAMES, StepAnswer
+from trnbench_fidelity.steps.archive import NAMES, StepAnswer
 
 if TYPE_CHECKING:
     import numpy as np

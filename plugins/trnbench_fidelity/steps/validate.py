@@ -20,14 +20,12 @@ from trnbench_fidelity.nearness.coverage import UNSEEN, Judged, judged
 from trnbench_fidelity.nearness.evidence import Evidence
 from trnbench_fidelity.nearness.subject import Known
 from trnbench_fidelity.point import NotEmulated
-from trnbench_fidelity.steps.archive import StepArchive, step_archives
+from trnbench_fidelity.steps.archive import NAMES, StepAnswer, StepArchive, step_archives
 from trnbench_fidelity.steps.compose import Composed, composed, contradicted
 from trnbench_fidelity.steps.errors import StepError, StepFidelity, rows, step_errors
 from trnbench_fidelity.steps.fitting import fit
-from trnbench_fidelity.steps.load import published_steps
+from trnbench_fidelity.steps.load import PublishedStep, published_steps
 from trnbench_fidelity.steps.nearness import known_steps
-from trnbench_fidelity.steps.point import PublishedStep
-from trnbench_fidelity.steps.step_answer import NAMES, StepAnswer
 from trnbench_steps.division import Division
 from trnbench_steps.floor import floor
 from trnbench_steps.job import Task

@@ -12,7 +12,7 @@ from trnbench_emulator.fabric.algorithms.algorithm import COLLECTIVES, NotPossib
 from trnbench_emulator.fabric.planner import Planner, algorithms_of
 
 if TYPE_CHECKING:
-    from trnbench_emulator.fabric.rule import Rule
+    from trnbench_emulator.fabric.constants import Rule
     from trnbench_emulator.fabric.systems import Fabric
 
 

@@ -14,7 +14,7 @@ from trnbench.terminal.cell import Column
 from trnbench.terminal.output import say
 from trnbench_emulator.backend import MODEL_VERSION
 from trnbench_emulator.commands.fabric.options import about
-from trnbench_emulator.question import CollectiveQuestion
+from trnbench_emulator.kinds import CollectiveQuestion
 
 if TYPE_CHECKING:
     from trnbench import Session

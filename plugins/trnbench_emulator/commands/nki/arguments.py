@@ -14,13 +14,24 @@ import msgspec
 import numpy as np
 
 from trnbench.bounded import kinds
-from trnbench.errors import BadInput, KernelError, MissingFile, UnknownName, UsageError, cut, quoted
+from trnbench.errors import (
+    BadInput,
+    FactError,
+    KernelError,
+    MissingFile,
+    UnknownName,
+    UsageError,
+    cut,
+    quoted,
+)
 from trnbench_emulator.nki import TensorSpec
 from trnbench_emulator.nki.dtype import DTYPES, WORDS, dtype_of, random_values
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from trnbench.generation import System
+    from trnbench.registry import Registry
     from trnbench_emulator.nki.dtype import DType
 
 
@@ -233,3 +244,27 @@ def _dtype(text: str, whole: str) -> DType:
 
 def _unread(text: str, cause: str, *, try_: str = FORMS) -> UsageError:
     return UsageError(f"--arg {quoted(text)} cannot be read", cause=cause, try_=try_)
+
+
+def system_of(registry: Registry, instance: str | None) -> System:
+    """The system called `instance`; "" names those there are. Raises `UsageError` and `UnknownName`."""
+    if not instance:
+        raise UsageError(
+            "no --instance is given",
+            cause="limits and times are those of one machine",
+            try_="--instance "
+            + next(iter(registry.instance_names()), "NAME")
+            + "   (trnbench list instances)",
+        )
+    return runnable(registry.system(instance))
+
+
+def runnable(system: System) -> System:
+    """Raises `FactError` where no cost table says how long anything takes."""
+    if not system.costs:
+        raise FactError(
+            f"{system.generation.name} has no cost table, so no time follows",
+            cause=f"its plugin ({system.plugin or 'unknown'}) brings none",
+            try_="an instance of another generation: trnbench list instances",
+        )
+    return system

@@ -16,10 +16,10 @@ from trnbench.errors import ExitCode, UsageError
 from trnbench.terminal.cell import Column
 from trnbench.terminal.output import emit, say
 from trnbench_emulator.commands.nki import arguments as given
+from trnbench_emulator.commands.nki.arguments import system_of
 from trnbench_emulator.commands.nki.benchmark import loaded_with
 from trnbench_emulator.commands.nki.kernel import apart, compute, guarded
-from trnbench_emulator.commands.nki.options import system_of
-from trnbench_emulator.kernel_run.grid import parse_grid, programs_of
+from trnbench_emulator.kernel_run.emulation import parse_grid, programs_of
 from trnbench_emulator.nki import agreement, load_kernel
 from trnbench_emulator.nki.shadow import RULES
 

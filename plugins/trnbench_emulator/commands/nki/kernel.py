@@ -22,7 +22,7 @@ from trnbench.isolation.output import aside
 from trnbench.terminal.failure import report
 from trnbench.terminal.output import abandon, say, write
 from trnbench_emulator.commands.threads import one_thread
-from trnbench_emulator.kernel_run.grid import launched
+from trnbench_emulator.kernel_run.emulation import launched
 from trnbench_emulator.nki import Machine, load_kernel, provide, record
 
 if TYPE_CHECKING:

@@ -16,14 +16,13 @@ from trnbench.terminal.output import say
 from trnbench.version import VERSION
 from trnbench_emulator.commands.nki import arguments as given
 from trnbench_emulator.commands.nki import layout
+from trnbench_emulator.commands.nki.arguments import runnable, system_of
 from trnbench_emulator.commands.nki.benchmark import loaded_with
 from trnbench_emulator.commands.nki.check import VALUES, computed, rows, told, verdict
 from trnbench_emulator.commands.nki.kernel import apart, guarded
-from trnbench_emulator.commands.nki.options import runnable, system_of
 from trnbench_emulator.compiler import assumptions
-from trnbench_emulator.kernel_run.emulation import emulate
+from trnbench_emulator.kernel_run.emulation import emulate, parse_grid, programs_of
 from trnbench_emulator.kernel_run.evidence import beside_benchmark, beside_kernel
-from trnbench_emulator.kernel_run.grid import parse_grid, programs_of
 from trnbench_emulator.nki import Machine, TensorSpec, provide, record
 from trnbench_emulator.trace import write_trace
 

@@ -17,14 +17,13 @@ from trnbench import Session
 from trnbench.errors import MissingFile, TrnbenchError, UsageError
 from trnbench.terminal.output import say
 from trnbench_emulator.backend import MODEL_VERSION
-from trnbench_emulator.commands.nki.options import runnable, system_of
+from trnbench_emulator.commands.nki.arguments import runnable, system_of
 from trnbench_emulator.kernel_run.api import emulate_kernel
 from trnbench_emulator.nki import Machine, provide
 from trnbench_emulator.nki.importer import repository_of
 from trnbench_emulator.nki.jit import SIMULATION
-from trnbench_emulator.nki.packages import partial_packages
+from trnbench_emulator.nki.packages import device_calls, partial_packages
 from trnbench_emulator.nki.simulation import simulating
-from trnbench_emulator.nki.torch_xla import device_calls
 
 if TYPE_CHECKING:
     from trnbench.generation import System

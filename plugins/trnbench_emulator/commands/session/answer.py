@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import math
 import re
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from trnbench.errors import KernelError, TrnbenchError, UsageError, cut
-from trnbench.facts.units import show
+from trnbench.facts.units import percent, show
+from trnbench.results.fidelity import LEAST_GAIN, OrderKept, order_kept
+from trnbench.run.expectation import fidelity_of
 from trnbench_emulator.commands.nki.kernel import TookTooLong
 from trnbench_emulator.kernel_run.result import KernelRun
+
+if TYPE_CHECKING:
+    from trnbench.registry import Registry
+
 
 _PLACE = re.compile(r"([^\s(),]+):(\d+)\b(?=[^()]*\)\Z)")
 """The last parenthesis of an error's first sentence: `(tiles.py:12, called at gemm.py:31)`."""
@@ -175,3 +182,30 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 def digits(time_s: float) -> str:
     """A time as the model tells it from another: four digits, as where published versions tie."""
     return f"{time_s:.4g}"
+
+
+BACKEND = "emulated"
+
+
+def order_of(registry: Registry, generation: str, ratio: float) -> OrderKept | None:
+    """Of published pairs of all kernels with a gain like `ratio`; None where no plugin knows any."""
+    fidelity = fidelity_of(registry, BACKEND, [generation], [], linked=False)
+    return order_kept(fidelity.steps, math.log(ratio)) if fidelity is not None else None
+
+
+def sentence(registry: Registry, generation: str, first: float, second: float) -> str:
+    """What two times of one problem say, and how far to trust it."""
+    ratio = max(first, second) / min(first, second)
+    if digits(first) == digits(second):
+        return "the model cannot tell them apart: both take the same time"
+    if math.log(ratio) <= LEAST_GAIN:
+        return (
+            f"the model cannot tell them apart: {percent(ratio - 1.0)} is within the 3 % that repeated "
+            "measurements differ by"
+        )
+    order = order_of(registry, generation, ratio)
+    if order is None or not order.pairs:
+        return "nothing is published of pairs with such a gain"
+    return (
+        f"of {order.pairs} published pairs that differ by {order.gain}, the model has {order.kept} in order"
+    )

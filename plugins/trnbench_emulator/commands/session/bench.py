@@ -16,18 +16,16 @@ from trnbench.errors import UsageError
 from trnbench.facts.fact import PeakPolicy
 from trnbench.run.expectation import Expectations, expectations
 from trnbench_emulator.commands.nki import arguments as given
-from trnbench_emulator.commands.nki.arguments import Argument
+from trnbench_emulator.commands.nki.arguments import Argument, system_of
 from trnbench_emulator.commands.nki.check import find, rows
 from trnbench_emulator.commands.nki.kernel import Loaded, compute, guarded, load
-from trnbench_emulator.commands.nki.options import system_of
 from trnbench_emulator.commands.session.answer import Answer, Problem
 from trnbench_emulator.commands.session.candidate import Candidate
 from trnbench_emulator.commands.threads import one_thread
 from trnbench_emulator.compiler import assumptions
 from trnbench_emulator.core.timing import KernelModel
-from trnbench_emulator.kernel_run.emulation import emulate
+from trnbench_emulator.kernel_run.emulation import emulate, parse_grid
 from trnbench_emulator.kernel_run.evidence import beside_kernel
-from trnbench_emulator.kernel_run.grid import parse_grid
 from trnbench_emulator.nki import agreement, provide
 from trnbench_emulator.nki.dtype import dtype_of
 from trnbench_emulator.nki.load import load_text
@@ -36,6 +34,7 @@ from trnbench_emulator.nki.recorder import DEFAULT_LIMIT
 if TYPE_CHECKING:
     from trnbench.generation import System
     from trnbench.registry import Registry
+
 
 SOURCES = 64
 """Programs that a trusted session keeps loaded, those asked for last."""

@@ -11,11 +11,10 @@ from trnbench.errors import ExitCode, TrnbenchError, UsageError
 from trnbench.facts.units import percent, show
 from trnbench.terminal.cell import Column
 from trnbench.terminal.output import emit, emit_json, paragraph, say, write
-from trnbench_emulator.commands.nki.options import system_of
-from trnbench_emulator.commands.session.answer import Answer, digits
+from trnbench_emulator.commands.nki.arguments import system_of
+from trnbench_emulator.commands.session.answer import Answer, digits, order_of, sentence
 from trnbench_emulator.commands.session.candidate import Candidate
 from trnbench_emulator.commands.session.session import Session
-from trnbench_emulator.commands.session.trust import order_of, sentence
 
 LINES = 12
 """Lines of source that are shown, those that differ most first."""

@@ -12,7 +12,7 @@ from trnbench import Session as Command
 from trnbench.errors import BadInput, ExitCode, TrnbenchError, UsageError, counted
 from trnbench.terminal.output import say
 from trnbench_emulator.backend import MODEL_VERSION
-from trnbench_emulator.commands.nki.options import system_of
+from trnbench_emulator.commands.nki.arguments import system_of
 from trnbench_emulator.commands.session.answer import Answer, Problem
 from trnbench_emulator.commands.session.candidate import EXAMPLE, decoded
 from trnbench_emulator.commands.session.session import Session

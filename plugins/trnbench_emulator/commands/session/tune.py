@@ -16,13 +16,12 @@ from trnbench.errors import BadInput, ExitCode, UsageError, counted, quoted
 from trnbench.terminal.cell import Column
 from trnbench.terminal.output import emit, say
 from trnbench_emulator.backend import MODEL_VERSION
+from trnbench_emulator.commands.nki.arguments import system_of
 from trnbench_emulator.commands.nki.blocks import time_text
-from trnbench_emulator.commands.nki.options import system_of
-from trnbench_emulator.commands.session.answer import Answer, digits
+from trnbench_emulator.commands.session.answer import Answer, digits, sentence
 from trnbench_emulator.commands.session.candidate import Candidate
 from trnbench_emulator.commands.session.compare import candidate_of
 from trnbench_emulator.commands.session.session import Session
-from trnbench_emulator.commands.session.trust import sentence
 
 MOST = 100_000
 """Combinations of one call."""

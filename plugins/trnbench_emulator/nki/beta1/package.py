@@ -2,17 +2,95 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
+from pathlib import Path
 from typing import Any
 
 from trnbench.errors import KernelError
 from trnbench_emulator.nki import site
-from trnbench_emulator.nki.beta1.benchmark import TimedKernel
 from trnbench_emulator.nki.beta1.grid import jit
 from trnbench_emulator.nki.beta1.tile import Tile
-from trnbench_emulator.nki.jit import SIMULATION
+from trnbench_emulator.nki.jit import SIMULATION, Kernel
 from trnbench_emulator.nki.language import no_reorder as no_reorder
 from trnbench_emulator.nki.memory import Buffer
 from trnbench_emulator.nki.recording import STATE
+from trnbench_emulator.nki.simulation import as_array
+
+FILES = ("save_neff_name", "save_trace_name")
+
+
+class Latency:
+    """Of a kernel on a core: emulated, so that every percentile is the same."""
+
+    def __init__(self, run: Any) -> None:
+        self.run = run
+        self.evidence = run.evidence
+
+    def get_latency_percentile(self, percentile: float) -> float:
+        """Microseconds."""
+        if not 0 <= percentile <= 100:
+            raise KernelError(f"get_latency_percentile({percentile}): it takes 0 to 100 ({site.here()})")
+        return round(float(self.run.latency_s * 1e6), 3)
+
+    @property
+    def band(self) -> tuple[float, float] | None:
+        """Least and most microseconds to expect of the machine; None where nothing published stands near."""
+        expected = self.run.expected_s
+        return None if expected is None else (expected[0] * 1e6, expected[1] * 1e6)
+
+    def __repr__(self) -> str:
+        band = "" if self.band is None else f", {self.band[0]:.4g} to {self.band[1]:.4g} expected"
+        return f"{self.run.latency_s * 1e6:.4g} µs {_grade(self.run)}{band}"
+
+
+class BenchmarkResult:
+    """What a script reads after the call; `run` has all that `trnbench nki run` says."""
+
+    def __init__(self, run: Any) -> None:
+        self.run = run
+        self.evidence = run.evidence
+        self.nc_latency = Latency(run)
+
+    def __repr__(self) -> str:
+        return f"BenchmarkResult({self.nc_latency!r})"
+
+
+class TimedKernel:
+    """A kernel whose calls are timed as well."""
+
+    def __init__(self, kernel: Kernel, options: dict[str, Any]) -> None:
+        functools.update_wrapper(self, kernel)
+        self.kernel = kernel
+        self.options = options
+        self.benchmark_result: BenchmarkResult | None = None
+
+    def __getitem__(self, grid: Any) -> TimedKernel:
+        return TimedKernel(self.kernel[grid], self.options)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        assert SIMULATION.timed is not None
+        function = self.kernel.function
+        values = self.kernel(*args, **kwargs)
+        bound = inspect.signature(function).bind(*args, **kwargs).arguments
+        run = SIMULATION.timed(self.kernel, {name: as_array(value) for name, value in bound.items()})
+        self.benchmark_result = BenchmarkResult(run)
+        self._write_files(run)
+        return values
+
+    def _write_files(self, run: Any) -> None:
+        """Where a script asks for the compiler's program or a device's trace: a text that says what it is."""
+        folder = Path(self.options.get("working_directory") or ".")
+        text = f"{_grade(run)}: no device ran it, this is no NEFF and no trace\n{run!r}\n"
+        for name in (self.options.get(option) for option in FILES):
+            if name:
+                folder.mkdir(parents=True, exist_ok=True)
+                (folder / str(name)).write_text(text, encoding="utf-8")
+
+
+def _grade(run: Any) -> str:
+    return f"emulated, model {run.evidence.version}"
+
 
 tensor = mutable_tensor = Tile
 mutable = "mutable"
