@@ -136,7 +136,7 @@ from trnbench.results.run import ImportedRun as ImportedRun
 from trnbench.results.run import PluginRecord as PluginRecord
 from trnbench.results.run import Run as Run
 from trnbench.results.run import SystemRecord as SystemRecord
-from trnbench.results.verdict import Verdict as Verdict
+from trnbench.results.measurement import Verdict as Verdict
 from trnbench.run.api import bench as bench
 from trnbench.run.api import load_run as load_run
 from trnbench.run.api import open_store as open_store
@@ -190,7 +190,7 @@ from trnbench_steps.step import step as step
 from trnbench_steps.step_constants import StepConstants as StepConstants
 from trnbench_steps.step_parts import StepParts as StepParts
 from trnbench_steps.step_parts import StepTime as StepTime
-from trnbench_torch.cpu import CpuDevice as CpuDevice
+from trnbench_torch.device import CpuDevice as CpuDevice
 from trnbench_torch.cuda import CudaCarrier as CudaCarrier
 from trnbench_torch.cuda import CudaDevice as CudaDevice
 from trnbench_torch.cuda import set_precision as set_cuda_precision

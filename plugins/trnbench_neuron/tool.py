@@ -18,8 +18,8 @@ from typing import Any
 
 import msgspec
 
+from trnbench.bounded.json import deepest
 from trnbench.bounded.kinds import FOREIGN
-from trnbench.bounded.nesting import deepest
 from trnbench.errors import TrnbenchError
 
 VENDOR_FOLDER = Path("/opt/aws/neuron/bin")

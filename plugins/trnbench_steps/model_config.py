@@ -9,10 +9,9 @@ import msgspec
 from trnbench.bounded import kinds
 from trnbench.bounded.number import Number
 from trnbench.errors import BadInput
-from trnbench_steps.architecture import Architecture, architectures
 from trnbench_steps.attention import Attention, AttentionKind
 from trnbench_steps.config import REQUIRED, Config
-from trnbench_steps.layer import FeedForward, Layer
+from trnbench_steps.layer import Architecture, FeedForward, Layer, architectures
 from trnbench_steps.model import Model, ModelSource, PublishedCount
 
 

@@ -17,10 +17,8 @@ from trnbench.kernels.work import item_bytes
 from trnbench.peaks import engine_rate
 from trnbench.run.expectation import expectations
 from trnbench_emulator.backend import MODEL_VERSION
-from trnbench_steps.backward_operators import backward_operators
 from trnbench_steps.calls import Shapes
 from trnbench_steps.division import Division, divide
-from trnbench_steps.exchange_times import ExchangeTimes
 from trnbench_steps.floor import floor
 from trnbench_steps.hbm import logical_cores
 from trnbench_steps.job import Job, Recompute, Task
@@ -31,6 +29,7 @@ from trnbench_steps.model import Model
 from trnbench_steps.operators import Convolution, Elementwise, Exchange, Mixing, Operator, Recurrence
 from trnbench_steps.own_kernels import NONE_OWN, OwnKernels
 from trnbench_steps.rank_operators import (
+    backward_operators,
     between_stages,
     first_operators,
     last_operators,
@@ -48,7 +47,7 @@ from trnbench_steps.step_parts import (
     StepParts,
     StepTime,
 )
-from trnbench_steps.stretches import Stretches
+from trnbench_steps.stretches import ExchangeTimes, Stretches
 
 if TYPE_CHECKING:
     from trnbench.registry import Registry

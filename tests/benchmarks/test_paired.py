@@ -35,7 +35,7 @@ from trnbench.compare.pairing.operand import operands
 from trnbench.compare.pairing.outcome import SECONDS, THRESHOLD, change, played
 from trnbench.compare.pairing.stage import OneProcess
 from trnbench.registry import Discovered, Origin, Registry, load_registry
-from trnbench.results.verdict import Verdict
+from trnbench.results.measurement import Verdict
 
 KERNELS = ("python", "product", "triad")
 MORE = (0, 5, 2)

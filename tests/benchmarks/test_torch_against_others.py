@@ -75,7 +75,7 @@ def told(name: str, pairs: Pairs) -> str:
 
 def on_processor(kernel: str, point: dict[str, Any]) -> Callable[[], Any]:
     """The very call that a measured case times."""
-    from trnbench_torch.cpu import CpuDevice
+    from trnbench_torch.device import CpuDevice
 
     device = CpuDevice(lambda calls: (calls[0], lambda: None, None))
     device.prepare()

@@ -27,8 +27,8 @@ from trnbench.errors import MissingFile, NothingSelected, UnknownName, UsageErro
 from trnbench.facts.fact import Scope
 from trnbench.measure.turns import Clock, Turn, Turns, clock_of
 from trnbench.registry import Discovered, Origin, Registry, load_registry
+from trnbench.results.measurement import Verdict
 from trnbench.results.statistics import median_interval
-from trnbench.results.verdict import Verdict
 
 QUICK = 0.01
 

@@ -15,7 +15,7 @@ from whole_page import BUILT_IN, plain
 
 import trnbench
 from trnbench import Grade, Run, Status
-from trnbench.terminal.result_file import run_before
+from trnbench.terminal.target import run_before
 from trnbench_reports import numbers, page, view
 from trnbench_reports.sections import comparison, headline, scoreboard
 from trnbench_reports.sections.scoreboard import beside

@@ -14,7 +14,7 @@ from stored_run import text_of
 from trnbench import Grade, Measurement, Status
 from trnbench.errors import StoreError, UnknownName
 from trnbench.results import history
-from trnbench.results.verdict import GOOD
+from trnbench.results.measurement import GOOD
 from trnbench.store.history import histories
 from trnbench.store.store import Store
 

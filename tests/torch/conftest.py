@@ -27,7 +27,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture
 def cpu() -> Any:
     """A processor, its calls made one after the other."""
-    from trnbench_torch.cpu import CpuDevice
+    from trnbench_torch.device import CpuDevice
 
     def at_once(calls: list[Any]) -> tuple[Any, Any, None]:
         def every() -> None:

@@ -14,7 +14,7 @@ from trnbench.compare.pairing.outcome import THRESHOLD, change, played
 from trnbench.compare.pairing.stage import OneProcess
 from trnbench.measure.turns import Clock
 from trnbench.registry import Discovered, Origin, load_registry
-from trnbench.results.verdict import Verdict
+from trnbench.results.measurement import Verdict
 
 pytestmark = pytest.mark.torch
 

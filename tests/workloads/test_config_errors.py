@@ -12,10 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trnbench.errors import BadInput, MissingFile, UnknownName
-from trnbench_steps.architecture import architectures
-from trnbench_steps.model import Model
+from trnbench_steps.layer import architectures
+from trnbench_steps.model import Model, parameters
 from trnbench_steps.model_config import read_model
-from trnbench_steps.parameters import parameters
 from trnbench_steps.shipped_models import FOLDER, load_model
 
 LLAMA: dict[str, Any] = {

@@ -10,11 +10,10 @@ from trnbench.generation import System
 from trnbench.registry import load_registry
 from trnbench_emulator.fabric.ask import ask
 from trnbench_emulator.fabric.question import Question
-from trnbench_steps.exchange_times import ExchangeTimes
 from trnbench_steps.layout import Axis, Layout
 from trnbench_steps.operators import Exchange
 from trnbench_steps.step_constants import constants_of
-from trnbench_steps.stretches import ExchangeTime
+from trnbench_steps.stretches import ExchangeTime, ExchangeTimes
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from trnbench_steps.division import divide
 from trnbench_steps.job import Job, Task
 from trnbench_steps.layout import Axis, Layout
 from trnbench_steps.memory import rank_parameters
-from trnbench_steps.parameters import parameters
+from trnbench_steps.model import parameters
 from trnbench_steps.shipped_models import load_model
 from trnbench_steps.weight import Part
 

@@ -13,7 +13,7 @@ from trnbench_steps.hbm import fit, logical_cores
 from trnbench_steps.job import Job, Recompute, Task
 from trnbench_steps.layout import Layout
 from trnbench_steps.memory import in_flight, kept_per_layer, memory, rank_parameters
-from trnbench_steps.parameters import parameters
+from trnbench_steps.model import parameters
 from trnbench_steps.shipped_models import load_model
 
 

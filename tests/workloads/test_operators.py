@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from trnbench_steps.backward_operators import backward_operators
 from trnbench_steps.division import Division, divide
 from trnbench_steps.flops import Flops, forward
 from trnbench_steps.job import Job, Task
 from trnbench_steps.layout import Axis, Layout
 from trnbench_steps.memory import memory, rank_parameters
+from trnbench_steps.model import parameters
 from trnbench_steps.operators import Exchange, Operator, Product
-from trnbench_steps.parameters import parameters
-from trnbench_steps.rank_operators import between_stages, first_operators, last_operators, layer_operators
+from trnbench_steps.rank_operators import (
+    backward_operators,
+    between_stages,
+    first_operators,
+    last_operators,
+    layer_operators,
+)
 from trnbench_steps.shipped_models import load_model, shipped_names
 from trnbench_steps.step import update_operators
 from trnbench_steps.weight import Cut

@@ -6,9 +6,9 @@ import tomllib
 
 import pytest
 
-from trnbench_steps.architecture import architectures
 from trnbench_steps.attention import AttentionKind
-from trnbench_steps.parameters import parameters
+from trnbench_steps.layer import architectures
+from trnbench_steps.model import parameters
 from trnbench_steps.shipped_models import FOLDER, load_model, shipped_names
 
 PUBLISHED = [(name, count) for name in shipped_names() for count in load_model(name).published]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from trnbench.bounded.file import TABLE, read_file
-from trnbench.bounded.nesting import DEEPEST, deepest
+from trnbench.bounded.json import DEEPEST, deepest
 from trnbench.errors import BadInput, cut
 
 LARGEST = 2**63

@@ -12,7 +12,7 @@ from trnbench.compare.change import interval_text, signed_percent
 from trnbench.compare.comparison import compared
 from trnbench.errors import UsageError
 from trnbench.facts.units import show
-from trnbench.results.verdict import Verdict
+from trnbench.results.measurement import Verdict
 from trnbench.run.output_file import check_writable
 from trnbench.run.render import find_format
 from trnbench.store.store import Store
@@ -20,8 +20,7 @@ from trnbench.store.tag import LATEST
 from trnbench.terminal.cell import Column, plain
 from trnbench.terminal.context import Session
 from trnbench.terminal.output import emit, emit_json, say
-from trnbench.terminal.result_file import put
-from trnbench.terminal.target import STDOUT, check_name
+from trnbench.terminal.target import STDOUT, check_name, put
 
 if TYPE_CHECKING:
     from trnbench.compare.change import Change, Comparison, Named, Side

@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING
 import click
 
 from trnbench.errors import UsageError
-from trnbench.results.sample import SAMPLE
+from trnbench.results.run import SAMPLE
 from trnbench.results.schema import json_schema
 from trnbench.run.output_file import check_writable, write_whole
 from trnbench.run.render import find_format, find_part, formats
 from trnbench.store.store import Store
 from trnbench.store.tag import LATEST
 from trnbench.terminal.output import emit_json, say
-from trnbench.terminal.result_file import put
-from trnbench.terminal.target import STDOUT, check_name, page_name_of
+from trnbench.terminal.target import STDOUT, check_name, page_name_of, put
 
 if TYPE_CHECKING:
     from trnbench.results.run import Run

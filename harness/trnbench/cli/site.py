@@ -19,7 +19,7 @@ from trnbench.run.render import find_page, render_files
 from trnbench.store.history import histories
 from trnbench.store.store import RunSummary, Store
 from trnbench.terminal.output import say
-from trnbench.terminal.result_file import id_before, share_a_case
+from trnbench.terminal.target import id_before, share_a_case
 
 if TYPE_CHECKING:
     from trnbench.results.run import Run

@@ -13,10 +13,9 @@ from trnbench.run.output_file import check_writable, write_whole
 from trnbench.terminal.cell import Column, clean
 from trnbench.terminal.context import Session
 from trnbench.terminal.output import emit, emit_json, paragraph, write
-from trnbench.terminal.readings import BUILDERS
 from trnbench.terminal.screen import width
 from trnbench.terminal.target import STDOUT
-from trnbench.terminal.word_values import readings_of
+from trnbench.terminal.word_values import BUILDERS, readings_of
 from trnbench.topology.checks import Verdict, check_topology, expected_of, failed
 from trnbench.topology.draw import dot, svg
 from trnbench.topology.graph import shape_words, to_json

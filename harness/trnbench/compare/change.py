@@ -7,9 +7,8 @@ import msgspec
 from trnbench.case_key import CaseKey, joint
 from trnbench.reference import resolve
 from trnbench.results.fidelity import OrderKept
-from trnbench.results.measurement import Grade, Measurement, Status
+from trnbench.results.measurement import Grade, Measurement, Status, Verdict
 from trnbench.results.statistics import Interval
-from trnbench.results.verdict import Verdict
 
 
 class Side(msgspec.Struct, frozen=True, kw_only=True):

@@ -14,9 +14,8 @@ from trnbench.compare.comparison import compared
 from trnbench.compare.pairs import paired
 from trnbench.errors import TrnbenchError
 from trnbench.results.history import LEAST, CaseHistory, HistoryPoint, HistoryStep
-from trnbench.results.measurement import Grade
+from trnbench.results.measurement import Grade, Verdict
 from trnbench.results.run import Run
-from trnbench.results.verdict import Verdict
 from trnbench.store.store import Store
 
 MOST = 16

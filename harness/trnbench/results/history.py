@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from trnbench.results.measurement import Grade, Status
-from trnbench.results.verdict import GOOD, Standing, Verdict, verdict_of
+from trnbench.results.measurement import GOOD, Grade, Standing, Status, Verdict, verdict_of
 
 _OF_THE_MACHINE = ("system", "machine", "cpu_model", "cpu_count", "memory_bytes", "byte_order", "host_name")
 _NO_CAUSE = ("facts_read", "git_commit", "git_dirty", "load_average", "neuron_devices_busy", "gpu_notes")

@@ -16,8 +16,7 @@ from trnbench.errors import StoreError, TrnbenchError, UnknownName, UsageError
 from trnbench.results.digest import PARTS
 from trnbench.results.json import dumps_measurement, loads, loads_value
 from trnbench.results.measurement import Grade, Status
-from trnbench.results.run import Run, state_of
-from trnbench.results.sample import CaseMark, chosen, noted
+from trnbench.results.run import CaseMark, Run, chosen, noted, state_of
 from trnbench.store.compression import compressed
 from trnbench.store.database import NoRuns, StoreFile, no_runs
 from trnbench.store.failure import damaged

@@ -18,13 +18,12 @@ from trnbench.results.nearness import Nearness
 from trnbench.run.headline.answer import headline
 from trnbench.run.output_file import write_whole
 from trnbench.run.render import find_format, render_bytes
-from trnbench.terminal.case_results import results_of, short_answer
 from trnbench.terminal.cell import Column, clean
 from trnbench.terminal.output import emit, emit_json, say, write
-from trnbench.terminal.result_file import replacing, run_before
-from trnbench.terminal.result_table import MOST, row_of, show_results
+from trnbench.terminal.result_table import MOST, results_of, row_of, short_answer, show_results
 from trnbench.terminal.screen import suits_colours, width
 from trnbench.terminal.table import escaped
+from trnbench.terminal.target import replacing, run_before
 
 if TYPE_CHECKING:
     from trnbench.results.run import Run

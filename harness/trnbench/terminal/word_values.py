@@ -9,7 +9,13 @@ import click
 
 from trnbench.terminal import VERBOSITY, WIDE
 from trnbench.terminal.context import Session
-from trnbench.terminal.readings import BUILDERS, READINGS
+
+READINGS = {"neuronlink": ("one-way", "both-ways"), "trn3-links": ("levels", "table", "chip-page")}
+"""Of each reading's name its values; the first is taken unless another is asked for."""
+
+BUILDERS = {"neuronlink": "neuronlink_direction", "trn3-links": "trn3_links"}
+"""What builders of graphs call them."""
+
 
 LISTS = (
     *("kernels", "instances", "cases", "tags", "families", "backends", "formats", "importers"),

@@ -9,7 +9,7 @@ import msgspec
 
 from trnbench.facts.units import show
 from trnbench.generation import System
-from trnbench.terminal.readings import BUILDERS, READINGS
+from trnbench.terminal.word_values import BUILDERS, READINGS
 from trnbench_emulator.compiler import assuming
 from trnbench_emulator.fabric.answer import Answer
 from trnbench_emulator.fabric.ask import ask

@@ -12,10 +12,10 @@ from trnbench.terminal.output import emit, emit_json, paragraph, write
 from trnbench_steps.plan import search
 from trnbench_steps.plan.demand import Way
 from trnbench_steps.plan.flip import Flip, flips
+from trnbench_steps.plan.goal import Expected, Within
 from trnbench_steps.plan.option import command
 from trnbench_steps.plan.pareto import front, label
 from trnbench_steps.plan.price import OLD_DAYS
-from trnbench_steps.plan.verdict import Expected, Within
 
 if TYPE_CHECKING:
     from trnbench.registry import Registry

@@ -18,7 +18,7 @@ from trnbench_steps.hbm import Fit, fit
 from trnbench_steps.job import Job
 from trnbench_steps.layout import Layout
 from trnbench_steps.model import Model
-from trnbench_steps.plan.verdict import Expected
+from trnbench_steps.plan.goal import Expected
 from trnbench_steps.step import StepModel
 from trnbench_steps.step_constants import constants_of
 from trnbench_steps.step_parts import StepTime

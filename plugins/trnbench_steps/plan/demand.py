@@ -19,8 +19,7 @@ from math import ceil
 
 import msgspec
 
-from trnbench_steps.plan.goal import Goal
-from trnbench_steps.plan.verdict import Expected
+from trnbench_steps.plan.goal import Expected, Goal
 
 
 class Way(str, Enum):

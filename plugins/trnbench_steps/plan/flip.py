@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from trnbench.facts.units import show
-from trnbench_steps.plan.goal import By, Goal
+from trnbench_steps.plan.goal import By, Expected, Goal
 from trnbench_steps.plan.option import Option, command
 from trnbench_steps.plan.pareto import label
-from trnbench_steps.plan.verdict import Expected
 
 if TYPE_CHECKING:
     from trnbench.registry import Registry

@@ -11,9 +11,9 @@ from trnbench_steps.job import Job
 from trnbench_steps.layout import Layout
 from trnbench_steps.plan.composed import Why
 from trnbench_steps.plan.demand import Service
+from trnbench_steps.plan.goal import Expected, Within
 from trnbench_steps.plan.layouts import turned, words
 from trnbench_steps.plan.price import Price
-from trnbench_steps.plan.verdict import Expected, Within
 
 
 class Refused(msgspec.Struct, frozen=True, kw_only=True):

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from trnbench.facts.fact import Scope
-from trnbench_steps.cache import cache_bytes
 from trnbench_steps.job import Job, Task
 from trnbench_steps.layout import Layout
+from trnbench_steps.memory import cache_bytes
 from trnbench_steps.plan.composed import Composed, Refusal, Steps
 from trnbench_steps.plan.demand import Prompts, Service, Way, apart, shared
-from trnbench_steps.plan.goal import Goal
+from trnbench_steps.plan.goal import Expected, Goal
 from trnbench_steps.plan.layouts import layouts, words
-from trnbench_steps.plan.verdict import Expected
 
 if TYPE_CHECKING:
     from trnbench.generation import System

@@ -16,9 +16,8 @@ from trnbench.compare.comparison import CONFIDENCE, THRESHOLD, compared, distanc
 from trnbench.compare.gate.findings import Finding, Gated, Outcome
 from trnbench.compare.gate.rule import USUAL, Direction, Rule
 from trnbench.facts.units import percent
-from trnbench.results.measurement import Measurement, Metric, Status
+from trnbench.results.measurement import BAD, Measurement, Metric, Status, Verdict
 from trnbench.results.run import Run
-from trnbench.results.verdict import BAD, Verdict
 
 _UNKNOWN = "unknown: nothing that was recorded differs"
 _ORDER = (Outcome.FAILED, Outcome.INCONCLUSIVE, Outcome.PASSED)

@@ -11,7 +11,7 @@ import msgspec
 from trnbench.backend import Backend
 from trnbench.case_key import CaseKey
 from trnbench.compare.pairing.operand import Kind, Operand
-from trnbench.compare.pairing.seat import Seat
+from trnbench.compare.pairing.rounds import Seat
 from trnbench.errors import NothingSelected, UsageError
 from trnbench.registry import Registry
 from trnbench.run.api import choose_backend, here

@@ -26,8 +26,7 @@ from trnbench.compare.pairing.operand import Kind, Operand, environment, search_
 from trnbench.errors import TrnbenchError, UsageError, cut
 from trnbench.measure.turns import Turns
 from trnbench.registry import load_registry
-from trnbench.results.measurement import Grade, Status
-from trnbench.results.verdict import Verdict
+from trnbench.results.measurement import Grade, Status, Verdict
 from trnbench.version import VERSION
 
 THRESHOLD = 0.002

@@ -16,12 +16,10 @@ from trnbench.compare.gate.findings import Finding, Gated, Outcome
 from trnbench.compare.gate.rule import USUAL, Direction, Rule
 from trnbench.compare.pairing.duel import Duel, Wish, duels
 from trnbench.compare.pairing.operand import Operand
-from trnbench.compare.pairing.rounds import Batch, Course, batch, trial
-from trnbench.compare.pairing.seat import Unfit
+from trnbench.compare.pairing.rounds import Batch, Course, Unfit, batch, trial
 from trnbench.compare.pairing.stage import Stage
-from trnbench.results.measurement import Grade, Status
+from trnbench.results.measurement import Grade, Status, Verdict
 from trnbench.results.statistics import Interval, median, median_interval
-from trnbench.results.verdict import Verdict
 from trnbench.version import VERSION
 
 CONFIDENCE = 0.99

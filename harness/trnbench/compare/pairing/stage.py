@@ -17,8 +17,7 @@ import msgspec
 from trnbench.case_key import CaseKey
 from trnbench.compare.pairing.duel import Duel, Wish, keyed, seats
 from trnbench.compare.pairing.operand import Operand, environment, search_path
-from trnbench.compare.pairing.rounds import Player, Ready
-from trnbench.compare.pairing.seat import Unfit, ready_of
+from trnbench.compare.pairing.rounds import Player, Ready, Unfit, ready_of
 from trnbench.errors import TrnbenchError, UsageError
 from trnbench.isolation.child import Lost, carried_out
 from trnbench.isolation.keeper import PATIENCE_S, kept

@@ -11,12 +11,11 @@ import numpy.typing as npt
 
 from trnbench_emulator.nki import site
 from trnbench_emulator.nki.op import DMA, TENSOR, Op
-from trnbench_emulator.nki.shadow.cells import Cells, Placed
+from trnbench_emulator.nki.shadow.cells import Cells, Marks, Placed, spread
 from trnbench_emulator.nki.shadow.finding import Finding
 from trnbench_emulator.nki.shadow.loop import Loop
 from trnbench_emulator.nki.shadow.notes import Notes, Write, tile_text
 from trnbench_emulator.nki.shadow.races import Accesses
-from trnbench_emulator.nki.shadow.spread import Marks, spread
 
 if TYPE_CHECKING:
     from trnbench_emulator.nki.machine import Machine

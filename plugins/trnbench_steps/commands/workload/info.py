@@ -25,7 +25,7 @@ from trnbench_steps.commands.workload.tables import (
 )
 from trnbench_steps.division import divide
 from trnbench_steps.job import check_dtype
-from trnbench_steps.parameters import parameters
+from trnbench_steps.model import parameters
 from trnbench_steps.shipped_models import model_of, shipped_names
 
 if TYPE_CHECKING:

@@ -9,11 +9,10 @@ from trnbench.facts.units import percent, round_to, show
 from trnbench.terminal.cell import Column
 from trnbench.terminal.output import Row, Section
 from trnbench_steps.attention import AttentionKind
-from trnbench_steps.cache import cache_bytes, cache_bytes_per_token
 from trnbench_steps.flops import forward, step_flops, training
 from trnbench_steps.hbm import fit
-from trnbench_steps.memory import FORMULAS, memory
-from trnbench_steps.parameters import parameters
+from trnbench_steps.memory import FORMULAS, cache_bytes, cache_bytes_per_token, memory
+from trnbench_steps.model import parameters
 
 if TYPE_CHECKING:
     from trnbench import Session
