@@ -15,8 +15,7 @@ import msgspec
 
 from trnbench.generation import System
 from trnbench.kernels.work import busbw_factor
-from trnbench_emulator.fabric.ask import ask
-from trnbench_emulator.fabric.publication import published_question
+from trnbench_emulator.fabric.ask import ask, published_question
 from trnbench_emulator.fabric.question import Question
 
 ROUNDS = 6

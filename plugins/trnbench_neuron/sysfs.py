@@ -91,13 +91,12 @@ def counters(devices: Iterable[int], root: Path = ROOT) -> Counters:
 
 
 def _sum(paths: Iterable[Path]) -> float | None:
-    values = [value for path in paths if (value := _counter(path)) is not None]
+    values = [
+        value
+        for path in paths
+        if (value := number(_text(path / "total") if path.is_dir() else _text(path))) is not None
+    ]
     return sum(values) if values else None
-
-
-def _counter(path: Path) -> float | None:
-    # "Counters" are folders with a total; other figures are files.
-    return number(_text(path / "total") if path.is_dir() else _text(path))
 
 
 def _power(path: Path) -> float | None:

@@ -221,7 +221,7 @@ class Shapes:
         )
 
     def _mixing(self, mixing: Mixing) -> tuple[NamedCall, ...]:
-        if _over_cache(mixing):
+        if mixing.tokens == 1 and mixing.before and not mixing.backward:
             return (("", self._cached(mixing)), *self._merged(mixing))
         if self.division.job.attention_path == UNFUSED:
             item = 4 if self.dtype == "float32" else 2
@@ -304,10 +304,6 @@ class Shapes:
             times=per_core / heads,
             compiled=self.division.job.attention_path != FUSED,
         )
-
-
-def _over_cache(mixing: Mixing) -> bool:
-    return bool(mixing.tokens == 1 and mixing.before and not mixing.backward)
 
 
 def _inner(network: FeedForward) -> int:

@@ -9,8 +9,7 @@ from trnbench.generation import System
 from trnbench.kernels.work import item_bytes
 from trnbench.peaks import engine_rate
 from trnbench_steps.division import Division
-from trnbench_steps.floor import routed_bytes
-from trnbench_steps.flops import Flops, forward, training
+from trnbench_steps.flops import Flops, forward, routed_bytes, training
 from trnbench_steps.hbm import logical_cores
 from trnbench_steps.job import Job, Task
 from trnbench_steps.memory import cache_bytes

@@ -19,7 +19,7 @@ from trnbench.run.expectation import expectations
 from trnbench_emulator.backend import MODEL_VERSION
 from trnbench_steps.calls import Shapes
 from trnbench_steps.division import Division, divide
-from trnbench_steps.floor import floor
+from trnbench_steps.flops import floor
 from trnbench_steps.hbm import logical_cores
 from trnbench_steps.job import Job, Recompute, Task
 from trnbench_steps.kernel_times import KernelTimes

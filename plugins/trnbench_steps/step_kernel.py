@@ -9,7 +9,7 @@ from trnbench.extension import WORKLOAD_FAMILY
 from trnbench.facts.fact import Scope
 from trnbench.kernels.kernel import Kernel, Point, PrimaryMetric
 from trnbench.kernels.work import Extent, Spread, Work
-from trnbench_steps.floor import read_bytes
+from trnbench_steps.flops import read_bytes
 from trnbench_steps.job import Task
 from trnbench_steps.measures import model_flops
 from trnbench_steps.step_request import StepRequest

@@ -125,7 +125,10 @@ def _tori(system: System, instances: int, reading: str, cores: bool) -> Topology
         budgets=[
             neuronlink_budget(figures, "NeuronLink-v2 per device", ("neuronlink",), links, reading),
             efa_budget(
-                figures, adapters, subject=_instance(system), owner="server" if instances > 1 else "system"
+                figures,
+                adapters,
+                subject=system.instance.parent or system.instance.name,
+                owner="server" if instances > 1 else "system",
             ),
         ],
     )
@@ -153,10 +156,6 @@ def _line(
         notes=[DIRECTION_REASON[reading], "which device hangs on which NUMA node is not documented"],
         budgets=[neuronlink_budget(figures, "NeuronLink-v2 per device", ("neuronlink",), links, reading)],
     )
-
-
-def _instance(system: System) -> str:
-    return system.instance.parent or system.instance.name
 
 
 def _figures(system: System) -> Figures:

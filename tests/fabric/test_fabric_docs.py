@@ -11,9 +11,8 @@ from trnbench import Measurement, bench
 from trnbench.registry import Registry, load_registry
 from trnbench_emulator.fabric.algorithms import ALGORITHMS
 from trnbench_emulator.fabric.answer import Answer
-from trnbench_emulator.fabric.ask import ask
+from trnbench_emulator.fabric.ask import ask, published_question
 from trnbench_emulator.fabric.explicit import ExplicitFlows
-from trnbench_emulator.fabric.publication import published_question
 from trnbench_emulator.fabric.systems import Options, fabric_of
 
 DOCS = Path(__file__).parents[2] / "docs"

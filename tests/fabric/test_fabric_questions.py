@@ -15,10 +15,9 @@ from trnbench.errors import FactError, UsageError
 from trnbench.generation import System
 from trnbench.registry import Registry, load_registry
 from trnbench_emulator.fabric.answer import Answer
-from trnbench_emulator.fabric.ask import ask
+from trnbench_emulator.fabric.ask import ask, published_question
 from trnbench_emulator.fabric.constants import constants_of
 from trnbench_emulator.fabric.cycles import cycle_shares, directed_cycles
-from trnbench_emulator.fabric.publication import published_question
 from trnbench_emulator.fabric.question import Beside
 from trnbench_emulator.fabric.systems import Fabric, Options, fabric_of
 

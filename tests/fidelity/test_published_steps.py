@@ -11,7 +11,7 @@ from trnbench.errors import FactError
 from trnbench.registry import load_registry
 from trnbench_fidelity.steps.compose import Composed, composed, shape_of
 from trnbench_fidelity.steps.load import Metric, PublishedStep, load_steps, published_steps
-from trnbench_steps.floor import floor
+from trnbench_steps.flops import floor
 from trnbench_steps.job import Task
 from trnbench_steps.shipped_models import load_model
 

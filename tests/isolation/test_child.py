@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 from killed import alive
 
-from trnbench.isolation import child, limit
+from trnbench.isolation import child, interrupt
 from trnbench.isolation.child import Lost, Overdue, carried_out
-from trnbench.isolation.limit import CaseTimeout, limited
+from trnbench.isolation.interrupt import CaseTimeout, limited
 
 Send = Callable[[str, Any], None]
 
@@ -134,11 +134,11 @@ def test_the_limit_that_ends_first_counts() -> None:
 
 def test_outside_the_main_thread_there_is_no_alarm() -> None:
     found = []
-    thread = threading.Thread(target=lambda: found.append(limit.can_limit()))
+    thread = threading.Thread(target=lambda: found.append(interrupt.can_limit()))
     thread.start()
     thread.join()
     assert found == [False]
-    assert limit.can_limit()
+    assert interrupt.can_limit()
 
 
 # A command that ends at once loses nothing, and where others' code was loaded Python ends it as usual.

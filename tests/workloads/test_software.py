@@ -13,7 +13,7 @@ from trnbench.cli.main import cli
 from trnbench.generation import System
 from trnbench.registry import load_registry
 from trnbench_steps.division import Division, divide
-from trnbench_steps.floor import floor, routed_bytes
+from trnbench_steps.flops import floor, routed_bytes
 from trnbench_steps.job import Job, Task
 from trnbench_steps.layout import Layout
 from trnbench_steps.memory import memory

@@ -13,7 +13,7 @@ import trnbench
 from trnbench.generation import System
 from trnbench.registry import load_registry
 from trnbench_steps.division import Division, divide
-from trnbench_steps.floor import floor
+from trnbench_steps.flops import floor
 from trnbench_steps.job import Job, Recompute, Task
 from trnbench_steps.layout import Layout
 from trnbench_steps.measures import measures

@@ -56,7 +56,10 @@ def doctor(shared: Session, *, format: str) -> int:
 
 def _lines(rows: list[Row], room: int | None) -> Iterator[str]:
     """Sentences do not fit table cells: one block per part, what to type below what is wrong."""
-    names = {part: [str(row["name"]) for row in rows if row["part"] == part] for part in _parts(rows)}
+    names = {
+        part: [str(row["name"]) for row in rows if row["part"] == part]
+        for part in list(dict.fromkeys(str(row["part"]) for row in rows))
+    }
     for part, members in names.items():
         yield part
         wide = min(max(map(len, members)), 40)
@@ -82,10 +85,6 @@ def _hung(lead: str, text: str, room: int | None) -> Iterator[str]:
         fits = width_of(lead.rstrip()) <= room
         yield from (lead.rstrip(),) if fits else (state, name)
         yield from (" " * _INDENT + line for line in broken(text, room - _INDENT))
-
-
-def _parts(rows: list[Row]) -> list[str]:
-    return list(dict.fromkeys(str(row["part"]) for row in rows))
 
 
 def _row(part: str, name: str, state: str, found: str, try_: str = "") -> Row:

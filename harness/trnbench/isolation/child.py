@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
+from trnbench.isolation.interrupt import watched_by
 from trnbench.isolation.keeper import ended, forked, kept
-from trnbench.isolation.limit import watched_by
 from trnbench.isolation.output import columns_of
 
 if TYPE_CHECKING:

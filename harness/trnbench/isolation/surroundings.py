@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 
 import msgspec
 
-from trnbench.isolation.limit import CaseTimeout, can_limit, limited
+from trnbench.isolation.interrupt import CaseTimeout, can_limit, limited
 from trnbench.isolation.output import aside
 
 _SIGNAL: Any = import_module("_signal")

@@ -125,14 +125,13 @@ def _axis(name: str, text: str) -> Axis:
     words: dict[str, Any] = {"values": values, "about": about}
     for key, _, rest in (other.partition(" ") for other in others):
         words[key] = int(rest) if key == "least" else rest
-    words |= {key: _values_of(words[key]) for key in _LISTS & words.keys()}
+    words |= {
+        key: tuple(int(word) if word.isdigit() else word for word in words[key].split())
+        for key in _LISTS & words.keys()
+    }
     if isinstance(words["values"][0], str):
         words = {"kind": "str", "choices": words["values"]} | words
     return Axis(name=name, **words)
-
-
-def _values_of(words: str) -> tuple[Any, ...]:
-    return tuple(int(word) if word.isdigit() else word for word in words.split())
 
 
 def _scopes(words: str) -> tuple[Scope, ...]:

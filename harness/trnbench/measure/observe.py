@@ -63,7 +63,9 @@ def observe(
         counted=counted,
         clocks=seen.clocks,
         contradicted=witness.doubts,
-        backlog=backlog(first_s, last_s, _spent(seen)),
+        backlog=backlog(
+            first_s, last_s, sum(sum(each.samples) * each.iterations for each in seen.series.values())
+        ),
     )
     return _observation(program, seen, evidence, proof, implementation, detail or {}, witness)
 
@@ -99,10 +101,6 @@ def _checked(program: Program, output: Any, timer: Callable[[], float]) -> tuple
     """What is wrong with it, and how long it took to find out."""
     begun = timer()
     return program.check(output), timer() - begun
-
-
-def _spent(seen: Measured) -> float:
-    return sum(sum(each.samples) * each.iterations for each in seen.series.values())
 
 
 def _wrong(evidence: Evidence, implementation: str, text: str) -> Observation:

@@ -30,7 +30,9 @@ def old_fidelity(document: Document) -> Document:
     recorded, so statistics cannot be made again: families and public kernels are left out, `NOTE` says so.
     """
     points = document.get("points", ())
-    if all("vote" in point for point in points) and not any("bounds_held" in row for row in _rows(document)):
+    if all("vote" in point for point in points) and not any(
+        "bounds_held" in row for row in [*document.get("families", ()), *document.get("public", ())]
+    ):
         return document
     return {
         **document,
@@ -39,10 +41,6 @@ def old_fidelity(document: Document) -> Document:
         "public": [],
         "notes": [*document.get("notes", ()), NOTE],
     }
-
-
-def _rows(document: Document) -> list[Document]:
-    return [*document.get("families", ()), *document.get("public", ())]
 
 
 def _point(old: Document) -> Document:

@@ -17,8 +17,7 @@ from trnbench.backend import Backend
 from trnbench.distribution import own_packages
 from trnbench.errors import BadInput, TrnbenchError, debugging
 from trnbench.generation import System
-from trnbench.isolation.interrupt import from_outside
-from trnbench.isolation.limit import CaseTimeout, limited
+from trnbench.isolation.interrupt import CaseTimeout, from_outside, limited
 from trnbench.isolation.output import aside
 from trnbench.kernels.kernel import Case
 from trnbench.results.json import dumps_measurement

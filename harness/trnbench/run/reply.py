@@ -9,8 +9,7 @@ from typing import Any
 from trnbench.backend import Backend, Detection, Observation
 from trnbench.distribution import own_packages
 from trnbench.errors import PluginError, TrnbenchError
-from trnbench.isolation.interrupt import from_outside
-from trnbench.isolation.limit import CaseTimeout, can_limit, limited
+from trnbench.isolation.interrupt import CaseTimeout, can_limit, from_outside, limited
 from trnbench.isolation.output import aside
 from trnbench.isolation.surroundings import LIMIT_S
 from trnbench.results.measurement import Evidence, Part, Reason

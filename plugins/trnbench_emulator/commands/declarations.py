@@ -105,7 +105,7 @@ _NKI = Branch(
             },
         ),
         "serve": Leaf(
-            "trnbench_emulator.commands.session.serve:serve",
+            "trnbench_emulator.commands.session.session:serve",
             """Answer candidates from stdin, a line of JSON each, with a line of JSON each.
 
             Each has a process, a limit of time and of memory, and sees nothing of another. What is wrong

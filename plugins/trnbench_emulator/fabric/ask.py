@@ -7,12 +7,14 @@ from contextlib import suppress
 
 import msgspec
 
-from trnbench.errors import TopologyError
-from trnbench_emulator.fabric.algorithms.algorithm import AUTO, BEST, NotPossible
+from trnbench.errors import TopologyError, UsageError
+from trnbench.generation import System
+from trnbench_emulator.fabric.algorithms.algorithm import AUTO, BEST, PERMUTE, NotPossible
 from trnbench_emulator.fabric.answer import Answer
+from trnbench_emulator.fabric.constants import NCCOM
 from trnbench_emulator.fabric.groups import check_groups
 from trnbench_emulator.fabric.planner import Planner
-from trnbench_emulator.fabric.question import PATTERNS, Question
+from trnbench_emulator.fabric.question import PATTERNS, Options, Question
 from trnbench_emulator.fabric.schedule import Chains
 from trnbench_emulator.fabric.solve import Carried
 from trnbench_emulator.fabric.systems import Fabric, fabric_of
@@ -159,3 +161,42 @@ def _best(planner: Planner, names: Sequence[str], beside: Chains, *, quick: bool
         best = min(carried, key=lambda each: (carried[each].solution.time_s, worth.index(each)))
     tried = {name: carried[name].solution.time_s for name in worth if name in carried}
     return msgspec.structs.replace(carried[best], tried=tried, worth=worth, left_out=left_out)
+
+
+SENDRECV = "sendrecv"
+
+
+def published_question(
+    system: System,
+    operation: str,
+    size: float,
+    ranks: int,
+    *,
+    nodes: int = 0,
+    lnc: int = 0,
+    algorithm: str = AUTO,
+    context: str = NCCOM,
+) -> Question:
+    """`size` bytes as a question states them, over `ranks` logical cores of `nodes` instances.
+
+    Ranks fill one device after the other; of several nodes each gets equally many. `nodes`: 0 for all there
+    are. `lnc`: physical cores per rank, 0 for the generation's default. "sendrecv" is a permute of two ranks.
+    Raises UsageError when the ranks do not fit the system, and for an unknown context.
+    """
+    default = int(system.costs.get("lnc", {}).get("default", 1))
+    level = "core" if (lnc or default) == 1 else "logical-core"
+    fabric = fabric_of(system, Options(level=level, context=context))
+    instances = system.size if system.instance.sizable else 1
+    nodes = nodes or instances
+    have = fabric.size // max(instances, 1)
+    per_node, rest = divmod(ranks, nodes)
+    if rest or per_node > have or nodes > instances or ranks < 2:
+        raise UsageError(
+            f"{ranks} ranks on {nodes} nodes do not fit {system.name}",
+            cause=f"a node has {have} ranks here",
+            try_="ranks that divide by the nodes and fit them",
+        )
+    some = () if ranks == fabric.size else tuple(n * have + r for n in range(nodes) for r in range(per_node))
+    return fabric.question(
+        PERMUTE if operation == SENDRECV else operation, size, algorithm=algorithm, ranks=some
+    )

@@ -167,14 +167,14 @@ def made(engine: str, opcode: str, writes: tuple[Form, ...], reads: tuple[Form, 
         engine,
         opcode,
         (reads or writes)[0].dtype.word,
-        {**elementwise(writes[0], *writes[1:], *reads), **_inputs(reads), **variables},
+        {
+            **elementwise(writes[0], *writes[1:], *reads),
+            "psum_inputs": sum(form.buffer.memory == "psum" for form in reads),
+            **variables,
+        },
         moved(reads=reads, writes=writes),
         elements=max(form.elements for form in forms),
     )
-
-
-def _inputs(reads: tuple[Form, ...]) -> dict[str, Any]:
-    return {"psum_inputs": sum(form.buffer.memory == "psum" for form in reads)}
 
 
 def tiles(rules: Rules, **named: Any) -> None:

@@ -6,8 +6,7 @@ from trnbench.errors import UsageError
 from trnbench.kernels.work import busbw_factor
 from trnbench_emulator.clock import seconds
 from trnbench_emulator.core.recording import Launch
-from trnbench_emulator.fabric.ask import ask
-from trnbench_emulator.fabric.publication import published_question
+from trnbench_emulator.fabric.ask import ask, published_question
 from trnbench_fidelity.bench import Bench
 from trnbench_fidelity.point import NotEmulated, Prediction, PublishedPoint, Quantity
 from trnbench_fidelity.probes import timed

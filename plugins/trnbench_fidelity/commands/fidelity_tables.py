@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -102,7 +102,7 @@ def show_table(name: str, found: Fidelity, format: str) -> None:
     if name == "points":
         emit([_point_row(point) for point in found.points], _POINTS, format)
     elif name == "bounds":
-        _emit(_BOUNDS, _bound_rows(found.points), format)
+        _emit(_BOUNDS, [_point_row(each) for each in broken_of(found.points)[1]], format)
     elif name == "order":
         _emit(_STEPS, _step_rows(found), format)
         if format == "table":
@@ -225,10 +225,6 @@ def _point_row(each: Comparison) -> dict[str, object]:
         "emulated_text": text(each.emulated),
         "evidence": "P" if each.emulated is None else "P/E",
     }
-
-
-def _bound_rows(points: Iterable[Comparison]) -> list[dict[str, object]]:
-    return [_point_row(each) for each in broken_of(points)[1]]
 
 
 def _step_rows(found: Fidelity) -> list[dict[str, object]]:

@@ -12,8 +12,7 @@ from trnbench.digest import digest_of
 from trnbench.errors import TrnbenchError
 from trnbench.kernels.work import item_bytes
 from trnbench.store.cache import Cache
-from trnbench_emulator.fabric.ask import ask
-from trnbench_emulator.fabric.publication import published_question
+from trnbench_emulator.fabric.ask import ask, published_question
 from trnbench_fidelity.bench import Bench
 from trnbench_fidelity.inputs import inputs_digest
 from trnbench_fidelity.nearness.coverage import UNSEEN, Judged, judged
@@ -27,7 +26,7 @@ from trnbench_fidelity.steps.fitting import fit
 from trnbench_fidelity.steps.load import PublishedStep, published_steps
 from trnbench_fidelity.steps.nearness import known_steps
 from trnbench_steps.division import Division
-from trnbench_steps.floor import floor
+from trnbench_steps.flops import floor
 from trnbench_steps.job import Task
 from trnbench_steps.step import StepModel
 from trnbench_steps.step_constants import NONE, Constant, StepConstants, read_constants

@@ -13,7 +13,7 @@ from trnbench.results.nearness import Nearest
 from trnbench.run.expectation import expectations
 from trnbench_emulator.backend import MODEL_VERSION
 from trnbench_steps.division import Division, divide
-from trnbench_steps.floor import floor
+from trnbench_steps.flops import floor
 from trnbench_steps.hbm import Fit, fit
 from trnbench_steps.job import Job
 from trnbench_steps.layout import Layout

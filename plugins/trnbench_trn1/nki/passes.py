@@ -1,4 +1,4 @@
-"""Products of fp32 on operands that stay on chip, by the array or by bf16 halves."""
+"""Products of fp32, by the array or by bf16 halves, and of 8-bit floats, on operands that stay on chip."""
 
 # mypy: ignore-errors
 
@@ -69,4 +69,36 @@ def fp32_burst_inputs(point):
 
 def fp32_burst_reference(stationary, moving, by, count):  # noqa: ARG001
     """stationaryᵀ · moving, whoever multiplies and however often."""
+    return stationary.T @ moving
+
+
+@nki.jit
+def cfp8_burst(stationary, moving, count):
+    """`count` products of the same two tiles into four banks in turn; the last one is returned."""
+    m, n = stationary.shape[1], moving.shape[1]
+    result = nl.ndarray((m, n), dtype=nl.float32, buffer=nl.shared_hbm)
+    left, right = _held(stationary), _held(moving)
+    banks = [nl.ndarray((m, n), dtype=nl.float32, buffer=nl.psum) for _ in range(BANKS)]
+    for _ in nl.sequential_range(count // BANKS):
+        for bank in banks:
+            nisa.nc_matmul(dst=bank, stationary=left, moving=right, accumulate=False)
+    for bank in banks[: count % BANKS]:
+        nisa.nc_matmul(dst=bank, stationary=left, moving=right, accumulate=False)
+    out = nl.ndarray((m, n), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.tensor_copy(dst=out, src=banks[(count - 1) % BANKS])
+    nisa.dma_copy(dst=result, src=out)
+    return result
+
+
+# For whoever runs it --------------------------------------------------------------------------
+
+
+def cfp8_burst_inputs(point):
+    """A stationary tile of the whole array, a moving one of so many columns, and how many products."""
+    shapes = (ROWS, ROWS), (ROWS, int(point["columns"]))
+    return (*((shape, "float8_e4m3") for shape in shapes), int(point["instructions"]))
+
+
+def cfp8_burst_reference(stationary, moving, count):  # noqa: ARG001
+    """stationaryᵀ · moving, however often."""
     return stationary.T @ moving

@@ -93,7 +93,7 @@ def _part(index: int, run: Run, heading: str) -> dict[str, Any] | None:
         "more": [_row(index, run, each) for each in ranked[SHOWN : SHOWN + FOLDED]],
         "smaller": max(0, len(ranked) - SHOWN - FOLDED),
         "passed": [_passed(index, each) for each in chosen if opportunities.passed(each)],
-        "beyond": [_beyond(index, each) for each in chosen if _is_beyond(each)],
+        "beyond": [_passed(index, each) for each in chosen if _is_beyond(each)],
         "ladder": [_rung(index, each) for each in losses.rungs(run)],
     }
 
@@ -219,10 +219,6 @@ def _is_beyond(each: Losses) -> bool:
         for name, seconds in each.terms[1:]
         if seconds > 0 and not opportunities.passed(each)
     )
-
-
-def _beyond(index: int, each: Losses) -> tuple[str, str, str]:
-    return _passed(index, each)
 
 
 def _rung(index: int, rung: losses.Rung) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from typing import NamedTuple, Protocol, TypeAlias
 from trnbench.backend import Backend, Program
 from trnbench.errors import TrnbenchError
 from trnbench.generation import System
-from trnbench.isolation.limit import CaseTimeout
+from trnbench.isolation.interrupt import CaseTimeout
 from trnbench.isolation.output import aside
 from trnbench.kernels.kernel import Case
 from trnbench.measure.turns import Clock, Turn, Turns, clock_of, lent

@@ -20,8 +20,8 @@ from trnbench.compare.pairing.operand import Operand, environment, search_path
 from trnbench.compare.pairing.rounds import Player, Ready, Unfit, ready_of
 from trnbench.errors import TrnbenchError, UsageError
 from trnbench.isolation.child import Lost, carried_out
+from trnbench.isolation.interrupt import CaseTimeout, limited
 from trnbench.isolation.keeper import PATIENCE_S, kept
-from trnbench.isolation.limit import CaseTimeout, limited
 from trnbench.measure.turns import Turn
 from trnbench.registry import Registry, load_registry
 from trnbench.run.reply import detected

@@ -16,8 +16,7 @@ from trnbench.case_key import Value
 from trnbench.errors import ExitCode, KernelError, TrnbenchError, UsageError
 from trnbench.facts.units import show
 from trnbench.isolation.child import Lost, Overdue, carried_out
-from trnbench.isolation.interrupt import from_outside
-from trnbench.isolation.limit import CaseTimeout, can_limit, limited
+from trnbench.isolation.interrupt import CaseTimeout, can_limit, from_outside, limited
 from trnbench.isolation.output import aside
 from trnbench.terminal.failure import report
 from trnbench.terminal.output import abandon, say, write
