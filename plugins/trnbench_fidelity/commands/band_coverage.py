@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from trnbench.bounded import kinds
 from trnbench.errors import ExitCode, NothingSelected, UnknownName, UsageError, quoted
-from trnbench.terminal.cell import Column
 from trnbench.terminal.output import emit, paragraph, say, write
+from trnbench_fidelity.commands.fidelity_tables import emit_cells
 from trnbench_fidelity.nearness.bands import errors
 from trnbench_fidelity.nearness.coverage import Judged, judged
 from trnbench_fidelity.nearness.nearby import evidence_of
@@ -102,11 +102,7 @@ def _show(rows: Sequence[Coverage], format: str) -> None:
         write(markdown(rows))
     elif format == "table":
         paragraph(sentence(rows))
-        columns = [
-            Column(str(index), head, "left" if index < 3 else "right", keep=2 if index else 0)
-            for index, head in enumerate(HEADS)
-        ]
-        emit([{str(index): cell for index, cell in enumerate(cells(row))} for row in rows], columns, "table")
+        emit_cells(HEADS, map(cells, rows), 3, dict.fromkeys(HEADS[1:], 2))
     else:
         from trnbench.results.json import plain
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from trnbench.facts.units import show as show_unit
 from trnbench.results.expectation import factor_text, signed_text, size_text
 from trnbench.results.json import plain
 from trnbench.terminal.cell import Column
@@ -72,12 +74,19 @@ def _show_parts(found: Fidelity) -> None:
 
 def _grid(table: Table) -> None:
     """Nothing where it has no rows."""
-    columns = [
-        Column(str(index), head, "left" if index < table.left else "right", keep=_KEEP.get(head, 0))
-        for index, head in enumerate(table.heads)
-    ]
     if table.rows:
-        emit([{str(index): cell for index, cell in enumerate(row)} for row in table.rows], columns, "table")
+        emit_cells(table.heads, table.rows, table.left, _KEEP)
+
+
+def emit_cells(
+    heads: Sequence[str], rows: Iterable[Sequence[str]], left: int, keep: Mapping[str, int]
+) -> None:
+    """A table of texts, for people. Its first `left` columns are words; `keep`: `Column.keep` by heading."""
+    columns = [
+        Column(str(index), head, "left" if index < left else "right", keep=keep.get(head, 0))
+        for index, head in enumerate(heads)
+    ]
+    emit([{str(index): cell for index, cell in enumerate(row)} for row in rows], columns, "table")
 
 
 def _say_public(found: Fidelity) -> None:
@@ -102,13 +111,17 @@ def show_table(name: str, found: Fidelity, format: str) -> None:
     if name == "points":
         emit([_point_row(point) for point in found.points], _POINTS, format)
     elif name == "bounds":
-        _emit(_BOUNDS, [_point_row(each) for each in broken_of(found.points)[1]], format)
+        emit([_point_row(each) for each in broken_of(found.points)[1]], _BOUNDS, format)
     elif name == "order":
-        _emit(_STEPS, _step_rows(found), format)
+        emit(
+            [fields_of(each, off=each.off, in_order=each.in_order) for each in by_order(found.steps)],
+            _STEPS,
+            format,
+        )
         if format == "table":
             _say_order(found)
     elif name == "engines":
-        _emit(_ENGINES, _engine_rows(found), format)
+        emit([fields_of(each, e=each.e) for each in by_error(found.engines)], _ENGINES, format)
         if format == "table":
             paragraph(f"\n{engines_text(found.engines)}")
     elif format == "table":
@@ -117,30 +130,11 @@ def show_table(name: str, found: Fidelity, format: str) -> None:
         for mover in all_.movers:
             paragraph(mover)
     else:
-        _emit(_MOVED, _moved_rows(found), format)
+        emit(_moved_rows(found), _MOVED, format)
 
 
-def _emit(columns: Sequence[Column | str], rows: Sequence[dict[str, object]], format: str) -> None:
-    emit(rows, columns, format)
-
-
-def _size(e: float) -> str:
-    return size_text(e)
-
-
-def _signed(e: float) -> str:
-    return signed_text(e)
-
-
-def _seconds(seconds: float) -> str:
-    from trnbench.facts.units import show
-
-    return show(seconds, "s")
-
-
-def _factor(e: float) -> str:
-    return factor_text(e)
-
+seconds = partial(show_unit, unit="s")
+"""As a `Column` shows them."""
 
 _POINTS: tuple[Column | str, ...] = (
     "id",
@@ -148,8 +142,8 @@ _POINTS: tuple[Column | str, ...] = (
     "use",
     Column("published_text", "published", align="right", keep=2),
     Column("emulated_text", "emulated", align="right", keep=2),
-    Column("e", "error", show=_signed, align="right", keep=2),
-    Column("e_cross", "cross-validated", show=_signed, align="right"),
+    Column("e", "error", show=signed_text, align="right", keep=2),
+    Column("e_cross", "cross-validated", show=signed_text, align="right"),
     Column("honesty", keep=1),
     Column("evidence", keep=2),
     "vote",
@@ -161,7 +155,7 @@ _BOUNDS: tuple[Column | str, ...] = (
     "generation",
     Column("published_text", "bound", align="right", keep=1),
     Column("emulated_text", "model", align="right", keep=1),
-    Column("e", "times", show=_factor, align="right", keep=1),
+    Column("e", "times", show=factor_text, align="right", keep=1),
     "source",
 )
 _STEPS: tuple[Column | str, ...] = (
@@ -169,9 +163,9 @@ _STEPS: tuple[Column | str, ...] = (
     "generation",
     Column("start", "from", keep=1),
     Column("end", "to", keep=2),
-    Column("published", show=_signed, align="right", keep=3),
-    Column("model", show=_signed, align="right", keep=3),
-    Column("off", "ratio off", show=_signed, align="right"),
+    Column("published", show=signed_text, align="right", keep=3),
+    Column("model", show=signed_text, align="right", keep=3),
+    Column("off", "ratio off", show=signed_text, align="right"),
     Column("in_order", "order kept", keep=3),
     "apart",
     "tied",
@@ -183,9 +177,9 @@ _ENGINES: tuple[Column | str, ...] = (
     "generation",
     Column("engine", keep=3),
     Column("share", "of the time", show=lambda share: f"{100 * share:.0f} %", align="right"),
-    Column("published", show=_seconds, align="right", keep=3),
-    Column("model", show=_seconds, align="right", keep=3),
-    Column("e", "error", show=_signed, align="right", keep=3),
+    Column("published", show=seconds, align="right", keep=3),
+    Column("model", show=seconds, align="right", keep=3),
+    Column("e", "error", show=signed_text, align="right", keep=3),
     "vote",
 )
 _MOVED: tuple[Column | str, ...] = (
@@ -195,7 +189,7 @@ _MOVED: tuple[Column | str, ...] = (
     Column("votes", "kernels"),
     "points",
     *(
-        Column(f"{name}_{when}", f"{name} {when}", show=_size, align="right")
+        Column(f"{name}_{when}", f"{name} {when}", show=size_text, align="right")
         for name in ("median", "p90")
         for when in ("then", "now")
     ),
@@ -208,41 +202,24 @@ _MOVED: tuple[Column | str, ...] = (
 
 
 def _point_row(each: Comparison) -> dict[str, object]:
-    from trnbench.facts.units import show
-
     def text(value: float | None) -> str | None:
         if value is None:
             return None
         if each.unit == "1":
             return f"{value:.3g}"
-        return f"{value:.4g} 1/s" if each.unit == "1/s" else show(value, each.unit)
+        return f"{value:.4g} 1/s" if each.unit == "1/s" else show_unit(value, each.unit)
 
-    fields = plain(each)
-    assert isinstance(fields, dict)
-    return {
-        **fields,
-        "published_text": text(each.published),
-        "emulated_text": text(each.emulated),
-        "evidence": "P" if each.emulated is None else "P/E",
-    }
+    return fields_of(
+        each,
+        published_text=text(each.published),
+        emulated_text=text(each.emulated),
+        evidence="P" if each.emulated is None else "P/E",
+    )
 
 
-def _step_rows(found: Fidelity) -> list[dict[str, object]]:
-    rows = []
-    for each in by_order(found.steps):
-        fields = plain(each)
-        assert isinstance(fields, dict)
-        rows.append({**fields, "off": each.off, "in_order": each.in_order})
-    return rows
-
-
-def _engine_rows(found: Fidelity) -> list[dict[str, object]]:
-    rows = []
-    for each in by_error(found.engines):
-        fields = plain(each)
-        assert isinstance(fields, dict)
-        rows.append({**fields, "e": each.e})
-    return rows
+def fields_of(struct: object, **more: object) -> dict[str, object]:
+    """A row of the fields of a struct, as JSON has them, and of what follows from them."""
+    return {**plain(struct), **more}
 
 
 def _say_order(found: Fidelity) -> None:
@@ -295,10 +272,7 @@ def show_not_run(found: Fidelity) -> None:
         emit(rows, ("not run", "because"), "table")
 
 
-def _rate(flops_per_s: float) -> str:
-    from trnbench.facts.units import show
-
-    return show(flops_per_s, "FLOP/s")
+_rate = partial(show_unit, unit="FLOP/s")
 
 
 def _error(fraction: float) -> str:
@@ -332,11 +306,5 @@ def show_own_products(registry: Registry, generations: Sequence[str], format: st
 
 
 def _row(of: OwnProduct) -> dict[str, object]:
-    fields = plain(of)
-    assert isinstance(fields, dict)
-    return {
-        **fields,
-        "shape": f"{of.m} x {of.n} x {of.k}",
-        "error": math.expm1(of.e),
-        "slower": len(of.others),
-    }
+    shape = f"{of.m} x {of.n} x {of.k}"
+    return fields_of(of, shape=shape, error=math.expm1(of.e), slower=len(of.others))

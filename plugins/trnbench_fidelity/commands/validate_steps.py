@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from trnbench.errors import ExitCode, NothingSelected, UsageError
-from trnbench.facts.units import show
 from trnbench.results.expectation import signed_text
-from trnbench.results.json import plain
 from trnbench.terminal.cell import Column
 from trnbench.terminal.output import emit, paragraph, say, write
 from trnbench_fidelity.commands import fidelity_gates
+from trnbench_fidelity.commands.fidelity_tables import emit_cells, fields_of, seconds
 from trnbench_fidelity.steps import validate
 from trnbench_fidelity.steps.tables import HEADS, broken, cells, coverage, few, markdown
 
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from trnbench import Session
     from trnbench.results.fidelity import Errors
     from trnbench_fidelity.commands.fidelity_gates import Gates
-    from trnbench_fidelity.steps.errors import StepError, StepFidelity, StepRow
+    from trnbench_fidelity.steps.errors import StepFidelity, StepRow
 
 
 _KEEP = {
@@ -61,7 +60,7 @@ def validate_steps(
             try_="trnbench validate --family workloads points: all there are",
         )
     if points:
-        emit([_point_row(point) for point in comparisons.points], _POINTS, format)
+        emit([fields_of(point) for point in comparisons.points], _POINTS, format)
     else:
         _show(comparisons, format)
     return fidelity_gates.judge_steps(comparisons, gates)
@@ -74,15 +73,7 @@ def _show(found: StepFidelity, format: str) -> None:
         paragraph(broken(found.points))
         write("\n")
         paragraph(coverage(found))
-        columns = [
-            Column(str(index), head, "left" if index < 2 else "right", keep=_KEEP.get(head, 0))
-            for index, head in enumerate(HEADS)
-        ]
-        emit(
-            [{str(index): cell for index, cell in enumerate(cells(row))} for row in found.rows],
-            columns,
-            "table",
-        )
+        emit_cells(HEADS, map(cells, found.rows), 2, _KEEP)
         write("\nClasses of under five models, point by point, left out:\n")
         for each in few(found.rows):
             paragraph(each)
@@ -112,30 +103,16 @@ def _errors(name: str, found: Errors | None) -> dict[str, object]:
     }
 
 
-def _signed(e: float) -> str:
-    return signed_text(e)
-
-
-def _seconds(value: float) -> str:
-    return show(value, "s")
-
-
 _POINTS: tuple[Column | str, ...] = (
     "id",
     Column("family", "class", keep=1),
     "generation",
-    Column("published", "published", "right", _seconds, keep=2),
-    Column("model", "model", "right", _seconds, keep=2),
-    Column("floor", "at least", "right", _seconds),
-    Column("e", "error", "right", _signed, keep=2),
-    Column("e_cross", "left out", "right", _signed, keep=3),
-    Column("e_naive", "naive sum", "right", _signed),
+    Column("published", "published", "right", seconds, keep=2),
+    Column("model", "model", "right", seconds, keep=2),
+    Column("floor", "at least", "right", seconds),
+    Column("e", "error", "right", signed_text, keep=2),
+    Column("e_cross", "left out", "right", signed_text, keep=3),
+    Column("e_naive", "naive sum", "right", signed_text),
     Column("inside", "in its band"),
     Column("why", "not composed, because"),
 )
-
-
-def _point_row(each: StepError) -> dict[str, object]:
-    fields = plain(each)
-    assert isinstance(fields, dict)
-    return fields
