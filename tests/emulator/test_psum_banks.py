@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kernel_program import program_of
 
-from trnbench_emulator.core import banks as banks_of_psum
 from trnbench_emulator.core.banks import placed
 from trnbench_emulator.core.core import Core
 from trnbench_emulator.core.costs import CostTable
@@ -96,31 +95,6 @@ def test_more_tiles_than_banks_share_them() -> None:
 def _placed(needed: Sequence[int], begins: Sequence[int], ends: Sequence[int], count: int) -> list[int]:
     wide, first, last = (np.array(values, np.int64) for values in (needed, begins, ends))
     return placed(wide, wide * 2048, first, last, count).tolist()
-
-
-@st.composite
-def rows_of_tiles(draw: st.DrawFn) -> list[tuple[int, int, int]]:
-    """Begin, end and banks of tiles: rows of them that are alike, and some between that are not."""
-    tiles: list[tuple[int, int, int]] = []
-    begin = 0
-    for _ in range(draw(st.integers(1, 4))):
-        wide, step, life = draw(st.integers(1, 4)), draw(st.integers(0, 3)), draw(st.integers(0, 14))
-        for _ in range(draw(st.integers(1, 40))):
-            tiles.append((begin, begin + life, wide))
-            begin += step
-        if draw(st.booleans()):
-            tiles.append((begin, begin + draw(st.integers(0, 60)), draw(st.integers(1, 8))))
-    return tiles
-
-
-@given(tiles=rows_of_tiles())
-def test_tiles_that_go_round_lie_where_each_by_itself_would(tiles: Sequence[tuple[int, int, int]]) -> None:
-    begins, ends, needed = (list(values) for values in zip((0, 0, 1), *tiles, strict=True))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(banks_of_psum, "_TOGETHER", 1)
-        together = _placed(needed, begins, ends, 8)
-        patch.setattr(banks_of_psum, "_TOGETHER", 1 << 60)
-        assert together == _placed(needed, begins, ends, 8)
 
 
 @st.composite

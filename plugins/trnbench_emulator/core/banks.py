@@ -11,7 +11,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections.abc import Sequence
-from heapq import heapify, heappop, heappush
+from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,9 +23,6 @@ if TYPE_CHECKING:
 Ints = npt.NDArray[np.int64]
 Move = tuple[int, int, list[int]]
 """Place in a period, operand among those in PSUM, and what it is in each period that follows."""
-
-_TOGETHER = 16
-"""Tiles that go round: fewer are placed one by one."""
 
 
 class Banked:
@@ -91,55 +88,15 @@ def placed(needed: Ints, sizes: Ints, begins: Ints, ends: Ints, count: int) -> I
 
     Tile t takes `needed[t]` banks and `sizes[t]` bytes from instruction `begins[t]` to `ends[t]`.
     """
-    order = np.argsort(begins[1:], kind="stable") + 1
-    placing = _Placing(needed[order], sizes[order], begins[order], ends[order], count)
-    firsts = np.zeros(len(needed), np.int64)
-    firsts[order] = placing.firsts()
-    return firsts
-
-
-class _Placing:
-    """Tiles in the order of their first use, placed one by one; those that surely go round, at once.
-
-    `using`: last use and place in the order of those that are held, the first to end first.
-    """
-
-    def __init__(self, needed: Ints, sizes: Ints, begins: Ints, ends: Ints, count: int) -> None:
-        self.count = count
-        self.needed, self.sizes = needed.tolist(), sizes.tolist()
-        self.begins, self.ends = begins.tolist(), ends.tolist()
-        self.held = [0] * count
-        self.using: list[tuple[int, int]] = []
-        self.found = np.zeros(len(needed), np.int64)
-        self.stops = _stops(needed, begins, ends, count)
-
-    def firsts(self) -> Ints:
-        count, turn, row, tile, tiles = self.count, 0, 0, 0, len(self.needed)
-        while tile < tiles:
-            wide = self.needed[tile]
-            stop = self.stops[bisect_left(self.stops, tile)]
-            if (
-                row * wide == count
-                and stop - tile >= _TOGETHER
-                and not turn % wide
-                and self._only(tile - row)
-            ):
-                # Whoever held its banks was the tile a whole turn before, and is gone.
-                self.found[tile:stop] = (turn + wide * np.arange(stop - tile)) % count
-                self._hold(stop - row, stop)
-                turn, tile = (turn + wide * (stop - tile)) % count, stop
-                continue
-            best = self._place(tile, turn)
-            along = best == turn and count % wide == 0 and (not row or self.needed[tile - 1] == wide)
-            row = min(row + 1, count // wide) if along else 0
-            turn, tile = (best + wide) % count, tile + 1
-        return self.found
-
-    def _place(self, tile: int, turn: int) -> int:
-        held, count, using = self.held, self.count, self.using
-        wide, size = self.needed[tile], self.sizes[tile]
-        while using and using[0][0] < self.begins[tile]:
-            self._drop(heappop(using)[1])
+    wides, taken, starts, lasts = (column.tolist() for column in (needed, sizes, begins, ends))
+    firsts, held, turn = [0] * len(wides), [0] * count, 0
+    using: list[tuple[int, int]] = []  # last use and tile, the first to end first
+    for tile in (np.argsort(begins[1:], kind="stable") + 1).tolist():
+        wide = wides[tile]
+        while using and using[0][0] < starts[tile]:
+            ended = heappop(using)[1]
+            for bank in range(firsts[ended], min(firsts[ended] + wides[ended], count)):
+                held[bank] -= taken[ended]
         best = least = -1
         for step in range(count):
             bank = (turn + step) % count
@@ -150,47 +107,12 @@ class _Placing:
                 best, least = bank, most
             if not most:
                 break
-        best = max(best, 0)
-        self.found[tile] = best
+        firsts[tile] = best = max(best, 0)
         for bank in range(best, min(best + wide, count)):
-            held[bank] += size
-        heappush(using, (self.ends[tile], tile))
-        return best
-
-    def _drop(self, tile: int) -> None:
-        first = int(self.found[tile])
-        for bank in range(first, min(first + self.needed[tile], self.count)):
-            self.held[bank] -= self.sizes[tile]
-
-    def _only(self, since: int) -> bool:
-        """Is no tile held that was placed before this one?"""
-        return all(tile >= since for _, tile in self.using)
-
-    def _hold(self, begin: int, end: int) -> None:
-        """From now on these tiles are all that is held."""
-        self.held = [0] * self.count
-        self.using = [(self.ends[tile], tile) for tile in range(begin, end)]
-        heapify(self.using)
-        for tile in range(begin, end):
-            first = int(self.found[tile])
-            for bank in range(first, first + self.needed[tile]):
-                self.held[bank] += self.sizes[tile]
-
-
-def _stops(needed: Ints, begins: Ints, ends: Ints, count: int) -> list[int]:
-    """Tiles before which a row of tiles that go round ends. Such a tile is wider or narrower than the one
-    before, or it begins while the tile whose banks it would take, a whole turn earlier, is in use.
-    """
-    tiles = len(needed)
-    stop = np.zeros(tiles + 1, np.bool_)
-    stop[tiles] = True
-    stop[1:tiles] = needed[1:] != needed[:-1]
-    for wide in sorted(set(needed.tolist())):
-        turn = count // wide
-        if count % wide or not 0 < turn < tiles:
-            continue
-        stop[turn:tiles] |= (needed[turn:] == wide) & (ends[:-turn] >= begins[turn:])
-    return np.flatnonzero(stop).tolist()
+            held[bank] += taken[tile]
+        heappush(using, (lasts[tile], tile))
+        turn = (best + wide) % count
+    return np.array(firsts, np.int64)
 
 
 def go_round(
