@@ -17,8 +17,17 @@ from trnbench.facts.files import Files
 from trnbench.facts.table import Place, near, parse_toml, read_content
 from trnbench.facts.units import normalise
 from trnbench.results.fidelity import Comparison, Honesty, Use
-from trnbench_fidelity.kernel_source import kernel_source
-from trnbench_fidelity.point import ENGINES, FAMILIES, Clock, Kind, PublishedPoint, Quantity, Usable, vote
+from trnbench_fidelity.point import (
+    ENGINES,
+    FAMILIES,
+    Clock,
+    Kind,
+    PublishedPoint,
+    Quantity,
+    Usable,
+    kernel_source,
+    vote,
+)
 from trnbench_fidelity.statistics import time_error
 
 if TYPE_CHECKING:

@@ -16,8 +16,7 @@ from trnbench.registry import Registry, load_registry
 from trnbench.results.fidelity import Use
 from trnbench_fidelity.adapters import collective, dma, hbm, instruction, source
 from trnbench_fidelity.bench import Bench, can_refit, fits_of, refitted
-from trnbench_fidelity.kernel_source import KernelSource
-from trnbench_fidelity.point import Kind, NotEmulated, PublishedPoint, Quantity, Usable
+from trnbench_fidelity.point import KernelSource, Kind, NotEmulated, PublishedPoint, Quantity, Usable
 from trnbench_fidelity.validate import compare
 
 KERNEL = """

@@ -14,8 +14,16 @@ from trnbench.registry import Registry
 from trnbench_fidelity.adapters.source import predict
 from trnbench_fidelity.adapters.source_recording import prepared
 from trnbench_fidelity.bench import Bench
-from trnbench_fidelity.kernel_source import KernelSource, MadeBy, kernel_source
-from trnbench_fidelity.point import Kind, NotEmulated, PublishedPoint, Quantity, Usable
+from trnbench_fidelity.point import (
+    KernelSource,
+    Kind,
+    MadeBy,
+    NotEmulated,
+    PublishedPoint,
+    Quantity,
+    Usable,
+    kernel_source,
+)
 
 BODY = """
 @nki.jit

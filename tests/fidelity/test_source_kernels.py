@@ -13,8 +13,7 @@ from trnbench.registry import Registry
 from trnbench_emulator.compiler import assumptions
 from trnbench_fidelity.adapters.source import find, predict, repository
 from trnbench_fidelity.bench import Bench
-from trnbench_fidelity.kernel_source import KernelSource
-from trnbench_fidelity.point import Clock, NotEmulated, PublishedPoint, Quantity
+from trnbench_fidelity.point import Clock, KernelSource, NotEmulated, PublishedPoint, Quantity
 from trnbench_fidelity.probes import launch_of
 
 TODAY = """

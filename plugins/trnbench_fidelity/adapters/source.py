@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from trnbench.facts.fact import Scope
 from trnbench_fidelity.engines import active_s
-from trnbench_fidelity.kernel_source import KernelSource
-from trnbench_fidelity.point import Clock, NotEmulated, Prediction, PublishedPoint, Quantity
+from trnbench_fidelity.point import Clock, KernelSource, NotEmulated, Prediction, PublishedPoint, Quantity
 
 if TYPE_CHECKING:
     from trnbench_fidelity.bench import Bench

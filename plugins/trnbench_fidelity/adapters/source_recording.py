@@ -26,8 +26,7 @@ from trnbench_emulator.nki import Machine, TensorSpec, load_kernel
 from trnbench_emulator.nki.beta1.grid import Beta1Kernel
 from trnbench_emulator.nki.importer import stand_ins
 from trnbench_emulator.nki.provide import Provided, provide
-from trnbench_fidelity.kernel_source import KernelSource
-from trnbench_fidelity.point import NotEmulated
+from trnbench_fidelity.point import KernelSource, NotEmulated
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from trnbench import Headline, Run, UsageError, headline
 from trnbench_reports import board, numbers, opportunities, words
@@ -161,24 +161,23 @@ def losses_md(runs: Sequence[Run]) -> bytes:
 
 def links_svg(runs: Sequence[Run]) -> bytes:
     """The collective that leads each kind of ranks, one below the other."""
-    body: list[str] = []
-    y = 20
-    for index, run in enumerate(runs):
-        for figure in links.figures(index, run):
-            y, charts = _chart(figure, y)
-            body += charts
-    return _drawn("links", runs, body, y)
+    return _charts("links", runs, links.figures)
 
 
 def generations_svg(runs: Sequence[Run]) -> bytes:
     """Gain got against gain promised, of one device and of one core."""
+    return _charts("generations", runs, generations.figures)
+
+
+def _charts(name: str, runs: Sequence[Run], figures: Callable[[int, Run], Iterable[Figure]]) -> bytes:
+    """Of all runs, one below the other."""
     body: list[str] = []
     y = 20
     for index, run in enumerate(runs):
-        for figure in generations.figures(index, run):
+        for figure in figures(index, run):
             y, charts = _chart(figure, y)
             body += charts
-    return _drawn("generations", runs, body, y)
+    return _drawn(name, runs, body, y)
 
 
 def _chart(figure: Figure, y: int) -> tuple[int, list[str]]:

@@ -17,7 +17,7 @@ from trnbench_emulator.nki import Machine, TensorSpec, load_kernel, record
 from trnbench_emulator.nki.importer import stand_ins
 from trnbench_emulator.nki.provide import provide
 from trnbench_fidelity.adapters.source_recording import prepared
-from trnbench_fidelity.kernel_source import KernelSource
+from trnbench_fidelity.point import KernelSource
 
 
 class Tried(NamedTuple):
