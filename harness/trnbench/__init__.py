@@ -58,14 +58,14 @@ _HOMES = {
     "results.json": "dumps loads write_json=write",
     "results.junit": "write_junit=write",
     "results.measurement": (
-        "Evidence Grade Judgement Measurement Metric Part Reason Status stored_waterfall waterfall_from_peak"
+        "Evidence Grade Judgement Measurement Metric Part Reason Status stored_waterfall Verdict "
+        "waterfall_from_peak"
     ),
     "results.metric_table": "METRIC_COLUMNS=COLUMNS metric_rows",
     "results.nccl_table": "nccl_operation=operation nccl_table=table",
     "results.nearness": "Band BestPublished Nearest Nearness",
     "results.proof": "Growth Proof",
     "results.run": "ImportedCase ImportedRun PluginRecord Run SystemRecord",
-    "results.verdict": "Verdict",
     "run.api": "bench load_run open_store render",
     "run.headline.answer": "axis_text Headline headline",
     "run.headline.line": "HeadlineLine=Line HeadlinePart=PerCore superseding",

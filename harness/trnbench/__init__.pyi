@@ -119,6 +119,7 @@ from trnbench.results.measurement import Metric as Metric
 from trnbench.results.measurement import Part as Part
 from trnbench.results.measurement import Reason as Reason
 from trnbench.results.measurement import Status as Status
+from trnbench.results.measurement import Verdict as Verdict
 from trnbench.results.measurement import stored_waterfall as stored_waterfall
 from trnbench.results.measurement import waterfall_from_peak as waterfall_from_peak
 from trnbench.results.metric_table import COLUMNS as METRIC_COLUMNS
@@ -136,7 +137,6 @@ from trnbench.results.run import ImportedRun as ImportedRun
 from trnbench.results.run import PluginRecord as PluginRecord
 from trnbench.results.run import Run as Run
 from trnbench.results.run import SystemRecord as SystemRecord
-from trnbench.results.measurement import Verdict as Verdict
 from trnbench.run.api import bench as bench
 from trnbench.run.api import load_run as load_run
 from trnbench.run.api import open_store as open_store
@@ -190,10 +190,10 @@ from trnbench_steps.step import step as step
 from trnbench_steps.step_constants import StepConstants as StepConstants
 from trnbench_steps.step_parts import StepParts as StepParts
 from trnbench_steps.step_parts import StepTime as StepTime
-from trnbench_torch.device import CpuDevice as CpuDevice
 from trnbench_torch.cuda import CudaCarrier as CudaCarrier
 from trnbench_torch.cuda import CudaDevice as CudaDevice
 from trnbench_torch.cuda import set_precision as set_cuda_precision
+from trnbench_torch.device import CpuDevice as CpuDevice
 from trnbench_torch.library import missing as torch_missing
 from trnbench_torch.library import version as torch_version
 from trnbench_torch.observation import observe_case as observe_torch_case

@@ -18,7 +18,7 @@ from typing import Any
 
 import msgspec
 
-from trnbench.bounded.json import deepest
+from trnbench.bounded.file import deepest
 from trnbench.bounded.kinds import FOREIGN
 from trnbench.errors import TrnbenchError
 

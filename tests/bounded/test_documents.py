@@ -17,8 +17,8 @@ from messages import messages
 from stored_run import text_of
 
 from trnbench.bounded import kinds
-from trnbench.bounded.file import MIB, RUNS, read_file
-from trnbench.bounded.json import DEEPEST, NotJson, deep_json, deepest, parse_json
+from trnbench.bounded.file import MIB, RUNS, deepest, read_file
+from trnbench.bounded.json import DEEPEST, NotJson, deep_json, parse_json
 from trnbench.bounded.number import LONGEST, OF_A_SECOND, POWERS_OF_TWO, Number
 from trnbench.bounded.toml import parse_toml
 from trnbench.errors import BadInput, MissingFile, UsageError

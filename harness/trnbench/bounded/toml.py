@@ -6,8 +6,7 @@ import math
 from pathlib import Path
 from typing import Any
 
-from trnbench.bounded.file import TABLE, read_file
-from trnbench.bounded.json import DEEPEST, deepest
+from trnbench.bounded.file import DEEPEST, TABLE, deepest, read_file
 from trnbench.errors import BadInput, cut
 
 LARGEST = 2**63
