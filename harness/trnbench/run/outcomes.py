@@ -9,8 +9,7 @@ import msgspec
 
 from trnbench.results.json import loads_value
 from trnbench.results.measurement import Measurement
-from trnbench.results.run import Run
-from trnbench.results.sample import CaseMark, chosen, noted
+from trnbench.results.run import CaseMark, Run, chosen, noted
 
 if TYPE_CHECKING:
     from trnbench.store.entry import Entry

@@ -10,7 +10,7 @@ from trnbench.results.digest import fingerprint_as_written
 from trnbench.results.expectation import nearness_of
 from trnbench.results.json import dumps_measurement, loads_value
 from trnbench.results.measurement import Measurement, Reason, Status
-from trnbench.results.sample import CaseMark
+from trnbench.results.run import CaseMark
 from trnbench.store.compression import compressed
 from trnbench.store.layout import Row, columns
 
