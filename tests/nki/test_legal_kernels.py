@@ -98,6 +98,14 @@ def test_sums_over_rounds_are_no_carried_values(tmp_path: Path) -> None:
     assert rules(snippet(tmp_path, body, X)) == []
 
 
+def test_a_loop_that_is_followed_is_an_index(tmp_path: Path) -> None:
+    body = TILES + (
+        "rows, columns = nl.affine_range(128), nl.affine_range(64)\n"
+        "nl.store(out, nl.load(args[0][rows, columns]))\nreturn out"
+    )
+    assert rules(snippet(tmp_path, body, X)) == []
+
+
 def test_beta_1_has_the_same_rules(beta1: Run) -> None:
     body = """
     @nki.jit
@@ -112,6 +120,20 @@ def test_beta_1_has_the_same_rules(beta1: Run) -> None:
     """
     found = rules(beta1(body, X, shadow=True))
     assert found == ["uninitialised", "unwritten-output", "carried-value"]
+
+
+def test_a_tile_that_was_filled_before_the_loop_is_not_carried(beta1: Run) -> None:
+    body = """
+    @nki.jit
+    def kernel(x):
+        out = nl.ndarray((128, 4), dtype=x.dtype, buffer=nl.shared_hbm)
+        least = nl.full((nl.par_dim(128), 4), 1.0, dtype=x.dtype, buffer=nl.sbuf)
+        for at in nl.affine_range(4):
+            least[:, at] = nl.exp(least[:, at])
+        nl.store(out, least)
+        return out
+    """
+    assert rules(beta1(body, X, shadow=True)) == []
 
 
 def test_programs_of_a_grid_write_parts_of_their_own(beta1: Run) -> None:

@@ -69,3 +69,22 @@ def test_a_refusal_without_a_sentence_is_ours(reach: Any) -> None:
         result = reach.result_of(repository, case, reach.Tried(False, False, why="it is too wide"))
         assert result[kind] is True
         assert "| a/b 00000000 | 1 | 1 | 0 | 0 | 0 |" in "\n".join(reach.rows_of([result]))
+
+
+def test_the_list_of_legal_kernels_is_of_what_was_tried(reach: Any) -> None:
+    from tests.nki.mutants import legal_kernels
+
+    public = list(reach.legal(reach.listed()))
+    names = [(repository.name, case.at, case.which) for repository, case, _ in public]
+    assert len(set(names)) == len(names)
+    assert all(re.fullmatch(r"[0-9a-f]{64}", digest) for _, _, digest in public)
+    assert len(public) + len(legal_kernels()) >= 200
+
+
+def test_a_file_with_another_digest_is_no_legal_kernel(reach: Any, tmp_path: Path, capsys: Any) -> None:
+    repository, case, _ = next(iter(reach.legal(reach.listed())))
+    file = tmp_path / repository.folder / case.at.partition("::")[0]
+    file.parent.mkdir(parents=True)
+    file.write_text("def kernel(): ...\n")
+    assert reach.try_legal(tmp_path, reach.listed(), f"{repository.name}/{case.at}") == 1
+    assert "another digest" in capsys.readouterr().out

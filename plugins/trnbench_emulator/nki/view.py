@@ -44,6 +44,9 @@ def indexed(form: Form, index: tuple[Any, ...]) -> tuple[Form, int]:
         try:
             position = int(entry.__index__())
         except (AttributeError, TypeError):
+            numbers = getattr(entry, "values", None)
+            if isinstance(numbers, range):  # a loop that is followed, or whose rounds may be folded
+                return indexed(form, (*index[:axis], numbers, *index[axis + 1 :]))
             raise KernelError(
                 f"index of type {type(entry).__name__} on {form!r} ({site.here()})",
                 cause="integers and slices are emulated; index tensors and masks are not",

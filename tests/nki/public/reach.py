@@ -1,15 +1,16 @@
 """How far kernels and scripts of others get, unchanged: the table of docs/nki.md.
 
-    python tests/nki/public/reach.py FOLDER [--sample fresh] [--only NAME]
+    python tests/nki/public/reach.py FOLDER [--sample fresh] [--only NAME] [--part kernels|suites|legal]
 
 FOLDER has the checkouts of `reach.toml`, called OWNER__NAME, at the commits that stand there. Each kernel is
 executed with values in a process of its own and held against NumPy; each suite is carried out by
-`trnbench nki exec`, its kernels and assertions counted.
+`trnbench nki exec`, its kernels and assertions counted. What `legal.toml` lists has no finding.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import multiprocessing
 import os
@@ -32,6 +33,7 @@ from trying import Tried, tried
 from trnbench.registry.registry import load_registry
 
 LIST = Path(__file__).with_name("reach.toml")
+LEGAL = Path(__file__).with_name("legal.toml")
 SECONDS = 240
 CLASSES = ("invalid", "hardware only", "ours")
 
@@ -133,8 +135,58 @@ class Reach(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         yield from repository.kernels
 
 
+class Off(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A kernel that is not legal: the rule that it breaks, and how."""
+
+    kernel: str
+    rule: str
+    reason: str
+    which: str = ""
+
+
+class LegalFiles(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Files of a repository by SHA-256. Their kernels of `reach.toml` that are not refused keep the rules."""
+
+    repository: str
+    files: dict[str, str]
+    off: list[Off] = []
+
+
 def listed() -> Reach:
     return msgspec.convert(tomllib.loads(LIST.read_text(encoding="utf-8")), Reach)
+
+
+def legal(reach: Reach) -> Iterator[tuple[Repository, Case, str]]:
+    """Each kernel without a finding, and the digest of its file."""
+    repositories = {each.name: each for each in reach.repository}
+    known = msgspec.convert(tomllib.loads(LEGAL.read_text(encoding="utf-8"))["legal"], list[LegalFiles])
+    for each in known:
+        off = {(kernel.kernel, kernel.which) for kernel in each.off}
+        repository = repositories[each.repository]
+        for case in reach.cases(repository):
+            digest = each.files.get(case.at.partition("::")[0])
+            if digest and case.refusal is None and (case.at, case.which) not in off:
+                yield repository, case, digest
+
+
+def try_legal(folder: Path, reach: Reach, only: str) -> int:
+    """Prints what is found, and the count; gives how many are not as listed."""
+    tried = wrong = 0
+    for repository, case, digest in legal(reach):
+        name = f"{repository.name}/{case.at}"
+        if only not in name:
+            continue
+        tried += 1
+        file = folder / repository.folder / case.at.partition("::")[0]
+        if hashlib.sha256(file.read_bytes()).hexdigest() != digest:
+            said = ["the file has another digest"]
+        else:
+            got = try_case(folder, repository, case, shadow=True)
+            said = [*got.findings] if got.ran else [got.why]
+        wrong += bool(said)
+        print(*(f"{name} {case.which}: {each}" for each in said), sep="\n", end="\n" if said else "")
+    print(f"{tried} legal kernels, {wrong} with a finding")
+    return wrong
 
 
 def entry(repository: Repository, case: Case) -> Entry:
@@ -186,13 +238,13 @@ def _apart(call: Any, seconds: int) -> Tried:
         process.join()
 
 
-def try_case(folder: Path, repository: Repository, case: Case) -> Tried:
+def try_case(folder: Path, repository: Repository, case: Case, *, shadow: bool = False) -> Tried:
     path = folder / repository.folder / case.at.partition("::")[0]
     whole, registry = entry(repository, case), load_registry()
 
     def call() -> Tried:
         sys.path[:0] = [str(folder / each) for each in repository.paths]
-        return tried(whole, path, folder / repository.folder, registry, shapes_too=False)
+        return tried(whole, path, folder / repository.folder, registry, shapes_too=False, shadow=shadow)
 
     return _apart(call, SECONDS)
 
@@ -290,9 +342,11 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--sample", help="only the repositories of this sample")
     parser.add_argument("--only", default="", help="only what has this in its name")
-    parser.add_argument("--part", choices=("kernels", "suites"), help="one of the two")
+    parser.add_argument("--part", choices=("kernels", "suites", "legal"), help="one of the three")
     chosen = parser.parse_args()
     folder, reach = chosen.folder.resolve(), listed()
+    if chosen.part == "legal":
+        raise SystemExit(1 if try_legal(folder, reach, chosen.only) else 0)
     results: list[dict[str, Any]] = []
     for repository in reach.repository:
         if chosen.sample not in (None, repository.sample):

@@ -29,6 +29,7 @@ class Tried(NamedTuple):
     instructions: int = 0
     why: str = ""
     imported: bool = True
+    findings: tuple[str, ...] = ()
 
 
 def find(folder: Path, entry: Entry) -> Path | None:
@@ -54,8 +55,17 @@ def _importing(entry: Entry, path: Path) -> Iterator[None]:
         sys.path.remove(str(home / entry.imports))
 
 
-def tried(entry: Entry, path: Path, folder: Path, registry: Registry, *, shapes_too: bool = True) -> Tried:
-    """Both modes, or with values only; what stopped it, in the words of the error."""
+def tried(
+    entry: Entry,
+    path: Path,
+    folder: Path,
+    registry: Registry,
+    *,
+    shapes_too: bool = True,
+    shadow: bool = False,
+) -> Tried:
+    """Both modes, or with values only; what stopped it, in the words of the error. With a `shadow`, also what
+    `nki check` finds."""
     systems = {"trn1": "trn1.32xlarge", "trn2": "trn2-16.48xlarge", "trn3": "trn3-gen2-ultraserver"}
     machine = Machine.of(registry.system(systems[entry.generation]))
     arguments = entry.arguments()
@@ -75,7 +85,7 @@ def tried(entry: Entry, path: Path, folder: Path, registry: Registry, *, shapes_
             imported = True
             if entry.grid is not None:
                 kernel = kernel[entry.grid]
-            values = record(kernel, arguments, entry.named, machine=machine, functional=True)
+            values = record(kernel, arguments, entry.named, machine=machine, functional=True, shadow=shadow)
             timed = record(kernel, shapes, entry.named, machine=machine) if shapes_too else values
     except KernelError as error:
         why = f"{error.what}{f' ({error.cause})' if error.cause else ''}"
@@ -84,7 +94,8 @@ def tried(entry: Entry, path: Path, folder: Path, registry: Registry, *, shapes_
         return Tried(True, False, why=f"{timed.count} instructions by shapes, {values.count} with values")
     if entry.reference is None or not values.outputs:
         return Tried(True, False, instructions=timed.count, why="nothing to compare")
-    return _compared(entry, values.outputs, arguments, timed.count)
+    compared = _compared(entry, values.outputs, arguments, timed.count)
+    return compared._replace(findings=tuple(str(each) for each in values.findings))
 
 
 def _compared(entry: Entry, outputs: Any, arguments: Any, count: int) -> Tried:
@@ -97,6 +108,7 @@ def _compared(entry: Entry, outputs: Any, arguments: Any, count: int) -> Tried:
         exact, values = np.asarray(part, np.float64), np.asarray(got, np.float64)
         if values.size != exact.size:
             return Tried(True, False, instructions=count, why=f"{values.shape} instead of {exact.shape}")
-        error = max(error, float(abs(values.reshape(exact.shape) - exact).max() / abs(exact).max()))
+        off = float(abs(values.reshape(exact.shape) - exact).max() / abs(exact).max())
+        error = max(error, np.inf if np.isnan(off) else off)
     good = error <= entry.tolerance
     return Tried(True, good, error, count, "" if good else f"off by {error:.1e} of the largest element")

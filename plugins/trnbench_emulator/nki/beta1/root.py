@@ -82,11 +82,11 @@ class Root:
         if self.buffer is Buffer.PSUM and self.fill == 0 and current().assumes("zero-elision"):
             if tile.storage.data is not None:
                 tile.storage.data[:] = 0
-            recorder = current()
-            if recorder.shadow is not None:
-                recorder.shadow.given(tile)
-            return
-        isa.memset(tile, self.fill)
+        else:
+            isa.memset(tile, self.fill)
+        shadow = current().shadow
+        if shadow is not None:
+            shadow.filled(tile)
 
 
 @lru_cache(maxsize=1 << 12)

@@ -54,6 +54,10 @@ class Shadow(Notes):
     def given(self, view: NkiTensor) -> None:
         """The values of `view` are there without a line of the kernel that wrote them."""
         view.storage.life.site = site.NOWHERE
+        self.filled(view)
+
+    def filled(self, view: NkiTensor) -> None:
+        """The values of `view` are as old as the tile: no round of a loop has put them there."""
         self.cells(view.storage).fill(_GIVEN)
 
     def cells(self, storage: Storage) -> Cells:
