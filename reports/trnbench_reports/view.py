@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from trnbench import (
+    BestPublished,
     Grade,
     Measurement,
     Metric,
@@ -234,6 +235,13 @@ def expect_share(measurement: Measurement) -> str:
         return ""
     low, high = (numbers.percent(bound / metric.value * judged.fraction) for bound in interval)
     return ranged(low, high)
+
+
+def published(measurement: Measurement) -> BestPublished | None:
+    """The best that others measured of what `measurement` is judged by, where its size may bound it."""
+    nearest, judged = measurement.evidence.nearest, measurement.judgement
+    best = nearest.best if nearest is not None else None
+    return best if best and judged and best.reaches and best.metric == judged.metric else None
 
 
 def ranged(low: str, high: str) -> str:

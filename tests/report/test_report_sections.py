@@ -229,11 +229,15 @@ def test_a_generation_of_any_order_has_a_colour_of_its_own(small: Run, order: in
 
 
 class TestRooflines:
-    def test_a_legend_has_six_entries_and_says_what_it_leaves_out(self, run: Run) -> None:
+    def test_a_legend_has_six_series_each_with_a_mark_of_its_own_and_the_others(self, run: Run) -> None:
         text = rooflines.render([run])
         for legend in re.findall(r'<ul class="legend">(.*?)</ul>', text, re.S):
-            assert legend.count("<button") <= 6
-        assert re.search(r"named below: the 6 that come furthest, \d+ more in the table", text)
+            marks = re.findall(
+                r'class="?(ink-\d+)"?><span aria-hidden="?true"?>(.)</span> (?!\d+ others)', legend
+            )
+            assert 1 < len(set(marks)) == len(marks) <= 6
+            assert legend.count("<button") == len(marks) + ("others" in legend)
+        assert re.search(r"named below: the 6 that come furthest; grey: \d+ more, in the table", text)
 
     def test_roofs_of_skipped_types_are_drawn(self, small: Run) -> None:
         found = [

@@ -11,6 +11,7 @@ from trnbench_reports.charts.figure import SYMBOLS, Figure, Series
 from trnbench_reports.charts.plane import Plane, logarithmic
 from trnbench_reports.charts.roofline_frame import (
     HEIGHT,
+    OWN,
     WIDTH,
     Frame,
     Roof,
@@ -25,8 +26,6 @@ from trnbench_reports.charts.roofline_frame import (
 
 DRAWN = 150
 """Cases of one chart; more are a cloud, and stand in the table of all cases."""
-LEGEND = 6
-"""Kernels and types that the legend names, those of the highest rates; the table has all."""
 
 
 def figure(
@@ -60,26 +59,22 @@ def figure(
     frame.labels(flat, bandwidth)
     frame.best(achieved, best.rate)
     frame.points(inside)
+    frame.published(index, inside)
     series = series_of(inside)
-    furthest: dict[str, float] = {}
-    for spot in inside:
-        furthest[series_name(spot)] = max(furthest.get(series_name(spot), 0.0), spot.rate)
-    legend = sorted(furthest, key=lambda name: -furthest[name])[:LEGEND]
+    unnamed = len({series_name(spot) for spot in inside}) - len(series)
     main = next(roof for roof in flat if roof.main)
     label = f"{title}. {len(point)} cases; the table below has the same numbers."
     return Figure(
         id=id,
         title=title,
         label=label,
-        caption=_caption(
-            where, main, len(point), len(present), len(point) - len(inside), len(series) - LEGEND
-        ),
+        caption=_caption(where, main, len(point), len(present), len(point) - len(inside), unnamed),
         drawing=plane.svg(label),
         series=tuple(
             Series(index=i, name=name, symbol=SYMBOLS[shape], colour=colour)
             for i, (name, shape) in enumerate(series.items())
-            if name in legend
-        ),
+        )
+        + ((Series(index=len(series), name=f"{unnamed} others"),) if unnamed > 0 else ()),
         columns=("case", "FLOP per byte", "rate", "% of peak", "limited by", "evidence"),
         rows=tuple(_row(spot) for spot in sorted(point, key=lambda s: -s.rate)),
     )
@@ -109,7 +104,8 @@ def _caption(where: str, main: Roof, shown: int, cases: int, below: int, unnamed
             f"; {shown} of {cases:,} cases, of each kernel the fastest; the table of all cases has the rest"
         )
     if unnamed > 0:
-        text += f"; named below: the {LEGEND} that come furthest, {unnamed} more in the table"
+        text += f"; named below: the {len(OWN)} that come furthest; grey: {unnamed} more, in the table"
+    text += "; ◆ published"
     if below:
         text += f"; {words.plural(below, 'case')} below the frame, in the table"
     return text

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from trnbench import Measurement, PeakChoice, Status
+from trnbench import BestPublished, Measurement, PeakChoice, Status
 from trnbench_reports import numbers, view, words
 from trnbench_reports.charts.figure import SHAPES
 from trnbench_reports.charts.plane import LETTER, Plane
@@ -46,10 +46,18 @@ def series_name(spot: Spot) -> str:
     return words.clean(" ".join(filter(None, (spot.case.case.kernel, spot.case.case.dtype))), 40)
 
 
+OTHERS = "other kernels"
+"""The series of all that have no shape of their own."""
+OWN = tuple(shape for shape in SHAPES if shape != "diamond")
+"""Shapes of series; the diamond is of what is published."""
+
+
 def series_of(found: Sequence[Spot]) -> dict[str, str]:
-    """Series names → shape, one shape per data type, in order of appearance."""
-    types = list(dict.fromkeys(spot.case.case.dtype for spot in found))
-    return {series_name(spot): SHAPES[types.index(spot.case.case.dtype) % len(SHAPES)] for spot in found}
+    """Names of the series that come furthest → shape, each another; the table names the others."""
+    furthest: dict[str, float] = {}
+    for spot in found:
+        furthest[series_name(spot)] = max(furthest.get(series_name(spot), 0.0), spot.rate)
+    return dict(zip(sorted(furthest, key=lambda name: -furthest[name]), OWN, strict=False))
 
 
 def sweeps_of(found: Sequence[Spot]) -> dict[str, int]:
@@ -218,26 +226,47 @@ class Frame:
         self.plane.line(ends, dash="1 3", width=1.6, colour=self.colour, round_ends=True)
 
     def points(self, found: Sequence[Spot]) -> None:
-        """Joined along a sweep, one shape for each data type."""
+        """Joined along a sweep; series that come furthest by shape and colour, the others grey."""
         shapes = series_of(found)
-        order = list(shapes)
+        order = [*shapes, OTHERS]
         sweeps = sweeps_of(found)
         ordered = sorted(found, key=lambda s: (s.intensity, s.rate))
         lines: dict[int, list[Spot]] = defaultdict(list)
         for spot in ordered:
             lines[sweeps[spot.anchor]].append(spot)
         for line in lines.values():
-            if len(line) > 1:
+            name = series_name(line[0])
+            if len(line) > 1 and name in shapes:
                 places = [(spot.intensity, spot.rate) for spot in line]
-                series = order.index(series_name(line[0]))
+                series = order.index(name)
                 self.plane.line(places, colour=self.colour, width=1, opacity=0.55, series=series)
-        for spot in ordered:
+        for spot in sorted(ordered, key=lambda spot: series_name(spot) in shapes):
+            name = series_name(spot) if series_name(spot) in shapes else OTHERS
             self.plane.mark(
                 spot.intensity,
                 spot.rate,
-                colour=self.colour,
+                colour=self.colour if name in shapes else "var(--soft)",
                 says=view.tooltip(spot.case),
                 anchor=spot.anchor,
-                series=order.index(series_name(spot)),
-                shape=SHAPES.index(shapes[series_name(spot)]),
+                series=order.index(name),
+                shape=SHAPES.index(shapes.get(name, OWN[0])),
+            )
+
+    def published(self, index: int, found: Sequence[Spot]) -> None:
+        """The best that others measured, each at the fastest case that it stands beside."""
+        fastest: dict[str, tuple[Spot, BestPublished]] = {}
+        for spot in sorted(found, key=lambda spot: spot.rate):
+            best = view.published(spot.case)
+            if best is not None and best.unit == "FLOP/s":
+                fastest[best.id] = spot, best
+        for spot, best in fastest.values():
+            at = f" at {best.at}" if best.at else ""
+            self.plane.mark(
+                spot.intensity,
+                best.value,
+                colour="var(--fg)",
+                says=words.clean(f"published: {numbers.show(best.value, best.unit)}{at}, {best.id}", 200),
+                anchor=view.figure_of(index, spot.case, view.PUBLISHED),
+                series=len(OWN) + 1,
+                shape=SHAPES.index("diamond"),
             )

@@ -61,18 +61,22 @@ _FULL = 1.1
 """Share at the right end: what exceeds its document is still seen to."""
 
 
-def span_bar(low: float | None, high: float, grade: str) -> Markup:
-    """`low` is None for a single case: then only where it stands is marked."""
+def span_bar(low: float | None, high: float, grade: str, published: float | None = None) -> Markup:
+    """`low` is None for a single case: then only where it stands is marked; `published` by a diamond."""
 
     def at(share: float) -> float:
         return max(0.0, min(share, _FULL)) / _FULL * 100
 
     end = at(high)
     start = at(low) if low is not None else end
+    diamond = ""
+    if published is not None:
+        shape = '<path class="diamond" d="M0 1L3 4.5L0 8L-3 4.5Z"/>'
+        diamond = f'<svg x="{at(published):.1f}%" overflow="visible">{shape}</svg>'
     return Markup(
         '<svg class="span" width="100%" height="9" aria-hidden="true">'
         f'<path class="rail" d="M0 4.5H999"/><rect class="fill g-{grade}" x="{start:.1f}%" y="1.5"'
         f' width="{max(end - start, 0):.1f}%" height="6"/>'
         f'<rect class="best" x="{end:.1f}%" width="2.5" height="9"/>'
-        f'<rect class="full" x="{100 / _FULL:.1f}%" width="1" height="9"/></svg>'
+        f'<rect class="full" x="{100 / _FULL:.1f}%" width="1" height="9"/>{diamond}</svg>'
     )

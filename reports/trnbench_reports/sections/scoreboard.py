@@ -66,7 +66,7 @@ class Shown:
     """A cell as the page shows it: `text` of the best and the address that explains it.
 
     `least`: the other end of the range, "" for a single case. `near`: class of the nearest published evidence
-    and what to expect by its band. `value` sorts.
+    and what to expect by its band; `published`: the address of its best point, if it has one. `value` sorts.
     """
 
     text: str
@@ -79,6 +79,7 @@ class Shown:
     least: str = ""
     drawn: Markup | str = ""
     near: str = ""
+    published: str = ""
     within: str = ""
     faint: bool = False
     note: str = ""
@@ -171,6 +172,8 @@ def _cell(
         share = cell.share
         metric = view.SHARE if share is not None else top.primary
         low = least.judgement.fraction if least is not None and least.judgement is not None else None
+        best = view.published(top) if row.main else None
+        of = top.judgement.peaks.chosen.value if best is not None and top.judgement is not None else 0.0
         return Shown(
             text=numbers.percent(share) if share is not None else view.value_text(top),
             title=view.tooltip(top),
@@ -180,10 +183,13 @@ def _cell(
             grade=str(top.evidence.grade),
             value=share,
             least=_least(least),
-            drawn=sparkline.span_bar(low, share, str(top.evidence.grade))
+            drawn=sparkline.span_bar(
+                low, share, str(top.evidence.grade), best.value / of if best is not None and of > 0 else None
+            )
             if share is not None and row.main
             else "",
             near=_near(top),
+            published=view.figure_of(index, top, view.PUBLISHED) if best is not None else "",
             within=view.interval_text(top),
             faint=view.faint(top),
             note=note,

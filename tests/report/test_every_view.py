@@ -1,0 +1,72 @@
+"""Views of a default run in a browser: evidence within two clicks, marks told apart, no words collide."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from page_visit import Visit
+
+pytestmark = [pytest.mark.browser, pytest.mark.campaign("default run"), pytest.mark.parts]
+
+WIDER = """() => [...document.querySelectorAll('main td, main th')]
+  .filter((cell) => cell.checkVisibility() && cell.scrollWidth > cell.clientWidth + 1)
+  .map((cell) => [cell.closest('section').id, cell.textContent.slice(0, 60)])"""
+LEGENDS = """() => [...document.querySelectorAll('#rooflines .figure, #links .figure')].map((figure) =>
+  [...figure.querySelectorAll('.legend [data-s]')].map((entry) =>
+    entry.querySelector('span').textContent + getComputedStyle(entry.querySelector('span')).color))"""
+DRAWN = """(figure) => Object.entries([...figure.querySelectorAll('use[data-s]')].reduce((found, mark) => {
+  const kind = mark.getAttribute('href') + getComputedStyle(mark).fill;
+  (found[kind] ??= new Set()).add(mark.dataset.s);
+  return found;
+}, {})).filter(([, series]) => series.size > 1).map(([kind, series]) => [kind, [...series]])"""
+
+
+@pytest.fixture
+def opened(browser: Any, default_run: Path) -> Iterator[Visit]:
+    visit = Visit(browser, default_run / "trnbench-report.html")
+    yield visit
+    assert visit.complaints == []
+    visit.close()
+
+
+def unfolded(opened: Visit) -> None:
+    opened.page.evaluate("document.querySelectorAll('.open-deep').forEach((button) => button.click())")
+    opened.page.wait_for_selector("#rooflines use")
+
+
+def test_no_words_of_a_table_reach_into_the_next_column(browser: Any, default_run: Path) -> None:
+    for width in (1440, 768, 390):
+        file = default_run / "trnbench-report.html"
+        visit = Visit(browser, file, viewport={"width": width, "height": 900})
+        assert visit.page.evaluate(WIDER) == [], width
+        visit.close()
+
+
+def test_no_two_series_share_mark_and_colour(opened: Visit) -> None:
+    unfolded(opened)
+    legends = opened.page.evaluate(LEGENDS)
+    assert max(map(len, legends)) == 7
+    assert all(len(set(legend)) == len(legend) for legend in legends)
+    figures = opened.page.query_selector_all("#rooflines .figure")
+    assert len(figures) > 3
+    for figure in figures:
+        assert figure.evaluate(DRAWN) == []
+
+
+@pytest.mark.parametrize("view", ["scoreboard", "links", "rooflines"])
+def test_what_is_published_is_drawn_and_two_clicks_from_its_source(opened: Visit, view: str) -> None:
+    unfolded(opened)
+    page = opened.page
+    assert page.locator(f"#{view} .diamond, #{view} use[href='#k3']").count() > 1
+    if view == "scoreboard":
+        page.click("#scoreboard .near a >> nth=0")
+    else:
+        mark = page.locator(f"#{view} use[href='#k3']:visible").first
+        opened.follow("#" + str(mark.get_attribute("data-id")))
+    opened.explained()
+    page.click("#drawer a[href*='#point='] >> nth=0")
+    page.wait_for_function("document.querySelector('#drawer').innerText.includes('Published and model')")
+    assert "source" in page.inner_text("#drawer").lower()
