@@ -201,6 +201,15 @@ def test_the_timeline_zooms_moves_and_can_be_saved(visit: Visit, headline_run: R
     tab.focus("#drawer .timeline")
     tab.keyboard.press("+")
     assert ends.last.text_content() != numbers.show(case.time_s, "s")
+    mark = "document.querySelectorAll('#drawer .timeline {}')"
+    edge = f"[...{mark}].map((one) => one.getBoundingClientRect().{{}})"
+    bars, names = edge.format(".busy", "left"), edge.format("g text", "right")
+    for _ in range(4):  # zoomed and moved, no bar reaches over a name
+        assert tab.evaluate(f"Math.min(...{bars}) >= Math.max(...{names})")
+        tab.keyboard.press("+")
+    for _ in range(4):
+        tab.keyboard.press("-")
+    tab.keyboard.press("+")
     tab.keyboard.press("ArrowRight")
     assert "tensor" in tab.inner_text("#why-timeline [role=status]")
     tab.keyboard.press("Home")

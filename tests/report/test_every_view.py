@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -70,3 +72,25 @@ def test_what_is_published_is_drawn_and_two_clicks_from_its_source(opened: Visit
     page.click("#drawer a[href*='#point='] >> nth=0")
     page.wait_for_function("document.querySelector('#drawer').innerText.includes('Published and model')")
     assert "source" in page.inner_text("#drawer").lower()
+
+
+RENEWED = """
+import sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[1])
+from renewal import picture
+picture.PICTURE = Path(sys.argv[3])
+picture.renew(Path(sys.argv[2]))
+"""
+
+
+def test_the_picture_in_the_docs_comes_from_one_command(
+    browser: Any, default_run: Path, root: Path, tmp_path: Path
+) -> None:
+    """`.ci/renew picture REPORT`, beside the tree. Fonts differ between machines: sizes alone are equal."""
+    report, made = default_run / "trnbench-report.html", tmp_path / "first-screen.png"
+    subprocess.run([sys.executable, "-c", RENEWED, root / ".ci", report, made], check=True)
+    (kept,) = (root / "docs" / "images").iterdir()
+    assert kept.name == made.name
+    assert made.read_bytes()[:24] == kept.read_bytes()[:24]  # signature, width and height
+    assert abs(made.stat().st_size / kept.stat().st_size - 1) < 0.5  # no blank page

@@ -62,14 +62,15 @@ def pareto(goal: Goal, ranked: Sequence[Option]) -> Pareto:
     """Of the ranked options of a plan, at least one."""
     in_dollars = priced(ranked)
     dollars = "dollars of the training" if goal.training else "dollars of a million tokens"
+    cost = dollars if in_dollars else "device seconds of a token"
     best = front(ranked)
     kept = {id(each) for each in best}
     return Pareto(
         of=f"{goal.model.name}, {goal.task}",
         time="time of a step" if goal.training else "time of a token",
-        cost=dollars if in_dollars else "device seconds of a token",
+        cost=cost,
         unit="dollars" if in_dollars else "s",
-        finding=_finding(ranked, best, in_dollars),
+        finding=_finding(ranked, best, in_dollars, cost),
         options=tuple(
             ParetoOption(
                 name=label(each),
@@ -89,7 +90,7 @@ def label(option: Option) -> str:
     return f"{option.system} ({option.layout_words}, batch {option.batch})"
 
 
-def _finding(ranked: Sequence[Option], best: Sequence[Option], in_dollars: bool) -> str:
+def _finding(ranked: Sequence[Option], best: Sequence[Option], in_dollars: bool, cost: str) -> str:
     fast, cheap = best[0], best[-1]
     if len(ranked) == 1:
         return f"The only option is {label(fast)}: {show(fast.token.time_s, 's')}"
@@ -99,5 +100,5 @@ def _finding(ranked: Sequence[Option], best: Sequence[Option], in_dollars: bool)
     longer = cheap.token.time_s / fast.token.time_s
     return (
         f"{len(best):,} of {len(ranked):,} options are beaten by none: {label(cheap)} takes "
-        f"{longer:.3g} times as long as {label(fast)} for {percent(saved)} less"
+        f"{longer:.3g} times as long as {label(fast)} for {percent(saved)} fewer {cost}"
     )
