@@ -38,23 +38,23 @@ def write(asked: Site) -> Iterator[tuple[str, bytes | None]]:
     known = asked.memory.get("runs") if asked.memory.get("made_by") == made_by else None
     entries: dict[str, dict[str, Any]] = {}
     names: dict[str, None] = {}
-    made: set[str] = set()
+    written: set[str] = set()
     picture = None
     for id, mark in asked.runs.items():
         entry = known.get(id) if isinstance(known, dict) else None
         files: Mapping[str, bytes | None]
-        if isinstance(entry, dict) and entry.get("mark") == mark and entry["before"] not in made:
+        if isinstance(entry, dict) and entry.get("mark") == mark and entry["before"] not in written:
             files = dict.fromkeys(entry["files"])
             picture = None
         else:
             entry, files = run_page.write(id, asked, entries)
             entry["mark"] = mark
-            made.add(id)
+            written.add(id)
             picture = files.get(entry["picture"])
         entries[id] = entry
         yield from ((name, data) for name, data in files.items() if name not in names)
         names |= dict.fromkeys(files)
-    if not made and list(entries) == list(known or ()):
+    if not written and list(entries) == list(known or ()):
         yield from ((name, None) for name in (*asked.memory["files"], "site.json") if name not in names)
         return
     for name, data in _shared(asked, entries, asked.load(next(reversed(entries))), picture):
