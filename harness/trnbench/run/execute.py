@@ -52,27 +52,24 @@ def execute(
     """The run of `plan`. Cases come out in the order of the plan, however many processes there were.
 
     With a `store`, each measurement is kept as soon as it is there: in the run's journal, then in the
-    store as it takes them (`store.behind` says where it does not for now). What `cache` holds is not worked
-    out again. Ctrl-C (SIGTERM and SIGHUP too) returns what is done, with `interrupted` set. With an
-    `executor` the cases go to its machines. `resumed` is an earlier run of this plan to go on with. `sample`:
-    of more than `MANY` cases in a store so many come back, chosen as `Store.load` does; memory stays flat.
+    store as it takes them (`store.behind` says where it does not for now). `cache` answers what it holds.
+    Ctrl-C (SIGTERM and SIGHUP too) returns what is done, with `interrupted` set. An `executor` has machines
+    for the cases. `resumed` is an earlier run of this plan to go on with. `sample`: of more than `MANY` cases
+    in a store so many come back, chosen as `Store.load` does; memory stays flat.
 
-    Raises `UsageError` for settings that make no sense, `StoreError` when nothing can be kept before
-    the first case, `RunCutShort` (with the run in it) when its journal cannot grow or no machine of the
-    executor is left.
+    Raises `UsageError` for settings that make no sense, `StoreError` when nothing can be kept at the start,
+    `RunCutShort` (with the run in it) when its journal cannot grow or the executor has no machine left.
     """
     settings = (settings or RunSettings()).checked()
     cache = cache if executor is None else None  # another machine has its own
-    if resumed is None:
-        plan = calibrated(plan, backend)
+    plan = plan if resumed else calibrated(plan, backend)
     attempts = prepared(plan, backend, settings, registry, cache)
     grade = attempts.unseen.grade
     with identity(kept=settings.keep_identity), Interruption() as interruption:
         begun = resumed.begun if resumed else begin(plan, attempts.backend, registry, settings, grade, cache)
         parts = resumed.parts if resumed else attached(begun)
-        recording = resumed.recording if resumed else None
-        if recording is None and store is not None:
-            recording = _recording(store, begun, parts, plan, settings, executor)
+        new = (begun, parts, plan, settings, executor)
+        recording = resumed.recording if resumed else _recording(store, *new) if store else None
         done = Outcomes(len(plan.cases), recording, sample, resumed.kept if resumed else {})
         conduct = Conduct(
             plan,
