@@ -158,15 +158,15 @@ class Monitor:
                 while time.monotonic() < deadline and process.poll() is None and not self._reports.found:
                     time.sleep(0.02)
             code = process.poll()
-            if code is not None:
-                lines = self._said.decode("utf-8", "replace").strip().splitlines()
-                self._problem = f"{NAME} ended with exit code {code}" + (
-                    f": {lines[-1][:200]}" if lines else ""
-                )
             # Only the group is killed here: closing a pipe under a thread that reads it blocks.
             _kill(process)
             for thread in self._threads:
                 thread.join(2.0)
+            if code is not None:  # its last words may come behind its end
+                lines = self._said.decode("utf-8", "replace").strip().splitlines()
+                self._problem = f"{NAME} ended with exit code {code}" + (
+                    f": {lines[-1][:200]}" if lines else ""
+                )
             end(process)
             self._folder.cleanup()
 

@@ -271,6 +271,14 @@ def test_a_time_of_more_digits_than_a_float_has_is_none(digits: int) -> None:
     assert caught.value.what.startswith("this is no file of pytest-benchmark: benchmark 1 (a) has no median")
 
 
+@pytest.mark.parametrize("column", ["50.00", "20.97"])
+def test_a_table_with_a_number_of_more_digits_than_a_float_has_is_refused(column: str) -> None:
+    assert column in NCCL
+    with pytest.raises(UsageError) as caught:
+        nccl_tests.read(NCCL.replace(column, "9" * 400, 1).encode())
+    assert caught.value.what == f"'{'9' * 40}' in a table of nccl-tests is no number"
+
+
 def test_the_examples_of_the_page_are_read(root: Path) -> None:
     page = (root / "docs" / "formats.md").read_text()
     examples = re.findall(r"```(?:text|json)\n(.*?)```", page, re.DOTALL)

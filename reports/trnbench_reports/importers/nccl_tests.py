@@ -7,6 +7,7 @@ place and then in place.
 
 from __future__ import annotations
 
+import math
 import re
 
 from trnbench import BadInput, ImportedCase, ImportedRun
@@ -87,9 +88,12 @@ def _case(
 
 def _number(text: str) -> float:
     try:
-        return float(text)
+        number = float(text)
     except ValueError:
         raise _unreadable(text) from None
+    if not math.isfinite(number):  # of more digits than a float has
+        raise _unreadable(text)
+    return number
 
 
 def _whole(text: str) -> int:
