@@ -57,7 +57,8 @@ def show_plan(registry: Registry, plan: Plan, *, top: int, any_evidence: bool, f
     shown = _best_of_each(plan.options)[:top]
     if shown:
         paragraph(answer(plan.goal, ranked[0]) if ranked else "No option has a band.")
-        emit([{"#": n, **row_of(plan.goal, each)} for n, each in enumerate(shown, 1)], _columns(plan), format)
+        table = [{"#": n, **row_of(plan.goal, each)} for n, each in enumerate(shown, 1)]
+        emit(table, _columns(plan), format, ruled=False)
         write("\n" + "".join(f"{n}  {command(plan.goal.named, each)}\n" for n, each in enumerate(shown, 1)))
     else:
         emit(list(map(_plain, plan.refused)), ("system", "layout", "batches", "why", "reason"), format)
