@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import os
-import sys
 from functools import lru_cache
-from importlib.util import cache_from_source
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jinja2 import Environment, FileSystemBytecodeCache, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from trnbench_reports import glossary, numbers, words
@@ -33,7 +30,6 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         finalize=_printable,
-        bytecode_cache=_compiled(),
     )
     jinja.filters.update(
         clip=words.clean,
@@ -49,14 +45,6 @@ def environment() -> Environment:
     )
     jinja.globals.update(term=glossary.button, term_texts=glossary.texts)
     return jinja
-
-
-def _compiled() -> FileSystemBytecodeCache | None:
-    """Templates compiled once, where Python keeps this package's modules, if it may write there."""
-    folder = Path(cache_from_source(__file__)).parent
-    if sys.dont_write_bytecode or not os.access(folder, os.W_OK):
-        return None
-    return FileSystemBytecodeCache(str(folder), "%s.jinja")
 
 
 def _printable(value: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 import subprocess
 import sys
@@ -103,6 +104,15 @@ def test_many_cases_of_one_kernel_end_with_those_of_a_device(monkeypatch: pytest
     assert row.split()[0] == "tiny.2"
     assert sentence == "act, bf16, mode half, one device, replicated."
     assert "2 cases: 2 ok; --dtype and --scope choose others" in done.stderr
+
+
+@pytest.mark.parametrize("bad", ["above", "wrong"])
+def test_what_went_wrong_is_never_behind_a_short_answer(bad: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trnbench.terminal.outcome.MOST", 3)
+    done = invoke("run", "--no-report", "-q", modes=("half", bad), scopes=(Scope.CORE, Scope.DEVICE))
+    assert done.exit_code == 1
+    assert done.stdout.splitlines()[0].split()[0] == "instance"
+    assert re.search(r"- tiny\.2: \d (suspect|failed)", done.stdout)
 
 
 def test_very_many_cases_are_all_counted_and_a_sample_is_shown(

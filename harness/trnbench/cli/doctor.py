@@ -58,7 +58,7 @@ def _lines(rows: list[Row], room: int | None) -> Iterator[str]:
     """Sentences do not fit table cells: one block per part, what to type below what is wrong."""
     names = {
         part: [str(row["name"]) for row in rows if row["part"] == part]
-        for part in list(dict.fromkeys(str(row["part"]) for row in rows))
+        for part in dict.fromkeys(str(row["part"]) for row in rows)
     }
     for part, members in names.items():
         yield part

@@ -68,8 +68,7 @@ def execute(
     with identity(kept=settings.keep_identity), Interruption() as interruption:
         begun = resumed.begun if resumed else begin(plan, attempts.backend, registry, settings, grade, cache)
         parts = resumed.parts if resumed else attached(begun)
-        new = (begun, parts, plan, settings, executor)
-        recording = resumed.recording if resumed else _recording(store, *new) if store else None
+        recording = _recording(store, begun, parts, plan, settings, executor, resumed)
         done = Outcomes(len(plan.cases), recording, sample, resumed.kept if resumed else {})
         conduct = Conduct(
             plan,
@@ -99,14 +98,17 @@ def execute(
 
 
 def _recording(
-    store: Store,
+    store: Store | None,
     begun: Run,
     parts: tuple[Attached, ...],
     plan: Plan,
     settings: RunSettings,
     executor: Executor | None,
-) -> Recording:
-    """The run's journal and its place in `store`."""
+    resumed: Resumption | None,
+) -> Recording | None:
+    """The run's journal and its place in `store`: those that it had, where it is resumed."""
+    if resumed is not None or store is None:
+        return resumed.recording if resumed else None
     return store.record(
         begun,
         planned=len(plan.cases),

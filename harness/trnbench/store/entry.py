@@ -12,11 +12,12 @@ from trnbench.results.json import dumps_measurement, loads_value
 from trnbench.results.measurement import Measurement, Reason, Status
 from trnbench.results.run import CaseMark
 from trnbench.store.compression import compressed
-from trnbench.store.layout import Row, columns
+from trnbench.store.layout import COLUMNS, Row, cells
 
-_ID, _INSTANCE, _STATUS, _REASON = 0, 3, 7, 8
-_MARK = (1, 6, 5, _INSTANCE, _STATUS)  # kernel, dtype, scope, instance, status
-_FRACTION = 14
+_ID, _INSTANCE, _STATUS, _REASON, _FRACTION = map(
+    COLUMNS.index, ("case_id", "instance", "status", "reason", "fraction")
+)
+_MARK = tuple(map(COLUMNS.index, ("kernel", "dtype", "scope", "instance", "status")))
 
 
 class Entry:
@@ -30,7 +31,7 @@ class Entry:
         """`json`: that of the measurement, where the caller has it already."""
         self._measurement: Measurement | None = measurement
         self._json, self._document = json or dumps_measurement(measurement), b""
-        self.cells: Row = tuple(columns(measurement).values())
+        self.cells: Row = cells(measurement)
         self.fingerprint = fingerprint_as_written(self._json)
         self.nearness = nearness_of(measurement)
 

@@ -170,32 +170,39 @@ def head(run: Run) -> bytes:
     return dumps_value(msgspec.structs.replace(bare(run), digest=run.digest), f"run {run.id}")
 
 
-def columns(measurement: Measurement) -> dict[str, Any]:
-    """What the table says of a measurement beside its document, by column."""
+COLUMNS = (
+    *("case_id", "kernel", "family", "instance", "generation", "scope", "dtype"),
+    *("status", "reason", "grade", "time_s", "metric", "value", "unit", "fraction"),
+)
+"""Of a measurement, between its position and its document."""
+
+
+def cells(measurement: Measurement) -> Row:
+    """What the table says of a measurement beside its document, in the order of `COLUMNS`."""
     metric = measurement.metrics.get(measurement.primary)
     case = measurement.case
-    return {
-        "case_id": measurement.id,
-        "kernel": case.kernel,
-        "family": case.family,
-        "instance": case.instance,
-        "generation": case.generation,
-        "scope": str(case.scope),
-        "dtype": case.dtype,
-        "status": str(measurement.status),
-        "reason": str(measurement.reason),
-        "grade": str(measurement.evidence.grade),
-        "time_s": measurement.time_s,
-        "metric": measurement.primary,
-        "value": metric.value if metric else None,
-        "unit": metric.unit if metric else "",
-        "fraction": measurement.judgement.fraction if measurement.judgement else None,
-    }
+    return (
+        measurement.id,
+        case.kernel,
+        case.family,
+        case.instance,
+        case.generation,
+        str(case.scope),
+        case.dtype,
+        str(measurement.status),
+        str(measurement.reason),
+        str(measurement.evidence.grade),
+        measurement.time_s,
+        measurement.primary,
+        metric.value if metric else None,
+        metric.unit if metric else "",
+        measurement.judgement.fraction if measurement.judgement else None,
+    )
 
 
 def measurement_row(position: int, measurement: Measurement, document: bytes) -> Row:
     """The columns of one measurement after `run`, in the order of the table; `document`: zlib of its JSON."""
-    return (position, *columns(measurement).values(), document)
+    return (position, *cells(measurement), document)
 
 
 def insert_run(

@@ -20,7 +20,7 @@ from trnbench.store.database import copy_whole, free_name
 from trnbench.store.failure import StoreBusy
 from trnbench.store.journal import DAMAGED, SUFFIX, is_in_use, journal_folder, journals, read_chain
 from trnbench.store.journal_content import Journaled, journaled
-from trnbench.store.layout import change_run, columns, write_environment
+from trnbench.store.layout import COLUMNS, cells, change_run, write_environment
 from trnbench.store.recording import fill
 from trnbench.store.store import Store
 
@@ -142,14 +142,11 @@ def differing_cells(
     connection: sqlite3.Connection, number: int, run: Run
 ) -> Iterator[tuple[int, str, object, object]]:
     """Columns of measurements that their documents contradict: index, name, what they say, what it says."""
-    names = tuple(columns(run.measurements[0])) if run.measurements else ()
-    if not names:
-        return
     rows = connection.execute(
-        f"SELECT {', '.join(names)} FROM measurements WHERE run = ? ORDER BY position", (number,)
+        f"SELECT {', '.join(COLUMNS)} FROM measurements WHERE run = ? ORDER BY position", (number,)
     )
     for index, (row, measurement) in enumerate(zip(rows, run.measurements, strict=True)):
-        for (name, meant), cell in zip(columns(measurement).items(), row, strict=True):
+        for name, meant, cell in zip(COLUMNS, cells(measurement), row, strict=True):
             if cell != meant:
                 yield index, name, cell, meant
 

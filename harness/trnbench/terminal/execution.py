@@ -39,6 +39,11 @@ SAMPLE = 2_000
 """Cases that a page and a headline speak of where a run has more than `outcomes.MANY`."""
 
 
+def sample_for(format: str) -> int:
+    """So many of very many cases come back; all (0) for CSV, which prints every case."""
+    return 0 if format == "csv" else SAMPLE
+
+
 class BusyMachine(TrnbenchError):
     """--require-quiet, and it is not."""
 
@@ -105,7 +110,7 @@ def carry_out_request(
             by = stack.enter_context(rank_executor(rank))
         if page is not None and target is None:
             target = own_target(chosen.name, selection, force=page[1])
-        sample = 0 if format == "csv" else SAMPLE  # which prints every case
+        sample = sample_for(format)
         ended = carry_out(shared, planned, chosen, settings, by, steadiness, sample=sample)
     return tell(shared, planned, ended, target, format, explain=explain)
 
@@ -129,7 +134,7 @@ def carry_out(
     by: Executor | None,
     steadiness: Steadiness,
     *,
-    sample: int = SAMPLE,
+    sample: int = 0,
 ) -> Ended:
     """A new run, kept in the store; of very many cases so many come back, and of those alone is told more
     than their number. 0: all."""
@@ -151,7 +156,7 @@ def carry_on(
     *,
     resumed: Resumption | None = None,
     opening: str,
-    sample: int = SAMPLE,
+    sample: int,
 ) -> Ended:
     """What is left of a run: all of a new one. `opening` is said first, if any.
 
@@ -251,10 +256,8 @@ def resume(
         left = len(planned.cases) - len(resumed.kept)
         opening = f"{chosen.name}: run {earlier.id} goes on with {left:,} of {len(planned.cases):,} cases"
         steadiness = Steadiness(wait_quiet, require_quiet, strict)
-        ended = carry_on(
-            shared, store, planned, chosen, settings, by, steadiness,
-            resumed=resumed, opening=opening, sample=0 if format == "csv" else SAMPLE,
-        )  # fmt: skip
+        who = (shared, store, planned, chosen, settings, by, steadiness)
+        ended = carry_on(*who, resumed=resumed, opening=opening, sample=sample_for(format))
     return tell(shared, planned, ended, target, format)
 
 

@@ -16,6 +16,7 @@ from trnbench.extension import WORKLOAD_FAMILY
 from trnbench.results.measurement import Status
 from trnbench.results.nearness import Nearness
 from trnbench.run.headline.answer import headline
+from trnbench.run.headline.question import GOOD
 from trnbench.run.output_file import write_whole
 from trnbench.run.render import find_format, render_bytes
 from trnbench.terminal.cell import Column, clean
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
 
 REASONS = 5
 """Different ones that are told of a run that skipped every case, the commonest first."""
+
+
+_WELL = {str(status) for status in (*GOOD, Status.SKIPPED)}
 
 
 class Tally:
@@ -63,6 +67,11 @@ class Tally:
             {"instance": name, "cases": own.total(), **{str(status): own[str(status)] for status in Status}}
             for name, own in counts.items()
         ]
+
+    @property
+    def well(self) -> bool:
+        """Whether every case was skipped or came to a number that stands."""
+        return not any(own.keys() - _WELL for own in self.systems.values())
 
     def counts(self) -> dict[str, int]:
         """By status, every status present."""
@@ -166,7 +175,8 @@ def show_outcome(ended: Ended, format: str, *, explain: bool) -> None:
     sampled = total > len(done.measurements)
     results = [] if sampled else results_of(done)
     few = total <= MOST or format == "csv"
-    rows = results if few else short_answer(results, MOST)
+    # The answer to a question has no place for what went wrong: counts and sentences have.
+    rows = results if few else short_answer(results, MOST) if ended.tally.well else []
     if rows:
         show_results(rows, format)
     if not few and rows:

@@ -208,7 +208,7 @@ def _result_of(run: Run, case: Measurement, rate: str) -> Result:
 def short_answer(results: Sequence[Result], most: int) -> list[Result]:
     """Of many cases of one kernel those that a headline would be about: its type, on one device.
 
-    None where they are more than `most`, or of several kernels.
+    Empty where they are more than `most`, or of several kernels.
     """
     if len({result.names["kernel"] for result in results}) != 1:
         return []
