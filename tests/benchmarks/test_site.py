@@ -24,7 +24,7 @@ from trnbench.store.store import Store
 replace = msgspec.structs.replace
 RUNS, ALL_MOVE = 20, (7, 14)
 BYTES, WRITE, ADD = 10_000_000, 1_500, 200
-"""Starts of bare Python to write and to add: 164 were counted of the second, more than the 150 it may take."""
+"""In starts of bare Python; 164 were counted to add a run, more than the 150 that it may take."""
 
 
 def slower(value: Any, factor: float) -> Any:
