@@ -172,6 +172,22 @@ def test_a_database_whose_header_names_no_format_is_made_anew(kept: Store, run: 
         assert store.load(run.id) == run
 
 
+@pytest.mark.parametrize("column", ["schema_version", "indexed"])
+def test_a_database_that_has_lost_the_name_of_a_column_is_made_anew(
+    kept: Store, run: Run, column: str
+) -> None:
+    """SQLite takes a damaged name in its schema for another name, and calls the database sound."""
+    kept.close()
+    name = column.encode()
+    kept.path.write_bytes(kept.path.read_bytes().replace(name, name[:-1] + b"A"))
+    assert found(kept)[0].what == f"the database is damaged: it has no column runs.{column}"
+    assert found(kept)[0].repair
+    repaired(kept)
+    assert found(kept) == ()
+    with reopened(kept) as store:
+        assert store.load(run.id) == run
+
+
 def test_another_programs_file_is_left_as_it_is(tmp_path: Path) -> None:
     path = tmp_path / "diary.db"
     path.write_text("dear diary\n" * 100)

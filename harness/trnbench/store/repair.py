@@ -20,7 +20,7 @@ from trnbench.store.database import copy_whole, free_name
 from trnbench.store.failure import StoreBusy
 from trnbench.store.journal import DAMAGED, SUFFIX, is_in_use, journal_folder, journals, read_chain
 from trnbench.store.journal_content import Journaled, journaled
-from trnbench.store.layout import COLUMNS, cells, change_run, write_environment
+from trnbench.store.layout import COLUMNS, cells, change_run, lost_columns, write_environment
 from trnbench.store.recording import fill
 from trnbench.store.store import Store
 
@@ -60,6 +60,8 @@ def _of_the_file(connection: sqlite3.Connection) -> Iterator[Problem]:
             yield Problem("", f"the database is damaged: {damage}", True)
     for table, *_ in connection.execute("PRAGMA foreign_key_check"):
         yield Problem("", f"the database is damaged: a row of {table} belongs to nothing", True)
+    for column in lost_columns(connection):
+        yield Problem("", f"the database is damaged: it has no column {column}", True)
 
 
 def document_of(connection: sqlite3.Connection, number: int) -> dict[str, Any]:
@@ -217,8 +219,7 @@ def backup(store: Store, target: Path) -> None:
 
 def _is_damaged(store: Store) -> bool:
     with store.reading() as connection:
-        answers = connection.execute("PRAGMA integrity_check").fetchall()
-        return answers != [("ok",)] or bool(connection.execute("PRAGMA foreign_key_check").fetchall())
+        return any(_of_the_file(connection))
 
 
 def _made_anew(store: Store) -> list[str]:
