@@ -203,8 +203,10 @@ class Actor:
     def _noted(self) -> Observation:
         """Short, and adds a byte to the file that TINY_NOTES names when it ends."""
         time.sleep(0.002)
-        with open(os.environ["TINY_NOTES"], "ab") as notes:
-            notes.write(b".")
+        # A file object that a signal keeps from its `with` would warn of itself.
+        notes = os.open(os.environ["TINY_NOTES"], os.O_WRONLY | os.O_APPEND)
+        os.write(notes, b".")
+        os.close(notes)
         return self._seen(FLOPS / DOCUMENTED)
 
 

@@ -32,6 +32,9 @@ class _RunRow(NamedTuple):
     backend: str
     environment: dict[str, Any]
     cut_short: str
+    machine: str
+    commit: str
+    dirty: bool | None
 
 
 def histories(
@@ -145,9 +148,20 @@ def _runs(connection: sqlite3.Connection, tags: Sequence[str], last: int) -> dic
         bearing = {row[0] for row in connection.execute("SELECT run FROM tags WHERE tag = ?", (tag,))}
         rows = [row for row in rows if row[0] in bearing]
     return {
-        number: _RunRow(run, created, version, backend, _decoded(content), shortness(*ending))
+        number: _run_row(run, created, version, backend, _decoded(content), shortness(*ending))
         for number, run, created, version, backend, content, *ending in rows[-last:]
     }
+
+
+def _run_row(
+    id: str, created: str, version: str, backend: str, environment: dict[str, Any], cut_short: str
+) -> _RunRow:
+    commit, dirty = environment.get("git_commit"), environment.get("git_dirty")
+    return _RunRow(
+        *(id, created, version, backend, environment, cut_short, machine_of(environment)),
+        commit if isinstance(commit, str) else "",
+        dirty if isinstance(dirty, bool) else None,
+    )
 
 
 def _decoded(content: str | None) -> dict[str, Any]:
@@ -240,7 +254,8 @@ def _rows(
             if row[0] in order:
                 rows[case_of[row[1]]].append(row)
         for case, mine in rows.items():
-            yield case, sorted(mine, key=lambda row: order[row[0]])
+            mine.sort(key=lambda row: order[row[0]])
+            yield case, mine
 
 
 _ASKED = 400
@@ -248,45 +263,36 @@ _ASKED = 400
 
 
 def _of_a_case(case: str, rows: Iterable[Any], runs: dict[int, _RunRow]) -> Iterator[CaseHistory]:
-    series: dict[_Key, list[HistoryPoint]] = {}
+    """`rows` in the order of `runs`; a series for each metric, unit, grade, backend and measured machine."""
+    series: dict[tuple[str, ...], list[HistoryPoint]] = {}
     without: list[tuple[_RunRow, HistoryPoint]] = []
     status_of = {each.value: each for each in Status}
     for number, _, grade, status, metric, unit, value, time_s in rows:
         run = runs[number]
         point = _point(run, status_of.get(status) or Status(status), value, time_s)
         if value is not None:
-            machine = machine_of(run.environment) if grade != Grade.EMULATED else ""
-            series.setdefault(_Key(metric, unit, grade, run.backend, machine), []).append(point)
+            machine = run.machine if grade != Grade.EMULATED.value else ""
+            series.setdefault((metric, unit, grade, run.backend, machine), []).append(point)
         elif point.status is not Status.SKIPPED:
             without.append((run, point))
     positions = {run.id: at for at, run in enumerate(runs.values())}
-    for key, points in series.items():
-        points += [point for run, point in without if key.takes(run)]
+    for (metric, unit, grade, backend, machine), points in series.items():
+        # A run without a value has no metric either.
+        more = [point for run, point in without if run.backend == backend and machine in ("", run.machine)]
+        if more:
+            points = sorted([*points, *more], key=lambda point: positions[point.run])
         yield CaseHistory(
             case=case,
-            metric=key.metric,
-            unit=key.unit,
-            evidence=Grade(key.grade),
-            backend=key.backend,
-            machine=key.machine,
-            points=tuple(sorted(points, key=lambda point: positions[point.run])),
+            metric=metric,
+            unit=unit,
+            evidence=Grade(grade),
+            backend=backend,
+            machine=machine,
+            points=tuple(points),
         )
 
 
-class _Key(NamedTuple):
-    metric: str
-    unit: str
-    grade: str
-    backend: str
-    machine: str
-
-    def takes(self, run: _RunRow) -> bool:
-        """Whether a run without a value, which has no metric either, belongs here."""
-        return self.backend == run.backend and self.machine in ("", machine_of(run.environment))
-
-
 def _point(run: _RunRow, status: Status, value: float | None, time_s: float | None) -> HistoryPoint:
-    commit, dirty = run.environment.get("git_commit", ""), run.environment.get("git_dirty")
     return HistoryPoint(
         run=run.id,
         created=run.created,
@@ -294,8 +300,8 @@ def _point(run: _RunRow, status: Status, value: float | None, time_s: float | No
         value=value,
         time_s=time_s,
         tool_version=run.tool_version,
-        commit=commit if isinstance(commit, str) else "",
-        dirty=dirty if isinstance(dirty, bool) else None,
+        commit=run.commit,
+        dirty=run.dirty,
         environment=run.environment,
         cut_short=run.cut_short,
     )

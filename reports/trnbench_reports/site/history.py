@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from html import escape
 from typing import Any, NamedTuple
-from xml.sax.saxutils import escape, quoteattr
 
 from trnbench import CaseHistory, HistoryStep
 from trnbench_reports import numbers, words
@@ -107,7 +107,7 @@ def _entry(run: str, entry: Mapping[str, Any], moved: Sequence[Moved]) -> str:
     title = f"{summary(entry, moved)}: run {run}"
     return (
         f"<entry><title>{_safe(title)}</title><id>urn:trnbench:run:{_safe(run)}</id>"
-        f"<updated>{_time(entry)}</updated><link href={quoteattr(entry['page'])}/>"
+        f'<updated>{_time(entry)}</updated><link href="{escape(entry["page"])}"/>'
         f'<content type="text">{_safe(content)}</content></entry>\n'
     )
 
@@ -124,4 +124,4 @@ def _time(entry: Mapping[str, Any]) -> str:
 
 
 def _safe(text: str) -> str:
-    return escape(words.valid(words.clean(text, 4000)))
+    return escape(words.valid(words.clean(text, 4000)), quote=False)

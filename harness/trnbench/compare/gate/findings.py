@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from enum import Enum
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from trnbench.compare.change import Change, Comparison, interval_text, signed_percent
 from trnbench.errors import ExitCode
-from trnbench.results.junit import Suite, Tested, document
+
+if TYPE_CHECKING:
+    from trnbench.results.junit import Tested
 
 
 class Outcome(str, Enum):
@@ -71,6 +74,8 @@ def junit(gated: Gated) -> bytes:
     What failed is a failure with the rule as its type; what is inconclusive is skipped, or with `strict` a
     failure.
     """
+    from trnbench.results.junit import Suite, document
+
     comparison = gated.comparison
     properties = (
         ("against", comparison.before.id),
@@ -84,6 +89,8 @@ def junit(gated: Gated) -> bytes:
 
 
 def _case(each: Finding, *, strict: bool) -> Tested:
+    from trnbench.results.junit import Tested
+
     change, name = each.change, each.id.partition("::")[2] or each.id or f"rule {each.rule}"
     side = change.after if change is not None and change.unit == "s" else None
     time_s = side.value or 0.0 if side is not None else 0.0
