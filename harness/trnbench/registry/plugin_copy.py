@@ -3,7 +3,6 @@ returned comes back as a message."""
 
 from __future__ import annotations
 
-import pickle
 import sys
 from collections.abc import Callable
 from functools import cached_property
@@ -80,6 +79,8 @@ class Call:
         return Signature([Parameter(name, kind) for name, kind in kinds])
 
     def _asked(self, function: Callable[[], Any]) -> Any:
+        import pickle
+
         from trnbench.isolation.child import Lost, Overdue, carried_out  # brings multiprocessing
 
         said = 0
@@ -111,6 +112,8 @@ class Call:
 
     def _answer(self, function: Callable[[], Any]) -> _Answer:
         """In the copy."""
+        import pickle
+
         try:
             with held(self._limit_s):
                 value = function()
