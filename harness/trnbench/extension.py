@@ -132,7 +132,8 @@ class Section(msgspec.Struct, frozen=True, kw_only=True):
     """A section of the HTML report.
 
     `render` references `(runs: Sequence[Run]) -> str`: a safe HTML fragment (markupsafe.Markup),
-    or "" when the section has nothing to show. `order` places it: the built-in ones use 10, 20, ….
+    or "" when the section has nothing to show. One with a parameter `since` is given, where there is a run
+    before, the fragment that tells what changed. `order` places it: the built-in ones use 10, 20, ….
 
     `depth` is how far down the page a reader meets it: 1 the first screen, 2 what holds a machine back, 3 the
     rest, opened on demand. `needs` says what data it is made of and `fill` what would bring them: with both,

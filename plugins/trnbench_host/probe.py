@@ -53,9 +53,9 @@ def reached(cpu: Cpu, *, flops: bool, memory: bool) -> Calibration:
         return Calibration(
             notes=(f"no per cent of a peak of {reached_words}: measuring one failed: {error}",)
         )
-    if cause := disturbed(watch.conditions()):
+    if disturbed(watch.conditions()):
         return Calibration(
-            notes=(f"no per cent of a peak of {reached_words}: none can be measured while {cause.what}",)
+            notes=(f"no per cent of a peak of {reached_words}: measuring one was disturbed",)
         )
     source = Source(
         id=REACHED,

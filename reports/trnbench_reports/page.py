@@ -90,11 +90,11 @@ def render(
     script = joined_script()
     known = shelf.sections if shelf is not None else {}
     sections = list(sections)
-    placed = _placed(runs, [each for each in sections if each.name not in known], tight=shelf is None)
+    changes = comparison.since(before, runs[-1], len(runs) - 1) if before is not None and runs else Markup("")
+    drawing = Drawing(runs, since=changes)
+    placed = _placed(drawing, [each for each in sections if each.name not in known], tight=shelf is None)
     placed += [Placed(each, Markup(""), True) for each in sections if each.name in known]
     placed.sort(key=lambda each: _order(each.section))
-    if before is not None and runs:
-        placed += _since(before, runs)
     if shelf is not None:
         placed = [
             each._replace(body=each.body + glossary.line(each.body), folded=True)
@@ -131,10 +131,10 @@ def _order(section: Section) -> tuple[int, int, str]:
     return section.depth, section.order, section.name
 
 
-def _placed(runs: Sequence[Run], sections: Iterable[Section], *, tight: bool = True) -> list[Placed]:
+def _placed(drawing: Drawing, sections: Iterable[Section], *, tight: bool = True) -> list[Placed]:
     """By depth, then order; sections without anything to show are left out, or say what would fill them."""
     placed = []
-    for section, drawn in Drawing(runs).drawn(sorted(sections, key=_order)):
+    for section, drawn in drawing.drawn(sorted(sections, key=_order)):
         if isinstance(drawn, SectionFailed):
             placed.append(Placed(section, compact(fill("broken", section=section, what=drawn.what)), False))
         elif drawn:
@@ -145,13 +145,6 @@ def _placed(runs: Sequence[Run], sections: Iterable[Section], *, tight: bool = T
         elif section.needs:
             placed.append(Placed(section, fill("lacking", section=section), False))
     return placed
-
-
-def _since(before: Run, runs: Sequence[Run]) -> list[Placed]:
-    """What changed since `before`, the last section of the first screen; none where nothing compares."""
-    body = compact(comparison.since(before, runs[-1], len(runs) - 1))
-    section = Section(name="since", title="Since the run before", order=99, depth=1, render="")
-    return [Placed(section, body, False)] if body else []
 
 
 _ENDS = re.compile(r"</(?:td|th|tr|li)>\s*")

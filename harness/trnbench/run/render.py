@@ -156,10 +156,10 @@ class SectionFailed(TrnbenchError):
 
 
 class Drawing:
-    """Draws sections of `runs` one after the other."""
+    """Draws sections of `runs` one after the other. `since` is for those that take it."""
 
-    def __init__(self, runs: Sequence[Run]) -> None:
-        self._runs = tuple(runs)
+    def __init__(self, runs: Sequence[Run], *, since: str = "") -> None:
+        self._runs, self._since = tuple(runs), since
         # Piece by piece: held against a second copy of the whole, a large run would need its size twice.
         self._before = tuple(_pieces(self._runs))
 
@@ -184,7 +184,9 @@ class Drawing:
     def _made(self, section: Section) -> str | SectionFailed:
         try:
             with held():
-                drawing: Any = called(section.render)(self._runs)
+                render = called(section.render)
+                takes = self._since and "since" in signature(render).parameters
+                drawing: Any = render(self._runs, since=self._since) if takes else render(self._runs)
         except Misbehaved as error:
             return SectionFailed(f"it {error.what}")
         except PluginError as error:

@@ -164,10 +164,14 @@ def _says(change: Change, before: float, after: float) -> str:
 
 
 LARGEST = 3
+"""Causes, or changes of one cause, that the first screen names."""
 
 
 def since(before: Run, after: Run, index: int) -> Markup:
-    """`index` is that of `after` on its page. Nothing where the two cannot be compared."""
+    """What changed, a group for each verdict and cause, broken and mended first; `index` is that of `after` on its page.
+
+    Nothing where the two cannot be compared.
+    """
     try:
         comparison = trnbench.compare_runs(before, after)
     except TrnbenchError:
@@ -175,12 +179,22 @@ def since(before: Run, after: Run, index: int) -> Markup:
     moved = [each for each in comparison.changes if each.verdict.changed and not each.absent]
     equal = sum(each.equal for each in comparison.changes)
     alone = sum(each.absent for each in comparison.changes)
+    groups: dict[tuple[Verdict, str], list[Change]] = {}
+    for change in moved:
+        groups.setdefault((change.verdict, _why(change)), []).append(change)
+    leading = list(groups.items())[:LARGEST]
     return fill(
         "since",
         before=before,
-        rows=[_change_row(index, each) for each in moved[:LARGEST]],
-        counts=comparison.counts(),
-        more=len(moved) - LARGEST,
+        groups=[
+            {
+                "why": why,
+                "rows": [_change_row(index, each) for each in group[: LARGEST // len(leading)]],
+                "more": len(group) - LARGEST // len(leading),
+            }
+            for (_, why), group in leading
+        ],
+        more=sum(map(len, groups.values())) - sum(len(group) for _, group in leading),
         nothing=not moved and not alone,
         same=equal,
         unsure=len(comparison.changes) - len(moved) - equal - alone,
@@ -196,5 +210,4 @@ def _change_row(index: int, change: Change) -> dict[str, str]:
         "before": _value(change, change.before),
         "after": _value(change, change.after),
         "address": _address(index, change, change.after),
-        "why": _why(change),
     }

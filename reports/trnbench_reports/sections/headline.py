@@ -58,7 +58,8 @@ class Shown:
     repeats: bool = False
 
 
-def render(runs: Sequence[Run]) -> Markup:
+def render(runs: Sequence[Run], since: str = "") -> Markup:
+    """`since`: what changed since the run before, as markup, of the last of `runs`."""
     parts = []
     for index, run, heading in view.each_newest(runs):
         answered = headline(run)
@@ -78,7 +79,7 @@ def render(runs: Sequence[Run]) -> Markup:
                 "held": _held(run),
             }
         )
-    return fill("headline", parts=parts, question=question(runs))
+    return fill("headline", parts=parts, question=question(runs), since=since)
 
 
 def question(runs: Sequence[Run]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -86,6 +87,11 @@ class Shown:
     systems: str = ""
     other: Beside | None = None
 
+    @property
+    def loud(self) -> bool:
+        """Whether it has suspect, failed or inconclusive cases."""
+        return bool(self.note) or self.status in ("suspect", "failed", "inconclusive")
+
 
 def render(runs: Sequence[Run]) -> Markup:
     others = beside(runs)
@@ -109,7 +115,7 @@ def render(runs: Sequence[Run]) -> Markup:
                 silent.append(words.clean(kernel, 60))
         most = MOST if sum(len(kept) for _, kept in rows) <= ALL else FEWEST
         for number, (kernel, kept) in enumerate(rows):
-            loud = [pair for pair in kept[most:] if any(cell and cell.note for cell in pair[1])]
+            loud = [pair for pair in kept[most:] if any(cell and cell.loud for cell in pair[1])]
             spans[kernel] = len(kept[most:]) - len(loud)
             rows[number] = (kernel, kept[:most] + loud)
         parts.append(
@@ -142,7 +148,7 @@ def _folded(rows: Sequence[tuple[str, Sequence[tuple[board.Row, Sequence[Shown |
     for kernel, kept in sorted(rows, key=lambda each: each[0] != each[1][0][0].family):
         families.setdefault(kept[0][0].family, []).append(kernel)
     leading = {name for names in families.values() for name in names[:LEADING]}
-    loud = {kernel for kernel, kept in rows for _, made in kept for cell in made if cell and cell.note}
+    loud = {kernel for kernel, kept in rows for _, made in kept for cell in made if cell and cell.loud}
     return {kernel for kernel, _ in rows} - leading - loud
 
 
@@ -199,12 +205,13 @@ def _cell(
     worst = cell.bad[0] if cell.bad else cell.cases[0] if cell.cases else None
     if worst is None:
         return None
+    alike = len(counts) == 1 and len(cell.bad) > 1
     return Shown(
-        text=str(worst.status),
+        text=note if alike else str(worst.status),
         title=words.clean(worst.reason_text or str(worst.reason) or "no reason was recorded", 300),
         address=view.figure_of(index, worst, view.SHARE),
         status=str(worst.status),
-        note=note if len(cell.bad) > 1 else "",
+        note=note if len(counts) > 1 else "",
         systems=systems,
     )
 
@@ -245,27 +252,49 @@ def _skips(run: Run) -> list[tuple[str, str, str, int]]:
     ]
 
 
-def _loud(index: int, run: Run) -> list[tuple[str, list[tuple[str, str, Measurement, str]]]]:
-    """Suspect and failed cases, and inconclusive ones, each kind with its heading: address, name,
-    measurement, likely causes that its reason does not say."""
+@dataclass(frozen=True, kw_only=True)
+class Loud:
+    """Cases of one status and cause: address and name of the first, how many more, what the first says."""
+
+    links: list[tuple[str, str]]
+    more: int
+    status: str
+    why: str
+    causes: str
+
+
+def _loud(index: int, run: Run) -> list[tuple[str, list[Loud]]]:
+    """Suspect and failed cases, and inconclusive ones, each kind with its heading. Those whose reasons differ
+    by their figures alone stand together: a busy machine disturbs every case."""
     kinds = (
         ("Suspect and failed", board.BAD),
         ("Inconclusive: not steady enough to judge", (Status.INCONCLUSIVE,)),
     )
-    groups = [
-        (
-            heading,
-            [
-                (
-                    view.figure_of(index, case, view.SHARE),
-                    words.clean(case.id, 200),
-                    case,
-                    _causes(case),
-                )
-                for case in run.measurements
-                if case.status in statuses
-            ],
-        )
-        for heading, statuses in kinds
-    ]
-    return [case for case in groups if case[1]]
+    listed = []
+    for heading, statuses in kinds:
+        alike: dict[tuple[str, ...], list[Measurement]] = defaultdict(list)
+        for case in run.measurements:
+            if case.status in statuses:
+                why = ": ".join(filter(None, (str(case.reason), case.reason_text)))
+                alike[str(case.status), _FIGURES.sub("#", why), _causes(case)].append(case)
+        rows = [
+            Loud(
+                links=[
+                    (view.figure_of(index, case, view.SHARE), words.clean(case.id, 200))
+                    for case in cases[:NAMED]
+                ],
+                more=len(cases[NAMED:]),
+                status=status,
+                why=": ".join(filter(None, (str(cases[0].reason), cases[0].reason_text))),
+                causes=causes,
+            )
+            for (status, _, causes), cases in alike.items()
+        ]
+        if rows:
+            listed.append((heading, rows))
+    return listed
+
+
+NAMED = 12
+"""Cases of one cause that are named."""
+_FIGURES = re.compile(r"[0-9][0-9.,]*")

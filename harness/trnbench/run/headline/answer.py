@@ -362,7 +362,11 @@ def _silence(run: Run) -> str:
     """What became of the cases, and the commonest reason."""
     if not run.measurements:
         return "no case was carried out"
+    alarms = _alarms(run)
     counts = ", ".join(f"{count:,} {status}" for status, count in run.counts().items() if count)
+    if len(alarms) == 1 and alarms[0][1].replace(",", "") == counts.replace(",", ""):
+        counts = ""  # the alarm says it
     reasons = Counter(measurement.reason_text for measurement in run.measurements if measurement.reason_text)
-    why = f"; most often: {reasons.most_common(1)[0][0]}" if reasons else ""
-    return f"no case gave a number to hold against a document ({counts}{why})"
+    why = f"most often: {reasons.most_common(1)[0][0]}" if reasons else ""
+    detail = "; ".join(filter(None, (counts, why)))
+    return f"no case gave a number to hold against a document{f' ({detail})' if detail else ''}"
