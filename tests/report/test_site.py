@@ -29,7 +29,9 @@ from unpacked_columns import restored
 
 import trnbench
 from trnbench import Fidelity, Grade, Run
+from trnbench.store.history import histories
 from trnbench.store.store import Store
+from trnbench_reports.charts.sparkline import sparkline
 from trnbench_reports.site import run_page
 
 ATOM = "{http://www.w3.org/2005/Atom}"
@@ -304,6 +306,26 @@ def test_changes_of_a_run_are_listed_and_found(visit: Any, runs: list[Run]) -> N
     assert "8 of 8 series" in page.page.inner_text("#find-case output")
     page.page.fill("#find-case input", "no such case")
     page.until("document.querySelectorAll('#cases tbody tr').length === 0")
+
+
+@pytest.mark.browser
+def test_the_line_of_a_case_is_the_one_that_the_history_has(visit: Any, store: Path) -> None:
+    """The page's script and the package draw the same marks, line, end and words."""
+    page = visit("case.html")
+    page.until("document.querySelectorAll('#cases tbody tr').length > 0")
+    drawn = page.page.eval_on_selector_all(
+        "#cases tbody tr", "(rows) => rows.map((row) => [row.cells[0].innerText, row.cells[3].innerHTML])"
+    )
+    with Store(store) as opened:
+        wanted = {found.case: str(sparkline(found)) for found in histories(opened)}
+    assert len(drawn) > 20
+    assert any('class="better"' in svg for _, svg in drawn)
+    for case, svg in drawn:
+        parts = [
+            re.findall(r'(?:class|d|cx|cy|aria-label)="([^"]*)"', each)
+            for each in (svg.replace("&nbsp;", "\xa0"), wanted[case])
+        ]
+        assert sorted(parts[0]) == sorted(parts[1]), case
 
 
 @pytest.mark.browser
