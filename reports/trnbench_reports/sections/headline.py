@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from trnbench import FactBook, Grade, HeadlineCard, HeadlineLine, HeadlineRow, Run, Scope, headline
 from trnbench_reports import glossary, numbers, view, words
 from trnbench_reports.charts import promise
+from trnbench_reports.sections.workloads import FAMILY
 from trnbench_reports.template import fill
 
 if TYPE_CHECKING:
@@ -84,9 +85,11 @@ def render(runs: Sequence[Run], since: str = "") -> Markup:
 
 def question(runs: Sequence[Run]) -> str:
     """The reader's own: "How close does Trainium come to its documents?", of machines without documents "How
-    fast is this machine, and can it be believed?"."""
+    fast is this machine, and can it be believed?", of steps of models alone what these take."""
     if all(run.all_skipped for run in runs):
         return "No case could run" if any(run.measurements for run in runs) else "No case was carried out"
+    if all(each.case.family == FAMILY for run in runs for each in run.measurements):
+        return "How long does a step take, and where does its time go?"
     ran = {each.case.instance for run in runs for each in run.measurements}
     # What a machine says of itself is read when the run is made: no document of a date stands behind it.
     if all(run.grade is Grade.MEASURED and not any(map(_dated, run.books.values())) for run in runs):
@@ -173,8 +176,9 @@ def shown(index: int, row: HeadlineRow) -> Shown:
     def figure(text: str, metric: str) -> Figure:
         return Figure(text=text, address=view.figure_by_id(index, case, metric))
 
-    unit, sweep = line.sweep.unit, line.sweep
+    unit, sweep, step = line.sweep.unit, line.sweep, line.step
     part = line.of_core
+    got = figure(numbers.show(step.time_s, "s"), view.TIME) if step else None
     return Shown(
         name=row.name,
         what=_what(line),
@@ -183,7 +187,7 @@ def shown(index: int, row: HeadlineRow) -> Shown:
         faint=line.muted,
         bar=promise.draw(line) if sweep.better == "higher" else "",
         by="model" if line.grade is Grade.EMULATED else str(line.grade),
-        got=figure(numbers.show(sweep.best, unit), sweep.metric),
+        got=got or figure(numbers.show(sweep.best, unit), sweep.metric),
         share=figure(numbers.percent(line.of.fraction), view.SHARE) if line.of else None,
         of=figure(numbers.show(line.of.value, unit), view.PEAK) if line.of else None,
         of_document=_document(line.of.source, line.of.date) if line.of else "",
@@ -227,6 +231,8 @@ _SHORT = {
 
 def _short(line: HeadlineLine) -> str:
     """What a row measures in a word or two, where its name and the card say the rest."""
+    if line.step is not None:
+        return f"{line.dtype}, {numbers.show(line.step.tokens_per_s, 'token/s')}"
     word = _SHORT.get(line.question, line.called)
     return f"{word}, {line.systems[0]}" if line.ranks else word
 
@@ -246,7 +252,10 @@ def _swept(line: HeadlineLine) -> str:
 
 def _between(line: HeadlineLine) -> str:
     assert line.expected is not None
-    low, high = (numbers.show(bound, line.sweep.unit) for bound in line.expected)
+    ends, unit = line.expected, line.sweep.unit
+    if line.step is not None and line.step.expected_s is not None:
+        ends, unit = line.step.expected_s, "s"
+    low, high = (numbers.show(bound, unit) for bound in ends)
     return view.ranged(low, high)
 
 

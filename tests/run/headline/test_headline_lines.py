@@ -113,6 +113,46 @@ class TestLines:
         assert line.sweep.best == first.metrics[first.primary].value
 
 
+class TestSteps:
+    """A run of nothing but cases that make tokens speaks of a step's time, not of a peak."""
+
+    @pytest.fixture
+    def steps(self, small: Run) -> Run:
+        good = [each for each in small.measurements if each.case.kernel == "gemm" and each.time_s]
+        first = next(each for each in good if each.status is Status.OK)
+        first = replace(first, evidence=replace(first.evidence, nearest=near(Nearness.KERNEL)))
+        metric = replace(
+            first.metrics[first.primary], name="tokens_per_s", unit="token/s", value=2 / (first.time_s or 1)
+        )
+        step = replace(
+            first,
+            case=replace(first.case, kernel="a_model", family="workload"),
+            metrics={**first.metrics, "tokens_per_s": metric},
+        )
+        return replace(small, measurements=(step,))
+
+    def test_the_sentence_has_time_and_tokens(self, steps: Run) -> None:
+        (case,) = steps.measurements
+        (card,) = headline(steps).cards
+        (row,) = card.rows
+        assert row.line is not None
+        step = row.line.step
+        assert step is not None
+        assert (step.time_s, step.tokens_per_s) == (case.time_s, 2 / (case.time_s or 1))
+        assert step.expected_s is not None
+        low, high = (show(end, "s") for end in step.expected_s)
+        assert card.sentence.startswith(f"{card.device.capitalize()}: a_model takes {low.split()[0]}")
+        assert high in card.sentence
+        assert show(step.tokens_per_s, "token/s") in card.sentence
+
+    def test_without_a_band_it_says_what_the_model_takes(self, steps: Run) -> None:
+        (case,) = steps.measurements
+        bare = replace(case, evidence=replace(case.evidence, nearest=None))
+        (card,) = headline(replace(steps, measurements=(bare,))).cards
+        assert f"a_model takes {show(case.time_s or 0, 's')}" in card.sentence
+        assert card.sentence.endswith("(model alone, no band).")
+
+
 class TestSilence:
     def test_an_empty_run(self, small: Run) -> None:
         found = headline(replace(small, measurements=()))

@@ -10,7 +10,7 @@ import msgspec
 from trnbench.case_key import Value
 from trnbench.facts.fact import Scope
 from trnbench.facts.units import show
-from trnbench.results.expectation import NOT_RECORDED, above, expected
+from trnbench.results.expectation import NOT_RECORDED, above, expected, expected_time, least_time
 from trnbench.results.fidelity import OwnProduct
 from trnbench.results.measurement import (
     IN_MODEL,
@@ -23,8 +23,18 @@ from trnbench.results.measurement import (
 )
 from trnbench.results.nearness import Nearness
 from trnbench.results.run import Run
-from trnbench.run.headline.line import UNSTATED, Cause, Line, PerCore, Sweep, others, promised, superseding
-from trnbench.run.headline.question import BESIDE, PRODUCTS, QUESTIONS, Answer, answers, primary
+from trnbench.run.headline.line import (
+    UNSTATED,
+    Cause,
+    Line,
+    PerCore,
+    Step,
+    Sweep,
+    others,
+    promised,
+    superseding,
+)
+from trnbench.run.headline.question import BESIDE, OTHER, PRODUCTS, QUESTIONS, Answer, answers, primary
 from trnbench.run.headline.words import Card, Said, cards, said
 
 REASONS = {
@@ -86,9 +96,18 @@ def line(run: Run, answer: Answer) -> Line:
         rest=rest(best),
         own=_own(run, answer, best),
         own_outdated=_own_outdated(run, answer, best),
+        step=_step(best) if answer.question.name == OTHER else None,
         muted=bool(reason),
         reason=reason,
     )
+
+
+def _step(case: Measurement) -> Step | None:
+    rate = case.metrics.get("tokens_per_s")
+    if rate is None or case.time_s is None:
+        return None
+    expected_s = expected_time(case.evidence, case.time_s, least_time(case)) if not _muted(case) else None
+    return Step(time_s=case.time_s, tokens_per_s=rate.value, expected_s=expected_s)
 
 
 def _clock(case: Measurement) -> float | None:

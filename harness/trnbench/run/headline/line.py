@@ -80,6 +80,15 @@ class Cause(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     share: float
 
 
+class Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A step of a model as its users count it; `expected_s` the shortest before the longest, None without a
+    band."""
+
+    time_s: float
+    tokens_per_s: float
+    expected_s: tuple[float, float] | None = None
+
+
 class Line(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One kernel on the systems of one generation that gave the same numbers.
 
@@ -96,6 +105,7 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     - `bound` and `rest`: what the best case waits for most, as its model names it, and what takes its time.
     - `own`: our product at the shapes that others published, where the line is about a product;
       `own_outdated` says why there is none, where what is shipped of it does not hold, and what to type.
+    - `step`: of a case that makes tokens, where no question of the headline asks for it.
     - `muted`: nothing published stands near enough for an interval, and `reason` says why. Such a line comes
       last and is never bold.
     """
@@ -129,6 +139,7 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     rest: tuple[Cause, ...] = ()
     own: tuple[OwnProduct, ...] = ()
     own_outdated: str = ""
+    step: Step | None = None
     muted: bool = False
     reason: str = ""
 

@@ -12,7 +12,7 @@ from trnbench.facts.units import percent, show
 from trnbench.results.expectation import signed_text
 from trnbench.results.measurement import Grade
 from trnbench.results.run import Run
-from trnbench.run.headline.line import Line, Promised
+from trnbench.run.headline.line import Line, Promised, Step
 from trnbench.run.headline.question import OTHER
 
 AT_CLOCK = 0.98
@@ -299,7 +299,11 @@ _DOES = {
 
 
 def _briefly(line: Line, of: str = "of") -> str:
-    """`519–629 of 667 TFLOPS`; what the model alone says where no band does."""
+    """`519–629 of 667 TFLOPS`, `takes 23.5–142 ms, 32.7 token/s`; what the model alone says where no band
+    does."""
+    if line.step is not None:
+        text, rate = f"takes {step_time(line.step)}", show(line.step.tokens_per_s, "token/s")
+        return f"{text}{_where(line)}, {rate}{_alone(line)}"
     ends = [_bare(end, line) for end in line.expected or (line.sweep.best,)]
     unit = "" if any(" " in end for end in ends) else _unit(line)
     if not unit:  # `557 GB/s–1.79 TB/s`: the unit of one end is not that of the other
@@ -314,9 +318,22 @@ def _briefly(line: Line, of: str = "of") -> str:
         else:  # one unit for both where they share it
             shared = unit and promise.endswith(f" {unit}")
             text = f"{value if shared else text} {of} {promise}"
-    where = "" if line.scope.rank <= Scope.DEVICE.rank else f" on {line.systems[0]}"
-    bare = "" if line.expected or line.grade is Grade.MEASURED else f" ({_said_by(line)} alone, no band)"
-    return text + where + bare
+    return text + _where(line) + _alone(line)
+
+
+def step_time(step: Step) -> str:
+    """`23.5–142 ms`: what to expect of it, else what it takes."""
+    ends = [show(end, "s") for end in step.expected_s or (step.time_s,)]
+    units = {end.partition(" ")[2] for end in ends}
+    return "–".join([*(end.partition(" ")[0] for end in ends[:-1]), ends[-1]] if len(units) == 1 else ends)
+
+
+def _where(line: Line) -> str:
+    return "" if line.scope.rank <= Scope.DEVICE.rank else f" on {line.systems[0]}"
+
+
+def _alone(line: Line) -> str:
+    return "" if line.expected or line.grade is Grade.MEASURED else f" ({_said_by(line)} alone, no band)"
 
 
 def _most(line: Line) -> str:
