@@ -23,6 +23,7 @@ from tests.campaign.damages import Damages
 from tests.campaign.figures import Figures, load, save
 from tests.campaign.inputs import furnished, in_process, through_the_command
 from tests.campaign.kills import Killing
+from tests.campaign.scenarios import MODES
 from tests.campaign.writers import written_at_once
 
 PER_COMMAND = 1000
@@ -83,7 +84,11 @@ def _carried_out(figures: Figures, home: Path) -> Any:
         for each in range(before // PER_COMMAND, (number + 1) // PER_COMMAND):
             figures.add_input(1, through_the_command(figures.seed, each, folder), command=True)
         yield
-    damages = Damages(home / "damages")
+    small = home / "small"
+    small.mkdir()
+    store = {"TRNBENCH_STORE": str(small / "results.db")}
+    _trnbench(small, "run", "--label", "first", "--no-report", env=store, modes=list(MODES))
+    damages = Damages(home / "damages", small)
     for number, ruin in damages.ruins(figures.seed, range(figures.damages, figures.asked["damages"])):
         figures.add_damage(number + 1, ruin)
         yield

@@ -37,14 +37,22 @@ class Ruin(NamedTuple):
 
 
 class Damages:
-    """Copies of stores, damaged again and again; `home` is an empty folder, best in memory."""
+    """Copies of stores, damaged again and again; `home` is an empty folder, best in memory.
 
-    def __init__(self, home: Path) -> None:
+    `small`: the folder of another store, which is damaged nine times of ten: it is read much quicker, and
+    more of its bytes are what holds the rest together.
+    """
+
+    def __init__(self, home: Path, small: Path | None = None) -> None:
         self._home = home
         self._whole = [(name, _files(_unpacked(name, home / name))) for name in ARCHIVES]
         recent = ARCHIVES[0]
         in_wal = _with_wal(home / recent, home / "in-wal")
         self._whole.append((f"{recent} with its run in the WAL", _files(in_wal)))
+        self._small = []
+        if small is not None:
+            in_wal = _with_wal(small, home / "small-in-wal")
+            self._small = [("small", _files(small)), ("small, its run in the WAL", _files(in_wal))]
 
     def ruins(self, seed: int, numbers: Iterable[int]) -> Iterator[tuple[int, Ruin | None]]:
         """Each damage of these numbers, and what it ruined."""
@@ -54,7 +62,11 @@ class Damages:
     def drawn(self, seed: int, number: int) -> Ruin | None:
         """The damage of this number: one to three places of one file or of several."""
         draw = Random(f"{seed} {number}")
-        name, files = self._whole[number % len(self._whole)]
+        tenth, rest = divmod(number, 10)
+        if self._small and rest:
+            name, files = self._small[rest % 2]
+        else:
+            name, files = self._whole[(tenth if self._small else number) % len(self._whole)]
         files = dict(files)
         told = []
         for _ in range(draw.choice((1, 1, 1, 2, 3))):
@@ -89,7 +101,7 @@ def _files(folder: Path) -> dict[str, bytes]:
 
 def _with_wal(source: Path, folder: Path) -> Path:
     """The same store as a killed process leaves it: its last transaction, with the run, is in the WAL."""
-    work = folder.with_name("at-work")
+    work = folder.with_name(f"{folder.name}-at-work")
     shutil.copytree(source, work)
     with closing(sqlite3.connect(work / "results.db", isolation_level=None)) as connection:
         connection.execute("PRAGMA wal_autocheckpoint = 0")

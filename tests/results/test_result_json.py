@@ -145,6 +145,25 @@ def test_older_versions_are_brought_up_to_date(run: Run, monkeypatch: pytest.Mon
     )
 
 
+@pytest.mark.parametrize(
+    "fidelity",
+    [
+        {"points": [{"id": "p", "unit": "s"}]},
+        {"points": [3]},
+        {"points": {"vote": 1}, "families": 7},
+        {"points": [{"id": "p", "unit": "s", "use": [], "slower": "x"}]},
+        {"points": [{"id": "p", "unit": "s", "use": "x", "published": 1.0, "cross_validated": -1.0}]},
+    ],
+)
+@pytest.mark.parametrize("version", [2, 3])
+def test_a_damaged_document_of_an_older_version_is_called_so(version: int, fidelity: dict[str, Any]) -> None:
+    data = dumps_value({"schema_version": version, "id": "x", "fidelity": fidelity}, "x")
+    with pytest.raises(BadInput) as caught:
+        loads(data, "run x")
+    assert caught.value.what == f"run x cannot be brought from result schema {version} to {version + 1}"
+    assert "damaged" in caught.value.cause
+
+
 def test_reading_goes_through_the_chain(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     def rename(old: dict[str, Any]) -> dict[str, Any]:
         return {**{key: value for key, value in old.items() if key != "label"}, "id": old["label"]}

@@ -135,7 +135,7 @@ def check_version(version: object, where: str) -> int:
 def migrated(document: Document, where: str, chain: Mapping[int, Callable[[Document], Document]]) -> Document:
     """`document` brought to the present version, one step of `chain` after the other.
 
-    Raises `BadInput` when the version is unknown or a step is missing.
+    Raises `BadInput` when the version is unknown, a step is missing, or the document is not of its version.
     """
     version = check_version(document.get("schema_version"), where)
     while version < SCHEMA_VERSION:
@@ -147,5 +147,12 @@ def migrated(document: Document, where: str, chain: Mapping[int, Callable[[Docum
                 try_="open it with the trnbench that wrote it and export it again",
             )
         version += 1
-        document = {**step(document), "schema_version": version}
+        try:
+            document = {**step(document), "schema_version": version}
+        except (LookupError, TypeError, AttributeError, ValueError, OverflowError) as error:
+            raise BadInput(
+                f"{where} cannot be brought from result schema {version - 1} to {version}",
+                cause=f"it is damaged, or was edited by hand: {type(error).__name__}: {error}",
+                try_="use a copy that is whole; where it is of a store: trnbench store repair",
+            ) from error
     return document
