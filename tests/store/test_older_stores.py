@@ -18,7 +18,10 @@ from command import typed
 
 from trnbench.registry import Registry, load_registry
 from trnbench.results.json import loads
+from trnbench.results.run import SCHEMA_VERSION
 from trnbench.store import layout
+from trnbench.store.journal import read_chain
+from trnbench.store.journal_content import journaled
 from trnbench.store.layout import head
 
 CORPUS = Path(__file__).parent / "corpus"
@@ -197,14 +200,6 @@ def test_caches_config_files_and_baselines_of_earlier_versions_hold(
         assert "gate passed: 2 passed" in gated.stderr
 
 
-@archives(["store2-schema3"])
-def test_resume_refuses_an_older_schema_before_it_writes(folder: Path, registry: Registry) -> None:
-    before = {name: data for name, (_, data) in kept(folder).items()}
-    done = invoke(registry, "resume first", code=2)
-    assert "cannot be resumed: its results are written in schema 3" in done.stderr
-    assert {name: data for name, (_, data) in kept(folder).items()} == before
-
-
 _BEHIND = (
     "DELETE FROM measurements WHERE position = 1",
     "UPDATE runs SET finished = '', interrupted = 1, digest = '', indexed = 0",
@@ -223,6 +218,31 @@ def test_what_journals_hold_more_is_shown_without_a_change(folder: Path, registr
     invoke(registry, "store repair")
     assert states(registry) == [("done", 2, ["first"])]
     invoke(registry, "store check")
+
+
+@archives(SEALED)
+def test_a_run_of_an_older_version_that_was_killed_is_resumed(folder: Path, registry: Registry) -> None:
+    """What differs is named first; with --anyway it is completed, its journal as it was kept beside it."""
+    changed(folder, *_BEHIND)
+    (journal,) = folder.glob("results.db.journals/*.journal")
+    chain = read_chain(journal.read_bytes())
+    before_last = [each.end for each in chain.records if each.kind == "case"][-2]
+    journal.write_bytes(killed := journal.read_bytes()[:before_last])
+    schema = journaled(read_chain(killed), "it").schema
+    done = invoke(registry, "resume first", code=2)
+    assert "cannot be resumed as it began" in done.stderr
+    assert journal.read_bytes() == killed
+    invoke(registry, "resume first --anyway --no-report")
+    assert states(registry) == [("done", 2, ["first"])]
+    invoke(registry, "store check")
+    old = journal.with_name(f"{journal.name}.schema-{schema}-1")
+    assert old.exists() == (schema < SCHEMA_VERSION)
+    assert not old.exists() or old.read_bytes() == killed
+    run = json.loads(invoke(registry, "export first --as json -o -").stdout)
+    assert run["schema_version"] == SCHEMA_VERSION
+    assert any("resumed with a difference" in note for note in run["notes"])
+    (folder / "results.db").unlink()
+    assert states(registry) == [("done", 2, ["first"])]
 
 
 @archives(JOURNALED)

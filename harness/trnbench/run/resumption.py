@@ -168,19 +168,24 @@ class Earlier:
                 try_="undo that, or: --anyway  goes on with what is here, and the run notes it",
             )
         finished = {
-            position: Entry(measurement, zlib.decompress(reopened.cases[position].document))
+            position: measurement
             for position, measurement in reopened.measurements().items()
             if measurement.status not in AGAIN
         }
         if len(finished) == len(planned.cases) and reopened.ended and not reopened.run.interrupted:
             raise _complete(self.id, len(finished))
         recording = self._reopened.recording
+        reopened = recording.renew(reopened)
+        entries = {
+            position: Entry(measurement, zlib.decompress(reopened.cases[position].document))
+            for position, measurement in finished.items()
+        }
         recording.journal.append("resumed", {"at": now(), "changed": list(changed)})
         notes = (*new_run.notes, *(f"resumed with a difference: {difference}" for difference in changed))
         run = msgspec.structs.replace(
             before, finished="", interrupted=False, missing=0, digest="", notes=notes
         )
-        return Resumption(run, reopened.parts, finished, recording, reopened.begun())
+        return Resumption(run, reopened.parts, entries, recording, reopened.begun())
 
     def _strange(self, what: str) -> UsageError:
         return UsageError(

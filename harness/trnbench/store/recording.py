@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 import zlib
 from collections.abc import Callable, Iterator, Sequence
@@ -10,11 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote
 
+from msgspec.structs import replace
+
 from trnbench.errors import StoreError, TrnbenchError
 from trnbench.results.measurement import Grade
 from trnbench.results.run import SCHEMA_VERSION, Run
 from trnbench.store.compression import SMALL, compressed
-from trnbench.store.database import check_place
+from trnbench.store.database import check_place, free_name
 from trnbench.store.entry import Entry
 from trnbench.store.failure import StoreBusy
 from trnbench.store.journal import (
@@ -134,6 +137,31 @@ class Recording:
         self.journal.append("round", {"position": position, "round": number}, entry.document)
         self.journal.sync()
 
+    def renew(self, found: Journaled) -> Journaled:
+        """The journal written anew in the present schema, where it is of an older one; as it was, it stays
+        beside it. Raises `StoreError` where it cannot be, and leaves it as it was."""
+        if found.schema == SCHEMA_VERSION:
+            return found
+        path = self.journal.path
+        with self.store.writing() as connection:  # it takes all of it again
+            connection.execute("UPDATE runs SET indexed = 0 WHERE id = ?", (self.run_id,))
+        journal = Journal.create(path.with_name(path.name + NEW))
+        try:
+            begin(journal, replace(found.run, finished="", digest=""), found.opening, found.parts)
+            for position, measurement in found.measurements().items():
+                journal.append("case", {"position": position}, Entry(measurement).document)
+            journal.sync()
+            os.link(path, free_name(path, f"schema-{found.schema}"))
+            journal.rename(path)
+        except BaseException:
+            journal.close()
+            journal.path.unlink(missing_ok=True)
+            raise
+        self.journal.close()
+        self.journal, self._lags = journal, True
+        self._index()
+        return self._read()
+
     def finish(self, run: Run, *, fold: bool = False) -> None:
         """The run as it ended. Raises `JournalFull` when not even that fits; its cases are kept.
 
@@ -171,13 +199,13 @@ class Recording:
         return False
 
     def _index(
-        self, change: Callable[[sqlite3.Connection, int], None], *, busy_s: float | None = None
+        self, change: Callable[[sqlite3.Connection, int], None] | None = None, *, busy_s: float | None = None
     ) -> None:
         """One attempt; all that the store missed where it lags, else this change alone."""
         lagged, self._lags = self._lags, True  # also where an interruption cuts this short
         try:
             with self.store.writing(busy_s=busy_s) as connection:
-                if lagged or self._number is None:
+                if lagged or self._number is None or change is None:
                     self._number = fill(connection, self.store.path, self._read())
                 else:
                     change(connection, self._number)
@@ -243,7 +271,7 @@ def _indexed(
 def reopened(store: StoreFile, run_id: str) -> Reopened:
     """The journal of a stored run (full id), locked, its torn end cut off.
 
-    Raises `JournalInUse` while the run is under way, `StoreError` where it has no journal of this schema.
+    Raises `JournalInUse` while the run is under way, `StoreError` where it has no journal.
     """
     path = store.journal(run_id)
     if not path.exists():
@@ -255,12 +283,6 @@ def reopened(store: StoreFile, run_id: str) -> Reopened:
     journal, chain = Journal.reopen(path)
     try:
         content = journaled(chain, str(path))
-        if content.schema != SCHEMA_VERSION:
-            raise StoreError(
-                f"run {run_id} cannot be resumed: its results are written in schema {content.schema}",
-                cause="another version of trnbench made it",
-                try_="the same command again, as a new run",
-            )
         number = None
         with suppress(StoreBusy), store.writing(busy_s=HURRY_S) as connection:
             number = fill(connection, store.path, content)
