@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import stat
 import zlib
+from contextlib import closing
 from pathlib import Path
 
 import msgspec
@@ -186,6 +188,31 @@ def test_a_database_that_has_lost_the_name_of_a_column_is_made_anew(
     assert found(kept) == ()
     with reopened(kept) as store:
         assert store.load(run.id) == run
+
+
+def test_a_store_that_has_lost_its_mark_has_it_again(kept: Store, run: Run) -> None:
+    kept.close()
+    data = bytearray(kept.path.read_bytes())
+    data[68:72] = b"trn\x80"
+    kept.path.write_bytes(data)
+    assert text_of(StoreError, Store(kept.path).load).startswith(
+        f"{kept.path} is an SQLite database, but not a store of trnbench\n"
+    )
+    assert repaired(kept)[0] == f"{kept.path} has the mark of a store of trnbench again"
+    assert found(kept) == ()
+    with reopened(kept) as store:
+        assert store.load(run.id) == run
+
+
+def test_another_programs_database_is_left_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "diary.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE runs (number INTEGER, id TEXT)")
+        connection.commit()
+    data = path.read_bytes()
+    with pytest.raises(StoreError, match="but not a store of trnbench"):
+        repair(Store(path))
+    assert {each.name: each.read_bytes() for each in tmp_path.iterdir()} == {"diary.db": data}
 
 
 def test_another_programs_file_is_left_as_it_is(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from trnbench.store.database import copy_whole, free_name
 from trnbench.store.failure import StoreBusy
 from trnbench.store.journal import DAMAGED, SUFFIX, is_in_use, journal_folder, journals, read_chain
 from trnbench.store.journal_content import Journaled, journaled
-from trnbench.store.layout import COLUMNS, cells, change_run, lost_columns, write_environment
+from trnbench.store.layout import APPLICATION_ID, COLUMNS, cells, change_run, lost_columns, write_environment
 from trnbench.store.recording import fill
 from trnbench.store.store import Store
 
@@ -181,14 +181,17 @@ def repair(store: Store) -> list[str]:
     """
     done: list[str] = []
     store.on_change = done.append
+    if _marked_as_ours(store.path):
+        done.append(f"{store.path} has the mark of a store of trnbench again")
     with closing(store):
         try:
             damaged = _is_damaged(store)
         except StoreBusy:
             raise
         except StoreError as error:
-            # A store whose first page is gone looks like another program's file; its journals tell.
-            ours = "is no SQLite database" in error.what and any(journals(store.path))
+            # A store whose first page is damaged looks like another program's file; its journals tell.
+            another = "is no SQLite database" in error.what or "but not a store of trnbench" in error.what
+            ours = another and any(journals(store.path))
             if "is damaged" not in error.what and not ours:
                 raise
             damaged = True
@@ -220,6 +223,20 @@ def backup(store: Store, target: Path) -> None:
 def _is_damaged(store: Store) -> bool:
     with store.reading() as connection:
         return any(_of_the_file(connection))
+
+
+def _marked_as_ours(path: Path) -> bool:
+    """Whether a database that has every table of ours, and the mark of another program, has ours now."""
+    import sqlite3
+
+    if not path.is_file():
+        return False
+    with suppress(sqlite3.Error, UnicodeDecodeError), closing(sqlite3.connect(path)) as connection:
+        mark = connection.execute("PRAGMA application_id").fetchone()[0]
+        if mark != APPLICATION_ID and not any(lost_columns(connection)):
+            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            return True
+    return False
 
 
 def _made_anew(store: Store) -> list[str]:
