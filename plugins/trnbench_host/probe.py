@@ -54,9 +54,7 @@ def reached(cpu: Cpu, *, flops: bool, memory: bool) -> Calibration:
             notes=(f"no per cent of a peak of {reached_words}: measuring one failed: {error}",)
         )
     if disturbed(watch.conditions()):
-        return Calibration(
-            notes=(f"no per cent of a peak of {reached_words}: measuring one was disturbed",)
-        )
+        return Calibration(notes=(f"no per cent of a peak of {reached_words}: measuring one was disturbed",))
     source = Source(
         id=REACHED,
         document="what small compiled kernels reach on this machine: plugins/trnbench_host/fma.c and chase.c",

@@ -55,11 +55,16 @@ def said(error: Exception) -> str:
 
 
 def _of_the_file(connection: sqlite3.Connection) -> Iterator[Problem]:
+    import sqlite3
+
     for (damage,) in connection.execute("PRAGMA integrity_check"):
         if damage != "ok":
             yield Problem("", f"the database is damaged: {damage}", True)
-    for table, *_ in connection.execute("PRAGMA foreign_key_check"):
-        yield Problem("", f"the database is damaged: a row of {table} belongs to nothing", True)
+    try:
+        for table, *_ in connection.execute("PRAGMA foreign_key_check"):
+            yield Problem("", f"the database is damaged: a row of {table} belongs to nothing", True)
+    except sqlite3.OperationalError as error:  # a name in the schema is another
+        yield Problem("", f"the database is damaged: {error}", True)
     for column in lost_columns(connection):
         yield Problem("", f"the database is damaged: it has no column {column}", True)
 
