@@ -168,7 +168,8 @@ LARGEST = 3
 
 
 def since(before: Run, after: Run, index: int) -> Markup:
-    """What changed, a group for each verdict and cause, broken and mended first; `index` is that of `after` on its page.
+    """What changed, a group for each verdict and cause, what broke first; `index` is that of `after` on its
+    page.
 
     Nothing where the two cannot be compared.
     """
