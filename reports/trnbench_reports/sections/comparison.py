@@ -195,7 +195,7 @@ def since(before: Run, after: Run, index: int) -> Markup:
             }
             for (_, why), group in leading
         ],
-        more=sum(map(len, groups.values())) - sum(len(group) for _, group in leading),
+        moved=len(moved),
         nothing=not moved and not alone,
         same=equal,
         unsure=len(comparison.changes) - len(moved) - equal - alone,
