@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 import tarfile
 import tomllib
@@ -10,6 +11,7 @@ import zlib
 from contextlib import closing
 from itertools import product
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from campaigns import sweep
@@ -243,6 +245,21 @@ def test_a_run_of_an_older_version_that_was_killed_is_resumed(folder: Path, regi
     assert any("resumed with a difference" in note for note in run["notes"])
     (folder / "results.db").unlink()
     assert states(registry) == [("done", 2, ["first"])]
+
+
+@archives(["store2-schema3"])
+def test_a_journal_that_cannot_be_kept_is_left_as_it_was(
+    folder: Path, registry: Registry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    changed(folder, *_BEHIND)
+    (journal,) = folder.glob("results.db.journals/*.journal")
+    chain = read_chain(journal.read_bytes())
+    journal.write_bytes(killed := journal.read_bytes()[: chain.records[-2].end])
+    monkeypatch.setattr(os, "link", Mock(side_effect=OSError(28, "No space left on device")))
+    done = invoke(registry, "resume first --anyway --no-report", code=2)
+    assert "cannot be kept as it is: No space left on device" in done.stderr
+    assert [each.name for each in journal.parent.iterdir()] == [journal.name]
+    assert journal.read_bytes() == killed
 
 
 @archives(JOURNALED)

@@ -153,9 +153,15 @@ class Recording:
             journal.sync()
             os.link(path, free_name(path, f"schema-{found.schema}"))
             journal.rename(path)
-        except BaseException:
+        except BaseException as error:
             journal.close()
             journal.path.unlink(missing_ok=True)
+            if isinstance(error, OSError):
+                raise StoreError(
+                    f"the journal {path} cannot be kept as it is: {error.strerror or error}",
+                    cause="it is of an older schema, and goes on as a new file beside it; it was left as it was",
+                    try_="make room in that folder",
+                ) from error
             raise
         self.journal.close()
         self.journal, self._lags = journal, True
