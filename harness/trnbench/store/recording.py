@@ -159,7 +159,7 @@ class Recording:
             if isinstance(error, OSError):
                 raise StoreError(
                     f"the journal {path} cannot be kept as it is: {error.strerror or error}",
-                    cause="it is of an older schema, and goes on as a new file beside it; it was left as it was",
+                    cause="it is of an older schema and goes on in a new file; it was left as it was",
                     try_="make room in that folder",
                 ) from error
             raise
