@@ -204,6 +204,23 @@ def test_a_store_that_has_lost_its_mark_has_it_again(kept: Store, run: Run) -> N
         assert store.load(run.id) == run
 
 
+@pytest.mark.parametrize("version", [b"\x00\x00\x00\x00", b"\xff\xff\xff\xf0"])
+@pytest.mark.parametrize("mark", [b"trnb", b"\x00\x00\x00\x00"])
+def test_a_store_without_a_version_is_damaged_and_has_one_again(
+    kept: Store, run: Run, version: bytes, mark: bytes
+) -> None:
+    kept.close()
+    data = bytearray(kept.path.read_bytes())
+    data[60:64], data[68:72] = version, mark
+    kept.path.write_bytes(data)
+    told = text_of(StoreError, Store(kept.path).load)
+    assert ("its version is " in told) == (mark == b"trnb")
+    repaired(kept)
+    assert found(kept) == ()
+    with reopened(kept) as store:
+        assert store.load(run.id) == run
+
+
 def test_another_programs_database_is_left_as_it_is(tmp_path: Path) -> None:
     path = tmp_path / "diary.db"
     with closing(sqlite3.connect(path)) as connection:

@@ -122,6 +122,8 @@ def _prepared(connection: sqlite3.Connection, path: Path, *, write: bool) -> boo
             cause="a newer trnbench has used it; it was left as it is",
             try_="pip install --upgrade trnbench, or name another file with --store",
         )
+    if tables and version < 1:
+        raise damaged(path, f"its version is {version}")
     if not write:
         layout.show_as_present(connection, version)
         connection.execute("PRAGMA query_only = ON")

@@ -20,7 +20,15 @@ from trnbench.store.database import copy_whole, free_name
 from trnbench.store.failure import StoreBusy
 from trnbench.store.journal import DAMAGED, SUFFIX, is_in_use, journal_folder, journals, read_chain
 from trnbench.store.journal_content import Journaled, journaled
-from trnbench.store.layout import APPLICATION_ID, COLUMNS, cells, change_run, lost_columns, write_environment
+from trnbench.store.layout import (
+    APPLICATION_ID,
+    COLUMNS,
+    STORE_VERSION,
+    cells,
+    change_run,
+    lost_columns,
+    write_environment,
+)
 from trnbench.store.recording import fill
 from trnbench.store.store import Store
 
@@ -231,15 +239,17 @@ def _is_damaged(store: Store) -> bool:
 
 
 def _marked_as_ours(path: Path) -> bool:
-    """Whether a database that has every table of ours, and the mark of another program, has ours now."""
+    """Whether a database that has every table of ours, but not our mark or no version, has both now."""
     import sqlite3
 
     if not path.is_file():
         return False
     with suppress(sqlite3.Error, UnicodeDecodeError), closing(sqlite3.connect(path)) as connection:
         mark = connection.execute("PRAGMA application_id").fetchone()[0]
-        if mark != APPLICATION_ID and not any(lost_columns(connection)):
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+        if (mark != APPLICATION_ID or version < 1) and not any(lost_columns(connection)):
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            connection.execute(f"PRAGMA user_version = {STORE_VERSION}")
             return True
     return False
 
