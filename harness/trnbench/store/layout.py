@@ -142,18 +142,34 @@ def lost_columns(connection: sqlite3.Connection) -> Iterator[str]:
     damaged in the schema for another name."""
     import sqlite3
 
-    with closing(sqlite3.connect(":memory:")) as whole:
-        for statement in statements(TABLES):
-            whole.execute(statement)
-        columns = whole.execute(
-            "SELECT tables.name, columns.name FROM sqlite_schema AS tables"
-            " JOIN pragma_table_info(tables.name) AS columns WHERE tables.type = 'table'"
-        ).fetchall()
-    for table, column in columns:
+    for table, column in sorted(_present_columns()):
         try:
             connection.execute(f"SELECT {column} FROM {table} LIMIT 0")
         except sqlite3.OperationalError:
             yield f"{table}.{column}"
+
+
+def is_present(connection: sqlite3.Connection) -> bool:
+    """Whether the tables are those of the present version, whatever the file says of its version."""
+    return _columns(connection) == _present_columns()
+
+
+def _present_columns() -> set[tuple[str, str]]:
+    import sqlite3
+
+    with closing(sqlite3.connect(":memory:")) as whole:
+        for statement in statements(TABLES):
+            whole.execute(statement)
+        return _columns(whole)
+
+
+def _columns(connection: sqlite3.Connection) -> set[tuple[str, str]]:
+    return set(
+        connection.execute(
+            "SELECT tables.name, columns.name FROM sqlite_schema AS tables"
+            " JOIN pragma_table_info(tables.name) AS columns WHERE tables.type = 'table'"
+        )
+    )
 
 
 Row: TypeAlias = tuple[Any, ...]

@@ -26,6 +26,7 @@ from trnbench.store.layout import (
     STORE_VERSION,
     cells,
     change_run,
+    is_present,
     lost_columns,
     write_environment,
 )
@@ -239,7 +240,8 @@ def _is_damaged(store: Store) -> bool:
 
 
 def _marked_as_ours(path: Path) -> bool:
-    """Whether a database that has every table of ours, but not our mark or no version, has both now."""
+    """Whether a database that has the tables of today, but not our mark or no version of ours, has both
+    now."""
     import sqlite3
 
     if not path.is_file():
@@ -247,7 +249,7 @@ def _marked_as_ours(path: Path) -> bool:
     with suppress(sqlite3.Error, UnicodeDecodeError), closing(sqlite3.connect(path)) as connection:
         mark = connection.execute("PRAGMA application_id").fetchone()[0]
         version = connection.execute("PRAGMA user_version").fetchone()[0]
-        if (mark != APPLICATION_ID or version < 1) and not any(lost_columns(connection)):
+        if (mark, version) != (APPLICATION_ID, STORE_VERSION) and is_present(connection):
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             connection.execute(f"PRAGMA user_version = {STORE_VERSION}")
             return True
