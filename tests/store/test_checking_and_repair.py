@@ -221,6 +221,19 @@ def test_a_store_without_a_version_is_damaged_and_has_one_again(
         assert store.load(run.id) == run
 
 
+def test_a_head_that_has_lost_a_part_is_damaged_and_comes_from_the_journal(kept: Store, run: Run) -> None:
+    with kept.writing() as connection:
+        damage = "UPDATE runs SET head = replace(head, '\"books\"', '\"bAoks\"') WHERE id = ?"
+        connection.execute(damage, (run.id,))
+    assert text_of(StoreError, lambda: kept.load(run.id)).startswith(
+        f"the store {kept.path} is damaged: the head of run {run.id} does not name its books\n"
+    )
+    repaired(kept)
+    assert found(kept) == ()
+    with reopened(kept) as store:
+        assert store.load(run.id) == run
+
+
 def test_another_programs_database_is_left_as_it_is(tmp_path: Path) -> None:
     path = tmp_path / "diary.db"
     with closing(sqlite3.connect(path)) as connection:

@@ -145,6 +145,8 @@ class Store(StoreFile):
                 " ORDER BY position",
                 (number,),
             ):
+                if kind not in document:
+                    raise damaged(self.path, f"the head of run {run_id} does not name its {kind}")
                 document[kind][name] = msgspec.Raw(self._inflated(content))
             rows = "SELECT document FROM measurements WHERE run = ? ORDER BY position"
             if not sample:
