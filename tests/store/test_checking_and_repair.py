@@ -234,6 +234,20 @@ def test_a_head_that_has_lost_a_part_is_damaged_and_comes_from_the_journal(kept:
         assert store.load(run.id) == run
 
 
+@pytest.mark.parametrize("damage", ["kind = 'bo9ks'", "name = CAST(X'74C36E79' AS TEXT)", "name = 'other'"])
+def test_what_is_attached_by_a_damaged_word_comes_from_the_journal(
+    kept: Store, run: Run, damage: str
+) -> None:
+    with kept.writing() as connection:
+        row = "run = (SELECT number FROM runs WHERE id = ?) AND position = 0"
+        connection.execute(f"UPDATE attachments SET {damage} WHERE {row}", (run.id,))
+    assert found(kept)[0].run == run.id
+    repaired(kept)
+    assert found(kept) == ()
+    with reopened(kept) as store:
+        assert store.load(run.id) == run
+
+
 def test_another_programs_database_is_left_as_it_is(tmp_path: Path) -> None:
     path = tmp_path / "diary.db"
     with closing(sqlite3.connect(path)) as connection:

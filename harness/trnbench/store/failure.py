@@ -61,7 +61,7 @@ def _translate(path: Path, error: sqlite3.Error) -> StoreError:
             try_="name another file with --store"
             + ("; journals are beside it: trnbench store repair" if any(journals(path)) else ""),
         )
-    if any(word in text for word in ("malformed", "corrupt", "unsupported file format")):
+    if any(word in text for word in ("malformed", "corrupt", "unsupported file format", "not decode")):
         return damaged(path, text)
     if "readonly" in text:
         return StoreError(

@@ -279,15 +279,20 @@ def insert_run(
     )
     number = int(connection.execute("SELECT number FROM runs WHERE id = ?", (run.id,)).fetchone()[0])
     write_environment(connection, number, run)
+    attach(connection, number, parts)
+    return number
+
+
+def attach(connection: sqlite3.Connection, number: int, parts: Iterable[Attached]) -> None:
+    """The parts of a run that are kept apart, each document once for all runs that have it."""
     for position, part in enumerate(parts):
         connection.execute(
             "INSERT OR IGNORE INTO documents (sha256, content) VALUES (?, ?)", (part.sha256, part.content)
         )
         connection.execute(
-            "INSERT INTO attachments (run, position, kind, name, sha256) VALUES (?, ?, ?, ?, ?)",
+            "INSERT OR REPLACE INTO attachments (run, position, kind, name, sha256) VALUES (?, ?, ?, ?, ?)",
             (number, position, part.kind, part.name, part.sha256),
         )
-    return number
 
 
 def write_environment(connection: sqlite3.Connection, number: int, run: Run) -> None:

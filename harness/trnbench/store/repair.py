@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import zlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -24,6 +24,7 @@ from trnbench.store.layout import (
     APPLICATION_ID,
     COLUMNS,
     STORE_VERSION,
+    attach,
     cells,
     change_run,
     is_present,
@@ -113,7 +114,7 @@ def _of_a_run(connection: sqlite3.Connection, number: int, run_id: str, *, kept:
     try:
         document = document_of(connection, number)
         run = loads(msgspec.json.encode(document), f"run {run_id}")
-    except (zlib.error, msgspec.DecodeError, LookupError, TrnbenchError) as error:
+    except _unreadable() as error:
         yield Problem(run_id, f"a document cannot be read: {said(error)}", kept)
         return
     if is_edited(document):
@@ -334,11 +335,26 @@ def _renewed_from_journal(
         connection.execute(
             "UPDATE documents SET content = ? WHERE sha256 = ?", (attached.content, attached.sha256)
         )
+    _detach(connection, number, {part.sha256 for part in journal.parts})
+    attach(connection, number, journal.parts)
     change_run(connection, number, {"indexed": 0})
     lost = _dropped(connection, number)
     fill(connection, store.path, journal)
     left = f"; {', '.join(lost)} could be read nowhere" if lost else ""
     return f"run {run_id} was written again from its journal: {said(why)}{left}"
+
+
+def _detach(connection: sqlite3.Connection, number: int, documents: Collection[str]) -> None:
+    """Removes what is attached to a run by a kind or name that it never had, and what is of `documents`."""
+    rows = connection.execute(
+        "SELECT position, CAST(kind AS BLOB), CAST(name AS BLOB), CAST(sha256 AS BLOB) FROM attachments"
+        " WHERE run = ?",
+        (number,),
+    ).fetchall()
+    for position, *texts in rows:
+        kind, name, sha256 = (text.decode("utf-8", "replace") for text in texts)
+        if kind not in PARTS or "\ufffd" in name or sha256 in documents:
+            connection.execute("DELETE FROM attachments WHERE run = ? AND position = ?", (number, position))
 
 
 def _dropped(connection: sqlite3.Connection, number: int) -> list[str]:
