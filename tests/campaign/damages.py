@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sqlite3
 import tarfile
@@ -71,7 +72,7 @@ class Damages:
         told = []
         for _ in range(draw.choice((1, 1, 1, 2, 3))):
             file = draw.choice([each for each in files if not each.endswith(".json")])
-            kind = draw.choice(KINDS)
+            kind = draw.choice(ALL_KINDS if name.startswith("small") else KINDS)
             files[file] = kind(draw, files[file])
             told.append(f"{file}: {kind.__name__.strip('_')}")
         folder = self._home / "damaged"
@@ -170,7 +171,36 @@ def _page(draw: Random, data: bytes) -> bytes:
     return data[:target] + data[source : source + 4096] + data[target + 4096 :]
 
 
+def _header(draw: Random, data: bytes) -> bytes:
+    """A byte of a database's header, behind the words that it begins with."""
+    at = draw.randrange(16, 100)
+    return data[:at] + draw.randbytes(1) + data[at + 1 :]
+
+
+def _schema(draw: Random, data: bytes) -> bytes:
+    """A letter of the statements that tables and indexes were made by."""
+    spans = [match.span() for match in _STATEMENT.finditer(data)]
+    if not spans:
+        return data
+    at = draw.randrange(*draw.choice(spans))
+    return data[:at] + draw.choice((b"A", b"9", b"_", b" ")) + data[at + 1 :]
+
+
+def _words(draw: Random, data: bytes) -> bytes:
+    """A byte of any text that is long enough to be no accident."""
+    spans = [match.span() for match in _TEXT.finditer(data)]
+    if not spans:
+        return data
+    at = draw.randrange(*draw.choice(spans))
+    return data[:at] + draw.randbytes(1) + data[at + 1 :]
+
+
+_STATEMENT = re.compile(rb"CREATE (?:TABLE|INDEX) [^\x00]+")
+_TEXT = re.compile(rb"[\x20-\x7e]{12,}")
+
 KINDS = (_flipped, _overwritten, _zeroed, _cut, _removed, _put_in, _repeated, _letters, _page)
+ALL_KINDS = (*KINDS, _header, _schema, _words)
+"""Of the small store; the others keep what a seed draws."""
 
 
 def _span(draw: Random, data: bytes) -> tuple[int, int]:
