@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from typing import NamedTuple
+
+import msgspec
+from msgspec.structs import replace
 
 from trnbench import Measurement, Run, Scope, Status, SystemRecord
 from trnbench_reports import view
@@ -35,8 +37,7 @@ class Variant(NamedTuple):
         return " · ".join(filter(None, (self.dtype, scope, self.division, self.ranks, self.counted)))
 
 
-@dataclass(frozen=True, kw_only=True)
-class Cell:
+class Cell(msgspec.Struct, frozen=True, kw_only=True):
     """One sweep: `best` stands for it, `cases` are all of it; None where nothing good came of it.
 
     `bad` are suspect, failed and inconclusive cases of the whole kernel here, which a best must not hide.
@@ -74,8 +75,7 @@ class Cell:
         return min(alike, key=view.merit)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Row:
+class Row(msgspec.Struct, frozen=True, kw_only=True):
     """`cells` stand in the order of the generations. `system` names those of a row that differs from the main
     one; `also` the wider reaches that repeat it."""
 

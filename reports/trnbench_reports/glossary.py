@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 import tomllib
-from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
 from markupsafe import Markup, escape
 
 if TYPE_CHECKING:
@@ -18,8 +18,7 @@ LIST = Path(__file__).parent / "glossary.toml"
 _TAGS = re.compile(r"<(svg|style|script)\b.*?</\1>|<[^>]*>", re.DOTALL)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Term:
+class Term(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """`also` are other words for it; `text` says what it means; `cause` is a colour, where it takes time.
 
     `parts` take time under a word that means more elsewhere.

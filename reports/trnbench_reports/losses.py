@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from trnbench import Measurement, Run, Scope, stored_waterfall, waterfall_from_peak
 from trnbench_reports import view
@@ -14,8 +15,7 @@ LIMIT = "limit of "
 _OVERLAPPING = ("tensor", "vector", "scalar", "gpsimd", "sync", "dma", "hbm")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Losses:
+class Losses(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds, except `strip`: busy shares from 0 to 1. `terms` is empty where no waterfall is stored."""
 
     case: Measurement
@@ -123,8 +123,7 @@ STEPS = ("naive", "blocked", "")
 NAMES = {"naive": "naive", "blocked": "blocked", "": "best"}
 
 
-@dataclass(frozen=True, kw_only=True)
-class Rung:
+class Rung(msgspec.Struct, frozen=True, kw_only=True):
     """One point on one system: a case for each step that was run and is good, in the order of STEPS."""
 
     kernel: str

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from trnbench import Measurement, Run
 from trnbench_reports import losses, view
@@ -15,8 +16,7 @@ LEAST = 0.005
 """Of the time: a smaller cause is none."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Opportunity:
+class Opportunity(msgspec.Struct, frozen=True, kw_only=True):
     """`seconds` of the case's time go with the cause; `share` of it."""
 
     losses: Losses

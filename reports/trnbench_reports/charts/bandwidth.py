@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from trnbench import Measurement
 from trnbench_reports import numbers, view, words
@@ -12,8 +13,7 @@ from trnbench_reports.charts.figure import Figure
 from trnbench_reports.charts.lines import Axis, Line, Promise
 
 
-@dataclass(frozen=True, kw_only=True)
-class Curve:
+class Curve(msgspec.Struct, frozen=True, kw_only=True):
     """One system's sweep: (message bytes, bus bytes per second, case, anchor)."""
 
     system: str

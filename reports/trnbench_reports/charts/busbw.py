@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from trnbench import Measurement
 from trnbench_reports import numbers, view, words
@@ -20,8 +22,7 @@ WIDTH, WHOLE, HEIGHT = 470, 1000, 260
 """Pixels: beside a picture of the links, and alone."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Point:
+class Point(msgspec.Struct, frozen=True, kw_only=True):
     """One size: bytes per second taken, of the best algorithm and of the bound, 0 where not known.
 
     `published`: the best published of this very size and ranks.
@@ -36,8 +37,7 @@ class Point:
     published: float
 
 
-@dataclass(frozen=True, kw_only=True)
-class Sweep:
+class Sweep(msgspec.Struct, frozen=True, kw_only=True):
     """One system; `promised` in bytes per second, 0 where no document gives a figure to hold it against."""
 
     system: str

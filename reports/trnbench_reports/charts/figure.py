@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from trnbench_reports.template import fill
 
@@ -16,8 +17,7 @@ OTHERS = (3, 4, 5, 6, 7, 8)
 SYMBOLS = dict(zip(SHAPES, "●■▲◆✚▼▶", strict=True))
 
 
-@dataclass(frozen=True, kw_only=True)
-class Series:
+class Series(msgspec.Struct, frozen=True, kw_only=True):
     """What one legend entry dims or shows: the marks that carry its index. `colour` is a generation's number,
     or the name of a cause."""
 
@@ -27,8 +27,7 @@ class Series:
     colour: int | str | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Figure:
+class Figure(msgspec.Struct, frozen=True, kw_only=True):
     """`columns` and `rows` are the table beneath; a row is (case anchor or "", cells)."""
 
     id: str
@@ -40,7 +39,7 @@ class Figure:
     rows: tuple[tuple[str, tuple[str, ...]], ...] = ()
     series: tuple[Series, ...] = ()
     attributes: str = ""
-    lines: tuple[tuple[str, str], ...] = field(default=())  # dash, what it means
+    lines: tuple[tuple[str, str], ...] = ()  # dash, what it means
 
 
 def show(figure: Figure) -> Markup:

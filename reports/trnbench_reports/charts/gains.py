@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from trnbench_reports.charts.figure import Figure, Series
 from trnbench_reports.charts.plane import Plane, logarithmic, row_scale
@@ -11,8 +12,7 @@ from trnbench_reports.charts.plane import Plane, logarithmic, row_scale
 _UPRIGHT = 0.18  # of a row, above and below the middle of a lane
 
 
-@dataclass(frozen=True, kw_only=True)
-class Gain:
+class Gain(msgspec.Struct, frozen=True, kw_only=True):
     """`got` and `promised` over the oldest generation; None where no document promises one.
 
     `case` and `first` are the ids of the two that are held together.

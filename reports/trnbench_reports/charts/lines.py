@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from trnbench_reports import numbers, words
 from trnbench_reports.charts.figure import SHAPES, SYMBOLS, Figure, Series
@@ -12,8 +13,7 @@ from trnbench_reports.charts.plane import LETTER, Plane, logarithmic
 _APART = 12  # pixels between two lines of small words
 
 
-@dataclass(frozen=True, kw_only=True)
-class Line:
+class Line(msgspec.Struct, frozen=True, kw_only=True):
     """`points`: (x, bytes per second, the row's id or "", what the tooltip says); bold stands out."""
 
     name: str
@@ -22,16 +22,14 @@ class Line:
     bold: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
-class Axis:
+class Axis(msgspec.Struct, frozen=True, kw_only=True):
     """`unit` "B" for sizes, "" for counts."""
 
     title: str
     unit: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Promise:
+class Promise(msgspec.Struct, frozen=True, kw_only=True):
     """A documented figure in bytes per second: a level line and what stands on it."""
 
     value: float

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import msgspec
 from markupsafe import Markup
 
 import trnbench
@@ -37,8 +37,7 @@ _TITLE = r"<title>[^<]*</title></path>"
 _SAME = re.compile(rf'<path d="[^"]*" class="(h\d)">{_TITLE}(?:<path d="[^"]*" class="\1">{_TITLE})*')
 
 
-@dataclass(frozen=True, kw_only=True)
-class Load:
+class Load(msgspec.Struct, frozen=True, kw_only=True):
     """Links of one class: how many, thousandths of their capacity, bytes per second at the busiest."""
 
     cls: str

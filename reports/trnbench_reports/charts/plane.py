@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+import msgspec
 from markupsafe import Markup, escape
 
 from trnbench_reports import numbers, words
@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 
-@dataclass(frozen=True, kw_only=True)
-class Scale:
+class Scale(msgspec.Struct, frozen=True, kw_only=True):
     """Values from `low` to `high`; `ticks` are (value, label). `rows`: each tick is a thing, not a value."""
 
     title: str

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from trnbench import BestPublished, Measurement, PeakChoice, Status
 from trnbench_reports import numbers, view, words
@@ -13,8 +14,7 @@ from trnbench_reports.charts.figure import SHAPES
 from trnbench_reports.charts.plane import LETTER, Plane
 
 
-@dataclass(frozen=True, kw_only=True)
-class Spot:
+class Spot(msgspec.Struct, frozen=True, kw_only=True):
     """A case on the chart: FLOP per byte of HBM, FLOP per second."""
 
     intensity: float
@@ -81,8 +81,7 @@ def sweeps_of(found: Sequence[Spot]) -> dict[str, int]:
     return numbers
 
 
-@dataclass(frozen=True, kw_only=True)
-class Roof:
+class Roof(msgspec.Struct, frozen=True, kw_only=True):
     """One flat roof: the types that share it, the documented figure and what the clocks allow each."""
 
     names: tuple[str, ...]
@@ -153,8 +152,7 @@ def _free(place: tuple[float, float], width: float, taken: Sequence[tuple[float,
     )
 
 
-@dataclass(frozen=True)
-class Frame:
+class Frame(msgspec.Struct, frozen=True):
     """What is drawn on one plane in one colour."""
 
     plane: Plane

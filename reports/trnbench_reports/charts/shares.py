@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from trnbench_reports import glossary, numbers
 from trnbench_reports.charts.figure import Figure, Series
@@ -21,8 +22,7 @@ SYMBOL = "■"
 _ROW, _BAR = 19, 12
 
 
-@dataclass(frozen=True, kw_only=True)
-class Spent:
+class Spent(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds by part, in the order of PARTS."""
 
     name: str

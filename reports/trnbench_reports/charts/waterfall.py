@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from trnbench_reports import numbers, view, words
 from trnbench_reports.charts.figure import Figure
@@ -16,8 +16,7 @@ _ROW, _BAR = 24, 14
 _TOTAL = "in all"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Bar:
+class Bar(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds from `start` to `stop`; `kind`: work, loss, or worst for the largest loss."""
 
     name: str

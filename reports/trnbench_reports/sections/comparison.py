@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Container, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import msgspec
 from markupsafe import Markup, escape
 
 import trnbench
@@ -24,8 +24,7 @@ _FIRST = 3
 _REASONS = 8
 
 
-@dataclass(frozen=True, kw_only=True)
-class Row:
+class Row(msgspec.Struct, frozen=True, kw_only=True):
     """One case in both runs; texts, and the addresses that explain its two values."""
 
     kernel: str
@@ -43,8 +42,7 @@ class Row:
     faint: bool = False  # no band says how far one of its values can be trusted
 
 
-@dataclass(frozen=True, kw_only=True)
-class Part:
+class Part(msgspec.Struct, frozen=True, kw_only=True):
     """The first run of the page against a later one."""
 
     before: str

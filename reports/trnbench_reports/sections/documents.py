@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 import trnbench
 from trnbench import (
@@ -30,8 +31,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 
-@dataclass(frozen=True, kw_only=True)
-class Side:
+class Side(msgspec.Struct, frozen=True, kw_only=True):
     """What one document says, and where."""
 
     value: str
@@ -40,8 +40,7 @@ class Side:
     superseded: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Contradiction:
+class Contradiction(msgspec.Struct, frozen=True, kw_only=True):
     """`found` says by which rule, or that no rule can find it. `ratio` of the largest to the smallest."""
 
     id: str
@@ -173,8 +172,7 @@ def cite(known: dict[str, Source], id: str) -> str:
     return ", ".join(filter(None, (source.document, source.version))) if source else id
 
 
-@dataclass(frozen=True, kw_only=True)
-class Used:
+class Used(msgspec.Struct, frozen=True, kw_only=True):
     """A peak that cases were, or would have been, judged by."""
 
     instance: str

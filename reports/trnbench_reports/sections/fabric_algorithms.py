@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from trnbench import Measurement, Run
 from trnbench_reports import numbers, view, words
@@ -20,8 +21,7 @@ COMPARED = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all")
 SCALED = ("all_reduce", "all_to_all")
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Tried:
+class _Tried(msgspec.Struct, frozen=True, kw_only=True):
     """What a case stored: seconds by algorithm, of so many ranks, and which one is taken."""
 
     case: Measurement

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from trnbench import Comparison, Grade, Measurement, Metric, Run, Scope, SystemRecord
 from trnbench_reports import numbers, view, words
@@ -17,8 +18,7 @@ _COMPARED = ("emulated", "contradicted")
 NONE = "none published or stored"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Row:
+class Row(msgspec.Struct, frozen=True, kw_only=True):
     """Cells as text; `anchor` is the case of the model. Shares: of the document's figure, the model's.
 
     What is assumed has a cell of its own, and no share is taken of it.
@@ -133,8 +133,7 @@ def _shares(value: float, documented: float, emulated: float) -> str:
     return ", ".join(parts)
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Figure:
+class _Figure(msgspec.Struct, frozen=True, kw_only=True):
     """A link's rate in one direction: `documented` in bytes per second, 0 where no document gives one, with
     its arithmetic; else what is `assumed`, with its range, and why."""
 

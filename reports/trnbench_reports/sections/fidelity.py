@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from trnbench import Comparison, Fidelity, FidelityTable, Run, fidelity_told
 from trnbench_reports import numbers, view
@@ -19,8 +20,7 @@ _UNITS = ("s", "B/s", "FLOP/s", "1")
 Rows = list[tuple[str, ...]]
 
 
-@dataclass(frozen=True)
-class Grid:
+class Grid(msgspec.Struct, frozen=True):
     """A table of words: the first `left` columns are names, the others numbers. `summary`: it is folded."""
 
     heads: tuple[str, ...]
@@ -29,8 +29,7 @@ class Grid:
     summary: str = ""
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(msgspec.Struct, frozen=True):
     """What one run says of its model; texts stand above the table that follows them."""
 
     heading: str

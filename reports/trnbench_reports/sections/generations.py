@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from trnbench import Measurement, Run, Scope, SystemRecord
 from trnbench_reports import numbers, view, words
@@ -20,8 +21,7 @@ REACHES = ((Scope.DEVICE, "one device"), (Scope.CORE, "one core"))
 """What is compared, each with its own kind: never a device with a core, nor systems of other sizes."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Cell:
+class Cell(msgspec.Struct, frozen=True, kw_only=True):
     """`promise` is the figure and `document` who gives it; the drawer has what superseded it."""
 
     value: str = ""
@@ -38,8 +38,7 @@ class Cell:
     peak_address: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Row:
+class Row(msgspec.Struct, frozen=True, kw_only=True):
     kernel: str
     point: str
     cells: tuple[Cell, ...]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec.structs import replace
 
 from trnbench import FactBook, Grade, HeadlineCard, HeadlineLine, HeadlineRow, Run, Scope, headline
 from trnbench_reports import glossary, numbers, view, words
@@ -16,16 +18,14 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 
-@dataclass(frozen=True, kw_only=True)
-class Figure:
+class Figure(msgspec.Struct, frozen=True, kw_only=True):
     """A number as it is shown and the fragment that explains it."""
 
     text: str
     address: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class Shown:
+class Shown(msgspec.Struct, frozen=True, kw_only=True):
     """A row of a card: `got` first, then what it is held against; empty strings where there is nothing."""
 
     name: str

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from trnbench import Measurement, Metric, Nearness, Run
 from trnbench_reports import board, numbers, view, words
@@ -24,8 +25,7 @@ KINDS = 4
 RATES = ("busbw_bytes_per_s", "network_bytes_per_s")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Row:
+class Row(msgspec.Struct, frozen=True, kw_only=True):
     """One collective on one system, at the largest message; `case` is its id."""
 
     case: str

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from trnbench import Grade, Run
 from trnbench_reports import glossary, losses, numbers, opportunities, view, words
@@ -26,8 +27,7 @@ _NAMED = 3
 """Causes that are named beside a bar."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Bar:
+class Bar(msgspec.Struct, frozen=True, kw_only=True):
     """One kernel: its bar, its strips, in words the causes with their addresses, and the lines that take
     longest (place, text, share of the time); `command` prints them where the run keeps none."""
 
@@ -46,8 +46,7 @@ class Bar:
     faint: bool
 
 
-@dataclass(frozen=True, kw_only=True)
-class Row:
+class Row(msgspec.Struct, frozen=True, kw_only=True):
     """One opportunity: what goes with its cause."""
 
     kernel: str
@@ -243,8 +242,7 @@ def _rung(index: int, rung: losses.Rung) -> dict[str, Any]:
     }
 
 
-@dataclass(frozen=True, kw_only=True)
-class Beside:
+class Beside(msgspec.Struct, frozen=True, kw_only=True):
     """One engine of a case that was both profiled and emulated; seconds as text, "" for what one lacks."""
 
     anchor: str

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from trnbench import Measurement, Run, Scope
 from trnbench_reports import numbers, view, words
@@ -54,8 +55,7 @@ def _figures(index: int, run: Run) -> list[Figure]:
     return drawn + [each for each in systems if each is not None]
 
 
-@dataclass(frozen=True)
-class _Core:
+class _Core(msgspec.Struct, frozen=True):
     """A core's cases, and the systems in which it gave the same numbers."""
 
     name: str

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
 
 import trnbench
 from trnbench import Change, Measurement, Run, Side, Status, TrnbenchError, nearness_of
@@ -62,8 +63,7 @@ FEW = 24
 """Kernels up to which all of them do."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Shown:
+class Shown(msgspec.Struct, frozen=True, kw_only=True):
     """A cell as the page shows it: `text` of the best and the address that explains it.
 
     `least`: the other end of the range, "" for a single case. `near`: class of the nearest published evidence
@@ -252,8 +252,7 @@ def _skips(run: Run) -> list[tuple[str, str, str, int]]:
     ]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Loud:
+class Loud(msgspec.Struct, frozen=True, kw_only=True):
     """Cases of one status and cause: address and name of the first, how many more, what the first says."""
 
     links: list[tuple[str, str]]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from trnbench import Measurement, Run, Status, expected_time, least_time, nearness_of, stored_waterfall
 from trnbench_reports import numbers, view, words
@@ -20,8 +21,7 @@ SHOWN = 16
 """Steps on the page; the command lists all."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Row:
+class Row(msgspec.Struct, frozen=True, kw_only=True):
     """One step on one system; texts are empty where it did not run, and `why` says so."""
 
     name: str
