@@ -30,6 +30,7 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         finalize=_printable,
+        optimized=False,  # each process compiles a template to fill it once or twice
     )
     jinja.filters.update(
         clip=words.clean,

@@ -248,6 +248,21 @@ def test_what_is_attached_by_a_damaged_word_comes_from_the_journal(
         assert store.load(run.id) == run
 
 
+@pytest.mark.parametrize("place", [18, 19])
+def test_a_header_that_lets_nobody_write_is_damage(kept: Store, run: Run, place: int) -> None:
+    with kept.writing() as connection:
+        connection.execute("DELETE FROM runs WHERE id = ?", (run.id,))
+    kept.close()
+    data = bytearray(kept.path.read_bytes())
+    data[place] = 0x9B
+    kept.path.write_bytes(data)
+    repaired(kept)
+    assert found(kept) == ()
+    with reopened(kept) as store:
+        assert store.load(run.id) == run
+        assert store.load("new") == run
+
+
 def test_another_programs_database_is_left_as_it_is(tmp_path: Path) -> None:
     path = tmp_path / "diary.db"
     with closing(sqlite3.connect(path)) as connection:

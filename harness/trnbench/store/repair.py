@@ -51,7 +51,7 @@ class Problem(NamedTuple):
 def check(store: StoreFile) -> tuple[Problem, ...]:
     """Everything that is wrong with a store, in its order. Raises `StoreError` where it cannot be opened."""
     with store.reading() as connection:
-        problems = [*_of_the_file(connection)]
+        problems = [*_of_the_file(connection, store.path)]
         if not problems:
             rows = connection.execute("SELECT number, id FROM runs ORDER BY number").fetchall()
             for number, run_id in rows:
@@ -64,7 +64,7 @@ def said(error: Exception) -> str:
     return error.what if isinstance(error, TrnbenchError) else str(error)
 
 
-def _of_the_file(connection: sqlite3.Connection) -> Iterator[Problem]:
+def _of_the_file(connection: sqlite3.Connection, path: Path) -> Iterator[Problem]:
     import sqlite3
 
     for (damage,) in connection.execute("PRAGMA integrity_check"):
@@ -75,8 +75,17 @@ def _of_the_file(connection: sqlite3.Connection) -> Iterator[Problem]:
             yield Problem("", f"the database is damaged: a row of {table} belongs to nothing", True)
     except sqlite3.OperationalError as error:  # a name in the schema is another
         yield Problem("", f"the database is damaged: {error}", True)
+    if not _formats(path) <= set(b"\1\2"):
+        yield Problem("", "the database is damaged: its header names formats that it never had", True)
     for column in lost_columns(connection):
         yield Problem("", f"the database is damaged: it has no column {column}", True)
+
+
+def _formats(path: Path) -> set[int]:
+    """Versions of the file format that writers and readers need, 1 or 2; of others SQLite reads some, and
+    writes none (https://www.sqlite.org/fileformat.html)."""
+    with path.open("rb") as file:
+        return set(file.read(20)[18:])
 
 
 def document_of(connection: sqlite3.Connection, number: int) -> dict[str, Any]:
@@ -237,7 +246,7 @@ def backup(store: Store, target: Path) -> None:
 
 def _is_damaged(store: Store) -> bool:
     with store.reading() as connection:
-        return any(_of_the_file(connection))
+        return any(_of_the_file(connection, store.path))
 
 
 def _marked_as_ours(path: Path) -> bool:
