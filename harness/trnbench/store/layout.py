@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import closing
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -135,41 +134,6 @@ def show_as_present(connection: sqlite3.Connection, version: int) -> None:
 def statements(script: str) -> list[str]:
     """The statements of a script, one by one: `executescript` would end the transaction around it."""
     return [statement.strip() for statement in script.split(";\n") if statement.strip()]
-
-
-def lost_columns(connection: sqlite3.Connection) -> Iterator[str]:
-    """`table.column` of the present version that a connection cannot read: SQLite takes a name that was
-    damaged in the schema for another name."""
-    import sqlite3
-
-    for table, column in sorted(_present_columns()):
-        try:
-            connection.execute(f"SELECT {column} FROM {table} LIMIT 0")
-        except sqlite3.OperationalError:
-            yield f"{table}.{column}"
-
-
-def is_present(connection: sqlite3.Connection) -> bool:
-    """Whether the tables are those of the present version, whatever the file says of its version."""
-    return _columns(connection) == _present_columns()
-
-
-def _present_columns() -> set[tuple[str, str]]:
-    import sqlite3
-
-    with closing(sqlite3.connect(":memory:")) as whole:
-        for statement in statements(TABLES):
-            whole.execute(statement)
-        return _columns(whole)
-
-
-def _columns(connection: sqlite3.Connection) -> set[tuple[str, str]]:
-    return set(
-        connection.execute(
-            "SELECT tables.name, columns.name FROM sqlite_schema AS tables"
-            " JOIN pragma_table_info(tables.name) AS columns WHERE tables.type = 'table'"
-        )
-    )
 
 
 Row: TypeAlias = tuple[Any, ...]

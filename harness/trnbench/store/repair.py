@@ -21,17 +21,14 @@ from trnbench.store.failure import StoreBusy
 from trnbench.store.journal import DAMAGED, SUFFIX, is_in_use, journal_folder, journals, read_chain
 from trnbench.store.journal_content import Journaled, journaled
 from trnbench.store.layout import (
-    APPLICATION_ID,
     COLUMNS,
-    STORE_VERSION,
     attach,
     cells,
     change_run,
-    is_present,
-    lost_columns,
     write_environment,
 )
 from trnbench.store.recording import fill
+from trnbench.store.soundness import damages, marked_as_ours
 from trnbench.store.store import Store
 
 if TYPE_CHECKING:
@@ -65,27 +62,8 @@ def said(error: Exception) -> str:
 
 
 def _of_the_file(connection: sqlite3.Connection, path: Path) -> Iterator[Problem]:
-    import sqlite3
-
-    for (damage,) in connection.execute("PRAGMA integrity_check"):
-        if damage != "ok":
-            yield Problem("", f"the database is damaged: {damage}", True)
-    try:
-        for table, *_ in connection.execute("PRAGMA foreign_key_check"):
-            yield Problem("", f"the database is damaged: a row of {table} belongs to nothing", True)
-    except sqlite3.OperationalError as error:  # a name in the schema is another
-        yield Problem("", f"the database is damaged: {error}", True)
-    if not _formats(path) <= set(b"\1\2"):
-        yield Problem("", "the database is damaged: its header names formats that it never had", True)
-    for column in lost_columns(connection):
-        yield Problem("", f"the database is damaged: it has no column {column}", True)
-
-
-def _formats(path: Path) -> set[int]:
-    """Versions of the file format that writers and readers need, 1 or 2; of others SQLite reads some, and
-    writes none (https://www.sqlite.org/fileformat.html)."""
-    with path.open("rb") as file:
-        return set(file.read(20)[18:])
+    for damage in damages(connection, path):
+        yield Problem("", f"the database is damaged: {damage}", True)
 
 
 def document_of(connection: sqlite3.Connection, number: int) -> dict[str, Any]:
@@ -205,7 +183,7 @@ def repair(store: Store) -> list[str]:
     """
     done: list[str] = []
     store.on_change = done.append
-    if _marked_as_ours(store.path):
+    if marked_as_ours(store.path):
         done.append(f"{store.path} has the mark of a store of trnbench again")
     with closing(store):
         try:
@@ -247,23 +225,6 @@ def backup(store: Store, target: Path) -> None:
 def _is_damaged(store: Store) -> bool:
     with store.reading() as connection:
         return any(_of_the_file(connection, store.path))
-
-
-def _marked_as_ours(path: Path) -> bool:
-    """Whether a database that has the tables of today, but not our mark or no version of ours, has both
-    now."""
-    import sqlite3
-
-    if not path.is_file():
-        return False
-    with suppress(sqlite3.Error, UnicodeDecodeError), closing(sqlite3.connect(path)) as connection:
-        mark = connection.execute("PRAGMA application_id").fetchone()[0]
-        version = connection.execute("PRAGMA user_version").fetchone()[0]
-        if (mark, version) != (APPLICATION_ID, STORE_VERSION) and is_present(connection):
-            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-            connection.execute(f"PRAGMA user_version = {STORE_VERSION}")
-            return True
-    return False
 
 
 def _made_anew(store: Store) -> list[str]:

@@ -299,8 +299,7 @@ _DOES = {
 
 
 def _briefly(line: Line, of: str = "of") -> str:
-    """`519–629 of 667 TFLOPS`, `takes 23.5–142 ms, 32.7 token/s`; what the model alone says where no band
-    does."""
+    """`519–629 of 667 TFLOPS`, `takes 23.5–142 ms, 32.7 token/s`; without a band what the model says."""
     if line.step is not None:
         text, rate = f"takes {step_time(line.step)}", show(line.step.tokens_per_s, "token/s")
         return f"{text}{_where(line)}, {rate}{_alone(line)}"
