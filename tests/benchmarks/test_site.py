@@ -23,8 +23,8 @@ from trnbench.store.store import Store
 
 replace = msgspec.structs.replace
 RUNS, ALL_MOVE = 20, (7, 14)
-BYTES, WRITE, ADD = 10_000_000, 1_500, 200
-"""In starts of bare Python; 164 were counted to add a run, more than the 150 that it may take."""
+BYTES, WRITE, ADD = 10_000_000, 1_500, 150
+"""The last two in starts of bare Python; 1,133 and 145 were counted."""
 
 
 def slower(value: Any, factor: float) -> Any:

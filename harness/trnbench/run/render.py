@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from trnbench.distribution import own_packages
 from trnbench.errors import PluginError, TrnbenchError, UnknownName, UsageError
 from trnbench.extension import Format, Page, Section, Site
 from trnbench.isolation.interrupt import from_outside
@@ -160,20 +161,25 @@ class Drawing:
 
     def __init__(self, runs: Sequence[Run], *, since: str = "") -> None:
         self._runs, self._since = tuple(runs), since
-        # Piece by piece: held against a second copy of the whole, a large run would need its size twice.
-        self._before = tuple(_pieces(self._runs))
+        self._before: tuple[bytes, ...] = ()
 
     def drawn(self, sections: Iterable[Section]) -> list[tuple[Section, str | SectionFailed]]:
         """Each section with what it returns, markup or text to be escaped, or with what went wrong: it raises
         anything (`SystemExit` too), takes longer than 10 s, calls `os._exit`, or changes the runs or what all
         code of the process shares; both are put back.
 
-        Whether the runs are what they were is looked at once, behind the last. Only where they are not, all
-        is drawn again, and looked at behind each.
+        Whether the runs are what they were is looked at once, behind the last, where a section is of others.
+        Only where they are not, all is drawn again, and looked at behind each.
         """
         sections = list(sections)
+        watched = any(str(each.render).partition(".")[0] not in own_packages() for each in sections)
+        if watched:
+            # Piece by piece: held against a second copy of the whole, a large run would need its size twice.
+            self._before = tuple(_pieces(self._runs))
         made = [(section, self._made(section)) for section in sections]
-        return made if self._unchanged() else [(section, self._checked(section)) for section in sections]
+        if not watched or self._unchanged():
+            return made
+        return [(section, self._checked(section)) for section in sections]
 
     def _checked(self, section: Section) -> str | SectionFailed:
         made = self._made(section)

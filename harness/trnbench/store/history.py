@@ -194,7 +194,7 @@ def _chosen(
         ids = [row[0] for row in connection.execute(_STORED, _spellings(asked))][:1]
         if not ids:
             stored = stored or _all(connection)
-            ids = [id_ for id_ in stored if _fits(id_, asked)]
+            ids = [id_ for id_ in stored if asked == "*" or _fits(id_, asked)]
         if not ids:
             names = {name for id_ in stored for name in _names(id_)}
             raise UnknownName("case", asked, names, try_="trnbench runs show latest")
