@@ -73,7 +73,7 @@ def _bar(row: first.Shown, y: int) -> list[str]:
         marks.append(f'<g class="faint">{bar}</g>' if row.faint else bar)
     expect = words_at(690, y + 17, row.expect.text if row.expect else "no band", kind or "strong")
     promise = words_at(965, y + 17, "" if row.repeats else row.promise, "soft")
-    return [*marks, expect, words_at(862, y + 17, row.got.text, kind), promise]
+    return [*marks, expect, words_at(862, y + 17, (row.time or row.got).text, kind), promise]
 
 
 def _part(row: first.Shown, y: int) -> list[str]:

@@ -162,7 +162,7 @@ def _says(change: Change, before: float, after: float) -> str:
 
 
 LARGEST = 3
-"""Causes, or changes of one cause, that the first screen names."""
+"""Changes that the first screen names."""
 
 
 def since(before: Run, after: Run, index: int) -> Markup:
@@ -178,20 +178,20 @@ def since(before: Run, after: Run, index: int) -> Markup:
     moved = [each for each in comparison.changes if each.verdict.changed and not each.absent]
     equal = sum(each.equal for each in comparison.changes)
     alone = sum(each.absent for each in comparison.changes)
+    counts = Counter((change.verdict, _why(change)) for change in moved)
     groups: dict[tuple[Verdict, str], list[Change]] = {}
-    for change in moved:
+    for change in moved[:LARGEST]:
         groups.setdefault((change.verdict, _why(change)), []).append(change)
-    leading = list(groups.items())[:LARGEST]
     return fill(
         "since",
         before=before,
         groups=[
             {
-                "why": why,
-                "rows": [_change_row(index, each) for each in group[: LARGEST // len(leading)]],
-                "more": len(group) - LARGEST // len(leading),
+                "why": key[1],
+                "rows": [_change_row(index, each) for each in group],
+                "more": counts[key] - len(group),
             }
-            for (_, why), group in leading
+            for key, group in groups.items()
         ],
         moved=len(moved),
         nothing=not moved and not alone,

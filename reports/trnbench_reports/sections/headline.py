@@ -35,6 +35,7 @@ class Shown(msgspec.Struct, frozen=True, kw_only=True):
     bar: Markup | str = ""
     by: str = ""
     got: Figure | None = None
+    time: Figure | None = None
     share: Figure | None = None
     of: Figure | None = None
     of_document: str = ""
@@ -178,7 +179,6 @@ def shown(index: int, row: HeadlineRow) -> Shown:
 
     unit, sweep, step = line.sweep.unit, line.sweep, line.step
     part = line.of_core
-    got = figure(numbers.show(step.time_s, "s"), view.TIME) if step else None
     return Shown(
         name=row.name,
         what=_what(line),
@@ -187,7 +187,8 @@ def shown(index: int, row: HeadlineRow) -> Shown:
         faint=line.muted,
         bar=promise.draw(line) if sweep.better == "higher" else "",
         by="model" if line.grade is Grade.EMULATED else str(line.grade),
-        got=got or figure(numbers.show(sweep.best, unit), sweep.metric),
+        got=figure(numbers.show(sweep.best, unit), sweep.metric),
+        time=figure(numbers.show(step.time_s, "s"), view.TIME) if step else None,
         share=figure(numbers.percent(line.of.fraction), view.SHARE) if line.of else None,
         of=figure(numbers.show(line.of.value, unit), view.PEAK) if line.of else None,
         of_document=_document(line.of.source, line.of.date) if line.of else "",

@@ -355,10 +355,13 @@ def _asked(each: Line) -> int:
     return _ASKED.index(each.question) if each.question in _ASKED else len(_ASKED)
 
 
+ALARMING = (Status.INCONCLUSIVE, Status.SUSPECT, Status.FAILED)
+
+
 def _alarms(run: Run) -> tuple[tuple[str, str], ...]:
     bad: dict[str, Counter[str]] = {}
     for measurement in run.measurements:
-        if measurement.status in (Status.INCONCLUSIVE, Status.SUSPECT, Status.FAILED):
+        if measurement.status in ALARMING:
             bad.setdefault(measurement.case.instance, Counter())[str(measurement.status)] += 1
     return tuple(
         (system, ", ".join(f"{counts[status]} {status}" for status in sorted(counts, reverse=True)))
@@ -383,7 +386,7 @@ def _silence(run: Run) -> str:
         return "no case was carried out"
     alarms = _alarms(run)
     counts = ", ".join(f"{count:,} {status}" for status, count in run.counts().items() if count)
-    if len(alarms) == 1 and alarms[0][1].replace(",", "") == counts.replace(",", ""):
+    if len(alarms) == 1 and all(each.status in ALARMING for each in run.measurements):
         counts = ""  # the alarm says it
     reasons = Counter(measurement.reason_text for measurement in run.measurements if measurement.reason_text)
     why = f"most often: {reasons.most_common(1)[0][0]}" if reasons else ""

@@ -301,7 +301,7 @@ _DOES = {
 def _briefly(line: Line, of: str = "of") -> str:
     """`519–629 of 667 TFLOPS`, `takes 23.5–142 ms, 32.7 token/s`; without a band what the model says."""
     if line.step is not None:
-        text, rate = f"takes {step_time(line.step)}", show(line.step.tokens_per_s, "token/s")
+        text, rate = f"takes {_step_time(line.step)}", show(line.step.tokens_per_s, "token/s")
         return f"{text}{_where(line)}, {rate}{_alone(line)}"
     ends = [_bare(end, line) for end in line.expected or (line.sweep.best,)]
     unit = "" if any(" " in end for end in ends) else _unit(line)
@@ -320,7 +320,7 @@ def _briefly(line: Line, of: str = "of") -> str:
     return text + _where(line) + _alone(line)
 
 
-def step_time(step: Step) -> str:
+def _step_time(step: Step) -> str:
     """`23.5–142 ms`: what to expect of it, else what it takes."""
     ends = [show(end, "s") for end in step.expected_s or (step.time_s,)]
     units = {end.partition(" ")[2] for end in ends}
