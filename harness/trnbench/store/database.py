@@ -13,7 +13,7 @@ from urllib.parse import quote
 from trnbench.errors import StoreError, TrnbenchError
 from trnbench.store import layout
 from trnbench.store.compression import PAGE_BYTES
-from trnbench.store.failure import damaged, explained
+from trnbench.store.failure import another_file, damaged, explained
 from trnbench.store.journal import journal_path
 from trnbench.store.path import folder_in_place, make_folder, store_path
 
@@ -114,7 +114,7 @@ def _prepared(connection: sqlite3.Connection, path: Path, *, write: bool) -> boo
         raise StoreError(
             f"{path} is an SQLite database, but not a store of trnbench",
             cause="--store or TRNBENCH_STORE names the file of another program; it was left as it is",
-            try_="name another file with --store",
+            try_=another_file(path),
         )
     if version > layout.STORE_VERSION:
         raise StoreError(

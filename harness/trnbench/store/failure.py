@@ -37,6 +37,12 @@ def explained(path: Path) -> Iterator[None]:
         ) from error
 
 
+def another_file(path: Path) -> str:
+    """What to do about a file that is no store: beside journals it may have been one."""
+    beside = "; journals are beside it: trnbench store repair" if any(journals(path)) else ""
+    return f"name another file with --store{beside}"
+
+
 def damaged(path: Path, how: str) -> StoreError:
     """What to say of a database that holds what SQLite, or this program, never wrote."""
     return StoreError(
@@ -58,8 +64,7 @@ def _translate(path: Path, error: sqlite3.Error) -> StoreError:
         return StoreError(
             f"{path} is not a store of trnbench: it is no SQLite database",
             cause="--store or TRNBENCH_STORE names some other file; it was left as it is",
-            try_="name another file with --store"
-            + ("; journals are beside it: trnbench store repair" if any(journals(path)) else ""),
+            try_=another_file(path),
         )
     if any(word in text for word in ("malformed", "corrupt", "unsupported file format", "not decode")):
         return damaged(path, text)

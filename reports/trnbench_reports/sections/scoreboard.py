@@ -230,6 +230,10 @@ def _near(top: Measurement) -> str:
     return " · ".join(filter(None, (nearness_of(top), interval)))
 
 
+def _why(each: Measurement) -> str:
+    return ": ".join(filter(None, (str(each.reason), each.reason_text)))
+
+
 def _causes(each: Measurement) -> str:
     causes = each.judgement.causes if each.judgement else ()
     return "; ".join(cause for cause in causes if cause not in each.reason_text)
@@ -274,8 +278,7 @@ def _loud(index: int, run: Run) -> list[tuple[str, list[Loud]]]:
         alike: dict[tuple[str, ...], list[Measurement]] = defaultdict(list)
         for case in run.measurements:
             if case.status in statuses:
-                why = ": ".join(filter(None, (str(case.reason), case.reason_text)))
-                alike[str(case.status), _FIGURES.sub("#", why), _causes(case)].append(case)
+                alike[str(case.status), _FIGURES.sub("#", _why(case)), _causes(case)].append(case)
         rows = [
             Loud(
                 links=[
@@ -284,7 +287,7 @@ def _loud(index: int, run: Run) -> list[tuple[str, list[Loud]]]:
                 ],
                 more=len(cases[NAMED:]),
                 status=status,
-                why=": ".join(filter(None, (str(cases[0].reason), cases[0].reason_text))),
+                why=_why(cases[0]),
                 causes=causes,
             )
             for (status, _, causes), cases in alike.items()

@@ -74,7 +74,7 @@ def junit(gated: Gated) -> bytes:
     What failed is a failure with the rule as its type; what is inconclusive is skipped, or with `strict` a
     failure.
     """
-    from trnbench.results.junit import Suite, Tested, document
+    from trnbench.results.junit import Suite, document
 
     comparison = gated.comparison
     properties = (
@@ -84,15 +84,17 @@ def junit(gated: Gated) -> bytes:
         *((f"differs.{number}", difference) for number, difference in enumerate(comparison.differs, start=1)),
     )
     name = f"trnbench gate {comparison.after.id} against {comparison.before.id}"
-    cases = [_case(finding, Tested, strict=gated.strict) for finding in gated.findings]
+    cases = [_case(finding, strict=gated.strict) for finding in gated.findings]
     return document([Suite(name, comparison.after.created, properties, cases)])
 
 
-def _case(each: Finding, tested: type[Tested], *, strict: bool) -> Tested:
+def _case(each: Finding, *, strict: bool) -> Tested:
+    from trnbench.results.junit import Tested
+
     change, name = each.change, each.id.partition("::")[2] or each.id or f"rule {each.rule}"
     side = change.after if change is not None and change.unit == "s" else None
     time_s = side.value or 0.0 if side is not None else 0.0
-    passed = tested(each.system, each.kernel, name, time_s)
+    passed = Tested(each.system, each.kernel, name, time_s)
     if each.outcome is Outcome.FAILED or (strict and each.outcome is Outcome.INCONCLUSIVE):
         kind = each.kind if each.outcome is Outcome.FAILED else "inconclusive"
         text = "\n".join((f"rule {each.rule}: {each.what}", *(f"cause: {cause}" for cause in each.causes)))
