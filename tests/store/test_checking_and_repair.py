@@ -131,6 +131,15 @@ def test_a_document_that_cannot_be_read(kept: Store, run: Run) -> None:
     assert found(kept) == ()
 
 
+def overwritten(store: Store, bytes_at: dict[int, bytes]) -> None:
+    """Bytes of the database file by their place, behind the store's back."""
+    store.close()
+    data = bytearray(store.path.read_bytes())
+    for place, new in bytes_at.items():
+        data[place : place + len(new)] = new
+    store.path.write_bytes(data)
+
+
 def test_a_database_with_damaged_pages_is_made_anew(kept: Store, run: Run) -> None:
     kept.close()
     data = bytearray(kept.path.read_bytes())
@@ -163,10 +172,7 @@ def test_a_database_that_is_no_more_is_made_anew_from_the_journals(kept: Store, 
 
 
 def test_a_database_whose_header_names_no_format_is_made_anew(kept: Store, run: Run) -> None:
-    kept.close()
-    data = bytearray(kept.path.read_bytes())
-    data[44:48] = b"\x00\x00\x00\x63"
-    kept.path.write_bytes(data)
+    overwritten(kept, {44: b"\x00\x00\x00\x63"})
     told = text_of(StoreError, Store(kept.path).load)
     assert told.startswith(f"the store {kept.path} is damaged: unsupported file format\n")
     repaired(kept)
@@ -191,10 +197,7 @@ def test_a_database_that_has_lost_the_name_of_a_column_is_made_anew(
 
 
 def test_a_store_that_has_lost_its_mark_has_it_again(kept: Store, run: Run) -> None:
-    kept.close()
-    data = bytearray(kept.path.read_bytes())
-    data[68:72] = b"trn\x80"
-    kept.path.write_bytes(data)
+    overwritten(kept, {68: b"trn\x80"})
     assert text_of(StoreError, Store(kept.path).load).startswith(
         f"{kept.path} is an SQLite database, but not a store of trnbench\n"
     )
@@ -209,10 +212,7 @@ def test_a_store_that_has_lost_its_mark_has_it_again(kept: Store, run: Run) -> N
 def test_a_store_without_a_version_is_damaged_and_has_one_again(
     kept: Store, run: Run, version: bytes, mark: bytes
 ) -> None:
-    kept.close()
-    data = bytearray(kept.path.read_bytes())
-    data[60:64], data[68:72] = version, mark
-    kept.path.write_bytes(data)
+    overwritten(kept, {60: version, 68: mark})
     told = text_of(StoreError, Store(kept.path).load)
     assert ("its version is " in told) == (mark == b"trnb" and version[2] != 1)
     repaired(kept)
@@ -252,10 +252,7 @@ def test_what_is_attached_by_a_damaged_word_comes_from_the_journal(
 def test_a_header_that_lets_nobody_write_is_damage(kept: Store, run: Run, place: int) -> None:
     with kept.writing() as connection:
         connection.execute("DELETE FROM runs WHERE id = ?", (run.id,))
-    kept.close()
-    data = bytearray(kept.path.read_bytes())
-    data[place] = 0x9B
-    kept.path.write_bytes(data)
+    overwritten(kept, {place: b"\x9b"})
     repaired(kept)
     assert found(kept) == ()
     with reopened(kept) as store:
