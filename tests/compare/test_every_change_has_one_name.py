@@ -145,7 +145,9 @@ def test_the_page(seeded: dict[str, Seeded], runs: tuple[Run, Run]) -> None:
     assert named == {id: str(each.verdict) for id, each in seeded.items()}
     since = comparison.since(*runs, 1)
     assert "no change shown" not in since
-    assert since.count("<li>") == comparison.LARGEST
+    moved = [each for each in seeded.values() if None not in (each.before, each.after)]
+    assert f"{len(moved)} changes" in since
+    assert since.count('class="figure"') == comparison.LARGEST
 
 
 def test_a_notebook(seeded: dict[str, Seeded], runs: tuple[Run, Run]) -> None:
