@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import pickle
+import zlib
 from pathlib import Path
 
 import pytest
@@ -13,8 +14,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from stored_run import edited
 
-from trnbench.digest import digest_of
+from trnbench.digest import blake2b, digest_of
 from trnbench.store.cache import GROWS, SUFFIX, Cache
+from trnbench.store.compression import compressed, restored
 
 
 @pytest.fixture
@@ -33,6 +35,31 @@ def test_what_was_put_is_found_by_another(store: Path) -> None:
     second.put(b"key", b"newer")
     assert second.get(b"key") == b"newer"
     second.close()
+
+
+def test_what_resembles_an_example_takes_little_room(store: Path) -> None:
+    example = b" ".join(blake2b(bytes([number])).hexdigest().encode() for number in range(20))
+    contents = {bytes([number]): example + bytes([number]) for number in range(50)}
+    cache, other = Cache(store), Cache(store)
+    assert cache.put_first(b"example", example) == example
+    assert other.put_first(b"example", b"later") == example
+    cache.put_all(contents, example)
+    assert {key: other.get(key, example) for key in contents} == contents
+    assert other.info().bytes < 50 * len(example) / 10
+    # The example is lost, or another one: what was put with it counts as missing, until it is put again.
+    assert (other.get(b"\0"), other.get(b"\0", b"another")) == (None, None)
+    other.put(b"\0", b"content")
+    assert cache.get(b"\0", example) == b"content"
+
+
+@given(document=st.binary(max_size=3000), example=st.binary(max_size=70_000), cut=st.integers(1, 40))
+def test_a_document_comes_back_with_its_example_or_not_at_all(
+    document: bytes, example: bytes, cut: int
+) -> None:
+    packed = compressed(document, example=example)
+    assert restored(packed, example) == document
+    with pytest.raises(zlib.error):
+        restored(packed[:-cut], example)
 
 
 def test_many_that_are_asked_for_see_the_file_as_it_was(store: Path) -> None:

@@ -21,7 +21,7 @@ from trnbench.run.sources import code_of
 from trnbench.store.cache import Cache
 from trnbench.store.source_digest import package_of, packages_digest
 
-_READS, _SEEN = b"reads", b"observation"
+_READS, _SEEN, _EXAMPLE = b"reads", b"observation", b"example"
 
 
 def cached_backend(backend: Backend, cache: Cache | None, seed: int = 0) -> Backend:
@@ -50,6 +50,7 @@ class CachedBackend(Wrapper):
         self._systems: dict[int, tuple[System, bytes]] = {}
         self._values: dict[tuple[int, tuple[Read, ...]], bytes] = {}
         self._kernels: dict[int, tuple[Kernel, bytes]] = {}
+        self._examples: dict[bytes, bytes] = {}
         self._code = b""
 
     def __getstate__(self) -> dict[str, Any]:
@@ -85,12 +86,12 @@ class CachedBackend(Wrapper):
 
     def known(self, case: Case, system: System) -> Observation | None:
         """The answer that is kept, where all that it follows from is as it was."""
-        asked = self._asked(case, system)
-        names = _decoded(self.cache.get(digest_of(asked, _READS)), tuple[tuple[str, ...], ...])
+        asked, example = self._asked(case, system), self._example(case, system)
+        names = _decoded(self.cache.get(digest_of(asked, _READS), example), tuple[tuple[str, ...], ...])
         if names is None:
             return None
         key = digest_of(asked, _SEEN, self._standing(names, system))
-        seen: Observation | None = _decoded(self.cache.get(key), Observation)
+        seen: Observation | None = _decoded(self.cache.get(key, example), Observation)
         return seen
 
     def _keep(self, case: Case, system: System, names: tuple[Read, ...], seen: Observation) -> None:
@@ -99,12 +100,19 @@ class CachedBackend(Wrapper):
             content = msgspec.msgpack.encode(seen)
         except (TypeError, ValueError, OverflowError):  # what a plugin put into `detail` is no data
             return
-        self.cache.put_all(
-            {
-                digest_of(asked, _SEEN, self._standing(names, system)): content,
-                digest_of(asked, _READS): msgspec.msgpack.encode(names),
-            }
-        )
+        reads, key = msgspec.msgpack.encode(names), digest_of(asked, _SEEN, self._standing(names, system))
+        example = self._example(case, system, reads + content)
+        self.cache.put_all({key: content, digest_of(asked, _READS): reads}, example)
+
+    def _example(self, case: Case, system: System, first: bytes = b"") -> bytes:
+        """The first answer of the kernel on the system, which others resemble; `first` where none is kept."""
+        key = digest_of(self._model(), self._of_system(system), self._of_kernel(case.kernel), _EXAMPLE)
+        example = self._examples.get(key)
+        if example is None:
+            example = self._examples[key] = self.cache.get(key) or b""
+        if first and not example:
+            example = self._examples[key] = self.cache.put_first(key, first)
+        return example
 
     def _asked(self, case: Case, system: System) -> bytes:
         """The question, without what the facts say."""

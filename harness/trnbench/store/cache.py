@@ -33,9 +33,11 @@ LIMIT_BYTES = 256 << 20
 GROWS = 4
 """So many times the limit the entries of one run may take; then those that were kept first stay."""
 
-_LAYOUT = 2
+_LAYOUT = 3
 _BUSY_MS = 2_000
-_DIGEST = 16
+_KEY_BYTES, _MARK_BYTES = 16, 8
+"""Of a digest: two questions never share the one, and damage is seen by the other."""
+
 _KEEP = 0.75
 """Of the limit, once it is passed."""
 
@@ -86,9 +88,9 @@ class Cache:
         self._begin()
         vars(self).update(state)
 
-    def get(self, key: bytes) -> bytes | None:
-        """None where there is no whole entry."""
-        content = self._entry(key)
+    def get(self, key: bytes, example: bytes = b"") -> bytes | None:
+        """None where there is no whole entry. `example` is what it was put with."""
+        content = self._entry(key, example)
         if content is None:
             self.misses += 1
         else:
@@ -113,8 +115,16 @@ class Cache:
         """Keep `content`, in place of what was there."""
         self.put_all({key: content})
 
-    def put_all(self, entries: Mapping[bytes, bytes]) -> None:
-        """Keep some that belong together: all of them, or none."""
+    def put_first(self, key: bytes, content: bytes) -> bytes:
+        """Keep `content` unless another process was first; what is kept, b"" where nothing can be."""
+        self.put_all({key: content}, instead=False)
+        return self._entry(key) or b""
+
+    def put_all(self, entries: Mapping[bytes, bytes], example: bytes = b"", *, instead: bool = True) -> None:
+        """Keep some that belong together: all of them, or none.
+
+        What resembles `example` takes little room. `instead`: of what was there.
+        """
         from trnbench.store.compression import compressed
 
         if self._at_limit:
@@ -122,7 +132,7 @@ class Cache:
         values: list[object] = []
         added = 0
         for key, content in entries.items():
-            packed = compressed(content)
+            key, packed = key[:_KEY_BYTES], compressed(content, example=example)
             values += (key, packed, _mark(key, packed), len(packed))
             added += len(packed)
         connection = self._connected()
@@ -130,7 +140,8 @@ class Cache:
             return
         with self._explained():
             rows = ", ".join(["(?, ?, ?, ?)"] * len(entries))
-            connection.execute(f"INSERT OR REPLACE INTO entries VALUES {rows}", values)
+            otherwise = "REPLACE" if instead else "IGNORE"
+            connection.execute(f"INSERT OR {otherwise} INTO entries VALUES {rows}", values)
             self._added += added
             if self._added > self.limit_bytes // 16:
                 self._added = 0
@@ -184,12 +195,15 @@ class Cache:
 
     # The file -------------------------------------------------------------------------------------
 
-    def _entry(self, key: bytes) -> bytes | None:
+    def _entry(self, key: bytes, example: bytes = b"") -> bytes | None:
         if self._connection is None and not self.path.exists():
             return None
+        from trnbench.store.compression import restored
+
         connection = self._connected()
         if connection is None:
             return None
+        key = key[:_KEY_BYTES]
         with self._explained():
             row = connection.execute(
                 "SELECT content, mark, rowid FROM entries WHERE key = ?", (key,)
@@ -197,7 +211,7 @@ class Cache:
             if row is None or not isinstance(row[0], bytes) or _mark(key, row[0]) != row[1]:
                 return None
             with suppress(zlib.error):
-                content = zlib.decompress(row[0])
+                content = restored(row[0], example) if example else zlib.decompress(row[0])
                 if row[2] <= (self._last_row or 0):  # later ones are this run's anyway
                     self._hit_rows.append(row[2])
                     self._hit_bytes += len(row[0])
@@ -306,7 +320,7 @@ class Cache:
 
 
 def _mark(key: bytes, packed: bytes) -> bytes:
-    return blake2b(key + packed, digest_size=_DIGEST).digest()
+    return blake2b(key + packed, digest_size=_MARK_BYTES).digest()
 
 
 _READERS = ("trnbench.facts", "trnbench.bounded")

@@ -17,9 +17,26 @@ _BEHIND = 262
 """Bytes of its window that deflate does not look back into."""
 
 
-def compressed(document: bytes, level: int = QUICK) -> bytes:
-    """What `zlib.decompress` takes back. The window is no larger than `document`: to clear the usual one of
-    32 KiB, with its tables, takes longer than most documents do."""
-    bits = min(max((len(document) + _BEHIND).bit_length(), _BITS[0]), _BITS[-1])
-    packer = zlib.compressobj(level, zlib.DEFLATED, bits, min(bits - 7, zlib.DEF_MEM_LEVEL))
+def compressed(document: bytes, level: int = QUICK, example: bytes = b"") -> bytes:
+    """What `zlib.decompress` takes back, with an `example` of such documents `restored`.
+
+    The window is no larger than both: to clear the usual one of 32 KiB, with its tables, takes longer than
+    most documents do.
+    """
+    bits = min(max((len(document) + len(example) + _BEHIND).bit_length(), _BITS[0]), _BITS[-1])
+    memory = min(bits - 7, zlib.DEF_MEM_LEVEL)
+    packer = (
+        zlib.compressobj(level, zlib.DEFLATED, bits, memory, zlib.Z_DEFAULT_STRATEGY, example)
+        if example
+        else zlib.compressobj(level, zlib.DEFLATED, bits, memory)
+    )
     return packer.compress(document) + packer.flush()
+
+
+def restored(packed: bytes, example: bytes) -> bytes:
+    """The document of `compressed`. Raises `zlib.error` where it is damaged, or had another example."""
+    unpacker = zlib.decompressobj(zdict=example)
+    document = unpacker.decompress(packed)
+    if not unpacker.eof:
+        raise zlib.error("it has no end")
+    return document
