@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 import pytest
 from click.testing import CliRunner
-from command import loaded, loaded_by
+from command import loaded, loaded_by, refusal, typed
 
 import trnbench
 from trnbench.cli import commands
@@ -283,3 +283,8 @@ def test_closed_stdout_is_said_and_nothing_is_written_elsewhere(tmp_path: Path) 
     )
     assert (told.returncode, told.stdout, list(tmp_path.iterdir())) == (2, "", [])
     assert told.stderr.endswith("  cause: stdout is closed\n  try:   send the output elsewhere\n")
+
+
+@pytest.mark.parametrize("words", [[], ["runs"], ["nki"], ["store"]])
+def test_a_command_without_words_shows_its_help(words: list[str]) -> None:
+    assert refusal(typed(*words)) == typed(*words, "--help").stdout

@@ -36,6 +36,9 @@ def report(error: BaseException, shared: Session) -> int:
         error.try_ = shared.typed(error.try_)
         say(f"error: {error}")
         return error.exit_code
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        say(error.format_message())
+        return ExitCode.USAGE
     if isinstance(error, click.NoSuchOption) and (place := _before_the_command(error)):
         say(f"error: {error.option_name} goes before the command")
         say("  cause: it is an option of trnbench itself, the same for every command")
