@@ -209,11 +209,16 @@ def _call(
     except RecursionError:
         raise KernelError(f"kernel {name!r} calls itself without end ({_where(source)})") from None
     except Exception as error:
-        cause = ""
+        cause = try_ = ""
         if isinstance(error, AttributeError) and error.name in ("form", "shape"):
             cause = f"a tensor is needed where {type(error.obj).__name__} was given"
+        elif isinstance(error, TypeError) and NkiTensor.__name__ in str(error) and "operand" in str(error):
+            cause = "tensors have operators in Beta 1 alone (neuronxcc.nki)"
+            try_ = "nl.add(x, y), nl.multiply(x, y), or nisa.tensor_tensor"
         raise KernelError(
-            f"kernel {name!r} failed: {type(error).__name__}: {error} ({_where(source)})", cause=cause
+            f"kernel {name!r} failed: {type(error).__name__}: {error} ({_where(source)})",
+            cause=cause,
+            try_=try_,
         ) from error
 
 
