@@ -223,13 +223,26 @@ def test_the_run_before_is_the_newest_older_one_of_its_kind(first: Run, tmp_path
     oldest = replace(first, id="oldest", created="2026-11-01T00:00:00Z")
     other = replace(first, id="measured", created="2026-11-21T00:00:00Z", backend="neuron")
     cut = replace(first, id="cut", created="2026-11-21T01:00:00Z", interrupted=True)
+    few = replace(first, id="few", created="2026-11-21T02:00:00Z", measurements=first.measurements[::3])
     newer = replace(first, id="newer", created="2026-11-23T00:00:00Z")
     with trnbench.open_store(path) as store:
-        store.save(oldest, first, other, cut, after, newer)
+        store.save(oldest, first, other, cut, few, after, newer)
     found = run_before(path, after)
     assert found.id == "run-one"
     assert run_before(path, oldest) is None
+    assert run_before(path, few) is None
     assert run_before(tmp_path / "none.db", after) is None
+
+
+def test_a_run_of_other_cases_is_nothing_to_compare_with(first: Run, tmp_path: Path) -> None:
+    later = slower(first, 1, 2.0)
+    others = changed(later, lambda each: replace(each, case=replace(each.case, kernel="another")))
+    half = len(first.measurements) // 2
+    with trnbench.open_store(tmp_path / "r.db") as store:
+        store.save(first)
+    for measurements, alike in ((others.measurements, False), (first.measurements[half:], True)):
+        found = run_before(tmp_path / "r.db", replace(later, measurements=measurements))
+        assert (found is not None) is alike
 
 
 def test_the_report_of_one_stored_run_has_it(

@@ -19,7 +19,7 @@ from trnbench.run.render import find_page, render_files
 from trnbench.store.history import histories
 from trnbench.store.store import RunSummary, Store
 from trnbench.terminal.output import say
-from trnbench.terminal.target import id_before, share_a_case
+from trnbench.terminal.target import id_before, mostly_alike
 
 if TYPE_CHECKING:
     from trnbench.results.run import Run
@@ -66,11 +66,11 @@ def site(shared: Session, /, *, runs: tuple[str, ...], folder: Path) -> None:
 def _asked(shared: Session, store: Store, chosen: list[RunSummary], memory: Mapping[str, Any]) -> Site:
     """Runs are opened one after the other, and each is held against the one before: two stay in memory."""
     load = lru_cache(maxsize=2)(store.load)
-    earlier = {each.id: id_before(chosen, each, each.instances) for each in chosen}
+    earlier = {each.id: id_before(chosen, each, each.instances, each.cases) for each in chosen}
 
     def before(id: str) -> Run | None:
         found = load(earlier[id]) if earlier[id] else None
-        return found if found is not None and share_a_case(found, load(id)) else None
+        return found if found is not None and mostly_alike(found, load(id)) else None
 
     return Site(
         runs={each.id: f"{each.finished} {each.cases} {earlier[each.id]}" for each in chosen},

@@ -167,19 +167,20 @@ def _to_stdout(data: bytes) -> None:
 
 
 def run_before(store: Path | None, run: Run) -> Run | None:
-    """The newest finished run that is older, of the same backend, evidence and peak policy, and has a system
-    and a case of `run`; None where there is none. A store that cannot be read has none to show."""
+    """The newest finished run that is older, of the same backend, evidence and peak policy, and much of the
+    same selection; None where there is none. A store that cannot be read has none to show."""
     try:
         with Store(store) as opened:
-            before = id_before(opened.list(), run, run.systems)
+            before = id_before(opened.list(), run, run.systems, len(run.measurements))
             found = opened.load(before) if before else None
     except TrnbenchError:
         return None
-    return found if found is not None and share_a_case(found, run) else None
+    return found if found is not None and mostly_alike(found, run) else None
 
 
-def id_before(known: Iterable[RunSummary], run: Run | RunSummary, systems: Iterable[str]) -> str:
-    """That run's id, by columns alone: whether they share a case is not looked at. "" where there is none."""
+def id_before(known: Iterable[RunSummary], run: Run | RunSummary, systems: Iterable[str], cases: int) -> str:
+    """That run's id, by columns alone: a system in common, and neither has twice as many cases as the other.
+    "" where there is none. `cases`: of `run`."""
     older = [
         each
         for each in known
@@ -188,12 +189,13 @@ def id_before(known: Iterable[RunSummary], run: Run | RunSummary, systems: Itera
         and each.state == "done"
         and (each.backend, each.grade, str(each.policy)) == (run.backend, run.grade, str(run.policy))
         and set(each.instances) & set(systems)
+        and cases / 2 <= each.cases <= 2 * cases
     ]
     return max(older, key=lambda each: each.created).id if older else ""
 
 
-def share_a_case(before: Run, run: Run) -> bool:
-    if any(old.case == new.case for old, new in zip(before.measurements, run.measurements, strict=False)):
-        return True  # most runs have their cases in one order
+def mostly_alike(before: Run, run: Run) -> bool:
+    """Whether both have at least half of the cases of the one that has more."""
     known = {each.id for each in before.measurements}
-    return any(each.id in known for each in run.measurements)
+    shared = sum(each.id in known for each in run.measurements)
+    return 2 * shared >= max(len(known), len(run.measurements))
