@@ -14,53 +14,54 @@ from trnbench_emulator.nki.recording import STATE
 from trnbench_emulator.nki.site import Places
 
 if TYPE_CHECKING:
-    from trnbench_emulator.nki.beta1.root import Root
     from trnbench_emulator.nki.memory import Buffer
 
 
 class Pending:
     """`into` are the buffers it can write to. `exact`: its destination must have the result's own data
-    type. `adding`: it can add to what PSUM holds. `place`: the file and line of its call. `whole`: all of a
-    root as a tile.
+    type. `adding`: it can add to what PSUM holds. `place`: the file and line of its call. `result`: the tile
+    that the call returned, all of its root.
     """
 
-    __slots__ = ("_add", "_issue", "adding", "exact", "into", "place", "root", "whole")
+    __slots__ = ("_add", "_issue", "exact", "into", "place", "result")
 
     def __init__(
         self,
-        root: Root,
-        whole: Callable[[Root], Any],
+        result: Any,
         issue: Callable[[Any], None],
         into: tuple[Buffer, ...],
         exact: bool,
         adds: Callable[[Any], None] | None,
     ) -> None:
-        self.root = root
-        self.whole = whole
+        self.result = result
         self._issue = issue
         self.into = into
         self.exact = exact
         self._add = adds
-        self.adding = adds is not None
         places = _PLACES if STATE.recorder is None else STATE.recorder.places
-        self.place = places.of(sys._getframe(2))
+        frame = sys._getframe(3)
+        if frame.f_code is not places.code:
+            frame = places.outside(sys._getframe(2))
+        self.place = places.lines.get(frame.f_lasti) or places.add(frame)
+
+    @property
+    def adding(self) -> bool:
+        return self._add is not None
 
     def issue(self, dst: Any) -> None:
         """Carry the instruction out."""
-        self._at_its_place(self._issue, dst)
+        before = STATE.place
+        STATE.place = self.place
+        try:
+            self._issue(dst)
+        finally:
+            STATE.place = before
 
     def add(self, dst: Any) -> None:
         """Carry it out so that it adds to `dst`."""
         assert self._add is not None
-        self._at_its_place(self._add, dst)
-
-    def _at_its_place(self, call: Callable[[Any], None], dst: Any) -> None:
-        before = STATE.place
-        STATE.place = self.place
-        try:
-            call(dst)
-        finally:
-            STATE.place = before
+        self._issue = self._add
+        self.issue(dst)
 
 
 _PLACES = Places()
@@ -82,13 +83,13 @@ def settle() -> None:
     held = SLOT.held
     if held is not None:
         SLOT.held = None
-        held.issue(held.whole(held.root))
+        held.issue(held.result)
 
 
 def taken(value: Any) -> Pending | None:
     """The pending instruction that `value` is the result of; it is then the caller's to issue."""
     held = SLOT.held
-    if held is None or getattr(value, "root", None) is not held.root:
+    if held is None or getattr(value, "root", None) is not held.result.root:
         return None
     SLOT.held = None
     return held

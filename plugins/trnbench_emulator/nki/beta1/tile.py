@@ -238,8 +238,8 @@ class Tile(Arithmetic):
             and not self.over
             and self.rows is None
             and self.offset == 0
-            and BLOCK not in self.kinds
-            and prod(self.shape) == prod(root.shape[root.axis :])
+            and (self.strides is root.whole or BLOCK not in self.kinds)
+            and (self.shape is root.shape or prod(self.shape) == prod(root.shape[root.axis :]))
         )
 
     def same_place(self, other: Any) -> bool:
@@ -248,6 +248,13 @@ class Tile(Arithmetic):
             and other.root is self.root
             and (other.block, other.offset, other.shape, other.strides)
             == (self.block, self.offset, self.shape, self.strides)
+        )
+
+    def is_all_of(self, root: Root) -> bool:
+        return (
+            self.root is root
+            and not (self.block or self.offset)
+            and (self.shape, self.strides) == (root.shape, root.strides)
         )
 
     def fitted(self, shape: tuple[int, ...]) -> Tile | None:
@@ -286,12 +293,13 @@ class Tile(Arithmetic):
             held = taken(value)
             if held is not None:
                 fits = dst.buffer in held.into and (not held.exact or dst.dtype is value.dtype)
-                fits = fits and value.same_place(Tile.of(held.root))
+                fits = fits and value.is_all_of(held.result.root)
                 target = dst if dst.over else dst.fitted(value.shape)
-                if fits and target is not None and sys.getrefcount(value) <= _UNNAMED:
+                unnamed = sys.getrefcount(value) <= _UNNAMED + (value is held.result)
+                if fits and target is not None and unnamed:
                     held.issue(target)
                     return
-                held.issue(Tile.of(held.root))
+                held.issue(held.result)
             settle()
             isa.tensor_copy(*_aligned(dst, value))
             return
@@ -310,13 +318,12 @@ class Tile(Arithmetic):
     def _in_place(self, name: str, value: Any) -> Tile:
         held = taken(value)
         if held is not None:
-            all_of_root = value.same_place(Tile.of(held.root))
-            if name == "add" and all_of_root and held.adding and self.buffer is Buffer.PSUM:
+            if name == "add" and value.is_all_of(value.root) and held.adding and self.buffer is Buffer.PSUM:
                 target = self.fitted(value.shape)
                 if target is not None:
                     held.add(target)
                     return self
-            held.issue(Tile.of(held.root))
+            held.issue(held.result)
         settle()
         CALLS.apply(name, (self, value), into=self)
         return self
@@ -352,6 +359,6 @@ def later(
 ) -> Tile:
     """A tile of this shape and type in `buffer`, which `issue` fills; see `Pending` for the others."""
     settle()
-    root = Root(shape, 0, dtype, buffer)
-    SLOT.held = Pending(root, Tile.of, issue, into, exact, adds)
-    return Tile.of(root)
+    result = Tile.of(Root(shape, 0, dtype, buffer))
+    SLOT.held = Pending(result, issue, into, exact, adds)
+    return result

@@ -160,13 +160,14 @@ def _plain(tile: AnyView, index: tuple[Any, ...]) -> AnyView | None:
         return None
     shape, offset = [], tile.offset
     for part, size, stride in zip(index, tile.shape, tile.strides, strict=True):
-        if type(part) is not slice or part.step is not None:
+        if type(part) is not slice:
             return None
         start, stop = part.start, part.stop
-        if type(start) is not int or type(stop) is not int or not 0 <= start < stop <= size:
+        if type(start) is type(stop) is int and 0 <= start < stop <= size and part.step is None:
+            shape.append(stop - start)
+            offset += start * stride
+        else:
             return None
-        shape.append(stop - start)
-        offset += start * stride
     of_type: Any = type(tile)
     view: AnyView = of_type(
         root, tuple(shape), tile.strides, tile.kinds, offset=offset, block=tile.block, dtype=tile.dtype,
@@ -238,6 +239,8 @@ def operand_of(tile: View, mask: Any = None) -> NkiTensor:
     """
     if mask is None and not tile.over and tile.rows is None:
         root = tile.root
+        if tile.shape is root.shape and tile.strides is root.whole and tile.dtype is root.dtype:
+            return root.tile(0)
         key = (root.buffer, tile.dtype, tile.shape, tile.strides, tile.kinds)
         form = _FORMS.get(key)
         if form is None and (not tile.on_chip or PARTITION in tile.kinds) and BLOCK not in tile.kinds:
