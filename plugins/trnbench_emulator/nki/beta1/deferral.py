@@ -10,62 +10,62 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from trnbench_emulator.nki.recording import STATE
-from trnbench_emulator.nki.site import Places
+from trnbench_emulator.nki.site import Place, Places
 
 if TYPE_CHECKING:
     from trnbench_emulator.nki.memory import Buffer
 
 
-class Pending:
+class Pending(msgspec.Struct, eq=False):
     """`into` are the buffers it can write to. `exact`: its destination must have the result's own data
-    type. `adding`: it can add to what PSUM holds. `place`: the file and line of its call. `result`: the tile
-    that the call returned, all of its root.
+    type. `adds`: carries it out so that it adds to what PSUM holds. `place`: the file and line of its call.
+    `result`: the tile that the call returned, all of its root.
     """
 
-    __slots__ = ("_add", "_issue", "exact", "into", "place", "result")
-
-    def __init__(
-        self,
-        result: Any,
-        issue: Callable[[Any], None],
-        into: tuple[Buffer, ...],
-        exact: bool,
-        adds: Callable[[Any], None] | None,
-    ) -> None:
-        self.result = result
-        self._issue = issue
-        self.into = into
-        self.exact = exact
-        self._add = adds
-        places = _PLACES if STATE.recorder is None else STATE.recorder.places
-        frame = sys._getframe(3)
-        if frame.f_code is not places.code:
-            frame = places.outside(sys._getframe(2))
-        self.place = places.lines.get(frame.f_lasti) or places.add(frame)
-
-    @property
-    def adding(self) -> bool:
-        return self._add is not None
+    result: Any
+    call: Callable[[Any], None]
+    into: tuple[Buffer, ...]
+    exact: bool
+    adds: Callable[[Any], None] | None
+    place: Place
 
     def issue(self, dst: Any) -> None:
         """Carry the instruction out."""
         before = STATE.place
         STATE.place = self.place
         try:
-            self._issue(dst)
+            self.call(dst)
         finally:
             STATE.place = before
 
     def add(self, dst: Any) -> None:
         """Carry it out so that it adds to `dst`."""
-        assert self._add is not None
-        self._issue = self._add
+        assert self.adds is not None
+        self.call = self.adds
         self.issue(dst)
 
 
 _PLACES = Places()
 """Of calls outside a recording."""
+
+
+def hold(
+    result: Any,
+    call: Callable[[Any], None],
+    into: tuple[Buffer, ...],
+    exact: bool,
+    adds: Callable[[Any], None] | None,
+) -> None:
+    """Keep back the call that the caller of our caller makes."""
+    places = _PLACES if STATE.recorder is None else STATE.recorder.places
+    frame = sys._getframe(3)
+    if frame.f_code is not places.code:
+        frame = places.outside(sys._getframe(2))
+    place = places.lines.get(frame.f_lasti) or places.add(frame)
+    SLOT.held = Pending(result, call, into, exact, adds, place)
 
 
 class _Slot:

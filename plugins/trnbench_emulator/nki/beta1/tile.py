@@ -8,9 +8,11 @@ from functools import cache
 from math import prod
 from typing import Any
 
+import msgspec
+
 from trnbench.errors import KernelError
 from trnbench_emulator.nki import isa, site
-from trnbench_emulator.nki.beta1.deferral import SLOT, Pending, settle, taken
+from trnbench_emulator.nki.beta1.deferral import hold, settle, taken
 from trnbench_emulator.nki.beta1.index import Grid, box_of
 from trnbench_emulator.nki.beta1.root import Root
 from trnbench_emulator.nki.beta1.view import BLOCK, FREE, PARTITION, indexed, operand_of
@@ -86,41 +88,26 @@ _UNNAMED = 3
 """References to a value that only the call at hand knows: the caller's, ours, and the counting call's."""
 
 
-class Tile(Arithmetic):
+class Tile(Arithmetic, msgspec.Struct, eq=False):
     """Sizes and strides as its user sees them. `kinds` tells blocks, partition and free dimensions apart,
     `over` holds where an index may leave the tensor: a mask has to keep it inside. `rows` is a tile of
     indices that are read at run time, with the step and the number of what they count.
     """
 
-    __slots__ = ("block", "dtype", "kinds", "offset", "over", "root", "rows", "shape", "strides")
-
-    def __init__(
-        self,
-        root: Root,
-        shape: tuple[int, ...],
-        strides: tuple[int, ...],
-        kinds: tuple[str, ...],
-        *,
-        block: int = 0,
-        offset: int = 0,
-        dtype: DType | None = None,
-        over: tuple[tuple[Grid, int], ...] = (),
-        rows: tuple[Tile, int, int] | None = None,
-    ) -> None:
-        self.rows = rows
-        self.root = root
-        self.shape = shape
-        self.strides = strides
-        self.kinds = kinds
-        self.block = block
-        self.offset = offset
-        self.dtype = dtype or root.dtype
-        self.over = over
+    root: Root
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    kinds: tuple[str, ...]
+    dtype: DType
+    block: int = 0
+    offset: int = 0
+    over: tuple[tuple[Grid, int], ...] = ()
+    rows: tuple[Tile, int, int] | None = None
 
     @classmethod
     def of(cls, root: Root) -> Tile:
         """All of a tensor."""
-        return cls(root, root.shape, root.strides, _kinds(root.axis, len(root.shape)))
+        return cls(root, root.shape, root.strides, _kinds(root.axis, len(root.shape)), root.dtype)
 
     @classmethod
     def holding(cls, tensor: NkiTensor) -> Tile:
@@ -180,15 +167,7 @@ class Tile(Arithmetic):
     def like(self, shape: tuple[int, ...], strides: tuple[int, ...], kinds: tuple[str, ...]) -> Tile:
         """Another view from the same place on."""
         return Tile(
-            self.root,
-            shape,
-            strides,
-            kinds,
-            block=self.block,
-            offset=self.offset,
-            dtype=self.dtype,
-            over=self.over,
-            rows=self.rows,
+            self.root, shape, strides, kinds, self.dtype, self.block, self.offset, self.over, self.rows
         )
 
     def expand_dims(self, axis: int) -> Tile:
@@ -220,26 +199,30 @@ class Tile(Arithmetic):
 
     def operand(self, mask: Any = None) -> NkiTensor:
         """What instructions of today's NKI take: partition first, inside the mask's box."""
-        return operand_of(self, mask)
+        root = self.root
+        whole = self.strides is root.whole and self.shape is root.shape and self.dtype is root.dtype
+        return root.tile(0) if whole and mask is None else operand_of(self, mask)
 
     def overwritten(self, src: Tile, mask: Any = None) -> NkiTensor:
         """This tile as the destination of a transfer. Where that brings all of it anew from HBM, the
         compiler of Beta 1 has a place of its own for it, and nothing waits for those who still read. A mask
         that lets everything through leaves nothing out."""
         unmasked = mask is None or box_of(mask, self.shape) == box_of(None, self.shape)
-        if unmasked and not src.on_chip and self._is_all_of_a_place():
+        if unmasked and src.root.axis < 0 and self._is_all_of_a_place():
             self.root.renew(self.block)
         return self.operand(mask)
 
     def _is_all_of_a_place(self) -> bool:
         root = self.root
+        if self.strides is root.whole and self.shape is root.shape:
+            return root.buffer is Buffer.SBUF
         return (
             root.buffer is Buffer.SBUF
             and not self.over
             and self.rows is None
             and self.offset == 0
-            and (self.strides is root.whole or BLOCK not in self.kinds)
-            and (self.shape is root.shape or prod(self.shape) == prod(root.shape[root.axis :]))
+            and BLOCK not in self.kinds
+            and prod(self.shape) == prod(root.shape[root.axis :])
         )
 
     def same_place(self, other: Any) -> bool:
@@ -318,7 +301,7 @@ class Tile(Arithmetic):
     def _in_place(self, name: str, value: Any) -> Tile:
         held = taken(value)
         if held is not None:
-            if name == "add" and value.is_all_of(value.root) and held.adding and self.buffer is Buffer.PSUM:
+            if name == "add" and value.is_all_of(value.root) and held.adds and self.buffer is Buffer.PSUM:
                 target = self.fitted(value.shape)
                 if target is not None:
                     held.add(target)
@@ -360,5 +343,5 @@ def later(
     """A tile of this shape and type in `buffer`, which `issue` fills; see `Pending` for the others."""
     settle()
     result = Tile.of(Root(shape, 0, dtype, buffer))
-    SLOT.held = Pending(result, issue, into, exact, adds)
+    hold(result, issue, into, exact, adds)
     return result

@@ -148,8 +148,8 @@ class _Layout:
         if tile.over and over:
             raise _wrong(tile, "it is indexed twice outside its bounds")
         return of_type(
-            tile.root, tuple(self.shape), tuple(self.strides), tuple(self.kinds),
-            block=self.block, offset=self.offset, dtype=tile.dtype, over=over, rows=rows,
+            tile.root, tuple(self.shape), tuple(self.strides), tuple(self.kinds), tile.dtype,
+            self.block, self.offset, over, rows,
         )  # fmt: skip
 
 
@@ -170,9 +170,8 @@ def _plain(tile: AnyView, index: tuple[Any, ...]) -> AnyView | None:
             return None
     of_type: Any = type(tile)
     view: AnyView = of_type(
-        root, tuple(shape), tile.strides, tile.kinds, offset=offset, block=tile.block, dtype=tile.dtype,
-        rows=tile.rows,
-    )  # fmt: skip
+        root, tuple(shape), tile.strides, tile.kinds, tile.dtype, tile.block, offset, (), tile.rows
+    )
     return view
 
 
@@ -239,8 +238,6 @@ def operand_of(tile: View, mask: Any = None) -> NkiTensor:
     """
     if mask is None and not tile.over and tile.rows is None:
         root = tile.root
-        if tile.shape is root.shape and tile.strides is root.whole and tile.dtype is root.dtype:
-            return root.tile(0)
         key = (root.buffer, tile.dtype, tile.shape, tile.strides, tile.kinds)
         form = _FORMS.get(key)
         if form is None and (not tile.on_chip or PARTITION in tile.kinds) and BLOCK not in tile.kinds:
