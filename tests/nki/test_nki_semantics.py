@@ -123,6 +123,43 @@ nl.store(out, u)
     np.testing.assert_allclose(_run(snippets, body, x), np.tanh(inner * np.float32(0.5)), rtol=1e-6)
 
 
+SPLIT = """
+x, w = args
+out = nl.ndarray((1, 512), dtype=nl.float32, buffer=nl.shared_hbm)
+weights = nl.load(w, dtype={dtype})
+scaled = nl.ndarray((128, 2), dtype={dtype})
+nisa.tensor_scalar(scaled, nl.load(x), nl.multiply, 3.0)
+halves = []
+for half in range(2):
+    sums = nl.ndarray((1, 512), dtype=nl.float32, buffer=nl.psum)
+    nisa.nc_matmul(sums, scaled[:, half : half + 1], weights[:, 512 * half : 512 * (half + 1)])
+    halves.append(nl.ndarray((1, 512), dtype={dtype}))
+    nisa.tensor_copy(halves[half], sums)
+nisa.tensor_tensor(halves[0], halves[0], halves[1], nl.add)
+nisa.dma_copy(out, halves[0])
+return out
+"""
+
+
+def test_a_product_in_halves_rounds_at_every_tile_of_its_way(snippets: Any) -> None:
+    """What is scaled, each half of the sum and the result round in tiles of bf16, as in public kernels that
+    are compared with fp32. The numbers are whole and below 2**24: nothing else rounds.
+    """
+    stream = np.random.default_rng(5)
+    x = stream.integers(-300, 300, (128, 2)).astype(np.float32)
+    w = stream.integers(-8, 8, (128, 1024)).astype(np.float32)
+
+    def result(cast: Any) -> Any:
+        left, right = cast(3 * x).T[:, None] @ w.reshape(128, 2, 512).swapaxes(0, 1)
+        return cast(cast(left) + cast(right))
+
+    exact, rounded = result(DTYPES["float32"].cast), result(DTYPES["bfloat16"].cast)
+    for dtype, wanted in (("nl.float32", exact), ("nl.bfloat16", rounded)):
+        (found,) = snippets.run(SPLIT.format(dtype=dtype), x, w, functional=True).outputs
+        np.testing.assert_array_equal(found, wanted)
+    assert np.mean(~np.isclose(rounded, exact, atol=1e-5, rtol=1e-2)) > 0.1
+
+
 def test_random_bits_take_every_value_of_their_type(snippets: Any) -> None:
     body = """
 t = nl.ndarray((128, 64), dtype=nl.uint8)

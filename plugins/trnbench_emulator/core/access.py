@@ -136,11 +136,13 @@ class Accesses(Liveness):
             if form.indirect or storage.place is not None:
                 use = self._use(tile, box_of(view))
             else:
-                use = self._known(tile, form, storage.form, view.offset)
+                if sole is not None:
+                    tile.divide()
+                use = tile.uses.get((form, view.offset)) or self._new(tile, form, storage.form, view.offset)
             ref = use.ref
             if write:
                 write_to(use, number, queue, hazards)
-            elif use.settled(queue):
+            elif use.version == use.first.version and use.waited >> queue & 1:
                 use.readers[queue] = number
             else:
                 read(use, number, queue, hazards)

@@ -56,7 +56,7 @@ class Allocations:
         except TypeError:
             form = None  # a list
         if form is None:
-            sizes = checked_shape(shape, site.here())
+            sizes = checked_shape(shape)
             form = intern(buffer, dtype, sizes, _row_major(sizes))
             if form not in self.fits:
                 self._check_fits(form, name)

@@ -121,17 +121,19 @@ def _stride(form: Form) -> int:
 def elementwise(dst: Form, *sources: Form) -> dict[str, object]:
     """The variables of an instruction that walks its elements: see docs/emulator.md."""
     operands = (dst, *sources)
+    buffers = [form.buffer for form in operands]
+    types = {form.dtype.name for form in operands}
     return {
-        "N": max(form.free for form in operands),
-        "P": max(form.partitions for form in operands),
-        "psum_operands": sum(form.buffer is Buffer.PSUM for form in operands),
-        "psum_inputs": sum(form.buffer is Buffer.PSUM for form in sources),
-        "all_sbuf": all(form.buffer is Buffer.SBUF for form in operands),
+        "N": max([form.free for form in operands]),
+        "P": max([form.partitions for form in operands]),
+        "psum_operands": buffers.count(Buffer.PSUM),
+        "psum_inputs": buffers[1:].count(Buffer.PSUM),
+        "all_sbuf": buffers.count(Buffer.SBUF) == len(buffers),
         "contiguous": all(form.contiguous for form in operands),
-        "stride": max(_stride(form) for form in operands),
-        "bits": max(form.dtype.size * 8 for form in operands),
-        "all_16bit": all(form.dtype.name in ("bfloat16", "float16") for form in operands),
-        "all_bf16": all(form.dtype.name == "bfloat16" for form in operands),
+        "stride": max([_stride(form) for form in operands]),
+        "bits": max([form.dtype.size for form in operands]) * 8,
+        "all_16bit": types <= {"bfloat16", "float16"},
+        "all_bf16": types == {"bfloat16"},
     }
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
+import msgspec
+
 from trnbench_emulator.nki.op import Op
 from trnbench_emulator.nki.site import Place
 
@@ -14,19 +16,14 @@ if TYPE_CHECKING:
 Operands = tuple["NkiTensor", ...]
 
 
-class Instruction:
+class Instruction(msgspec.Struct, eq=False):
     """One executed call. `writes` and `reads` are the operands; `NkiTensor.region` gives their boxes."""
 
-    __slots__ = ("file", "line", "op", "reads", "writes")
-
-    def __init__(
-        self, op: Op, writes: tuple[NkiTensor, ...], reads: tuple[NkiTensor, ...], file: str, line: int
-    ) -> None:
-        self.op = op
-        self.writes = writes
-        self.reads = reads
-        self.file = file
-        self.line = line
+    op: Op
+    writes: Operands
+    reads: Operands
+    file: str
+    line: int
 
     def __repr__(self) -> str:
         return f"{self.op!r} at {self.file}:{self.line}"

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from trnbench.errors import KernelError
 from trnbench_emulator.nki.dtype import DType
 from trnbench_emulator.nki.op import Op
-from trnbench_emulator.nki.site import NOWHERE, Place
+from trnbench_emulator.nki.site import NOWHERE, Place, here
 
 
 class Buffer(StrEnum):
@@ -262,13 +262,13 @@ class Storage(msgspec.Struct, eq=False):
             ledger.held -= life.bytes
 
 
-def checked_shape(shape: Any, site: str) -> tuple[int, ...]:
+def checked_shape(shape: Any) -> tuple[int, ...]:
     """`shape` as a tuple of positive integers; raises `KernelError`."""
     sizes = (shape,) if isinstance(shape, int) else tuple(shape)
     try:
         result = tuple(int(size.__index__()) for size in sizes)
     except (AttributeError, TypeError):
-        raise KernelError(f"shape {shape!r} is not made of integers ({site})") from None
+        raise KernelError(f"shape {shape!r} is not made of integers ({here()})") from None
     if not result or any(size < 1 for size in result):
-        raise KernelError(f"shape {list(result)} has no elements ({site})")
+        raise KernelError(f"shape {list(result)} has no elements ({here()})")
     return result

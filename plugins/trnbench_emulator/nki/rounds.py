@@ -205,6 +205,15 @@ class Rounds(Sequence[Any]):
         return repr(self.values)
 
 
+def numbers(start: Any, stop: Any, step: Any, recorder: Recording) -> Sequence[Any]:
+    """What `range` gives: itself where it is too short to fold, and no other loop moves it."""
+    if type(start) is type(stop) is type(step) is int:
+        plain = range(start, stop, step)
+        if len(plain) < _LEAST:
+            return plain
+    return Rounds(start, stop, step, recorder)
+
+
 _NAME = "range"
 
 
@@ -215,9 +224,9 @@ class _Range(type):
         recorder: Recording | None = STATE.recorder
         if recorder is None or recorder.folds is None:
             return builtins.range(*args)
-        if not any(isinstance(argument, Index) for argument in args):
+        if Index not in map(type, args):
             plain = builtins.range(*args)  # says what is wrong with them
-            return Rounds(plain.start, plain.stop, plain.step, recorder)
+            return Rounds(plain.start, plain.stop, plain.step, recorder) if len(plain) >= _LEAST else plain
         start, stop, step = (0, *args, 1) if len(args) == 1 else (*args, 1)[:3]
         return Rounds(start, stop, step, recorder)
 

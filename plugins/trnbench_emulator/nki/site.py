@@ -43,12 +43,14 @@ class Places:
 
     def outside(self, frame: FrameType) -> FrameType:
         """`frame`, or the nearest before it that is outside this package; its code called last."""
-        while inside(frame.f_code.co_filename) and frame.f_back is not None:
+        known, code = self._known, frame.f_code
+        while id(code) not in known:
+            if frame.f_back is None or not inside(code.co_filename):
+                known[id(code)] = (code, {})
+                break
             frame = frame.f_back
-        code = frame.f_code
-        if code is not self.code:
-            _, self.lines = self._known.setdefault(id(code), (code, {}))
-            self.code = code
+            code = frame.f_code
+        self.code, self.lines = known[id(code)]
         return frame
 
     def of(self, frame: FrameType) -> Place:

@@ -10,61 +10,62 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from trnbench_emulator.nki.recording import STATE
-from trnbench_emulator.nki.site import Places
+from trnbench_emulator.nki.site import Place, Places
 
 if TYPE_CHECKING:
-    from trnbench_emulator.nki.beta1.root import Root
     from trnbench_emulator.nki.memory import Buffer
 
 
-class Pending:
+class Pending(msgspec.Struct, eq=False):
     """`into` are the buffers it can write to. `exact`: its destination must have the result's own data
-    type. `adding`: it can add to what PSUM holds. `place`: the file and line of its call. `whole`: all of a
-    root as a tile.
+    type. `adds`: carries it out so that it adds to what PSUM holds. `place`: the file and line of its call.
+    `result`: the tile that the call returned, all of its root.
     """
 
-    __slots__ = ("_add", "_issue", "adding", "exact", "into", "place", "root", "whole")
-
-    def __init__(
-        self,
-        root: Root,
-        whole: Callable[[Root], Any],
-        issue: Callable[[Any], None],
-        into: tuple[Buffer, ...],
-        exact: bool,
-        adds: Callable[[Any], None] | None,
-    ) -> None:
-        self.root = root
-        self.whole = whole
-        self._issue = issue
-        self.into = into
-        self.exact = exact
-        self._add = adds
-        self.adding = adds is not None
-        places = _PLACES if STATE.recorder is None else STATE.recorder.places
-        self.place = places.of(sys._getframe(2))
+    result: Any
+    call: Callable[[Any], None]
+    into: tuple[Buffer, ...]
+    exact: bool
+    adds: Callable[[Any], None] | None
+    place: Place
 
     def issue(self, dst: Any) -> None:
         """Carry the instruction out."""
-        self._at_its_place(self._issue, dst)
-
-    def add(self, dst: Any) -> None:
-        """Carry it out so that it adds to `dst`."""
-        assert self._add is not None
-        self._at_its_place(self._add, dst)
-
-    def _at_its_place(self, call: Callable[[Any], None], dst: Any) -> None:
         before = STATE.place
         STATE.place = self.place
         try:
-            call(dst)
+            self.call(dst)
         finally:
             STATE.place = before
+
+    def add(self, dst: Any) -> None:
+        """Carry it out so that it adds to `dst`."""
+        assert self.adds is not None
+        self.call = self.adds
+        self.issue(dst)
 
 
 _PLACES = Places()
 """Of calls outside a recording."""
+
+
+def hold(
+    result: Any,
+    call: Callable[[Any], None],
+    into: tuple[Buffer, ...],
+    exact: bool,
+    adds: Callable[[Any], None] | None,
+) -> None:
+    """Keep back the call that the caller of our caller makes."""
+    places = _PLACES if STATE.recorder is None else STATE.recorder.places
+    frame = sys._getframe(3)
+    if frame.f_code is not places.code:
+        frame = places.outside(sys._getframe(2))
+    place = places.lines.get(frame.f_lasti) or places.add(frame)
+    SLOT.held = Pending(result, call, into, exact, adds, place)
 
 
 class _Slot:
@@ -82,13 +83,13 @@ def settle() -> None:
     held = SLOT.held
     if held is not None:
         SLOT.held = None
-        held.issue(held.whole(held.root))
+        held.issue(held.result)
 
 
 def taken(value: Any) -> Pending | None:
     """The pending instruction that `value` is the result of; it is then the caller's to issue."""
     held = SLOT.held
-    if held is None or getattr(value, "root", None) is not held.root:
+    if held is None or getattr(value, "root", None) is not held.result.root:
         return None
     SLOT.held = None
     return held

@@ -63,11 +63,8 @@ def known(recorded: Sequence[Recorded], assumptions: Assumptions) -> Known:
     for number, (instruction, rounds) in enumerate(recorded):
         dst = _whole(instruction, writers)
         if dst is not None:
-            key = (
-                instruction.op,
-                dst.form,
-                *(_value(view, duplicates, versions) for view in instruction.reads),
-            )
+            operands = [_value(view, duplicates, versions) for view in instruction.reads]
+            key = (instruction.op, dst.form, *operands)
             if instruction.op.opcode == "dma_copy":
                 before = loaded.setdefault(key, dst) if "residence" in assumptions else dst
                 if instruction.reads[0].storage not in writers:

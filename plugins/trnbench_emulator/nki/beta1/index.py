@@ -82,6 +82,11 @@ def box_of(mask: Any, shape: tuple[int, ...]) -> Box | None:
     return None if any(low >= high for low, high in sides) else tuple(sides)
 
 
+def leaves_nothing(mask: Any, shape: tuple[int, ...]) -> bool:
+    """Does no element of a tile of this shape get through?"""
+    return mask is not None and box_of(mask, shape) is None
+
+
 class Grid:
     """const + Σ coefficients[d] · i_d, where i_d runs from 0 to sizes[d] - 1 along dimension d of a tile.
 

@@ -11,7 +11,7 @@ from trnbench.errors import KernelError
 from trnbench_emulator.nki import isa, site
 from trnbench_emulator.nki import language as today
 from trnbench_emulator.nki.beta1.deferral import settle
-from trnbench_emulator.nki.beta1.index import box_of, broadcast
+from trnbench_emulator.nki.beta1.index import broadcast, leaves_nothing
 from trnbench_emulator.nki.beta1.tile import CALLS, Tile, later
 from trnbench_emulator.nki.beta1.view import FREE, PARTITION
 from trnbench_emulator.nki.dtype import DTYPES, DType, dtype_of
@@ -67,7 +67,7 @@ def apply(
         kind = DTYPES["float32"]
 
     def issue(dst: Tile) -> None:
-        if box_of(mask, shape) is not None:
+        if not leaves_nothing(mask, shape):
             views = tuple(
                 operand.operand(mask) if isinstance(operand, Tile) else operand for operand in spread
             )
@@ -176,7 +176,7 @@ def copy(src: Any, *, mask: Any = None, dtype: Any = None, **_: Any) -> Tile:
         return apply("copy", (src,), dtype=dtype, mask=mask)
 
     def issue(dst: Tile) -> None:
-        if box_of(mask, src.shape) is not None:
+        if not leaves_nothing(mask, src.shape):
             isa.tensor_copy(dst.operand(mask), src.operand(mask))
 
     return later(src.shape, src.dtype if dtype is None else dtype_of(dtype), issue)

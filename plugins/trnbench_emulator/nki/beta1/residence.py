@@ -74,10 +74,11 @@ def _uses(instructions: Sequence[Instruction]) -> tuple[dict[Storage, int], dict
     first: dict[Storage, int] = {}
     last: dict[Storage, int] = {}
     for number, instruction in enumerate(instructions):
-        for view in chain(instruction.reads, instruction.writes):
+        for view in (*instruction.reads, *instruction.writes):
             storage = view.storage
             if storage.form.on_chip:
-                first.setdefault(storage, number)
+                if storage not in last:
+                    first[storage] = number
                 last[storage] = number
     return first, last
 
@@ -96,7 +97,8 @@ def compiling(recorder: Recorder) -> Iterator[None]:
             if storage.ledger is not None:  # kept until the end here, and no rule is broken by it
                 storage.ledger.release(storage.life)
                 storage.ledger = None
-        recording.append(Recorded(Instruction(op, writes, reads, *place), tuple(ROUNDS)))
+        rounds = tuple(ROUNDS) if ROUNDS else ()
+        recording.append(Recorded(Instruction(op, writes, reads, *place), rounds))
 
     before, recorder.issue = recorder.issue, take
     try:
@@ -137,19 +139,13 @@ class Residence:
         self._again, self._repeatable = known(recorded, recorder.assumptions)
         self._same = {instructions[at].writes[0].storage: first for at, first in self._again.items()}
         self._fixed = _indirect(instructions)
-        self._uses: dict[Storage, deque[int]] = {}
-        self._tiles = [self._tiles_of(instruction) for instruction in instructions]
-        for number, tiles in enumerate(self._tiles):
-            for storage in tiles:
-                uses = self._uses.get(storage)
-                if uses is None:
-                    self._uses[storage] = deque((number,))
-                else:
-                    uses.append(number)
+        self._tiles = self._with_next_uses()
+        self._next_use: dict[Storage, int] = {}  # of tiles in SBUF that somebody needs
         self._held: dict[Storage, _Held] = {}
         self._bytes = 0
         self._next: list[tuple[int, int, Storage]] = []  # by next use, last first; entries may be out of date
         self._turn = count()
+        self._used_since: list[tuple[int, int, Storage]] = []  # entries of `_next` that nobody needed yet
         self._idle: dict[Storage, None] = {}  # not used before their value comes again, oldest first
         self._loads: dict[Storage, Instruction] = {}  # what brings a tile's value back
         self._copies: dict[Storage, NkiTensor] = {}  # where a tile's value is in HBM
@@ -158,8 +154,6 @@ class Residence:
         """The instructions with those left out and those added."""
         for number, instruction in enumerate(self._instructions):
             tiles = self._tiles[number]
-            for tile in tiles:
-                self._uses[tile].popleft()
             first = self._again.get(number)
             if first is None or first not in self._held:
                 for tile in tiles:
@@ -169,28 +163,43 @@ class Residence:
                 self._written(instruction, number)
             else:
                 self._recorder.assumes("residence" if instruction.op.opcode == "dma_copy" else "hoisting")
-            for tile in tiles:
-                self._used(tile)
+            for tile, following in tiles.items():
+                self._used(tile, following)
 
-    def _used(self, tile: Storage) -> None:
+    def _used(self, tile: Storage, following: int) -> None:
         """Does anybody need it, and when?"""
         self._idle.pop(tile, None)
-        if not self._uses[tile]:
+        if following < 0:
             self._gone(tile)
-        elif self._uses[tile][0] in self._again:
+            return
+        self._next_use[tile] = following
+        if following in self._again:
             self._idle[tile] = None
         else:
-            heappush(self._next, (-self._uses[tile][0], next(self._turn), tile))
+            self._used_since.append((-following, next(self._turn), tile))
 
-    def _tiles_of(self, each: Instruction) -> list[Storage]:
-        """Those of SBUF, once each."""
-        tiles: dict[Storage, None] = {}
-        for view in (*each.reads, *each.writes):
-            if view.storage.form.buffer is Buffer.SBUF and view.storage not in self._fixed:
-                tiles[self._same.get(view.storage, view.storage)] = None
-        return list(tiles)
+    def _with_next_uses(self) -> list[dict[Storage, int]]:
+        """Of each instruction the tiles of SBUF, with the number of the next that uses them, -1 for none."""
+        same, fixed = self._same, self._fixed
+        upcoming: dict[Storage, int] = {}
+        tiles_of: list[dict[Storage, int]] = []
+        for number in range(len(self._instructions) - 1, -1, -1):
+            instruction = self._instructions[number]
+            tiles: dict[Storage, int] = {}
+            for view in (*instruction.reads, *instruction.writes):
+                storage = view.storage
+                if storage.form.buffer is Buffer.SBUF and storage not in fixed:
+                    tile = same.get(storage, storage)
+                    if tile not in tiles:
+                        tiles[tile] = upcoming.get(tile, -1)
+                        upcoming[tile] = number
+            tiles_of.append(tiles)
+        tiles_of.reverse()
+        return tiles_of
 
-    def _placed(self, tile: Storage, needed: list[Storage], each: Instruction) -> Iterator[Instruction]:
+    def _placed(
+        self, tile: Storage, needed: Mapping[Storage, int], each: Instruction
+    ) -> Iterator[Instruction]:
         """Room for a tile, and its value where it has one."""
         form = tile.form
         size = form.free * form.dtype.size
@@ -213,19 +222,22 @@ class Residence:
         elif tile in self._copies:
             yield self._transfer(NkiTensor(fresh, form, 0), self._copies[tile], each)
 
-    def _last(self, needed: list[Storage]) -> Storage | None:
+    def _last(self, needed: Mapping[Storage, int]) -> Storage | None:
         """Of the tiles in SBUF that are not `needed` now, the one to leave; None where none does."""
         for tile in self._idle:
             if tile not in needed:
                 return tile
         if "spilling" not in self._recorder.assumptions:
             return None
+        for entry in self._used_since:
+            heappush(self._next, entry)
+        self._used_since.clear()
         entries: list[tuple[int, int, Storage]] = []
         latest = None
         while self._next and latest is None:
             entry = heappop(self._next)
             tile = entry[2]
-            if tile not in self._held or -entry[0] != self._uses[tile][0]:
+            if tile not in self._held or -entry[0] != self._next_use[tile]:
                 continue  # it has gone, or was used since
             if tile in needed:
                 entries.append(entry)
@@ -253,17 +265,25 @@ class Residence:
             self._bytes -= held.bytes
 
     def _written(self, each: Instruction, number: int) -> None:
+        repeatable = number in self._repeatable
+        if not (repeatable or self._copies):
+            return
         for view in each.writes:
             tile = self._same.get(view.storage, view.storage)
             self._copies.pop(tile, None)
-            if number in self._repeatable:
+            if repeatable:
                 self._loads[tile] = each
 
     def _moved(self, each: Instruction) -> Instruction:
         """The instruction on the places its tiles have now."""
-        reads, writes = (tuple(map(self._now, views)) for views in (each.reads, each.writes))
-        if reads == each.reads and writes == each.writes:
+        same, held = self._same, self._held
+        for view in (*each.reads, *each.writes):
+            place = held.get(same.get(view.storage, view.storage))
+            if place is not None and place.storage is not view.storage:
+                break
+        else:
             return each
+        reads, writes = (tuple(map(self._now, views)) for views in (each.reads, each.writes))
         return Instruction(each.op, writes, reads, each.file, each.line)
 
     def _now(self, view: NkiTensor) -> NkiTensor:

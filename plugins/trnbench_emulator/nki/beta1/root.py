@@ -9,8 +9,8 @@ from typing import Any
 from trnbench.errors import KernelError
 from trnbench_emulator.nki import isa, site
 from trnbench_emulator.nki.dtype import DType
-from trnbench_emulator.nki.memory import Buffer, Life, Storage, intern
-from trnbench_emulator.nki.recorder import Recorder, current
+from trnbench_emulator.nki.memory import AGES, Buffer, Life, Storage, intern
+from trnbench_emulator.nki.recorder import current
 from trnbench_emulator.nki.recording import STATE
 from trnbench_emulator.nki.tensor import NkiTensor
 
@@ -26,7 +26,7 @@ class Root:
     it, so that capacity is no rule here.
     """
 
-    __slots__ = ("_tiles", "axis", "buffer", "dtype", "fill", "name", "shape", "strides", "written")
+    __slots__ = ("_tiles", "axis", "buffer", "dtype", "fill", "name", "shape", "strides", "whole", "written")
 
     def __init__(
         self, shape: tuple[int, ...], axis: int, dtype: DType, buffer: Buffer, name: str = ""
@@ -40,6 +40,8 @@ class Root:
         self.written = False
         self._tiles: dict[int, NkiTensor] = {}
         self.strides = _strides(shape, max(axis, 0))
+        # Those of its one tile, where an instruction takes that as it is.
+        self.whole = self.strides if axis == 0 and len(shape) > 1 else None
 
     @classmethod
     def holding(cls, tensor: NkiTensor) -> Root:
@@ -47,6 +49,7 @@ class Root:
         axis = 0 if tensor.form.on_chip else -1
         root = cls(tensor.shape, axis, tensor.dtype, tensor.buffer, tensor.name)
         root._tiles[0] = tensor
+        root.whole = None  # it may have gaps
         return root
 
     def tile(self, block: int) -> NkiTensor:
@@ -67,12 +70,15 @@ class Root:
             return recorder.allocate(sizes, self.dtype, self.buffer, self.name)
         if len(sizes) == 1:
             sizes = (*sizes, 1)
-        form = intern(self.buffer, self.dtype, sizes, _strides(sizes, 0))
-        _check(recorder, form, self.name)
+        form = intern(self.buffer, self.dtype, sizes, self.whole or _strides(sizes, 0))
+        if form not in recorder.fits:
+            recorder._check_fits(form, self.name)
+            recorder.fits.add(form)
         line = STATE.place or recorder.places.of(sys._getframe(1))
-        life = Life(recorder.count, form.free * self.dtype.size, self.name, line)
-        storage = recorder._filled(Storage(form, self.name, life, None))
-        tile = NkiTensor(storage, form, 0)
+        size = form.free * self.dtype.size
+        life = Life(recorder.count, size, self.name, line, 0, True, -1, AGES())
+        storage = Storage(form, self.name, life, None, form.free)
+        tile = NkiTensor(recorder._filled(storage) if recorder.functional else storage, form, 0)
         if filled and self.fill is not None:
             self._filled(tile)
         return tile
@@ -101,12 +107,6 @@ def _strides(shape: tuple[int, ...], first: int) -> tuple[int, ...]:
         blocks.append(step)
         step *= size
     return (*reversed(blocks), *reversed(strides))
-
-
-def _check(recorder: Recorder, form: Any, name: str) -> None:
-    if form not in recorder.fits:
-        recorder._check_fits(form, name)
-        recorder.fits.add(form)
 
 
 def shaped(shape: Any, buffer: Buffer) -> tuple[tuple[int, ...], int]:

@@ -8,9 +8,11 @@ from functools import cache
 from math import prod
 from typing import Any
 
+import msgspec
+
 from trnbench.errors import KernelError
 from trnbench_emulator.nki import isa, site
-from trnbench_emulator.nki.beta1.deferral import SLOT, Pending, settle, taken
+from trnbench_emulator.nki.beta1.deferral import hold, settle, taken
 from trnbench_emulator.nki.beta1.index import Grid, box_of
 from trnbench_emulator.nki.beta1.root import Root
 from trnbench_emulator.nki.beta1.view import BLOCK, FREE, PARTITION, indexed, operand_of
@@ -86,41 +88,26 @@ _UNNAMED = 3
 """References to a value that only the call at hand knows: the caller's, ours, and the counting call's."""
 
 
-class Tile(Arithmetic):
+class Tile(Arithmetic, msgspec.Struct, eq=False):
     """Sizes and strides as its user sees them. `kinds` tells blocks, partition and free dimensions apart,
     `over` holds where an index may leave the tensor: a mask has to keep it inside. `rows` is a tile of
     indices that are read at run time, with the step and the number of what they count.
     """
 
-    __slots__ = ("block", "dtype", "kinds", "offset", "over", "root", "rows", "shape", "strides")
-
-    def __init__(
-        self,
-        root: Root,
-        shape: tuple[int, ...],
-        strides: tuple[int, ...],
-        kinds: tuple[str, ...],
-        *,
-        block: int = 0,
-        offset: int = 0,
-        dtype: DType | None = None,
-        over: tuple[tuple[Grid, int], ...] = (),
-        rows: tuple[Tile, int, int] | None = None,
-    ) -> None:
-        self.rows = rows
-        self.root = root
-        self.shape = shape
-        self.strides = strides
-        self.kinds = kinds
-        self.block = block
-        self.offset = offset
-        self.dtype = dtype or root.dtype
-        self.over = over
+    root: Root
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    kinds: tuple[str, ...]
+    dtype: DType
+    block: int = 0
+    offset: int = 0
+    over: tuple[tuple[Grid, int], ...] = ()
+    rows: tuple[Tile, int, int] | None = None
 
     @classmethod
     def of(cls, root: Root) -> Tile:
         """All of a tensor."""
-        return cls(root, root.shape, root.strides, _kinds(root.axis, len(root.shape)))
+        return cls(root, root.shape, root.strides, _kinds(root.axis, len(root.shape)), root.dtype)
 
     @classmethod
     def holding(cls, tensor: NkiTensor) -> Tile:
@@ -180,15 +167,7 @@ class Tile(Arithmetic):
     def like(self, shape: tuple[int, ...], strides: tuple[int, ...], kinds: tuple[str, ...]) -> Tile:
         """Another view from the same place on."""
         return Tile(
-            self.root,
-            shape,
-            strides,
-            kinds,
-            block=self.block,
-            offset=self.offset,
-            dtype=self.dtype,
-            over=self.over,
-            rows=self.rows,
+            self.root, shape, strides, kinds, self.dtype, self.block, self.offset, self.over, self.rows
         )
 
     def expand_dims(self, axis: int) -> Tile:
@@ -220,19 +199,23 @@ class Tile(Arithmetic):
 
     def operand(self, mask: Any = None) -> NkiTensor:
         """What instructions of today's NKI take: partition first, inside the mask's box."""
-        return operand_of(self, mask)
+        root = self.root
+        whole = self.strides is root.whole and self.shape is root.shape and self.dtype is root.dtype
+        return root.tile(0) if whole and mask is None else operand_of(self, mask)
 
     def overwritten(self, src: Tile, mask: Any = None) -> NkiTensor:
         """This tile as the destination of a transfer. Where that brings all of it anew from HBM, the
         compiler of Beta 1 has a place of its own for it, and nothing waits for those who still read. A mask
         that lets everything through leaves nothing out."""
         unmasked = mask is None or box_of(mask, self.shape) == box_of(None, self.shape)
-        if unmasked and not src.on_chip and self._is_all_of_a_place():
+        if unmasked and src.root.axis < 0 and self._is_all_of_a_place():
             self.root.renew(self.block)
         return self.operand(mask)
 
     def _is_all_of_a_place(self) -> bool:
         root = self.root
+        if self.strides is root.whole and self.shape is root.shape:
+            return root.buffer is Buffer.SBUF
         return (
             root.buffer is Buffer.SBUF
             and not self.over
@@ -248,6 +231,13 @@ class Tile(Arithmetic):
             and other.root is self.root
             and (other.block, other.offset, other.shape, other.strides)
             == (self.block, self.offset, self.shape, self.strides)
+        )
+
+    def is_all_of(self, root: Root) -> bool:
+        return (
+            self.root is root
+            and not (self.block or self.offset)
+            and (self.shape, self.strides) == (root.shape, root.strides)
         )
 
     def fitted(self, shape: tuple[int, ...]) -> Tile | None:
@@ -286,12 +276,13 @@ class Tile(Arithmetic):
             held = taken(value)
             if held is not None:
                 fits = dst.buffer in held.into and (not held.exact or dst.dtype is value.dtype)
-                fits = fits and value.same_place(Tile.of(held.root))
+                fits = fits and value.is_all_of(held.result.root)
                 target = dst if dst.over else dst.fitted(value.shape)
-                if fits and target is not None and sys.getrefcount(value) <= _UNNAMED:
+                unnamed = sys.getrefcount(value) <= _UNNAMED + (value is held.result)
+                if fits and target is not None and unnamed:
                     held.issue(target)
                     return
-                held.issue(Tile.of(held.root))
+                held.issue(held.result)
             settle()
             isa.tensor_copy(*_aligned(dst, value))
             return
@@ -310,13 +301,12 @@ class Tile(Arithmetic):
     def _in_place(self, name: str, value: Any) -> Tile:
         held = taken(value)
         if held is not None:
-            all_of_root = value.same_place(Tile.of(held.root))
-            if name == "add" and all_of_root and held.adding and self.buffer is Buffer.PSUM:
+            if name == "add" and value.is_all_of(value.root) and held.adds and self.buffer is Buffer.PSUM:
                 target = self.fitted(value.shape)
                 if target is not None:
                     held.add(target)
                     return self
-            held.issue(Tile.of(held.root))
+            held.issue(held.result)
         settle()
         CALLS.apply(name, (self, value), into=self)
         return self
@@ -352,6 +342,6 @@ def later(
 ) -> Tile:
     """A tile of this shape and type in `buffer`, which `issue` fills; see `Pending` for the others."""
     settle()
-    root = Root(shape, 0, dtype, buffer)
-    SLOT.held = Pending(root, Tile.of, issue, into, exact, adds)
-    return Tile.of(root)
+    result = Tile.of(Root(shape, 0, dtype, buffer))
+    hold(result, issue, into, exact, adds)
+    return result

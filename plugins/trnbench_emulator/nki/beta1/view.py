@@ -148,8 +148,8 @@ class _Layout:
         if tile.over and over:
             raise _wrong(tile, "it is indexed twice outside its bounds")
         return of_type(
-            tile.root, tuple(self.shape), tuple(self.strides), tuple(self.kinds),
-            block=self.block, offset=self.offset, dtype=tile.dtype, over=over, rows=rows,
+            tile.root, tuple(self.shape), tuple(self.strides), tuple(self.kinds), tile.dtype,
+            self.block, self.offset, over, rows,
         )  # fmt: skip
 
 
@@ -160,18 +160,18 @@ def _plain(tile: AnyView, index: tuple[Any, ...]) -> AnyView | None:
         return None
     shape, offset = [], tile.offset
     for part, size, stride in zip(index, tile.shape, tile.strides, strict=True):
-        if type(part) is not slice or part.step is not None:
+        if type(part) is not slice:
             return None
         start, stop = part.start, part.stop
-        if type(start) is not int or type(stop) is not int or not 0 <= start < stop <= size:
+        if type(start) is type(stop) is int and 0 <= start < stop <= size and part.step is None:
+            shape.append(stop - start)
+            offset += start * stride
+        else:
             return None
-        shape.append(stop - start)
-        offset += start * stride
     of_type: Any = type(tile)
     view: AnyView = of_type(
-        root, tuple(shape), tile.strides, tile.kinds, offset=offset, block=tile.block, dtype=tile.dtype,
-        rows=tile.rows,
-    )  # fmt: skip
+        root, tuple(shape), tile.strides, tile.kinds, tile.dtype, tile.block, offset, (), tile.rows
+    )
     return view
 
 

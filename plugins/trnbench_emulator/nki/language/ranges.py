@@ -11,7 +11,7 @@ from trnbench_emulator.nki import site
 from trnbench_emulator.nki.loop_index import Index
 from trnbench_emulator.nki.recorder import current
 from trnbench_emulator.nki.recording import STATE, Recording
-from trnbench_emulator.nki.rounds import Rounds
+from trnbench_emulator.nki.rounds import numbers
 from trnbench_emulator.nki.shadow import Independent
 from trnbench_emulator.nki.values import VirtualRegister
 
@@ -21,7 +21,7 @@ def _range(call: str, start: Any, stop: Any, step: int) -> Sequence[int]:
     try:
         if recorder is None or recorder.folds is None:
             return range(start) if stop is None else range(start, stop, step)
-        return Rounds(0 if stop is None else start, start if stop is None else stop, step, recorder)
+        return numbers(0, start, step, recorder) if stop is None else numbers(start, stop, step, recorder)
     except (TypeError, ValueError) as error:
         raise KernelError(
             f"nl.{call}({start!r}{'' if stop is None else f', {stop!r}, {step!r}'}): {error} ({site.here()})",
@@ -31,9 +31,9 @@ def _range(call: str, start: Any, stop: Any, step: int) -> Sequence[int]:
 
 def affine_range(start: int, stop: int | None = None, step: int = 1) -> Sequence[int]:
     """A loop whose rounds do not depend on each other. Carried out in order here."""
-    numbers = _range("affine_range", start, stop, step)
+    rounds = _range("affine_range", start, stop, step)
     shadow = STATE.recorder and STATE.recorder.shadow
-    return Independent(numbers, shadow.loops, shadow.writes) if shadow else numbers
+    return Independent(rounds, shadow.loops, shadow.writes) if shadow else rounds
 
 
 def sequential_range(start: int, stop: int | None = None, step: int = 1) -> Sequence[int]:

@@ -10,7 +10,7 @@ from trnbench.errors import KernelError
 from trnbench_emulator.nki import isa as today
 from trnbench_emulator.nki import site
 from trnbench_emulator.nki.beta1.deferral import settle
-from trnbench_emulator.nki.beta1.index import Grid, Mask, box_of, broadcast
+from trnbench_emulator.nki.beta1.index import Grid, Mask, broadcast, leaves_nothing
 from trnbench_emulator.nki.beta1.operation import broadcast_to, of_one_rank
 from trnbench_emulator.nki.beta1.tile import Tile, later
 from trnbench_emulator.nki.constraints import word
@@ -45,7 +45,7 @@ def returning(name: str, order: str, source: str, shape: Shape | None = None, dt
             )
 
         def issue(dst: Tile) -> None:
-            if box_of(mask, like.shape) is None:
+            if leaves_nothing(mask, like.shape):
                 return
             lowered = {
                 key: argument.operand(mask) if isinstance(argument, Tile) else argument
@@ -186,7 +186,7 @@ def tensor_reduce(
     kind = data.dtype if dtype is None else dtype_of(dtype)
 
     def issue(dst: Tile) -> None:
-        if box_of(mask, data.shape) is not None:
+        if not leaves_nothing(mask, data.shape):
             today.tensor_reduce(
                 dst.operand(mask),
                 op,

@@ -10,7 +10,7 @@ from typing import Any
 
 from trnbench_emulator.nki import isa as today
 from trnbench_emulator.nki.beta1.deferral import settle
-from trnbench_emulator.nki.beta1.index import Grid, Mask, box_of
+from trnbench_emulator.nki.beta1.index import Grid, Mask, leaves_nothing
 from trnbench_emulator.nki.beta1.operation import copy
 from trnbench_emulator.nki.beta1.tile import Tile, later
 from trnbench_emulator.nki.constraints import word
@@ -22,6 +22,8 @@ from trnbench_emulator.nki.memory import Buffer
 from trnbench_emulator.nki.recorder import current
 
 _FP32 = DTYPES["float32"]
+_DOUBLE_ROW = today.matmul_perf_mode.double_row
+_MODES = {"none": today.matmul_perf_mode.none, "double_row_gen3": _DOUBLE_ROW}
 
 
 def nc_matmul(
@@ -39,21 +41,22 @@ def nc_matmul(
 ) -> Tile:
     """stationaryᵀ · moving into PSUM; `tile[…] += nc_matmul(…)` adds to what PSUM holds."""
     settle()
-    stationary, moving = (_in_sbuf(operand, mask) for operand in (stationary, moving))
-    mode = {"double_row_gen3": "double_row"}.get(word(perf_mode), word(perf_mode))
-    rows = stationary.shape[1:-1] if mode == "double_row" else ()
+    stationary, moving = _in_sbuf(stationary, mask), _in_sbuf(moving, mask)
+    mode = word(perf_mode)
+    perf_mode = _MODES.get(mode) or today.matmul_perf_mode(mode)
+    rows = stationary.shape[1:-1] if perf_mode is _DOUBLE_ROW else ()
     m = prod(stationary.shape[1:]) // prod(rows)
     free = moving.shape[1:] if not rows else moving.shape[1 + len(rows) :]
     kind = moving.dtype if is_transpose else _FP32
 
     def issue(dst: Tile, accumulate: bool | None = False) -> None:
-        if box_of(mask, moving.shape) is None or box_of(mask, stationary.shape) is None:
+        if leaves_nothing(mask, moving.shape) or leaves_nothing(mask, stationary.shape):
             return
         today.nc_matmul(
             dst.operand(mask), stationary.operand(mask), moving.operand(mask),
             is_transpose=is_transpose, accumulate=accumulate,
             tile_position=tuple(tile_position), tile_size=tuple(tile_size),
-            perf_mode=today.matmul_perf_mode(mode),
+            perf_mode=perf_mode,
         )  # fmt: skip
 
     return later(
@@ -63,7 +66,7 @@ def nc_matmul(
 
 def _in_sbuf(operand: Tile, mask: Any) -> Tile:
     """The operand, or the copy of it that the compiler puts in: the tensor engine does not read PSUM."""
-    if operand.buffer is not Buffer.PSUM or box_of(mask, operand.shape) is None:
+    if operand.root.buffer is not Buffer.PSUM or leaves_nothing(mask, operand.shape):
         return operand
     copied = copy(operand, mask=mask)
     settle()

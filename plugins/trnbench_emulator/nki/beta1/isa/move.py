@@ -8,7 +8,7 @@ from typing import Any
 
 from trnbench_emulator.nki import isa as today
 from trnbench_emulator.nki.beta1.deferral import settle
-from trnbench_emulator.nki.beta1.index import box_of
+from trnbench_emulator.nki.beta1.index import leaves_nothing
 from trnbench_emulator.nki.beta1.root import shaped
 from trnbench_emulator.nki.beta1.tile import Tile, later
 from trnbench_emulator.nki.constraints import word
@@ -31,7 +31,7 @@ def memset(
     sizes, _axis = shaped(shape, Buffer.SBUF)
 
     def issue(dst: Tile) -> None:
-        if box_of(mask, sizes) is not None:
+        if not leaves_nothing(mask, sizes):
             today.memset(dst.operand(mask), value, engine=engine)
 
     return later(sizes, dtype_of(dtype), issue)
@@ -54,7 +54,7 @@ def dma_copy(
     prepared beforehand.
     """
     settle()
-    if box_of(mask, dst.shape) is None:
+    if leaves_nothing(mask, dst.shape):
         return
     dst.root.written = True
     if dst_rmw_op is not None:

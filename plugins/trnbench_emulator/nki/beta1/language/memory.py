@@ -11,7 +11,7 @@ from trnbench_emulator.nki import isa, site
 from trnbench_emulator.nki import language as today
 from trnbench_emulator.nki.beta1.deferral import settle
 from trnbench_emulator.nki.beta1.grid import LAUNCH
-from trnbench_emulator.nki.beta1.index import box_of
+from trnbench_emulator.nki.beta1.index import leaves_nothing
 from trnbench_emulator.nki.beta1.operation import broadcast_to, copy
 from trnbench_emulator.nki.beta1.root import Root, shaped
 from trnbench_emulator.nki.beta1.tile import Tile, later
@@ -97,7 +97,7 @@ def load(src: Tile, *, mask: Any = None, dtype: Any = None, **_: Any) -> Tile:
     """A tile in SBUF with what `src` picks of a tensor in HBM."""
 
     def issue(dst: Tile) -> None:
-        if box_of(mask, src.shape) is not None:
+        if not leaves_nothing(mask, src.shape):
             isa.dma_copy(dst.overwritten(src, mask), src.operand(mask))
 
     kind = src.dtype if dtype is None else dtype_of(dtype)
@@ -119,8 +119,7 @@ def store(dst: Tile, value: Any, *, mask: Any = None, **_: Any) -> None:
     if value.buffer is Buffer.PSUM:
         value = copy(value)
         settle()
-    box = box_of(mask, dst.shape)
-    if box is None:
+    if leaves_nothing(mask, dst.shape):
         return
     target = dst if dst.over or dst.ndim == value.ndim else dst.fitted(value.shape) or dst
     source = value if value.shape == target.shape else value.fitted(target.shape) or value
