@@ -69,7 +69,6 @@ def imported(*words: str) -> set[str]:
             {
                 "trnbench_emulator.backend",
                 "trnbench_emulator.clock",
-                "trnbench_torch.library",
                 "trnbench.run.api",
                 "trnbench.run.executor",
                 "trnbench.run.reply",
