@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from trnbench_emulator.kinds import CollectiveQuestion, KernelQuestion
+from trnbench_fidelity.nearness.evidence import of_case, of_collective, of_kernel
 from trnbench_fidelity.nearness.nearby import Nearby, nearby
-from trnbench_fidelity.nearness.question import of_case, of_collective, of_kernel
 
 if TYPE_CHECKING:
     from trnbench.generation import System
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from trnbench.results.measurement import Measurement, Metric
     from trnbench.results.nearness import Nearest
     from trnbench.store.cache import Cache
-    from trnbench_fidelity.nearness.subject import Subject
+    from trnbench_fidelity.nearness.evidence import Subject
     from trnbench_fidelity.steps.nearby_steps import NearbySteps
 
 

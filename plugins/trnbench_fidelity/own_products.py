@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 from trnbench.facts.fact import Scope
 from trnbench.kernels.work import Extent
 from trnbench.results.fidelity import OwnProduct
-from trnbench_fidelity.bench import Bench
-from trnbench_fidelity.inputs import inputs_of
+from trnbench_fidelity.bench import Bench, inputs_of
 from trnbench_fidelity.point import Clock, Kind, NotEmulated, Prediction, PublishedPoint, Quantity, Usable
 from trnbench_fidelity.published_points import published_points
 

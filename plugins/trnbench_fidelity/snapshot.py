@@ -18,8 +18,7 @@ from trnbench.digest import digest_of
 from trnbench.errors import TrnbenchError
 from trnbench.results.fidelity import Fidelity
 from trnbench.store.cache import Cache
-from trnbench_fidelity.bench import EMULATOR
-from trnbench_fidelity.inputs import inputs_digest, inputs_of
+from trnbench_fidelity.bench import EMULATOR, inputs_digest, inputs_of
 from trnbench_fidelity.point import FAMILIES, LINKED
 
 if TYPE_CHECKING:
@@ -51,7 +50,7 @@ def cached_validation(
         if content is not None:
             with suppress(msgspec.MsgspecError, UnicodeDecodeError):  # else it is made anew
                 return msgspec.msgpack.decode(content, type=Fidelity)
-    from trnbench_fidelity.answers import shipped_comparisons
+    from trnbench_fidelity.sources import shipped_comparisons
     from trnbench_fidelity.validate import validate
 
     fidelity = validate(
@@ -105,7 +104,7 @@ def fidelity_of(
         fidelity = _KNOWN[key]
         if not multiplied:
             return fidelity
-        from trnbench_fidelity.answers import shipped_products
+        from trnbench_fidelity.sources import shipped_products
 
         own = {name: shipped_products(registry, name) for name in brought}
         outdated = {name: f"{why}. {_TIME_THEM} {name}" for name, (_, why) in own.items() if why}

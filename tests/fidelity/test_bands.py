@@ -47,9 +47,8 @@ from trnbench_fidelity.nearness.coverage import (
     markdown,
     sentence,
 )
-from trnbench_fidelity.nearness.evidence import Evidence
+from trnbench_fidelity.nearness.evidence import Evidence, Known
 from trnbench_fidelity.nearness.ranges import ASSUMED, ends_of, over
-from trnbench_fidelity.nearness.subject import Known
 
 SAME, KERNEL, OPERATION, FAMILY = BANDED
 FLOATS = st.floats(min_value=-3, max_value=3)

@@ -16,8 +16,7 @@ from trnbench.errors import BadInput
 from trnbench.results.fidelity import Fidelity, Use
 from trnbench.results.nearness import Band, Nearness
 from trnbench.store.answers import answers_of
-from trnbench_fidelity.nearness.evidence import Evidence, same_size
-from trnbench_fidelity.nearness.subject import Known
+from trnbench_fidelity.nearness.evidence import Evidence, Known, same_size
 from trnbench_fidelity.statistics import counted_error
 
 if TYPE_CHECKING:

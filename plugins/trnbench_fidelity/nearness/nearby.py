@@ -18,10 +18,18 @@ from trnbench.store.answers import RENEW, answers_of, files_of
 from trnbench.store.answers import changed as changed_files
 from trnbench_fidelity.nearness.bands import Bands, errors, shipped_bands
 from trnbench_fidelity.nearness.bands import bands as bands_of_points
-from trnbench_fidelity.nearness.evidence import NAMED, Evidence
-from trnbench_fidelity.nearness.question import ULTRASERVER, of_case
+from trnbench_fidelity.nearness.evidence import (
+    GRAPH,
+    LINKS,
+    NAMED,
+    ULTRASERVER,
+    Evidence,
+    Known,
+    Subject,
+    known,
+    of_case,
+)
 from trnbench_fidelity.nearness.ranges import Ends, Ranges, over, shipped_ranges, title
-from trnbench_fidelity.nearness.subject import GRAPH, LINKS, Known, Subject, known
 from trnbench_fidelity.point import Kind, Quantity
 
 if TYPE_CHECKING:
@@ -324,7 +332,7 @@ def made(registry: Registry, fidelity: Fidelity) -> dict[str, Bands]:
 
 def _edited(registry: Registry, generation: str) -> bool:
     """Whether its files of facts, costs or points say something else than when its answers were made."""
-    from trnbench_fidelity.inputs import lineage
+    from trnbench_fidelity.bench import lineage
 
     try:
         answers = answers_of(registry.generations[generation]) if generation in registry.generations else None

@@ -14,10 +14,9 @@ from trnbench.digest import digest_of
 from trnbench.results.measurement import Grade
 from trnbench.store.source_digest import packages_digest
 from trnbench_fidelity.nearness.bands import Bands
-from trnbench_fidelity.nearness.evidence import Evidence
+from trnbench_fidelity.nearness.evidence import Evidence, Known
 from trnbench_fidelity.nearness.nearby import Nearby
 from trnbench_fidelity.nearness.ranges import Ranges
-from trnbench_fidelity.nearness.subject import Known
 
 if TYPE_CHECKING:
     from trnbench.generation import System

@@ -8,10 +8,9 @@ from trnbench.errors import BadInput, TrnbenchError
 from trnbench.facts.fact import Scope
 from trnbench.results.nearness import Nearest, Nearness
 from trnbench_fidelity.nearness.bands import Bands
-from trnbench_fidelity.nearness.evidence import Evidence
+from trnbench_fidelity.nearness.evidence import Evidence, Known, Subject
 from trnbench_fidelity.nearness.nearby import Nearby
 from trnbench_fidelity.nearness.ranges import Ranges
-from trnbench_fidelity.nearness.subject import Known, Subject
 from trnbench_fidelity.point import Quantity
 from trnbench_fidelity.steps.compose import class_of, composed, kind_of, shape_of
 from trnbench_steps.division import Division

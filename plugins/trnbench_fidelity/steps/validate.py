@@ -13,11 +13,9 @@ from trnbench.errors import TrnbenchError
 from trnbench.kernels.work import item_bytes
 from trnbench.store.cache import Cache
 from trnbench_emulator.fabric.ask import ask, published_question
-from trnbench_fidelity.bench import Bench
-from trnbench_fidelity.inputs import inputs_digest
+from trnbench_fidelity.bench import Bench, inputs_digest
 from trnbench_fidelity.nearness.coverage import UNSEEN, Judged, judged
-from trnbench_fidelity.nearness.evidence import Evidence
-from trnbench_fidelity.nearness.subject import Known
+from trnbench_fidelity.nearness.evidence import Evidence, Known
 from trnbench_fidelity.point import NotEmulated
 from trnbench_fidelity.steps.archive import NAMES, StepAnswer, StepArchive, step_archives
 from trnbench_fidelity.steps.compose import Composed, composed, contradicted
