@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "case_key": "CaseKey",
-    "backend": "Backend Calibration Detection Observation Program Witness",
+    "backend": "Backend Calibration Detection Growth Observation Program Proof Witness",
     "bounded.json": "NotJson parse_json",
     "terminal.context": "Session session",
     "compare.api": "compare_runs gate",
@@ -64,7 +64,6 @@ _HOMES = {
     "results.metric_table": "METRIC_COLUMNS=COLUMNS metric_rows",
     "results.nccl_table": "nccl_operation=operation nccl_table=table",
     "results.nearness": "Band BestPublished Nearest Nearness",
-    "results.proof": "Growth Proof",
     "results.run": "ImportedCase ImportedRun PluginRecord Run SystemRecord",
     "run.api": "bench load_run open_store render",
     "run.headline.answer": "axis_text Headline headline",

@@ -4,8 +4,10 @@ from trnbench import nki as nki
 from trnbench.backend import Backend as Backend
 from trnbench.backend import Calibration as Calibration
 from trnbench.backend import Detection as Detection
+from trnbench.backend import Growth as Growth
 from trnbench.backend import Observation as Observation
 from trnbench.backend import Program as Program
+from trnbench.backend import Proof as Proof
 from trnbench.backend import Witness as Witness
 from trnbench.bounded.json import NotJson as NotJson
 from trnbench.bounded.json import parse_json as parse_json
@@ -130,8 +132,6 @@ from trnbench.results.nearness import Band as Band
 from trnbench.results.nearness import BestPublished as BestPublished
 from trnbench.results.nearness import Nearest as Nearest
 from trnbench.results.nearness import Nearness as Nearness
-from trnbench.results.proof import Growth as Growth
-from trnbench.results.proof import Proof as Proof
 from trnbench.results.run import ImportedCase as ImportedCase
 from trnbench.results.run import ImportedRun as ImportedRun
 from trnbench.results.run import PluginRecord as PluginRecord

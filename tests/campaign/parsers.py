@@ -100,7 +100,7 @@ def _looked_up(text: str) -> object:
 
 
 PARSERS = (
-    parser("trnbench.run.keyword:parse_keyword", "gemm and not fp32", "(a or b) and not (c)", "not not x"),
+    parser("trnbench.run.points:parse_keyword", "gemm and not fp32", "(a or b) and not (c)", "not not x"),
     parser("trnbench.run.axes:parse_sweep", "size=1K,64K", "size[pow2]=10:30:2", "size[range]=128:1024:128"),
     parser("trnbench.run.axes:parse_exclusion", "size=1K", "dtype=bf16,size=64K", "size>=4K"),
     parser("trnbench_emulator.kernel_run.emulation:parse_grid", "2", "2x4", "1x1x1"),

@@ -40,9 +40,8 @@ PLUGINS = {f"trnbench_{name}.plugin" for name in PARTS}
 PLAN = {
     "trnbench.run.axes",
     "trnbench.run.extents",
-    "trnbench.run.keyword",
-    "trnbench.run.plan",
     "trnbench.run.points",
+    "trnbench.run.plan",
     "trnbench.run.selection",
     "trnbench.run.sources",
     "trnbench.store.cache",

@@ -13,8 +13,7 @@ from trnbench.results.measurement import Measurement, Status
 from trnbench.run.attempt import Attempts, Outcome, Retries
 from trnbench.run.executor import CutShort
 from trnbench.run.identity import scrub
-from trnbench.run.outcomes import Outcomes
-from trnbench.run.progress import Step
+from trnbench.run.progress import Outcomes, Step
 from trnbench.run.reply import unwrapped
 from trnbench.run.rounds import MOST, Rounds, Task
 from trnbench.run.settings import RunSettings

@@ -17,9 +17,8 @@ from trnbench.results.run import Run
 from trnbench.run.conduct import Conduct
 from trnbench.run.executor import RunCutShort
 from trnbench.run.identity import identity, scrub, scrub_path
-from trnbench.run.outcomes import Outcomes
 from trnbench.run.preparation import calibrated, prepared
-from trnbench.run.progress import Step
+from trnbench.run.progress import Outcomes, Step
 from trnbench.run.settings import RunSettings
 from trnbench.run.snapshot import begin, now
 from trnbench.run.sources import file_digests

@@ -16,8 +16,7 @@ from trnbench.generation import Instance, System
 from trnbench.kernels.kernel import Case, Kernel, Point
 from trnbench.kernels.work import Extent, Spread
 from trnbench.run.extents import extent_of, shortage
-from trnbench.run.keyword import Test, Words, names_of, parse_keyword, strangers
-from trnbench.run.points import Combined, Points
+from trnbench.run.points import Combined, Points, Test, Words, names_of, parse_keyword, strangers
 from trnbench.run.selection import (
     Selection,
     choose_instances,

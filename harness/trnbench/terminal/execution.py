@@ -15,12 +15,11 @@ from trnbench.measure.conditions import quiet_within
 from trnbench.registry import Registry
 from trnbench.run.api import choose_backend
 from trnbench.run.execute import execute
-from trnbench.run.executor import PROCESS, Executor, RunCutShort
+from trnbench.run.executor import PROCESS, Executor, Rank, RunCutShort, find_rank
 from trnbench.run.executor import executor as opened_executor
 from trnbench.run.plan import Plan
 from trnbench.run.preparation import prepared
 from trnbench.run.progress import Step, progress
-from trnbench.run.ranks.rank import Rank, find_rank
 from trnbench.run.reply import detected
 from trnbench.run.resumption import Earlier, Resumption, unfinished
 from trnbench.run.rounds import for_ranks

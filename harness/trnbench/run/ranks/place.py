@@ -19,7 +19,7 @@ from trnbench.bounded.json import parse_json
 from trnbench.bounded.kinds import JOB, PORT
 from trnbench.bounded.number import Number
 from trnbench.errors import UsageError, cut
-from trnbench.run.ranks.rank import RENDEZVOUS, RENDEZVOUS_KEY, Rank
+from trnbench.run.executor import RENDEZVOUS, RENDEZVOUS_KEY, Rank
 
 _JOBS = (
     "PMIX_NAMESPACE",
