@@ -17,7 +17,7 @@ from trnbench.store.answers import Answers, code_stamps, files_of, read_answers,
 from trnbench_fidelity import sources, summary, tables
 from trnbench_fidelity.bench import Bench, lineage
 from trnbench_fidelity.commands import band_coverage, fidelity_tables
-from trnbench_fidelity.nearness import bands, coverage, nearby, ranges
+from trnbench_fidelity.nearness import bands, coverage, nearby
 from trnbench_fidelity.own_products import products
 from trnbench_fidelity.steps import archive
 from trnbench_fidelity.validate import validate
@@ -31,7 +31,7 @@ SECTIONS = (
     sources.COMPARISONS,
     sources.PRODUCTS,
     bands.SECTION,
-    ranges.SECTION,
+    bands.RANGES,
     sources.SECTION,
     archive.SECTION,
 )
@@ -55,7 +55,7 @@ def renew(registry: Registry) -> None:
             sections[sources.PRODUCTS] = product_rows(products(registry, name))
         if name in banded:
             sections[bands.SECTION] = groups_of(banded[name])
-        sections[ranges.SECTION] = ranges.ranges(registry, name)
+        sections[bands.RANGES] = bands.ranges(registry, name)
         by, version = Bench(registry).model()
         write_answers(
             generation,

@@ -85,9 +85,9 @@ class NeuronBackend:
         from tempfile import TemporaryDirectory
 
         from trnbench_neuron.collective_case import CollectiveObserving
-        from trnbench_neuron.failure import failed
         from trnbench_neuron.nki_case import KernelObserving
         from trnbench_neuron.observation import alone
+        from trnbench_neuron.tool import failed
 
         host = self._found()
         together = "collective" in case.kernel.implementations

@@ -15,8 +15,8 @@ import msgspec
 from trnbench_emulator.nki import problem
 from trnbench_emulator.nki.problem import Source
 from trnbench_neuron.conversation import Conversation
-from trnbench_neuron.failure import NoEvidence, WrongResult
 from trnbench_neuron.settings import BETA1, child_environment
+from trnbench_neuron.tool import NoEvidence, WrongResult
 
 if TYPE_CHECKING:
     from trnbench.generation import System

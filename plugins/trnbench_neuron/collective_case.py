@@ -21,11 +21,10 @@ from trnbench.bounded.file import ANSWER, read_file
 from trnbench.measure.sampling import Rule, SampleLimit, TimeLimit, first_reason
 from trnbench.results.statistics import median
 from trnbench_neuron import nccom
-from trnbench_neuron.devices import Listing
-from trnbench_neuron.failure import NoEvidence, WrongResult
+from trnbench_neuron.identify import Listing
 from trnbench_neuron.observation import Observing
 from trnbench_neuron.settings import child_environment
-from trnbench_neuron.tool import Output, Toolbox, ToolError, Trouble
+from trnbench_neuron.tool import NoEvidence, Output, Toolbox, ToolError, Trouble, WrongResult
 
 if TYPE_CHECKING:
     from trnbench.kernels.kernel import Case

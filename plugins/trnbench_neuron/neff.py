@@ -12,8 +12,8 @@ import msgspec
 from trnbench.measure.sampling import PrecisionReached, Rule, SampleLimit, TimeLimit, first_reason
 from trnbench.results.statistics import median
 from trnbench_neuron.conversation import Conversation
-from trnbench_neuron.failure import NoEvidence
 from trnbench_neuron.settings import child_environment
+from trnbench_neuron.tool import NoEvidence
 
 if TYPE_CHECKING:
     from trnbench_emulator.nki.problem import Array, Source

@@ -16,7 +16,6 @@ from trnbench.results.statistics import median
 from trnbench_emulator.nki import problem
 from trnbench_emulator.nki.problem import Source
 from trnbench_neuron import beta1_case, explorer, neff, verification
-from trnbench_neuron.failure import NoEvidence, WrongResult
 from trnbench_neuron.neff import (
     FEW,
     RULES,
@@ -29,6 +28,7 @@ from trnbench_neuron.neff import (
 )
 from trnbench_neuron.observation import Observing
 from trnbench_neuron.settings import BETA1, child_environment
+from trnbench_neuron.tool import NoEvidence, WrongResult
 
 if TYPE_CHECKING:
     from trnbench.generation import System

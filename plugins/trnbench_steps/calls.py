@@ -24,7 +24,7 @@ from trnbench.generation import System
 from trnbench_steps.division import Division
 from trnbench_steps.expert_share import ExpertShare, experts_of
 from trnbench_steps.job import Task
-from trnbench_steps.kernel_times import Call
+from trnbench_steps.kernel_times import ROWS, Call, NamedCall, score_elements, unfused_calls
 from trnbench_steps.layer import FeedForward
 from trnbench_steps.operators import (
     Convolution,
@@ -36,7 +36,6 @@ from trnbench_steps.operators import (
     WeightGradient,
 )
 from trnbench_steps.paths import FUSED, KERNELS, NATIVE, UNFUSED
-from trnbench_steps.unfused_attention import ROWS, NamedCall, score_elements, unfused_calls
 
 SPAN = 2048
 """Keys of a cache that are attended to at once; the results of several spans are made one."""

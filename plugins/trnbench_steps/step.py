@@ -36,7 +36,6 @@ from trnbench_steps.rank_operators import (
     layer_operators,
 )
 from trnbench_steps.shipped_models import load_model
-from trnbench_steps.step_constants import StepConstants, constants_of
 from trnbench_steps.step_parts import (
     ATTENTION,
     ELEMENTWISE,
@@ -44,8 +43,10 @@ from trnbench_steps.step_parts import (
     NOTHING,
     OPTIMISER,
     Series,
+    StepConstants,
     StepParts,
     StepTime,
+    constants_of,
 )
 from trnbench_steps.stretches import ExchangeTimes, Stretches
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import click
 
 from trnbench.errors import UsageError
+from trnbench.results.json import json_schema
 from trnbench.results.run import SAMPLE
-from trnbench.results.schema import json_schema
 from trnbench.run.output_file import check_writable, write_whole
 from trnbench.run.render import find_format, find_part, formats
 from trnbench.store.store import Store

@@ -11,7 +11,6 @@ import msgspec
 
 from trnbench.backend import Backend
 from trnbench.errors import ExitCode, TrnbenchError, UsageError
-from trnbench.measure.conditions import quiet_within
 from trnbench.registry import Registry
 from trnbench.run.api import choose_backend
 from trnbench.run.execute import execute
@@ -61,6 +60,8 @@ def wait_for_quiet(shared: Session, chosen: Backend, by: Executor | None, wanted
     """Before a measured run on this machine: says that it is busy, or waits. Raises `BusyMachine`."""
     if not detected(chosen).instance or (by is not None and by.elsewhere):
         return
+    from trnbench.measure.conditions import quiet_within  # of a measured run alone
+
     if wanted.wait_s and shared.verbosity >= 0:
         say(f"waiting for a quiet machine, {wanted.wait_s:g} s at most")
     cause = quiet_within(wanted.wait_s)

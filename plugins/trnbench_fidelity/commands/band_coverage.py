@@ -10,10 +10,9 @@ from trnbench.bounded import kinds
 from trnbench.errors import ExitCode, NothingSelected, UnknownName, UsageError, quoted
 from trnbench.terminal.output import emit, paragraph, say, write
 from trnbench_fidelity.commands.fidelity_tables import emit_cells
-from trnbench_fidelity.nearness.bands import errors
+from trnbench_fidelity.nearness.bands import errors, shipped_ranges
 from trnbench_fidelity.nearness.coverage import Judged, judged
 from trnbench_fidelity.nearness.nearby import evidence_of
-from trnbench_fidelity.nearness.ranges import shipped_ranges
 from trnbench_fidelity.snapshot import cached_validation
 from trnbench_fidelity.steps.nearness import known_steps
 from trnbench_fidelity.steps.validate import answered, errors_of, judged_steps

@@ -12,7 +12,7 @@ from trnbench.terminal.output import emit, paragraph, say, write
 from trnbench_fidelity.commands import fidelity_gates
 from trnbench_fidelity.commands.fidelity_tables import emit_cells, fields_of, seconds
 from trnbench_fidelity.steps import validate
-from trnbench_fidelity.steps.tables import HEADS, broken, cells, coverage, few, markdown
+from trnbench_fidelity.steps.errors import HEADS, broken, cells, coverage, few, markdown
 
 if TYPE_CHECKING:
     from trnbench import Session

@@ -16,7 +16,16 @@ from trnbench.results.measurement import Grade
 from trnbench.results.nearness import Band, BestPublished, Limit, Nearest, Nearness
 from trnbench.store.answers import RENEW, answers_of, files_of
 from trnbench.store.answers import changed as changed_files
-from trnbench_fidelity.nearness.bands import Bands, errors, shipped_bands
+from trnbench_fidelity.nearness.bands import (
+    Bands,
+    Ends,
+    Ranges,
+    errors,
+    over,
+    shipped_bands,
+    shipped_ranges,
+    title,
+)
 from trnbench_fidelity.nearness.bands import bands as bands_of_points
 from trnbench_fidelity.nearness.evidence import (
     GRAPH,
@@ -29,7 +38,6 @@ from trnbench_fidelity.nearness.evidence import (
     known,
     of_case,
 )
-from trnbench_fidelity.nearness.ranges import Ends, Ranges, over, shipped_ranges, title
 from trnbench_fidelity.point import Kind, Quantity
 
 if TYPE_CHECKING:

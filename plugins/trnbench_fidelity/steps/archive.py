@@ -10,12 +10,11 @@ import msgspec
 
 from trnbench.results.nearness import Band, Nearness
 from trnbench.store.answers import answers_of
-from trnbench_fidelity.nearness.bands import Bands, Groups, bands_of
-from trnbench_fidelity.nearness.ranges import Ends, Ranges
+from trnbench_fidelity.nearness.bands import Bands, Ends, Groups, Ranges, bands_of
 from trnbench_fidelity.point import NotEmulated
 from trnbench_fidelity.steps.compose import composed, contradicted
 from trnbench_fidelity.steps.load import PublishedStep, published_steps
-from trnbench_steps.step_constants import UNITS, StepConstants
+from trnbench_steps.step_parts import UNITS, StepConstants
 
 if TYPE_CHECKING:
     from trnbench.generation import Generation

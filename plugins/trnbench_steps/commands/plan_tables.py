@@ -11,10 +11,8 @@ from trnbench.terminal.cell import Column
 from trnbench.terminal.output import emit, emit_json, paragraph, write
 from trnbench_steps.plan import search
 from trnbench_steps.plan.demand import Way
-from trnbench_steps.plan.flip import Flip, flips
 from trnbench_steps.plan.goal import Expected, Within
-from trnbench_steps.plan.option import command
-from trnbench_steps.plan.pareto import front, label
+from trnbench_steps.plan.option import Flip, command, flips, front, label
 from trnbench_steps.plan.price import OLD_DAYS
 
 if TYPE_CHECKING:

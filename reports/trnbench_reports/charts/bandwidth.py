@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from trnbench import Measurement
-from trnbench_reports import numbers, view, words
+from trnbench_reports import numbers, view
 from trnbench_reports.charts import lines
 from trnbench_reports.charts.figure import Figure
 from trnbench_reports.charts.lines import Axis, Line, Promise
@@ -26,17 +26,17 @@ def draw(id: str, kernel: str, curves: Sequence[Curve]) -> Figure:
     every = [point for curve in curves for point in curve.points]
     promised = _promised(curves)
     judged = [point for point in every if _by_busbw(point[2])]
-    name = words.clean(kernel, 40)
+    name = numbers.clean(kernel, 40)
     top = max(judged or every, key=lambda p: p[2].judgement.fraction if p[2].judgement and judged else p[1])
-    instance = words.clean(top[2].case.instance, 60)
+    instance = numbers.clean(top[2].case.instance, 60)
     title = f"{name}: at best {numbers.show(top[1], 'B/s')}, on {instance}"
     if judged and top[2].judgement is not None:
         share = numbers.percent(top[2].judgement.fraction)
         title = f"{name}: at best {share} of the documented figure, on {instance}"
-    grades = words.listed(sorted({str(p[2].evidence.grade) for p in every}))
+    grades = numbers.listed(sorted({str(p[2].evidence.grade) for p in every}))
     return lines.draw(
         id,
-        f"{words.capital(grades)}. {title}",
+        f"{numbers.capital(grades)}. {title}",
         [
             Line(
                 name=_named(curve),
@@ -64,7 +64,7 @@ def _caption(curves: Sequence[Curve], promised: Sequence[Promise]) -> str:
     if not promised:
         return "no document gives a figure to judge this by"
     others = [c.system for c in curves if not any(_by_busbw(case) for _, _, case, _ in c.points)]
-    more = f"; {words.listed(others)}: judged by its bytes on the network, not drawn" if others else ""
+    more = f"; {numbers.listed(others)}: judged by its bytes on the network, not drawn" if others else ""
     return f"level lines: the documented figure each system is judged by{more}"
 
 
@@ -86,7 +86,7 @@ def _promised(curves: Sequence[Curve]) -> list[Promise]:
     return [
         Promise(
             value=value,
-            words=words.clean(f"{numbers.show(value, 'B/s')} {', '.join(c.system for c in same)}", 48),
+            words=numbers.clean(f"{numbers.show(value, 'B/s')} {', '.join(c.system for c in same)}", 48),
             colour=same[0].colour,
         )
         for value, same in sorted(by_value.items())

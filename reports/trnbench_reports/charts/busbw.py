@@ -8,10 +8,9 @@ import msgspec
 from msgspec.structs import replace
 
 from trnbench import Measurement
-from trnbench_reports import numbers, view, words
-from trnbench_reports.charts.figure import SHAPES, SYMBOLS, Figure, Series
+from trnbench_reports import numbers, view
+from trnbench_reports.charts.figure import SHAPES, SYMBOLS, Figure, Plane, Scale, Series, logarithmic
 from trnbench_reports.charts.lines import Promise, name_levels
-from trnbench_reports.charts.plane import Plane, Scale, logarithmic
 
 PUBLISHED = SHAPES.index("diamond")
 """Of the marks of what is published; systems have the others."""
@@ -85,7 +84,7 @@ def draw(
     name_levels(plane, promises, ends)
     for row, (sweep, unit) in enumerate(zip(shown, units, strict=True)):
         _points(plane, index, row, sweep, unit, low)
-    label = f"{title}. {words.plural(len(points), 'case')} on {words.plural(len(shown), 'system')}."
+    label = f"{title}. {numbers.plural(len(points), 'case')} on {numbers.plural(len(shown), 'system')}."
     return Figure(
         id=id,
         title=title,

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from trnbench_reports import numbers, words
-from trnbench_reports.charts.figure import SHAPES, SYMBOLS, Figure, Series
-from trnbench_reports.charts.plane import LETTER, Plane, logarithmic
+from trnbench_reports import numbers
+from trnbench_reports.charts.figure import LETTER, SHAPES, SYMBOLS, Figure, Plane, Series, logarithmic
 
 _APART = 12  # pixels between two lines of small words
 
@@ -75,7 +74,9 @@ def draw(
             colour = f"var(--g{line.colour})"
             plane.mark(at, rate, colour=colour, says=tip, anchor=anchor, series=index, shape=index)
     columns, rows = _table(lines, axis, what)
-    label = label or f"{title}. {words.plural(len(rates), 'point')} on {words.plural(len(lines), 'line')}."
+    label = (
+        label or f"{title}. {numbers.plural(len(rates), 'point')} on {numbers.plural(len(lines), 'line')}."
+    )
     return Figure(
         id=id,
         title=title,
@@ -96,7 +97,7 @@ def name_levels(plane: Plane, promised: Sequence[Promise], ends: tuple[float, fl
     levels = [plane.py(each.value) for each in promised]
     occupied: list[tuple[float, float, float]] = []  # left and right end, height
     for promise in sorted(promised, key=lambda each: -each.value):
-        text = words.clean(promise.words, 48)
+        text = numbers.clean(promise.words, 48)
         wide, height = LETTER * 0.92 * len(text), plane.py(promise.value)
         room = plane.width - wide - 4
         places = [(start, high) for high in (height - 4, height + 11) for start in (4.0, room, room / 2)]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup, escape
 
 from trnbench import CaseHistory
-from trnbench_reports import numbers, words
+from trnbench_reports import numbers
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -48,13 +48,13 @@ def sparkline(found: CaseHistory) -> Markup | str:
 
 
 def _says(found: CaseHistory, low: float, high: float) -> str:
-    steps = words.plural(len(found.steps), "step")
+    steps = numbers.plural(len(found.steps), "step")
     span = (
         numbers.show(low, found.unit)
         if low == high
         else f"{numbers.show(low, found.unit)} to {numbers.show(high, found.unit)}"
     )
-    return f"{words.plural(len(found.points), 'run')}, {span}, {steps}"
+    return f"{numbers.plural(len(found.points), 'run')}, {span}, {steps}"
 
 
 _FULL = 1.1

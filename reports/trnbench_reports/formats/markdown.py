@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from trnbench import Run, headline
-from trnbench_reports import board, words
+from trnbench_reports import board, numbers
 from trnbench_reports.sections.scoreboard import Shown, cells
 
 _SPECIAL = str.maketrans({c: f"\\{c}" for c in "\\`*_{}[]<>()#+!|~"})
@@ -76,4 +76,4 @@ def _cell(cell: Shown | None) -> str:
 
 def plain(text: object, limit: int = 300) -> str:
     """Words that stay words: nothing in them is Markdown or HTML."""
-    return words.clean(text, limit).replace("\n", " ").translate(_SPECIAL)
+    return numbers.clean(text, limit).replace("\n", " ").translate(_SPECIAL)

@@ -7,7 +7,7 @@ from html import escape
 from typing import Any, NamedTuple
 
 from trnbench import CaseHistory, HistoryStep
-from trnbench_reports import numbers, words
+from trnbench_reports import numbers
 from trnbench_reports.payload import packed_columns
 from trnbench_reports.view import figure_by_id
 
@@ -102,8 +102,8 @@ def feed(entries: Mapping[str, Mapping[str, Any]], changes: Mapping[str, Sequenc
 def _entry(run: str, entry: Mapping[str, Any], moved: Sequence[Moved]) -> str:
     rows = [f"{each.case}: {each.change}{f' ({each.why})' if each.why else ''}" for each in moved[:SHOWN]]
     if len(moved) > SHOWN:
-        rows.append(f"{words.plural(len(moved) - SHOWN, 'further change')}")
-    content = "\n".join(words.clean(row) for row in [*entry["answers"], *rows])
+        rows.append(f"{numbers.plural(len(moved) - SHOWN, 'further change')}")
+    content = "\n".join(numbers.clean(row) for row in [*entry["answers"], *rows])
     title = f"{summary(entry, moved)}: run {run}"
     return (
         f"<entry><title>{_safe(title)}</title><id>urn:trnbench:run:{_safe(run)}</id>"
@@ -124,4 +124,4 @@ def _time(entry: Mapping[str, Any]) -> str:
 
 
 def _safe(text: str) -> str:
-    return escape(words.valid(words.clean(text, 4000)), quote=False)
+    return escape(numbers.valid(numbers.clean(text, 4000)), quote=False)

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from trnbench import Run, Section, Site, UsageError, headline
-from trnbench_reports import page, words
+from trnbench_reports import numbers, page
 from trnbench_reports.formats import parts
 from trnbench_reports.payload import Stored, packed
 from trnbench_reports.sections.headline import question
@@ -104,8 +104,8 @@ def write(
         "by": history.by(str(run.grade), run.backend),
         "cases": len(run.measurements),
         "cut_short": run.cut_short,
-        "answers": [words.clean(card.sentence, 300) for card in answered.cards if card.sentence]
-        or [words.clean(said.text, 300) for _, said in answered.said[:3]],
+        "answers": [numbers.clean(card.sentence, 300) for card in answered.cards if card.sentence]
+        or [numbers.clean(said.text, 300) for _, said in answered.said[:3]],
         "stored": shelf.stored,
         "seen": seen,
         "sections": {name: shelf.sections[name] for name in seen if name in shelf.sections},
@@ -118,4 +118,4 @@ def _seen(run: Run, section: Section) -> str:
 
 
 def _text(value: object) -> str:
-    return words.clean(value, 40) if isinstance(value, str) else ""
+    return numbers.clean(value, 40) if isinstance(value, str) else ""

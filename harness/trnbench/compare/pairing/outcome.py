@@ -14,9 +14,8 @@ from trnbench.compare.change import Change, Comparison, Named, Side, interval_te
 from trnbench.compare.comparison import distance
 from trnbench.compare.gate.findings import Finding, Gated, Outcome
 from trnbench.compare.gate.rule import USUAL, Direction, Rule
-from trnbench.compare.pairing.duel import Duel, Wish, duels
+from trnbench.compare.pairing.duel import Batch, Course, Duel, Unfit, Wish, batch, duels, trial
 from trnbench.compare.pairing.operand import Operand
-from trnbench.compare.pairing.rounds import Batch, Course, Unfit, batch, trial
 from trnbench.compare.pairing.stage import Stage
 from trnbench.results.measurement import Grade, Status, Verdict
 from trnbench.results.statistics import Interval, median, median_interval
