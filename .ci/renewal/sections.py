@@ -16,7 +16,7 @@ from trnbench_fidelity.sources import PublicRows, Row, Sources
 from trnbench_fidelity.steps.archive import StepArchive, StepRow, StepRows
 from trnbench_fidelity.steps.errors import constants
 from trnbench_fidelity.steps.load import published_steps
-from trnbench_steps.step_parts import UNITS, Constant
+from trnbench_steps.step_constants import UNITS, Constant
 
 ASKED = frozenset((Use.EMULATED, Use.BOUND, Use.CONTRADICTED, Use.NOT_EMULATED))
 """Of all other points the file of points itself says why the model was not asked."""

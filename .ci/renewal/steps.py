@@ -15,7 +15,7 @@ from trnbench_fidelity.steps.archive import NAMES, StepAnswer, StepArchive
 from trnbench_fidelity.steps.fitting import LIMITS, STEPS, FittedStep, fit
 from trnbench_fidelity.steps.nearness import known_steps
 from trnbench_fidelity.steps.validate import errors_of, inside, named_constants
-from trnbench_steps.step_parts import UNITS, Constant
+from trnbench_steps.step_constants import UNITS, Constant
 
 if TYPE_CHECKING:
     from trnbench.registry import Registry

@@ -181,13 +181,13 @@ from trnbench_steps.measures import Measures as Measures
 from trnbench_steps.measures import measures as measures
 from trnbench_steps.model import Model as Model
 from trnbench_steps.plan.api import plan as plan
-from trnbench_steps.plan.option import Pareto as Pareto
-from trnbench_steps.plan.option import ParetoOption as ParetoOption
+from trnbench_steps.plan.pareto import Pareto as Pareto
+from trnbench_steps.plan.pareto import ParetoOption as ParetoOption
 from trnbench_steps.shipped_models import load_model as load_model
 from trnbench_steps.shipped_models import shipped_names as shipped_models
 from trnbench_steps.step import StepModel as StepModel
 from trnbench_steps.step import step as step
-from trnbench_steps.step_parts import StepConstants as StepConstants
+from trnbench_steps.step_constants import StepConstants as StepConstants
 from trnbench_steps.step_parts import StepParts as StepParts
 from trnbench_steps.step_parts import StepTime as StepTime
 from trnbench_torch.cuda import CudaCarrier as CudaCarrier

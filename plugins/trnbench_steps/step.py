@@ -36,6 +36,7 @@ from trnbench_steps.rank_operators import (
     layer_operators,
 )
 from trnbench_steps.shipped_models import load_model
+from trnbench_steps.step_constants import StepConstants, constants_of
 from trnbench_steps.step_parts import (
     ATTENTION,
     ELEMENTWISE,
@@ -43,10 +44,8 @@ from trnbench_steps.step_parts import (
     NOTHING,
     OPTIMISER,
     Series,
-    StepConstants,
     StepParts,
     StepTime,
-    constants_of,
 )
 from trnbench_steps.stretches import ExchangeTimes, Stretches
 

@@ -40,7 +40,8 @@ from trnbench_steps.paths import (
     WIDENED,
 )
 from trnbench_steps.step import StepModel
-from trnbench_steps.step_parts import UNITS, StepTime, constants_of, named_constants
+from trnbench_steps.step_constants import UNITS, constants_of, named_constants
+from trnbench_steps.step_parts import StepTime
 from trnbench_steps.step_request import StepRequest, requested
 
 _NXD = "aws-neuron/neuronx-distributed@fecfe75: src/neuronx_distributed/"

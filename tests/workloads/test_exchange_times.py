@@ -12,7 +12,7 @@ from trnbench_emulator.fabric.ask import ask
 from trnbench_emulator.fabric.question import Question
 from trnbench_steps.layout import Axis, Layout
 from trnbench_steps.operators import Exchange
-from trnbench_steps.step_parts import constants_of
+from trnbench_steps.step_constants import constants_of
 from trnbench_steps.stretches import ExchangeTime, ExchangeTimes
 
 

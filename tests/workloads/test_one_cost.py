@@ -17,7 +17,8 @@ from trnbench_steps.layout import Layout
 from trnbench_steps.operators import Exchange
 from trnbench_steps.shipped_models import load_model
 from trnbench_steps.step import Composition, StepModel
-from trnbench_steps.step_parts import COLLECTIVES, RESIDUE, STARTS, constants_of
+from trnbench_steps.step_constants import constants_of
+from trnbench_steps.step_parts import COLLECTIVES, RESIDUE, STARTS
 
 MODEL = StepModel()
 """Of one collective asked twice, the second answer is the first."""

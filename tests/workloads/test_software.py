@@ -20,7 +20,8 @@ from trnbench_steps.memory import memory
 from trnbench_steps.paths import PATHS
 from trnbench_steps.step import StepModel
 from trnbench_steps.step_cases import paths_of
-from trnbench_steps.step_parts import ATTENTION, COMPILER, MEMORY, NONE, StepConstants, StepTime
+from trnbench_steps.step_constants import NONE, StepConstants
+from trnbench_steps.step_parts import ATTENTION, COMPILER, MEMORY, StepTime
 
 MODEL = StepModel()
 

@@ -20,17 +20,16 @@ from trnbench_steps.measures import measures
 from trnbench_steps.operators import Elementwise, Exchange, Product
 from trnbench_steps.step import Composition, StepModel
 from trnbench_steps.step_cases import doubts_of
+from trnbench_steps.step_constants import NONE, constants_of
 from trnbench_steps.step_parts import (
     ATTENTION,
     BUBBLE,
     COLLECTIVES,
     MEMORY,
-    NONE,
     OPTIMISER,
     PARTS,
     STARTS,
     StepParts,
-    constants_of,
 )
 
 MODEL = StepModel()

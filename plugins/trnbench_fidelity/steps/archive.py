@@ -14,7 +14,7 @@ from trnbench_fidelity.nearness.bands import Bands, Ends, Groups, Ranges, bands_
 from trnbench_fidelity.point import NotEmulated
 from trnbench_fidelity.steps.compose import composed, contradicted
 from trnbench_fidelity.steps.load import PublishedStep, published_steps
-from trnbench_steps.step_parts import UNITS, StepConstants
+from trnbench_steps.step_constants import UNITS, StepConstants
 
 if TYPE_CHECKING:
     from trnbench.generation import Generation

@@ -11,7 +11,7 @@ from trnbench.results.fidelity import Errors
 from trnbench_fidelity.statistics import of_votes
 from trnbench_fidelity.steps.archive import StepArchive
 from trnbench_fidelity.tables import count_text, grid, with_span
-from trnbench_steps.step_parts import UNITS, Constant, StepConstants
+from trnbench_steps.step_constants import UNITS, Constant, StepConstants
 
 EVERYWHERE = "all"
 """Generation of a row that counts a task on all of them, whatever the kind of model."""

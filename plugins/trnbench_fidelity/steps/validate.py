@@ -27,15 +27,8 @@ from trnbench_steps.division import Division
 from trnbench_steps.flops import floor
 from trnbench_steps.job import Task
 from trnbench_steps.step import StepModel
-from trnbench_steps.step_parts import (
-    COLLECTIVES,
-    NONE,
-    STARTS,
-    Constant,
-    StepConstants,
-    StepParts,
-    read_constants,
-)
+from trnbench_steps.step_constants import NONE, Constant, StepConstants, read_constants
+from trnbench_steps.step_parts import COLLECTIVES, STARTS, StepParts
 
 if TYPE_CHECKING:
     from trnbench.generation import System

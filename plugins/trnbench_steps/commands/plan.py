@@ -16,10 +16,10 @@ from trnbench_steps.commands.plan_tables import show_plan
 from trnbench_steps.commands.workload.options import types_from
 from trnbench_steps.job import Task
 from trnbench_steps.plan import api
-from trnbench_steps.plan.option import pareto
+from trnbench_steps.plan.pareto import pareto
 
 if TYPE_CHECKING:
-    from trnbench_steps.plan.option import Option
+    from trnbench_steps.plan.pareto import Option
     from trnbench_steps.plan.search import Plan
 
 

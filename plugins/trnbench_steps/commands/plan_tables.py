@@ -12,13 +12,13 @@ from trnbench.terminal.output import emit, emit_json, paragraph, write
 from trnbench_steps.plan import search
 from trnbench_steps.plan.demand import Way
 from trnbench_steps.plan.goal import Expected, Within
-from trnbench_steps.plan.option import Flip, command, flips, front, label
+from trnbench_steps.plan.pareto import Flip, command, flips, front, label
 from trnbench_steps.plan.price import OLD_DAYS
 
 if TYPE_CHECKING:
     from trnbench.registry import Registry
     from trnbench_steps.plan.goal import Goal
-    from trnbench_steps.plan.option import Option
+    from trnbench_steps.plan.pareto import Option
     from trnbench_steps.plan.search import Plan
 
 

@@ -20,7 +20,8 @@ from trnbench_steps.layout import Layout
 from trnbench_steps.model import Model
 from trnbench_steps.plan.goal import Expected
 from trnbench_steps.step import StepModel
-from trnbench_steps.step_parts import StepTime, constants_of
+from trnbench_steps.step_constants import constants_of
+from trnbench_steps.step_parts import StepTime
 
 if TYPE_CHECKING:
     from trnbench.generation import System

@@ -16,7 +16,7 @@ from trnbench_steps.plan.composed import Composed, Refusal, Steps, Why
 from trnbench_steps.plan.demand import Serving
 from trnbench_steps.plan.goal import By, Expected, Goal, Within, check_goal
 from trnbench_steps.plan.layouts import layouts, neighbours, words
-from trnbench_steps.plan.option import Option, Refused
+from trnbench_steps.plan.pareto import Option, Refused
 from trnbench_steps.plan.price import Price, hourly, price_of
 
 if TYPE_CHECKING:

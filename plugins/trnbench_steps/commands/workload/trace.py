@@ -14,7 +14,8 @@ from trnbench_emulator.trace import Slice, Timeline, write_trace
 from trnbench_steps.division import Division
 from trnbench_steps.own_kernels import NONE_OWN, OwnKernels
 from trnbench_steps.step import Composition, StepModel
-from trnbench_steps.step_parts import BASE, StepConstants, constants_of
+from trnbench_steps.step_constants import StepConstants, constants_of
+from trnbench_steps.step_parts import BASE
 from trnbench_steps.step_request import StepRequest
 from trnbench_steps.stretches import Event
 
