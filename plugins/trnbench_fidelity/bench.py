@@ -12,26 +12,24 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from trnbench.backend import Reproducible
+from trnbench.backend import Backend, Observation, Reproducible
 from trnbench.case_key import CaseKey
 from trnbench.digest import digest_of
 from trnbench.errors import TrnbenchError, UsageError
+from trnbench.facts.fact import Scope
+from trnbench.generation import Generation, System
 from trnbench.kernels.kernel import Case
+from trnbench.kernels.work import Extent
 from trnbench.results.measurement import Grade
 from trnbench.store.source_digest import files_digest, package_of, packages_digest
-from trnbench_fidelity.point import NotEmulated
+from trnbench_fidelity.point import KernelSource, NotEmulated, PublishedPoint
 
 if TYPE_CHECKING:
-    from trnbench.backend import Backend, Observation
-    from trnbench.facts.fact import Scope
-    from trnbench.generation import Generation, System
-    from trnbench.kernels.work import Extent
     from trnbench.registry import Registry
     from trnbench_emulator.compiler import Assumptions
     from trnbench_emulator.core.costs import CostTable
     from trnbench_emulator.core.recording import Recorder
     from trnbench_emulator.core.timing import KernelModel
-    from trnbench_fidelity.point import KernelSource, PublishedPoint
 
 
 EMULATOR = "emulated"

@@ -10,6 +10,7 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from trnbench.backend import Observation
 from trnbench.facts.fact import Scope
 from trnbench.kernels.work import Extent
 from trnbench.results.fidelity import OwnProduct
@@ -18,7 +19,6 @@ from trnbench_fidelity.point import Clock, Kind, NotEmulated, Prediction, Publis
 from trnbench_fidelity.published_points import published_points
 
 if TYPE_CHECKING:
-    from trnbench.backend import Observation
     from trnbench.registry import Registry
 
 _FLOATS = ("bf16", "fp16", "fp32")

@@ -16,21 +16,20 @@ import msgspec
 
 from trnbench.digest import digest_of
 from trnbench.errors import TrnbenchError
+from trnbench.generation import System
+from trnbench.kernels.kernel import Case
 from trnbench.results.fidelity import Fidelity
+from trnbench.results.measurement import Measurement, Metric
+from trnbench.results.nearness import Nearest
 from trnbench.store.cache import Cache
 from trnbench_emulator.kinds import CollectiveQuestion, KernelQuestion
 from trnbench_fidelity.bench import EMULATOR, inputs_digest, inputs_of
-from trnbench_fidelity.nearness.evidence import of_case, of_collective, of_kernel
+from trnbench_fidelity.nearness.evidence import Subject, of_case, of_collective, of_kernel
 from trnbench_fidelity.nearness.nearby import Nearby, nearby
 from trnbench_fidelity.point import FAMILIES, LINKED
 
 if TYPE_CHECKING:
-    from trnbench.generation import System
-    from trnbench.kernels.kernel import Case
     from trnbench.registry import Registry
-    from trnbench.results.measurement import Measurement, Metric
-    from trnbench.results.nearness import Nearest
-    from trnbench_fidelity.nearness.evidence import Subject
     from trnbench_fidelity.steps.nearness import NearbySteps
 
 

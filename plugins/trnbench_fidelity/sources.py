@@ -14,6 +14,7 @@ import msgspec
 
 from trnbench.errors import BadInput
 from trnbench.facts.table import Place, read_toml
+from trnbench.generation import Generation
 from trnbench.results.fidelity import Comparison, Fidelity, OwnProduct, PublicKernels, Use
 from trnbench.store.answers import Answers, answers_of, changed, files_of
 from trnbench_fidelity.bench import Bench, fits_of, lineage
@@ -22,7 +23,6 @@ from trnbench_fidelity.published_points import compared, published_points, span_
 from trnbench_fidelity.statistics import row_of
 
 if TYPE_CHECKING:
-    from trnbench.generation import Generation
     from trnbench.registry import Registry
 
 

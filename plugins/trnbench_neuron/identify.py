@@ -5,18 +5,15 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from trnbench.errors import TrnbenchError
 from trnbench.facts.fact import Scope
+from trnbench.generation import System, Systems
 from trnbench.topology import device_adjacency
 from trnbench_neuron.tool import Toolbox, ToolError, Trouble, json_of, whole
-
-if TYPE_CHECKING:
-    from trnbench.generation import System, Systems
-
 
 NAME = "neuron-ls"
 LIMIT_S = 8.0

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from trnbench import Growth, Proof
 from trnbench.backend import Observation
 from trnbench.errors import TrnbenchError
+from trnbench.generation import System
+from trnbench.kernels.kernel import Case
 from trnbench.measure.sampling import Rule
 from trnbench.results.statistics import median
 from trnbench_emulator.nki import problem
 from trnbench_emulator.nki.problem import Source
 from trnbench_neuron import beta1_case, explorer, neff, verification
+from trnbench_neuron.conversation import Interpreters
 from trnbench_neuron.neff import (
     FEW,
     RULES,
@@ -29,12 +32,6 @@ from trnbench_neuron.neff import (
 from trnbench_neuron.observation import Observing
 from trnbench_neuron.settings import BETA1, child_environment
 from trnbench_neuron.tool import NoEvidence, WrongResult
-
-if TYPE_CHECKING:
-    from trnbench.generation import System
-    from trnbench.kernels.kernel import Case
-    from trnbench_emulator.nki.problem import Source
-    from trnbench_neuron.conversation import Interpreters
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):

@@ -16,6 +16,8 @@ import msgspec
 
 from trnbench import Proof
 from trnbench.backend import Observation
+from trnbench.generation import System
+from trnbench.kernels.kernel import Case
 from trnbench.measure.sampling import Rule, TimeLimit
 from trnbench.measure.series import Series, stability
 from trnbench.results.measurement import Evidence, Grade
@@ -25,8 +27,6 @@ from trnbench_neuron.monitor import Monitor, Watch, counters
 from trnbench_neuron.tool import NoEvidence, OverTime
 
 if TYPE_CHECKING:
-    from trnbench.generation import System
-    from trnbench.kernels.kernel import Case
     from trnbench_neuron.host import Host
 
 

@@ -6,14 +6,14 @@ import os
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from trnbench.cli.compare import counted, of_pairs_alone, opening
 from trnbench.compare.api import found_run
 from trnbench.compare.gate.baseline import accepted, written
-from trnbench.compare.gate.findings import Outcome, annotation_lines
+from trnbench.compare.gate.findings import Finding, Gated, Outcome, annotation_lines
 from trnbench.compare.gate.findings import junit as as_junit
 from trnbench.compare.gate.findings import summary as in_markdown
 from trnbench.compare.gate.judgement import judged
@@ -26,10 +26,6 @@ from trnbench.terminal.cell import Column
 from trnbench.terminal.context import Session
 from trnbench.terminal.output import emit, emit_json, say
 from trnbench.terminal.vocabulary import BASELINE
-
-if TYPE_CHECKING:
-    from trnbench.compare.gate.findings import Finding, Gated
-
 
 _COLUMNS = (
     Column("case"),

@@ -6,30 +6,24 @@ import sys
 from datetime import UTC, datetime, timedelta
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from trnbench.case_key import joint
 from trnbench.errors import UnknownName, UsageError
-from trnbench.extension import check_drawn
+from trnbench.extension import TraceFile, check_drawn
 from trnbench.facts.units import percent
 from trnbench.facts.units import show as show_value
 from trnbench.reference import called, resolve
 from trnbench.results.expectation import expected, nearness_of
+from trnbench.results.measurement import Measurement
+from trnbench.results.run import Run
 from trnbench.run.output_file import check_writable, write_whole
-from trnbench.store.store import Store
+from trnbench.store.store import RunSummary, Store
 from trnbench.terminal.cell import Column
 from trnbench.terminal.context import Session
 from trnbench.terminal.output import emit, emit_json, say
 from trnbench.terminal.vocabulary import STATUSES, TIMELINE
-
-if TYPE_CHECKING:
-    from trnbench.extension import TraceFile
-    from trnbench.results.measurement import Measurement
-    from trnbench.results.run import Run
-    from trnbench.store.store import RunSummary
-
 
 _APART = 1e-9  # of a time that is the same
 

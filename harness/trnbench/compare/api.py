@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from trnbench.compare.change import Comparison
 from trnbench.compare.comparison import compared
@@ -14,10 +14,6 @@ from trnbench.compare.gate.rule import Rule, read_rules
 from trnbench.errors import UnknownName, UsageError
 from trnbench.results.run import Run
 from trnbench.store.store import Store
-
-if TYPE_CHECKING:
-    from trnbench.store.store import Store
-
 
 Given: TypeAlias = Run | str | Path
 """A run, what names one (an id, a tag, "latest~3", a file), or the path of a file."""

@@ -36,7 +36,6 @@ from trnbench.version import VERSION
 if TYPE_CHECKING:
     from trnbench.registry import Registry
     from trnbench.run.plan import Plan
-    from trnbench.store.cache import Cache
 
 
 DRAWN_DEVICES = 256

@@ -15,11 +15,13 @@ from trnbench.errors import NothingSelected, TrnbenchError, counted
 from trnbench.extension import WORKLOAD_FAMILY
 from trnbench.results.measurement import Status
 from trnbench.results.nearness import Nearness
+from trnbench.results.run import Run
 from trnbench.run.headline.answer import headline
 from trnbench.run.headline.question import GOOD
 from trnbench.run.output_file import write_whole
 from trnbench.run.render import find_format, render_bytes
 from trnbench.terminal.cell import Column, clean
+from trnbench.terminal.context import Session
 from trnbench.terminal.output import emit, emit_json, say, write
 from trnbench.terminal.result_table import MOST, results_of, row_of, short_answer, show_results
 from trnbench.terminal.screen import suits_colours, width
@@ -27,10 +29,8 @@ from trnbench.terminal.table import escaped
 from trnbench.terminal.target import replacing, run_before
 
 if TYPE_CHECKING:
-    from trnbench.results.run import Run
     from trnbench.run.plan import Plan
     from trnbench.store.entry import Entry
-    from trnbench.terminal.context import Session
 
 
 REASONS = 5

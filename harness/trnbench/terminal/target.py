@@ -14,18 +14,18 @@ import msgspec
 from msgspec.structs import replace
 
 from trnbench.errors import NothingSelected, TrnbenchError, UsageError
+from trnbench.extension import Format
+from trnbench.results.run import Run
 from trnbench.run.output_file import START, check_writable, write_whole
 from trnbench.run.render import formats, render_bytes
 from trnbench.run.selection import Selection
 from trnbench.store.store import RunSummary, Store
+from trnbench.terminal.context import Session
 from trnbench.terminal.output import abandon, say
 from trnbench.terminal.vocabulary import REPORT
 
 if TYPE_CHECKING:
-    from trnbench.extension import Format
     from trnbench.registry import Registry
-    from trnbench.results.run import Run
-    from trnbench.terminal.context import Session
 
 
 STDOUT = Path("-")

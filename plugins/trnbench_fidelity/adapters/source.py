@@ -5,18 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from trnbench.facts.fact import Scope
 from trnbench_emulator.clock import seconds
 from trnbench_emulator.nki import Machine
 from trnbench_fidelity.adapters.source_recording import recorded
+from trnbench_fidelity.bench import Bench
 from trnbench_fidelity.engines import active_s
 from trnbench_fidelity.point import Clock, KernelSource, NotEmulated, Prediction, PublishedPoint, Quantity
 from trnbench_fidelity.probes import launch_of, timing_of
-
-if TYPE_CHECKING:
-    from trnbench_fidelity.bench import Bench
 
 
 def predict(point: PublishedPoint, bench: Bench) -> Prediction:

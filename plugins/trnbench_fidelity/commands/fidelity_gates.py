@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from trnbench.bounded import kinds
 from trnbench.errors import ExitCode, UnknownName, UsageError, quoted
 from trnbench.results.expectation import size_text
+from trnbench.results.fidelity import Errors, FamilyFidelity, Fidelity
 from trnbench.terminal.output import say
 from trnbench_fidelity.point import FAMILIES
-from trnbench_fidelity.steps.errors import EVERYWHERE
+from trnbench_fidelity.steps.errors import EVERYWHERE, StepFidelity
 from trnbench_fidelity.summary import broken_of
-
-if TYPE_CHECKING:
-    from trnbench.results.fidelity import Errors, FamilyFidelity, Fidelity
-    from trnbench_fidelity.steps.errors import StepFidelity
-
 
 PUBLIC = "public"
 """Stands for all public kernels of a generation, whatever their family."""

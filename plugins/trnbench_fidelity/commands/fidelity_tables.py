@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from trnbench.facts.units import show as show_unit
 from trnbench.results.expectation import factor_text, signed_text, size_text
+from trnbench.results.fidelity import Comparison, Fidelity, OwnProduct
 from trnbench.results.json import plain
 from trnbench.terminal.cell import Column
 from trnbench.terminal.output import emit, paragraph, say, write
@@ -19,13 +20,11 @@ from trnbench_fidelity.order import by_order, notes, order_of, order_text
 from trnbench_fidelity.own_products import products
 from trnbench_fidelity.sources import Checkout, Sources, as_json, checkouts, of_fidelity, summaries
 from trnbench_fidelity.statistics import uses_of
-from trnbench_fidelity.summary import broken_of, coverage, markdown, told
+from trnbench_fidelity.summary import Table, broken_of, coverage, markdown, told
 from trnbench_fidelity.tables import HEADS, cells, family_row, folded, grid
 
 if TYPE_CHECKING:
     from trnbench.registry import Registry
-    from trnbench.results.fidelity import Comparison, Fidelity, OwnProduct
-    from trnbench_fidelity.summary import Table
 
 
 _KEEP = {"generation": 3, "median": 3, "to": 2, "p90": 2, "published": 2, "model": 2, "order": 2}

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from trnbench import Session
 from trnbench.errors import ExitCode, MissingFile, NothingSelected, UnknownName, UsageError
+from trnbench.results.fidelity import Fidelity
 from trnbench.terminal.output import say
 from trnbench_emulator.commands.nki.kernel import apart
-from trnbench_emulator.compiler import assumptions
+from trnbench_emulator.compiler import Assumptions, assumptions
 from trnbench_fidelity.commands import band_coverage, fidelity_gates, fidelity_tables, validate_steps
 from trnbench_fidelity.commands.fidelity_tables import show_own_products
 from trnbench_fidelity.point import FAMILIES
@@ -20,8 +21,6 @@ from trnbench_fidelity.validate import validate as hold
 
 if TYPE_CHECKING:
     from trnbench.registry import Registry
-    from trnbench.results.fidelity import Fidelity
-    from trnbench_emulator.compiler import Assumptions
 
 
 WORKLOADS = "workloads"

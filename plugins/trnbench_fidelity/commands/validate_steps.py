@@ -7,18 +7,26 @@ from typing import TYPE_CHECKING
 
 from trnbench.errors import ExitCode, NothingSelected, UsageError
 from trnbench.results.expectation import signed_text
+from trnbench.results.fidelity import Errors
 from trnbench.terminal.cell import Column
 from trnbench.terminal.output import emit, paragraph, say, write
 from trnbench_fidelity.commands import fidelity_gates
+from trnbench_fidelity.commands.fidelity_gates import Gates
 from trnbench_fidelity.commands.fidelity_tables import emit_cells, fields_of, seconds
 from trnbench_fidelity.steps import validate
-from trnbench_fidelity.steps.errors import HEADS, broken, cells, coverage, few, markdown
+from trnbench_fidelity.steps.errors import (
+    HEADS,
+    StepFidelity,
+    StepRow,
+    broken,
+    cells,
+    coverage,
+    few,
+    markdown,
+)
 
 if TYPE_CHECKING:
     from trnbench import Session
-    from trnbench.results.fidelity import Errors
-    from trnbench_fidelity.commands.fidelity_gates import Gates
-    from trnbench_fidelity.steps.errors import StepFidelity, StepRow
 
 
 _KEEP = {

@@ -14,19 +14,18 @@ import msgspec
 
 from trnbench.case_key import CaseKey, Division
 from trnbench.errors import BadInput
+from trnbench.generation import Generation
+from trnbench.kernels.kernel import Case
 from trnbench.results.fidelity import Fidelity, Use
 from trnbench.results.nearness import Band, Nearness
 from trnbench.store.answers import answers_of
 from trnbench_fidelity.nearness.evidence import Evidence, Known, same_size
-from trnbench_fidelity.point import LINKED
+from trnbench_fidelity.point import LINKED, PublishedPoint
 from trnbench_fidelity.statistics import counted_error
 
 if TYPE_CHECKING:
-    from trnbench.generation import Generation
-    from trnbench.kernels.kernel import Case
     from trnbench.registry import Registry
     from trnbench_fidelity.bench import Bench
-    from trnbench_fidelity.point import PublishedPoint
 
 
 SECTION = "bands"

@@ -11,8 +11,11 @@ import msgspec
 from trnbench.errors import BadInput, TrnbenchError
 from trnbench.facts.fact import Scope
 from trnbench.facts.units import show
+from trnbench.generation import System
+from trnbench.kernels.kernel import Case
 from trnbench.results.expectation import SHIPPED, above
-from trnbench.results.measurement import Grade
+from trnbench.results.fidelity import Fidelity
+from trnbench.results.measurement import Grade, Measurement, Metric
 from trnbench.results.nearness import Band, BestPublished, Limit, Nearest, Nearness
 from trnbench.store.answers import RENEW, answers_of, files_of
 from trnbench.store.answers import changed as changed_files
@@ -41,11 +44,7 @@ from trnbench_fidelity.nearness.evidence import (
 from trnbench_fidelity.point import Kind, Quantity
 
 if TYPE_CHECKING:
-    from trnbench.generation import System
-    from trnbench.kernels.kernel import Case
     from trnbench.registry import Registry
-    from trnbench.results.fidelity import Fidelity
-    from trnbench.results.measurement import Measurement, Metric
 
 COMPARED = (Nearness.SAME, Nearness.KERNEL, Nearness.OPERATION)
 """Classes whose points do the same: one of the same family alone does something else, at another rate."""

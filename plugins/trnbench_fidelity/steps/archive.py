@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from trnbench.generation import Generation
 from trnbench.results.nearness import Band, Nearness
 from trnbench.store.answers import answers_of
 from trnbench_fidelity.nearness.bands import Bands, Ends, Groups, Ranges, bands_of
@@ -17,7 +18,6 @@ from trnbench_fidelity.steps.load import PublishedStep, published_steps
 from trnbench_steps.step_constants import UNITS, StepConstants
 
 if TYPE_CHECKING:
-    from trnbench.generation import Generation
     from trnbench.registry import Registry
 
 

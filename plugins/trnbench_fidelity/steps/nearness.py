@@ -10,7 +10,9 @@ from trnbench.bounded.file import TABLE, read_file
 from trnbench.digest import digest_of
 from trnbench.errors import BadInput, TrnbenchError
 from trnbench.facts.fact import Scope
-from trnbench.results.measurement import Grade
+from trnbench.generation import System
+from trnbench.kernels.kernel import Case
+from trnbench.results.measurement import Grade, Measurement
 from trnbench.results.nearness import Nearest, Nearness
 from trnbench.store.source_digest import packages_digest
 from trnbench_fidelity.nearness.bands import Bands, Ranges
@@ -23,10 +25,7 @@ from trnbench_steps.hbm import logical_cores
 from trnbench_steps.job import Task
 
 if TYPE_CHECKING:
-    from trnbench.generation import System
-    from trnbench.kernels.kernel import Case
     from trnbench.registry import Registry
-    from trnbench.results.measurement import Measurement
     from trnbench.store.cache import Cache
 
 

@@ -10,6 +10,7 @@ import msgspec
 
 from trnbench.digest import digest_of
 from trnbench.errors import TrnbenchError
+from trnbench.generation import System
 from trnbench.kernels.work import item_bytes
 from trnbench.store.cache import Cache
 from trnbench_emulator.fabric.ask import ask, published_question
@@ -31,7 +32,6 @@ from trnbench_steps.step_constants import NONE, Constant, StepConstants, read_co
 from trnbench_steps.step_parts import COLLECTIVES, STARTS, StepParts
 
 if TYPE_CHECKING:
-    from trnbench.generation import System
     from trnbench.registry import Registry
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from trnbench import load_registry
 from trnbench.errors import UsageError
+from trnbench.generation import System
 from trnbench.run.selection import Selection, choose_instances
 from trnbench_steps.job import Task, check_dtype
 from trnbench_steps.model import Model
@@ -17,7 +18,6 @@ from trnbench_steps.plan.search import Plan, search
 from trnbench_steps.shipped_models import model_of
 
 if TYPE_CHECKING:
-    from trnbench.generation import System
     from trnbench.registry import Registry
 
 SIZES = (4, 16, 64)

@@ -16,20 +16,17 @@ from __future__ import annotations
 
 from enum import Enum
 from math import ceil
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from trnbench.facts.fact import Scope
+from trnbench.generation import System
 from trnbench_steps.job import Job, Task
 from trnbench_steps.layout import Layout
 from trnbench_steps.memory import cache_bytes
 from trnbench_steps.plan.composed import Composed, Refusal, Steps
 from trnbench_steps.plan.goal import Expected, Goal
 from trnbench_steps.plan.layouts import layouts, words
-
-if TYPE_CHECKING:
-    from trnbench.generation import System
 
 
 class Way(str, Enum):

@@ -10,6 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from trnbench.facts.units import show
+from trnbench.generation import System
 from trnbench_steps.job import Job, Recompute
 from trnbench_steps.layout import Layout
 from trnbench_steps.plan.composed import Composed, Refusal, Steps, Why
@@ -20,7 +21,6 @@ from trnbench_steps.plan.pareto import Option, Refused
 from trnbench_steps.plan.price import Price, hourly, price_of
 
 if TYPE_CHECKING:
-    from trnbench.generation import System
     from trnbench.registry import Registry
 
 MOST = 4096

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from trnbench import Session
 from trnbench.errors import UsageError
@@ -25,11 +25,8 @@ from trnbench_steps.commands.workload.tables import (
 )
 from trnbench_steps.division import divide
 from trnbench_steps.job import check_dtype
-from trnbench_steps.model import parameters
+from trnbench_steps.model import Model, parameters
 from trnbench_steps.shipped_models import model_of, shipped_names
-
-if TYPE_CHECKING:
-    from trnbench_steps.model import Model
 
 
 def info(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from trnbench.facts.units import percent, show
 from trnbench.results.expectation import expected_time, least_time, nearness_of
+from trnbench.results.measurement import Measurement
 from trnbench.terminal.cell import Column
 from trnbench.terminal.outcome import Ended, none_ran, write_report
 from trnbench.terminal.output import emit, emit_json, paragraph, say, write
@@ -17,7 +18,6 @@ from trnbench_steps.step_request import LAYOUT_AXES
 
 if TYPE_CHECKING:
     from trnbench import Session
-    from trnbench.results.measurement import Measurement
     from trnbench.run.plan import Plan
 
 
