@@ -1,4 +1,4 @@
-"""One layout on one system, what a step takes and costs there; the front of such options, and what flips it."""
+"""One layout on one system, what a step takes and costs there; the front of options, and what flips it."""
 
 from __future__ import annotations
 
