@@ -33,13 +33,7 @@ class NeuronBackend:
     resource = "neuron_cores"  # by which Ray counts them
     variables = VARIABLES
 
-    def __init__(
-        self,
-        systems: Systems,
-        settings: Settings | None = None,
-        *,
-        sample_s: float = 0.0,
-    ) -> None:
+    def __init__(self, systems: Systems, settings: Settings | None = None, *, sample_s: float = 0.0) -> None:
         self._systems: Systems | None = systems
         self._settings, self._sample_s = settings, sample_s
         self._known: Known | None = None

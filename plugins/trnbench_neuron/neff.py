@@ -157,9 +157,7 @@ def compile_kernel(
     artifacts = folder / "artifacts"
     artifacts.mkdir(exist_ok=True)
     env = child_environment(
-        NKI_ARTIFACTS_DIR=str(artifacts),
-        NEURON_PLATFORM_TARGET_OVERRIDE=target,
-        NEURON_LOGICAL_NC_CONFIG="1",
+        NKI_ARTIFACTS_DIR=str(artifacts), NEURON_PLATFORM_TARGET_OVERRIDE=target, NEURON_LOGICAL_NC_CONFIG="1"
     )
     with Conversation(python, "compile_nki", env=env, name="nki") as compiler:
         answer = compiler.ask(

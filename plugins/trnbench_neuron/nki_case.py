@@ -63,13 +63,7 @@ def run_case(
     compiled = compile_kernel(source, arrays, folder, python=found.nki.path, target=target)
     arrays = problem.write(source, values, folder, compiled.arguments)
     timed = time_neff(
-        compiled.neff,
-        arrays,
-        folder,
-        python=found.nrtpy.path,
-        cores=cores,
-        tag=tag,
-        rules=rules,
+        compiled.neff, arrays, folder, python=found.nrtpy.path, cores=cores, tag=tag, rules=rules
     )
     checked = _checked(case, system, source, values, timed) if check else ""
     if check:
@@ -240,11 +234,7 @@ class KernelObserving(Observing):
         return source
 
     def _growth(
-        self,
-        kind: str,
-        time_s: float,
-        time_of: Callable[[Source], float],
-        idle: Callable[[], float],
+        self, kind: str, time_s: float, time_of: Callable[[Source], float], idle: Callable[[], float]
     ) -> Growth | None:
         """The same kernel with less work; None where there is no smaller case, or it does not run."""
         point = problem.smaller(self.case.kernel, self.case.key.point)
@@ -259,12 +249,7 @@ class KernelObserving(Observing):
             smaller_s = time_of(source)
         except TrnbenchError:
             return None
-        return Growth(
-            work_ratio=full / less,
-            time_s=time_s,
-            less_s=smaller_s,
-            floor_s=self.floors[kind],
-        )
+        return Growth(work_ratio=full / less, time_s=time_s, less_s=smaller_s, floor_s=self.floors[kind])
 
     def _profile(self, neff: Path, notes: list[str]) -> dict[str, float]:
         if not self.host.settings.profile or self.host.tools.find(explorer.NAME) is None:

@@ -349,11 +349,7 @@ def recurrence_call(operator: Recurrence, dtype: str, cores: int, *, stays: bool
     per_core = operator.sequences * operator.heads / cores
     heads = ceil(per_core)
     if operator.before:
-        key, value, gate = (
-            ((keys, heads), dtype),
-            ((values, heads), dtype),
-            ((2, heads), "float32"),
-        )
+        key, value, gate = (((keys, heads), dtype), ((values, heads), dtype), ((2, heads), "float32"))
         return Call(
             source="delta_step:delta_step",
             inputs=(key, key, value, gate, gate, ((heads, keys, values), "float32")),

@@ -49,11 +49,7 @@ class StepConstants(msgspec.Struct, frozen=True, kw_only=True):
 
 
 NONE = StepConstants()
-UNITS = {
-    "operator_s": ("us", 1e-6),
-    "collective_residue": ("1", 1.0),
-    "engine_share": ("1", 1.0),
-}
+UNITS = {"operator_s": ("us", 1e-6), "collective_residue": ("1", 1.0), "engine_share": ("1", 1.0)}
 """Of each constant, the unit that its table has, and what that is in seconds (or as a share)."""
 
 

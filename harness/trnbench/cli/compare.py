@@ -76,15 +76,7 @@ def compare(
     if page is not None:
         put(shared, (first, second), find_format(shared.registry, "html"), page)
         return
-    comparison = compared(
-        first,
-        second,
-        threshold=share,
-        across=across,
-        keyword=keyword,
-        a=a,
-        b=b,
-    )
+    comparison = compared(first, second, threshold=share, across=across, keyword=keyword, a=a, b=b)
     _print(comparison, format, COLUMNS, every=every)
 
 

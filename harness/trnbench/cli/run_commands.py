@@ -94,8 +94,8 @@ __getattr__ = commands(
                     "run case output trace-limit force",
                     {
                         "output": {
-                            "help": f"Where it goes; open it at ui.perfetto.dev.  [default: ./{TIMELINE}]",
-                        },
+                            "help": f"Where it goes; open it at ui.perfetto.dev.  [default: ./{TIMELINE}]"
+                        }
                     },
                 ),
                 "assumptions": Leaf(
@@ -173,10 +173,7 @@ __getattr__ = commands(
             What was accepted before stays listed in the file.
             """,
                     "run why author output force",
-                    {
-                        "run": _LATEST,
-                        "output": {"help": f"Where it goes.  [default: ./{BASELINE}]"},
-                    },
+                    {"run": _LATEST, "output": {"help": f"Where it goes.  [default: ./{BASELINE}]"}},
                 ),
             },
             default="check",

@@ -124,14 +124,7 @@ def tag(shared: Session, /, *, run: str, tags: tuple[str, ...], remove: tuple[st
 
 
 def prune(
-    shared: Session,
-    /,
-    *,
-    keep: int | None,
-    older_than: float | None,
-    tagged: bool,
-    dry_run: bool,
-    yes: bool,
+    shared: Session, /, *, keep: int | None, older_than: float | None, tagged: bool, dry_run: bool, yes: bool
 ) -> None:
     """Delete old runs without a tag, and print their ids."""
     if keep is None and older_than is None:

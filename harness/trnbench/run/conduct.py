@@ -265,11 +265,7 @@ class Conduct:
 
         try:
             pool = self._pool = Pool(
-                self._attempts,
-                self._cases,
-                jobs,
-                apart=self._apart,
-                retries=self._settings.retries,
+                self._attempts, self._cases, jobs, apart=self._apart, retries=self._settings.retries
             )
         except ValueError as error:
             self.notes.append(

@@ -75,10 +75,7 @@ def _unknown(measurement: Measurement) -> Measurement:
 
 
 def expectations(
-    registry: Registry,
-    systems: Mapping[str, System],
-    cases: Sequence[Case] = (),
-    cache: Cache | None = None,
+    registry: Registry, systems: Mapping[str, System], cases: Sequence[Case] = (), cache: Cache | None = None
 ) -> _Several:
     """What all installed sources say of `systems`; of a run with its `cases` and its `cache`."""
     return _Several(

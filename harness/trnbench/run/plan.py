@@ -127,12 +127,7 @@ def plan(
             raise _empty_shard(shard, len(planner.cases))
         left = {case.key.instance for case in cases}
         systems = {name: system for name, system in systems.items() if name in left}
-    return Plan(
-        selection=selection,
-        cases=cases,
-        systems=systems,
-        notes=tuple(planner.notes),
-    )
+    return Plan(selection=selection, cases=cases, systems=systems, notes=tuple(planner.notes))
 
 
 def runs_on(kernel: Kernel, instance: Instance, kinds: Sequence[str] = ()) -> bool:

@@ -177,11 +177,7 @@ class Nearby:
             return measurement
         try:
             nearest = self.of(
-                of_case(case, system),
-                version=evidence.version,
-                system=system.name,
-                metric=metric,
-                case=case,
+                of_case(case, system), version=evidence.version, system=system.name, metric=metric, case=case
             )
         except Exception as error:  # a plugin's words for its kernel: they cost their cases the evidence
             why = f"kernel {case.key.kernel} could not say what is published of it"

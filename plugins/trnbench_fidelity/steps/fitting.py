@@ -18,11 +18,7 @@ from trnbench_fidelity.steps.archive import NAMES, StepAnswer
 if TYPE_CHECKING:
     import numpy as np
 
-LIMITS: dict[str, float] = {
-    "operator_s": 20e-6,
-    "collective_residue": 2.0,
-    "engine_share": 1.0,
-}
+LIMITS: dict[str, float] = {"operator_s": 20e-6, "collective_residue": 2.0, "engine_share": 1.0}
 """The largest value that each is searched to, in seconds or as a share; the least is 0.
 
 So long for an operator that a published token of 405 of them would hold little else; collectives three times

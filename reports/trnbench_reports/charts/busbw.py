@@ -127,13 +127,7 @@ def _points(plane: Plane, index: int, row: int, sweep: Sweep, unit: float, low: 
             continue
         says, anchor = view.tooltip(point.case), view.figure_of(index, point.case)
         plane.mark(
-            point.size,
-            point.rate / unit,
-            colour=colour,
-            says=says,
-            anchor=anchor,
-            series=row,
-            shape=OWN[row],
+            point.size, point.rate / unit, colour=colour, says=says, anchor=anchor, series=row, shape=OWN[row]
         )
         if point.published:
             plane.mark(

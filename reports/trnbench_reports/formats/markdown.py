@@ -46,10 +46,7 @@ def sentences(run: Run) -> list[str]:
 def table(run: Run) -> list[str]:
     """The scoreboard."""
     names = [plain(name) for name in board.generations(run)]
-    lines = [
-        f"| kernel | {' | '.join(names)} |",
-        f"|---|{'---:|' * len(names)}",
-    ]
+    lines = [f"| kernel | {' | '.join(names)} |", f"|---|{'---:|' * len(names)}"]
     for kernel, rows in board.groups(run):
         for row in rows:
             if row.main or row.variant == rows[0].variant:

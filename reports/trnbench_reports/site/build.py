@@ -84,10 +84,7 @@ def _shared(
     yield "assets/page.css", "".join(map(asset, (*STYLES, "history.css", "site.css"))).encode()
     yield "assets/page.js", joined_script().encode()
     yield "assets/case.js", joined_script(CASE_SCRIPT).encode()
-    yield (
-        "assets/table.js",
-        joined_script(LISTS).encode(),
-    )
+    yield ("assets/table.js", joined_script(LISTS).encode())
     yield HISTORY, script(HISTORY, history.data(histories, entries))
     yield (
         "index.html",

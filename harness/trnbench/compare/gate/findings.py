@@ -128,12 +128,7 @@ def summary(gated: Gated) -> str:
         if findings := gated.of(outcome):
             lines += [f"### {str(outcome).capitalize()}", "", *_table(findings), ""]
     if comparison.differs:
-        lines += [
-            "### What else differs",
-            "",
-            *(f"- {_escaped(text)}" for text in comparison.differs),
-            "",
-        ]
+        lines += ["### What else differs", "", *(f"- {_escaped(text)}" for text in comparison.differs), ""]
     return "\n".join(lines)
 
 

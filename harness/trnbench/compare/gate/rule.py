@@ -80,9 +80,7 @@ def read_rules(path: Path) -> tuple[Rule, ...]:
     listed = document.get("rule", [])
     if not isinstance(listed, list) or not listed or not all(isinstance(each, dict) for each in listed):
         raise BadInput(
-            f"{path}: it has no rules",
-            cause="each begins with [[rule]], in two brackets",
-            try_="[[rule]]",
+            f"{path}: it has no rules", cause="each begins with [[rule]], in two brackets", try_="[[rule]]"
         )
     return tuple(_rule(each, number, str(path)) for number, each in enumerate(listed, start=1))
 

@@ -8,11 +8,7 @@ from trnbench import Session
 from trnbench.errors import UsageError
 from trnbench.terminal.cell import Column
 from trnbench.terminal.output import Section, emit, emit_sections, paragraph
-from trnbench_steps.commands.workload.options import (
-    job_from,
-    layout_from,
-    types_from,
-)
+from trnbench_steps.commands.workload.options import job_from, layout_from, types_from
 from trnbench_steps.commands.workload.tables import (
     count,
     memory_table,
