@@ -12,15 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from trnbench import Case, CaseKey, Extent, Generation, Grade, Scope, System, TrnbenchError, UsageError
 from trnbench.backend import Backend, Observation, Reproducible
-from trnbench.case_key import CaseKey
 from trnbench.digest import digest_of
-from trnbench.errors import TrnbenchError, UsageError
-from trnbench.facts.fact import Scope
-from trnbench.generation import Generation, System
-from trnbench.kernels.kernel import Case
-from trnbench.kernels.work import Extent
-from trnbench.results.measurement import Grade
 from trnbench.store.source_digest import files_digest, package_of, packages_digest
 from trnbench_fidelity.point import KernelSource, NotEmulated, PublishedPoint
 

@@ -8,8 +8,7 @@ from collections.abc import Collection, Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from trnbench.errors import TrnbenchError
-from trnbench.generation import Generation
+from trnbench import Generation, TrnbenchError
 from trnbench.testing import Finding, Subject
 from trnbench_fidelity.bench import constants
 from trnbench_fidelity.order import load_sequences

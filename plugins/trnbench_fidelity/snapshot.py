@@ -14,13 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from trnbench import Case, Fidelity, Measurement, Metric, Nearest, System, TrnbenchError
 from trnbench.digest import digest_of
-from trnbench.errors import TrnbenchError
-from trnbench.generation import System
-from trnbench.kernels.kernel import Case
-from trnbench.results.fidelity import Fidelity
-from trnbench.results.measurement import Measurement, Metric
-from trnbench.results.nearness import Nearest
 from trnbench.store.cache import Cache
 from trnbench_emulator.kinds import CollectiveQuestion, KernelQuestion
 from trnbench_fidelity.bench import EMULATOR, inputs_digest, inputs_of

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from trnbench.errors import BadInput
+from trnbench import BadInput, Generation
 from trnbench.facts.table import Place, read_toml
-from trnbench.generation import Generation
 from trnbench.results.fidelity import Comparison, Fidelity, OwnProduct, PublicKernels, Use
 from trnbench.store.answers import Answers, answers_of, changed, files_of
 from trnbench_fidelity.bench import Bench, fits_of, lineage

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from trnbench.errors import TrnbenchError
+from trnbench import TrnbenchError, resolve
 from trnbench.facts.table import Place, near, read_toml
-from trnbench.reference import resolve
 from trnbench.results.fidelity import Comparison, Fidelity, Honesty, Moved, Mover, Step, Use
 from trnbench_fidelity import own_products
 from trnbench_fidelity import sources as sources_of

@@ -8,11 +8,8 @@ from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trnbench.backend import Detection, Observation
-from trnbench.errors import TrnbenchError
-from trnbench.facts.fact import Scope
+from trnbench import Case, Detection, Observation, Scope, TrnbenchError
 from trnbench.generation import System, Systems
-from trnbench.kernels.kernel import Case
 from trnbench_neuron.settings import UNVERIFIED, VARIABLES, Settings
 
 if TYPE_CHECKING:

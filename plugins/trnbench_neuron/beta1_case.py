@@ -11,8 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from trnbench.generation import System
-from trnbench.kernels.kernel import Case
+from trnbench import Case, System
 from trnbench_emulator.nki import problem
 from trnbench_emulator.nki.problem import Source
 from trnbench_neuron.conversation import Conversation

@@ -14,10 +14,8 @@ from pathlib import Path
 
 import msgspec
 
-from trnbench import Growth, Proof
-from trnbench.backend import Observation
+from trnbench import Case, Growth, Observation, Proof
 from trnbench.bounded.file import ANSWER, read_file
-from trnbench.kernels.kernel import Case
 from trnbench.measure.sampling import Rule, SampleLimit, TimeLimit, first_reason
 from trnbench.results.statistics import median
 from trnbench_neuron import nccom

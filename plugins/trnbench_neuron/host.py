@@ -9,11 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from trnbench.backend import Detection
-from trnbench.facts.fact import Scope
-from trnbench.generation import System
-from trnbench.kernels.kernel import Case
-from trnbench.kernels.work import Spread
+from trnbench import Case, Detection, Scope, Spread, System
 from trnbench_neuron import identify as identification
 from trnbench_neuron import monitor, nccom
 from trnbench_neuron.conversation import Interpreters, find

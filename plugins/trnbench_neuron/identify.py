@@ -9,8 +9,7 @@ from typing import Any
 
 import msgspec
 
-from trnbench.errors import TrnbenchError
-from trnbench.facts.fact import Scope
+from trnbench import Scope, TrnbenchError
 from trnbench.generation import System, Systems
 from trnbench.topology import device_adjacency
 from trnbench_neuron.tool import Toolbox, ToolError, Trouble, json_of, whole

@@ -8,11 +8,7 @@ from typing import Any
 
 import msgspec
 
-from trnbench import Growth, Proof
-from trnbench.backend import Observation
-from trnbench.errors import TrnbenchError
-from trnbench.generation import System
-from trnbench.kernels.kernel import Case
+from trnbench import Case, Growth, Observation, Proof, System, TrnbenchError
 from trnbench.measure.sampling import Rule
 from trnbench.results.statistics import median
 from trnbench_emulator.nki import problem

@@ -14,13 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from trnbench import Proof
-from trnbench.backend import Observation
-from trnbench.generation import System
-from trnbench.kernels.kernel import Case
+from trnbench import Case, Evidence, Grade, Observation, Proof, System
 from trnbench.measure.sampling import Rule, TimeLimit
 from trnbench.measure.series import Series, stability
-from trnbench.results.measurement import Evidence, Grade
 from trnbench.results.statistics import median
 from trnbench_emulator.nki import problem
 from trnbench_neuron.monitor import Monitor, Watch, counters

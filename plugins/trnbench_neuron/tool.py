@@ -18,11 +18,9 @@ from typing import Any
 
 import msgspec
 
-from trnbench.backend import Observation
+from trnbench import Evidence, Observation, Reason, TrnbenchError
 from trnbench.bounded.file import deepest
 from trnbench.bounded.kinds import FOREIGN
-from trnbench.errors import TrnbenchError
-from trnbench.results.measurement import Evidence, Reason
 
 VENDOR_FOLDER = Path("/opt/aws/neuron/bin")
 """Where the packages put their programs; not on every PATH."""

@@ -7,9 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from trnbench.generation import System
-from trnbench.kernels.kernel import Case
-from trnbench.reference import resolve
+from trnbench import Case, System, resolve
 from trnbench_emulator.nki.problem import Source, beside
 
 SAMPLE_ROWS = 48

@@ -8,8 +8,7 @@ from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import Any
 
-from trnbench.kernels.kernel import Case
-from trnbench.results.measurement import Reason
+from trnbench import Case, Reason
 from trnbench.run.attempt import Attempts, Outcome, Retries
 from trnbench.run.executor import CutShort
 from trnbench.run.pool import GRACE_S, pack

@@ -9,8 +9,7 @@ from typing import Any
 
 import msgspec
 
-from trnbench.backend import Backend, Detection
-from trnbench.kernels.kernel import Case
+from trnbench import Backend, Case, Detection
 from trnbench.run.environment import describe
 from trnbench.run.identity import identity
 from trnbench.run.pool import Pool

@@ -19,8 +19,7 @@ from math import ceil
 
 import msgspec
 
-from trnbench.facts.fact import Scope
-from trnbench.generation import System
+from trnbench import Scope, System
 from trnbench_steps.division import Division
 from trnbench_steps.expert_share import ExpertShare, experts_of
 from trnbench_steps.job import Task

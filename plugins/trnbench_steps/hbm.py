@@ -6,10 +6,7 @@ from collections import Counter
 
 import msgspec
 
-from trnbench.errors import UsageError
-from trnbench.facts.fact import Scope
-from trnbench.facts.units import show
-from trnbench.generation import System
+from trnbench import Scope, System, UsageError, show
 from trnbench_steps.division import Division
 from trnbench_steps.memory import Memory, memory
 

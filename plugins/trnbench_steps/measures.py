@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from trnbench.facts.fact import Scope
-from trnbench.generation import System
-from trnbench.kernels.work import item_bytes
+from trnbench import Scope, System, item_bytes
 from trnbench.peaks import engine_rate
 from trnbench_steps.division import Division
 from trnbench_steps.flops import Flops, forward, routed_bytes, training

@@ -9,11 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from trnbench import load_registry
-from trnbench.errors import FactError
-from trnbench.facts.fact import Scope
-from trnbench.generation import System
-from trnbench.kernels.work import item_bytes
+from trnbench import FactError, Scope, System, item_bytes, load_registry
 from trnbench.peaks import engine_rate
 from trnbench.run.expectation import expectations
 from trnbench_emulator.backend import MODEL_VERSION

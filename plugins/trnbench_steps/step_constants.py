@@ -12,10 +12,9 @@ from typing import Any
 
 import msgspec
 
+from trnbench import FactError, System
 from trnbench.bounded.file import TABLE, read_file
 from trnbench.bounded.toml import parse_toml
-from trnbench.errors import FactError
-from trnbench.generation import System
 
 
 class Constant(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

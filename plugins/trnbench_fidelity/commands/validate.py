@@ -6,9 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trnbench import Session
-from trnbench.errors import ExitCode, MissingFile, NothingSelected, UnknownName, UsageError
-from trnbench.results.fidelity import Fidelity
+from trnbench import ExitCode, Fidelity, MissingFile, NothingSelected, Session, UnknownName, UsageError
 from trnbench.terminal.output import say
 from trnbench_emulator.commands.nki.kernel import apart
 from trnbench_emulator.compiler import Assumptions, assumptions

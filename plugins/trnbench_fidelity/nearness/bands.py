@@ -12,12 +12,9 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
+from trnbench import BadInput, Band, Case, Generation, Nearness
 from trnbench.case_key import CaseKey, Division
-from trnbench.errors import BadInput
-from trnbench.generation import Generation
-from trnbench.kernels.kernel import Case
 from trnbench.results.fidelity import Fidelity, Use
-from trnbench.results.nearness import Band, Nearness
 from trnbench.store.answers import answers_of
 from trnbench_fidelity.nearness.evidence import Evidence, Known, same_size
 from trnbench_fidelity.point import LINKED, PublishedPoint

@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from trnbench.facts.fact import Scope
+from trnbench import Nearness, Scope, Spread
 from trnbench.kernels.kernel import Case, Kernel, PublishedAs, always
-from trnbench.kernels.work import Spread
-from trnbench.results.nearness import Nearness
 from trnbench_fidelity.point import Kind, PublishedPoint, Quantity, ShapeValue, Usable, vote
 
 if TYPE_CHECKING:

@@ -8,14 +8,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from trnbench.errors import BadInput, TrnbenchError
-from trnbench.facts.fact import Scope
-from trnbench.facts.units import show
-from trnbench.generation import System
-from trnbench.kernels.kernel import Case
+from trnbench import BadInput, Case, Fidelity, Grade, Measurement, Metric, Scope, System, TrnbenchError, show
 from trnbench.results.expectation import SHIPPED, above
-from trnbench.results.fidelity import Fidelity
-from trnbench.results.measurement import Grade, Measurement, Metric
 from trnbench.results.nearness import Band, BestPublished, Limit, Nearest, Nearness
 from trnbench.store.answers import RENEW, answers_of, files_of
 from trnbench.store.answers import changed as changed_files

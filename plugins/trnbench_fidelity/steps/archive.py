@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from trnbench.generation import Generation
-from trnbench.results.nearness import Band, Nearness
+from trnbench import Band, Generation, Nearness
 from trnbench.store.answers import answers_of
 from trnbench_fidelity.nearness.bands import Bands, Ends, Groups, Ranges, bands_of
 from trnbench_fidelity.point import NotEmulated

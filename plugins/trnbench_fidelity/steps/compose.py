@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from trnbench.errors import TrnbenchError
-from trnbench.generation import System
+from trnbench import System, TrnbenchError
 from trnbench_fidelity.point import NotEmulated
 from trnbench_fidelity.steps.load import PublishedStep
 from trnbench_steps.attention import AttentionKind

@@ -6,14 +6,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from trnbench import BadInput, Case, Grade, Measurement, Nearest, Nearness, Scope, System, TrnbenchError
 from trnbench.bounded.file import TABLE, read_file
 from trnbench.digest import digest_of
-from trnbench.errors import BadInput, TrnbenchError
-from trnbench.facts.fact import Scope
-from trnbench.generation import System
-from trnbench.kernels.kernel import Case
-from trnbench.results.measurement import Grade, Measurement
-from trnbench.results.nearness import Nearest, Nearness
 from trnbench.store.source_digest import packages_digest
 from trnbench_fidelity.nearness.bands import Bands, Ranges
 from trnbench_fidelity.nearness.evidence import Evidence, Known, Subject

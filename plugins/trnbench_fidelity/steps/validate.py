@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from trnbench import System, TrnbenchError, item_bytes
 from trnbench.digest import digest_of
-from trnbench.errors import TrnbenchError
-from trnbench.generation import System
-from trnbench.kernels.work import item_bytes
 from trnbench.store.cache import Cache
 from trnbench_emulator.fabric.ask import ask, published_question
 from trnbench_fidelity.bench import Bench, inputs_digest

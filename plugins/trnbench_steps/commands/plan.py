@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from trnbench import Session
+from trnbench import ExitCode, NothingSelected, Session, UsageError
 from trnbench.bounded import kinds
-from trnbench.errors import ExitCode, NothingSelected, UsageError
 from trnbench.run.output_file import check_writable, write_whole
 from trnbench.run.render import find_page, render_page
 from trnbench.terminal.output import say

@@ -6,9 +6,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trnbench import load_registry
-from trnbench.errors import UsageError
-from trnbench.generation import System
+from trnbench import System, UsageError, load_registry
 from trnbench.run.selection import Selection, choose_instances
 from trnbench_steps.job import Task, check_dtype
 from trnbench_steps.model import Model

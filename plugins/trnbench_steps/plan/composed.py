@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from trnbench.errors import TrnbenchError, UsageError
-from trnbench.generation import System
-from trnbench.results.nearness import Nearest
+from trnbench import Nearest, System, TrnbenchError, UsageError
 from trnbench.run.expectation import expectations
 from trnbench_emulator.backend import MODEL_VERSION
 from trnbench_steps.division import Division, divide

@@ -19,8 +19,7 @@ from math import ceil
 
 import msgspec
 
-from trnbench.facts.fact import Scope
-from trnbench.generation import System
+from trnbench import Scope, System
 from trnbench_steps.job import Job, Task
 from trnbench_steps.layout import Layout
 from trnbench_steps.memory import cache_bytes

@@ -6,9 +6,8 @@ from enum import Enum
 
 import msgspec
 
+from trnbench import Nearest, UsageError
 from trnbench.bounded import kinds
-from trnbench.errors import UsageError
-from trnbench.results.nearness import Nearest
 from trnbench_steps.job import LENGTH, Job, Recompute, Task, check_job
 from trnbench_steps.model import Model
 

@@ -7,8 +7,7 @@ from math import prod
 
 from msgspec.structs import replace
 
-from trnbench.errors import UsageError
-from trnbench.generation import System
+from trnbench import System, UsageError
 from trnbench_steps.hbm import logical_cores
 from trnbench_steps.job import Job, Recompute, Task
 from trnbench_steps.layout import Layout

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from trnbench.facts.units import percent, show
-from trnbench.results.nearness import Nearest
+from trnbench import Nearest, percent, show
 from trnbench_steps.job import Job
 from trnbench_steps.layout import Layout
 from trnbench_steps.plan.composed import Why

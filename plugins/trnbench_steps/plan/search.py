@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
-from trnbench.facts.units import show
-from trnbench.generation import System
+from trnbench import System, show
 from trnbench_steps.job import Job, Recompute
 from trnbench_steps.layout import Layout
 from trnbench_steps.plan.composed import Composed, Refusal, Steps, Why

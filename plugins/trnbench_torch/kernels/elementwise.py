@@ -10,8 +10,7 @@ import numpy as np
 from torch.nn.functional import gelu
 
 import torch
-from trnbench.errors import UsageError
-from trnbench.kernels.kernel import Point
+from trnbench import Point, UsageError
 from trnbench_torch import data
 from trnbench_torch.data import ROUNDOFF
 from trnbench_torch.device import Device, Launch

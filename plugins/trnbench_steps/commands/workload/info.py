@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from trnbench import Session
-from trnbench.errors import UsageError
+from trnbench import Session, UsageError
 from trnbench.terminal.cell import Column
 from trnbench.terminal.output import Section, emit, emit_sections, paragraph
 from trnbench_steps.commands.workload.options import job_from, layout_from, types_from

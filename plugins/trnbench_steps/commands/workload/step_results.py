@@ -5,9 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trnbench.facts.units import percent, show
-from trnbench.results.expectation import expected_time, least_time, nearness_of
-from trnbench.results.measurement import Measurement
+from trnbench import Measurement, expected_time, least_time, nearness_of, percent, show
 from trnbench.terminal.cell import Column
 from trnbench.terminal.outcome import Ended, none_ran, write_report
 from trnbench.terminal.output import emit, emit_json, paragraph, say, write
