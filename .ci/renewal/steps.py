@@ -12,9 +12,16 @@ from renewal.answers import write_answers
 from renewal.sections import step_bands, step_ends, step_section
 from trnbench_fidelity.steps import archive, errors, validate
 from trnbench_fidelity.steps.archive import NAMES, StepAnswer, StepArchive
-from trnbench_fidelity.steps.fitting import LIMITS, STEPS, FittedStep, fit
 from trnbench_fidelity.steps.nearness import known_steps
-from trnbench_fidelity.steps.validate import errors_of, inside, named_constants
+from trnbench_fidelity.steps.validate import (
+    LIMITS,
+    STEPS,
+    FittedStep,
+    errors_of,
+    fit,
+    inside,
+    named_constants,
+)
 from trnbench_steps.step_constants import UNITS, Constant
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from trnbench.measure.sampling import Rule
 from trnbench.results.statistics import median
 from trnbench_emulator.nki import problem
 from trnbench_emulator.nki.problem import Source
-from trnbench_neuron import beta1_case, explorer, neff, verification
+from trnbench_neuron import beta1_case, neff, verification
 from trnbench_neuron.conversation import Interpreters
 from trnbench_neuron.neff import (
     FEW,
@@ -247,14 +247,14 @@ class KernelObserving(Observing):
             return None
         return Growth(work_ratio=full / less, time_s=time_s, less_s=smaller_s, floor_s=self.floors[kind])
 
-    def _profile(self, neff: Path, notes: list[str]) -> dict[str, float]:
-        if not self.host.settings.profile or self.host.tools.find(explorer.NAME) is None:
+    def _profile(self, compiled: Path, notes: list[str]) -> dict[str, float]:
+        if not self.host.settings.profile or self.host.tools.find(neff.EXPLORER) is None:
             return {}
         env = child_environment(NEURON_LOGICAL_NC_CONFIG="1", NEURON_PROCESS_TAG=f"{self.tag}-profile")
         profile = self.folder / "profile"
         profile.mkdir()
         try:
-            return explorer.profile(self.host.tools, neff, env=env, folder=profile)
+            return neff.profile(self.host.tools, compiled, env=env, folder=profile)
         except TrnbenchError as error:
             notes.append(f"no counters of the profiler: {error.what}")
             return {}
@@ -283,7 +283,7 @@ class KernelObserving(Observing):
 def _busy(counters: Mapping[str, float], time_s: float) -> dict[str, Any]:
     """What the profiler saw of each engine: its own seconds, and as a share of the time that was measured
     without it, which reports draw beside the emulator's."""
-    engines, total = explorer.engines(counters), counters.get("profile_total_time", 0.0)
+    engines, total = neff.engines(counters), counters.get("profile_total_time", 0.0)
     if not engines:
         return {}
     return {

@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from trnbench import CaseHistory, HistoryPoint, HistoryStep
 from trnbench_reports import numbers
-from trnbench_reports.charts import sparkline
+from trnbench_reports.charts import lines
 from trnbench_reports.charts.figure import Plane, Scale, linear
 from trnbench_reports.page import LISTS, joined_script
 from trnbench_reports.template import asset, fill, policy
@@ -70,7 +70,7 @@ def _entry(found: CaseHistory, *, opened: bool) -> Entry:
     last = found.steps[-1] if found.steps else None
     return Entry(
         found=found,
-        line=sparkline.sparkline(found),
+        line=lines.sparkline(found),
         latest=numbers.show(found.latest, found.unit) if found.latest is not None else "–",
         step=_change(last) if last else "",
         way=last.way if last else "",

@@ -127,7 +127,7 @@ PARSERS = (
     called("store.journaled.journaled", _journal, "begin 3 " + "0" * 64 + "\n{}\n\n", "case 9999999999 x\n"),
     parser("trnbench.topology.graph:from_json", '{"format_version": 1, "topology": {}}', as_bytes=True),
     parser("trnbench_neuron.identify:read_listing", '[{"neuron_device": 0, "nc_count": 2}]', tool=True),
-    parser("trnbench_neuron.explorer:read_summary", '{"total_time": 1.5, "a": {"b": [{}]}}', tool=True),
+    parser("trnbench_neuron.neff:read_summary", '{"total_time": 1.5, "a": {"b": [{}]}}', tool=True),
     parser("trnbench_neuron.nccom:read_report", '{"results": [{"size": 8, "time": 1.0}]}', tool=True),
     parser(
         "trnbench_neuron.nccom:read_table", "size(B) count(elems) type time(us)\n8 2 fp32 1.5\n", tool=True

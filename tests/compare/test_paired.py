@@ -15,8 +15,7 @@ from command import typed
 
 from trnbench.backend import Program
 from trnbench.case_key import CaseKey
-from trnbench.compare.gate.findings import Outcome
-from trnbench.compare.gate.rule import Direction, Rule
+from trnbench.compare.gate.rule import Direction, Outcome, Rule
 from trnbench.compare.pairing.duel import Batch, Course, Player, Wish, batch, trial
 from trnbench.compare.pairing.instructions import counter, counts, moved
 from trnbench.compare.pairing.operand import Kind, Operand, operands, search_path

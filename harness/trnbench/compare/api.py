@@ -8,9 +8,8 @@ from typing import Any, TypeAlias
 
 from trnbench.compare.change import Comparison
 from trnbench.compare.comparison import compared
-from trnbench.compare.gate.findings import Gated
 from trnbench.compare.gate.judgement import judged
-from trnbench.compare.gate.rule import Rule, read_rules
+from trnbench.compare.gate.rule import Gated, Rule, read_rules
 from trnbench.errors import UnknownName, UsageError
 from trnbench.results.run import Run
 from trnbench.store.store import Store

@@ -11,9 +11,8 @@ from trnbench.terminal.cell import Column
 from trnbench.terminal.output import emit, emit_json, paragraph, write
 from trnbench_steps.plan import search
 from trnbench_steps.plan.demand import Way
-from trnbench_steps.plan.goal import Expected, Goal, Within
+from trnbench_steps.plan.goal import OLD_DAYS, Expected, Goal, Within
 from trnbench_steps.plan.pareto import Flip, Option, command, flips, front, label
-from trnbench_steps.plan.price import OLD_DAYS
 from trnbench_steps.plan.search import Plan
 
 if TYPE_CHECKING:

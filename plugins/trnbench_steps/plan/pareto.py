@@ -12,10 +12,8 @@ from trnbench import Nearest, percent, show
 from trnbench_steps.job import Job
 from trnbench_steps.layout import Layout
 from trnbench_steps.plan.composed import Why
-from trnbench_steps.plan.demand import Service
-from trnbench_steps.plan.goal import By, Expected, Goal, Within
-from trnbench_steps.plan.layouts import turned, words
-from trnbench_steps.plan.price import Price
+from trnbench_steps.plan.demand import Service, turned, words
+from trnbench_steps.plan.goal import By, Expected, Goal, Price, Within
 
 if TYPE_CHECKING:
     from trnbench.registry import Registry

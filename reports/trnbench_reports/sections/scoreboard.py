@@ -12,7 +12,7 @@ import msgspec
 import trnbench
 from trnbench import Change, Measurement, Run, Side, Status, TrnbenchError, nearness_of
 from trnbench_reports import board, numbers, view
-from trnbench_reports.charts import sparkline
+from trnbench_reports.charts import lines
 from trnbench_reports.template import fill
 
 if TYPE_CHECKING:
@@ -189,7 +189,7 @@ def _cell(
             grade=str(top.evidence.grade),
             value=share,
             least=_least(least),
-            drawn=sparkline.span_bar(
+            drawn=lines.span_bar(
                 low, share, str(top.evidence.grade), best.value / of if best is not None and of > 0 else None
             )
             if share is not None and row.main

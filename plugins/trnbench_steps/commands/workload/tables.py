@@ -11,8 +11,7 @@ from trnbench.terminal.output import Row, Section
 from trnbench_steps.attention import AttentionKind
 from trnbench_steps.division import Division
 from trnbench_steps.flops import forward, step_flops, training
-from trnbench_steps.hbm import fit
-from trnbench_steps.memory import FORMULAS, cache_bytes, cache_bytes_per_token, memory
+from trnbench_steps.hbm import FORMULAS, cache_bytes, cache_bytes_per_token, fit, memory
 from trnbench_steps.model import Model, parameters
 
 if TYPE_CHECKING:
