@@ -20,8 +20,7 @@ from math import ceil
 import msgspec
 
 from trnbench import Scope, System
-from trnbench_steps.division import Division
-from trnbench_steps.expert_share import ExpertShare, experts_of
+from trnbench_steps.division import Division, ExpertShare, experts_of
 from trnbench_steps.job import Task
 from trnbench_steps.kernel_times import ROWS, Call, NamedCall, score_elements, unfused_calls
 from trnbench_steps.layer import FeedForward

@@ -21,7 +21,7 @@ def _sized(text: str) -> object:
 
 
 def _gate(text: str) -> object:
-    from trnbench_fidelity.commands.fidelity_gates import parsed
+    from trnbench_fidelity.commands.validate_steps import parsed
 
     return parsed([text], [text], None)
 

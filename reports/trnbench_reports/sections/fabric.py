@@ -9,9 +9,9 @@ import msgspec
 
 from trnbench import Measurement, Run
 from trnbench_reports import numbers, view
-from trnbench_reports.charts import bandwidth, figure, links
+from trnbench_reports.charts import busbw, figure, links
 from trnbench_reports.charts import lines as lines_
-from trnbench_reports.charts.bandwidth import Curve
+from trnbench_reports.charts.busbw import Curve
 from trnbench_reports.charts.lines import Axis, Line, Promise
 from trnbench_reports.sections import fabric_links, fabric_model
 from trnbench_reports.template import fill
@@ -203,7 +203,7 @@ def render(runs: Sequence[Run]) -> Markup | str:
         for number, (kernel, found) in enumerate(view.by_kernel(run.measurements).items()):
             curves = _curves(index, run, found)
             if curves:
-                drawn.append(figure.show(bandwidth.draw(f"bus-{index}-{number}", kernel, curves)))
+                drawn.append(figure.show(busbw.draw_bandwidth(f"bus-{index}-{number}", kernel, curves)))
         if drawn:
             parts.append(
                 {
