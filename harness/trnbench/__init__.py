@@ -20,8 +20,7 @@ _HOMES = {
     "terminal.context": "Session session",
     "compare.api": "compare_runs gate",
     "compare.change": "Change change_text RunComparison=Comparison Side",
-    "compare.gate.findings": "Finding Gated Outcome",
-    "compare.gate.rule": "Rule RuleDirection=Direction",
+    "compare.gate.rule": "Finding Gated Outcome Rule RuleDirection=Direction",
     "errors": (
         "BadInput ExitCode FactError KernelError MissingFile NothingSelected PluginError StoreError "
         "TopologyError TrnbenchError UnitError UnknownName UsageError"

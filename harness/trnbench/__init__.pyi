@@ -18,10 +18,10 @@ from trnbench.compare.change import Change as Change
 from trnbench.compare.change import Comparison as RunComparison
 from trnbench.compare.change import Side as Side
 from trnbench.compare.change import change_text as change_text
+from trnbench.compare.gate.rule import Direction as RuleDirection
 from trnbench.compare.gate.rule import Finding as Finding
 from trnbench.compare.gate.rule import Gated as Gated
 from trnbench.compare.gate.rule import Outcome as Outcome
-from trnbench.compare.gate.rule import Direction as RuleDirection
 from trnbench.compare.gate.rule import Rule as Rule
 from trnbench.errors import BadInput as BadInput
 from trnbench.errors import ExitCode as ExitCode

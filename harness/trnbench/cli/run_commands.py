@@ -44,7 +44,7 @@ __getattr__ = commands(
             {"output": _HERE},
         ),
         "resume": Leaf(
-            "trnbench.terminal.execution:resume",
+            "trnbench.cli.resume:resume",
             """Go on with a run: its missing, failed and inconclusive cases, and a report of the whole.
 
     RUN is an id, the beginning of one, a tag, or the latest run that is not complete. The rest of the
