@@ -143,11 +143,11 @@ from trnbench.run.api import open_store as open_store
 from trnbench.run.api import render as render
 from trnbench.run.expectation import Expectations as Expectations
 from trnbench.run.headline.answer import Headline as Headline
-from trnbench.run.headline.answer import axis_text as axis_text
 from trnbench.run.headline.answer import headline as headline
 from trnbench.run.headline.line import Line as HeadlineLine
 from trnbench.run.headline.line import PerCore as HeadlinePart
 from trnbench.run.headline.line import superseding as superseding
+from trnbench.run.headline.question import axis_text as axis_text
 from trnbench.run.headline.words import Card as HeadlineCard
 from trnbench.run.headline.words import Row as HeadlineRow
 from trnbench.run.render import Drawing as Drawing

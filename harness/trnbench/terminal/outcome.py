@@ -16,7 +16,6 @@ from trnbench.extension import WORKLOAD_FAMILY
 from trnbench.results.measurement import Status
 from trnbench.results.nearness import Nearness
 from trnbench.results.run import Run
-from trnbench.run.headline.answer import headline
 from trnbench.run.headline.question import GOOD
 from trnbench.terminal.cell import Column, clean
 from trnbench.terminal.context import Session
@@ -227,6 +226,8 @@ def show_headline(run: Run, format: str, *, explain: bool = True) -> None:
     """
     if format not in ("table", "md"):
         return
+    from trnbench.run.headline.answer import headline  # few cases are told by rows alone
+
     top = headline(run)
     shades = format == "table" and suits_colours()
     if explain:
@@ -258,6 +259,8 @@ def _item(text: str, format: str, *, grey: bool = False) -> str:
 
 def headline_record(run: Run) -> dict[str, object]:
     """The same as data: each line's values, with its words as `text`."""
+    from trnbench.run.headline.answer import headline
+
     found = headline(run)
     lines = [{"text": said.text, **msgspec.to_builtins(line)} for line, said in found.said]
     return {**msgspec.to_builtins(found), "lines": lines}
