@@ -22,7 +22,7 @@ PARTS = (
     "numbers.js",  # as people read them
     "columns.js",  # reads the data without putting it together
     "data.js",  # unpacks it; runs, cases, published points
-    "numbers.js",  # what is said of a case
+    "words.js",  # what is said of a case
     "elements.js",  # makes elements; text stays text
     "strip.js",  # the timeline
     "explain.js",  # the drawer's blocks

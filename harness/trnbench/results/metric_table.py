@@ -292,7 +292,7 @@ def _template() -> Template:
     made = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=_seen
     )
-    return made.from_string(Path(__file__).with_suffix(".html.j2").read_text(encoding="utf-8"))
+    return made.from_string(Path(__file__).with_name("notebook.html.j2").read_text(encoding="utf-8"))
 
 
 def _seen(value: Any) -> Any:
