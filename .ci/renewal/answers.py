@@ -14,12 +14,10 @@ from renewal import ERRORS, README, inserted, write
 from renewal.sections import comparison_rows, groups_of, product_rows, public_section
 from trnbench.run import snapshot
 from trnbench.store.answers import Answers, code_stamps, files_of, read_answers, stamps
-from trnbench_fidelity import answers as shipped
 from trnbench_fidelity import sources, summary, tables
-from trnbench_fidelity.bench import Bench
-from trnbench_fidelity.commands import band_coverage
-from trnbench_fidelity.inputs import lineage
-from trnbench_fidelity.nearness import bands, coverage, nearby, ranges
+from trnbench_fidelity.bench import Bench, lineage
+from trnbench_fidelity.commands import band_coverage, fidelity_tables
+from trnbench_fidelity.nearness import bands, coverage, nearby
 from trnbench_fidelity.own_products import products
 from trnbench_fidelity.steps import archive
 from trnbench_fidelity.validate import validate
@@ -30,10 +28,10 @@ if TYPE_CHECKING:
 
 SECTIONS = (
     snapshot.SECTION,
-    shipped.COMPARISONS,
-    shipped.PRODUCTS,
+    sources.COMPARISONS,
+    sources.PRODUCTS,
     bands.SECTION,
-    ranges.SECTION,
+    bands.RANGES,
     sources.SECTION,
     archive.SECTION,
 )
@@ -53,11 +51,11 @@ def renew(registry: Registry) -> None:
         systems = registry.systems(each.name for each in generation.instances)
         sections: dict[str, object] = {snapshot.SECTION: snapshot.shipped(systems)}
         if name in rows:
-            sections[shipped.COMPARISONS] = rows[name]
-            sections[shipped.PRODUCTS] = product_rows(products(registry, name))
+            sections[sources.COMPARISONS] = rows[name]
+            sections[sources.PRODUCTS] = product_rows(products(registry, name))
         if name in banded:
             sections[bands.SECTION] = groups_of(banded[name])
-        sections[ranges.SECTION] = ranges.ranges(registry, name)
+        sections[bands.RANGES] = bands.ranges(registry, name)
         by, version = Bench(registry).model()
         write_answers(
             generation,
@@ -70,7 +68,15 @@ def renew(registry: Registry) -> None:
     page = inserted(ERRORS.read_text(encoding="utf-8"), summary.markdown(fidelity))
     public = sources.kept(registry)
     assert public is not None, "no installed generation keeps what public kernels gave"
-    write(ERRORS, inserted(page, sources.markdown(public), sources.BEGIN, sources.END))
+    write(
+        ERRORS,
+        inserted(
+            page,
+            fidelity_tables.public_markdown(public),
+            fidelity_tables.PUBLIC_BEGIN,
+            fidelity_tables.PUBLIC_END,
+        ),
+    )
     judged = band_coverage.judged_of(registry, fidelity, archive.step_archives(registry))
     bands_hold = coverage.markdown(coverage.coverage_rows(judged))
     page = ERRORS.read_text(encoding="utf-8")

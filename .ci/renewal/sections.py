@@ -8,14 +8,11 @@ import msgspec
 
 from trnbench.registry import Registry
 from trnbench.results.fidelity import Comparison, Fidelity, OwnProduct, Use
-from trnbench_fidelity.answers import Row
-from trnbench_fidelity.nearness.bands import BandRow, Bands, Groups, bands
-from trnbench_fidelity.nearness.evidence import Evidence
-from trnbench_fidelity.nearness.ranges import Ends, ends_of
-from trnbench_fidelity.nearness.subject import Known
+from trnbench_fidelity.nearness.bands import BandRow, Bands, Ends, Groups, bands, ends_of
+from trnbench_fidelity.nearness.evidence import Evidence, Known
 from trnbench_fidelity.point import Usable
 from trnbench_fidelity.published_points import published_points
-from trnbench_fidelity.sources import PublicRows, Sources
+from trnbench_fidelity.sources import PublicRows, Row, Sources
 from trnbench_fidelity.steps.archive import StepArchive, StepRow, StepRows
 from trnbench_fidelity.steps.errors import constants
 from trnbench_fidelity.steps.load import published_steps

@@ -10,11 +10,18 @@ import msgspec
 from renewal import ERRORS, inserted, write
 from renewal.answers import write_answers
 from renewal.sections import step_bands, step_ends, step_section
-from trnbench_fidelity.steps import archive, tables, validate
+from trnbench_fidelity.steps import archive, errors, validate
 from trnbench_fidelity.steps.archive import NAMES, StepAnswer, StepArchive
-from trnbench_fidelity.steps.fitting import LIMITS, STEPS, FittedStep, fit
 from trnbench_fidelity.steps.nearness import known_steps
-from trnbench_fidelity.steps.validate import errors_of, inside, named_constants
+from trnbench_fidelity.steps.validate import (
+    LIMITS,
+    STEPS,
+    FittedStep,
+    errors_of,
+    fit,
+    inside,
+    named_constants,
+)
 from trnbench_steps.step_constants import UNITS, Constant
 
 if TYPE_CHECKING:
@@ -42,8 +49,8 @@ def renew(registry: Registry, *, kept: bool) -> None:
             write(generation.workloads, as_toml(generation.title, fitted))
     for name, each in banded(registry, answered).items():
         write_answers(registry.generations[name], {archive.SECTION: step_section(registry, each)})
-    page = tables.markdown(validate.compared(registry, answered))
-    write(ERRORS, inserted(ERRORS.read_text(encoding="utf-8"), page, tables.BEGIN, tables.END))
+    page = errors.markdown(validate.compared(registry, answered))
+    write(ERRORS, inserted(ERRORS.read_text(encoding="utf-8"), page, errors.BEGIN, errors.END))
 
 
 def banded(registry: Registry, kept: dict[str, StepArchive]) -> dict[str, StepArchive]:

@@ -15,13 +15,12 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "case_key": "CaseKey",
-    "backend": "Backend Calibration Detection Observation Program Witness",
+    "backend": "Backend Calibration Detection Growth Observation Program Proof Witness",
     "bounded.json": "NotJson parse_json",
     "terminal.context": "Session session",
     "compare.api": "compare_runs gate",
     "compare.change": "Change change_text RunComparison=Comparison Side",
-    "compare.gate.findings": "Finding Gated Outcome",
-    "compare.gate.rule": "Rule RuleDirection=Direction",
+    "compare.gate.rule": "Finding Gated Outcome Rule RuleDirection=Direction",
     "errors": (
         "BadInput ExitCode FactError KernelError MissingFile NothingSelected PluginError StoreError "
         "TopologyError TrnbenchError UnitError UnknownName UsageError"
@@ -64,11 +63,11 @@ _HOMES = {
     "results.metric_table": "METRIC_COLUMNS=COLUMNS metric_rows",
     "results.nccl_table": "nccl_operation=operation nccl_table=table",
     "results.nearness": "Band BestPublished Nearest Nearness",
-    "results.proof": "Growth Proof",
     "results.run": "ImportedCase ImportedRun PluginRecord Run SystemRecord",
     "run.api": "bench load_run open_store render",
-    "run.headline.answer": "axis_text Headline headline",
+    "run.headline.answer": "Headline headline",
     "run.headline.line": "HeadlineLine=Line HeadlinePart=PerCore superseding",
+    "run.headline.question": "axis_text",
     "run.headline.words": "HeadlineCard=Card HeadlineRow=Row",
     "run.render": "Drawing SectionFailed",
     "store.store": "Store",

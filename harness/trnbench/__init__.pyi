@@ -4,8 +4,10 @@ from trnbench import nki as nki
 from trnbench.backend import Backend as Backend
 from trnbench.backend import Calibration as Calibration
 from trnbench.backend import Detection as Detection
+from trnbench.backend import Growth as Growth
 from trnbench.backend import Observation as Observation
 from trnbench.backend import Program as Program
+from trnbench.backend import Proof as Proof
 from trnbench.backend import Witness as Witness
 from trnbench.bounded.json import NotJson as NotJson
 from trnbench.bounded.json import parse_json as parse_json
@@ -16,10 +18,10 @@ from trnbench.compare.change import Change as Change
 from trnbench.compare.change import Comparison as RunComparison
 from trnbench.compare.change import Side as Side
 from trnbench.compare.change import change_text as change_text
-from trnbench.compare.gate.findings import Finding as Finding
-from trnbench.compare.gate.findings import Gated as Gated
-from trnbench.compare.gate.findings import Outcome as Outcome
 from trnbench.compare.gate.rule import Direction as RuleDirection
+from trnbench.compare.gate.rule import Finding as Finding
+from trnbench.compare.gate.rule import Gated as Gated
+from trnbench.compare.gate.rule import Outcome as Outcome
 from trnbench.compare.gate.rule import Rule as Rule
 from trnbench.errors import BadInput as BadInput
 from trnbench.errors import ExitCode as ExitCode
@@ -130,8 +132,6 @@ from trnbench.results.nearness import Band as Band
 from trnbench.results.nearness import BestPublished as BestPublished
 from trnbench.results.nearness import Nearest as Nearest
 from trnbench.results.nearness import Nearness as Nearness
-from trnbench.results.proof import Growth as Growth
-from trnbench.results.proof import Proof as Proof
 from trnbench.results.run import ImportedCase as ImportedCase
 from trnbench.results.run import ImportedRun as ImportedRun
 from trnbench.results.run import PluginRecord as PluginRecord
@@ -143,11 +143,11 @@ from trnbench.run.api import open_store as open_store
 from trnbench.run.api import render as render
 from trnbench.run.expectation import Expectations as Expectations
 from trnbench.run.headline.answer import Headline as Headline
-from trnbench.run.headline.answer import axis_text as axis_text
 from trnbench.run.headline.answer import headline as headline
 from trnbench.run.headline.line import Line as HeadlineLine
 from trnbench.run.headline.line import PerCore as HeadlinePart
 from trnbench.run.headline.line import superseding as superseding
+from trnbench.run.headline.question import axis_text as axis_text
 from trnbench.run.headline.words import Card as HeadlineCard
 from trnbench.run.headline.words import Row as HeadlineRow
 from trnbench.run.render import Drawing as Drawing

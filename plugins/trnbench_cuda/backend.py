@@ -10,16 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from trnbench import (
-    Case,
-    Detection,
-    Observation,
-    Scope,
-    System,
-    TrnbenchError,
-    torch_missing,
-    torch_version,
-)
+import trnbench
+from trnbench import Case, Detection, Observation, Scope, System, TrnbenchError
 from trnbench_cuda import smi
 from trnbench_cuda.smi import Gpu
 
@@ -139,7 +131,7 @@ class CudaBackend:
     def environment(self) -> dict[str, Any]:
         match = self._found() if smi.present() else Match()
         return {
-            "torch_version": torch_version(),
+            "torch_version": trnbench.torch_version(),
             "gpu_name": match.gpus[0].name if match.gpus else "none",
             "gpu_count": len(match.gpus),
             "gpu_driver": match.gpus[0].driver if match.gpus else "none",
@@ -206,10 +198,10 @@ class CudaBackend:
         match = self._found()
         if match.why:
             return _absent(match.why, match.try_)
-        if lacking := torch_missing():
+        if lacking := trnbench.torch_missing():
             return _absent(lacking.why, lacking.try_)
-        if torch_version().endswith("+cpu"):
-            return _absent(f"torch {torch_version()} is built without CUDA", WITH_CUDA)
+        if trnbench.torch_version().endswith("+cpu"):
+            return _absent(f"torch {trnbench.torch_version()} is built without CUDA", WITH_CUDA)
         kinds = ("torch", "torch-distributed") if len(match.gpus) > 1 else ("torch",)
         return Detection(available=True, instance=match.instance, kinds=kinds, unverified=UNVERIFIED)
 

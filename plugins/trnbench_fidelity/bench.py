@@ -1,8 +1,9 @@
-"""What adapters work with: systems, kernels and the emulator, as every run uses them."""
+"""What adapters work with, systems, kernels and the emulator, and all that answers about them follow from."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import sys
+from collections.abc import Collection, Iterator, Mapping
 from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import Path
@@ -11,23 +12,19 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from trnbench.case_key import CaseKey
-from trnbench.errors import TrnbenchError, UsageError
-from trnbench.kernels.kernel import Case
-from trnbench.results.measurement import Grade
-from trnbench_emulator.compiler import AS_SHIPPED, Assumptions
-from trnbench_fidelity.point import NotEmulated
+from trnbench import Case, CaseKey, Extent, Generation, Grade, Scope, System, TrnbenchError, UsageError
+from trnbench.backend import Backend, Observation, Reproducible
+from trnbench.digest import digest_of
+from trnbench.store.source_digest import files_digest, package_of, packages_digest
+from trnbench_fidelity.point import KernelSource, NotEmulated, PublishedPoint
 
 if TYPE_CHECKING:
-    from trnbench.backend import Backend, Observation
-    from trnbench.facts.fact import Scope
-    from trnbench.generation import System
-    from trnbench.kernels.work import Extent
     from trnbench.registry import Registry
+    from trnbench_emulator.compiler import Assumptions
     from trnbench_emulator.core.costs import CostTable
     from trnbench_emulator.core.recording import Recorder
     from trnbench_emulator.core.timing import KernelModel
-    from trnbench_fidelity.point import PublishedPoint
+
 
 EMULATOR = "emulated"
 
@@ -36,7 +33,7 @@ class Bench:
     """`kernels` is a folder of public sources, or None. `without` names a point whose own share in
     the fitted constants is taken out, where the cost file says what they are without it. `values`
     take the place of constants of [[fits]] by name. `assumptions`: what the compiler is taken to do to
-    public kernels. `assumption`: another value, in base units, of one that the facts name.
+    public kernels, None as shipped. `assumption`: another value, in base units, of one that the facts name.
     `recorder` keeps what kernels do, which depends on no cost: benches share one."""
 
     def __init__(
@@ -46,7 +43,7 @@ class Bench:
         kernels: Path | None = None,
         without: str = "",
         values: Mapping[str, float] = MappingProxyType({}),
-        assumptions: Assumptions = AS_SHIPPED,
+        assumptions: Assumptions | None = None,
         assumption: tuple[str, float] | None = None,
         recorder: Recorder | None = None,
     ) -> None:
@@ -96,6 +93,16 @@ class Bench:
                 system = assuming(system, *self.assumption)
             self._systems[name] = system
         return self._systems[name]
+
+    def source(self, point: PublishedPoint) -> tuple[Path, KernelSource]:
+        """The folder of public kernels, and the kernel of the point. Raises `NotEmulated` without either."""
+        source = point.kernel
+        if source is None:
+            why = point.no_kernel or "the file of the kernel is not recorded"
+            raise NotEmulated(why, source_missing=not point.no_kernel)
+        if self.kernels is None:
+            raise NotEmulated(f"{source.file}::{source.function}", source_missing=True)
+        return self.kernels, source
 
     def unseen(self, point: PublishedPoint) -> Bench:
         """The bench of a model whose constants were fitted without `point`; itself where that changes
@@ -212,3 +219,59 @@ def with_values(costs: Mapping[str, Any], values: Mapping[str, float]) -> dict[s
     """The cost table with these values in place of those of [[fits]]."""
     rows = [{**fit, "value": values.get(fit["name"], fit["value"])} for fit in costs.get("fits", ())]
     return {**costs, "fits": rows}
+
+
+_OURS = ("trnbench_fidelity", "trnbench.kernels", "trnbench_steps")
+
+
+def inputs_of(registry: Registry, generations: Collection[str]) -> object:
+    """Files and their times, and the very objects that answer: another of any is another question."""
+    return (
+        tuple(generations),
+        tuple((str(path), path.stat().st_mtime_ns) for path in _files(registry, generations)),
+        type(registry.backend(EMULATOR)),
+        tuple(registry.kernels),
+    )
+
+
+def inputs_digest(registry: Registry, generations: Collection[str]) -> bytes:
+    """The same by content, and all code that has a say: good in any process. Raises `OSError`."""
+    backend = registry.backend(EMULATOR)
+    code = backend.worked_out_with() if isinstance(backend, Reproducible) else ()
+    said = backend.environment() if backend is not None else {}
+    builders = {
+        package_of(instance.topology)
+        for name in generations
+        for instance in registry.generations[name].instances
+    }
+    kernels = {package_of(kernel.work) for kernel in registry.kernels.values()} - {"trnbench"}
+    return digest_of(
+        files_digest(_files(registry, generations)),
+        packages_digest({*code, *_OURS, *builders, *kernels}),
+        repr((type(backend), sorted(said.items()), list(generations), sorted(registry.kernels), sys.version)),
+    )
+
+
+def lineage(registry: Registry, generation: str) -> list[Generation]:
+    """The generation, then those whose costs it inherits, as far as they are installed."""
+    chain: dict[str, Generation] = {}
+    while generation in registry.generations and generation not in chain:
+        chain[generation] = registry.generations[generation]
+        generation = chain[generation].base
+    return list(chain.values())
+
+
+def _more(each: Generation) -> tuple[Path | None, ...]:
+    return each.points_file, each.steps_file, each.untouched_file, each.workloads, each.answers
+
+
+def _files(registry: Registry, generations: Collection[str]) -> list[Path]:
+    return sorted(
+        {
+            path
+            for name in generations
+            for each in lineage(registry, name)
+            for path in (*each.facts, each.costs, *_more(each))
+            if path is not None
+        }
+    )

@@ -8,10 +8,8 @@ from collections.abc import Collection, Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from trnbench.errors import TrnbenchError
-from trnbench.generation import Generation
+from trnbench import Generation, TrnbenchError
 from trnbench.testing import Finding, Subject
-from trnbench_fidelity.baseline import load_untouched
 from trnbench_fidelity.bench import constants
 from trnbench_fidelity.order import load_sequences
 from trnbench_fidelity.point import NotEmulated, PublishedPoint
@@ -19,6 +17,7 @@ from trnbench_fidelity.published_points import load_published, published_points
 from trnbench_fidelity.sources import public_rows
 from trnbench_fidelity.steps.compose import composed
 from trnbench_fidelity.steps.load import load_steps
+from trnbench_fidelity.validate import load_untouched
 
 
 def published(subject: Subject) -> Iterator[Finding | str]:

@@ -10,16 +10,13 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from trnbench.facts.fact import Scope
-from trnbench.kernels.work import Extent
+from trnbench import Extent, Observation, Scope
 from trnbench.results.fidelity import OwnProduct
-from trnbench_fidelity.bench import Bench
-from trnbench_fidelity.inputs import inputs_of
+from trnbench_fidelity.bench import Bench, inputs_of
 from trnbench_fidelity.point import Clock, Kind, NotEmulated, Prediction, PublishedPoint, Quantity, Usable
 from trnbench_fidelity.published_points import published_points
 
 if TYPE_CHECKING:
-    from trnbench.backend import Observation
     from trnbench.registry import Registry
 
 _FLOATS = ("bf16", "fp16", "fp32")

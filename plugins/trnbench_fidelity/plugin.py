@@ -13,7 +13,7 @@ def trnbench_expectations() -> Iterator[Expectation]:
     """Published points of all generations, and published steps of models."""
     yield Expectation(
         name="published",
-        beside="trnbench_fidelity.expectation:Published",
+        beside="trnbench_fidelity.snapshot:Published",
         fidelity="trnbench_fidelity.snapshot:fidelity_of",
     )
 

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from trnbench.errors import TrnbenchError
 from trnbench_emulator.core.builder import Builder
 from trnbench_emulator.core.cases import arguments_of
 from trnbench_emulator.core.recording import Launch, Recording
+from trnbench_emulator.core.timing import Timing
 from trnbench_emulator.nki import load_kernel
 from trnbench_emulator.nki.instruction import Instruction
 from trnbench_emulator.nki.op import Op
 from trnbench_fidelity.bench import Bench
 from trnbench_fidelity.point import Clock, NotEmulated, PublishedPoint
-
-if TYPE_CHECKING:
-    from trnbench_emulator.core.timing import Timing
-    from trnbench_fidelity.bench import Bench
 
 
 def timed(

@@ -1,4 +1,4 @@
-"""The fidelity of a run: what its model got wrong, kept with its results.
+"""What this package gives a run: published evidence beside its numbers, and what its model got wrong.
 
 The model's answers are those that are shipped with its generations; where they do not hold, it is asked anew.
 Our own kernels of the same operation are no fidelity: `trnbench validate` has them. Of our own product alone
@@ -8,22 +8,109 @@ shipped, or none.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Set
+from collections.abc import Collection, Mapping, Sequence, Set
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from trnbench import Case, Fidelity, Measurement, Metric, Nearest, System, TrnbenchError
 from trnbench.digest import digest_of
-from trnbench.errors import TrnbenchError
-from trnbench.results.fidelity import Fidelity
 from trnbench.store.cache import Cache
-from trnbench_fidelity.bench import EMULATOR
-from trnbench_fidelity.inputs import inputs_digest, inputs_of
+from trnbench_emulator.kinds import CollectiveQuestion, KernelQuestion
+from trnbench_fidelity.bench import EMULATOR, inputs_digest, inputs_of
+from trnbench_fidelity.nearness.evidence import Subject, of_case, of_collective, of_kernel
+from trnbench_fidelity.nearness.nearby import Nearby, nearby
 from trnbench_fidelity.point import FAMILIES, LINKED
 
 if TYPE_CHECKING:
     from trnbench.registry import Registry
+    from trnbench_fidelity.steps.nearness import NearbySteps
+
+
+class Published:
+    """As `trnbench.run.expectation.Expectations`.
+
+    Points or steps are read with the first question about them; what a run's `cases` need of them at once, so
+    that other processes need no registry.
+    """
+
+    def __init__(
+        self,
+        registry: Registry,
+        systems: Mapping[str, System],
+        cases: Sequence[Case] = (),
+        cache: Cache | None = None,
+    ) -> None:
+        self._registry: Registry | None = registry
+        self._systems, self._cache = dict(systems), cache
+        self._points: Nearby | None = None
+        self._steps: NearbySteps | None = None
+        if plain := [case for case in cases if case.kernel.subject is None]:
+            self._points = nearby(registry, systems, plain)
+        if len(plain) < len(cases):
+            _ = self.steps
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_registry": None, "_systems": {}, "_cache": None}
+
+    @property
+    def points(self) -> Nearby:
+        """Of kernels on cores and messages on links."""
+        if self._points is None:
+            assert self._registry is not None
+            self._points = nearby(self._registry, self._systems)
+        return self._points
+
+    @property
+    def steps(self) -> NearbySteps:
+        """Of models' steps."""
+        if self._steps is None:
+            from trnbench_fidelity.steps.nearness import NearbySteps
+
+            assert self._registry is not None
+            self._steps = NearbySteps.of(self._registry, self._cache)
+        return self._steps
+
+    def measurement(self, measurement: Measurement, case: Case, system: System) -> Measurement:
+        """The measurement with its nearest evidence, where it is emulated and has a time."""
+        source = self.points if case.kernel.subject is None else self.steps
+        return source.measurement(measurement, case, system)
+
+    def nearest(
+        self, question: object, system: System, *, version: str, metric: Metric | None = None
+    ) -> Nearest | None:
+        """Of a case, a `KernelQuestion`, a `CollectiveQuestion`, or the `Division` of a step."""
+        from trnbench.kernels.kernel import Case
+
+        case = question if isinstance(question, Case) else None
+        if isinstance(question, Case | KernelQuestion | CollectiveQuestion):
+            subject = self._subject(question, system)
+            return self.points.of(subject, version=version, system=system.name, metric=metric, case=case)
+        from trnbench_fidelity.steps.nearness import nearest_step
+        from trnbench_steps.division import Division
+
+        if isinstance(question, Division):
+            return nearest_step(question, system, self.steps.nearby, version)
+        return None
+
+    def _subject(self, question: Case | KernelQuestion | CollectiveQuestion, system: System) -> Subject:
+        if isinstance(question, KernelQuestion):
+            generation = system.generation.name
+            points = self.points.evidence.of_group(generation, "core")
+            return of_kernel(generation, question.source, question.dtype, points, question.operation)
+        if isinstance(question, CollectiveQuestion):
+            return of_collective(
+                system,
+                question.collective,
+                size=question.size,
+                ranks=question.ranks,
+                cores_per_rank=question.cores_per_rank,
+                nodes=question.nodes,
+                context=question.context,
+                point_to_point=question.point_to_point,
+            )
+        return of_case(question, system)
 
 
 def cached_validation(
@@ -51,7 +138,7 @@ def cached_validation(
         if content is not None:
             with suppress(msgspec.MsgspecError, UnicodeDecodeError):  # else it is made anew
                 return msgspec.msgpack.decode(content, type=Fidelity)
-    from trnbench_fidelity.answers import shipped_comparisons
+    from trnbench_fidelity.sources import shipped_comparisons
     from trnbench_fidelity.validate import validate
 
     fidelity = validate(
@@ -105,7 +192,7 @@ def fidelity_of(
         fidelity = _KNOWN[key]
         if not multiplied:
             return fidelity
-        from trnbench_fidelity.answers import shipped_products
+        from trnbench_fidelity.sources import shipped_products
 
         own = {name: shipped_products(registry, name) for name in brought}
         outdated = {name: f"{why}. {_TIME_THEM} {name}" for name, (_, why) in own.items() if why}

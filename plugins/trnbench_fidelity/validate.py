@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
+import datetime
+import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Set
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from trnbench.errors import TrnbenchError
-from trnbench.reference import resolve
-from trnbench.results.fidelity import Comparison, Fidelity, Honesty, Moved, Step, Use
-from trnbench_emulator.compiler import AS_SHIPPED, Assumptions
+from trnbench import TrnbenchError, resolve
+from trnbench.facts.table import Place, near, read_toml
+from trnbench.results.fidelity import Comparison, Fidelity, Honesty, Moved, Mover, Step, Use
 from trnbench_fidelity import own_products
 from trnbench_fidelity import sources as sources_of
-from trnbench_fidelity.baseline import load_untouched, moved
 from trnbench_fidelity.bench import Bench, can_refit, fits_of
 from trnbench_fidelity.engines import engine_times
 from trnbench_fidelity.order import load_sequences, pairs
-from trnbench_fidelity.point import FAMILIES, Kind, NotEmulated, Prediction, PublishedPoint, Usable
+from trnbench_fidelity.point import FAMILIES, Kind, NotEmulated, Prediction, PublishedPoint, Quantity, Usable
 from trnbench_fidelity.published_points import Published, compared, error_of, published_points, span_of
-from trnbench_fidelity.statistics import rows_of
+from trnbench_fidelity.statistics import bounds_of, counted_error, errors_of, rows_of
 
 if TYPE_CHECKING:
     from trnbench.registry import Registry
+    from trnbench_emulator.compiler import Assumptions
+
 
 Adapter = Callable[[PublishedPoint, Bench], Prediction]
 
@@ -38,7 +40,7 @@ def validate(
     kernels: Path | None = None,
     with_same: bool = True,
     sources: bool = False,
-    assumptions: Assumptions = AS_SHIPPED,
+    assumptions: Assumptions | None = None,
     known: Mapping[str, Comparison] = MappingProxyType({}),
 ) -> Fidelity:
     """Every published point emulated as far as that is possible; all of them unless some are named.
@@ -46,8 +48,9 @@ def validate(
     `systems` are names of instances; one without a size means every size of it. `kernels` is a folder
     of public sources. `with_same` adds our own kernels of the same operation. `sources`: only the points
     that were measured with a public kernel. Without a folder the times of public kernels are those that the
-    generations keep of their last run. `assumptions`: what the compiler of those that are run is taken to do;
-    others than those of the shipped model are told in `notes`. `known`: rows of `compare` made before, by id.
+    generations keep of their last run. `assumptions`: what the compiler of those that are run is taken to do,
+    None as shipped; others than those of the shipped model are told in `notes`. `known`: rows of `compare`
+    made before, by id.
     """
     bench = Bench(registry, kernels=kernels, assumptions=assumptions)
     public = None if kernels or sources else sources_of.kept(registry, generations)
@@ -83,7 +86,9 @@ def validate(
         steps=_steps(registry, published, comparisons),
         engines=engine_times(published, _by_id(comparisons)),
         moved=_moved(registry, published, comparisons),
-        notes=(f"public kernels under the assumptions {assumptions}",) if assumptions.off else (),
+        notes=(f"public kernels under the assumptions {assumptions}",)
+        if assumptions and assumptions.off
+        else (),
     )
 
 
@@ -134,8 +139,10 @@ def _compared(point: PublishedPoint, bench: Bench) -> Comparison:
         adapter = FAMILIES["kernel"].adapter
     if not adapter:
         return _row(point, Use.NOT_EMULATED, how="no model of this family")
-    predict: Adapter = resolve(adapter)
     try:
+        if point.usable is Usable.SOURCE:
+            bench.source(point)  # without one, what runs a kernel is not even imported
+        predict: Adapter = resolve(adapter)
         prediction = predict(point, bench)
         if not prediction.value > 0:
             raise NotEmulated(f"the model's answer is {prediction.value!r}")
@@ -182,3 +189,95 @@ def _row(
     words = "; ".join(filter(None, (prediction.how, how)))
     row = compared(point, use, prediction.value, how=words, fitted=fitted)
     return msgspec.structs.replace(row, active=prediction.active)
+
+
+SCHEMA = 1
+LEAST = math.log(1.05)
+"""Points that moved by more are named, every one."""
+
+_KEYS: dict[str, type] = {"model": str, "version": str, "day": datetime.date, "errors": dict}
+
+
+class Untouched(msgspec.Struct, frozen=True, kw_only=True):
+    """`errors`: point → e = ln(model time / published time) by `version` of the model on `day`."""
+
+    model: str
+    version: str
+    day: datetime.date
+    errors: dict[str, float]
+
+
+def load_untouched(path: Path, known: Iterable[str]) -> tuple[Untouched, ...]:
+    """The lists of one generation, whose published points are `known` by id, in the order they were frozen:
+    the file's own, then its `[[later]]`.
+
+    Raises `MissingFile`, `BadInput` for what is no TOML and for an error that is nan or inf, and `FactError`
+    for an unknown or missing key, another schema, an error that is no number or far beyond any, and a point
+    that is not published.
+    """
+    document = read_toml(path)
+    place = Place(path)
+    first = {key: value for key, value in document.items() if key != "later"}
+    place.check(first, {"schema": int, **_KEYS}, ("schema", *_KEYS))
+    if document["schema"] != SCHEMA:
+        raise place.error(
+            f"schema is {document['schema']!r}", cause="this trnbench reads schema 1", try_="schema = 1"
+        )
+    ids = set(known)
+    later = list(place.tables(document, "later"))
+    for where, table in later:
+        where.check(table, _KEYS, tuple(_KEYS))
+    return tuple(_frozen(where, table, ids) for where, table in ((place, first), *later))
+
+
+def _frozen(place: Place, document: Mapping[str, Any], ids: Set[str]) -> Untouched:
+    errors: dict[str, float] = {}
+    for id, e in document["errors"].items():
+        if isinstance(e, bool) or not isinstance(e, int | float) or not -100 < e < 100:
+            raise place.error(f"errors.{id} is {e!r}", cause="it is ln(model time / published time)")
+        if id not in ids:
+            raise place.error(f"errors.{id}: no such point is published", cause=near(id, ids))
+        errors[id] = float(e)
+    return Untouched(model=document["model"], version=document["version"], day=document["day"], errors=errors)
+
+
+def moved(frozen: Untouched, rows: Mapping[str, Comparison]) -> tuple[Moved, ...]:
+    """Of one list, then and now of its points among `rows` (comparisons by id), per family and generation."""
+    groups: dict[tuple[str, str], list[Comparison]] = {}
+    for id in frozen.errors:
+        if id in rows:
+            groups.setdefault((rows[id].family, rows[id].generation), []).append(rows[id])
+    return tuple(
+        _group_moved(frozen, family, generation, mine)
+        for (family, generation), mine in sorted(groups.items())
+    )
+
+
+def _group_moved(frozen: Untouched, family: str, generation: str, mine: list[Comparison]) -> Moved:
+    answered = [each for each in mine if each.e is not None]
+    then = [_with_error(each, frozen.errors[each.id]) for each in answered]
+    movers = [
+        Mover(id=now.id, then=old, now=new)
+        for before, now in zip(then, answered, strict=True)
+        if (old := counted_error(before)) is not None and (new := counted_error(now)) is not None
+    ]
+    movers.sort(key=lambda each: (-abs(abs(each.now) - abs(each.then)), each.id))
+    return Moved(
+        generation=generation,
+        family=family,
+        title=FAMILIES[family].title if family in FAMILIES else family,
+        version=frozen.version,
+        then=errors_of(then),
+        now=errors_of(answered),
+        bounds_then=bounds_of(then),
+        bounds_now=bounds_of(answered),
+        movers=tuple(mover for mover in movers if abs(mover.now - mover.then) > LEAST),
+        unanswered=tuple(each.id for each in mine if each.e is None),
+    )
+
+
+def _with_error(row: Comparison, e: float) -> Comparison:
+    """The comparison as it was when the model's error of the time was `e`."""
+    assert row.published is not None
+    faster = row.unit != Quantity.LATENCY.unit
+    return msgspec.structs.replace(row, e=e, emulated=row.published * math.exp(-e if faster else e))

@@ -84,8 +84,8 @@ class HostBackend:
         from random import getrandbits
 
         from trnbench import host_flush, observe
+        from trnbench_host.cpu import Throttle
         from trnbench_host.threads import Place, limit_blas, pinned, processors_for
-        from trnbench_host.throttle import Throttle
 
         cpu = read_cpu()
         cores = 1 if case.key.scope.rank <= Scope.CORE.rank else cpu.cores

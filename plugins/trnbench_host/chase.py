@@ -26,10 +26,10 @@ def prepare(point: Point, place: Place, rng: Generator) -> Program:
     following = np.zeros(lines * step, dtype=np.uint64)
     following[order * step] = np.roll(order, -1) * step
     start = int(order[0]) * step
-    return _program(following, order, start, LOADS, place)
+    return _chase_program(following, order, start, LOADS, place)
 
 
-def _program(following: Any, order: Any, start: int, loads: int, place: Place) -> Program:
+def _chase_program(following: Any, order: Any, start: int, loads: int, place: Place) -> Program:
     chase = library().chase
     address = following.ctypes.data
     wanted = int(order[loads % len(order)]) * (LINE // WORD)
@@ -46,7 +46,7 @@ def _program(following: Any, order: Any, start: int, loads: int, place: Place) -
         awaited="every load needs the one before, and the last one is returned",
         checked="where the chain ends, by the order it was made from",
         amount=float(loads),
-        smaller=lambda: _program(following, order, start, loads // 4, place),
+        smaller=lambda: _chase_program(following, order, start, loads // 4, place),
         repeats=float(loads),
         settings={**place.describe(), "compiler": compiler().rpartition("/")[2], "flags": " ".join(FLAGS)},
         notes=("pages as the system gives them: far loads include misses of the address tables",),

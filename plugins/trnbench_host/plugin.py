@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import trnbench
 from trnbench import Backend, Generation, Instance, Kernel, Scope, Variant
@@ -45,9 +46,7 @@ def trnbench_generations() -> Iterator[Generation]:
 @trnbench.hookimpl
 def trnbench_kernels() -> Iterator[Kernel | Variant]:
     """GEMM, STREAM, transcendental functions, copies between processes, load latency."""
-    from trnbench_host.kernels import kernels
-
-    yield from kernels()
+    yield from trnbench.read_kernels(Path(__file__).with_name("kernels.toml"), __name__)
 
 
 @trnbench.hookimpl

@@ -8,11 +8,8 @@ from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trnbench.backend import Detection, Observation
-from trnbench.errors import TrnbenchError
-from trnbench.facts.fact import Scope
+from trnbench import Case, Detection, Observation, Scope, TrnbenchError
 from trnbench.generation import System, Systems
-from trnbench.kernels.kernel import Case
 from trnbench_neuron.settings import UNVERIFIED, VARIABLES, Settings
 
 if TYPE_CHECKING:
@@ -33,13 +30,7 @@ class NeuronBackend:
     resource = "neuron_cores"  # by which Ray counts them
     variables = VARIABLES
 
-    def __init__(
-        self,
-        systems: Systems,
-        settings: Settings | None = None,
-        *,
-        sample_s: float = 0.0,
-    ) -> None:
+    def __init__(self, systems: Systems, settings: Settings | None = None, *, sample_s: float = 0.0) -> None:
         self._systems: Systems | None = systems
         self._settings, self._sample_s = settings, sample_s
         self._known: Known | None = None
@@ -85,9 +76,9 @@ class NeuronBackend:
         from tempfile import TemporaryDirectory
 
         from trnbench_neuron.collective_case import CollectiveObserving
-        from trnbench_neuron.failure import failed
         from trnbench_neuron.nki_case import KernelObserving
         from trnbench_neuron.observation import alone
+        from trnbench_neuron.tool import failed
 
         host = self._found()
         together = "collective" in case.kernel.implementations

@@ -8,19 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
+from trnbench import Case, System
 from trnbench_emulator.nki import problem
 from trnbench_emulator.nki.problem import Source
 from trnbench_neuron.conversation import Conversation
-from trnbench_neuron.failure import NoEvidence, WrongResult
 from trnbench_neuron.settings import BETA1, child_environment
-
-if TYPE_CHECKING:
-    from trnbench.generation import System
-    from trnbench.kernels.kernel import Case
+from trnbench_neuron.tool import NoEvidence, WrongResult
 
 CALL_S = 1200.0
 CALLS = 3

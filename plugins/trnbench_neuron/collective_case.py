@@ -11,24 +11,18 @@ import time
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
-from trnbench import Growth, Proof
-from trnbench.backend import Observation
+from trnbench import Case, Growth, Observation, Proof
 from trnbench.bounded.file import ANSWER, read_file
 from trnbench.measure.sampling import Rule, SampleLimit, TimeLimit, first_reason
 from trnbench.results.statistics import median
 from trnbench_neuron import nccom
-from trnbench_neuron.devices import Listing
-from trnbench_neuron.failure import NoEvidence, WrongResult
+from trnbench_neuron.identify import Listing
 from trnbench_neuron.observation import Observing
 from trnbench_neuron.settings import child_environment
-from trnbench_neuron.tool import Output, Toolbox, ToolError, Trouble
-
-if TYPE_CHECKING:
-    from trnbench.kernels.kernel import Case
+from trnbench_neuron.tool import NoEvidence, Output, Toolbox, ToolError, Trouble, WrongResult
 
 CALL_S = 600.0
 FACTOR_TOLERANCE = 0.03

@@ -25,7 +25,7 @@ import msgspec
 
 from trnbench import NotJson, parse_json
 from trnbench_neuron.settings import PREFIX, Settings, child_environment
-from trnbench_neuron.tool import Output, ToolError, Trouble, end, failed, last_words
+from trnbench_neuron.tool import Output, ToolError, Trouble, end, last_words, tool_error
 
 STAGES = Path(__file__).parent / "stages"
 MAX_ANSWER = 64 * 2**20
@@ -76,10 +76,7 @@ class Conversation:
         return self
 
     def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         end(self._process)
         os.close(self._answers)
@@ -145,7 +142,7 @@ class Conversation:
         if code > 0:
             ending = f"{self.name} ended itself with exit code {code}"
             return ToolError(Trouble.KILLED, ending, cause=self._last_words())
-        return failed(self.name, code, Output(self._tail(), "", 0.0))
+        return tool_error(self.name, code, Output(self._tail(), "", 0.0))
 
     def _tail(self) -> str:
         size = self._printed.seek(0, os.SEEK_END)

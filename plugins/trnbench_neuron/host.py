@@ -9,19 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from trnbench.backend import Detection
-from trnbench.facts.fact import Scope
-from trnbench.generation import System
-from trnbench.kernels.kernel import Case
-from trnbench.kernels.work import Spread
-from trnbench_neuron import devices, nccom
-from trnbench_neuron import sysfs as sysfs_counters
+from trnbench import Case, Detection, Scope, Spread, System
+from trnbench_neuron import identify as identification
+from trnbench_neuron import monitor, nccom
 from trnbench_neuron.conversation import Interpreters, find
-from trnbench_neuron.devices import Listing
-from trnbench_neuron.identify import Known, Match, identify
+from trnbench_neuron.identify import Known, Listing, Match, identify
+from trnbench_neuron.monitor import Name
 from trnbench_neuron.neff import target_of
 from trnbench_neuron.settings import BETA1, UNVERIFIED, Settings
-from trnbench_neuron.sysfs import Name
 from trnbench_neuron.tool import Toolbox, ToolError
 
 if TYPE_CHECKING:
@@ -45,7 +40,7 @@ class Host(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def sysfs(self) -> Path:
-        return Path(self.settings.sysfs) if self.settings.sysfs else sysfs_counters.ROOT
+        return Path(self.settings.sysfs) if self.settings.sysfs else monitor.ROOT
 
     @cached_property
     def interpreters(self) -> Interpreters:
@@ -54,7 +49,7 @@ class Host(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def name(self) -> Name:
         """What device 0 calls itself."""
-        return sysfs_counters.name(self.sysfs)
+        return monitor.name(self.sysfs)
 
     def environment(self) -> dict[str, Any]:
         """Flat facts of the stack. Processes, hosts and ids of the machine are not among them."""
@@ -149,12 +144,12 @@ def look(settings: Settings, known: Callable[[], Known]) -> Host:
         return Host(settings=settings, detection=found)
 
     try:
-        tools.need(devices.NAME)
-        listing = devices.list_devices(tools)
+        tools.need(identification.NAME)
+        listing = identification.list_devices(tools)
     except ToolError as error:
         return absent(f"{error.what}: {error.cause}" if error.cause else error.what, error.try_)
     documented = known()
-    instance_type = devices.read_instance_type(tools)
+    instance_type = identification.read_instance_type(tools)
     match = identify(listing, documented.systems, instance_type=instance_type, asked=settings.instance)
     detection = Detection(
         available=bool(match.instance),

@@ -14,8 +14,7 @@ from typing import Any
 
 import msgspec
 
-from trnbench import ImportedCase, ImportedRun, NotJson, parse_json
-from trnbench.errors import BadInput
+from trnbench import BadInput, ImportedCase, ImportedRun, NotJson, parse_json
 from trnbench_neuron.tool import ToolError, Trouble, number, whole
 
 NAME = "nccom-test"

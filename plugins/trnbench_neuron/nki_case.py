@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
-from trnbench import Growth, Proof
-from trnbench.backend import Observation
-from trnbench.errors import TrnbenchError
+from trnbench import Case, Growth, Observation, Proof, System, TrnbenchError
 from trnbench.measure.sampling import Rule
 from trnbench.results.statistics import median
 from trnbench_emulator.nki import problem
 from trnbench_emulator.nki.problem import Source
-from trnbench_neuron import beta1_case, explorer, neff, verification
-from trnbench_neuron.failure import NoEvidence, WrongResult
+from trnbench_neuron import beta1_case, neff, verification
+from trnbench_neuron.conversation import Interpreters
 from trnbench_neuron.neff import (
     FEW,
     RULES,
@@ -29,12 +27,7 @@ from trnbench_neuron.neff import (
 )
 from trnbench_neuron.observation import Observing
 from trnbench_neuron.settings import BETA1, child_environment
-
-if TYPE_CHECKING:
-    from trnbench.generation import System
-    from trnbench.kernels.kernel import Case
-    from trnbench_emulator.nki.problem import Source
-    from trnbench_neuron.conversation import Interpreters
+from trnbench_neuron.tool import NoEvidence, WrongResult
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,13 +59,7 @@ def run_case(
     compiled = compile_kernel(source, arrays, folder, python=found.nki.path, target=target)
     arrays = problem.write(source, values, folder, compiled.arguments)
     timed = time_neff(
-        compiled.neff,
-        arrays,
-        folder,
-        python=found.nrtpy.path,
-        cores=cores,
-        tag=tag,
-        rules=rules,
+        compiled.neff, arrays, folder, python=found.nrtpy.path, cores=cores, tag=tag, rules=rules
     )
     checked = _checked(case, system, source, values, timed) if check else ""
     if check:
@@ -243,11 +230,7 @@ class KernelObserving(Observing):
         return source
 
     def _growth(
-        self,
-        kind: str,
-        time_s: float,
-        time_of: Callable[[Source], float],
-        idle: Callable[[], float],
+        self, kind: str, time_s: float, time_of: Callable[[Source], float], idle: Callable[[], float]
     ) -> Growth | None:
         """The same kernel with less work; None where there is no smaller case, or it does not run."""
         point = problem.smaller(self.case.kernel, self.case.key.point)
@@ -262,21 +245,16 @@ class KernelObserving(Observing):
             smaller_s = time_of(source)
         except TrnbenchError:
             return None
-        return Growth(
-            work_ratio=full / less,
-            time_s=time_s,
-            less_s=smaller_s,
-            floor_s=self.floors[kind],
-        )
+        return Growth(work_ratio=full / less, time_s=time_s, less_s=smaller_s, floor_s=self.floors[kind])
 
-    def _profile(self, neff: Path, notes: list[str]) -> dict[str, float]:
-        if not self.host.settings.profile or self.host.tools.find(explorer.NAME) is None:
+    def _profile(self, compiled: Path, notes: list[str]) -> dict[str, float]:
+        if not self.host.settings.profile or self.host.tools.find(neff.EXPLORER) is None:
             return {}
         env = child_environment(NEURON_LOGICAL_NC_CONFIG="1", NEURON_PROCESS_TAG=f"{self.tag}-profile")
         profile = self.folder / "profile"
         profile.mkdir()
         try:
-            return explorer.profile(self.host.tools, neff, env=env, folder=profile)
+            return neff.profile(self.host.tools, compiled, env=env, folder=profile)
         except TrnbenchError as error:
             notes.append(f"no counters of the profiler: {error.what}")
             return {}
@@ -305,7 +283,7 @@ class KernelObserving(Observing):
 def _busy(counters: Mapping[str, float], time_s: float) -> dict[str, Any]:
     """What the profiler saw of each engine: its own seconds, and as a share of the time that was measured
     without it, which reports draw beside the emulator's."""
-    engines, total = explorer.engines(counters), counters.get("profile_total_time", 0.0)
+    engines, total = neff.engines(counters), counters.get("profile_total_time", 0.0)
     if not engines:
         return {}
     return {

@@ -14,20 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from trnbench import Proof
-from trnbench.backend import Observation
+from trnbench import Case, Evidence, Grade, Observation, Proof, System
 from trnbench.measure.sampling import Rule, TimeLimit
 from trnbench.measure.series import Series, stability
-from trnbench.results.measurement import Evidence, Grade
 from trnbench.results.statistics import median
 from trnbench_emulator.nki import problem
-from trnbench_neuron import sysfs
-from trnbench_neuron.failure import NoEvidence, OverTime
-from trnbench_neuron.monitor import Monitor, Watch
+from trnbench_neuron.monitor import Monitor, Watch, counters
+from trnbench_neuron.tool import NoEvidence, OverTime
 
 if TYPE_CHECKING:
-    from trnbench.generation import System
-    from trnbench.kernels.kernel import Case
     from trnbench_neuron.host import Host
 
 
@@ -72,20 +67,20 @@ class Observing(ABC):
     def _watched(self, measure: Callable[[], Any]) -> tuple[Any, dict[str, float], list[str]]:
         """The outcome of `measure`, and what tools and driver counted while it ran."""
         indices = self._indices()
-        before = sysfs.counters(indices, self.host.sysfs)
+        before = counters(indices, self.host.sysfs)
         monitor = Monitor(self.host.tools, self.tag)
         with monitor:
             seen = measure()
-        counted = sysfs.counters(indices, self.host.sysfs).since(before)
+        counted = counters(indices, self.host.sysfs).since(before)
         watch = monitor.watch()
         self._name(watch)
-        counters = {**counted, **watch.counters}
+        counts = {**counted, **watch.counters}
         notes = list(watch.notes)
-        self._refuse(counters)
+        self._refuse(counts)
         listing = self.host.listing
         if listing is not None and set(listing.busy) & set(indices):
             notes.append("another process held these devices when this run began")
-        return seen, counters, notes
+        return seen, counts, notes
 
     def _name(self, watch: Watch) -> None:
         """The device's own word for itself: the driver's, else the monitor's. The number of devices,

@@ -1,4 +1,4 @@
-"""External programs: found, run within limits, every way to fail told apart, and what they print read."""
+"""External programs: found, run within limits, read, every way to fail told apart as a reason of a case."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from typing import Any
 
 import msgspec
 
+from trnbench import Evidence, Observation, Reason, TrnbenchError
 from trnbench.bounded.file import deepest
 from trnbench.bounded.kinds import FOREIGN
-from trnbench.errors import TrnbenchError
 
 VENDOR_FOLDER = Path("/opt/aws/neuron/bin")
 """Where the packages put their programs; not on every PATH."""
@@ -132,7 +132,7 @@ def run(
     stdout, stderr = (stream.decode("utf-8", "backslashreplace") for stream in streams)
     output = Output(stdout, stderr, time.monotonic() - began)
     if code:
-        raise failed(name, code, output)
+        raise tool_error(name, code, output)
     return output
 
 
@@ -176,7 +176,7 @@ def end(process: subprocess.Popen[bytes]) -> None:
                 stream.close()
 
 
-def failed(name: str, code: int, output: Output) -> ToolError:
+def tool_error(name: str, code: int, output: Output) -> ToolError:
     """The error for a program that ended with `code` (negative: a signal)."""
     words = last_words(output)
     if code < 0:
@@ -316,3 +316,52 @@ def at(document: Any, *path: str) -> Any:
             return None
         document = document.get(step)
     return document
+
+
+_MEMORY = ("out of memory", "NRT_RESOURCE", "Allocation failed", "failed to allocate", "MemoryError")
+_UNSEEN = ("no device execution events", "No device execution events")
+
+
+class NoEvidence(TrnbenchError):
+    """A number is there, but nothing proves that the device made it."""
+
+
+class WrongResult(TrnbenchError):
+    """The device ran, and what it computed is not what was asked."""
+
+
+class OverTime(TrnbenchError):
+    """Held up for longer than a case may take."""
+
+
+def reason_of(error: TrnbenchError) -> Reason:
+    """The reason that `error` makes a case fail for."""
+    if isinstance(error, NoEvidence):
+        return Reason.NO_EVIDENCE
+    if isinstance(error, WrongResult):
+        return Reason.WRONG_RESULT
+    if isinstance(error, OverTime):
+        return Reason.TIMEOUT
+    text = f"{error.what} {error.cause}"
+    if any(word in text for word in _MEMORY):
+        return Reason.OUT_OF_MEMORY
+    if any(word in text for word in _UNSEEN):
+        return Reason.NO_EVIDENCE
+    if isinstance(error, ToolError):
+        if error.trouble is Trouble.TIMEOUT:
+            return Reason.TIMEOUT
+        if error.trouble is Trouble.KILLED:
+            return Reason.CRASH
+    return Reason.ERROR
+
+
+def failed(error: TrnbenchError, evidence: Evidence, implementation: str = "") -> Observation:
+    """The observation of a case that `error` ended."""
+    return Observation(
+        evidence=evidence,
+        clock="",
+        implementation=implementation,
+        reason=reason_of(error),
+        reason_text=f"{error.what}; {error.cause}" if error.cause else error.what,
+        notes=(f"try: {error.try_}",) if error.try_ else (),
+    )

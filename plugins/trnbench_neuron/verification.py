@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from trnbench.kernels.kernel import Case
-from trnbench.reference import resolve
+from trnbench import Case, System, resolve
 from trnbench_emulator.nki.problem import Source, beside
-
-if TYPE_CHECKING:
-    from trnbench.generation import System
-
 
 SAMPLE_ROWS = 48
 """Rows, or elements, of a result that are computed."""

@@ -7,10 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from trnbench.backend import Backend, Detection, Observation
-from trnbench.errors import TrnbenchError
-from trnbench.generation import System
-from trnbench.kernels.kernel import Case
+from trnbench import Backend, Case, Detection, Observation, System, TrnbenchError
 from trnbench.run.attempt import Attempts
 from trnbench.run.reply import detected
 from trnbench_ray.cluster import Cluster, Machine, connected

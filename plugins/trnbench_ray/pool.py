@@ -8,14 +8,12 @@ from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import Any
 
-from trnbench.kernels.kernel import Case
-from trnbench.results.measurement import Reason
+from trnbench import Case, Reason
 from trnbench.run.attempt import Attempts, Outcome, Retries
 from trnbench.run.executor import CutShort
 from trnbench.run.pool import GRACE_S, pack
 from trnbench.store.entry import Entry
-from trnbench_ray.cluster import Cluster, Machine
-from trnbench_ray.server import Server, on_machine
+from trnbench_ray.cluster import Cluster, Machine, Server, on_machine
 
 BATCH = 16
 """Cases handed out in one call, at most: few enough that all processes end at about the same time."""

@@ -19,12 +19,10 @@ from math import ceil
 
 import msgspec
 
-from trnbench.facts.fact import Scope
-from trnbench.generation import System
-from trnbench_steps.division import Division
-from trnbench_steps.expert_share import ExpertShare, experts_of
+from trnbench import Scope, System
+from trnbench_steps.division import Division, ExpertShare, experts_of
 from trnbench_steps.job import Task
-from trnbench_steps.kernel_times import Call
+from trnbench_steps.kernel_times import ROWS, Call, NamedCall, score_elements, unfused_calls
 from trnbench_steps.layer import FeedForward
 from trnbench_steps.operators import (
     Convolution,
@@ -36,7 +34,6 @@ from trnbench_steps.operators import (
     WeightGradient,
 )
 from trnbench_steps.paths import FUSED, KERNELS, NATIVE, UNFUSED
-from trnbench_steps.unfused_attention import ROWS, NamedCall, score_elements, unfused_calls
 
 SPAN = 2048
 """Keys of a cache that are attended to at once; the results of several spans are made one."""
@@ -350,11 +347,7 @@ def recurrence_call(operator: Recurrence, dtype: str, cores: int, *, stays: bool
     per_core = operator.sequences * operator.heads / cores
     heads = ceil(per_core)
     if operator.before:
-        key, value, gate = (
-            ((keys, heads), dtype),
-            ((values, heads), dtype),
-            ((2, heads), "float32"),
-        )
+        key, value, gate = (((keys, heads), dtype), ((values, heads), dtype), ((2, heads), "float32"))
         return Call(
             source="delta_step:delta_step",
             inputs=(key, key, value, gate, gate, ((heads, keys, values), "float32")),

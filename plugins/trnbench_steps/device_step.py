@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from trnbench import Axis, Extent, Kernel, Point, PrimaryMetric, Scope, Spread, Work
 from trnbench.extension import WORKLOAD_FAMILY
-from trnbench.facts.fact import Scope
-from trnbench.kernels.kernel import Axis, Kernel, Point, PrimaryMetric
-from trnbench.kernels.work import Extent, Spread, Work
 
 if TYPE_CHECKING:
     from trnbench_steps.step_request import StepRequest

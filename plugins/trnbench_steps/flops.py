@@ -10,16 +10,13 @@ from __future__ import annotations
 
 import msgspec
 
-from trnbench.facts.fact import Scope
-from trnbench.generation import System
-from trnbench.kernels.work import item_bytes
+from trnbench import Scope, System, item_bytes
 from trnbench.peaks import engine_rate
 from trnbench_steps.attention import Attention, AttentionKind
 from trnbench_steps.division import Division
-from trnbench_steps.hbm import logical_cores
+from trnbench_steps.hbm import logical_cores, memory
 from trnbench_steps.job import Job, Recompute, Task
 from trnbench_steps.layer import Layer
-from trnbench_steps.memory import memory
 from trnbench_steps.model import Model
 from trnbench_steps.weight import Part, Weight
 

@@ -1,17 +1,265 @@
-"""Whether what the ranks of a device hold fits into its HBM, as the documents give it."""
+"""What the ranks of a device hold, and whether it fits into its HBM, as the documents give it."""
 
 from __future__ import annotations
 
 from collections import Counter
+from fractions import Fraction
 
 import msgspec
 
-from trnbench.errors import UsageError
-from trnbench.facts.fact import Scope
-from trnbench.facts.units import show
-from trnbench.generation import System
-from trnbench_steps.division import Division
-from trnbench_steps.memory import Memory, memory
+from trnbench import Scope, System, UsageError, show
+from trnbench.kernels.work import item_bytes
+from trnbench_steps.attention import Attention, AttentionKind
+from trnbench_steps.division import Division, RankParameters
+from trnbench_steps.job import Recompute, Task
+from trnbench_steps.layout import Layout
+from trnbench_steps.model import Model
+
+STATE = "fp32"
+"""The state of linear attention is kept in (huggingface/transformers, qwen3_next: its recurrence is)."""
+
+
+def cached_tokens(attention: Attention, length: int) -> int:
+    """Tokens of a sequence of `length` that the layer keeps: no more than its window."""
+    if attention.kind is AttentionKind.LINEAR:
+        return 0
+    return min(length, attention.window) if attention.window else length
+
+
+def token_elements(attention: Attention) -> int:
+    """Elements kept for each token: keys and values of all heads, or one vector and the shared key."""
+    if attention.kind is AttentionKind.LINEAR:
+        return 0
+    if attention.kind is AttentionKind.LATENT:
+        return attention.latent_rank + attention.rope_dim
+    return attention.kv_heads * (attention.head_dim + attention.value_dim)
+
+
+def state_elements(attention: Attention) -> tuple[int, int]:
+    """Elements kept whatever the length: of the recurrent state, and of the convolution's last inputs."""
+    if attention.kind is not AttentionKind.LINEAR:
+        return 0, 0
+    channels = 2 * attention.kv_heads * attention.head_dim + attention.heads * attention.value_dim
+    return attention.heads * attention.head_dim * attention.value_dim, channels * (attention.convolution - 1)
+
+
+def cache_bytes_per_token(model: Model, dtype: str) -> float:
+    """Bytes by which the cache of a short sequence grows with each token."""
+    if model.encoder:
+        return 0.0
+    return item_bytes(dtype) * sum(token_elements(layer.attention) * count for layer, count in model.runs())
+
+
+def cache_bytes(model: Model, length: int, dtype: str) -> float:
+    """Bytes of one sequence of `length` tokens, on all ranks together, nothing kept twice."""
+    if model.encoder:
+        return 0.0
+    total = 0.0
+    for layer, count in model.runs():
+        state, inputs = state_elements(layer.attention)
+        held = token_elements(layer.attention) * cached_tokens(layer.attention, length) + inputs
+        total += count * (held * item_bytes(dtype) + state * item_bytes(STATE))
+    return total
+
+
+def kept_per_layer(division: Division, kind: int, recompute: Recompute) -> Fraction:
+    """Elements that a layer keeps of one micro-batch for its backward pass.
+
+    The inputs of everything that has a gradient of its own: of normalisations and matrix products, and the
+    queries, keys, values and scores of attention. For GPT without dropout these are the 32·s·b·h + 2·a·s²·b
+    bytes that Korthikanti et al. 2022 count in section 4.1 next to dropout's masks; outside of the cut parts
+    they are cut by sequence parallelism alone (section 4.2). A window bounds the scores; experts keep what is
+    routed to them, evenly spread.
+    """
+    model, layout = division.model, division.layout
+    layer, tokens, hidden = model.kinds[kind], division.tokens, model.hidden
+    along = layout.tp if layout.sequence_parallel else 1
+    if recompute is Recompute.FULL:
+        return Fraction(tokens * hidden, along)
+    outside = layer.norms * hidden + hidden * (1 if layer.parallel else 2)
+    attention = layer.attention
+    if attention.kind is AttentionKind.LATENT:
+        outside += attention.latent_rank + attention.rope_dim + attention.query_rank
+    inside = mixer_elements(division, kind)
+    if recompute is Recompute.NONE and attention.kind is not AttentionKind.LINEAR:
+        inside += division.heads[kind].queries * _seen(division, kind)
+    network = layer.feed_forward
+    inner = 3 if network.gated else 2
+    per_token = Fraction(outside, along) + inside + Fraction(inner * network.width, layout.tp)
+    return tokens * (per_token + _routed(division, kind))
+
+
+def mixer_elements(division: Division, kind: int) -> int:
+    """Elements of a token inside attention: queries, keys, values and what they give, of a rank's heads."""
+    attention, heads = division.model.kinds[kind].attention, division.heads[kind]
+    if attention.kind is AttentionKind.LINEAR:
+        # Queries, keys, values before and after the convolution; the gate, what comes out, and normalised.
+        mixed = 2 * heads.keys * attention.head_dim + heads.queries * attention.value_dim
+        return 2 * mixed + 3 * heads.queries * attention.value_dim
+    wide = attention.head_dim + attention.rope_dim
+    found = heads.queries * (wide + attention.value_dim) + heads.keys * (wide + attention.value_dim)
+    return found + (heads.queries * attention.value_dim if attention.gated else 0)
+
+
+def _seen(division: Division, kind: int) -> int:
+    """Scores of a token in one head: of all tokens of the sequence, or of its window."""
+    length, window = division.job.new_tokens, division.model.kinds[kind].attention.window
+    return min(length, window) if window else length
+
+
+def _routed(division: Division, kind: int) -> Fraction:
+    """Elements of a token in its experts.
+
+    The tokens of a stage go to all its ranks, evenly spread: a rank has expert_tp / tp copies of each of
+    its own for each expert that a token meets.
+    """
+    network, layout = division.model.kinds[kind].feed_forward, division.layout
+    inner = 3 if network.gated else 2
+    copy = division.model.hidden + Fraction(inner * network.expert_width, layout.expert_tensor)
+    return network.top_k * copy * layout.expert_tensor / layout.tp
+
+
+def live(division: Division, kind: int) -> Fraction:
+    """Elements alive at once in a layer that keeps nothing: its input and the residual, and the wider of its
+    mixer and its network."""
+    model, layout = division.model, division.layout
+    network, hidden = model.kinds[kind].feed_forward, model.hidden
+    along = layout.tp if layout.sequence_parallel else 1
+    inner = 3 if network.gated else 2
+    wide = Fraction(inner * network.width, layout.tp)
+    wide += _routed(division, kind)
+    return division.tokens * (
+        Fraction(2 * hidden, along) + max(Fraction(mixer_elements(division, kind)), wide)
+    )
+
+
+class Memory(msgspec.Struct, frozen=True, kw_only=True):
+    """Bytes of one rank, by what they hold. `FORMULAS` says how each is worked out."""
+
+    weights: float
+    cache: float
+    activations: float
+    gradients: float
+    optimiser: float
+    buffers: float
+
+    @property
+    def all(self) -> float:
+        return float(sum(getattr(self, name) for name in self.__struct_fields__))
+
+
+FORMULAS = {
+    "weights": "parameters of the rank · bytes of their type; heads that are padded or kept by several ranks "
+    "included",
+    "cache": "sequences · layers · tokens (no more than a window) · elements of the rank's heads · bytes of "
+    "their type; a compressed vector is on every tensor rank; a linear layer keeps its state in fp32",
+    "activations": "training: what a layer keeps · layers · micro-batches in flight, and the scores of the "
+    "words in fp32; otherwise: what is alive at once in the widest layer, and the scores of predicted words",
+    "gradients": "parameters of the rank · bytes of the gradients' type",
+    "optimiser": "parameters · (two moments, and a copy of the weights); with --zero 1 over the ranks that "
+    "hold the same parameters",
+    "buffers": "one gathered input of a layer where tensor or context parallelism sends, two of a stage's "
+    "messages where a pipeline does. The compiler's own are not known and not counted",
+}
+
+
+def rank_parameters(division: Division, stage: int) -> RankParameters:
+    """Parameters that a rank of `stage` holds; a tied head is on the first stage and on the last."""
+    model, last = division.model, division.layout.pp - 1
+    experts = others = 0
+    if stage == 0:
+        others += sum(division.share(weight) for weight in model.before())
+    if stage == last:
+        others += sum(division.share(weight) for weight in model.after())
+        if model.head and model.tied and last:
+            others += division.share(model.head_weight)
+    for kind, count in division.stages[stage].items():
+        times = 1 if model.shared_layers else count
+        experts += division.per_layer[kind].experts * times
+        others += division.per_layer[kind].others * times
+    return RankParameters(experts=experts, others=others)
+
+
+def memory(division: Division, stage: int) -> Memory:
+    """The memory of one rank of `stage`."""
+    job, held = division.job, rank_parameters(division, stage)
+    trained = held if job.task is Task.TRAIN else RankParameters(experts=0, others=0)
+    return Memory(
+        weights=(held.experts + held.others) * item_bytes(job.weights),
+        cache=_cache(division, stage),
+        activations=_activations(division, stage),
+        gradients=(trained.experts + trained.others) * item_bytes(job.gradients),
+        optimiser=_optimiser(division, trained),
+        buffers=_buffers(division),
+    )
+
+
+def _cache(division: Division, stage: int) -> float:
+    job, model = division.job, division.model
+    if not job.cached or model.encoder:
+        return 0.0
+    length = -(-job.cached // division.layout.cp)
+    total = 0.0
+    for kind, count in division.stages[stage].items():
+        attention, heads = model.kinds[kind].attention, division.heads[kind]
+        if attention.kind is AttentionKind.LATENT:
+            elements, state, inputs = token_elements(attention), 0, 0
+        else:
+            rank = msgspec.structs.replace(attention, heads=heads.queries, kv_heads=heads.keys)
+            elements = token_elements(rank)
+            state, inputs = state_elements(rank)
+        kept = elements * cached_tokens(attention, length) + inputs
+        total += count * (kept * item_bytes(job.cache) + state * item_bytes(STATE))
+    return total * division.sequences
+
+
+def _activations(division: Division, stage: int) -> float:
+    model, job, layout = division.model, division.job, division.layout
+    layers = division.stages[stage]
+    item = item_bytes(job.activations)
+    words = 0.0
+    if stage == layout.pp - 1 and model.head:
+        scored = division.tokens if job.task is Task.TRAIN else division.sequences
+        words = scored * -(-model.vocabulary // layout.tp) * item_bytes("fp32")
+    widest = float(max(live(division, kind) for kind in layers)) * item
+    if job.task is not Task.TRAIN:
+        return widest + words
+    kept = sum(kept_per_layer(division, kind, job.recompute) * count for kind, count in layers.items())
+    # Each of a stage's runs of layers keeps its own share of them.
+    flying = in_flight(layout, stage, division.micro_batches) / layout.chunks
+    again = max(float(kept_per_layer(division, kind, Recompute.SELECTIVE)) for kind in layers) * item
+    return float(kept) * item * flying + words + (again if job.recompute is Recompute.FULL else 0.0)
+
+
+def _optimiser(division: Division, trained: RankParameters) -> float:
+    job, layout = division.job, division.layout
+    each = 2 * item_bytes(job.moments) + (
+        item_bytes(job.master) if job.master and job.master != job.weights else 0.0
+    )
+    if not layout.zero:
+        return (trained.experts + trained.others) * each
+    return (trained.others / layout.replicas + trained.experts / layout.expert_data) * each
+
+
+def _buffers(division: Division) -> float:
+    layout, message = (
+        division.layout,
+        division.tokens * division.model.hidden * item_bytes(division.job.activations),
+    )
+    return message * ((1 if layout.tp > 1 or layout.cp > 1 else 0) + (2 if layout.pp > 1 else 0))
+
+
+def in_flight(layout: Layout, stage: int, micro_batches: int) -> int:
+    """Micro-batches whose activations `stage` keeps at most, counted for each of its runs of layers.
+
+    1F1B: a stage keeps one for itself and one for each stage after it (Narayanan et al. 2021, section
+    2.2.1). Interleaved: twice those after it, and pp for each further run of layers, so that the first
+    stage keeps 1 + (pp - 1) / (pp · chunks) of what 1F1B keeps (Korthikanti et al. 2022, section 4.2.3).
+    """
+    after = layout.pp - stage - 1
+    if layout.chunks == 1:
+        return min(after + 1, micro_batches)
+    return min(2 * after + (layout.chunks - 1) * layout.pp + 1, micro_batches * layout.chunks)
 
 
 class Fit(msgspec.Struct, frozen=True, kw_only=True):

@@ -6,9 +6,8 @@ from enum import Enum
 
 import msgspec
 
+from trnbench import UnknownName, UsageError, item_bytes
 from trnbench.bounded import kinds
-from trnbench.errors import UnknownName, UsageError
-from trnbench.kernels.work import item_bytes
 from trnbench_steps.paths import BLOCKS, CHOSEN, EVERY, OPERATORS, PATHS
 
 

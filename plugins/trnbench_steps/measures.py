@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import msgspec
 
-from trnbench.facts.fact import Scope
-from trnbench.generation import System
-from trnbench.kernels.work import item_bytes
+from trnbench import Scope, System, item_bytes
 from trnbench.peaks import engine_rate
 from trnbench_steps.division import Division
 from trnbench_steps.flops import Flops, forward, routed_bytes, training
-from trnbench_steps.hbm import logical_cores
+from trnbench_steps.hbm import cache_bytes, logical_cores
 from trnbench_steps.job import Job, Task
-from trnbench_steps.memory import cache_bytes
 from trnbench_steps.model import Model
 from trnbench_steps.step_parts import StepTime
 

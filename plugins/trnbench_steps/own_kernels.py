@@ -47,7 +47,7 @@ class OwnKernels(msgspec.Struct, frozen=True):
         return Call(source=source, inputs=inputs, own=True)
 
 
-NONE_OWN = OwnKernels()
+NONE_OWN: OwnKernels = OwnKernels()
 
 
 def kind_of(operator: Operator) -> str:

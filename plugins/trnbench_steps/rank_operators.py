@@ -6,8 +6,7 @@ import msgspec
 
 from trnbench.kernels.work import item_bytes
 from trnbench_steps.attention import Attention, AttentionKind
-from trnbench_steps.division import Division
-from trnbench_steps.expert_share import BLOCK, blocks_of, dispatched, unrolled, weighted_sum
+from trnbench_steps.division import BLOCK, Division, blocks_of, dispatched, unrolled, weighted_sum
 from trnbench_steps.job import Task
 from trnbench_steps.layout import Axis
 from trnbench_steps.operators import (

@@ -7,10 +7,9 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trnbench import NotJson, parse_json
+from trnbench import BadInput, NotJson, UnknownName, parse_json
 from trnbench.bounded.file import TABLE, read_file
 from trnbench.bounded.toml import parse_toml
-from trnbench.errors import BadInput, UnknownName
 from trnbench_steps.model import Model, ModelSource, PublishedCount
 from trnbench_steps.model_config import read_model
 

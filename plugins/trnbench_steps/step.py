@@ -9,22 +9,17 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from trnbench import load_registry
-from trnbench.errors import FactError
-from trnbench.facts.fact import Scope
-from trnbench.generation import System
-from trnbench.kernels.work import item_bytes
+from trnbench import FactError, Scope, System, item_bytes, load_registry
 from trnbench.peaks import engine_rate
 from trnbench.run.expectation import expectations
 from trnbench_emulator.backend import MODEL_VERSION
 from trnbench_steps.calls import Shapes
 from trnbench_steps.division import Division, divide
 from trnbench_steps.flops import floor
-from trnbench_steps.hbm import logical_cores
+from trnbench_steps.hbm import logical_cores, rank_parameters
 from trnbench_steps.job import Job, Recompute, Task
 from trnbench_steps.kernel_times import KernelTimes
 from trnbench_steps.layout import Axis, Layout
-from trnbench_steps.memory import rank_parameters
 from trnbench_steps.model import Model
 from trnbench_steps.operators import Convolution, Elementwise, Exchange, Mixing, Operator, Recurrence
 from trnbench_steps.own_kernels import NONE_OWN, OwnKernels

@@ -12,16 +12,10 @@ from typing import Any
 
 import msgspec
 
-from trnbench.backend import Observation
-from trnbench.errors import TrnbenchError
-from trnbench.facts.units import percent, show
-from trnbench.generation import System
-from trnbench.kernels.kernel import Case
-from trnbench.results.measurement import Evidence, Grade, Part
+from trnbench import Case, Evidence, Grade, Observation, Part, System, TrnbenchError, percent, show
 from trnbench_emulator.backend import MODEL, MODEL_VERSION
 from trnbench_steps.attention import AttentionKind
-from trnbench_steps.division import Division, divide
-from trnbench_steps.expert_share import path_of
+from trnbench_steps.division import Division, divide, path_of
 from trnbench_steps.flops import floor
 from trnbench_steps.hbm import Fit, fit
 from trnbench_steps.job import Task

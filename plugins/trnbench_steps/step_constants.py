@@ -12,10 +12,9 @@ from typing import Any
 
 import msgspec
 
+from trnbench import FactError, System
 from trnbench.bounded.file import TABLE, read_file
 from trnbench.bounded.toml import parse_toml
-from trnbench.errors import FactError
-from trnbench.generation import System
 
 
 class Constant(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -49,11 +48,7 @@ class StepConstants(msgspec.Struct, frozen=True, kw_only=True):
 
 
 NONE = StepConstants()
-UNITS = {
-    "operator_s": ("us", 1e-6),
-    "collective_residue": ("1", 1.0),
-    "engine_share": ("1", 1.0),
-}
+UNITS = {"operator_s": ("us", 1e-6), "collective_residue": ("1", 1.0), "engine_share": ("1", 1.0)}
 """Of each constant, the unit that its table has, and what that is in seconds (or as a share)."""
 
 

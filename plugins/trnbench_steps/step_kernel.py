@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from trnbench.errors import TrnbenchError
+from trnbench import Extent, Kernel, Point, PrimaryMetric, Scope, Spread, TrnbenchError, Work
 from trnbench.extension import WORKLOAD_FAMILY
-from trnbench.facts.fact import Scope
-from trnbench.kernels.kernel import Kernel, Point, PrimaryMetric
-from trnbench.kernels.work import Extent, Spread, Work
 from trnbench_steps.flops import read_bytes
 from trnbench_steps.job import Task
 from trnbench_steps.measures import model_flops

@@ -6,8 +6,7 @@ from typing import NamedTuple, TypeAlias
 
 import msgspec
 
-from trnbench.facts.fact import Scope
-from trnbench.generation import System
+from trnbench import Scope, System
 from trnbench_emulator.fabric.ask import ask
 from trnbench_emulator.fabric.constants import GRAPH
 from trnbench_emulator.fabric.question import Question

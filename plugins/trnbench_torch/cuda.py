@@ -8,9 +8,7 @@ from typing import Any
 
 import msgspec
 
-from trnbench.backend import Program, Witness
-from trnbench.errors import TrnbenchError
-from trnbench.facts.units import show
+from trnbench import Program, TrnbenchError, Witness, show
 from trnbench_torch.device import Launches
 
 NODES = 64

@@ -14,11 +14,7 @@ def missing() -> Detection | None:
     """None where torch is installed; importing it would take a second, so it is only looked for."""
     if util.find_spec("torch") is not None:
         return None
-    return Detection(
-        available=False,
-        why="torch is not installed",
-        try_=f"{INSTALL}  ({SIZE})",
-    )
+    return Detection(available=False, why="torch is not installed", try_=f"{INSTALL}  ({SIZE})")
 
 
 def version() -> str:

@@ -7,11 +7,8 @@ from copy import copy
 from importlib import util
 from typing import TYPE_CHECKING, Any
 
-from trnbench.backend import Detection, Observation
-from trnbench.errors import TrnbenchError
-from trnbench.facts.fact import Scope
+from trnbench import Case, Detection, Observation, Scope, TrnbenchError
 from trnbench.generation import System, Systems
-from trnbench.kernels.kernel import Case
 from trnbench_neuron.backend import NeuronBackend
 from trnbench_torch import library
 

@@ -7,10 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from trnbench import Timing, Watch, observe
-from trnbench.backend import Observation, Program
-from trnbench.kernels.kernel import Case
-from trnbench.reference import resolve
+from trnbench import Case, Observation, Program, Timing, Watch, observe, resolve
 from trnbench_torch.collective_data import Task
 from trnbench_torch.device import Carrier, Device, Launches
 from trnbench_torch.library import version

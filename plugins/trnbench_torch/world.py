@@ -16,9 +16,7 @@ from typing import IO, Any
 
 import msgspec
 
-from trnbench.backend import Program, Witness
-from trnbench.errors import TrnbenchError
-from trnbench.facts.units import show
+from trnbench import Program, TrnbenchError, Witness, show
 from trnbench.results.statistics import median
 from trnbench_torch.collective_data import Task
 from trnbench_torch.rank import LEAST, Answer, Order, read_answer, send_order

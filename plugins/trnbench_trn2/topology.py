@@ -97,12 +97,7 @@ def _tori(system: System, instances: int, reading: str, cores: bool, *, networke
         connect_torus(assembly, group, SIDES, "neuronlink")
     budgets = [
         neuronlink_budget(
-            figures,
-            "NeuronLink-v3 inside the instance",
-            ("neuronlink",),
-            inside,
-            reading,
-            "intra-instance",
+            figures, "NeuronLink-v3 inside the instance", ("neuronlink",), inside, reading, "intra-instance"
         )
     ]
     notes = [DIRECTION_REASON[reading]]
@@ -114,12 +109,7 @@ def _tori(system: System, instances: int, reading: str, cores: bool, *, networke
         both = ("neuronlink", "neuronlink-inter")
         budgets += [
             neuronlink_budget(
-                figures,
-                "NeuronLink-v3 between instances",
-                both[1:],
-                between,
-                reading,
-                "inter-instance",
+                figures, "NeuronLink-v3 between instances", both[1:], between, reading, "inter-instance"
             ),
             neuronlink_budget(figures, "NeuronLink-v3 per device", both, total((inside, between)), reading),
         ]

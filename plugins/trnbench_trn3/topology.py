@@ -277,12 +277,7 @@ def _finish(
     assembly.declare(host_class(figures), adapter, efa)
     servers, per_server = len(devices), len(devices[0])
     add_servers(
-        assembly,
-        devices,
-        Server.plain(per_server),
-        host_cls="host",
-        adapter_cls="adapter",
-        network_cls="efa",
+        assembly, devices, Server.plain(per_server), host_cls="host", adapter_cls="adapter", network_cls="efa"
     )
     _open(assembly, figures, cores)
     return assembly.finish(

@@ -6,7 +6,7 @@ import re
 
 from markupsafe import escape
 
-from trnbench_reports import words
+from trnbench_reports import numbers
 from trnbench_reports.template import asset, environment
 
 SHEETS = ("page.css", "first.css", "views.css")
@@ -24,7 +24,7 @@ def document(title: str, body: str, width: int, height: int) -> bytes:
     """
     shapes = environment().get_template("shapes.html.j2").render()
     defs = shapes[shapes.index("<defs>") : shapes.index("</defs>") + len("</defs>")]
-    label = escape(words.clean(title, 300))
+    label = escape(numbers.clean(title, 300))
     text = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}"'
         f' height="{height}" role="img" aria-label="{label}"><title>{label}</title>'
@@ -32,7 +32,7 @@ def document(title: str, body: str, width: int, height: int) -> bytes:
         f'<rect class="paper" width="{width}" height="{height}"/>{body}</svg>\n'
     )
     # Fragments lead nowhere in a file of its own.
-    return words.valid(re.sub(r' data-id="[^"]*"', "", text)).encode()
+    return numbers.valid(re.sub(r' data-id="[^"]*"', "", text)).encode()
 
 
 def _style(body: str) -> str:
@@ -65,7 +65,7 @@ def words_at(x: float, y: float, text: str, kind: str = "", anchor: str = "start
     """Escaped words; `kind` is a class, `anchor` as in SVG."""
     more = f' class="{kind}"' if kind else ""
     more += f' text-anchor="{anchor}"' if anchor != "start" else ""
-    return f'<text x="{x:g}" y="{y:g}"{more}>{escape(words.clean(text, 160))}</text>'
+    return f'<text x="{x:g}" y="{y:g}"{more}>{escape(numbers.clean(text, 160))}</text>'
 
 
 def placed(drawing: str, x: float, y: float, width: float) -> str:

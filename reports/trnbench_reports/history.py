@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from markupsafe import Markup
 
 from trnbench import CaseHistory, HistoryPoint, HistoryStep
-from trnbench_reports import numbers, words
-from trnbench_reports.charts import sparkline
-from trnbench_reports.charts.plane import Plane, Scale, linear
+from trnbench_reports import numbers
+from trnbench_reports.charts import lines
+from trnbench_reports.charts.figure import Plane, Scale, linear
 from trnbench_reports.page import LISTS, joined_script
 from trnbench_reports.template import asset, fill, policy
 
@@ -48,7 +48,7 @@ def render(found: Sequence[CaseHistory]) -> bytes:
     opened = max(sum(1 for count in points if count <= OPENED), 1)
     text = fill(
         "history",
-        title="history of " + words.plural(len(found), "case"),
+        title="history of " + numbers.plural(len(found), "case"),
         policy=policy(style, script),
         style=Markup(style),
         script=Markup(script),
@@ -57,7 +57,7 @@ def render(found: Sequence[CaseHistory]) -> bytes:
         opened=opened,
         evidence=sorted({str(each.evidence) for each in ranked}),
     )
-    return words.valid(text).encode("utf-8")
+    return numbers.valid(text).encode("utf-8")
 
 
 def _weight(found: CaseHistory) -> tuple[bool, bool, float]:
@@ -70,7 +70,7 @@ def _entry(found: CaseHistory, *, opened: bool) -> Entry:
     last = found.steps[-1] if found.steps else None
     return Entry(
         found=found,
-        line=sparkline.sparkline(found),
+        line=lines.sparkline(found),
         latest=numbers.show(found.latest, found.unit) if found.latest is not None else "–",
         step=_change(last) if last else "",
         way=last.way if last else "",
@@ -107,9 +107,9 @@ def _chart(found: CaseHistory) -> Markup | str:
     plane.line(values, colour=_LINE, opacity=0.6)
     for at, point in counted:
         if point.value is not None:
-            says = f"{point.run}: {numbers.show(point.value, found.unit)}, {words.moment(point.created)}"
+            says = f"{point.run}: {numbers.show(point.value, found.unit)}, {numbers.moment(point.created)}"
             plane.mark(at, point.value, colour=_LINE, says=says)
-    return plane.svg(f"{found.case}: {found.metric} over {words.plural(len(found.points), 'run')}")
+    return plane.svg(f"{found.case}: {found.metric} over {numbers.plural(len(found.points), 'run')}")
 
 
 def _run_ticks(points: Sequence[HistoryPoint]) -> list[tuple[float, str]]:
@@ -136,7 +136,7 @@ def _value_scale(found: CaseHistory, values: Sequence[float]) -> Scale:
     low, high = max(low - margin, 0.0), high + margin
     ticks = [low + (high - low) * part for part in (0.1, 0.5, 0.9)]
     named = [(tick, numbers.show(tick, found.unit, 4).replace(numbers.NBSP, " ")) for tick in ticks]
-    return linear(words.clean(found.metric, 60), low, high, named)
+    return linear(numbers.clean(found.metric, 60), low, high, named)
 
 
 def _steps(found: CaseHistory) -> list[tuple[str, ...]]:
@@ -161,7 +161,7 @@ def _runs(found: CaseHistory) -> list[tuple[str, ...]]:
     return [
         (
             point.run,
-            words.moment(point.created),
+            numbers.moment(point.created),
             _commit(point),
             point.tool_version,
             str(point.status),

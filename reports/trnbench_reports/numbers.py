@@ -1,9 +1,11 @@
-"""Numbers as people read them: one unit for a column, no break before it, gains, every digit."""
+"""Numbers and words as people read them: one unit for a column, no break before it, gains, every digit."""
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable
+from typing import Any
 
 from trnbench import METRICS, signed_error
 from trnbench import percent as core_percent
@@ -78,3 +80,42 @@ def times(ratio: float) -> str:
 def exact(value: float) -> str:
     """Every digit that is stored, for titles and data."""
     return repr(int(value)) if float(value).is_integer() and abs(value) < 1e15 else repr(value)
+
+
+# C0/C1 controls and lone surrogates cannot stand in HTML; the bidirectional ones reorder their neighbours.
+_BAD = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+_BIDI = re.compile("[\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
+
+
+def clean(text: Any, limit: int = 400) -> str:
+    """Printable, at most `limit` characters; the whole string stays in the embedded data."""
+    printable = str(text)
+    # Python's own answer is the quicker one; of what it calls unprintable most is a space that may not break.
+    if not printable.isprintable():
+        printable = _BIDI.sub("", _BAD.sub("\ufffd", printable))
+    return printable if len(printable) <= limit else printable[: limit - 1] + "…"
+
+
+def valid(text: str) -> str:
+    """Nothing that HTML or UTF-8 cannot carry; all else untouched."""
+    return _BAD.sub("\ufffd", text)
+
+
+def moment(stamp: str) -> str:
+    """`2026-11-20 21:04 UTC` of an ISO 8601 time; anything else as it is."""
+    match = re.fullmatch(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d)(?::\d\d(?:\.\d+)?)?(?:Z|\+00:00)", stamp)
+    return f"{match[1]} {match[2]} UTC" if match else clean(stamp, 40)
+
+
+def capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def plural(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def listed(items: list[str], joint: str = "and") -> str:
+    if len(items) < 2:
+        return "".join(items)
+    return f"{', '.join(items[:-1])} {joint} {items[-1]}"

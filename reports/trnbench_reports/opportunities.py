@@ -78,8 +78,7 @@ def of(found: Sequence[Losses]) -> list[Opportunity]:
     ]
     names = {each.case.case.kernel for each in found}
     return sorted(
-        listed,
-        key=lambda each: (not useful(each.case, names), -each.share, each.case.id, each.cause),
+        listed, key=lambda each: (not useful(each.case, names), -each.share, each.case.id, each.cause)
     )
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from markupsafe import Markup, escape
 
 from trnbench import Drawing, Run, Section, SectionFailed
-from trnbench_reports import glossary, words
+from trnbench_reports import glossary, numbers
 from trnbench_reports.payload import Payload, Shelf, packed, payloads, shelved
 from trnbench_reports.sections import comparison
 from trnbench_reports.template import SITE_POLICY, asset, fill, policy
@@ -58,7 +58,7 @@ def folded(section: Section, body: Markup, shelf: Shelf | None = None) -> tuple[
     """What stands in the page in place of `body`, and the payload that holds it."""
     name = f"deep-{section.name}"
     hint = fill("deep", title=section.title, command=_COMMANDS.get(section.name, _ELSE))
-    data = words.valid(body).encode()
+    data = numbers.valid(body).encode()
     if shelf is None:
         return hint, Payload(name, packed(data))
     if section.name not in shelf.sections:
@@ -109,7 +109,7 @@ def render(
     }
     text = fill(
         "page",
-        title=words.clean(", ".join(run.id for run in runs) or "no run", 80),
+        title=numbers.clean(", ".join(run.id for run in runs) or "no run", 80),
         policy=policy(style, script) if shelf is None else SITE_POLICY,
         root=shelf.root if shelf is not None else "",
         style=Markup(style),
@@ -124,7 +124,7 @@ def render(
             *(payload for _, payload in deep.values()),
         ],
     )
-    return words.valid(text.replace("\r\n", "\n").replace("\r", "\n")).encode("utf-8")
+    return numbers.valid(text.replace("\r\n", "\n").replace("\r", "\n")).encode("utf-8")
 
 
 def _order(section: Section) -> tuple[int, int, str]:

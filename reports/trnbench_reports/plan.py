@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from trnbench import Pareto, ParetoOption
-from trnbench_reports import numbers, words
-from trnbench_reports.charts.plane import Plane, Scale, logarithmic
+from trnbench_reports import numbers
+from trnbench_reports.charts.figure import Plane, Scale, logarithmic
 from trnbench_reports.drawing import document, placed, words_at
 
 WIDTH, _HIGH = 1180, 380
@@ -74,7 +74,7 @@ def _list(chart: Pareto, best: Sequence[ParetoOption]) -> list[str]:
     items = []
     for number, option in enumerate(best[:_LISTED], 1):
         y = 96 + _ROW * (number - 1)
-        items.append(words_at(_BESIDE, y, f"{number}  {words.clean(option.name, 60)}", "strong"))
+        items.append(words_at(_BESIDE, y, f"{number}  {numbers.clean(option.name, 60)}", "strong"))
         items.append(words_at(_BESIDE + 18, y + 14, _figures(chart, option), "soft"))
     if len(best) > _LISTED:
         more = f"and {len(best) - _LISTED:,} more: trnbench plan --format json"

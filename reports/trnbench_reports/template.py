@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from trnbench_reports import glossary, numbers, words
+from trnbench_reports import glossary, numbers
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -33,15 +33,15 @@ def environment() -> Environment:
         optimized=False,  # each process compiles a template to fill it once or twice
     )
     jinja.filters.update(
-        clip=words.clean,
+        clip=numbers.clean,
         percent=numbers.percent,
         show=numbers.show,
         significant=numbers.significant,
         times=numbers.times,
         exact=numbers.exact,
-        moment=words.moment,
-        plural=words.plural,
-        capital=words.capital,
+        moment=numbers.moment,
+        plural=numbers.plural,
+        capital=numbers.capital,
         terms=glossary.line,
     )
     jinja.globals.update(term=glossary.button, term_texts=glossary.texts)
@@ -51,7 +51,7 @@ def environment() -> Environment:
 def _printable(value: Any) -> Any:
     # The last gate: whatever reaches the page as plain text is clean, filter or no filter.
     if isinstance(value, str) and not hasattr(value, "__html__"):
-        return words.clean(value, 2000)
+        return numbers.clean(value, 2000)
     return value
 
 

@@ -23,7 +23,7 @@ from trnbench import (
     grey,
     nearness_of,
 )
-from trnbench_reports import numbers, words
+from trnbench_reports import numbers
 
 if TYPE_CHECKING:
     from trnbench import Measurement
@@ -135,7 +135,7 @@ def merit(each: Measurement) -> float:
 def rank_kind(each: Measurement) -> str:
     """`logical-core ranks` of what runs over links, "" of what has no ranks."""
     kind = each.detail.get("rank")
-    return f"{words.clean(kind, 30)} ranks" if isinstance(kind, str) and kind else ""
+    return f"{numbers.clean(kind, 30)} ranks" if isinstance(kind, str) and kind else ""
 
 
 def preferred_dtype(found: Iterable[Measurement]) -> str:
@@ -156,7 +156,7 @@ def each_run(runs: Sequence[Run]) -> Iterator[tuple[int, Run, str]]:
     """Index, run, and the heading that tells several runs of one page apart ("" for a single one)."""
     for index, run in enumerate(runs):
         came = "nothing ran" if run.all_skipped else str(run.grade)
-        yield index, run, f"{words.capital(came)}: run {run.id}" if len(runs) > 1 else ""
+        yield index, run, f"{numbers.capital(came)}: run {run.id}" if len(runs) > 1 else ""
 
 
 def each_newest(runs: Sequence[Run]) -> Iterator[tuple[int, Run, str]]:
@@ -197,7 +197,7 @@ def tooltip(measurement: Measurement) -> str:
     within = f" {interval}" if (interval := interval_text(measurement)) else ""
     # What is well needs no word.
     status = "" if measurement.status is Status.OK else f" · {measurement.status}"
-    return words.clean(
+    return numbers.clean(
         f"{value_text(measurement)}{within}{share} · {measurement.evidence.grade}{near}{status}"
         f" · {measurement.case.instance} · {measurement.case.fullname}",
         300,

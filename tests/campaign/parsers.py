@@ -21,7 +21,7 @@ def _sized(text: str) -> object:
 
 
 def _gate(text: str) -> object:
-    from trnbench_fidelity.commands.fidelity_gates import parsed
+    from trnbench_fidelity.commands.validate_steps import parsed
 
     return parsed([text], [text], None)
 
@@ -100,7 +100,7 @@ def _looked_up(text: str) -> object:
 
 
 PARSERS = (
-    parser("trnbench.run.keyword:parse_keyword", "gemm and not fp32", "(a or b) and not (c)", "not not x"),
+    parser("trnbench.run.points:parse_keyword", "gemm and not fp32", "(a or b) and not (c)", "not not x"),
     parser("trnbench.run.axes:parse_sweep", "size=1K,64K", "size[pow2]=10:30:2", "size[range]=128:1024:128"),
     parser("trnbench.run.axes:parse_exclusion", "size=1K", "dtype=bf16,size=64K", "size>=4K"),
     parser("trnbench_emulator.kernel_run.emulation:parse_grid", "2", "2x4", "1x1x1"),
@@ -126,8 +126,8 @@ PARSERS = (
     ),
     called("store.journaled.journaled", _journal, "begin 3 " + "0" * 64 + "\n{}\n\n", "case 9999999999 x\n"),
     parser("trnbench.topology.graph:from_json", '{"format_version": 1, "topology": {}}', as_bytes=True),
-    parser("trnbench_neuron.devices:read_listing", '[{"neuron_device": 0, "nc_count": 2}]', tool=True),
-    parser("trnbench_neuron.explorer:read_summary", '{"total_time": 1.5, "a": {"b": [{}]}}', tool=True),
+    parser("trnbench_neuron.identify:read_listing", '[{"neuron_device": 0, "nc_count": 2}]', tool=True),
+    parser("trnbench_neuron.neff:read_summary", '{"total_time": 1.5, "a": {"b": [{}]}}', tool=True),
     parser("trnbench_neuron.nccom:read_report", '{"results": [{"size": 8, "time": 1.0}]}', tool=True),
     parser(
         "trnbench_neuron.nccom:read_table", "size(B) count(elems) type time(us)\n8 2 fp32 1.5\n", tool=True

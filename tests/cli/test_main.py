@@ -142,11 +142,10 @@ def test_help_lists_commands_in_workflow_order_and_imports_none() -> None:
         "trnbench.errors",
         "trnbench.cli",
         "trnbench.cli.commands",
-        "trnbench.cli.group",
+        "trnbench.cli.main",
         "trnbench.cli.help_page",
         "trnbench.terminal",
         "trnbench.terminal.context",
-        "trnbench.cli.main",
         "trnbench.terminal.option",
         "trnbench.distribution",
     }

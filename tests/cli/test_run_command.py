@@ -122,7 +122,7 @@ def test_very_many_cases_are_all_counted_and_a_sample_is_shown(
     monkeypatch.setattr("trnbench.terminal.execution.SAMPLE", 2)
     modes = ("half", "low", "above", "half", "half", "half", "unsupported")
     whole = invoke("run", modes=modes)
-    monkeypatch.setattr("trnbench.run.outcomes.MANY", 6)
+    monkeypatch.setattr("trnbench.run.progress.MANY", 6)
     sampled = invoke("run", modes=modes)
     assert sampled.stdout.splitlines()[:7] == whole.stdout.splitlines()[:7]
     with Store(tmp_path / "results.db") as store:

@@ -40,9 +40,8 @@ PLUGINS = {f"trnbench_{name}.plugin" for name in PARTS}
 PLAN = {
     "trnbench.run.axes",
     "trnbench.run.extents",
-    "trnbench.run.keyword",
-    "trnbench.run.plan",
     "trnbench.run.points",
+    "trnbench.run.plan",
     "trnbench.run.selection",
     "trnbench.run.sources",
     "trnbench.store.cache",
@@ -69,7 +68,6 @@ def imported(*words: str) -> set[str]:
             {
                 "trnbench_emulator.backend",
                 "trnbench_emulator.clock",
-                "trnbench_torch.library",
                 "trnbench.run.api",
                 "trnbench.run.executor",
                 "trnbench.run.reply",

@@ -11,8 +11,8 @@ from junit_schema import valid
 from paired_runs import case, emulated, measured, run_of
 
 from trnbench import Gated, Status
-from trnbench.compare.gate.findings import MOST_ANNOTATIONS, MOST_ROWS, annotation_lines, junit, summary
 from trnbench.compare.gate.judgement import judged
+from trnbench.compare.gate.rule import MOST_ANNOTATIONS, MOST_ROWS, annotation_lines, junit, summary
 
 HOSTILE = "x\x00\x1b[31m]]>&<b>'\"\n::error::fake %0A | `y`"
 

@@ -15,13 +15,11 @@ from command import typed
 
 from trnbench.backend import Program
 from trnbench.case_key import CaseKey
-from trnbench.compare.gate.findings import Outcome
-from trnbench.compare.gate.rule import Direction, Rule
-from trnbench.compare.pairing.duel import Wish
+from trnbench.compare.gate.rule import Direction, Outcome, Rule
+from trnbench.compare.pairing.duel import Batch, Course, Player, Wish, batch, trial
 from trnbench.compare.pairing.instructions import counter, counts, moved
 from trnbench.compare.pairing.operand import Kind, Operand, operands, search_path
 from trnbench.compare.pairing.outcome import Played, change, comparison, gated, played
-from trnbench.compare.pairing.rounds import Batch, Course, Player, batch, trial
 from trnbench.compare.pairing.stage import Apart, OneProcess
 from trnbench.errors import MissingFile, NothingSelected, UnknownName, UsageError
 from trnbench.facts.fact import Scope

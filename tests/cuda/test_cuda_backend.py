@@ -128,9 +128,9 @@ def test_what_is_missing_is_said_step_by_step(nvidia_smi: Install, monkeypatch: 
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     assert CudaBackend().detect().why == "torch is not installed"
     monkeypatch.setattr("importlib.util.find_spec", lambda name: name)
-    monkeypatch.setattr("trnbench_cuda.backend.torch_version", lambda: "2.13.0+cpu")
+    monkeypatch.setattr("trnbench.torch_version", lambda: "2.13.0+cpu")
     assert CudaBackend().detect().why == "torch 2.13.0+cpu is built without CUDA"
-    monkeypatch.setattr("trnbench_cuda.backend.torch_version", lambda: "2.13.0")
+    monkeypatch.setattr("trnbench.torch_version", lambda: "2.13.0")
     found = CudaBackend().detect()
     assert (found.available, found.instance, found.kinds) == (True, "h200-sxm", ("torch",))
     assert found.unverified == UNVERIFIED

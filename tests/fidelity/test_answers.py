@@ -16,8 +16,8 @@ from trnbench.registry import Registry, load_registry
 from trnbench.store import answers as stamped
 from trnbench.store.answers import changed, code_stamps, files_of, same_code
 from trnbench.store.content_digest import code_digest, toml_digest
-from trnbench_fidelity.answers import shipped_comparisons, shipped_products
-from trnbench_fidelity.inputs import lineage
+from trnbench_fidelity.bench import lineage
+from trnbench_fidelity.sources import shipped_comparisons, shipped_products
 
 ROOT = Path(__file__).parents[2]
 NAMES = ("trn1", "trn2", "trn3")

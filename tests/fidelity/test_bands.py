@@ -21,6 +21,7 @@ from trnbench.cli.main import cli
 from trnbench.errors import BadInput
 from trnbench.results.fidelity import Comparison, Fidelity, PublicKernels, Use
 from trnbench_fidelity.nearness.bands import (
+    ASSUMED,
     BANDED,
     BEYOND,
     ENOUGH,
@@ -31,8 +32,10 @@ from trnbench_fidelity.nearness.bands import (
     bands_of,
     class_bands,
     end,
+    ends_of,
     errors,
     landing,
+    over,
     own,
     shipped_bands,
     widened,
@@ -47,9 +50,7 @@ from trnbench_fidelity.nearness.coverage import (
     markdown,
     sentence,
 )
-from trnbench_fidelity.nearness.evidence import Evidence
-from trnbench_fidelity.nearness.ranges import ASSUMED, ends_of, over
-from trnbench_fidelity.nearness.subject import Known
+from trnbench_fidelity.nearness.evidence import Evidence, Known
 
 SAME, KERNEL, OPERATION, FAMILY = BANDED
 FLOATS = st.floats(min_value=-3, max_value=3)

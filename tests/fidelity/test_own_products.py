@@ -17,10 +17,10 @@ from trnbench.cli.main import cli
 from trnbench.facts.fact import Scope
 from trnbench.kernels.work import Extent
 from trnbench.registry import Registry, load_registry
-from trnbench_fidelity.answers import PRODUCTS, shipped_products
 from trnbench_fidelity.bench import Bench
 from trnbench_fidelity.own_products import products
 from trnbench_fidelity.published_points import published_points
+from trnbench_fidelity.sources import PRODUCTS, shipped_products
 
 
 def run(*args: str) -> Result:

@@ -13,8 +13,7 @@ import pytest
 from trnbench import Generation, Instance, Scope, hookimpl
 from trnbench.facts.units import normalise
 from trnbench.registry import Registry
-from trnbench.testing.report import Finding
-from trnbench.testing.subject import Subject
+from trnbench.testing.subject import Finding, Subject
 from trnbench_fidelity import checks
 from trnbench_fidelity.bench import constants
 from trnbench_fidelity.point import FAMILIES, Clock, Kind, PublishedPoint, Quantity, Usable

@@ -19,11 +19,11 @@ from trnbench.store.answers import answers_of, changed, files_of, stamps
 from trnbench_emulator.backend import MODEL_VERSION
 from trnbench_fidelity import snapshot
 from trnbench_fidelity import validate as validation
-from trnbench_fidelity.answers import COMPARISONS, Row, shipped_comparisons
-from trnbench_fidelity.inputs import lineage
+from trnbench_fidelity.bench import lineage
 from trnbench_fidelity.point import PublishedPoint, Usable
 from trnbench_fidelity.published_points import published_points
 from trnbench_fidelity.snapshot import fidelity_of
+from trnbench_fidelity.sources import COMPARISONS, Row, shipped_comparisons
 from trnbench_fidelity.validate import validate
 
 NAMES = ("trn1", "trn2", "trn3")

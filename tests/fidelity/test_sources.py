@@ -24,19 +24,17 @@ from trnbench.registry.registry import Registry, load_registry
 from trnbench.results.fidelity import Bounds, Comparison, Use
 from trnbench_emulator.backend import MODEL_VERSION
 from trnbench_fidelity import tables
-from trnbench_fidelity.answers import Row
+from trnbench_fidelity.commands.fidelity_tables import PUBLIC_BEGIN, PUBLIC_END, public_markdown
 from trnbench_fidelity.point import Usable
 from trnbench_fidelity.sources import (
-    BEGIN,
-    END,
     SECTION,
     Checkout,
+    Row,
     Sources,
     as_json,
     by_generation,
     checkouts,
     kept,
-    markdown,
     public_rows,
     summaries,
 )
@@ -64,7 +62,7 @@ MADE = Sources(
 
 
 def test_a_row_per_generation_and_where_the_kernels_are_from() -> None:
-    assert markdown(MADE).splitlines()[2:] == [
+    assert public_markdown(MADE).splitlines()[2:] == [
         "Counts 3 of 4 published points (75 %): 2 measured and 1 bound. Not counted: 1 are "
         "refused by the model.",
         "",
@@ -88,7 +86,7 @@ def test_the_page_of_errors_shows_what_is_kept() -> None:
     page = (ROOT / "docs" / "errors.md").read_text()
     found = kept(load_registry())
     assert found is not None
-    assert inserted(page, markdown(found), BEGIN, END) == page
+    assert inserted(page, public_markdown(found), PUBLIC_BEGIN, PUBLIC_END) == page
 
 
 def test_what_is_kept_is_of_published_points() -> None:
@@ -260,7 +258,7 @@ def test_one_command_makes_answers_and_tables(tmp_path: Path) -> None:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
     readme, page = (tmp_path / name for name in names)
-    emptied = inserted(page.read_text(), "nothing\n", BEGIN, END)
+    emptied = inserted(page.read_text(), "nothing\n", PUBLIC_BEGIN, PUBLIC_END)
     page.write_text(emptied.replace("| family | generation | kernels", "| gone |"))
     readme.write_text(inserted(readme.read_text(), "nothing\n", tables.TRUST_BEGIN, tables.TRUST_END))
     paths = [each.answers for each in load_registry().generations.values() if each.answers is not None]
@@ -298,7 +296,7 @@ def run(*args: str) -> Result:
 
 def test_what_was_made_under_other_assumptions_is_never_kept(tmp_path: Path) -> None:
     under = msgspec.structs.replace(SHIPPED, assumptions="no-hoisting")
-    assert " on 2026-11-21 under the assumptions no-hoisting; only numbers" in markdown(under)
+    assert " on 2026-11-21 under the assumptions no-hoisting; only numbers" in public_markdown(under)
     assert '"assumptions": "no-hoisting"' in as_json(under)
     assert "assumptions" not in as_json(SHIPPED)
     registry = load_registry()

@@ -15,12 +15,10 @@ from trnbench.registry import Registry, load_registry
 from trnbench.results.fidelity import Errors
 from trnbench.results.nearness import Nearness
 from trnbench_fidelity.steps.archive import StepArchive, step_archives
-from trnbench_fidelity.steps.errors import EVERYWHERE, StepFidelity
-from trnbench_fidelity.steps.fitting import fit
+from trnbench_fidelity.steps.errors import BEGIN, END, EVERYWHERE, StepFidelity, markdown
 from trnbench_fidelity.steps.load import published_steps
 from trnbench_fidelity.steps.nearness import nearby_steps, nearest_step
-from trnbench_fidelity.steps.tables import BEGIN, END, markdown
-from trnbench_fidelity.steps.validate import answers, compared, named_constants
+from trnbench_fidelity.steps.validate import answers, compared, fit, named_constants
 from trnbench_steps.division import divide
 from trnbench_steps.job import Job, Task
 from trnbench_steps.layout import Layout

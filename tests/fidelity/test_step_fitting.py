@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from renewal.steps import as_toml, fitted_constants
 from trnbench_fidelity.steps.archive import NAMES, StepAnswer
 from trnbench_fidelity.steps.errors import constants
-from trnbench_fidelity.steps.fitting import fit, most_residue
+from trnbench_fidelity.steps.validate import fit, most_residue
 from trnbench_steps.step_constants import StepConstants, read_constants
 
 TRUE = StepConstants(operator_s=4e-6, collective_residue=1.5, engine_share=0.2)

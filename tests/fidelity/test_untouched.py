@@ -13,9 +13,9 @@ from comparison import comparison
 from trnbench.errors import BadInput, FactError
 from trnbench.registry import load_registry
 from trnbench.results.fidelity import Bounds, Mover, Use
-from trnbench_fidelity.baseline import Untouched, load_untouched, moved
 from trnbench_fidelity.published_points import published_points
 from trnbench_fidelity.summary import MOVED, moved_cells, moved_text, movers_text
+from trnbench_fidelity.validate import Untouched, load_untouched, moved
 
 GOOD = 'schema = 1\nmodel = "m"\nversion = "6"\nday = 2026-11-22\n[errors]\n"a" = +0.5\n"b" = 1\n'
 

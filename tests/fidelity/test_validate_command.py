@@ -21,7 +21,7 @@ from trnbench.errors import BadInput, FactError
 from trnbench.registry import Registry, load_registry
 from trnbench.results.fidelity import Fidelity, Use
 from trnbench_fidelity import validate as validation
-from trnbench_fidelity.commands import fidelity_gates
+from trnbench_fidelity.commands import validate_steps
 from trnbench_fidelity.published_points import published_points
 from trnbench_fidelity.snapshot import fidelity_of
 from trnbench_fidelity.summary import markdown
@@ -222,7 +222,7 @@ def test_a_gate_that_holds() -> None:
 def test_a_gate_on_broken_inequalities(allowed: int, code: int, capsys: pytest.CaptureFixture[str]) -> None:
     points = tuple(comparison(f"b{e}", e, use=Use.BOUND) for e in (-0.5, 0.1, 0.7))
     found = Fidelity(by="m", points=points)
-    assert fidelity_gates.judge(found, fidelity_gates.parsed((), (), allowed)) == code
+    assert validate_steps.judge(found, validate_steps.parsed((), (), allowed)) == code
     text = f"error: --max-broken: 2 of 3 published inequalities are broken, allowed are {allowed}\n"
     assert capsys.readouterr().err == (text if code else "")
 

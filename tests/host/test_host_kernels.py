@@ -18,10 +18,10 @@ from trnbench.run.selection import Selection
 from trnbench_host.book import book, unknowns
 from trnbench_host.compiler import lacking
 from trnbench_host.cpu import Cpu, Memory, read_memory
-from trnbench_host.kernels import kernels
+from trnbench_host.plugin import trnbench_kernels
 from trnbench_host.threads import Blas, Crew, Place, limit_blas, pinned, processors_for
 
-KERNELS = {each.name: each for each in kernels()}
+KERNELS = {each.name: each for each in trnbench_kernels()}
 SMALL: dict[str, dict[str, Any]] = {
     "host_matmul": {"dtype": "fp32", "size": 96},
     "stream_copy": {"size": 8192},

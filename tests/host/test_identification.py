@@ -9,12 +9,11 @@ import msgspec
 import pytest
 
 import trnbench_host.backend as host_backend
-import trnbench_host.throttle as throttling
+import trnbench_host.cpu as throttling
 from trnbench import Provenance, Run, Status
 from trnbench.run.api import bench
 from trnbench_host.book import CORE, book, identified, unknowns
-from trnbench_host.cpu import Cpu, read_cpu, units_of
-from trnbench_host.throttle import Throttle
+from trnbench_host.cpu import Cpu, Throttle, read_cpu, units_of
 
 AVX512 = "fma avx2 avx512f"
 

@@ -9,9 +9,8 @@ import pytest
 from measured_machine import Quiet
 
 from trnbench import Observation, Program, Timing
-from trnbench.backend import Witness
+from trnbench.backend import Clocks, Growth, Proof, Witness
 from trnbench.measure.observe import observe
-from trnbench.results.proof import Clocks, Growth, Proof
 
 QUICK = Timing(warm_up_s=0.0, sample_s=0.02, samples=40, growth_s=0.02)
 LAUNCH = 1e-5

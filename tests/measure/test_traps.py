@@ -13,13 +13,12 @@ import tiny_machine as tiny
 from measured_machine import Quiet
 
 from trnbench import Grade, Measurement, Observation, Program, Reason, Scope, Status, Timing
-from trnbench.backend import Detection
+from trnbench.backend import Detection, Growth, Proof
 from trnbench.facts.fact import PeakPolicy
 from trnbench.measure.observe import backlog, observe
 from trnbench.measure.sampling import SampleLimit
 from trnbench.measure.session import Flush, calibrate, host_flush, measure, tick_of, warm_up
 from trnbench.results.measurement import Evidence
-from trnbench.results.proof import Growth, Proof
 from trnbench.run.judge import Judge
 from trnbench.run.plan import plan
 

@@ -331,7 +331,7 @@ def test_a_sweep_begins_at_next_to_nothing(size: int, least: int) -> None:
 
 
 def test_one_rank_per_device(recorded: Callable[[str], str]) -> None:
-    from trnbench_neuron.devices import read_listing
+    from trnbench_neuron.identify import read_listing
 
     seen = read_listing(recorded("neuron_ls_trn2.json"))
     assert collective_case.leaders(seen) == list(range(0, 64, 4))

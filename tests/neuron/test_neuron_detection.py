@@ -56,7 +56,7 @@ def test_the_instance_is_detected(backend: NeuronBackend) -> None:
 def test_a_tool_that_fails_makes_no_instance(mode: str, why: str, backend: Any, monkeypatch: Any) -> None:
     monkeypatch.setenv("STANDIN_LS", mode)
     if mode == "hang":
-        monkeypatch.setattr("trnbench_neuron.devices.LIMIT_S", 0.5)
+        monkeypatch.setattr("trnbench_neuron.identify.LIMIT_S", 0.5)
     seen = backend.detect()
     assert not seen.available
     assert seen.why.startswith(why)

@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trnbench.registry import Registry
-from trnbench_neuron.devices import Listing, header, read_listing
-from trnbench_neuron.identify import Documented, documented, identify
+from trnbench_neuron.identify import Documented, Listing, documented, header, identify, read_listing
 from trnbench_neuron.tool import ToolError, Trouble
 
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trnbench_neuron import explorer, nccom, sysfs
+from trnbench_neuron import monitor, nccom, neff
 from trnbench_neuron.monitor import Monitor, Reports, configuration, summarise
 from trnbench_neuron.tool import Toolbox, ToolError, Trouble
 
@@ -226,7 +226,7 @@ def test_noise_of_the_monitor_is_counted(tools: Path, monkeypatch: pytest.Monkey
 
 
 def test_the_summary_is_found_by_its_fields(recorded: Callable[[str], str]) -> None:
-    found = explorer.read_summary("[INFO] loading\n" + recorded("explorer_summary.json"))
+    found = neff.read_summary("[INFO] loading\n" + recorded("explorer_summary.json"))
     assert found["profile_hardware_flops"] == 2.0 * 4096**3
     assert found["profile_total_time"] == 0.001748
     assert "profile_instance_type" not in found
@@ -243,22 +243,22 @@ def test_the_summary_is_found_by_its_fields(recorded: Callable[[str], str]) -> N
     ],
 )
 def test_shapes_of_the_summary(text: str, wanted: dict[str, float]) -> None:
-    assert explorer.read_summary(text) == wanted
+    assert neff.read_summary(text) == wanted
 
 
 def test_engines_are_active_for_a_share_of_the_profiled_time(recorded: Callable[[str], str]) -> None:
-    found = explorer.read_summary(recorded("explorer_summary.json"))
-    assert explorer.engines(found) == {"tensor": pytest.approx(0.99 * 0.001748)}
+    found = neff.read_summary(recorded("explorer_summary.json"))
+    assert neff.engines(found) == {"tensor": pytest.approx(0.99 * 0.001748)}
     told = {"profile_total_time": 2.0, "profile_vector_engine_active_time_percent": 25.0}
-    assert explorer.engines(told) == {"vector": 0.5}
-    assert explorer.engines({"profile_vector_engine_active_time_percent": 25.0}) == {}
+    assert neff.engines(told) == {"vector": 0.5}
+    assert neff.engines({"profile_vector_engine_active_time_percent": 25.0}) == {}
 
 
 # ---- the driver's counters
 
 
 def test_counters_are_sums_over_cores(sysfs: Path) -> None:
-    from trnbench_neuron import sysfs as reader
+    from trnbench_neuron import monitor as reader
 
     before = reader.counters([0, 1], sysfs)
     assert (before.flops, before.executions, before.errors) == (16000.0, 2 * 8 * 7.0, 0.0)
@@ -274,7 +274,7 @@ def test_counters_are_sums_over_cores(sysfs: Path) -> None:
 
 
 def test_a_counter_that_was_reset_says_nothing(sysfs: Path) -> None:
-    from trnbench_neuron import sysfs as reader
+    from trnbench_neuron import monitor as reader
 
     before = reader.counters([0], sysfs)
     (sysfs / "neuron0" / "neuron_core0" / "stats" / "status" / "success" / "total").write_text("0\n")
@@ -282,12 +282,12 @@ def test_a_counter_that_was_reset_says_nothing(sysfs: Path) -> None:
 
 
 def test_where_the_driver_is_not_there_is_nothing(tmp_path: Path) -> None:
-    assert sysfs.counters([0], tmp_path).since(sysfs.counters([0], tmp_path)) == {}
-    assert sysfs.name(tmp_path) == sysfs.Name()
+    assert monitor.counters([0], tmp_path).since(monitor.counters([0], tmp_path)) == {}
+    assert monitor.name(tmp_path) == monitor.Name()
 
 
 def test_no_power_sample_is_no_power(sysfs: Path) -> None:
-    from trnbench_neuron import sysfs as reader
+    from trnbench_neuron import monitor as reader
 
     (sysfs / "neuron0" / "stats" / "power" / "utilization").write_text("POWER_STATUS_NO_DATA,1,0,0,0\n")
     assert reader.counters([0], sysfs).power_percent is None

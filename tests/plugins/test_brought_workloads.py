@@ -17,8 +17,7 @@ from trnbench.cli.main import cli
 from trnbench.errors import UnknownName
 from trnbench.registry import Registry
 from trnbench.terminal import context
-from trnbench.testing.report import Finding
-from trnbench.testing.subject import Subject
+from trnbench.testing.subject import Finding, Subject
 
 workloads = part("trnbench_steps.checks.workloads").workloads
 model_of = part("trnbench_steps.shipped_models").model_of

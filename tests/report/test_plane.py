@@ -17,7 +17,7 @@ from whole_page import plain
 
 from trnbench import Band, BestPublished, Nearest, Nearness, Run
 from trnbench_reports import numbers, view
-from trnbench_reports.charts.plane import Plane, even, logarithmic, row_scale, side_by_side
+from trnbench_reports.charts.figure import Plane, even, logarithmic, row_scale, side_by_side
 from trnbench_reports.sections import links
 
 positive = st.floats(min_value=1e-12, max_value=1e18)

@@ -19,8 +19,7 @@ import trnbench
 from trnbench import Run, Section
 from trnbench_reports import page
 from trnbench_reports.charts import figure
-from trnbench_reports.charts.figure import Figure
-from trnbench_reports.charts.plane import Plane, even
+from trnbench_reports.charts.figure import Figure, Plane, even
 from trnbench_reports.view import figure_of
 
 pytestmark = pytest.mark.browser

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from synthetic_run import make_run
 
 from trnbench import Band, Nearest, Nearness, Run, Status
-from trnbench_reports import numbers, view, words
+from trnbench_reports import numbers, view
 from trnbench_reports.sections import scoreboard
 
 N = numbers.NBSP
@@ -87,20 +87,20 @@ def test_units_of_documented_metrics() -> None:
 
 @given(st.text(max_size=60))
 def test_clean_text_is_harmless_and_short(text: str) -> None:
-    made = words.clean(text, 40)
+    made = numbers.clean(text, 40)
     assert len(made) <= 40
     assert not set(made) & set("\u202e\u200f\x00\x1b")
     made.encode("utf-8")
 
 
 def test_clean_text_keeps_what_is_fine() -> None:
-    assert words.clean("µ-kernel “é” 日本 🙂") == "µ-kernel “é” 日本 🙂"
+    assert numbers.clean("µ-kernel “é” 日本 🙂") == "µ-kernel “é” 日本 🙂"
 
 
 def test_lists_in_prose() -> None:
-    assert words.listed([]) == ""
-    assert words.listed(["a"]) == "a"
-    assert words.listed(["a", "b", "c"]) == "a, b and c"
+    assert numbers.listed([]) == ""
+    assert numbers.listed(["a"]) == "a"
+    assert numbers.listed(["a", "b", "c"]) == "a, b and c"
 
 
 def test_how_often_a_second_has_a_prefix_and_three_digits() -> None:

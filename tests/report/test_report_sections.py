@@ -13,7 +13,7 @@ from whole_page import plain
 import trnbench
 from trnbench import Grade, Measurement, PeakPolicy, Run, Scope, Status
 from trnbench_reports import board, numbers, view
-from trnbench_reports.charts import promise, roofline_frame
+from trnbench_reports.charts import promise, roofline
 from trnbench_reports.sections import documents, fabric, generations, headline, method, rooflines, scoreboard
 from trnbench_reports.sections.documents import assemblies, disagreements
 
@@ -245,7 +245,7 @@ class TestRooflines:
             for each in small.measurements
             if each.case.instance == "trn1.32xlarge" and each.case.scope is Scope.INSTANCE
         ]
-        names = {name: roof for roof in roofline_frame.roofs(found) for name in roof.names}
+        names = {name: roof for roof in roofline.roofs(found) for name in roof.names}
         assert set(names) == {"bf16", "fp8", "fp32", "int8"}
         assert names["bf16"] is names["fp8"]
         assert names["bf16"].main
@@ -257,7 +257,7 @@ class TestRooflines:
             for each in small.measurements
             if each.id == "trn1.2xlarge::gemm[dtype=bf16,m=4096,n=4096,k=4096]@core"
         ]
-        (spot,) = roofline_frame.spots(0, [case])
+        (spot,) = roofline.spots(0, [case])
         assert spot.intensity == pytest.approx(2 * 4096**3 / (3 * 4096**2 * 2))
         assert case.time_s is not None
         assert spot.rate == pytest.approx(2 * 4096**3 / case.time_s)

@@ -31,7 +31,7 @@ import trnbench
 from trnbench import Fidelity, Grade, Run
 from trnbench.store.history import histories
 from trnbench.store.store import Store
-from trnbench_reports.charts.sparkline import sparkline
+from trnbench_reports.charts.lines import sparkline
 from trnbench_reports.site import run_page
 
 ATOM = "{http://www.w3.org/2005/Atom}"

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from trnbench import Band, Measurement, Nearest, Nearness, Status, expected, expected_time, grey, nearness_of
 from trnbench.results.expectation import NOT_RECORDED
 from trnbench.results.fidelity import Comparison, Fidelity, Use
-from trnbench.results.schema import NOTE, old_fidelity
+from trnbench.results.json import NOTE, old_fidelity
 
 BAND = Band(low=-0.2, high=0.1, votes=9, points=20)
 

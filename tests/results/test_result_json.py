@@ -17,7 +17,7 @@ from stored_run import make_run, text_of
 from trnbench import Measurement, Run, nearness_of
 from trnbench.errors import BadInput
 from trnbench.results import json as result_json
-from trnbench.results import schema
+from trnbench.results import json as schema
 from trnbench.results.digest import content_digest, fingerprint, fingerprint_as_written, is_edited
 from trnbench.results.json import dumps, dumps_measurement, dumps_value, loads, write
 from trnbench.results.run import SCHEMA_VERSION

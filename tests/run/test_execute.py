@@ -231,7 +231,7 @@ def test_of_very_many_cases_a_sample_comes_back(
     busy: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The same one that the store gives, whether it has kept up or not."""
-    monkeypatch.setattr("trnbench.run.outcomes.MANY", 3)
+    monkeypatch.setattr("trnbench.run.progress.MANY", 3)
     known = tiny.registry("half", "low", "crash", "half", "half")
     with Store(tmp_path / "r.db", busy_s=0.01) as store, closing(sqlite3.connect(tmp_path / "r.db")) as other:
         if busy:

@@ -16,8 +16,8 @@ from stored_run import text_of
 from trnbench.errors import TrnbenchError, UsageError
 from trnbench.facts.fact import Scope
 from trnbench.registry import Registry
-from trnbench.run.keyword import names_of, parse_keyword, strangers
 from trnbench.run.plan import plan
+from trnbench.run.points import names_of, parse_keyword, strangers
 from trnbench.run.selection import Selection
 
 core_kernels = part("trnbench_kernels.plugin")

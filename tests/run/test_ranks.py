@@ -18,9 +18,9 @@ from stored_run import text_of
 
 from trnbench.errors import UsageError
 from trnbench.results.measurement import Measurement, Reason, Status
+from trnbench.run.executor import find_rank
+from trnbench.run.ranks.connection import first_host, place_of
 from trnbench.run.ranks.executor import spread, together
-from trnbench.run.ranks.place import first_host, place_of
-from trnbench.run.ranks.rank import find_rank
 from trnbench.store.store import Store
 
 PROGRAM = machine.__file__

@@ -17,11 +17,24 @@ import pytest
 from stored_run import text_of
 
 from trnbench.errors import UsageError
+from trnbench.run.executor import Rank
 from trnbench.run.ranks import connection, rendezvous
 from trnbench.run.ranks import rendezvous as door_of
-from trnbench.run.ranks.connection import MAGIC, MOST, NONCE, PROOF, Gone, Line, Stranger, admit, present
-from trnbench.run.ranks.place import Place, find, place_of, publish
-from trnbench.run.ranks.rank import Rank
+from trnbench.run.ranks.connection import (
+    MAGIC,
+    MOST,
+    NONCE,
+    PROOF,
+    Gone,
+    Line,
+    Place,
+    Stranger,
+    admit,
+    find,
+    place_of,
+    present,
+    publish,
+)
 from trnbench.run.ranks.rendezvous import Door
 
 KEY = "0123456789abcdef" * 4

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from trnbench.facts.fact import Scope
-from trnbench_fidelity.nearness.subject import Known, Subject
+from trnbench_fidelity.nearness.evidence import Known, Subject
 from trnbench_fidelity.point import Quantity
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from trnbench.errors import UnknownName, UsageError
-from trnbench_steps.division import Division, divide
-from trnbench_steps.expert_share import ExpertShare, experts_of
+from trnbench_steps.division import Division, ExpertShare, divide, experts_of
 from trnbench_steps.job import Job, Task, check_job
 from trnbench_steps.layout import Layout
 from trnbench_steps.operators import Elementwise, Product

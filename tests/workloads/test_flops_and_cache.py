@@ -6,8 +6,8 @@ import pytest
 
 from trnbench_steps.attention import Attention, AttentionKind
 from trnbench_steps.flops import between_tokens, forward, step_flops, training
+from trnbench_steps.hbm import cache_bytes, cache_bytes_per_token
 from trnbench_steps.job import Job, Recompute, Task
-from trnbench_steps.memory import cache_bytes, cache_bytes_per_token
 from trnbench_steps.model import parameters
 from trnbench_steps.shipped_models import load_model
 from trnbench_steps.weight import Part

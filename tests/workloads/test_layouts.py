@@ -8,9 +8,9 @@ import pytest
 
 from trnbench.errors import UsageError
 from trnbench_steps.division import divide
+from trnbench_steps.hbm import rank_parameters
 from trnbench_steps.job import Job, Task
 from trnbench_steps.layout import Axis, Layout
-from trnbench_steps.memory import rank_parameters
 from trnbench_steps.model import parameters
 from trnbench_steps.shipped_models import load_model
 from trnbench_steps.weight import Part

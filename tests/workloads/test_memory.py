@@ -9,10 +9,9 @@ import pytest
 
 import trnbench
 from trnbench_steps.division import divide
-from trnbench_steps.hbm import fit, logical_cores
+from trnbench_steps.hbm import fit, in_flight, kept_per_layer, logical_cores, memory, rank_parameters
 from trnbench_steps.job import Job, Recompute, Task
 from trnbench_steps.layout import Layout
-from trnbench_steps.memory import in_flight, kept_per_layer, memory, rank_parameters
 from trnbench_steps.model import parameters
 from trnbench_steps.shipped_models import load_model
 

@@ -6,9 +6,9 @@ import pytest
 
 from trnbench_steps.division import Division, divide
 from trnbench_steps.flops import Flops, forward
+from trnbench_steps.hbm import memory, rank_parameters
 from trnbench_steps.job import Job, Task
 from trnbench_steps.layout import Axis, Layout
-from trnbench_steps.memory import memory, rank_parameters
 from trnbench_steps.model import parameters
 from trnbench_steps.operators import Exchange, Operator, Product
 from trnbench_steps.rank_operators import (

@@ -18,13 +18,9 @@ from trnbench.registry import Registry, load_registry
 from trnbench_steps.job import Job, Recompute, Task
 from trnbench_steps.layout import Layout
 from trnbench_steps.plan.composed import Steps, Why
-from trnbench_steps.plan.demand import Prompts, Way, apart, shared
-from trnbench_steps.plan.flip import flips
-from trnbench_steps.plan.goal import By, Expected, Goal, Within, check_goal
-from trnbench_steps.plan.layouts import layouts, neighbours, turned, words
-from trnbench_steps.plan.option import Option, step_command
-from trnbench_steps.plan.pareto import cost_of, front, pareto, priced
-from trnbench_steps.plan.price import Price, of_instance, read_prices
+from trnbench_steps.plan.demand import Prompts, Way, apart, layouts, neighbours, shared, turned, words
+from trnbench_steps.plan.goal import By, Expected, Goal, Price, Within, check_goal, of_instance, read_prices
+from trnbench_steps.plan.pareto import Option, cost_of, flips, front, pareto, priced, step_command
 from trnbench_steps.plan.search import Plan, largest, search
 from trnbench_steps.shipped_models import load_model
 

@@ -10,9 +10,9 @@ import pytest
 from click.testing import CliRunner
 
 from trnbench.cli.main import cli
+from trnbench_steps.hbm import FORMULAS
 from trnbench_steps.layer import architectures
 from trnbench_steps.measures import FORMULAS as MEASURES
-from trnbench_steps.memory import FORMULAS
 from trnbench_steps.model import parameters
 from trnbench_steps.shipped_models import load_model
 

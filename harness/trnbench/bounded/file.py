@@ -20,11 +20,7 @@ ANSWER = 16 * MIB
 
 
 def read_file(
-    path: str | Path,
-    *,
-    most: int,
-    owner: int | None = None,
-    try_: str = "check the path and its permissions",
+    path: str | Path, *, most: int, owner: int | None = None, try_: str = "check the path and its permissions"
 ) -> bytes:
     """What the regular file `path` holds.
 

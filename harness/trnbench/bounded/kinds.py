@@ -29,12 +29,7 @@ QUIET = Number(
     "time", "it is seconds to wait for a quiet machine, 0 for none", "600", 0, 10_000_000, smallest=0.001
 )
 MOST_FAILED = Number(
-    "number of cases",
-    "it counts failed and suspect cases, 0 for no limit",
-    "1",
-    0,
-    COUNTED,
-    whole=True,
+    "number of cases", "it counts failed and suspect cases, 0 for no limit", "1", 0, COUNTED, whole=True
 )
 RETRIES = Number(
     "number of tries",
@@ -47,12 +42,7 @@ RETRIES = Number(
 SEED = Number("seed", "a seed is a whole number", "1", 0, 2**64 - 1, whole=True)
 
 RANKS = Number(
-    "number of ranks",
-    "it counts ranks of a collective, 0 where the file says",
-    "64",
-    0,
-    2**20,
-    whole=True,
+    "number of ranks", "it counts ranks of a collective, 0 where the file says", "64", 0, 2**20, whole=True
 )
 
 # What is kept of runs and of the model's errors.
@@ -118,11 +108,7 @@ RANK = Number("rank", "ranks are counted from 0", "0", 0, 2**31 - 1, whole=True)
 GROUP = Number("number of ranks", "it counts ranks", "8", 1, 2**31 - 1, whole=True)
 TOP = Number("number of links", "it counts links", "20", 1, COUNTED, whole=True)
 OVERSUBSCRIPTION = Number(
-    "oversubscription",
-    "it says how many times less the network carries than the adapters",
-    "2",
-    1,
-    1000,
+    "oversubscription", "it says how many times less the network carries than the adapters", "2", 1, 1000
 )
 LEFT_OF_LINK = Number("factor", "0 is a dead link, 1 a whole one, 0.5 half", "0.5", 0, 1000, smallest=0.001)
 LEFT_OF_RANK = Number("share", "it is the share of its speed that a rank has left", "0.5", 0.001, 1)

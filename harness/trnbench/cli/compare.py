@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from trnbench.compare.api import found_run
-from trnbench.compare.change import interval_text, signed_percent
+from trnbench.compare.change import Change, Comparison, Named, Side, interval_text, signed_percent
 from trnbench.compare.comparison import compared
 from trnbench.errors import UsageError
 from trnbench.facts.units import show
@@ -21,10 +21,6 @@ from trnbench.terminal.cell import Column, plain
 from trnbench.terminal.context import Session
 from trnbench.terminal.output import emit, emit_json, say
 from trnbench.terminal.target import STDOUT, check_name, put
-
-if TYPE_CHECKING:
-    from trnbench.compare.change import Change, Comparison, Named, Side
-
 
 COLUMNS = (
     Column("id", "case"),
@@ -80,15 +76,7 @@ def compare(
     if page is not None:
         put(shared, (first, second), find_format(shared.registry, "html"), page)
         return
-    comparison = compared(
-        first,
-        second,
-        threshold=share,
-        across=across,
-        keyword=keyword,
-        a=a,
-        b=b,
-    )
+    comparison = compared(first, second, threshold=share, across=across, keyword=keyword, a=a, b=b)
     _print(comparison, format, COLUMNS, every=every)
 
 

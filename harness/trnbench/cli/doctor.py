@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from trnbench.backend import Backend
 from trnbench.cli.commands import command_problems, find_commands
 from trnbench.errors import ExitCode, PluginError, TrnbenchError
 from trnbench.measure.noise import look
@@ -25,10 +25,6 @@ from trnbench.terminal.output import emit, say, write
 from trnbench.terminal.screen import width
 from trnbench.terminal.settings import project_file, unknown_variables, user_file
 from trnbench.terminal.table import SENTENCE, broken
-
-if TYPE_CHECKING:
-    from trnbench.backend import Backend
-
 
 # "broken" alone makes the exit code 1: what is missing on this machine is no fault of it.
 OK, MISSING, UNVERIFIED, NOISY, BROKEN = "ok", "not available", "unverified", "noisy", "broken"

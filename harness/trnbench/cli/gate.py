@@ -6,18 +6,17 @@ import os
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from trnbench.cli.compare import counted, of_pairs_alone, opening
 from trnbench.compare.api import found_run
 from trnbench.compare.gate.baseline import accepted, written
-from trnbench.compare.gate.findings import Outcome, annotation_lines
-from trnbench.compare.gate.findings import junit as as_junit
-from trnbench.compare.gate.findings import summary as in_markdown
 from trnbench.compare.gate.judgement import judged
-from trnbench.compare.gate.rule import read_rules
+from trnbench.compare.gate.rule import Finding, Gated, Outcome, annotation_lines, read_rules
+from trnbench.compare.gate.rule import junit as as_junit
+from trnbench.compare.gate.rule import summary as in_markdown
 from trnbench.errors import MissingFile, UsageError
 from trnbench.run.output_file import check_writable, write_whole
 from trnbench.store.store import Store
@@ -26,10 +25,6 @@ from trnbench.terminal.cell import Column
 from trnbench.terminal.context import Session
 from trnbench.terminal.output import emit, emit_json, say
 from trnbench.terminal.vocabulary import BASELINE
-
-if TYPE_CHECKING:
-    from trnbench.compare.gate.findings import Finding, Gated
-
 
 _COLUMNS = (
     Column("case"),

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from trnbench.compare.steps import explained
 from trnbench.errors import UsageError
 from trnbench.facts.units import show
-from trnbench.results.history import sparkline
+from trnbench.results.history import CaseHistory, HistoryPoint, HistoryStep, sparkline
 from trnbench.run.output_file import check_writable, write_whole
 from trnbench.run.render import find_page, render_page
 from trnbench.store.history import histories
@@ -19,10 +19,6 @@ from trnbench.store.store import Store
 from trnbench.terminal.cell import Column
 from trnbench.terminal.context import Session
 from trnbench.terminal.output import emit, emit_json, say
-
-if TYPE_CHECKING:
-    from trnbench.results.history import CaseHistory, HistoryPoint, HistoryStep
-
 
 COMMIT = 10  # characters that people compare
 SERIES = (

@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from trnbench.errors import PluginError
-from trnbench.run.keyword import names_of, parse_keyword
 from trnbench.run.plan import plan
-from trnbench.run.points import Points
+from trnbench.run.points import Points, names_of, parse_keyword
 from trnbench.run.reply import detected
 from trnbench.run.selection import (
     Selection,

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
+from trnbench.compare.change import Comparison
 from trnbench.compare.pairing.duel import Wish, measuring
 from trnbench.compare.pairing.instructions import THRESHOLD as LEAST_COUNT
 from trnbench.compare.pairing.instructions import counter, counts
@@ -17,7 +18,6 @@ from trnbench.errors import UsageError
 from trnbench.terminal.output import say
 
 if TYPE_CHECKING:
-    from trnbench.compare.change import Comparison
     from trnbench.terminal.context import Session
 
 HERE = "."

@@ -5,23 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from trnbench.errors import UsageError
-from trnbench.results.run import SAMPLE
-from trnbench.results.schema import json_schema
+from trnbench.results.json import json_schema
+from trnbench.results.run import SAMPLE, Run
 from trnbench.run.output_file import check_writable, write_whole
 from trnbench.run.render import find_format, find_part, formats
 from trnbench.store.store import Store
 from trnbench.store.tag import LATEST
+from trnbench.terminal.context import Session
 from trnbench.terminal.output import emit_json, say
 from trnbench.terminal.target import STDOUT, check_name, page_name_of, put
-
-if TYPE_CHECKING:
-    from trnbench.results.run import Run
-    from trnbench.terminal.context import Session
 
 
 def load_runs(shared: Session, refs: Sequence[str], *, sample: int = 0) -> tuple[Run, ...]:

@@ -44,7 +44,7 @@ __getattr__ = commands(
             {"output": _HERE},
         ),
         "resume": Leaf(
-            "trnbench.terminal.execution:resume",
+            "trnbench.cli.resume:resume",
             """Go on with a run: its missing, failed and inconclusive cases, and a report of the whole.
 
     RUN is an id, the beginning of one, a tag, or the latest run that is not complete. The rest of the
@@ -94,8 +94,8 @@ __getattr__ = commands(
                     "run case output trace-limit force",
                     {
                         "output": {
-                            "help": f"Where it goes; open it at ui.perfetto.dev.  [default: ./{TIMELINE}]",
-                        },
+                            "help": f"Where it goes; open it at ui.perfetto.dev.  [default: ./{TIMELINE}]"
+                        }
                     },
                 ),
                 "assumptions": Leaf(
@@ -173,10 +173,7 @@ __getattr__ = commands(
             What was accepted before stays listed in the file.
             """,
                     "run why author output force",
-                    {
-                        "run": _LATEST,
-                        "output": {"help": f"Where it goes.  [default: ./{BASELINE}]"},
-                    },
+                    {"run": _LATEST, "output": {"help": f"Where it goes.  [default: ./{BASELINE}]"}},
                 ),
             },
             default="check",

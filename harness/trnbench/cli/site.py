@@ -6,7 +6,7 @@ import gc
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -14,16 +14,14 @@ from trnbench.bounded.file import read_file
 from trnbench.bounded.json import NotJson, parse_json
 from trnbench.errors import UsageError, counted
 from trnbench.extension import Site
+from trnbench.results.run import Run
 from trnbench.run.output_file import write_whole
 from trnbench.run.render import find_page, render_files
 from trnbench.store.history import histories
 from trnbench.store.store import RunSummary, Store
+from trnbench.terminal.context import Session
 from trnbench.terminal.output import say
 from trnbench.terminal.target import id_before, mostly_alike
-
-if TYPE_CHECKING:
-    from trnbench.results.run import Run
-    from trnbench.terminal.context import Session
 
 MEMORY = "site.json"
 """What a site knows of itself; a folder with this file is ours to write to."""

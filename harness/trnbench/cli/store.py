@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from trnbench.errors import ExitCode, StoreError, UsageError
 from trnbench.facts.fact import as_policy
+from trnbench.results.run import Run
 from trnbench.run.imported_run import Context, imported_run
 from trnbench.run.importing import OWN, find_importer, read_given, read_runs
 from trnbench.store.cache import Cache
@@ -23,9 +23,6 @@ from trnbench.store.tag import checked_tags
 from trnbench.terminal.context import Session
 from trnbench.terminal.output import emit, say
 from trnbench.terminal.target import STDOUT
-
-if TYPE_CHECKING:
-    from trnbench.results.run import Run
 
 
 def check(shared: Session, /, *, format: str) -> int:

@@ -17,7 +17,7 @@ _SPEC: dict[str, dict[str, Any]] = {
         "default": "",
         "offers": None,
         "help": "Scope of the peaks: core, logical-core, device, instance, ultraserver or cluster.",
-    },
+    }
 }
 _STDOUT = {"help": "Where it goes.  [default: stdout]"}
 
@@ -174,7 +174,7 @@ __getattr__ = commands(
                     "Every setting: its value, where it comes from, what it is for.",
                     f"preset setting-files {TABLE}",
                     {"preset": {"help": "As it is with this preset."}},
-                ),
+                )
             },
             default="show",
             settings={"options_metavar": "", "subcommand_metavar": "[OPTIONS]"},

@@ -18,14 +18,12 @@ from trnbench.terminal.target import STDOUT
 from trnbench.terminal.word_values import BUILDERS, readings_of
 from trnbench.topology.checks import Verdict, check_topology, expected_of, failed
 from trnbench.topology.draw import dot, svg
-from trnbench.topology.graph import shape_words, to_json
-from trnbench.topology.listing import tables, text
+from trnbench.topology.graph import Topology, shape_words, to_json
+from trnbench.topology.listing import Table, tables, text
 from trnbench.topology.properties import properties, summarise
 
 if TYPE_CHECKING:
     from trnbench.generation import System
-    from trnbench.topology.graph import Topology
-    from trnbench.topology.listing import Table
 
 
 _SENTENCES = 100

@@ -4,20 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from trnbench.compare.change import Comparison
 from trnbench.compare.comparison import compared
-from trnbench.compare.gate.findings import Gated
 from trnbench.compare.gate.judgement import judged
-from trnbench.compare.gate.rule import Rule, read_rules
+from trnbench.compare.gate.rule import Gated, Rule, read_rules
 from trnbench.errors import UnknownName, UsageError
 from trnbench.results.run import Run
 from trnbench.store.store import Store
-
-if TYPE_CHECKING:
-    from trnbench.store.store import Store
-
 
 Given: TypeAlias = Run | str | Path
 """A run, what names one (an id, a tag, "latest~3", a file), or the path of a file."""

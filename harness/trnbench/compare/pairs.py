@@ -15,7 +15,7 @@ from trnbench.errors import UsageError, quoted
 from trnbench.results.measurement import Measurement, Status
 from trnbench.results.run import Run
 from trnbench.run.axes import Term, parse_terms, relation_of
-from trnbench.run.keyword import Words, names_of, parse_keyword
+from trnbench.run.points import Words, names_of, parse_keyword
 
 _OWN = ("kernel", "instance", "generation", "scope", "division", "family")
 """What a term may name beside axes."""

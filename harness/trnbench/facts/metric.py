@@ -118,9 +118,7 @@ _KINDS = (
     _count("array_rows", "rows of the systolic array"),
     _count("array_columns", "columns of the systolic array"),
     MetricKind(
-        name="elements_per_cycle",
-        dimension="count",
-        about="elements an engine takes in or gives per cycle",
+        name="elements_per_cycle", dimension="count", about="elements an engine takes in or gives per cycle"
     ),
     MetricKind(
         name="element_rate",

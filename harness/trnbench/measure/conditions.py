@@ -209,9 +209,7 @@ def busy(look: Callable[[], Conditions] | None = None) -> Disturbance | None:
 
 
 def quiet_within(
-    seconds: float,
-    look: Callable[[], Conditions] | None = None,
-    clock: Callable[[], float] = time.monotonic,
+    seconds: float, look: Callable[[], Conditions] | None = None, clock: Callable[[], float] = time.monotonic
 ) -> Disturbance | None:
     """Looks until the machine is quiet or `seconds` are over, once at least; what disturbs it then."""
     until = clock() + seconds

@@ -8,14 +8,13 @@ from typing import Any
 
 import msgspec
 
-from trnbench.backend import Observation, Program, Witness
+from trnbench.backend import Observation, Program, Proof, Witness
 from trnbench.facts.units import show
 from trnbench.measure.conditions import Watch
 from trnbench.measure.series import Series
 from trnbench.measure.session import Flush, Measured, Timing, Watching, measure
 from trnbench.measure.turns import Borrower, borrower
 from trnbench.results.measurement import Evidence, Grade, Reason
-from trnbench.results.proof import Proof
 from trnbench.results.statistics import median
 
 

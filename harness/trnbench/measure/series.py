@@ -87,9 +87,7 @@ def stability(series: Series) -> Stability:
     times = series.judged
     if len(times) < 5:
         return Stability(
-            verdict="unstable",
-            why=f"only {len(times)} samples",
-            advice="give it more time: --sample-time 5",
+            verdict="unstable", why=f"only {len(times)} samples", advice="give it more time: --sample-time 5"
         )
     middle = median(times)
     spread = relative_spread(times)

@@ -8,13 +8,12 @@ from typing import Any, Protocol
 
 import msgspec
 
-from trnbench.backend import Program
+from trnbench.backend import Clocks, Growth, Program
 from trnbench.facts.units import show
 from trnbench.measure.conditions import Watch
 from trnbench.measure.sampling import PrecisionReached, Rule, SampleLimit, Taken, TimeLimit, Way, sampled
 from trnbench.measure.series import Series, stability
 from trnbench.results.measurement import Conditions, Stability
-from trnbench.results.proof import Clocks, Growth
 from trnbench.results.statistics import median
 
 LARGEST = 1 << 30

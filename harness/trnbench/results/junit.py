@@ -60,11 +60,7 @@ def write(runs: Sequence[Run]) -> bytes:
 
 
 def _run(run: Run) -> Suite:
-    told = (
-        ("evidence", str(run.grade)),
-        ("backend", run.backend),
-        ("trnbench", run.tool_version),
-    )
+    told = (("evidence", str(run.grade)), ("backend", run.backend), ("trnbench", run.tool_version))
     return Suite(
         f"trnbench run {run.id}",
         run.created,

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from trnbench.backend import Reproducible
 from trnbench.errors import ExitCode, UsageError
 from trnbench.isolation.interrupt import Interruption
+from trnbench.kernels.kernel import Case
 from trnbench.results.measurement import Measurement, Status
 from trnbench.run.attempt import Attempts, Outcome, Retries
-from trnbench.run.executor import CutShort
+from trnbench.run.executor import CasePool, CutShort, Executor
 from trnbench.run.identity import scrub
-from trnbench.run.outcomes import Outcomes
-from trnbench.run.progress import Step
+from trnbench.run.progress import Outcomes, Step
 from trnbench.run.reply import unwrapped
 from trnbench.run.rounds import MOST, Rounds, Task
 from trnbench.run.settings import RunSettings
@@ -22,8 +22,6 @@ from trnbench.store.entry import Entry
 from trnbench.store.journal import JournalFull
 
 if TYPE_CHECKING:
-    from trnbench.kernels.kernel import Case
-    from trnbench.run.executor import CasePool, Executor
     from trnbench.run.plan import Plan
     from trnbench.run.pool import Pool
     from trnbench.store.recording import Recording
@@ -267,11 +265,7 @@ class Conduct:
 
         try:
             pool = self._pool = Pool(
-                self._attempts,
-                self._cases,
-                jobs,
-                apart=self._apart,
-                retries=self._settings.retries,
+                self._attempts, self._cases, jobs, apart=self._apart, retries=self._settings.retries
             )
         except ValueError as error:
             self.notes.append(

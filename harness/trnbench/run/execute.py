@@ -15,23 +15,21 @@ from trnbench.results.json import sealed
 from trnbench.results.measurement import Grade
 from trnbench.results.run import Run
 from trnbench.run.conduct import Conduct
-from trnbench.run.executor import RunCutShort
+from trnbench.run.executor import Executor, RunCutShort
 from trnbench.run.identity import identity, scrub, scrub_path
-from trnbench.run.outcomes import Outcomes
 from trnbench.run.preparation import calibrated, prepared
-from trnbench.run.progress import Step
+from trnbench.run.progress import Outcomes, Step
 from trnbench.run.settings import RunSettings
 from trnbench.run.snapshot import begin, now
 from trnbench.run.sources import file_digests
+from trnbench.store.cache import Cache
 from trnbench.store.journal import JournalFull
 from trnbench.store.layout import Attached, attached
 
 if TYPE_CHECKING:
     from trnbench.registry import Registry
-    from trnbench.run.executor import Executor
     from trnbench.run.plan import Plan
     from trnbench.run.resumption import Resumption
-    from trnbench.store.cache import Cache
     from trnbench.store.recording import Recording
     from trnbench.store.store import Store
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from msgspec.structs import replace
 
 from trnbench.reference import resolve
-from trnbench.results.measurement import Grade
+from trnbench.results.measurement import Grade, Measurement, Metric
 from trnbench.results.nearness import Nearest, Nearness
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from trnbench.kernels.kernel import Case
     from trnbench.registry import Registry
     from trnbench.results.fidelity import Fidelity
-    from trnbench.results.measurement import Measurement, Metric
     from trnbench.store.cache import Cache
 
 UNKNOWN = "no plugin that is installed knows published measurements"
@@ -76,10 +75,7 @@ def _unknown(measurement: Measurement) -> Measurement:
 
 
 def expectations(
-    registry: Registry,
-    systems: Mapping[str, System],
-    cases: Sequence[Case] = (),
-    cache: Cache | None = None,
+    registry: Registry, systems: Mapping[str, System], cases: Sequence[Case] = (), cache: Cache | None = None
 ) -> _Several:
     """What all installed sources say of `systems`; of a run with its `cases` and its `cache`."""
     return _Several(

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from trnbench.backend import Observation
+from trnbench.backend import Observation, Proof
 from trnbench.errors import TrnbenchError
 from trnbench.facts.fact import PeakChoice, PeakPolicy
 from trnbench.generation import System
@@ -24,7 +24,6 @@ from trnbench.results.measurement import (
     Reason,
     Status,
 )
-from trnbench.results.proof import Proof
 from trnbench.results.stability import interval_of, time_of, undecided
 from trnbench.run.guard import belief_of, circumstances, weigh
 from trnbench.run.metrics import CasePeaks, Chooser, derive

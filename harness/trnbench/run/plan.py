@@ -16,8 +16,7 @@ from trnbench.generation import Instance, System
 from trnbench.kernels.kernel import Case, Kernel, Point
 from trnbench.kernels.work import Extent, Spread
 from trnbench.run.extents import extent_of, shortage
-from trnbench.run.keyword import Test, Words, names_of, parse_keyword, strangers
-from trnbench.run.points import Combined, Points
+from trnbench.run.points import Combined, Points, Test, Words, names_of, parse_keyword, strangers
 from trnbench.run.selection import (
     Selection,
     choose_instances,
@@ -128,12 +127,7 @@ def plan(
             raise _empty_shard(shard, len(planner.cases))
         left = {case.key.instance for case in cases}
         systems = {name: system for name, system in systems.items() if name in left}
-    return Plan(
-        selection=selection,
-        cases=cases,
-        systems=systems,
-        notes=tuple(planner.notes),
-    )
+    return Plan(selection=selection, cases=cases, systems=systems, notes=tuple(planner.notes))
 
 
 def runs_on(kernel: Kernel, instance: Instance, kinds: Sequence[str] = ()) -> bool:

@@ -19,11 +19,11 @@ from trnbench.run.expectation import expectations
 from trnbench.run.judge import Judge
 from trnbench.run.reply import detected, unwrapped
 from trnbench.run.settings import RunSettings
+from trnbench.store.cache import Cache
 
 if TYPE_CHECKING:
     from trnbench.registry import Registry
     from trnbench.run.plan import Plan
-    from trnbench.store.cache import Cache
 
 MEASURED_LIMIT_S = 300.0
 """For one measured case, where --timeout says nothing: a device that hangs must not hold up a night's run."""

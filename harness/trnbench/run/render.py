@@ -25,10 +25,7 @@ if TYPE_CHECKING:
 
 CORE_FORMATS = {
     "json": Format(
-        name="json",
-        title="the whole run, strict JSON",
-        suffix=".json",
-        write="trnbench:write_json",
+        name="json", title="the whole run, strict JSON", suffix=".json", write="trnbench:write_json"
     )
 }
 """What needs no plugin: a run can always be taken out of the store."""

@@ -77,10 +77,7 @@ def checked_observation(backend: Backend, seen: Any) -> Observation:
     """What `observe()` returned. Raises `Nonsense` naming the field that is not of its type."""
     if not isinstance(seen, Observation):
         raise _nonsense(backend, f"returns {type(seen).__name__} from observe(), not an Observation")
-    wrong = next(
-        (name for name, right in _fields(seen).items() if not right),
-        "",
-    )
+    wrong = next((name for name, right in _fields(seen).items() if not right), "")
     if wrong:
         kind = type(getattr(seen, wrong)).__name__
         raise _nonsense(backend, f"returns from observe() an Observation with {kind} as its {wrong}")

@@ -208,15 +208,7 @@ def _listed(changed: Sequence[str]) -> str:
     return "; ".join(changed[:_NAMED]) + (f"; and {more} more" if more > 0 else "")
 
 
-_OF_THE_MACHINE = (
-    "system",
-    "machine",
-    "cpu_model",
-    "cpu_count",
-    "memory_bytes",
-    "byte_order",
-    "host_name",
-)
+_OF_THE_MACHINE = ("system", "machine", "cpu_model", "cpu_count", "memory_bytes", "byte_order", "host_name")
 """An emulated number does not depend on them."""
 
 

@@ -11,13 +11,12 @@ import msgspec
 from trnbench.case_key import Division
 from trnbench.errors import NothingSelected, UnknownName
 from trnbench.facts.fact import Scope
-from trnbench.kernels.kernel import Kernel
+from trnbench.kernels.kernel import Kernel, Subject, Template
 from trnbench.kernels.work import Spread
 from trnbench.reference import resolve
 
 if TYPE_CHECKING:
     from trnbench.generation import Instance
-    from trnbench.kernels.kernel import Subject, Template
     from trnbench.registry import Registry
 else:
     Subject = Any  # a protocol is nothing that a stored selection could be held to

@@ -36,7 +36,6 @@ from trnbench.version import VERSION
 if TYPE_CHECKING:
     from trnbench.registry import Registry
     from trnbench.run.plan import Plan
-    from trnbench.store.cache import Cache
 
 
 DRAWN_DEVICES = 256
@@ -80,13 +79,7 @@ def begin(
     if grade is Grade.EMULATED:
         multiplied = any(case.kernel.name in PRODUCTS for case in plan.cases)
         fidelity = fidelity_of(
-            registry,
-            backend.name,
-            list(books),
-            notes,
-            linked=linked,
-            multiplied=multiplied,
-            cache=cache,
+            registry, backend.name, list(books), notes, linked=linked, multiplied=multiplied, cache=cache
         )
     return Run(
         id=new_id(),

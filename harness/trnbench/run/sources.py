@@ -9,6 +9,7 @@ import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import lru_cache
+from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import NamedTuple
 
@@ -88,8 +89,11 @@ def _file(module: str) -> Path | None:
     loaded = getattr(sys.modules.get(module), "__file__", None)
     if loaded:
         return Path(loaded)
-    with suppress(Exception):  # a package around it is a plugin's code
-        spec = importlib.util.find_spec(module)
+    package, *names = module.split(".")
+    with suppress(Exception):  # the package is a plugin's code; those below it need not run
+        spec = importlib.util.find_spec(package)
+        for name in names:
+            spec = PathFinder.find_spec(name, spec.submodule_search_locations) if spec else None
         if spec is not None and spec.origin:
             return Path(spec.origin)
     return None

@@ -359,12 +359,7 @@ class RememberedFiles:
         return self._remembered(kind, file, type_, lambda: self._anew.other(kind, file, type_, read, by), by)
 
     def _remembered(
-        self,
-        kind: str,
-        files: Files,
-        type_: type[T],
-        read: Callable[[], T],
-        by: Sequence[str] = (),
+        self, kind: str, files: Files, type_: type[T], read: Callable[[], T], by: Sequence[str] = ()
     ) -> T:
         key = digest_of(kind, packages_digest((*_READERS, *by)), files.digest)
         try:

@@ -11,12 +11,11 @@ from trnbench.errors import StoreError, UsageError
 from trnbench.store.database import StoreFile
 from trnbench.store.journal import is_in_use
 from trnbench.store.repair import check
+from trnbench.store.store import Store
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterator
-
-    from trnbench.store.store import Store
 
 
 class Merged(NamedTuple):

@@ -17,7 +17,7 @@ from trnbench.errors import StoreError, TrnbenchError
 from trnbench.results.measurement import Grade
 from trnbench.results.run import SCHEMA_VERSION, Run
 from trnbench.store.compression import SMALL, compressed
-from trnbench.store.database import check_place, free_name
+from trnbench.store.database import StoreFile, check_place, free_name
 from trnbench.store.entry import Entry
 from trnbench.store.failure import StoreBusy
 from trnbench.store.journal import (
@@ -46,8 +46,6 @@ from trnbench.store.path import make_folder
 
 if TYPE_CHECKING:
     import sqlite3
-
-    from trnbench.store.database import StoreFile
 
 
 BATCH = 256

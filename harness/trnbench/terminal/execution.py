@@ -1,28 +1,22 @@
-"""`trnbench run` and `trnbench resume`: cases carried out and kept, their progress shown."""
+"""Cases of `trnbench run` and `trnbench resume`: carried out and kept, their progress shown."""
 
 from __future__ import annotations
 
 import sys
 from contextlib import ExitStack
 from pathlib import Path
-from typing import NamedTuple
-
-import msgspec
+from typing import TYPE_CHECKING, NamedTuple
 
 from trnbench.backend import Backend
-from trnbench.errors import ExitCode, TrnbenchError, UsageError
-from trnbench.measure.conditions import quiet_within
+from trnbench.errors import ExitCode, TrnbenchError
 from trnbench.registry import Registry
-from trnbench.run.api import choose_backend
 from trnbench.run.execute import execute
-from trnbench.run.executor import PROCESS, Executor, RunCutShort
+from trnbench.run.executor import PROCESS, Executor, Rank, RunCutShort, find_rank
 from trnbench.run.executor import executor as opened_executor
 from trnbench.run.plan import Plan
 from trnbench.run.preparation import prepared
 from trnbench.run.progress import Step, progress
-from trnbench.run.ranks.rank import Rank, find_rank
 from trnbench.run.reply import detected
-from trnbench.run.resumption import Earlier, Resumption, unfinished
 from trnbench.run.rounds import for_ranks
 from trnbench.run.settings import RunSettings
 from trnbench.store.path import check_named, store_path
@@ -33,7 +27,9 @@ from trnbench.terminal.output import say
 from trnbench.terminal.request import Request
 from trnbench.terminal.result_table import MOST
 from trnbench.terminal.screen import suits_colours
-from trnbench.terminal.target import check_html, own_target, report_target
+
+if TYPE_CHECKING:
+    from trnbench.run.resumption import Resumption
 
 SAMPLE = 2_000
 """Cases that a page and a headline speak of where a run has more than `outcomes.MANY`."""
@@ -62,6 +58,8 @@ def wait_for_quiet(shared: Session, chosen: Backend, by: Executor | None, wanted
     """Before a measured run on this machine: says that it is busy, or waits. Raises `BusyMachine`."""
     if not detected(chosen).instance or (by is not None and by.elsewhere):
         return
+    from trnbench.measure.conditions import quiet_within  # of a measured run alone
+
     if wanted.wait_s and shared.verbosity >= 0:
         say(f"waiting for a quiet machine, {wanted.wait_s:g} s at most")
     cause = quiet_within(wanted.wait_s)
@@ -91,6 +89,8 @@ def carry_out_request(
     rank = find_rank() if settings.executor == PROCESS else None
     follows = rank is not None and rank.rank > 0
     target = None
+    if page is not None:
+        from trnbench.terminal.target import check_html, own_target, report_target  # with all that draws
     if page is not None and not follows:
         target = page[0] and report_target(page[0], force=page[1])
         check_html(shared)
@@ -215,57 +215,3 @@ def _opening(planned: Plan, backend: str) -> str:
         f"on {systems} {'system' if systems == 1 else 'systems'}"
         + (f", {skipped:,} of them skipped" if skipped else "")
     )
-
-
-def resume(
-    shared: Session,
-    /,
-    *,
-    run: str,
-    anyway: bool,
-    facts: tuple[Path, ...],
-    jobs: int | None,
-    output: Path | None,
-    force: bool,
-    no_report: bool,
-    wait_quiet: float,
-    require_quiet: bool,
-    strict: bool,
-    format: str,
-) -> int:
-    """The missing, failed and inconclusive cases of a run, and a report of the whole."""
-    target = None
-    if not no_report:
-        target = output and report_target(output, force=force)
-        check_html(shared)
-    with ExitStack() as stack:
-        store = stack.enter_context(shared.open_store())
-        earlier = stack.enter_context(Earlier(store, unfinished(store, run)))
-        _check_hosts(earlier)
-        if target is None and not no_report:
-            target = own_target(earlier.run.backend, earlier.selection(shared.registry), force=force)
-        settings = earlier.settings
-        jobs = settings.jobs if jobs is None else jobs
-        by = stack.enter_context(opened_executor(shared.registry, settings.executor, jobs))
-        chosen = choose_backend(
-            shared.registry, earlier.run.backend, by, keep_identity=settings.keep_identity
-        )
-        planned = earlier.planned(shared.registry, facts)
-        resumed = earlier.taken_up(planned, chosen, shared.registry, anyway=anyway)
-        settings = msgspec.structs.replace(settings, jobs=jobs, isolate=True).checked()
-        left = len(planned.cases) - len(resumed.kept)
-        opening = f"{chosen.name}: run {earlier.id} goes on with {left:,} of {len(planned.cases):,} cases"
-        steadiness = Steadiness(wait_quiet, require_quiet, strict)
-        who = (shared, store, planned, chosen, settings, by, steadiness)
-        ended = carry_on(*who, resumed=resumed, opening=opening, sample=sample_for(format))
-    return tell(shared, planned, ended, target, format)
-
-
-def _check_hosts(earlier: Earlier) -> None:
-    """Raises `UsageError` for a run of several ranks: only the first of them has the journal."""
-    if earlier.opening.executor == "ranks":
-        raise UsageError(
-            f"run {earlier.id} cannot be resumed: several ranks measured every case of it together",
-            cause="rank 0 alone has the journal, and the others would not know which cases are left",
-            try_="the same command on all ranks again, as a new run; what was done stays in this one",
-        )

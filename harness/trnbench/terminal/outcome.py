@@ -15,22 +15,18 @@ from trnbench.errors import NothingSelected, TrnbenchError, counted
 from trnbench.extension import WORKLOAD_FAMILY
 from trnbench.results.measurement import Status
 from trnbench.results.nearness import Nearness
-from trnbench.run.headline.answer import headline
+from trnbench.results.run import Run
 from trnbench.run.headline.question import GOOD
-from trnbench.run.output_file import write_whole
-from trnbench.run.render import find_format, render_bytes
 from trnbench.terminal.cell import Column, clean
+from trnbench.terminal.context import Session
 from trnbench.terminal.output import emit, emit_json, say, write
 from trnbench.terminal.result_table import MOST, results_of, row_of, short_answer, show_results
 from trnbench.terminal.screen import suits_colours, width
 from trnbench.terminal.table import escaped
-from trnbench.terminal.target import replacing, run_before
 
 if TYPE_CHECKING:
-    from trnbench.results.run import Run
     from trnbench.run.plan import Plan
     from trnbench.store.entry import Entry
-    from trnbench.terminal.context import Session
 
 
 REASONS = 5
@@ -101,8 +97,11 @@ def tell(
     done, failure = ended.run, ended.failure
     if done.interrupted:
         target = None
-    if target is not None and (unwritten := write_report(shared, done, target)):
-        target, failure = None, failure or unwritten
+    if target is not None:
+        from trnbench.terminal.target import write_report  # with all that draws
+
+        if unwritten := write_report(shared, done, target):
+            target, failure = None, failure or unwritten
     failure = failure or none_ran(done)
     code = int(failure.exit_code) if failure else ended.code
     if format == "json":
@@ -150,20 +149,6 @@ def none_ran(done: Run) -> TrnbenchError | None:
         cause="; ".join(told),
         try_=f"trnbench runs show {done.id}   says why, case by case; {where}",
     )
-
-
-def write_report(shared: Session, done: Run, target: Path) -> TrnbenchError | None:
-    """Its failure is told after the summary: the run itself is safe."""
-    told = replacing(target, (done,))
-    try:
-        before = run_before(shared.store_path, done)
-        html = find_format(shared.registry, "html")
-        write_whole(target, render_bytes((done,), html, shared.registry, before=before))
-    except TrnbenchError as error:
-        return error
-    if told:
-        say(told, level=0)
-    return None
 
 
 def show_outcome(ended: Ended, format: str, *, explain: bool) -> None:
@@ -241,6 +226,8 @@ def show_headline(run: Run, format: str, *, explain: bool = True) -> None:
     """
     if format not in ("table", "md"):
         return
+    from trnbench.run.headline.answer import headline  # few cases are told by rows alone
+
     top = headline(run)
     shades = format == "table" and suits_colours()
     if explain:
@@ -272,6 +259,8 @@ def _item(text: str, format: str, *, grey: bool = False) -> str:
 
 def headline_record(run: Run) -> dict[str, object]:
     """The same as data: each line's values, with its words as `text`."""
+    from trnbench.run.headline.answer import headline
+
     found = headline(run)
     lines = [{"text": said.text, **msgspec.to_builtins(line)} for line, said in found.said]
     return {**msgspec.to_builtins(found), "lines": lines}

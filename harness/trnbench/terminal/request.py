@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from trnbench.backend import Backend
 from trnbench.run.api import choose_backend, here
 from trnbench.run.plan import Plan, plan
 from trnbench.run.selection import Selection
@@ -13,7 +14,6 @@ from trnbench.terminal.cell import Column
 from trnbench.terminal.context import Session
 
 if TYPE_CHECKING:
-    from trnbench.backend import Backend
     from trnbench.run.executor import Executor
 
 CASE_COLUMNS = (Column("id", "case"), Column("planned", keep=1), "reason")

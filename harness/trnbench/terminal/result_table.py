@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from typing import TYPE_CHECKING
 
 from trnbench.facts.fact import Scope
 from trnbench.facts.units import column_unit, percent, show
 from trnbench.results.expectation import expected_time, least_time, nearness_of
+from trnbench.results.measurement import Measurement
 from trnbench.results.ranking import HOW, SYSTEM, Result, varying, verdict
-from trnbench.run.headline.answer import axis_text, ranks_of
-from trnbench.run.headline.question import DTYPES
+from trnbench.results.run import Run
+from trnbench.run.headline.question import DTYPES, axis_text, ranks_of
 from trnbench.terminal.cell import Column
 from trnbench.terminal.output import emit, emit_json, paragraph, say, write
 from trnbench.terminal.table import escaped
-
-if TYPE_CHECKING:
-    from trnbench.results.measurement import Measurement
-    from trnbench.results.run import Run
-
 
 MOST = 24
 """Rows that are shown case by case; of more there are counts."""

@@ -14,18 +14,18 @@ import msgspec
 from msgspec.structs import replace
 
 from trnbench.errors import NothingSelected, TrnbenchError, UsageError
+from trnbench.extension import Format
+from trnbench.results.run import Run
 from trnbench.run.output_file import START, check_writable, write_whole
-from trnbench.run.render import formats, render_bytes
+from trnbench.run.render import find_format, formats, render_bytes
 from trnbench.run.selection import Selection
 from trnbench.store.store import RunSummary, Store
+from trnbench.terminal.context import Session
 from trnbench.terminal.output import abandon, say
 from trnbench.terminal.vocabulary import REPORT
 
 if TYPE_CHECKING:
-    from trnbench.extension import Format
     from trnbench.registry import Registry
-    from trnbench.results.run import Run
-    from trnbench.terminal.context import Session
 
 
 STDOUT = Path("-")
@@ -138,6 +138,20 @@ def replacing(target: Path, runs: Sequence[Run]) -> str:
     if not page or earlier == ", ".join(run.id for run in runs):
         return ""
     return f"{target}: the page of {f'run {earlier}' if earlier else 'an earlier run'} is replaced"
+
+
+def write_report(shared: Session, done: Run, target: Path) -> TrnbenchError | None:
+    """The page of a run. Its failure is told after the summary: the run itself is safe."""
+    told = replacing(target, (done,))
+    try:
+        before = run_before(shared.store_path, done)
+        html = find_format(shared.registry, "html")
+        write_whole(target, render_bytes((done,), html, shared.registry, before=before))
+    except TrnbenchError as error:
+        return error
+    if told:
+        say(told, level=0)
+    return None
 
 
 def put(shared: Session, runs: Sequence[Run], format: Format, output: Path) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from trnbench.bounded import kinds
 from trnbench.terminal import names
-from trnbench.terminal.case_words import CASES, SUBJECTS
 from trnbench.terminal.cell import FORMATS
 from trnbench.terminal.context import PROGRAM
 from trnbench.terminal.option import FILE, FOLDER, NO_FOLDER, OldSpelling, Table, section, word
 from trnbench.terminal.word_values import (
+    CASES,
+    SUBJECTS,
     Reading,
     configured_format,
     no_cache,

@@ -9,8 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from trnbench.testing.conformance import check_names, check_plugin
-from trnbench.testing.report import Finding, Report
-from trnbench.testing.subject import Subject
+from trnbench.testing.subject import Finding, Report, Subject
 
 if TYPE_CHECKING:
     CHECKS: tuple[str, ...]

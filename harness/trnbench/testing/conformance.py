@@ -12,8 +12,7 @@ from trnbench.registry.loader import described
 from trnbench.testing.checks.code import imports, loading, references
 from trnbench.testing.checks.machines import facts, kernels, topologies
 from trnbench.testing.checks.services import backends, importers, reports
-from trnbench.testing.report import Finding, Report
-from trnbench.testing.subject import Subject, subjects
+from trnbench.testing.subject import Finding, Report, Subject, subjects
 
 if TYPE_CHECKING:
     from trnbench.registry import Registry

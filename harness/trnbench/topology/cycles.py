@@ -44,10 +44,7 @@ def square_cycles(side: int) -> tuple[Cycle, Cycle]:
     (Bose, Broeg, Kwon, Ashir: Lee distance and topological properties of k-ary n-cubes, 1995).
     """
     walk = [(r, (c - r) % side) for r in range(side) for c in range(side)]
-    return (
-        tuple(r * side + c for r, c in walk),
-        tuple(c * side + r for r, c in walk),
-    )
+    return (tuple(r * side + c for r, c in walk), tuple(c * side + r for r, c in walk))
 
 
 def merged_cycles(sides: Sequence[int]) -> tuple[Cycle, ...]:

@@ -20,10 +20,7 @@ _STANDALONE = (
 
 
 def svg(
-    topology: Topology,
-    *,
-    colours: Mapping[tuple[int, int], str] | None = None,
-    standalone: bool = False,
+    topology: Topology, *, colours: Mapping[tuple[int, int], str] | None = None, standalone: bool = False
 ) -> str:
     """The picture as an <svg> element.
 

@@ -248,9 +248,7 @@ def host_class(figures: Figures) -> LinkClass:
         name="host",
         kind=LinkKind.PCIE,
         bandwidth=figures.require(
-            "host_link_bandwidth",
-            "the link between host and device",
-            assumptions=("host-link-bandwidth",),
+            "host_link_bandwidth", "the link between host and device", assumptions=("host-link-bandwidth",)
         ),
         latency=figures.require(
             "latency",
@@ -322,12 +320,7 @@ def core_class(figures: Figures, cores: int) -> LinkClass:
 
 
 def neuronlink_budget(
-    figures: Figures,
-    name: str,
-    classes: tuple[str, ...],
-    figure: Figure,
-    reading: str,
-    *qualifiers: str,
+    figures: Figures, name: str, classes: tuple[str, ...], figure: Figure, reading: str, *qualifiers: str
 ) -> Budget:
     """What a device's cables of these classes add up to, beside every document that prints a total."""
     printed = {

@@ -38,12 +38,7 @@ def tables(topology: Topology, summary: Properties | None = None, *, every: bool
         _budgets(topology),
         _hypercube(topology, summary),
         _cycles(topology, summary, every),
-        Table(
-            name="notes",
-            title="Notes",
-            columns=("note",),
-            rows=tuple((note,) for note in topology.notes),
-        ),
+        Table(name="notes", title="Notes", columns=("note",), rows=tuple((note,) for note in topology.notes)),
     ]
     return [table for table in sections if table.rows]
 

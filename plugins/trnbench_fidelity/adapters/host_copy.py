@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from trnbench.facts.fact import Scope
-from trnbench.kernels.work import Extent
+from trnbench import Extent, Scope
 from trnbench_fidelity.bench import Bench
 from trnbench_fidelity.point import NotEmulated, Prediction, PublishedPoint
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from trnbench_emulator.clock import seconds
+from trnbench_emulator.core.timing import Timing
 from trnbench_fidelity.bench import Bench
 from trnbench_fidelity.point import NotEmulated, Prediction, PublishedPoint, Quantity
 from trnbench_fidelity.probes import repeated, timed
-
-if TYPE_CHECKING:
-    from trnbench_emulator.core.timing import Timing
 
 PROBES = "trnbench_kernels.nki.probes"
 COUNTS = {"tensor": 512, "vector": 8, "scalar": 8}

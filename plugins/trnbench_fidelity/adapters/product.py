@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING
 
+from trnbench_fidelity.bench import Bench
 from trnbench_fidelity.own_products import product_cores, product_shape, product_time
 from trnbench_fidelity.point import NotEmulated, Prediction, PublishedPoint, Quantity
-
-if TYPE_CHECKING:
-    from trnbench_fidelity.bench import Bench
 
 
 def predict(point: PublishedPoint, bench: Bench) -> Prediction:

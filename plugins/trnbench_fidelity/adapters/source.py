@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from trnbench.facts.fact import Scope
+from trnbench_emulator.clock import seconds
+from trnbench_emulator.nki import Machine
+from trnbench_fidelity.adapters.source_recording import recorded
+from trnbench_fidelity.bench import Bench
 from trnbench_fidelity.engines import active_s
 from trnbench_fidelity.point import Clock, KernelSource, NotEmulated, Prediction, PublishedPoint, Quantity
-
-if TYPE_CHECKING:
-    from trnbench_fidelity.bench import Bench
+from trnbench_fidelity.probes import launch_of, timing_of
 
 
 def predict(point: PublishedPoint, bench: Bench) -> Prediction:
@@ -21,18 +22,7 @@ def predict(point: PublishedPoint, bench: Bench) -> Prediction:
     With a launch where the publication's clock has one in it: `launch_of`. Raises `NotEmulated` when the
     point names no file, the folder lacks it, it does not load, or breaks a rule of the machine.
     """
-    source = point.kernel
-    if source is None:
-        why = point.no_kernel or "the file of the kernel is not recorded"
-        raise NotEmulated(why, source_missing=not point.no_kernel)
-    if bench.kernels is None:
-        raise NotEmulated(f"{source.file}::{source.function}", source_missing=True)
-    # As a rule there is no folder: only what runs a kernel imports what that takes.
-    from trnbench_emulator.clock import seconds
-    from trnbench_emulator.nki import Machine
-    from trnbench_fidelity.adapters.source_recording import recorded
-    from trnbench_fidelity.probes import launch_of, timing_of
-
+    folder, source = bench.source(point)
     time_s = flops = 0.0
     launch, launched = launch_of(point, bench)
     calls, bounds = 0, []
@@ -40,9 +30,9 @@ def predict(point: PublishedPoint, bench: Bench) -> Prediction:
     active: dict[str, float] = {}
     nki = ""
     for each in (source, *source.also):
-        path = find(bench.kernels, each, repository(point))
+        path = find(folder, each, repository(point))
         machine = Machine.of(bench.system(point.system))
-        public = recorded(bench.kernels, path, each, machine, bench.assumptions)
+        public = recorded(folder, path, each, machine, bench.assumptions)
         timing = timing_of(public.recording, bench, point.system, cores=public.together)
         if not timing.total:
             raise NotEmulated("the kernel does nothing that takes time")

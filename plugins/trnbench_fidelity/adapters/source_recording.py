@@ -132,12 +132,13 @@ class Recorded(NamedTuple):
 
 @lru_cache(maxsize=8)
 def recorded(
-    folder: Path, path: Path, source: KernelSource, machine: Machine, assumptions: Assumptions = AS_SHIPPED
+    folder: Path, path: Path, source: KernelSource, machine: Machine, assumptions: Assumptions | None = None
 ) -> Recorded:
     """What the kernel does follows from its file, the machine's limits and its compiler, from no cost.
 
     Raises `NotEmulated` for a file that does not load or breaks a rule of the machine.
     """
+    assumptions = assumptions or AS_SHIPPED
     try:
         with stand_ins(folder) as absent, provide("trnbench"), prepared(path, source) as file:
             kernel, by = _loaded(file, source)

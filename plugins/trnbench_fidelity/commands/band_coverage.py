@@ -8,23 +8,21 @@ from typing import TYPE_CHECKING
 
 from trnbench.bounded import kinds
 from trnbench.errors import ExitCode, NothingSelected, UnknownName, UsageError, quoted
+from trnbench.results.fidelity import Fidelity
+from trnbench.store.cache import Cache
 from trnbench.terminal.output import emit, paragraph, say, write
 from trnbench_fidelity.commands.fidelity_tables import emit_cells
-from trnbench_fidelity.nearness.bands import errors
-from trnbench_fidelity.nearness.coverage import Judged, judged
+from trnbench_fidelity.nearness.bands import errors, shipped_ranges
+from trnbench_fidelity.nearness.coverage import Coverage, Judged, judged
 from trnbench_fidelity.nearness.nearby import evidence_of
-from trnbench_fidelity.nearness.ranges import shipped_ranges
 from trnbench_fidelity.snapshot import cached_validation
+from trnbench_fidelity.steps.archive import StepArchive
 from trnbench_fidelity.steps.nearness import known_steps
 from trnbench_fidelity.steps.validate import answered, errors_of, judged_steps
 
 if TYPE_CHECKING:
     from trnbench import Session
     from trnbench.registry import Registry
-    from trnbench.results.fidelity import Fidelity
-    from trnbench.store.cache import Cache
-    from trnbench_fidelity.nearness.coverage import Coverage
-    from trnbench_fidelity.steps.archive import StepArchive
 
 
 TASKS = ("decode", "prefill", "train")

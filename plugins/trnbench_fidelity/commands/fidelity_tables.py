@@ -11,19 +11,20 @@ from typing import TYPE_CHECKING
 
 from trnbench.facts.units import show as show_unit
 from trnbench.results.expectation import factor_text, signed_text, size_text
+from trnbench.results.fidelity import Comparison, Fidelity, OwnProduct
 from trnbench.results.json import plain
 from trnbench.terminal.cell import Column
 from trnbench.terminal.output import emit, paragraph, say, write
 from trnbench_fidelity.engines import by_error, engines_text
 from trnbench_fidelity.order import by_order, notes, order_of, order_text
 from trnbench_fidelity.own_products import products
-from trnbench_fidelity.summary import broken_of, markdown, told
-from trnbench_fidelity.tables import family_row
+from trnbench_fidelity.sources import Checkout, Sources, as_json, checkouts, of_fidelity, summaries
+from trnbench_fidelity.statistics import uses_of
+from trnbench_fidelity.summary import Table, broken_of, coverage, markdown, told
+from trnbench_fidelity.tables import HEADS, cells, family_row, folded, grid
 
 if TYPE_CHECKING:
     from trnbench.registry import Registry
-    from trnbench.results.fidelity import Comparison, Fidelity, OwnProduct
-    from trnbench_fidelity.summary import Table
 
 
 _KEEP = {"generation": 3, "median": 3, "to": 2, "p90": 2, "published": 2, "model": 2, "order": 2}
@@ -258,10 +259,46 @@ def _moved_rows(found: Fidelity) -> list[dict[str, object]]:
 
 def show_sources(found: Fidelity, kernels: Path, format: str, assumed: str) -> None:
     """What is kept of public kernels run from `kernels`: JSON for the plugins, Markdown for the docs."""
-    from trnbench_fidelity.sources import as_json, checkouts, markdown, of_fidelity
-
     made = of_fidelity(found, checkouts(kernels), datetime.now(UTC).date().isoformat(), assumed)
-    write(markdown(made) if format == "md" else as_json(made))
+    write(public_markdown(made) if format == "md" else as_json(made))
+
+
+PUBLIC_BEGIN = "<!-- sources: begin (trnbench validate sources --kernels FOLDER --format md) -->"
+PUBLIC_END = "<!-- sources: end -->"
+"""Between these two lines docs/errors.md has what `public_markdown` makes of `sources.kept`."""
+
+
+def not_run(points: Iterable[Comparison]) -> dict[str, list[str]]:
+    """Why points have no time of the model → their ids, the reason of most points first."""
+    found: dict[str, list[str]] = {}
+    for point in points:
+        if point.emulated is None:
+            found.setdefault(point.how.partition(" (")[0], []).append(point.id)
+    return dict(sorted(found.items(), key=lambda item: -len(item[1])))
+
+
+def public_markdown(found: Sources) -> str:
+    """One row per generation, then which points were not run, then what the kernels came from."""
+    rows = [summary.row for summary in summaries(found)]
+    under = f" under the assumptions {found.assumptions}" if found.assumptions else ""
+    lines = [
+        f"Public kernels, run from their own sources by {found.by} {found.version} on {found.day}{under}; "
+        "only numbers that a publication says it set in them are set. The sources are not part of this "
+        "repository: repeating it takes the commits below. Columns are those of the table above.",
+        "",
+        coverage(uses_of(found.points)),
+        "",
+        *grid(HEADS, map(cells, rows)),
+    ]
+    reasons = not_run(found.points).items()
+    lines += folded("Not run, and why", [f"- {why}: {', '.join(ids)}" for why, ids in reasons])
+    if found.checkouts:
+        lines += ["", f"Sources: {'; '.join(map(_checkout_text, found.checkouts))}."]
+    return "\n".join(lines) + "\n"
+
+
+def _checkout_text(of: Checkout) -> str:
+    return f"{of.repository} {of.commit[:12]} ({', '.join(filter(None, (of.day, of.note)))})"
 
 
 def show_not_run(found: Fidelity) -> None:

@@ -6,12 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trnbench import Session
-from trnbench.errors import ExitCode, MissingFile, NothingSelected, UnknownName, UsageError
+from trnbench import ExitCode, Fidelity, MissingFile, NothingSelected, Session, UnknownName, UsageError
 from trnbench.terminal.output import say
 from trnbench_emulator.commands.nki.kernel import apart
-from trnbench_emulator.compiler import assumptions
-from trnbench_fidelity.commands import band_coverage, fidelity_gates, fidelity_tables, validate_steps
+from trnbench_emulator.compiler import Assumptions, assumptions
+from trnbench_fidelity.commands import band_coverage, fidelity_tables, validate_steps
 from trnbench_fidelity.commands.fidelity_tables import show_own_products
 from trnbench_fidelity.point import FAMILIES
 from trnbench_fidelity.published_points import published_points
@@ -20,8 +19,6 @@ from trnbench_fidelity.validate import validate as hold
 
 if TYPE_CHECKING:
     from trnbench.registry import Registry
-    from trnbench.results.fidelity import Fidelity
-    from trnbench_emulator.compiler import Assumptions
 
 
 WORKLOADS = "workloads"
@@ -69,7 +66,7 @@ def validate(
         return _own_products(
             registry, generations, bool(families) or any({**asked, "same": False}.values()), format
         )
-    gates = fidelity_gates.parsed(medians, p90s, most_broken, steps=steps)
+    gates = validate_steps.parsed(medians, p90s, most_broken, steps=steps)
     # An alias becomes the name; a size stays, and without one every size is meant.
     systems = {"".join((registry.instance(name)[1].name, *name.partition(":")[1:])) for name in instances}
     if steps:
@@ -84,7 +81,7 @@ def validate(
     selected: dict[str, Any] = {"families": families, "generations": generations, "systems": systems}
     fidelity = _fidelity(state, kernels, sources=sources, assumed=assumed, selected=selected)
     _show(fidelity, table, kernels if sources else None, str(assumed), format)
-    return fidelity_gates.judge(fidelity, gates)
+    return validate_steps.judge(fidelity, gates)
 
 
 def _own_products(registry: Registry, generations: Sequence[str], others: bool, format: str) -> ExitCode:

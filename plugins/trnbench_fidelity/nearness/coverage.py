@@ -10,10 +10,8 @@ import msgspec
 from trnbench.errors import counted
 from trnbench.results.expectation import NOTHING
 from trnbench.results.nearness import Nearness
-from trnbench_fidelity.nearness.bands import BANDED, class_bands, own
-from trnbench_fidelity.nearness.evidence import Evidence
-from trnbench_fidelity.nearness.ranges import Ends, over
-from trnbench_fidelity.nearness.subject import Known
+from trnbench_fidelity.nearness.bands import BANDED, Ends, class_bands, over, own
+from trnbench_fidelity.nearness.evidence import Evidence, Known
 from trnbench_fidelity.tables import grid
 
 UNSEEN = "unseen"

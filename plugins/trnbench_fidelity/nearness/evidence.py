@@ -1,12 +1,161 @@
-"""Published measurements, found again by what they are about; and the class of the nearest of them."""
+"""Published measurements by what they are about, the class of the nearest, and what a question asks them."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
 
-from trnbench.results.nearness import Nearness
-from trnbench_fidelity.nearness.subject import Known, Subject
+import msgspec
+
+from trnbench import Nearness, Scope, Spread
+from trnbench.kernels.kernel import Case, Kernel, PublishedAs, always
+from trnbench_fidelity.point import Kind, PublishedPoint, Quantity, ShapeValue, Usable, vote
+
+if TYPE_CHECKING:
+    from trnbench.generation import System
+
+
+CONTEXT = "nccom"
+"""Of a collective that does not say: alone, as the runtime's own tool measures it."""
+
+GRAPH = "graph"
+"""Context and group of a collective inside a compiled graph: evidence of nothing alone, and the reverse."""
+
+GROUPS: dict[str, str] = {
+    "gemm": "core",
+    "kernel": "core",
+    "hbm": "hbm",
+    "dma": "dma",
+    "instruction": "instruction",
+    "collective": "collective",
+    "collective-graph": GRAPH,
+    "collective-network": "network",
+    "point-to-point": "point-to-point",
+    "host-copy": "host-copy",
+}
+"""Family of points → what it may be evidence for. Families without a model are evidence for nothing."""
+
+LINKS = ("collective", "network", "point-to-point", GRAPH)
+"""Groups whose points are about ranks, and whose data type does not matter: bytes are bytes."""
+
+TYPELESS = ("hbm", "dma", "host-copy", *LINKS)
+STREAM_BYTES = 8 * 2**30  # what each core streams where a point says only that it is the suite's usual size
+
+
+class Subject(msgspec.Struct, frozen=True, kw_only=True):
+    """`program` is the kernel of FIDELITY's classes, "" where the emulated program is not published;
+    `operation` with `dtype` is what another kernel must share; `sizes` are axes of either kind.
+    """
+
+    generation: str
+    group: str
+    program: str
+    operation: str
+    dtype: str = ""
+    sizes: Mapping[str, float] = {}
+
+
+class Known(msgspec.Struct, frozen=True, kw_only=True):
+    """One published measurement as evidence. `asked` is its operation as published, `shape` as printed;
+    `scope` is what took part; `kernel` is the file and function it was measured with, "" where unknown."""
+
+    id: str
+    subject: Subject
+    vote: str
+    quantity: Quantity
+    value: float
+    shape: Mapping[str, ShapeValue]
+    asked: str
+    scope: Scope
+    source: str
+    kernel: tuple[str, str] = ("", "")
+
+
+def known(point: PublishedPoint, kind: Kind = Kind.MEASURED) -> Known | None:
+    """None for what is no evidence of a time: points of another kind, that cannot be read or compared."""
+    group = GROUPS.get(point.family, "")
+    if not group or point.kind is not kind or point.usable is Usable.NO or point.value is None:
+        return None
+    sizes = _sizes(point, group)
+    if group in LINKS and "bytes" not in sizes:
+        return None  # a rate of no stated size is evidence of no time
+    program, operation = _names(point, group)
+    return Known(
+        id=point.id,
+        subject=Subject(
+            generation=point.generation,
+            group=group,
+            program=program,
+            operation=operation,
+            dtype="" if group in TYPELESS else point.dtype,
+            sizes=sizes,
+        ),
+        vote=vote(point),
+        quantity=point.quantity,
+        value=point.value,
+        shape=point.shape,
+        asked=point.operation,
+        scope=_scope(point, group),
+        source=point.source,
+        kernel=(point.kernel.file, point.kernel.function) if point.kernel is not None else ("", ""),
+    )
+
+
+def link_program(collective: str, cores_per_rank: int, context: str) -> str:
+    """A collective with its kind of rank and its context: what FIDELITY calls its kernel."""
+    return f"{collective}, {cores_per_rank} cores a rank, {context}"
+
+
+def _names(point: PublishedPoint, group: str) -> tuple[str, str]:
+    """(program, operation)."""
+    word = point.operation
+    if group == "instruction":
+        word = word.removesuffix(" interval")
+        return word, word.removesuffix(" sbuf").removesuffix(" psum")
+    if group == "dma":
+        return word, word.removesuffix("_share")
+    if group in LINKS:
+        context = str(point.shape.get("context", CONTEXT))
+        return link_program(word, point.number("lnc") or 1, context), context
+    if group == "core":
+        return vote(point), word
+    return word, word
+
+
+def _sizes(point: PublishedPoint, group: str) -> dict[str, float]:
+    numbers = {name: float(value) for name, value in _flat(point.shape) if name not in ("cores", "lnc")}
+    if group == "hbm":
+        cores = point.number("cores") or 1
+        size = point.number("bytes_per_core") or point.number("bytes") or STREAM_BYTES
+        return {"bytes": float(size), "cores": float(cores), "devices": 1.0}
+    if group == "host-copy":
+        return {**numbers, "devices": 1.0}
+    if group in LINKS:
+        sizes = {"ranks": float(point.number("ranks") or 0), "nodes": float(point.number("nodes") or 1)}
+        return {**sizes, **{name: value for name, value in numbers.items() if name == "bytes"}}
+    return numbers
+
+
+def _flat(shape: Mapping[str, Any]) -> list[tuple[str, float]]:
+    """Numbers of a shape, those of lists one by one; words are names of versions, not sizes."""
+    found: list[tuple[str, float]] = []
+    for name, value in shape.items():
+        if isinstance(value, list):
+            found += [(f"{name}.{at}", float(each)) for at, each in enumerate(value)]
+        elif isinstance(value, int | float):
+            found.append((name, float(value)))
+    return found
+
+
+def _scope(point: PublishedPoint, group: str) -> Scope:
+    if group in LINKS or group == "host-copy":
+        return Scope.DEVICE
+    if (point.number("cores") or 1) > 1:
+        return Scope.DEVICE
+    return Scope.LOGICAL_CORE if point.number("lnc") == 2 else Scope.CORE
+
 
 NEAR = math.log(2.0) + 1e-9
 """Sizes within a factor of 2 of each other count as the same."""
@@ -104,3 +253,98 @@ def _distance(one: Subject, other: Subject) -> tuple[int, int, int, float]:
         -len(common),
         sum(_apart(size, other.sizes[axis]) for axis, size in common.items()),
     )
+
+
+ULTRASERVER = "ultraserver"
+"""Group of what crosses the links between the instances of an UltraServer: nothing is published of it."""
+
+MESSAGES = "messages between hosts"
+"""Group of single messages across a network: what is published of them names neither ranks nor size."""
+
+
+def described(kernel: Kernel) -> PublishedAs:
+    """What the kernel declares, else its own name."""
+    if kernel.published is not None:
+        return kernel.published
+    group = "collective" if kernel.spread.linked else "core"
+    return PublishedAs(group=group, operation=always(kernel.name))
+
+
+def of_case(case: Case, system: System) -> Subject:
+    """The subject of a planned case; of a sharded one that of its largest share."""
+    case = case.share
+    words, point, extent = described(case.kernel), case.key.point, case.extent
+    if words.group in ("collective", "point-to-point"):
+        name = words.program(point)
+        pair = case.kernel.spread is Spread.PAIR
+        across = str(point.get("reach", "")) == "other-host" if pair else True
+        ranks_per_device = 1 if pair else max(1, extent.ranks // max(extent.devices, 1))
+        return of_collective(
+            system,
+            name or words.operation(point),
+            size=words.sizes(point).get("bytes", 0.0),
+            ranks=2 if pair else extent.ranks,
+            cores_per_rank=system.cores_per_device // ranks_per_device,
+            nodes=(2 if across else 1) if pair else extent.hosts,
+            point_to_point=words.group == "point-to-point",
+        )
+    sizes = dict(words.sizes(point))
+    if words.group == "hbm":
+        sizes |= {"cores": float(extent.cores // max(extent.devices, 1)), "devices": float(extent.devices)}
+    elif words.group == "host-copy":
+        sizes |= {"devices": float(extent.devices)}
+    return Subject(
+        generation=system.generation.name,
+        group=words.group,
+        program=words.program(point),
+        operation=words.operation(point),
+        dtype="" if words.group in TYPELESS else case.key.dtype,
+        sizes=sizes,
+    )
+
+
+def of_collective(
+    system: System,
+    collective: str,
+    *,
+    size: float,
+    ranks: int,
+    cores_per_rank: int,
+    nodes: int = 1,
+    context: str = CONTEXT,
+    point_to_point: bool = False,
+) -> Subject:
+    """The subject of one collective (or message) of `size` bytes over `ranks` on `nodes` hosts."""
+    inside = context == GRAPH and nodes == 1
+    group = GRAPH if context == GRAPH else "point-to-point" if point_to_point else "collective"
+    if system.instance.scope is Scope.ULTRASERVER and (nodes > 1 or not (point_to_point or inside)):
+        group = ULTRASERVER
+    elif nodes > 1 and group != GRAPH:
+        group = MESSAGES if point_to_point else "network"
+    return Subject(
+        generation=system.generation.name,
+        group=group,
+        program=link_program(collective, cores_per_rank, context),
+        operation=context,
+        sizes={"bytes": size, "ranks": float(ranks), "nodes": float(nodes)},
+    )
+
+
+def of_kernel(
+    generation: str, source: str, dtype: str, points: Iterable[Known], operation: str = ""
+) -> Subject:
+    """The subject of somebody's NKI kernel. `source` is "path/to/file.py::function" or "package.module:name".
+
+    It is a published kernel of `points` where file and function are: the end of the path as the point has it.
+    """
+    file, _, function = source.replace("::", ":").rpartition(":")
+    path = PurePath(file).parts
+    subject = Subject(generation=generation, group="core", program="", operation=operation, dtype=dtype)
+    for point in points:
+        if point.kernel[1] != function:
+            continue
+        theirs = PurePath(point.kernel[0]).parts
+        if theirs and path[-len(theirs) :] == theirs:
+            of = point.subject
+            return msgspec.structs.replace(subject, program=of.program, operation=of.operation)
+    return subject

@@ -8,28 +8,37 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from trnbench.errors import BadInput, TrnbenchError
-from trnbench.facts.fact import Scope
-from trnbench.facts.units import show
+from trnbench import BadInput, Case, Fidelity, Grade, Measurement, Metric, Scope, System, TrnbenchError, show
 from trnbench.results.expectation import SHIPPED, above
-from trnbench.results.measurement import Grade
 from trnbench.results.nearness import Band, BestPublished, Limit, Nearest, Nearness
 from trnbench.store.answers import RENEW, answers_of, files_of
 from trnbench.store.answers import changed as changed_files
-from trnbench_fidelity.nearness.bands import Bands, errors, shipped_bands
+from trnbench_fidelity.nearness.bands import (
+    Bands,
+    Ends,
+    Ranges,
+    errors,
+    over,
+    shipped_bands,
+    shipped_ranges,
+    title,
+)
 from trnbench_fidelity.nearness.bands import bands as bands_of_points
-from trnbench_fidelity.nearness.evidence import NAMED, Evidence
-from trnbench_fidelity.nearness.question import ULTRASERVER, of_case
-from trnbench_fidelity.nearness.ranges import Ends, Ranges, over, shipped_ranges, title
-from trnbench_fidelity.nearness.subject import GRAPH, LINKS, Known, Subject, known
+from trnbench_fidelity.nearness.evidence import (
+    GRAPH,
+    LINKS,
+    NAMED,
+    ULTRASERVER,
+    Evidence,
+    Known,
+    Subject,
+    known,
+    of_case,
+)
 from trnbench_fidelity.point import Kind, Quantity
 
 if TYPE_CHECKING:
-    from trnbench.generation import System
-    from trnbench.kernels.kernel import Case
     from trnbench.registry import Registry
-    from trnbench.results.fidelity import Fidelity
-    from trnbench.results.measurement import Measurement, Metric
 
 COMPARED = (Nearness.SAME, Nearness.KERNEL, Nearness.OPERATION)
 """Classes whose points do the same: one of the same family alone does something else, at another rate."""
@@ -162,11 +171,7 @@ class Nearby:
             return measurement
         try:
             nearest = self.of(
-                of_case(case, system),
-                version=evidence.version,
-                system=system.name,
-                metric=metric,
-                case=case,
+                of_case(case, system), version=evidence.version, system=system.name, metric=metric, case=case
             )
         except Exception as error:  # a plugin's words for its kernel: they cost their cases the evidence
             why = f"kernel {case.key.kernel} could not say what is published of it"
@@ -324,7 +329,7 @@ def made(registry: Registry, fidelity: Fidelity) -> dict[str, Bands]:
 
 def _edited(registry: Registry, generation: str) -> bool:
     """Whether its files of facts, costs or points say something else than when its answers were made."""
-    from trnbench_fidelity.inputs import lineage
+    from trnbench_fidelity.bench import lineage
 
     try:
         answers = answers_of(registry.generations[generation]) if generation in registry.generations else None

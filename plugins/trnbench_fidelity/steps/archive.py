@@ -8,17 +8,15 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from trnbench.results.nearness import Band, Nearness
+from trnbench import Band, Generation, Nearness
 from trnbench.store.answers import answers_of
-from trnbench_fidelity.nearness.bands import Bands, Groups, bands_of
-from trnbench_fidelity.nearness.ranges import Ends, Ranges
+from trnbench_fidelity.nearness.bands import Bands, Ends, Groups, Ranges, bands_of
 from trnbench_fidelity.point import NotEmulated
 from trnbench_fidelity.steps.compose import composed, contradicted
 from trnbench_fidelity.steps.load import PublishedStep, published_steps
 from trnbench_steps.step_constants import UNITS, StepConstants
 
 if TYPE_CHECKING:
-    from trnbench.generation import Generation
     from trnbench.registry import Registry
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from trnbench.errors import TrnbenchError
+from trnbench import System, TrnbenchError
 from trnbench_fidelity.point import NotEmulated
 from trnbench_fidelity.steps.load import PublishedStep
 from trnbench_steps.attention import AttentionKind
@@ -18,7 +18,6 @@ from trnbench_steps.model import Model
 from trnbench_steps.shipped_models import load_model
 
 if TYPE_CHECKING:
-    from trnbench.generation import System
     from trnbench.registry import Registry
 
 HYBRID = "hybrid"

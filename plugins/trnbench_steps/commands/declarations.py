@@ -69,10 +69,7 @@ __getattr__ = commands(
             {
                 "instance": {"help": f"Name, alias, glob or NAME:SIZE. {_EVERY}"},
                 "task": {"help": "[default: train with --tokens, else decode]"},
-                "sequence": {
-                    "rare": True,
-                    "help": "Tokens of a sequence in training.  [default: 4096]",
-                },
+                "sequence": {"rare": True, "help": "Tokens of a sequence in training.  [default: 4096]"},
                 "kv": {"help": "Tokens in the cache, where no prompt and answer say it.  [default: 4096]"},
             },
         ),

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from trnbench import Session
+from trnbench import ExitCode, NothingSelected, Session, UsageError
 from trnbench.bounded import kinds
-from trnbench.errors import ExitCode, NothingSelected, UsageError
 from trnbench.run.output_file import check_writable, write_whole
 from trnbench.run.render import find_page, render_page
 from trnbench.terminal.output import say
@@ -16,11 +15,8 @@ from trnbench_steps.commands.plan_tables import show_plan
 from trnbench_steps.commands.workload.options import types_from
 from trnbench_steps.job import Task
 from trnbench_steps.plan import api
-from trnbench_steps.plan.pareto import pareto
-
-if TYPE_CHECKING:
-    from trnbench_steps.plan.option import Option
-    from trnbench_steps.plan.search import Plan
+from trnbench_steps.plan.pareto import Option, pareto
+from trnbench_steps.plan.search import Plan
 
 
 def plan(

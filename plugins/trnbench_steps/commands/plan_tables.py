@@ -11,17 +11,12 @@ from trnbench.terminal.cell import Column
 from trnbench.terminal.output import emit, emit_json, paragraph, write
 from trnbench_steps.plan import search
 from trnbench_steps.plan.demand import Way
-from trnbench_steps.plan.flip import Flip, flips
-from trnbench_steps.plan.goal import Expected, Within
-from trnbench_steps.plan.option import command
-from trnbench_steps.plan.pareto import front, label
-from trnbench_steps.plan.price import OLD_DAYS
+from trnbench_steps.plan.goal import OLD_DAYS, Expected, Goal, Within
+from trnbench_steps.plan.pareto import Flip, Option, command, flips, front, label
+from trnbench_steps.plan.search import Plan
 
 if TYPE_CHECKING:
     from trnbench.registry import Registry
-    from trnbench_steps.plan.goal import Goal
-    from trnbench_steps.plan.option import Option
-    from trnbench_steps.plan.search import Plan
 
 
 Row = dict[str, object]

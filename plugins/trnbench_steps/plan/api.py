@@ -6,18 +6,15 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trnbench import load_registry
-from trnbench.errors import UsageError
+from trnbench import System, UsageError, load_registry
 from trnbench.run.selection import Selection, choose_instances
 from trnbench_steps.job import Task, check_dtype
 from trnbench_steps.model import Model
-from trnbench_steps.plan.goal import By, Goal
-from trnbench_steps.plan.price import COLUMNS, Price, read_prices
+from trnbench_steps.plan.goal import COLUMNS, By, Goal, Price, read_prices
 from trnbench_steps.plan.search import Plan, search
 from trnbench_steps.shipped_models import model_of
 
 if TYPE_CHECKING:
-    from trnbench.generation import System
     from trnbench.registry import Registry
 
 SIZES = (4, 16, 64)

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from trnbench.errors import TrnbenchError, UsageError
-from trnbench.results.nearness import Nearest
+from trnbench import Nearest, System, TrnbenchError, UsageError
 from trnbench.run.expectation import expectations
 from trnbench_emulator.backend import MODEL_VERSION
 from trnbench_steps.division import Division, divide
@@ -24,7 +23,6 @@ from trnbench_steps.step_constants import constants_of
 from trnbench_steps.step_parts import StepTime
 
 if TYPE_CHECKING:
-    from trnbench.generation import System
     from trnbench.registry import Registry
 
 

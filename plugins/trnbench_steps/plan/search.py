@@ -9,18 +9,15 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
-from trnbench.facts.units import show
+from trnbench import System, show
 from trnbench_steps.job import Job, Recompute
 from trnbench_steps.layout import Layout
 from trnbench_steps.plan.composed import Composed, Refusal, Steps, Why
-from trnbench_steps.plan.demand import Serving
-from trnbench_steps.plan.goal import By, Expected, Goal, Within, check_goal
-from trnbench_steps.plan.layouts import layouts, neighbours, words
-from trnbench_steps.plan.option import Option, Refused
-from trnbench_steps.plan.price import Price, hourly, price_of
+from trnbench_steps.plan.demand import Serving, layouts, neighbours, words
+from trnbench_steps.plan.goal import By, Expected, Goal, Price, Within, check_goal, hourly, price_of
+from trnbench_steps.plan.pareto import Option, Refused
 
 if TYPE_CHECKING:
-    from trnbench.generation import System
     from trnbench.registry import Registry
 
 MOST = 4096

@@ -12,12 +12,11 @@ from trnbench.kernels.kernel import Point
 from trnbench_kernels.split import pairs
 from trnbench_torch import data
 from trnbench_torch.data import ROUNDOFF
-from trnbench_torch.device import Launch
+from trnbench_torch.device import Device, Launch
 
 if TYPE_CHECKING:
     from numpy.random import Generator
 
-    from trnbench_torch.device import Device
 
 QUERIES = 6
 
@@ -58,11 +57,7 @@ def prepare(point: Point, device: Device, rng: Generator) -> Launch:
 
 
 def _exact(q: Any, k: Any, v: Any, head: int, at: Any, causal: bool) -> Any:
-    queries, keys, values = (
-        data.exact_at(q[0, head], at),
-        data.exact(k[0, head]),
-        data.exact(v[0, head]),
-    )
+    queries, keys, values = (data.exact_at(q[0, head], at), data.exact(k[0, head]), data.exact(v[0, head]))
     scores = queries @ keys.T / math.sqrt(queries.shape[1])
     if causal:
         scores[np.arange(keys.shape[0])[None, :] > at[:, None]] = -np.inf

@@ -10,16 +10,14 @@ import numpy as np
 from torch.nn.functional import gelu
 
 import torch
-from trnbench.errors import UsageError
-from trnbench.kernels.kernel import Point
+from trnbench import Point, UsageError
 from trnbench_torch import data
 from trnbench_torch.data import ROUNDOFF
-from trnbench_torch.device import Launch
+from trnbench_torch.device import Device, Launch
 
 if TYPE_CHECKING:
     from numpy.random import Generator
 
-    from trnbench_torch.device import Device
 
 T = TypeVar("T")
 

@@ -14,12 +14,11 @@ from trnbench.kernels.work import result_dtype
 from trnbench_kernels.split import mnk
 from trnbench_torch import data
 from trnbench_torch.data import ROUNDOFF, torch_dtype
-from trnbench_torch.device import Launch
+from trnbench_torch.device import Device, Launch
 
 if TYPE_CHECKING:
     from numpy.random import Generator
 
-    from trnbench_torch.device import Device
 
 ROWS = 8
 """Rows of the product that are computed again: a wrong tile anywhere in the contraction shows in them."""

@@ -10,12 +10,11 @@ import numpy as np
 import torch
 from trnbench.kernels.kernel import Point
 from trnbench_torch import data
-from trnbench_torch.device import Launch
+from trnbench_torch.device import Device, Launch
 
 if TYPE_CHECKING:
     from numpy.random import Generator
 
-    from trnbench_torch.device import Device
 
 PLACES = 4096
 

@@ -12,12 +12,11 @@ import torch
 from trnbench.kernels.kernel import Point
 from trnbench_torch import data
 from trnbench_torch.data import ROUNDOFF
-from trnbench_torch.device import Launch
+from trnbench_torch.device import Device, Launch
 
 if TYPE_CHECKING:
     from numpy.random import Generator
 
-    from trnbench_torch.device import Device
 
 ROWS = 8
 EPSILON = 1e-5

@@ -8,16 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import torch
-from trnbench.kernels.kernel import Point
-from trnbench.kernels.work import item_bytes
+from trnbench import Point, item_bytes
 from trnbench_torch import data
 from trnbench_torch.data import ROUNDOFF
-from trnbench_torch.device import Launch
+from trnbench_torch.device import Device, Launch
 
 if TYPE_CHECKING:
     from numpy.random import Generator
 
-    from trnbench_torch.device import Device
 
 SCALAR = 3.0
 PLACES = 4096

@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from math import log
 
 from trnbench import Comparison
-from trnbench_reports import numbers, words
-from trnbench_reports.charts.figure import SHAPES, SYMBOLS, Figure, Series
-from trnbench_reports.charts.plane import Plane, logarithmic
+from trnbench_reports import numbers
+from trnbench_reports.charts.figure import SHAPES, SYMBOLS, Figure, Plane, Series, logarithmic
 
 BANDS = (0.25, 0.10)
 SIDE = 360
@@ -49,12 +48,12 @@ def draw(
         )
     within = sum(each.e is not None and abs(each.e) <= log(1 + BANDS[0]) for each in points)
     quantity = _QUANTITY.get(unit, "values")
-    counted = words.plural(len(points), "point")
+    counted = numbers.plural(len(points), "point")
     title = f"{counted} of {quantity}: {within} within a factor of 1.25 of the published value"
     label = f"{title}. Emulated against published, logarithmic, equal axes."
     return Figure(
         id=id,
-        title=words.capital(title),
+        title=numbers.capital(title),
         label=label,
         caption="the diagonal is agreement, bands are factors 1.10 and 1.25; each generation has its colour",
         drawing=plane.svg(label),
@@ -101,7 +100,7 @@ def _positive(value: float | None) -> float:
 
 
 def _tooltip(each: Comparison, published: float, emulated: float) -> str:
-    return words.clean(
+    return numbers.clean(
         f"{each.id}: emulated {numbers.show(emulated, each.unit)}, published "
         f"{numbers.show(published, each.unit)}, {numbers.error(each.e)} · {_seen(each)}",
         300,

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from trnbench_reports import numbers, view, words
-from trnbench_reports.charts.figure import Figure
-from trnbench_reports.charts.plane import Plane, Point, even, linear, row_scale, side_by_side
+from trnbench_reports import numbers, view
+from trnbench_reports.charts.figure import Figure, Plane, Point, even, linear, row_scale, side_by_side
 from trnbench_reports.charts.waterfall import WIDTH, heading
 from trnbench_reports.losses import Losses
 
@@ -19,7 +18,7 @@ def draw(id: str, losses: Losses, colour: int, anchor: str) -> Figure:
     """`losses` has something that was busy."""
     strips = dict(losses.strip)
     rows = [(name, seconds / losses.time_s) for name, seconds in losses.busy]
-    names = [words.clean(name, 24) for name, _ in rows]
+    names = [numbers.clean(name, 24) for name, _ in rows]
     tint = f"var(--g{colour})"
     bars = Plane(
         linear("busy", 0.0, 1.6 if strips else 1.2, [(0.0, "0 %"), (0.5, "50 %"), (1.0, "100 %")]),
@@ -47,19 +46,18 @@ def draw(id: str, losses: Losses, colour: int, anchor: str) -> Figure:
                 when.area(outline, colour=tint)
         planes.append(when)
     busiest = max(rows, key=lambda row: row[1])
-    title = (
-        f"{heading(losses)}: {words.clean(busiest[0], 24)} is busy {numbers.percent(busiest[1])} of the time"
-    )
+    busy = numbers.percent(busiest[1])
+    title = f"{heading(losses)}: {numbers.clean(busiest[0], 24)} is busy {busy} of the time"
     how = (
         "left: share of the time busy; right: when, from launch to end"
         if strips
         else "share of the time busy"
     )
-    point = words.clean(view.point_text(losses.case), 120)
+    point = numbers.clean(view.point_text(losses.case), 120)
     label = f"{title}. {len(rows)} engines and queues."
     return Figure(
         id=id,
-        title=f"{words.capital(str(losses.case.evidence.grade))}. {title}",
+        title=f"{numbers.capital(str(losses.case.evidence.grade))}. {title}",
         label=label,
         drawing=side_by_side(planes, label),
         caption=f"{point}; {how}; {numbers.show(losses.time_s, 's')} in all",
@@ -88,7 +86,7 @@ def strip(row: int, shares: tuple[float, ...], length: float) -> list[Point]:
 
 
 def _words(name: str, share: float, losses: Losses) -> str:
-    return words.clean(
+    return numbers.clean(
         f"{name}: busy {numbers.percent(share)} of {numbers.show(losses.time_s, 's')}"
         f" · {losses.case.evidence.grade} · {losses.case.id}",
         300,

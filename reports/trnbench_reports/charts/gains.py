@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from trnbench_reports.charts.figure import Figure, Series
-from trnbench_reports.charts.plane import Plane, logarithmic, row_scale
+from trnbench_reports.charts.figure import Figure, Plane, Series, logarithmic, row_scale
 
 _UPRIGHT = 0.18  # of a row, above and below the middle of a lane
 

@@ -1,14 +1,15 @@
-"""Bandwidth along a logarithmic axis, one line for each system or algorithm, with the documented figures."""
+"""Lines: bandwidth along a logarithmic axis beside the documented figures, and the small ones of a row."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import msgspec
+from markupsafe import Markup, escape
 
-from trnbench_reports import numbers, words
-from trnbench_reports.charts.figure import SHAPES, SYMBOLS, Figure, Series
-from trnbench_reports.charts.plane import LETTER, Plane, logarithmic
+from trnbench import CaseHistory
+from trnbench_reports import numbers
+from trnbench_reports.charts.figure import LETTER, SHAPES, SYMBOLS, Figure, Plane, Series, logarithmic
 
 _APART = 12  # pixels between two lines of small words
 
@@ -75,7 +76,9 @@ def draw(
             colour = f"var(--g{line.colour})"
             plane.mark(at, rate, colour=colour, says=tip, anchor=anchor, series=index, shape=index)
     columns, rows = _table(lines, axis, what)
-    label = label or f"{title}. {words.plural(len(rates), 'point')} on {words.plural(len(lines), 'line')}."
+    label = (
+        label or f"{title}. {numbers.plural(len(rates), 'point')} on {numbers.plural(len(lines), 'line')}."
+    )
     return Figure(
         id=id,
         title=title,
@@ -96,7 +99,7 @@ def name_levels(plane: Plane, promised: Sequence[Promise], ends: tuple[float, fl
     levels = [plane.py(each.value) for each in promised]
     occupied: list[tuple[float, float, float]] = []  # left and right end, height
     for promise in sorted(promised, key=lambda each: -each.value):
-        text = words.clean(promise.words, 48)
+        text = numbers.clean(promise.words, 48)
         wide, height = LETTER * 0.92 * len(text), plane.py(promise.value)
         room = plane.width - wide - 4
         places = [(start, high) for high in (height - 4, height + 11) for start in (4.0, room, room / 2)]
@@ -129,3 +132,73 @@ def _table(
         anchors = [anchor for *_, anchor, _ in line.points if anchor]
         rows.append((anchors[-1] if anchors else "", (line.name, *cells)))
     return (f"{what}, bus bandwidth at", *shown), tuple(rows)
+
+
+_WIDTH, _HEIGHT, _EDGE = 150, 22, 2
+_LEAST = 0.01  # of the value: noise in the last digit would fill the height
+
+
+def sparkline(found: CaseHistory) -> Markup | str:
+    """Values that count over the runs; "" where none does."""
+    counted = [(at, point.value) for at, point in enumerate(found.points) if point.counts]
+    values = [(at, value) for at, value in counted if value is not None]
+    if not values:
+        return ""
+    low, high = min(value for _, value in values), max(value for _, value in values)
+    middle, half = (low + high) / 2, max((high - low) / 2, _LEAST * high / 2)
+    last = max(len(found.points) - 1, 1)
+
+    def place(at: float, value: float) -> str:
+        x = _EDGE + (_WIDTH - 2 * _EDGE) * at / last
+        y = _HEIGHT / 2 - (_HEIGHT / 2 - _EDGE) * (value - middle) / half
+        return f"{x:.1f} {y:.1f}"
+
+    position_of = {point.run: at for at, point in enumerate(found.points)} if found.steps else {}
+    marks = ""
+    for step in found.steps:
+        at = position_of.get(step.first.run, last + 0.5) - 0.5  # a run that lost the case comes last
+        line = f"M{place(at, middle - half)}L{place(at, middle + half)}"
+        marks += f'<path class="{step.way}" d="{line}"/>'
+    path = [place(at, value) for at, value in values]
+    x, y = path[-1].split()
+    # Numbers and words of ours alone but for the label: `Markup.format` would look at each piece.
+    return Markup(
+        f'<svg class="spark" width="{_WIDTH}" height="{_HEIGHT}" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img"'
+        f' aria-label="{escape(_says(found, low, high))}">{marks}<path class="trend" d="M{"L".join(path)}"/>'
+        f'<circle cx="{x}" cy="{y}" r="2"/></svg>'
+    )
+
+
+def _says(found: CaseHistory, low: float, high: float) -> str:
+    steps = numbers.plural(len(found.steps), "step")
+    span = (
+        numbers.show(low, found.unit)
+        if low == high
+        else f"{numbers.show(low, found.unit)} to {numbers.show(high, found.unit)}"
+    )
+    return f"{numbers.plural(len(found.points), 'run')}, {span}, {steps}"
+
+
+_FULL = 1.1
+"""Share at the right end: what exceeds its document is still seen to."""
+
+
+def span_bar(low: float | None, high: float, grade: str, published: float | None = None) -> Markup:
+    """`low` is None for a single case: then only where it stands is marked; `published` by a diamond."""
+
+    def at(share: float) -> float:
+        return max(0.0, min(share, _FULL)) / _FULL * 100
+
+    end = at(high)
+    start = at(low) if low is not None else end
+    diamond = ""
+    if published is not None:
+        shape = '<path class="diamond" d="M0 1L3 4.5L0 8L-3 4.5Z"/>'
+        diamond = f'<svg x="{at(published):.1f}%" overflow="visible">{shape}</svg>'
+    return Markup(
+        '<svg class="span" width="100%" height="9" aria-hidden="true">'
+        f'<path class="rail" d="M0 4.5H999"/><rect class="fill g-{grade}" x="{start:.1f}%" y="1.5"'
+        f' width="{max(end - start, 0):.1f}%" height="6"/>'
+        f'<rect class="best" x="{end:.1f}%" width="2.5" height="9"/>'
+        f'<rect class="full" x="{100 / _FULL:.1f}%" width="1" height="9"/>{diamond}</svg>'
+    )

@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 import trnbench
 from trnbench import LinkKind, Topology
-from trnbench_reports import numbers, words
+from trnbench_reports import numbers
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -85,7 +85,7 @@ def picture(topology: Topology, loads: Sequence[int], label: str) -> Markup:
     size = f'viewBox="0 0 {opening[1]} {opening[2]}" width="{opening[1]}" height="{opening[2]}"'
     kind = "graph long" if float(opening[1]) > 900 else "graph"  # on a phone it scrolls in its own box
     start = Markup('<svg class="{}" {} role="img" aria-label="{}">').format(
-        kind, Markup(size), words.clean(label, 300)
+        kind, Markup(size), numbers.clean(label, 300)
     )
     return start + Markup(drawn[opening.end() :])
 
@@ -113,12 +113,12 @@ def summary(topology: Topology, loads: Sequence[int]) -> list[Load]:
         high = max(load for load, _ in links)
         loaded.append(
             Load(
-                cls=words.clean(cls, 40),
+                cls=numbers.clean(cls, 40),
                 count=len(links),
                 low=min(load for load, _ in links),
                 high=high,
                 capacity=topology.classes[cls].bandwidth.value,
-                busiest=tuple(words.clean(name, 40) for load, name in links if load == high)[:3],
+                busiest=tuple(numbers.clean(name, 40) for load, name in links if load == high)[:3],
             )
         )
     return sorted(loaded, key=lambda each: -each.high)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from markupsafe import Markup, escape
 
 from trnbench import HeadlineLine, HeadlinePart
-from trnbench_reports import numbers, words
+from trnbench_reports import numbers
 
 HEIGHT = 26
 _MIDDLE = 13
@@ -104,7 +104,7 @@ def _at(value: float, full: float) -> str:
 
 
 def _tick(mark: Tick, full: float) -> str:
-    x, title = _at(mark.value, full), f"<title>{escape(words.clean(mark.says, 200))}</title>"
+    x, title = _at(mark.value, full), f"<title>{escape(numbers.clean(mark.says, 200))}</title>"
     if mark.kind == "published":
         return (
             f'<svg class="over" x="{x}" y="{_MIDDLE}">'
@@ -115,7 +115,7 @@ def _tick(mark: Tick, full: float) -> str:
 
 
 def _scale(shapes: Iterable[str], sentences: Iterable[str]) -> Markup:
-    label = escape(words.clean("; ".join(sentences), 600))
+    label = escape(numbers.clean("; ".join(sentences), 600))
     ground = f'<rect class="ground" x="0" y="{_MIDDLE - 4}" width="100%" height="8"/>'
     return Markup(
         f'<svg class="scale" width="100%" height="{HEIGHT}" role="img" aria-label="{label}">'

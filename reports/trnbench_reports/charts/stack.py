@@ -6,14 +6,12 @@ Both fit any width: places are per cent, or a box that is stretched and has no w
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
+import msgspec
 from markupsafe import Markup, escape
 
-from trnbench_reports import glossary, numbers, words
-
-if TYPE_CHECKING:
-    from markupsafe import Markup
+from trnbench_reports import glossary, numbers
+from trnbench_reports.charts.figure import Figure, Plane, Series, linear, row_scale
 
 KINDS = 5
 """Parts of a bar: the work at the peak, then causes by size; the last is all the rest."""
@@ -25,14 +23,14 @@ def bar(parts: Sequence[tuple[str, float]], work: str = "") -> Markup:
     shapes, start = [], 0.0
     for name, share in parts:
         wide = max(0.0, min(share, 1.0 - start))
-        title = escape(f"{words.clean(name, 60)}: {numbers.percent(share)}")
+        title = escape(f"{numbers.clean(name, 60)}: {numbers.percent(share)}")
         cause = "work" if name == work else glossary.cause(name)
         shapes.append(
             f'<rect class="c-{cause}" x="{start * 100:.2f}%" width="{wide * 100:.2f}%" height="14">'
             f"<title>{title}</title></rect>"
         )
         start += wide
-    label = escape("; ".join(f"{words.clean(name, 60)} {numbers.percent(share)}" for name, share in parts))
+    label = escape("; ".join(f"{numbers.clean(name, 60)} {numbers.percent(share)}" for name, share in parts))
     return Markup(
         f'<svg class="stack" width="100%" height="14" role="img" aria-label="{label}">{"".join(shapes)}</svg>'
     )
@@ -70,6 +68,85 @@ def strip(lanes: Sequence[tuple[str, Sequence[float]]], label: str) -> Markup:
     high = len(lanes) * (_LANE + _GAP) - _GAP
     return Markup(
         f'<svg class="strip" viewBox="0 0 {wide} {high}" width="100%" height="{high}"'
-        f' preserveAspectRatio="none" role="img" aria-label="{escape(words.clean(label, 300))}">'
+        f' preserveAspectRatio="none" role="img" aria-label="{escape(numbers.clean(label, 300))}">'
         f"{''.join(shapes)}</svg>"
+    )
+
+
+PARTS = {
+    "ideal": "bandwidth bound",
+    "algorithm": "algorithm",
+    "contention": "contention",
+    "latency": "latency",
+    "endpoint": "endpoint",
+}
+COLOURS = {part: "work" if part == "ideal" else glossary.cause(part) for part in PARTS}
+SYMBOL = "■"
+_ROW, _BAR = 19, 12
+
+
+class Spent(msgspec.Struct, frozen=True, kw_only=True):
+    """Seconds by part, in the order of PARTS."""
+
+    name: str
+    anchor: str
+    seconds: dict[str, float]
+    total: float
+    evidence: str
+
+
+def draw(id: str, title: str, bars: Sequence[Spent], caption: str) -> Figure:
+    """Every total is positive."""
+    ticks = [(part, f"{part:.0f} %") for part in (0, 25, 50, 75, 100)]
+    plane = Plane(
+        linear("share of the time", 0, 100, ticks),
+        row_scale([bar.name for bar in bars]),
+        width=380,
+        height=_ROW * len(bars),
+    )
+    for row, bar in enumerate(bars):
+        start = 0.0
+        for index, (part, words_) in enumerate(PARTS.items()):
+            share = bar.seconds[part] / bar.total
+            if share <= 0:
+                continue
+            says = (
+                f"{bar.name}: {words_} {numbers.show(bar.seconds[part], 's')}, "
+                f"{numbers.percent(share)} · {bar.evidence}"
+            )
+            plane.bar(
+                start * 100,
+                (start + share) * 100,
+                row + 0.5,
+                thick=_BAR,
+                colour=f"var(--c-{COLOURS[part]})",
+                says=says,
+                anchor=bar.anchor,
+                series=index,
+            )
+            start += share
+    label = f"{title}. {len(bars)} bars."
+    return Figure(
+        id=id,
+        title=title,
+        label=label,
+        drawing=plane.svg(label),
+        caption=caption,
+        series=tuple(
+            Series(index=i, name=name, symbol=SYMBOL, colour=COLOURS[part])
+            for i, (part, name) in enumerate(PARTS.items())
+        ),
+        columns=("collective", "time", *PARTS.values(), "evidence"),
+        rows=tuple(
+            (
+                bar.anchor,
+                (
+                    bar.name,
+                    numbers.show(bar.total, "s"),
+                    *(numbers.percent(bar.seconds[part] / bar.total) for part in PARTS),
+                    bar.evidence,
+                ),
+            )
+            for bar in bars
+        ),
     )

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from trnbench_reports import numbers, view, words
-from trnbench_reports.charts.figure import Figure
-from trnbench_reports.charts.plane import Plane, even, row_scale
+from trnbench_reports import numbers, view
+from trnbench_reports.charts.figure import Figure, Plane, even, row_scale
 from trnbench_reports.losses import Losses
 
 WIDTH = 500
@@ -28,7 +27,7 @@ class Bar(msgspec.Struct, frozen=True, kw_only=True):
 
 def bars(losses: Losses) -> list[Bar]:
     """Each begins where the last one ended; the last is the whole time. `losses` has terms."""
-    row_scale = _unique([words.clean(name, 40) for name, _ in losses.terms])
+    row_scale = _unique([numbers.clean(name, 40) for name, _ in losses.terms])
     columns: list[Bar] = []
     start = 0.0
     for number, (name, (raw, seconds)) in enumerate(zip(row_scale, losses.terms, strict=True)):
@@ -63,10 +62,10 @@ def draw(id: str, losses: Losses, colour: int, anchor: str) -> Figure:
     label = f"{title}. {len(losses.terms)} terms add up to {numbers.show(losses.time_s, 's')}."
     return Figure(
         id=id,
-        title=f"{words.capital(str(losses.case.evidence.grade))}. {title}",
+        title=f"{numbers.capital(str(losses.case.evidence.grade))}. {title}",
         label=label,
         drawing=plane.svg(label),
-        caption=f"{words.clean(view.point_text(losses.case), 120)}; the terms add up to the time",
+        caption=f"{numbers.clean(view.point_text(losses.case), 120)}; the terms add up to the time",
         columns=("cause", "time", "% of the time"),
         rows=tuple(
             ("", (name, numbers.show(seconds, "s"), numbers.percent(seconds / losses.time_s)))
@@ -85,7 +84,7 @@ def _label(bar: Bar, total: float) -> str:
 def heading(losses: Losses) -> str:
     """`gemm on trn2-16.48xlarge, one core`: kernel, system and scope."""
     case = losses.case.case
-    return f"{words.clean(case.kernel, 40)} on {words.clean(case.instance, 60)}, {case.reach}"
+    return f"{numbers.clean(case.kernel, 40)} on {numbers.clean(case.instance, 60)}, {case.reach}"
 
 
 def _finding(losses: Losses) -> str:
@@ -95,12 +94,12 @@ def _finding(losses: Losses) -> str:
     if worst is None or worst[1] <= 0:
         return reached
     share = numbers.percent(worst[1] / losses.time_s)
-    return f"{reached}; the largest cause is {words.clean(worst[0], 40)}, {share} of the time"
+    return f"{reached}; the largest cause is {numbers.clean(worst[0], 40)}, {share} of the time"
 
 
 def _words(name: str, seconds: float, losses: Losses) -> str:
     share = numbers.percent(seconds / losses.time_s)
-    return words.clean(
+    return numbers.clean(
         f"{name}: {numbers.show(seconds, 's')}, {share} of {numbers.show(losses.time_s, 's')}"
         f" · {losses.case.evidence.grade} · {losses.case.id}",
         300,

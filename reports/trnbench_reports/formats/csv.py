@@ -7,7 +7,7 @@ import io
 from collections.abc import Sequence
 
 from trnbench import METRIC_COLUMNS, Run, metric_rows
-from trnbench_reports import words
+from trnbench_reports import numbers
 
 COLUMNS = tuple(METRIC_COLUMNS)
 
@@ -30,5 +30,5 @@ def _safe(value: object) -> object:
         return str(value).lower()
     if isinstance(value, (int, float)):
         return repr(value)
-    text = words.valid(str(value))
+    text = numbers.valid(str(value))
     return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from trnbench import Run, headline
-from trnbench_reports import board, words
+from trnbench_reports import board, numbers
 from trnbench_reports.sections.scoreboard import Shown, cells
 
 _SPECIAL = str.maketrans({c: f"\\{c}" for c in "\\`*_{}[]<>()#+!|~"})
@@ -46,10 +46,7 @@ def sentences(run: Run) -> list[str]:
 def table(run: Run) -> list[str]:
     """The scoreboard."""
     names = [plain(name) for name in board.generations(run)]
-    lines = [
-        f"| kernel | {' | '.join(names)} |",
-        f"|---|{'---:|' * len(names)}",
-    ]
+    lines = [f"| kernel | {' | '.join(names)} |", f"|---|{'---:|' * len(names)}"]
     for kernel, rows in board.groups(run):
         for row in rows:
             if row.main or row.variant == rows[0].variant:
@@ -76,4 +73,4 @@ def _cell(cell: Shown | None) -> str:
 
 def plain(text: object, limit: int = 300) -> str:
     """Words that stay words: nothing in them is Markdown or HTML."""
-    return words.clean(text, limit).replace("\n", " ").translate(_SPECIAL)
+    return numbers.clean(text, limit).replace("\n", " ").translate(_SPECIAL)

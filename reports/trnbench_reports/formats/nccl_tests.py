@@ -17,7 +17,7 @@ from trnbench import (
     nccl_table,
     nearness_of,
 )
-from trnbench_reports import words
+from trnbench_reports import numbers
 
 
 def write(runs: Sequence[Run]) -> bytes:
@@ -38,7 +38,7 @@ def write(runs: Sequence[Run]) -> bytes:
                 f"trnbench {kernel} on {instance}, {scope}, {evidence.grade} by {evidence.by}, run {run.id}"
             )
             rows = [_row(each) for each in sorted(group, key=lambda each: each.work["payload_bytes"])]
-            lines += nccl_table(words.clean(title).replace("\n", " "), rows)
+            lines += nccl_table(numbers.clean(title).replace("\n", " "), rows)
     if not lines:
         raise NothingSelected(
             "no case of these runs is a collective with a time",
@@ -89,4 +89,4 @@ def _count(size: int, dtype: str) -> int:
 
 def _word(text: str) -> str:
     """One column: parsers cut lines at blanks."""
-    return "-".join(words.clean(text, 40).split())
+    return "-".join(numbers.clean(text, 40).split())

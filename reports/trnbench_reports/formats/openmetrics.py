@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from trnbench import Run
-from trnbench_reports import words
+from trnbench_reports import numbers
 
 _UNITS = {
     "s": "seconds",
@@ -98,4 +98,4 @@ def _labels(labels: Mapping[str, str]) -> str:
 
 
 def _escaped(text: str) -> str:
-    return words.valid(text).replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return numbers.valid(text).replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 
 from trnbench import Headline, Run, UsageError, headline
-from trnbench_reports import board, numbers, opportunities, words
+from trnbench_reports import board, numbers, opportunities
 from trnbench_reports.charts.figure import Figure
 from trnbench_reports.drawing import document, placed, words_at
 from trnbench_reports.formats import markdown
@@ -43,7 +43,7 @@ def headline_svg(runs: Sequence[Run], answers: Sequence[Headline] = ()) -> bytes
                         y += _ROW
                 sources.setdefault(row.of_document)
             y += 16
-    promised = words.listed([source for source in sources if source][:4])
+    promised = numbers.listed([source for source in sources if source][:4])
     return _drawn("headline", runs, body, y, f"promised by {promised}; " if promised else "")
 
 
@@ -211,7 +211,7 @@ def _drawn(name: str, runs: Sequence[Run], body: Sequence[str], height: float, s
     if len(body) < 2:
         raise _nothing(name)
     run = ", ".join(run.id for run in runs)
-    note = words_at(20, height + 8, f"{sources}trnbench, run {words.clean(run, 100)}", "soft")
+    note = words_at(20, height + 8, f"{sources}trnbench, run {numbers.clean(run, 100)}", "soft")
     return document(f"trnbench {name} of {run}", "".join([*body, note]), WIDTH, int(height) + 22)
 
 

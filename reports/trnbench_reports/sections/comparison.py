@@ -11,7 +11,7 @@ from markupsafe import Markup, escape
 
 import trnbench
 from trnbench import Change, Run, RunComparison, Side, TrnbenchError, Verdict
-from trnbench_reports import numbers, view, words
+from trnbench_reports import numbers, view
 from trnbench_reports.template import fill
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ def _value(change: Change, side: Side | None) -> str:
         return "–"
     if side.value is None:
         return str(side.status)
-    return words.clean(numbers.show(side.value, change.unit), 40)
+    return numbers.clean(numbers.show(side.value, change.unit), 40)
 
 
 def bars(change: Change, colour: int) -> Markup:

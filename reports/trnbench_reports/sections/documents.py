@@ -24,7 +24,7 @@ from trnbench import (
     Source,
     SystemRecord,
 )
-from trnbench_reports import numbers, view, words
+from trnbench_reports import numbers, view
 from trnbench_reports.template import fill
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def _named(
             for i in range(count)
         ]
         if len(dispute.sources) <= len(dispute.values):
-            sides.append(Side(value="", source=words.listed([cite(known, s) for s in dispute.sources])))
+            sides.append(Side(value="", source=numbers.listed([cite(known, s) for s in dispute.sources])))
     rules = list(dict.fromkeys(finding.rule for finding in findings))
     ratios = [finding.ratio for finding in findings if finding.ratio]
     return Contradiction(
@@ -132,7 +132,7 @@ def _named(
         topic=dispute.topic,
         about=", ".join(dispute.subjects),
         sides=tuple(sides),
-        found=f"rule {words.listed(rules)}" if rules else "by reading: no rule can",
+        found=f"rule {numbers.listed(rules)}" if rules else "by reading: no rule can",
         ratio=_ratio(max(ratios)) if ratios else "",
         note=dispute.note,
     )
@@ -321,4 +321,4 @@ def _cited(run: Run) -> list[dict[str, Any]]:
         }
         for key, s in view.sources(run).items()
     ]
-    return sorted(cited, key=lambda each: (not each["seed"], words.clean(each["document"])))
+    return sorted(cited, key=lambda each: (not each["seed"], numbers.clean(each["document"])))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from trnbench import Comparison, Grade, Measurement, Metric, Run, Scope, SystemRecord
-from trnbench_reports import numbers, view, words
+from trnbench_reports import numbers, view
 
 PAIRS = ("point_to_point", "remote_memory_read", "host_to_device", "device_to_host")
 """Kernels whose bytes cross one sort of link alone."""
@@ -59,7 +59,7 @@ def tables(index: int, run: Run, runs: Sequence[Run]) -> list[tuple[str, str, li
         rows += _published(run, record, shown, has_links=bool(best))
         if rows:
             marks = dict.fromkeys(str(case.evidence.grade) for case in best)
-            listed.append((words.clean(record.instance, 60), words.listed(list(marks)), rows))
+            listed.append((numbers.clean(record.instance, 60), numbers.listed(list(marks)), rows))
     return listed
 
 
@@ -100,7 +100,7 @@ def _row(
     got = _measured(case, measured) if case.evidence.grade is not Grade.MEASURED else case
     value = _rate(got) if got is not None else None
     return Row(
-        link=words.clean(name or "one link", 40),
+        link=numbers.clean(name or "one link", 40),
         about=_about(case),
         anchor=view.anchor(index, case),
         documented=numbers.show(documented, "B/s") if documented else "–",
@@ -119,8 +119,8 @@ def _about(case: Measurement) -> str:
     """`point_to_point to a neighbour, 1 GiB`."""
     size, reach = case.case.point.get("size"), case.case.point.get("reach")
     shown = numbers.show(float(size), "B") if isinstance(size, int | float) else view.point_text(case)
-    reach_words = f", {words.clean(reach, 40)}" if reach else ""
-    return f"{words.clean(case.case.kernel, 40)}{reach_words}, {shown}"
+    reach_words = f", {numbers.clean(reach, 40)}" if reach else ""
+    return f"{numbers.clean(case.case.kernel, 40)}{reach_words}, {shown}"
 
 
 def _shares(value: float, documented: float, emulated: float) -> str:
@@ -151,7 +151,7 @@ def _figure(run: Run, record: SystemRecord, name: str) -> _Figure:
         return _Figure()
     rate = cls.bandwidth
     if not rate.assumed:
-        return _Figure(documented=rate.value, basis=words.clean(rate.formula, 120))
+        return _Figure(documented=rate.value, basis=numbers.clean(rate.formula, 120))
     book = run.books.get(record.generation)
     assumption = book.assumptions.get(rate.origin) if book is not None else None
     between = (
@@ -162,7 +162,7 @@ def _figure(run: Run, record: SystemRecord, name: str) -> _Figure:
     return _Figure(
         basis="no document gives one",
         assumed=f"{numbers.show(rate.value, 'B/s')}{between}",
-        why=words.clean(
+        why=numbers.clean(
             f"{rate.origin}: {assumption.reason}" if assumption is not None else rate.origin, 200
         ),
     )
@@ -203,7 +203,7 @@ def _point(run: Run, record: SystemRecord, point: Comparison) -> Row:
     documented = figure.documented
     return Row(
         link="host" if copied else "one rank to another",
-        about=words.clean(point.how or point.id, 120),
+        about=numbers.clean(point.how or point.id, 120),
         anchor="",
         documented=numbers.show(documented, "B/s") if documented else "–",
         basis=figure.basis,
@@ -213,5 +213,5 @@ def _point(run: Run, record: SystemRecord, point: Comparison) -> Row:
         emulated_share=_shares(point.emulated or 0.0, documented, 0.0),
         got=f"{numbers.show(point.published, point.unit)} published" if point.published else "–",
         got_share=_shares(point.published or 0.0, documented, point.emulated or 0.0),
-        source=words.clean(point.source, 120),
+        source=numbers.clean(point.source, 120),
     )

@@ -6,9 +6,9 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from trnbench import Measurement, Run, SystemRecord
-from trnbench_reports import numbers, view, words
-from trnbench_reports.charts import figure, links, shares
-from trnbench_reports.charts.shares import Spent
+from trnbench_reports import numbers, view
+from trnbench_reports.charts import figure, links, stack
+from trnbench_reports.charts.stack import Spent
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -58,14 +58,14 @@ def losses(index: int, run: Run) -> Markup | None:
         for record, cases in swept:
             last = cases[-1]
             parts = seconds(last.detail.get("waterfall_s"), zero=True)
-            total = sum(parts.get(name, 0.0) for name in shares.PARTS)
+            total = sum(parts.get(name, 0.0) for name in stack.PARTS)
             if total <= 0:
                 continue
             bars.append(
                 Spent(
-                    name=f"{words.clean(kernel, 20)} {words.clean(record.instance, 40)}",
+                    name=f"{numbers.clean(kernel, 20)} {numbers.clean(record.instance, 40)}",
                     anchor=view.anchor(index, last),
-                    seconds={name: parts.get(name, 0.0) for name in shares.PARTS},
+                    seconds={name: parts.get(name, 0.0) for name in stack.PARTS},
                     total=total,
                     evidence=evidence(last),
                 )
@@ -75,7 +75,7 @@ def losses(index: int, run: Run) -> Markup | None:
     worst = min(bars, key=lambda bar: bar.seconds["ideal"] / bar.total)
     share = numbers.percent(worst.seconds["ideal"] / worst.total)
     return figure.show(
-        shares.draw(
+        stack.draw(
             f"losses-{index}",
             f"Emulated. Where the time goes; furthest from its bound: {worst.name}, {share}",
             bars,
@@ -94,7 +94,7 @@ def pictures(index: int, run: Run) -> list[dict[str, Any]]:
     for record in view.systems(run):
         topology = run.topologies.get(record.instance)
         tables, hottest, drawn, title = [], [], None, ""
-        instance = words.clean(record.instance, 60)
+        instance = numbers.clean(record.instance, 60)
         for kernel in SHOWN:
             for other, cases in swept.get(kernel, ()):
                 last = cases[-1]
@@ -103,7 +103,7 @@ def pictures(index: int, run: Run) -> list[dict[str, Any]]:
                 about = f"{kernel} of {numbers.show(size(last), 'B')}"
                 shown = [(view.anchor(index, last), about, evidence(last), row) for row in _hottest(last)]
                 hottest += shown
-                mark = words.capital(evidence(last))
+                mark = numbers.capital(evidence(last))
                 loads = links.expanded(topology, last.detail.get("link_load")) if topology else None
                 if topology is not None and loads is not None and any(loads):
                     rows = [links.row(link) for link in links.summary(topology, loads)]
@@ -129,10 +129,10 @@ def picture(index: int, run: Run, system: str, kernels: Collection[str]) -> dict
             loads = links.expanded(topology, last.detail.get("link_load"))
             if record.instance != system or loads is None or not any(loads):
                 continue
-            instance = words.clean(system, 60)
+            instance = numbers.clean(system, 60)
             busiest = links.row(links.summary(topology, loads)[0])
             title = (
-                f"{instance}, {words.clean(kernel, 40)} of {numbers.show(size(last), 'B')}: "
+                f"{instance}, {numbers.clean(kernel, 40)} of {numbers.show(size(last), 'B')}: "
                 f"{busiest[0]} links at {busiest[2]}"
             )
             loaded = topology.links[max(range(len(loads)), key=loads.__getitem__)].cls
@@ -157,7 +157,7 @@ def _hottest(case: Measurement) -> list[tuple[str, str, str]]:
     if not isinstance(stored, Sequence) or isinstance(stored, str):
         return []
     return [
-        (words.clean(link[0], 60), numbers.show(link[1], "B"), numbers.percent(link[2]))
+        (numbers.clean(link[0], 60), numbers.show(link[1], "B"), numbers.percent(link[2]))
         for link in stored
         if isinstance(link, Sequence)
         and len(link) == 3

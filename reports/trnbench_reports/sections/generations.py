@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from trnbench import Measurement, Run, Scope, SystemRecord
-from trnbench_reports import numbers, view, words
+from trnbench_reports import numbers, view
 from trnbench_reports.charts import figure
 from trnbench_reports.charts.figure import Figure
 from trnbench_reports.charts.gains import Gain, draw
@@ -149,7 +149,7 @@ def _row(
     cases = table[point]
     first: Measurement | None = None
     cells = []
-    name = " ".join(filter(None, (words.clean(kernel, 40), dtype)))
+    name = " ".join(filter(None, (numbers.clean(kernel, 40), dtype)))
     for record in reps:
         case = cases.get(record.generation)
         if case is None or case.status not in view.GOOD or view.primary(case) is None:
@@ -209,7 +209,7 @@ def _promise(run: Run, case: Measurement) -> tuple[str, str]:
 
     source = book.sources.get(peaks.chosen.source) if book is not None else None
     year = (source.date or source.version).partition("-")[0] if source is not None else ""
-    named = (words.clean(peaks.chosen.source, 40) or "the clocks", words.clean(year, 12))
+    named = (numbers.clean(peaks.chosen.source, 40) or "the clocks", numbers.clean(year, 12))
     return numbers.show(peaks.chosen.value, unit), " ".join(filter(None, named))
 
 
@@ -239,7 +239,7 @@ def _gain(first: Measurement, case: Measurement) -> str:
     got, promised = _ratios(first, case)
     if got is None:
         return "not comparable: other unit"
-    since = words.clean(first.case.generation, 20)
+    since = numbers.clean(first.case.generation, 20)
     if promised is None:
         return f"{numbers.times(got)} of {since}, no gain promised"
     return f"{numbers.times(got)} of {since}, {numbers.times(promised)} promised"
@@ -247,5 +247,5 @@ def _gain(first: Measurement, case: Measurement) -> str:
 
 def _missing(case: Measurement | None, record: SystemRecord) -> str:
     if case is None:
-        return f"not in this run for {words.clean(record.instance, 60)}"
-    return f"{case.status}: {words.clean(case.reason_text or str(case.reason) or 'no value', 200)}"
+        return f"not in this run for {numbers.clean(record.instance, 60)}"
+    return f"{case.status}: {numbers.clean(case.reason_text or str(case.reason) or 'no value', 200)}"

@@ -9,7 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from trnbench import FactBook, Grade, HeadlineCard, HeadlineLine, HeadlineRow, Run, Scope, headline
-from trnbench_reports import glossary, numbers, view, words
+from trnbench_reports import glossary, numbers, view
 from trnbench_reports.charts import promise
 from trnbench_reports.sections.workloads import FAMILY
 from trnbench_reports.template import fill
@@ -96,7 +96,7 @@ def question(runs: Sequence[Run]) -> str:
     if all(run.grade is Grade.MEASURED and not any(map(_dated, run.books.values())) for run in runs):
         return "How fast is this machine, and can it be believed?"
     devices = [
-        words.clean(record.device or record.generation, 40)
+        numbers.clean(record.device or record.generation, 40)
         for run in runs
         for record in view.systems(run)
         if record.instance in ran
@@ -104,7 +104,7 @@ def question(runs: Sequence[Run]) -> str:
     names = list(dict.fromkeys(each.rstrip("0123456789") or each for each in dict.fromkeys(devices)))
     if len(set(devices)) == 1:
         names = devices[:1]
-    devices_words = words.listed([words.capital(each) for each in names[:4]]) or "this machine"
+    devices_words = numbers.listed([numbers.capital(each) for each in names[:4]]) or "this machine"
     verb, its = ("do", "their") if len(names) > 1 else ("does", "its")
     return f"How close {verb} {devices_words} come to {its} documents?"
 
@@ -120,7 +120,7 @@ def _by(run: Run) -> str:
         for each in run.measurements
         if each.time_s is not None and each.evidence.grade is not Grade.DERIVED
     )
-    return words.listed([words.clean(each, 80) for each in list(makers)[:3]])
+    return numbers.listed([numbers.clean(each, 80) for each in list(makers)[:3]])
 
 
 def _held(run: Run) -> str:
@@ -129,16 +129,16 @@ def _held(run: Run) -> str:
         return ""
     kernels = {point.vote for point in run.fidelity.points if point.vote}
     return (
-        f"bands from {words.plural(len(run.fidelity.points), 'published point')} of "
-        f"{words.plural(len(kernels), 'kernel')}, streams and collectives"
+        f"bands from {numbers.plural(len(run.fidelity.points), 'published point')} of "
+        f"{numbers.plural(len(kernels), 'kernel')}, streams and collectives"
     )
 
 
 def shown_card(index: int, run: Run, card: HeadlineCard) -> dict[str, Any]:
     return {
-        "name": words.capital(words.clean(card.device or card.generation, 40)),
+        "name": numbers.capital(numbers.clean(card.device or card.generation, 40)),
         "colour": view.colour(run, card.generation),
-        "sentence": words.clean(card.sentence, 300),
+        "sentence": numbers.clean(card.sentence, 300),
         "rows": _further([shown(index, row) for row in card.rows]),
     }
 
@@ -239,7 +239,7 @@ def _short(line: HeadlineLine) -> str:
 
 
 def _document(source: str, date: str) -> str:
-    return " ".join(filter(None, (words.clean(source, 60) or "the clocks", date.partition("-")[0])))
+    return " ".join(filter(None, (numbers.clean(source, 60) or "the clocks", date.partition("-")[0])))
 
 
 def _swept(line: HeadlineLine) -> str:
@@ -264,7 +264,7 @@ def _behind(line: HeadlineLine) -> str:
     if line.expected is None:
         return ""
     votes = (
-        words.plural(line.votes, "vote") if line.votes else f"no vote, the band of {line.widened or 'all'}"
+        numbers.plural(line.votes, "vote") if line.votes else f"no vote, the band of {line.widened or 'all'}"
     )
     widened = "widened" if line.votes and line.widened else ""
     return ", ".join(filter(None, (line.nearness, votes, widened, line.band_note)))

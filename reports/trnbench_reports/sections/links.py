@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from trnbench import Measurement, Metric, Nearness, Run
-from trnbench_reports import board, numbers, view, words
+from trnbench_reports import board, numbers, view
 from trnbench_reports.charts import busbw, figure
 from trnbench_reports.charts.busbw import Point, Sweep
 from trnbench_reports.charts.figure import Figure
@@ -148,7 +148,7 @@ def _sweeps(run: Run, found: Sequence[Measurement]) -> list[Sweep]:
         promised = judged.peaks.chosen.value if judged is not None else 0.0
         sweeps.append(
             Sweep(
-                system=words.clean(record.instance, 60),
+                system=numbers.clean(record.instance, 60),
                 colour=view.colour(run, record.generation),
                 points=tuple(point(case) for case in mine),
                 promised=promised if judged is not None and judged.metric == mine[0].primary else 0.0,
@@ -176,7 +176,7 @@ def point(case: Measurement) -> Point:
         rate=metric.value,
         # The same bytes in another time.
         best=metric.value * case.time_s / tried[name] if name else 0.0,
-        best_name=words.clean(name, 40),
+        best_name=numbers.clean(name, 40),
         bound=metric.value * case.time_s / bound if bound > 0 else 0.0,
         published=best.value if best is not None and same_program else 0.0,
     )
@@ -191,7 +191,7 @@ def _title(kernel: str, ranks: str, sweeps: Sequence[Sweep]) -> str:
     bound = f", {numbers.percent(top.rate / top.bound)} of what the links allow" if top.bound else ""
     named = kernel.replace("_", "-")
     return (
-        f"{words.capital(words.clean(named, 40))} between {ranks}: at best "
+        f"{numbers.capital(numbers.clean(named, 40))} between {ranks}: at best "
         f"{numbers.show(top.rate, 'B/s')} on {sweep.system}{share}{bound}"
     )
 
@@ -203,7 +203,7 @@ def rows(index: int, run: Run, by_kernel: Mapping[str, Sequence[Measurement]]) -
         for sweep in _sweeps(run, found):
             last = sweep.points[-1]
             case, judged = last.case, last.case.judgement
-            algorithm = words.clean(case.implementation.removeprefix("collective: ").partition(",")[0], 40)
+            algorithm = numbers.clean(case.implementation.removeprefix("collective: ").partition(",")[0], 40)
             gain = last.best / last.rate - 1 if last.best else 0.0
             lost = _lost(case)
             listed.append(
@@ -223,7 +223,7 @@ def rows(index: int, run: Run, by_kernel: Mapping[str, Sequence[Measurement]]) -
                     faint=sweep.faint,
                     taken=algorithm,
                     better=f"{last.best_name} +{numbers.percent(gain)}" if gain > 0.005 else "",
-                    lost=f"{words.clean(lost[0], 40)} {numbers.percent(lost[1])}" if lost else "",
+                    lost=f"{numbers.clean(lost[0], 40)} {numbers.percent(lost[1])}" if lost else "",
                     address=view.figure_of(index, case),
                     share_address=view.figure_of(index, case, view.SHARE),
                     loss_address=view.figure_of(index, case, view.LOSS),

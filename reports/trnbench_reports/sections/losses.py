@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from trnbench import Grade, Run
-from trnbench_reports import glossary, losses, numbers, opportunities, view, words
+from trnbench_reports import glossary, losses, numbers, opportunities, view
 from trnbench_reports.charts import stack
 from trnbench_reports.losses import LIMIT, Losses
 from trnbench_reports.opportunities import Opportunity
@@ -102,8 +102,8 @@ def _title(told: Sequence[Opportunity]) -> str:
         return "No cause takes half a per cent of any kernel that is short of its peak"
     first = told[0]
     return (
-        f"The largest share of its time goes with {words.clean(first.cause, 60)} in "
-        f"{words.clean(first.case.case.kernel, 40)} on {words.clean(first.case.case.generation, 30)}: "
+        f"The largest share of its time goes with {numbers.clean(first.cause, 60)} in "
+        f"{numbers.clean(first.case.case.kernel, 40)} on {numbers.clean(first.case.case.generation, 30)}: "
         f"{numbers.percent(first.share)}, {numbers.show(first.seconds, 's')}"
     )
 
@@ -145,7 +145,7 @@ def bar(index: int, each: Losses) -> Bar:
         parts.append(("the rest", remainder))
     busy = sorted(each.busy, key=lambda entry: -entry[1])
     lanes = [(name, shares) for name, shares in each.strip if shares][:LANES]
-    busiest = ", ".join(f"{words.clean(n, 24)} {numbers.percent(s / each.time_s)}" for n, s in busy[:2])
+    busiest = ", ".join(f"{numbers.clean(n, 24)} {numbers.percent(s / each.time_s)}" for n, s in busy[:2])
     return Bar(
         name=case.case.kernel,
         where=f"{case.case.generation}, {view.point_text(case)}",
@@ -161,7 +161,7 @@ def bar(index: int, each: Losses) -> Bar:
         strip=stack.strip(lanes, f"when each engine was busy: {busiest}") if lanes else "",
         busy=busiest,
         lines=[
-            (words.clean(number, 60), words.clean(text, 120), numbers.percent(seconds / each.time_s))
+            (numbers.clean(number, 60), numbers.clean(text, 120), numbers.percent(seconds / each.time_s))
             for number, text, seconds in each.lines[:2]
         ],
         timeline=view.figure_of(index, case, view.BUSY),
@@ -173,8 +173,10 @@ def bar(index: int, each: Losses) -> Bar:
 def _cause(name: str) -> str:
     """What the largest causes are called: a limit of the model is what the engine can do, not a loss."""
     if name.startswith(LIMIT):
-        return f"beyond what {words.clean(name.removeprefix(LIMIT).removesuffix(' in the model'), 40)} can do"
-    return words.clean(name, 60)
+        return (
+            f"beyond what {numbers.clean(name.removeprefix(LIMIT).removesuffix(' in the model'), 40)} can do"
+        )
+    return numbers.clean(name, 60)
 
 
 def _lines(each: Losses) -> str:
@@ -206,7 +208,7 @@ def _row(index: int, run: Run, each: Opportunity) -> Row:
 
 def _passed(index: int, each: Losses) -> tuple[str, str, str]:
     case = each.case
-    name = f"{words.clean(case.case.kernel, 40)} {words.clean(case.case.generation, 30)}"
+    name = f"{numbers.clean(case.case.kernel, 40)} {numbers.clean(case.case.generation, 30)}"
     text = numbers.percent(opportunities.fraction(each))
     return name, text, view.figure_of(index, case, view.SHARE)
 
@@ -282,12 +284,12 @@ def beside(runs: Sequence[Run]) -> list[Beside]:
                 rows.append(
                     Beside(
                         anchor=view.figure_of(index, case, view.BUSY),
-                        case=words.clean(case.id, 120),
+                        case=numbers.clean(case.id, 120),
                         engine=name,
                         profiled=numbers.show(seen, "s") if seen is not None else "",
                         emulated=numbers.show(title, "s") if title is not None else "",
                         ratio=numbers.significant(title / seen) if seen and title is not None else "",
-                        largest=f"{words.clean(worst[0], 60)}, {numbers.show(worst[1], 's')}"
+                        largest=f"{numbers.clean(worst[0], 60)}, {numbers.show(worst[1], 's')}"
                         if worst is not None and not number
                         else "",
                     )

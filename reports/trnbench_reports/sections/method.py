@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from trnbench import Run
-from trnbench_reports import glossary, numbers, view, words
+from trnbench_reports import glossary, numbers, view
 from trnbench_reports.template import fill
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def render(runs: Sequence[Run]) -> Markup:
         {
             "heading": heading,
             "run": run,
-            "command": shlex.join(words.clean(each, 200) for each in run.argv)
+            "command": shlex.join(numbers.clean(each, 200) for each in run.argv)
             if run.argv
             else "not recorded",
             "environment": _flat(run.environment),
@@ -74,7 +74,7 @@ def wired(summary: Mapping[str, Any]) -> str:
     sentences = []
     shape = summary.get("shape_words") or summary.get("kind")
     if isinstance(shape, str):
-        sentences.append(words.clean(shape, 100))
+        sentences.append(numbers.clean(shape, 100))
     for name, said in (("degree", "{:,} links a device"), ("diameter", "at most {:,} hops")):
         count = summary.get(name)
         if isinstance(count, int) and not isinstance(count, bool) and count > 0:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from trnbench import Measurement, Run, Scope
-from trnbench_reports import numbers, view, words
+from trnbench_reports import numbers, view
 from trnbench_reports.charts import figure, roofline
 from trnbench_reports.charts.figure import Figure
 from trnbench_reports.template import fill
@@ -34,7 +34,7 @@ def _figures(index: int, run: Run) -> list[Figure]:
     for number, record in enumerate(view.systems(run)):
         mine = [each for each in run.measurements if each.case.instance == record.instance]
         cases = [each for each in mine if each.case.scope is record.scope]
-        name = words.clean(record.instance, 60)
+        name = numbers.clean(record.instance, 60)
         colour = view.colour(run, record.generation)
         scope_words = f"whole system, {record.scope}"
         systems.append(
@@ -45,10 +45,10 @@ def _figures(index: int, run: Run) -> list[Figure]:
             continue
         # One core is the same in every system of a generation, unless its numbers say otherwise.
         key = (record.generation, record.core, frozenset((c.case.fullname, c.time_s, c.status) for c in core))
-        cores.setdefault(key, _Core(words.clean(record.core, 40), colour, core, [])).systems.append(name)
+        cores.setdefault(key, _Core(numbers.clean(record.core, 40), colour, core, [])).systems.append(name)
     for number, one in enumerate(cores.values()):
         title = _title(f"One {one.name}", one.cases)
-        scope_words = f"one core of {words.listed(one.systems)}"
+        scope_words = f"one core of {numbers.listed(one.systems)}"
         chart = roofline.figure(f"core-{index}-{number}", title, index, one.cases, one.colour, scope_words)
         if chart is not None:
             drawn.append(chart)
@@ -75,9 +75,9 @@ def _title(name: str, cases: Sequence[Measurement]) -> str:
     )
     if top is None or top.judgement is None:
         return f"{name}: no 16-bit case was judged"
-    grade = words.capital(str(top.evidence.grade))
+    grade = numbers.capital(str(top.evidence.grade))
     return (
-        f"{name}. {grade}: {words.clean(top.case.kernel, 40)} {top.case.dtype} reaches "
+        f"{name}. {grade}: {numbers.clean(top.case.kernel, 40)} {top.case.dtype} reaches "
         f"{numbers.percent(top.judgement.fraction)} of "
         f"{numbers.show(top.judgement.peaks.chosen.value, 'FLOP/s')}"
     )

@@ -11,8 +11,8 @@ import msgspec
 
 import trnbench
 from trnbench import Change, Measurement, Run, Side, Status, TrnbenchError, nearness_of
-from trnbench_reports import board, numbers, view, words
-from trnbench_reports.charts import sparkline
+from trnbench_reports import board, numbers, view
+from trnbench_reports.charts import lines
 from trnbench_reports.template import fill
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def render(runs: Sequence[Run]) -> Markup:
             if kept:
                 rows.append((kernel, kept))
             else:
-                silent.append(words.clean(kernel, 60))
+                silent.append(numbers.clean(kernel, 60))
         most = MOST if sum(len(kept) for _, kept in rows) <= ALL else FEWEST
         for number, (kernel, kept) in enumerate(rows):
             loud = [pair for pair in kept[most:] if any(cell and cell.loud for cell in pair[1])]
@@ -127,7 +127,7 @@ def render(runs: Sequence[Run]) -> Markup:
                 "folded": _folded(rows),
                 "left": spans,
                 "silent": silent,
-                "families": sorted({words.clean(found[0].family, 40) for _, found in groups}),
+                "families": sorted({numbers.clean(found[0].family, 40) for _, found in groups}),
                 "letters": sorted(
                     {cell.letter for _, kept in rows for _, m in kept for cell in m if cell and cell.letter}
                 ),
@@ -155,7 +155,7 @@ def _folded(rows: Sequence[tuple[str, Sequence[tuple[board.Row, Sequence[Shown |
 def _systems(run: Run, generation: str) -> str:
     ran = {measurement.case.instance for measurement in run.measurements}
     names = [
-        words.clean(record.instance, 60)
+        numbers.clean(record.instance, 60)
         for record in view.systems(run)
         if record.generation == generation and record.instance in ran
     ]
@@ -172,7 +172,7 @@ def _cell(
 ) -> Shown | None:
     counts = Counter(str(each.status) for each in cell.bad)
     note = ", ".join(f"{count} {status}" for status, count in sorted(counts.items()))
-    systems = ", ".join(words.clean(each, 60) for each in cell.systems) if row.system else ""
+    systems = ", ".join(numbers.clean(each, 60) for each in cell.systems) if row.system else ""
     top, least = cell.best, cell.least
     if top is not None:
         share = cell.share
@@ -189,7 +189,7 @@ def _cell(
             grade=str(top.evidence.grade),
             value=share,
             least=_least(least),
-            drawn=sparkline.span_bar(
+            drawn=lines.span_bar(
                 low, share, str(top.evidence.grade), best.value / of if best is not None and of > 0 else None
             )
             if share is not None and row.main
@@ -208,7 +208,7 @@ def _cell(
     alike = len(counts) == 1 and len(cell.bad) > 1
     return Shown(
         text=note if alike else str(worst.status),
-        title=words.clean(worst.reason_text or str(worst.reason) or "no reason was recorded", 300),
+        title=numbers.clean(worst.reason_text or str(worst.reason) or "no reason was recorded", 300),
         address=view.figure_of(index, worst, view.SHARE),
         status=str(worst.status),
         note=note if len(counts) > 1 else "",
@@ -248,8 +248,8 @@ def _skips(run: Run) -> list[tuple[str, str, str, int]]:
     return [
         (
             reason,
-            words.listed(list(dict.fromkeys(words.clean(case.case.kernel, 60) for case in found))),
-            words.listed(list(dict.fromkeys(words.clean(case.case.instance, 60) for case in found))),
+            numbers.listed(list(dict.fromkeys(numbers.clean(case.case.kernel, 60) for case in found))),
+            numbers.listed(list(dict.fromkeys(numbers.clean(case.case.instance, 60) for case in found))),
             len(found),
         )
         for reason, found in sorted(groups.items(), key=lambda item: -len(item[1]))
@@ -282,7 +282,7 @@ def _loud(index: int, run: Run) -> list[tuple[str, list[Loud]]]:
         rows = [
             Loud(
                 links=[
-                    (view.figure_of(index, case, view.SHARE), words.clean(case.id, 200))
+                    (view.figure_of(index, case, view.SHARE), numbers.clean(case.id, 200))
                     for case in cases[:NAMED]
                 ],
                 more=len(cases[NAMED:]),

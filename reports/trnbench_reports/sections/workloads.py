@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from trnbench import Measurement, Run, Status, expected_time, least_time, nearness_of, stored_waterfall
-from trnbench_reports import numbers, view, words
+from trnbench_reports import numbers, view
 from trnbench_reports.charts import stack
 from trnbench_reports.template import fill
 
@@ -67,7 +67,7 @@ def render(runs: Sequence[Run]) -> Markup | str:
 def row(index: int, run: Run, case: Measurement) -> Row:
     """`case` is a step of a model."""
     name, point = case.case.kernel, view.point_text(case)
-    system, colour = words.clean(case.case.instance, 60), view.colour(run, case.case.generation)
+    system, colour = numbers.clean(case.case.instance, 60), view.colour(run, case.case.generation)
     if case.time_s is None or case.status not in view.GOOD:
         why = case.reason_text or str(case.reason) or "no reason was recorded"
         return Row(
@@ -75,7 +75,7 @@ def row(index: int, run: Run, case: Measurement) -> Row:
             point=point,
             system=system,
             colour=colour,
-            why=f"{case.status}: {words.clean(why, 200)}" if case.status is not Status.OK else "no time",
+            why=f"{case.status}: {numbers.clean(why, 200)}" if case.status is not Status.OK else "no time",
             address=view.figure_of(index, case, view.TIME),
         )
     band = expected_time(case.evidence, case.time_s, least_time(case))
@@ -92,7 +92,9 @@ def row(index: int, run: Run, case: Measurement) -> Row:
         near=nearness_of(case),
         rate=f"{numbers.significant(tokens.value)} tokens/s" if tokens is not None else "",
         bar=stack.bar([(name, seconds / case.time_s) for name, seconds in parts]) if parts else "",
-        limit=f"{words.clean(parts[0][0], 60)} {numbers.percent(parts[0][1] / case.time_s)}" if parts else "",
+        limit=f"{numbers.clean(parts[0][0], 60)} {numbers.percent(parts[0][1] / case.time_s)}"
+        if parts
+        else "",
         faint=view.faint(case),
         address=view.figure_of(index, case, view.TIME),
         expect_address=view.figure_of(index, case, view.EXPECT),

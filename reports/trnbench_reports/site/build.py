@@ -11,7 +11,7 @@ import trnbench
 from trnbench import Run, Site, UsageError
 from trnbench_reports.formats import parts
 from trnbench_reports.page import LISTS, STYLES, joined_script
-from trnbench_reports.site import history, run_page
+from trnbench_reports.site import run_page
 from trnbench_reports.site.run_page import script
 from trnbench_reports.template import HERE, SITE_POLICY, asset, fill
 
@@ -80,19 +80,16 @@ def _shared(
 ) -> Iterator[tuple[str, bytes]]:
     """What all runs have together."""
     histories = asked.histories()
-    changes = history.moved(histories)
+    changes = run_page.moved(histories)
     yield "assets/page.css", "".join(map(asset, (*STYLES, "history.css", "site.css"))).encode()
     yield "assets/page.js", joined_script().encode()
     yield "assets/case.js", joined_script(CASE_SCRIPT).encode()
-    yield (
-        "assets/table.js",
-        joined_script(LISTS).encode(),
-    )
-    yield HISTORY, script(HISTORY, history.data(histories, entries))
+    yield ("assets/table.js", joined_script(LISTS).encode())
+    yield HISTORY, script(HISTORY, run_page.data(histories, entries))
     yield (
         "index.html",
         _page(
-            "site_index", "Results", groups=_groups(entries), changes=changes, views=VIEWS, history=history
+            "site_index", "Results", groups=_groups(entries), changes=changes, views=VIEWS, history=run_page
         ),
     )
     yield (
@@ -102,12 +99,12 @@ def _shared(
             "What changed",
             entries=entries,
             changes=changes,
-            history=history,
-            address=history.address,
+            history=run_page,
+            address=run_page.address,
         ),
     )
     yield "case.html", _page("site_case", "A case over the runs", scripts=("case.js",), source=HISTORY)
-    yield "feed.xml", history.feed(entries, changes)
+    yield "feed.xml", run_page.feed(entries, changes)
     for part in EMBEDS:
         try:
             drawn = headline if part == "headline" else None

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trnbench.errors import ExitCode, UnknownName
+from trnbench.facts.check import Findings
 from trnbench.facts.check import check as check_book
-from trnbench.facts.disagreement import RULES
-from trnbench.facts.fact import Assembly
+from trnbench.facts.disagreement import RULES, Claim, Disagreement
+from trnbench.facts.fact import Assembly, Dispute
 from trnbench.terminal import screen
 from trnbench.terminal.cell import Column, clean
 from trnbench.terminal.context import Session
@@ -18,9 +19,6 @@ from trnbench.terminal.output import emit, say, write
 
 if TYPE_CHECKING:
     from trnbench.cli.spec.figures import Row
-    from trnbench.facts.check import Findings
-    from trnbench.facts.disagreement import Claim, Disagreement
-    from trnbench.facts.fact import Dispute
     from trnbench.generation import Generation
 
 

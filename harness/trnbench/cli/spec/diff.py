@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from trnbench.cli.spec.figures import (
     RATES,
+    Row,
+    Subject,
     choices,
     find_subject,
     named,
@@ -16,14 +17,11 @@ from trnbench.cli.spec.figures import (
     scope_of,
 )
 from trnbench.errors import NothingSelected
+from trnbench.facts.fact import Fact, Peak, PeakPolicy, Scope
 from trnbench.facts.metric import ratio, unlike
 from trnbench.terminal.cell import Column
 from trnbench.terminal.context import Session
 from trnbench.terminal.output import emit, say
-
-if TYPE_CHECKING:
-    from trnbench.cli.spec.figures import Row, Subject
-    from trnbench.facts.fact import Fact, Peak, PeakPolicy, Scope
 
 
 def diff(

@@ -7,15 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from trnbench.errors import UnknownName
-from trnbench.facts.fact import Direction, Scope
+from trnbench.facts.fact import Direction, Fact, Peak, PeakChoice, PeakPolicy, Scope
 from trnbench.facts.metric import DTYPES, METRICS
 from trnbench.facts.units import show
+from trnbench.generation import System
 from trnbench.peaks import choose_peak
 from trnbench.peaks.candidate import show_printed
 
 if TYPE_CHECKING:
-    from trnbench.facts.fact import Fact, Peak, PeakChoice, PeakPolicy
-    from trnbench.generation import System
     from trnbench.registry import Registry
 
 

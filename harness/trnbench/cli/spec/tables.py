@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from trnbench.cli.spec.figures import (
+    Row,
+    Subject,
     choices,
     fact_row,
     find_subject,
@@ -15,18 +16,13 @@ from trnbench.cli.spec.figures import (
     peak_value,
     scope_of,
 )
-from trnbench.facts.fact import Scope
+from trnbench.facts.fact import Peak, PeakPolicy, Scope
 from trnbench.facts.metric import METRICS
+from trnbench.generation import System
 from trnbench.peaks import choose_peak
 from trnbench.terminal.cell import Column
 from trnbench.terminal.context import Session
 from trnbench.terminal.output import emit, emit_json, say, write
-
-if TYPE_CHECKING:
-    from trnbench.cli.spec.figures import Row, Subject
-    from trnbench.facts.fact import Peak, PeakPolicy
-    from trnbench.generation import System
-
 
 _FACTS: tuple[Column | str, ...] = (
     "metric",

@@ -13,8 +13,7 @@ import msgspec
 from trnbench.case_key import CaseKey
 from trnbench.compare.change import Change, Comparison, interval_text, side_of, signed_percent
 from trnbench.compare.comparison import CONFIDENCE, THRESHOLD, compared, distance
-from trnbench.compare.gate.findings import Finding, Gated, Outcome
-from trnbench.compare.gate.rule import USUAL, Direction, Rule
+from trnbench.compare.gate.rule import USUAL, Direction, Finding, Gated, Outcome, Rule
 from trnbench.facts.units import percent
 from trnbench.results.measurement import BAD, Measurement, Metric, Status, Verdict
 from trnbench.results.run import Run

@@ -1,19 +1,24 @@
-"""Rules: which cases each speaks of, what is not good enough, and how a file of them is read."""
+"""Rules of a gate: which cases each speaks of, how a file of them is read, and what they find."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import Enum
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from trnbench.bounded import kinds
 from trnbench.bounded.toml import read_toml
 from trnbench.case_key import CaseKey, joint
-from trnbench.errors import BadInput, cut, quoted
+from trnbench.compare.change import Change, Comparison, interval_text, signed_percent
+from trnbench.errors import BadInput, ExitCode, cut, quoted
+
+if TYPE_CHECKING:
+    from trnbench.results.junit import Tested
 
 
 class Direction(str, Enum):
@@ -80,9 +85,7 @@ def read_rules(path: Path) -> tuple[Rule, ...]:
     listed = document.get("rule", [])
     if not isinstance(listed, list) or not listed or not all(isinstance(each, dict) for each in listed):
         raise BadInput(
-            f"{path}: it has no rules",
-            cause="each begins with [[rule]], in two brackets",
-            try_="[[rule]]",
+            f"{path}: it has no rules", cause="each begins with [[rule]], in two brackets", try_="[[rule]]"
         )
     return tuple(_rule(each, number, str(path)) for number, each in enumerate(listed, start=1))
 
@@ -153,3 +156,167 @@ _KEYS: dict[str, tuple[str, Read]] = {
     "maximum_age_days": ("oldest_days", _days),
 }
 """Keys of a rule: the field, and how its value is read."""
+
+
+class Outcome(str, Enum):
+    FAILED = "failed"
+    INCONCLUSIVE = "inconclusive"
+    PASSED = "passed"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
+    """`kind`: "slower", "faster", "metric", "failure", "lost", "evidence", "refused", "peak", "age", "rule",
+    or "" for what passed. `what` is the sentence: the value, its interval and the rule's limit. `causes`
+    likeliest first."""
+
+    outcome: Outcome
+    rule: str
+    id: str = ""  # of the case; "" where a rule speaks of the whole
+    kernel: str = ""
+    system: str = ""
+    kind: str = ""
+    what: str = ""
+    causes: tuple[str, ...] = ()
+    change: Change | None = None
+
+    @property
+    def verdict(self) -> str:
+        """What became of the case, as everywhere; "" where the rule speaks of no case."""
+        return str(self.change.verdict) if self.change is not None else ""
+
+
+class Gated(msgspec.Struct, frozen=True, kw_only=True):
+    """`findings`: what failed first, then what is inconclusive, then what passed."""
+
+    comparison: Comparison
+    findings: tuple[Finding, ...]
+    strict: bool = False
+
+    def of(self, outcome: Outcome) -> tuple[Finding, ...]:
+        """The findings of one outcome."""
+        return tuple(finding for finding in self.findings if finding.outcome is outcome)
+
+    @property
+    def passed(self) -> bool:
+        """Nothing failed; with `strict` nothing inconclusive either."""
+        bad = (Outcome.FAILED, Outcome.INCONCLUSIVE) if self.strict else (Outcome.FAILED,)
+        return not any(finding.outcome in bad for finding in self.findings)
+
+    def exit_code(self) -> ExitCode:
+        """0 or 1."""
+        return ExitCode.OK if self.passed else ExitCode.GATE
+
+
+def junit(gated: Gated) -> bytes:
+    """One test suite; a test case for each finding, named by its case, its class the system and the kernel.
+
+    What failed is a failure with the rule as its type; what is inconclusive is skipped, or with `strict` a
+    failure.
+    """
+    from trnbench.results.junit import Suite, document
+
+    comparison = gated.comparison
+    properties = (
+        ("against", comparison.before.id),
+        ("evidence", str(comparison.after.grade)),
+        ("trnbench", comparison.after.tool_version),
+        *((f"differs.{number}", difference) for number, difference in enumerate(comparison.differs, start=1)),
+    )
+    name = f"trnbench gate {comparison.after.id} against {comparison.before.id}"
+    cases = [_case(finding, strict=gated.strict) for finding in gated.findings]
+    return document([Suite(name, comparison.after.created, properties, cases)])
+
+
+def _case(each: Finding, *, strict: bool) -> Tested:
+    from trnbench.results.junit import Tested
+
+    change, name = each.change, each.id.partition("::")[2] or each.id or f"rule {each.rule}"
+    side = change.after if change is not None and change.unit == "s" else None
+    time_s = side.value or 0.0 if side is not None else 0.0
+    passed = Tested(each.system, each.kernel, name, time_s)
+    if each.outcome is Outcome.FAILED or (strict and each.outcome is Outcome.INCONCLUSIVE):
+        kind = each.kind if each.outcome is Outcome.FAILED else "inconclusive"
+        text = "\n".join((f"rule {each.rule}: {each.what}", *(f"cause: {cause}" for cause in each.causes)))
+        return passed._replace(outcome="failure", kind=kind, message=each.what, text=text)
+    if each.outcome is Outcome.INCONCLUSIVE:
+        return passed._replace(outcome="skipped", message=f"inconclusive: {each.what}")
+    return passed
+
+
+MOST_ROWS = 200
+"""A summary may have 1 MiB; nobody reads as much."""
+MOST_ANNOTATIONS = 10
+"""GitHub shows ten of each kind in a step, and drops the others without a word."""
+
+_MARKUP = re.compile(r"([\\`*_\[\]<>|~#&!])")
+
+
+def summary(gated: Gated) -> str:
+    """Whether it passed, counts, what failed with its causes, what is inconclusive."""
+    comparison = gated.comparison
+    word = "passed" if gated.passed else "failed"
+    counts = ", ".join(f"{len(some):,} {outcome}" for outcome in Outcome if (some := gated.of(outcome)))
+    lines = [
+        f"## trnbench gate: {word}",
+        "",
+        f"Run `{_code(comparison.after.id)}` ({comparison.after.grade}) against "
+        f"`{_code(comparison.before.id)}`: {counts or 'no case'}.",
+        "",
+    ]
+    for outcome in (Outcome.FAILED, Outcome.INCONCLUSIVE):
+        if findings := gated.of(outcome):
+            lines += [f"### {str(outcome).capitalize()}", "", *_table(findings), ""]
+    if comparison.differs:
+        lines += ["### What else differs", "", *(f"- {_escaped(text)}" for text in comparison.differs), ""]
+    return "\n".join(lines)
+
+
+def _table(found: Sequence[Finding]) -> Iterator[str]:
+    yield "| case | change | rule | by | interval | what | likeliest cause |"
+    yield "| --- | --- | --- | ---: | ---: | --- | --- |"
+    for finding in found[:MOST_ROWS]:
+        change = finding.change
+        effect = signed_percent(change.effect) if change is not None and change.effect is not None else ""
+        cells = (
+            finding.id, finding.verdict, finding.rule, effect,
+            interval_text(change) if change is not None else "",
+            finding.what, finding.causes[0] if finding.causes else "",
+        )  # fmt: skip
+        yield f"| {' | '.join(map(_escaped, cells))} |"
+    if len(found) > MOST_ROWS:
+        yield f"| and {len(found) - MOST_ROWS:,} more | | | | | | |"
+
+
+def annotation_lines(gated: Gated) -> Iterator[str]:
+    """`::error` lines for what failed, `::warning` for what is inconclusive (`strict`: errors too)."""
+    for outcome, command in (
+        (Outcome.FAILED, "error"),
+        (Outcome.INCONCLUSIVE, "error" if gated.strict else "warning"),
+    ):
+        findings = gated.of(outcome)
+        for finding in findings[:MOST_ANNOTATIONS]:
+            cause = f" Likeliest cause: {finding.causes[0]}" if finding.causes else ""
+            title = f"trnbench gate: {finding.id or 'rule ' + finding.rule}"
+            yield f"::{command} title={_property(title)}::{_data(finding.what + cause)}"
+        if len(findings) > MOST_ANNOTATIONS:
+            yield f"::{command} title=trnbench gate::and {len(findings) - MOST_ANNOTATIONS:,} more {outcome}"
+
+
+def _data(text: str) -> str:
+    """As the runner's own toolkit escapes the message of a command."""
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+def _escaped(text: str) -> str:
+    return _MARKUP.sub(r"\\\1", " ".join(text.split()))
+
+
+def _code(text: str) -> str:
+    return " ".join(text.replace("`", "'").split())

@@ -99,11 +99,7 @@ def _git(*words: str) -> bytes | None:
 def environment(path: Sequence[str], hash_seed: int) -> dict[str, str]:
     """Of a process that finds the code of one side first; hashes are the same on both sides."""
     others = filter(None, [os.environ.get("PYTHONPATH", "")])
-    return {
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join([*path, *others]),
-        "PYTHONHASHSEED": str(hash_seed),
-    }
+    return {**os.environ, "PYTHONPATH": os.pathsep.join([*path, *others]), "PYTHONHASHSEED": str(hash_seed)}
 
 
 def search_path(side: Operand, scratch: Path) -> tuple[str, ...]:

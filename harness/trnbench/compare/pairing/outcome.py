@@ -12,11 +12,9 @@ from typing import NamedTuple
 from trnbench.case_key import CaseKey
 from trnbench.compare.change import Change, Comparison, Named, Side, interval_text, signed_percent
 from trnbench.compare.comparison import distance
-from trnbench.compare.gate.findings import Finding, Gated, Outcome
-from trnbench.compare.gate.rule import USUAL, Direction, Rule
-from trnbench.compare.pairing.duel import Duel, Wish, duels
+from trnbench.compare.gate.rule import USUAL, Direction, Finding, Gated, Outcome, Rule
+from trnbench.compare.pairing.duel import Batch, Course, Duel, Unfit, Wish, batch, duels, trial
 from trnbench.compare.pairing.operand import Operand
-from trnbench.compare.pairing.rounds import Batch, Course, Unfit, batch, trial
 from trnbench.compare.pairing.stage import Stage
 from trnbench.results.measurement import Grade, Status, Verdict
 from trnbench.results.statistics import Interval, median, median_interval

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import msgspec
 
 from trnbench.case_key import CaseKey
-from trnbench.compare.pairing.duel import Duel, Wish, keyed, seats
+from trnbench.compare.pairing.duel import Duel, Player, Ready, Unfit, Wish, keyed, ready_of, seats
 from trnbench.compare.pairing.operand import Operand, environment, search_path
-from trnbench.compare.pairing.rounds import Player, Ready, Unfit, ready_of
 from trnbench.errors import TrnbenchError, UsageError
 from trnbench.isolation.child import Lost, carried_out
 from trnbench.isolation.interrupt import CaseTimeout, limited

@@ -9,7 +9,6 @@ import msgspec
 
 from trnbench.case_key import Value
 from trnbench.facts.fact import Scope
-from trnbench.facts.units import show
 from trnbench.results.expectation import NOT_RECORDED, above, expected, expected_time, least_time
 from trnbench.results.fidelity import OwnProduct
 from trnbench.results.measurement import (
@@ -34,7 +33,18 @@ from trnbench.run.headline.line import (
     promised,
     superseding,
 )
-from trnbench.run.headline.question import BESIDE, OTHER, PRODUCTS, QUESTIONS, Answer, answers, primary
+from trnbench.run.headline.question import (
+    BESIDE,
+    OTHER,
+    PRODUCTS,
+    QUESTIONS,
+    Answer,
+    answers,
+    axis_text,
+    primary,
+    ranks_of,
+    value_text,
+)
 from trnbench.run.headline.words import Card, Said, cards, said
 
 REASONS = {
@@ -184,26 +194,6 @@ def _ranks(run: Run, case: Measurement, metric: Metric) -> tuple[str, str]:
     return f"{ranks:,} {kinds.get(ranks, kind)} ranks", "bus bandwidth"
 
 
-def ranks_of(run: Run, case: Measurement) -> tuple[int, str] | None:
-    """How many ranks a case has that all take part in, and what each is; None of other cases.
-
-    Runs of before do not say how many: of collectives it follows from what one must send of the tensor,
-    2·(n−1)/n of it in an all-reduce, (n−1)/n where ranks hold or send parts.
-    """
-    if isinstance(ranks := case.detail.get("rank_count"), int):
-        return ranks, str(case.detail.get("rank", ""))
-    record = run.systems.get(case.case.instance)
-    payload, link = (case.work.get(name, 0.0) for name in ("payload_bytes", "link_bytes"))
-    if record is None or case.case.family != "collective" or not payload > 0:
-        return None
-    kind, share = str(case.detail.get("rank", "logical-core")), link / payload
-    if kind == "device":
-        return record.devices, kind
-    if case.case.kernel == "all_reduce" and 1.0 <= share < 2.0:
-        return round(2 / (2 - share)), kind
-    return (round(1 / (1 - share)), kind) if share < 1.0 else None
-
-
 def _own(run: Run, answer: Answer, best: Measurement) -> tuple[OwnProduct, ...]:
     """Of the model alone: a measured product needs none of its errors."""
     if run.fidelity is None or not _by_model(answer, best):
@@ -221,8 +211,6 @@ def _by_model(answer: Answer, best: Measurement) -> bool:
     return answer.question.kernels == PRODUCTS and best.evidence.grade is not Grade.MEASURED
 
 
-_BYTES = ("hbm", "dma", "copy", "link", "collective")
-"""Families whose axis `size` counts bytes; elsewhere it is the side of a matrix."""
 _NAMED = 3
 """Words of an axis that are listed; more are counted."""
 
@@ -246,22 +234,9 @@ def swept(cases: Sequence[Measurement], best: Measurement) -> tuple[str, str]:
 def _range(column: Sequence[Value | None], case: Measurement, name: str) -> str:
     numbers = [value for value in column if isinstance(value, int | float) and not isinstance(value, bool)]
     if len(numbers) == len(column):
-        return f"{_shown(min(numbers), case, name)}–{_shown(max(numbers), case, name)}"
+        return f"{value_text(min(numbers), case, name)}–{value_text(max(numbers), case, name)}"
     kinds = list(dict.fromkeys(str(value) for value in column))
     return ", ".join(kinds) if len(kinds) <= _NAMED else f"{len(kinds)} kinds"
-
-
-def axis_text(case: Measurement, name: str) -> str:
-    """`1 GiB` or `4,096`: where the case stands on an axis, in words."""
-    return _shown(case.case.point.get(name, ""), case, name)
-
-
-def _shown(value: Value, case: Measurement, name: str) -> str:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return str(value)
-    if name == "size" and case.case.family in _BYTES and 0 <= value < 1e30:
-        return show(float(value), "B")
-    return f"{value:,}"
 
 
 SHOWN = 3

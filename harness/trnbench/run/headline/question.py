@@ -1,4 +1,4 @@
-"""What a headline asks of a run, and which of its cases answer."""
+"""What a headline asks of a run, which of its cases answer, and where these stand."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from trnbench.case_key import Division
+from trnbench.case_key import Division, Value
 from trnbench.facts.fact import Scope
+from trnbench.facts.units import show
 from trnbench.results.measurement import Grade, Measurement, Metric, Status
 from trnbench.results.run import Run
 
@@ -156,3 +157,41 @@ def _generations(run: Run, cases: Iterable[Measurement]) -> list[str]:
 def _in_order(run: Run, names: Iterable[str]) -> list[str]:
     positions = {name: index for index, name in enumerate(run.systems)}
     return sorted(names, key=lambda name: (positions.get(name, len(positions)), name))
+
+
+def ranks_of(run: Run, case: Measurement) -> tuple[int, str] | None:
+    """How many ranks a case has that all take part in, and what each is; None of other cases.
+
+    Runs of before do not say how many: of collectives it follows from what one must send of the tensor,
+    2·(n−1)/n of it in an all-reduce, (n−1)/n where ranks hold or send parts.
+    """
+    if isinstance(ranks := case.detail.get("rank_count"), int):
+        return ranks, str(case.detail.get("rank", ""))
+    record = run.systems.get(case.case.instance)
+    payload, link = (case.work.get(name, 0.0) for name in ("payload_bytes", "link_bytes"))
+    if record is None or case.case.family != "collective" or not payload > 0:
+        return None
+    kind, share = str(case.detail.get("rank", "logical-core")), link / payload
+    if kind == "device":
+        return record.devices, kind
+    if case.case.kernel == "all_reduce" and 1.0 <= share < 2.0:
+        return round(2 / (2 - share)), kind
+    return (round(1 / (1 - share)), kind) if share < 1.0 else None
+
+
+_BYTES = ("hbm", "dma", "copy", "link", "collective")
+"""Families whose axis `size` counts bytes; elsewhere it is the side of a matrix."""
+
+
+def axis_text(case: Measurement, name: str) -> str:
+    """`1 GiB` or `4,096`: where the case stands on an axis, in words."""
+    return value_text(case.case.point.get(name, ""), case, name)
+
+
+def value_text(value: Value, case: Measurement, name: str) -> str:
+    """The same of any value of that axis."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value)
+    if name == "size" and case.case.family in _BYTES and 0 <= value < 1e30:
+        return show(float(value), "B")
+    return f"{value:,}"

@@ -18,11 +18,9 @@ from trnbench.results.json import dumps_measurement, loads_value
 from trnbench.results.measurement import Measurement, Reason, Status
 from trnbench.results.statistics import median
 from trnbench.run.attempt import Attempts, Outcome, Retries
-from trnbench.run.executor import CutShort
+from trnbench.run.executor import CutShort, Rank
 from trnbench.run.pool import GRACE_S, Pool
-from trnbench.run.ranks.connection import Gone, Late, Line
-from trnbench.run.ranks.place import place_of
-from trnbench.run.ranks.rank import Rank
+from trnbench.run.ranks.connection import Gone, Late, Line, place_of
 from trnbench.run.ranks.rendezvous import gather, hello, join
 from trnbench.store.entry import Entry
 

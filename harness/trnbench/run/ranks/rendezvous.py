@@ -19,10 +19,22 @@ from typing import Any
 from trnbench.errors import ExitCode, UsageError
 from trnbench.kernels.kernel import Case
 from trnbench.run.attempt import Attempts
-from trnbench.run.executor import CutShort
-from trnbench.run.ranks.connection import GREETING_S, Gone, Late, Line, Stranger, admit, present
-from trnbench.run.ranks.place import LOOPBACK, Place, find, own_name, publish, withdraw
-from trnbench.run.ranks.rank import OFF, RENDEZVOUS, Rank
+from trnbench.run.executor import OFF, RENDEZVOUS, CutShort, Rank
+from trnbench.run.ranks.connection import (
+    GREETING_S,
+    LOOPBACK,
+    Gone,
+    Late,
+    Line,
+    Place,
+    Stranger,
+    admit,
+    find,
+    own_name,
+    present,
+    publish,
+    withdraw,
+)
 from trnbench.version import VERSION
 
 WAIT_S = 60.0

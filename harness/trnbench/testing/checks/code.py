@@ -14,8 +14,7 @@ from trnbench.errors import PluginError, TrnbenchError
 from trnbench.kernels.kernel import Kernel
 from trnbench.reference import resolve
 from trnbench.run.reply import detected
-from trnbench.testing.report import Finding
-from trnbench.testing.subject import Subject
+from trnbench.testing.subject import Finding, Subject
 
 
 class Named(NamedTuple):

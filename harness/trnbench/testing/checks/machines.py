@@ -11,8 +11,7 @@ from trnbench.facts.fact import Assembly, FactBook, Scope
 from trnbench.generation import Generation, System
 from trnbench.kernels.kernel import Kernel, Point
 from trnbench.kernels.work import Extent
-from trnbench.testing.report import Finding
-from trnbench.testing.subject import Subject
+from trnbench.testing.subject import Finding, Subject
 from trnbench.topology.checks import Verdict, check_topology, expected_of
 from trnbench.topology.graph import LinkKind, Topology
 

@@ -20,8 +20,7 @@ from trnbench.run.execute import execute
 from trnbench.run.importing import read_runs
 from trnbench.run.plan import plan
 from trnbench.run.selection import Selection
-from trnbench.testing.report import Finding
-from trnbench.testing.subject import Subject
+from trnbench.testing.subject import Finding, Subject
 
 SOON_S = 1.0
 _KEY = re.compile(r"[a-z][a-z0-9_]*")

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from trnbench import Session
-from trnbench.errors import UsageError
+from trnbench import Session, UsageError
 from trnbench.terminal.cell import Column
 from trnbench.terminal.output import Section, emit, emit_sections, paragraph
-from trnbench_steps.commands.workload.options import (
-    job_from,
-    layout_from,
-    types_from,
-)
+from trnbench_steps.commands.workload.options import job_from, layout_from, types_from
 from trnbench_steps.commands.workload.tables import (
     count,
     memory_table,
@@ -25,11 +20,8 @@ from trnbench_steps.commands.workload.tables import (
 )
 from trnbench_steps.division import divide
 from trnbench_steps.job import check_dtype
-from trnbench_steps.model import parameters
+from trnbench_steps.model import Model, parameters
 from trnbench_steps.shipped_models import model_of, shipped_names
-
-if TYPE_CHECKING:
-    from trnbench_steps.model import Model
 
 
 def info(

@@ -6,8 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trnbench import Session
-from trnbench.errors import UnknownName, UsageError
+from trnbench import Session, UnknownName, UsageError
 from trnbench.facts.fact import as_policy
 from trnbench.run.api import choose_backend
 from trnbench.run.axes import parse_sweep

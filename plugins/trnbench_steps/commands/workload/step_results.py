@@ -5,19 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trnbench.facts.units import percent, show
-from trnbench.results.expectation import expected_time, least_time, nearness_of
+from trnbench import Measurement, expected_time, least_time, nearness_of, percent, show
 from trnbench.terminal.cell import Column
-from trnbench.terminal.outcome import Ended, none_ran, write_report
+from trnbench.terminal.outcome import Ended, none_ran
 from trnbench.terminal.output import emit, emit_json, paragraph, say, write
 from trnbench.terminal.result_table import results_of, show_results
+from trnbench.terminal.target import write_report
 from trnbench_steps.commands.workload.tables import size
 from trnbench_steps.paths import PATHS
 from trnbench_steps.step_request import LAYOUT_AXES
 
 if TYPE_CHECKING:
     from trnbench import Session
-    from trnbench.results.measurement import Measurement
     from trnbench.run.plan import Plan
 
 

@@ -9,15 +9,13 @@ from trnbench.facts.units import percent, round_to, show
 from trnbench.terminal.cell import Column
 from trnbench.terminal.output import Row, Section
 from trnbench_steps.attention import AttentionKind
+from trnbench_steps.division import Division
 from trnbench_steps.flops import forward, step_flops, training
-from trnbench_steps.hbm import fit
-from trnbench_steps.memory import FORMULAS, cache_bytes, cache_bytes_per_token, memory
-from trnbench_steps.model import parameters
+from trnbench_steps.hbm import FORMULAS, cache_bytes, cache_bytes_per_token, fit, memory
+from trnbench_steps.model import Model, parameters
 
 if TYPE_CHECKING:
     from trnbench import Session
-    from trnbench_steps.division import Division
-    from trnbench_steps.model import Model
 
 
 def count(value: Any) -> str:

@@ -29,11 +29,7 @@ LIMIT = 64 << 20
 
 
 def step_timeline(
-    model: StepModel,
-    division: Division,
-    system: System,
-    constants: StepConstants,
-    own: OwnKernels = NONE_OWN,
+    model: StepModel, division: Division, system: System, constants: StepConstants, own: OwnKernels = NONE_OWN
 ) -> Timeline:
     """Every operator and collective of a layer, pass by pass, and then what the constants add; and the parts
     of the step, which add up to its time. Raises what composing a step raises."""
