@@ -46,26 +46,21 @@ def fair_shares(usage: Usage, capacity: Floats, flows: int) -> tuple[Floats, NDA
 
     A flow that uses no resource gets an infinite rate. Resources with no capacity give rate 0.
     """
+    flow, resource, weight = usage.flow, usage.resource, usage.weight
     limits = np.zeros(len(capacity), dtype=bool)
     rates = np.full(flows, np.inf)
-    open_ = np.zeros(flows, dtype=bool)
-    open_[usage.flow] = True
-    rates[open_] = 0.0
     taken = np.zeros(len(capacity))
-    while open_.any():
-        live = open_[usage.flow]
-        load = np.bincount(usage.resource[live], usage.weight[live], minlength=len(capacity))
-        used = load > 0
+    while len(flow):
+        load = np.bincount(resource, weight, len(capacity))
         level = np.full(len(capacity), np.inf)
-        level[used] = np.maximum(capacity[used] - taken[used], 0.0) / load[used]
+        np.divide(np.maximum(capacity - taken, 0.0), load, out=level, where=load > 0)
         rate = level.min()
         full = level <= rate * (1 + FULL)
-        frozen = np.zeros(flows, dtype=bool)
-        frozen[usage.flow[live & full[usage.resource]]] = True
-        frozen &= open_
         limits |= full
+        frozen = np.zeros(flows, dtype=bool)
+        frozen[flow[full[resource]]] = True
         rates[frozen] = rate
-        gone = frozen[usage.flow]
-        taken += rate * np.bincount(usage.resource[gone], usage.weight[gone], minlength=len(capacity))
-        open_ &= ~frozen
+        gone = frozen[flow]
+        taken += rate * np.bincount(resource[gone], weight[gone], len(capacity))
+        flow, resource, weight = flow[~gone], resource[~gone], weight[~gone]
     return rates, limits
