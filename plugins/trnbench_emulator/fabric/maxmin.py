@@ -50,17 +50,17 @@ def fair_shares(usage: Usage, capacity: Floats, flows: int) -> tuple[Floats, NDA
     limits = np.zeros(len(capacity), dtype=bool)
     rates = np.full(flows, np.inf)
     taken = np.zeros(len(capacity))
-    while len(flow):
-        load = np.bincount(resource, weight, len(capacity))
-        level = np.full(len(capacity), np.inf)
-        np.divide(np.maximum(capacity - taken, 0.0), load, out=level, where=load > 0)
-        rate = level.min()
-        full = level <= rate * (1 + FULL)
-        limits |= full
-        frozen = np.zeros(flows, dtype=bool)
-        frozen[flow[full[resource]]] = True
-        rates[frozen] = rate
-        gone = frozen[flow]
-        taken += rate * np.bincount(resource[gone], weight[gone], len(capacity))
-        flow, resource, weight = flow[~gone], resource[~gone], weight[~gone]
+    with np.errstate(divide="ignore", invalid="ignore"):  # by no load: such a resource is the last to be full
+        while len(flow):
+            level = np.maximum(capacity - taken, 0.0) / np.bincount(resource, weight, len(capacity))
+            rate = np.fmin.reduce(level)
+            full = level <= rate * (1 + FULL)
+            limits |= full
+            frozen = np.zeros(flows, dtype=bool)
+            frozen[flow[full[resource]]] = True
+            rates[frozen] = rate
+            gone = frozen[flow]
+            taken += rate * np.bincount(resource, weight * gone, len(capacity))
+            left = np.flatnonzero(~gone)
+            flow, resource, weight = flow[left], resource[left], weight[left]
     return rates, limits
