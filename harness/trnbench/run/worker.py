@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import io
 import os
 import pickle
@@ -27,7 +28,7 @@ from trnbench.isolation.surroundings import Surroundings
 from trnbench.kernels.kernel import Case, Kernel
 from trnbench.kernels.work import Extent
 from trnbench.results.json import loads_value
-from trnbench.results.measurement import Measurement, Reason
+from trnbench.results.measurement import Grade, Measurement, Reason
 from trnbench.store.entry import Entry
 
 if TYPE_CHECKING:
@@ -40,6 +41,9 @@ if TYPE_CHECKING:
 CaseMessage: TypeAlias = tuple[int, int, CaseKey, Extent, str, bool]
 """Its position, the number of its kernel, which a worker has from its start, and the rest of it: so a worker
 holds no more cases than it is busy with."""
+
+GARBAGE = 100_000
+"""Objects between two looks for garbage where a model computes: of what it keeps there is hardly any."""
 
 READY, DROPPED = "ready", "dropped"
 """What a worker sends beside outcomes: that it waits for cases, and that it has heard what it need not do."""
@@ -180,6 +184,8 @@ def serve(connection: Connection) -> None:
     process = os.getpid()
     try:
         attempts, kernels = loads(connection.recv_bytes())
+        if attempts.unseen.grade is Grade.EMULATED:
+            gc.set_threshold(GARBAGE)
         connection.send(READY)
         for position, kernel, key, extent, skip, explain in _messages(connection):
             case = Case(key=key, kernel=kernels[kernel], extent=extent, skip=skip, explain=explain)

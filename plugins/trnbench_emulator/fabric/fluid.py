@@ -50,12 +50,13 @@ class _Active:
         "_since",
         "_soonest",
         "_table",
+        "_union",
         "ending",
         "watched",
     )
 
-    def __init__(self, table: Rates) -> None:
-        self._table = table
+    def __init__(self, table: Rates, union: tuple[int, ...]) -> None:
+        self._table, self._union = table, union
         self._flows: list[int] = []
         self._mixes: list[int] = []
         self._left: list[float] = []
@@ -92,7 +93,7 @@ class _Active:
         self.ending, self._rates = _NEVER, []
         if not self._flows:
             return
-        self._rates, limited = self._table.of(tuple(self._mixes))
+        self._rates, limited = self._table.of(tuple(self._mixes), self._union)
         self.watched |= limited
         if 0.0 in self._rates:
             pairs = zip(self._left, self._rates, strict=True)
@@ -122,12 +123,12 @@ def simulate(
     together = flows if isinstance(flows, Together) else Together(flows)
     if len(together) > FEW and together.unrelated:
         return _at_once(together, table, scale, carried)
-    flows, order, mixes = together.flows, together.order, table.names(together)
+    flows, order, (mixes, union) = together.flows, together.order, table.names(together)
     dependents, before, latency, empty = order.dependents, order.before, order.latency, order.empty
     waiting, left_times, starts = order.waiting.copy(), order.times.copy(), order.starts.copy()
     arrival = [-1] * len(flows)
     arrivals: list[tuple[int, int]] = []
-    active = _Active(table)
+    active = _Active(table, union)
     open_count = len(flows)
     push, pop = heapq.heappush, heapq.heappop
     while open_count:
@@ -178,7 +179,7 @@ def _left(remaining: list[float], rates: Sequence[float], ticks: int) -> list[fl
 
 def _at_once(together: Together, table: Rates, scale: float, carried: Floats | None) -> Outcome:
     """Nobody waits for another."""
-    sizes, mixes = together.sizes * scale, table.names(together)
+    sizes, (mixes, _) = together.sizes * scale, table.names(together)
     left, watched = burst(mixes, sizes, together.before, table, float(TICKS_PER_SECOND), HALF)
     arrival = (left + together.latency).tolist()
     if carried is None:

@@ -46,26 +46,21 @@ def fair_shares(usage: Usage, capacity: Floats, flows: int) -> tuple[Floats, NDA
 
     A flow that uses no resource gets an infinite rate. Resources with no capacity give rate 0.
     """
+    flow, resource, weight = usage.flow, usage.resource, usage.weight
     limits = np.zeros(len(capacity), dtype=bool)
     rates = np.full(flows, np.inf)
-    open_ = np.zeros(flows, dtype=bool)
-    open_[usage.flow] = True
-    rates[open_] = 0.0
     taken = np.zeros(len(capacity))
-    while open_.any():
-        live = open_[usage.flow]
-        load = np.bincount(usage.resource[live], usage.weight[live], minlength=len(capacity))
-        used = load > 0
-        level = np.full(len(capacity), np.inf)
-        level[used] = np.maximum(capacity[used] - taken[used], 0.0) / load[used]
-        rate = level.min()
-        full = level <= rate * (1 + FULL)
-        frozen = np.zeros(flows, dtype=bool)
-        frozen[usage.flow[live & full[usage.resource]]] = True
-        frozen &= open_
-        limits |= full
-        rates[frozen] = rate
-        gone = frozen[usage.flow]
-        taken += rate * np.bincount(usage.resource[gone], usage.weight[gone], minlength=len(capacity))
-        open_ &= ~frozen
+    with np.errstate(divide="ignore", invalid="ignore"):  # by no load: such a resource is the last to be full
+        while len(flow):
+            level = np.maximum(capacity - taken, 0.0) / np.bincount(resource, weight, len(capacity))
+            rate = np.fmin.reduce(level)
+            full = level <= rate * (1 + FULL)
+            limits |= full
+            frozen = np.zeros(flows, dtype=bool)
+            frozen[flow[full[resource]]] = True
+            rates[frozen] = rate
+            gone = frozen[flow]
+            taken += rate * np.bincount(resource, weight * gone, len(capacity))
+            left = np.flatnonzero(~gone)
+            flow, resource, weight = flow[left], resource[left], weight[left]
     return rates, limits

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from hashlib import blake2b
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,8 @@ class Among:
 
     def __init__(self, rates: Rates, mixes: Sequence[int]) -> None:
         self._rates = rates
-        self._places, self._usage = rates.stack(mixes)
+        self._usage = rates.stack(mixes)
+        self._place = {mix: place for place, mix in enumerate(mixes)}
         self._known: dict[bytes, tuple[Floats, bool]] = {}
 
     def of(self, active: NDArray[np.bool_]) -> tuple[Floats, bool]:
@@ -28,16 +29,24 @@ class Among:
         key = np.packbits(active).tobytes()
         found = self._known.get(key)
         if found is None:
-            usage = self._usage
-            taken = active[self._places][usage.flow]
-            part = Usage(usage.flow[taken], usage.resource[taken], usage.weight[taken])
-            stacked, limited = self._rates.shared(part, len(active))
-            rates = np.empty(len(active))
-            rates[self._places] = stacked
             if len(self._known) * len(active) >= self.MOST:
                 self._known.clear()
-            found = self._known[key] = rates, limited
+            found = self._known[key] = self._shared(active)
         return found
+
+    def of_each(self, mixes: Sequence[int]) -> tuple[dict[int, float], bool]:
+        """Of these, active at once; those that are alike count as one that takes as often as much."""
+        places = [self._place[mix] for mix in mixes]
+        rates, limited = self._shared(np.bincount(places, minlength=len(self._place)))
+        return dict(zip(mixes, rates[places].tolist(), strict=True)), limited
+
+    def _shared(self, often: NDArray[Any]) -> tuple[Floats, bool]:
+        """Where each is active so `often`."""
+        usage = self._usage
+        times = often[usage.flow]
+        taken = np.flatnonzero(times)
+        part = Usage(usage.flow[taken], usage.resource[taken], usage.weight[taken] * times[taken])
+        return self._rates.shared(part, len(often))
 
 
 class Rates:
@@ -50,6 +59,8 @@ class Rates:
 
     LARGEST = 20_000  # answers, and arrays, kept; a long sweep of uneven traffic would keep too many
     UNIONS = 4
+    FEW = 256
+    """Mixes that are stacked for all their sets."""
     KEPT = 256
     """Flows of a plan or a step whose names are kept."""
 
@@ -57,13 +68,12 @@ class Rates:
         self.capacity = capacity
         self._watched = np.zeros(0, np.intp) if watched is None else np.flatnonzero(watched)
         self._names: dict[tuple[int, int], tuple[int, Flow]] = {}  # the flow keeps its arrays' identities
-        self._together: dict[int, tuple[Together, list[int]]] = {}  # the latest, with their identities
+        self._together: dict[int, tuple[Together, list[int], tuple[int, ...]]] = {}  # the latest, by identity
         self._equal: dict[bytes, int] = {}
         self._kept: list[tuple[Indices, Floats]] = []
         self._places: list[bytes] = []  # where each stands in a sum, whenever it was named
         self._known: dict[tuple[int, ...], tuple[list[float], bool]] = {}
         self._of_each: dict[tuple[int, ...], tuple[dict[int, float], bool]] = {}
-        self._stacked: dict[tuple[int, ...], tuple[list[int], Usage]] = {}
         self._among: dict[tuple[int, ...], Among] = {}
 
     def name(self, flow: Flow) -> int:
@@ -81,29 +91,31 @@ class Rates:
             named = self._names[key] = number, flow
         return named[0]
 
-    def names(self, together: Together) -> list[int]:
-        """As `name`, of all flows of a plan or a step."""
+    def names(self, together: Together) -> tuple[list[int], tuple[int, ...]]:
+        """As `name`, of all flows of a plan or a step; and each that is among them, where they are few."""
         named = self._together.get(id(together))
         if named is None:
             if len(self._together) >= self.KEPT:
                 self._together.pop(next(iter(self._together)))
-            named = together, [self.name(flow) for flow in together.flows]
-            self._together[id(together)] = named
-        return named[1]
+            names = [self.name(flow) for flow in together.flows]
+            different = tuple(dict.fromkeys(names))
+            union = different if len(different) <= self.FEW else ()
+            named = self._together[id(together)] = together, names, union
+        return named[1:]
 
-    def of(self, mixes: tuple[int, ...]) -> tuple[list[float], bool]:
+    def of(self, mixes: tuple[int, ...], union: tuple[int, ...] = ()) -> tuple[list[float], bool]:
         """Bytes/s of flows with these mixes, all active at once, in this order; and whether a resource that
-        is watched limits one of them.
+        is watched limits one of them. `union`: where others of these will be asked for, too.
         """
         found = self._known.get(mixes)
         if found is None:
             if len(self._known) >= self.LARGEST:
                 self._known.clear()
                 self._of_each.clear()
-                self._stacked.clear()
             ordered = tuple(sorted(mixes))
             if ordered not in self._of_each:
-                self._of_each[ordered] = self._worked_out(ordered)
+                among = self.among(union or tuple(dict.fromkeys(ordered)))
+                self._of_each[ordered] = among.of_each(ordered)
             rate, limited = self._of_each[ordered]
             found = self._known[mixes] = [rate[mix] for mix in mixes], limited
         return found
@@ -122,27 +134,8 @@ class Rates:
         rates, limits = fair_shares(usage, self.capacity, flows)
         return rates, bool(limits[self._watched].any())
 
-    def stack(self, mixes: Sequence[int]) -> tuple[Indices, Usage]:
-        """What one of each takes, in an order that does not depend on when they were named; and where in
-        `mixes` each of that order stands."""
+    def stack(self, mixes: Sequence[int]) -> Usage:
+        """What one of each takes, in an order that does not depend on when they were named."""
         places = sorted(range(len(mixes)), key=lambda place: self._places[mixes[place]])
-        return np.array(places, np.intp), Usage.stack([self._kept[mixes[place]] for place in places])
-
-    def _worked_out(self, mixes: tuple[int, ...]) -> tuple[dict[int, float], bool]:
-        """The rate of each mix; flows that are alike count as one that takes as often as much."""
-        often = Counter(mixes)
-        if len(often) == len(mixes):
-            different, usage = self._stack(mixes)
-        else:  # the same are active again and again, only as often as they are differs
-            key = tuple(often)
-            if key not in self._stacked:
-                self._stacked[key] = self._stack(key)
-            different, usage = self._stacked[key]
-            counts = np.array([often[mix] for mix in different])
-            usage = Usage(usage.flow, usage.resource, usage.weight * counts[usage.flow])
-        rates, limited = self.shared(usage, len(different))
-        return dict(zip(different, rates.tolist(), strict=True)), limited
-
-    def _stack(self, mixes: tuple[int, ...]) -> tuple[list[int], Usage]:
-        places, usage = self.stack(mixes)
-        return [mixes[place] for place in places.tolist()], usage
+        usage = Usage.stack([self._kept[mixes[place]] for place in places])
+        return Usage(np.array(places, np.intp)[usage.flow], usage.resource, usage.weight)

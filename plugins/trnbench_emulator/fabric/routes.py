@@ -50,7 +50,7 @@ class Routes:
             self._in[link.dst].append(i)
         self._searches: dict[int, tuple[list[int], list[tuple[int, int]]]] = {}
         self._onward: dict[int, dict[int, tuple[list[int], float]]] = {}
-        self._between: dict[tuple[int, int], tuple[Route | None, float]] = {}
+        self._between: dict[tuple[int, int], tuple[Route | None, float, dict[int, float]]] = {}
 
     def distances(self, target: int, until: int | None = None) -> list[int]:
         """Cost from every node to node `target`; −1 where there is no way. With `until`, only those that are
@@ -88,17 +88,18 @@ class Routes:
             return self._whole(start, target)[0]
         key = (here, there)
         if key not in self._between:
-            self._between[key] = self._whole(here, there)
-        inner, arriving = self._between[key]
+            self._between[key] = *self._whole(here, there), {}
+        inner, arriving, shares = self._between[key]
         if inner is None:
             return None
-        resources = np.concatenate(([first], inner.resources, [last]))
+        if not shares:
+            shares.update(zip(inner.resources.tolist(), inner.weights.tolist(), strict=True))
         # What arrives can differ from the whole by rounding.
-        weights = np.concatenate(([1.0], inner.weights, [arriving * self._rate[last] / self._rate[last]]))
-        order = np.argsort(resources)
+        shares = {first: 1.0, **shares, last: arriving * self._rate[last] / self._rate[last]}
+        order = sorted(shares)
         return Route(
-            resources[order],
-            weights[order],
+            np.array(order, dtype=np.intp),
+            np.array([shares[i] for i in order]),
             self.latency[first] + inner.latency + self.latency[last],
             inner.hops + 2,
         )

@@ -40,7 +40,7 @@ class Op:
 
     def key(self) -> tuple[Any, ...]:
         """Equal for ops of two recordings that cost the same."""
-        return (self.engine, self.opcode, self.dtype, tuple(sorted(self.variables.items(), key=str)))
+        return (self.engine, self.opcode, self.dtype, tuple(sorted(self.variables.items())))
 
     def __repr__(self) -> str:
         inner = ", ".join(f"{name}={value}" for name, value in self.variables.items())
