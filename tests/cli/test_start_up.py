@@ -101,3 +101,13 @@ def test_a_process_for_cases_begins_without_models_and_numbers() -> None:
     _, modules = loaded("import trnbench.run.worker, trnbench.run.preparation")
     assert "numpy" not in modules
     assert {name for name in modules if name.startswith("trnbench_emulator")} <= {"trnbench_emulator"}
+
+
+def test_libraries_come_without_what_they_import_for_nothing() -> None:
+    """Whoever asks for it later gets it."""
+    begin = "from trnbench.program import _import_heavy; _import_heavy()\n"
+    _, modules = loaded(begin)
+    assert not modules & {"ipaddress", "ntpath", "platform", "tokenize", "typing_extensions"}
+    asked = "import linecache, platform, typing_extensions, uuid\nassert linecache.tokenize.open\n"
+    _, modules = loaded(f"{begin}{asked}assert uuid.platform.node() == platform.node()")
+    assert {"platform", "tokenize", "typing_extensions"} <= modules
