@@ -10,7 +10,7 @@ import os
 import re
 import sys
 from collections.abc import Collection, Iterator
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 NO_EXTERNAL = "TRNBENCH_NO_EXTERNAL_PLUGINS"
@@ -131,13 +131,25 @@ def entry_points(groups: Collection[str]) -> list[EntryPoint]:
     """All entry points of `groups`; of a distribution found twice, the first on `sys.path` counts."""
     if any(os.path.isfile(path) for path in sys.path):
         return list(_entries_by_metadata(groups))
-    entries: list[EntryPoint] = []
-    seen: set[str] = set()
+    known = tuple(dict.fromkeys((*GROUPS, *groups)))
+    return [entry for entry in _installed(tuple(map(_changed, sys.path)), known) if entry.group in groups]
+
+
+def _changed(path: str) -> tuple[str, int]:
+    """A folder, and when a distribution came to it or went."""
+    try:
+        return path, os.stat(path or ".").st_mtime_ns
+    except OSError:
+        return path, 0
+
+
+@lru_cache(maxsize=1)
+def _installed(_: tuple[tuple[str, int], ...], groups: tuple[str, ...]) -> tuple[EntryPoint, ...]:
+    """Entry points of `groups` as the folders have them: a command asks four times."""
+    folder_of: dict[str, str] = {}
     for name, folder in folders():
-        if name not in seen:
-            seen.add(name)
-            entries += _entries_of(folder, groups)
-    return entries
+        folder_of.setdefault(name, folder)
+    return tuple(entry for folder in folder_of.values() for entry in _entries_of(folder, groups))
 
 
 def others(trusted: Collection[str] = ()) -> list[EntryPoint]:

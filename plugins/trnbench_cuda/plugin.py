@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import trnbench
-from trnbench import Backend, Generation, Instance, Scope
+from trnbench import Generation, Instance, Scope
+
+if TYPE_CHECKING:
+    from trnbench import Backend
 
 HERE = Path(__file__).parent
 FACTS = ("sources", "gpus", "boards", "assumptions")

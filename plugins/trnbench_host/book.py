@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from trnbench import Assumption, Calibration, Fact, FactBook, Provenance, Scope, Source, show
+from trnbench import Assumption, Fact, FactBook, Provenance, Scope, Source, show
 from trnbench_host.cpu import Cpu, Memory, Units, read_cpu, read_memory, sources, units_of
+
+if TYPE_CHECKING:
+    from trnbench import Calibration
 
 HOST, CPU, CORE = "host", "host-cpu", "host-core"
 RANKS, RANK = "host-ranks", "host-rank"

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import trnbench
-from trnbench import Backend, Generation, Instance, Kernel, Scope, Variant
+from trnbench import Generation, Instance, Kernel, Scope, Variant
+
+if TYPE_CHECKING:
+    from trnbench import Backend
 
 
 @trnbench.hookimpl

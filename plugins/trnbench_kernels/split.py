@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from trnbench.kernels.kernel import Point
 from trnbench.kernels.split import Shard, Split, along, grid, largest, shares, too_few
 
@@ -24,14 +26,7 @@ def product(point: Point, cores: int) -> Split:
     that reads least; nothing is summed up across cores.
     """
     m, n, k = mnk(point)
-
-    def cost(down: int, across: int) -> tuple[float, float, int] | None:
-        if down > m or across > n:
-            return None
-        rows, columns = largest(m, down, TILE), largest(n, across, TILE)
-        return -(-rows // TILE) * max(columns, LEAST_MOVING), (rows + columns) * k, across
-
-    best = grid(cores, cost)
+    best = _grid_of_product(m, n, k, cores)
     if best is None:
         return Split(refusal=too_few(f"{m:,} × {n:,} elements of C", cores))
     down, across = best
@@ -44,6 +39,19 @@ def product(point: Point, cores: int) -> Split:
         ),
         how=f"C in {down:,} × {across:,} parts of its rows and columns",
     )
+
+
+@lru_cache(maxsize=1024)
+def _grid_of_product(m: int, n: int, k: int, cores: int) -> tuple[int, int] | None:
+    """The same for every dtype and system of a plan."""
+
+    def cost(down: int, across: int) -> tuple[float, float, int] | None:
+        if down > m or across > n:
+            return None
+        rows, columns = largest(m, down, TILE), largest(n, across, TILE)
+        return -(-rows // TILE) * max(columns, LEAST_MOVING), (rows + columns) * k, across
+
+    return grid(cores, cost)
 
 
 def rows(point: Point, cores: int) -> Split:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import trnbench
-from trnbench import Detection, ExecutorEntry
+from trnbench import ExecutorEntry
+
+if TYPE_CHECKING:
+    from trnbench import Detection
 
 
 @trnbench.hookimpl
@@ -21,13 +26,13 @@ def trnbench_executors() -> Iterator[ExecutorEntry]:
 
 def detect() -> Detection:
     """Whether Ray is there: neither imported nor asked for a cluster, both take seconds."""
-    import os
     from importlib import metadata
 
     try:
         version = metadata.version("ray")
     except metadata.PackageNotFoundError:
-        return Detection(available=False, why="Ray is not installed", try_="pip install 'trnbench[ray]'")
+        why, hint = "Ray is not installed", "pip install 'trnbench[ray]'"
+        return trnbench.Detection(available=False, why=why, try_=hint)
     address = os.environ.get("RAY_ADDRESS", "")
     cluster = f"the cluster at {address} (RAY_ADDRESS)" if address else "this machine alone: no RAY_ADDRESS"
-    return Detection(available=True, why=f"Ray {version}; {cluster}")
+    return trnbench.Detection(available=True, why=f"Ray {version}; {cluster}")

@@ -55,7 +55,9 @@ def model_of(registry: Registry, name: str) -> Model:
     """
     import msgspec
 
-    if name in registry.models and name not in shipped_names():
+    if name in shipped_names():  # no plugin is asked
+        return _shipped(name)
+    if name in registry.models:
         return msgspec.structs.replace(load_model_file(registry.models[name].path), name=name)
     return load_model(name, also=registry.models)
 

@@ -246,6 +246,8 @@ def plain(value: Any) -> Any:
 def _strict(value: Any, where: str) -> bytes:
     """msgspec writes NaN as null, so values are looked at by the stricter encoder first."""
     try:
+        if isinstance(value, str):
+            return msgspec.json.encode(value)  # the same bytes
         tree = msgspec.to_builtins(value)
         if tree != msgspec.to_builtins(value, str_keys=True):
             raise TypeError("a key is not text")  # json.dumps would turn 3.5 into "3.5" and say nothing

@@ -72,8 +72,9 @@ def scrub_private(text: str) -> str:
     text = text.encode("utf-8", "backslashreplace").decode()
     for secret in _secrets():
         text = text.replace(secret, "<secret>")
-    for pattern in _homes():
-        text = pattern.sub(lambda found: _below(found[1]), text)
+    for beginning, pattern in _homes():
+        if beginning in text:  # a search that takes a tenth of the pattern's
+            text = pattern.sub(lambda found: _below(found[1]), text)
     return text
 
 
@@ -145,11 +146,12 @@ def _home_folders() -> tuple[str, ...]:
 
 
 @cache
-def _homes() -> tuple[re.Pattern[str], ...]:
+def _homes() -> tuple[tuple[str, re.Pattern[str]], ...]:
+    """The text that a path begins with, and its pattern."""
     ends = r"(?=[/\s:'\",;)\]}>]|$)"
     return (
-        *(re.compile(re.escape(home) + ends + _SEGMENTS) for home in _home_folders()),
-        re.compile(r"(?<![\w/~.])~(?=/)" + _SEGMENTS),
+        *((home, re.compile(re.escape(home) + ends + _SEGMENTS)) for home in _home_folders()),
+        ("~/", re.compile(r"(?<![\w/~.])~(?=/)" + _SEGMENTS)),
     )
 
 

@@ -15,7 +15,7 @@ from trnbench.results.measurement import Measurement
 from trnbench.results.run import Run
 from trnbench.store.compression import SMALL, compressed
 from trnbench.store.journal import Chain, Journal, Record
-from trnbench.store.layout import Attached, head
+from trnbench.store.layout import Attached
 
 
 class Opening(msgspec.Struct, frozen=True, kw_only=True):
@@ -105,9 +105,9 @@ class Journaled(NamedTuple):
         return loads(msgspec.json.encode(document), where)
 
 
-def begin(journal: Journal, run: Run, opening: Opening, parts: Iterable[Attached]) -> None:
+def begin(journal: Journal, head: bytes, opening: Opening, parts: Iterable[Attached]) -> None:
     """The first records of a new journal. Raises `JournalFull`."""
-    journal.append("begin", msgspec.to_builtins(opening), compressed(head(run), SMALL))
+    journal.append("begin", msgspec.to_builtins(opening), compressed(head, SMALL))
     for part in parts:
         journal.append("part", {"kind": part.kind, "name": part.name, "sha256": part.sha256}, part.content)
 

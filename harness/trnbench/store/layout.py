@@ -213,8 +213,12 @@ def insert_run(
     *,
     planned: int,
     unfinished: bool = False,
+    document: bytes = b"",
 ) -> int:
-    """The run's own row and its attachments; returns its number. Raises `StoreError` for a known id."""
+    """The run's own row and its attachments; returns its number. Raises `StoreError` for a known id.
+
+    `document`: its head, where that was written already.
+    """
     if connection.execute("SELECT 1 FROM runs WHERE id = ?", (run.id,)).fetchone():
         raise StoreError(
             f"run {run.id} is in {path} already",
@@ -237,7 +241,7 @@ def insert_run(
             str(run.grade),
             str(run.policy),
             planned,
-            head(run).decode(),
+            (document or head(run)).decode(),
             run.digest,
         ),
     )
@@ -277,13 +281,13 @@ def change_run(connection: sqlite3.Connection, number: int, changes: Mapping[str
     connection.execute(f"UPDATE runs SET {assignments} WHERE number = ?", (*changes.values(), number))
 
 
-def ended(run: Run) -> dict[str, Any]:
-    """What the row of a run says when it has ended."""
+def ended(run: Run, document: bytes) -> dict[str, Any]:
+    """What the row of a run says when it has ended; `document` is its head."""
     return {
         "finished": run.finished,
         "interrupted": int(run.interrupted),
         "grade": str(run.grade),
-        "head": head(run).decode(),
+        "head": document.decode(),
         "digest": run.digest,
     }
 

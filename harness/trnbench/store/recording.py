@@ -145,7 +145,7 @@ class Recording:
             connection.execute("UPDATE runs SET indexed = 0 WHERE id = ?", (self.run_id,))
         journal = Journal.create(path.with_name(path.name + NEW))
         try:
-            begin(journal, replace(found.run, finished="", digest=""), found.opening, found.parts)
+            begin(journal, head(replace(found.run, finished="", digest="")), found.opening, found.parts)
             for position, measurement in found.measurements().items():
                 journal.append("case", {"position": position}, Entry(measurement).document)
             journal.sync()
@@ -173,11 +173,12 @@ class Recording:
         """
         self.follow()
         try:
-            self.journal.append("end", {}, compressed(head(run), SMALL), last=True)
+            document = head(run)
+            self.journal.append("end", {}, compressed(document, SMALL), last=True)
             self.journal.sync()
 
             def change(connection: sqlite3.Connection, number: int) -> None:
-                change_run(connection, number, {**ended(run), "indexed": self.journal.end})
+                change_run(connection, number, {**ended(run, document), "indexed": self.journal.end})
 
             self._index(change)
             if fold and self._is_superfluous(run):
@@ -246,10 +247,11 @@ def begun(store: StoreFile, run: Run, opening: Opening, parts: tuple[Attached, .
     path = store.journal(run.id)
     journal = Journal.create(path.with_name(path.name + NEW))
     try:
-        begin(journal, run, opening, parts)
+        document = head(run)
+        begin(journal, document, opening, parts)
         journal.sync()
         journal.rename(path)  # from here on there is such a run
-        return Recording(store, run, journal, _indexed(store, run, opening, parts, journal.end))
+        return Recording(store, run, journal, _indexed(store, run, document, opening, parts, journal.end))
     except BaseException:
         journal.close()
         journal.path.unlink(missing_ok=True)
@@ -259,12 +261,25 @@ def begun(store: StoreFile, run: Run, opening: Opening, parts: tuple[Attached, .
 
 
 def _indexed(
-    store: StoreFile, run: Run, opening: Opening, parts: tuple[Attached, ...], end: int
+    store: StoreFile,
+    run: Run,
+    document: bytes,
+    opening: Opening,
+    parts: tuple[Attached, ...],
+    end: int,
 ) -> int | None:
     """The run's number in the store; None where the store is locked or full for now."""
     try:
         with store.writing(busy_s=HURRY_S) as connection:
-            number = insert_run(connection, store.path, run, parts, planned=opening.planned, unfinished=True)
+            number = insert_run(
+                connection,
+                store.path,
+                run,
+                parts,
+                planned=opening.planned,
+                unfinished=True,
+                document=document,
+            )
             insert_tags(connection, number, opening.tags)
             change_run(connection, number, {"indexed": end})
             return number
@@ -317,7 +332,7 @@ def fill(connection: sqlite3.Connection, path: Path, found: Journaled) -> int:
     )
     changes: dict[str, Any] = {"indexed": found.end}
     if found.ended:
-        changes |= ended(found.run)
+        changes |= ended(found.run, head(found.run))
     elif after:
         changes |= {"finished": "", "interrupted": 1}
     # The journal's own: of an older schema, its digest belongs to the documents as they were written; of a
