@@ -198,8 +198,6 @@ class Cache:
     def _entry(self, key: bytes, example: bytes = b"") -> bytes | None:
         if self._connection is None and not self.path.exists():
             return None
-        from trnbench.store.compression import restored
-
         connection = self._connected()
         if connection is None:
             return None
@@ -211,7 +209,7 @@ class Cache:
             if row is None or not isinstance(row[0], bytes) or _mark(key, row[0]) != row[1]:
                 return None
             with suppress(zlib.error):
-                content = restored(row[0], example) if example else zlib.decompress(row[0])
+                content = _restored(row[0], example) if example else zlib.decompress(row[0])
                 if row[2] <= (self._last_row or 0):  # later ones are this run's anyway
                     self._hit_rows.append(row[2])
                     self._hit_bytes += len(row[0])
@@ -317,6 +315,15 @@ class Cache:
     def _remove(self) -> None:
         for name in (self.path.name, f"{self.path.name}-wal", f"{self.path.name}-shm"):
             self.path.with_name(name).unlink(missing_ok=True)
+
+
+def _restored(packed: bytes, example: bytes) -> bytes:
+    """The document of `compressed`. Raises `zlib.error` where it is damaged, or had another example."""
+    unpacker = zlib.decompressobj(zdict=example)
+    document = unpacker.decompress(packed)
+    if not unpacker.eof:
+        raise zlib.error("it has no end")
+    return document
 
 
 def _mark(key: bytes, packed: bytes) -> bytes:

@@ -18,7 +18,7 @@ _BEHIND = 262
 
 
 def compressed(document: bytes, level: int = QUICK, example: bytes = b"") -> bytes:
-    """What `zlib.decompress` takes back, with an `example` of such documents `restored`.
+    """What zlib takes back; with an `example` of such documents for its dictionary, where there was one.
 
     The window is no larger than both: to clear the usual one of 32 KiB, with its tables, takes longer than
     most documents do.
@@ -31,12 +31,3 @@ def compressed(document: bytes, level: int = QUICK, example: bytes = b"") -> byt
         else zlib.compressobj(level, zlib.DEFLATED, bits, memory)
     )
     return packer.compress(document) + packer.flush()
-
-
-def restored(packed: bytes, example: bytes) -> bytes:
-    """The document of `compressed`. Raises `zlib.error` where it is damaged, or had another example."""
-    unpacker = zlib.decompressobj(zdict=example)
-    document = unpacker.decompress(packed)
-    if not unpacker.eof:
-        raise zlib.error("it has no end")
-    return document
