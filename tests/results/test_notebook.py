@@ -14,7 +14,7 @@ from stored_run import make_run
 import trnbench
 from trnbench import Run
 from trnbench.errors import QUOTED_LENGTH, UsageError, brief, counted, listed
-from trnbench.results import metric_table as notebook
+from trnbench.results import notebook
 from trnbench.results.statistics import Interval
 from trnbench.run.plan import plan
 

@@ -106,7 +106,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
     def _repr_html_(self) -> str:
         """What a notebook shows of it: cases with bars, bands and evidence."""
-        return str(resolve("trnbench.results.metric_table:html")(self))
+        return str(resolve("trnbench.results.notebook:html")(self))
 
     def to_arrow(self) -> pyarrow.Table:
         """The columns of `trnbench export --as csv` in their types, and `samples`: seconds of each one.
