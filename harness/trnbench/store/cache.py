@@ -73,7 +73,6 @@ class Cache:
 
     def _begin(self) -> None:
         self.problem = ""
-        self.hits = self.misses = 0
         self._connection: sqlite3.Connection | None = None
         self._added, self._at_limit = self.limit_bytes, False
         self._last_row: int | None = None
@@ -90,12 +89,25 @@ class Cache:
 
     def get(self, key: bytes, example: bytes = b"") -> bytes | None:
         """None where there is no whole entry. `example` is what it was put with."""
-        content = self._entry(key, example)
-        if content is None:
-            self.misses += 1
-        else:
-            self.hits += 1
-        return content
+        if self._connection is None and not self.path.exists():
+            return None
+        connection = self._connected()
+        if connection is None:
+            return None
+        key = key[:_KEY_BYTES]
+        with self._explained():
+            row = connection.execute(
+                "SELECT content, mark, rowid FROM entries WHERE key = ?", (key,)
+            ).fetchone()
+            if row is None or not isinstance(row[0], bytes) or _mark(key, row[0]) != row[1]:
+                return None
+            with suppress(zlib.error):
+                content = _restored(row[0], example) if example else zlib.decompress(row[0])
+                if row[2] <= (self._last_row or 0):  # later ones are this run's anyway
+                    self._hit_rows.append(row[2])
+                    self._hit_bytes += len(row[0])
+                return content
+        return None
 
     @contextmanager
     def reading(self) -> Iterator[None]:
@@ -118,7 +130,7 @@ class Cache:
     def put_first(self, key: bytes, content: bytes) -> bytes:
         """Keep `content` unless another process was first; what is kept, b"" where nothing can be."""
         self.put_all({key: content}, instead=False)
-        return self._entry(key) or b""
+        return self.get(key) or b""
 
     def put_all(self, entries: Mapping[bytes, bytes], example: bytes = b"", *, instead: bool = True) -> None:
         """Keep some that belong together: all of them, or none.
@@ -127,7 +139,8 @@ class Cache:
         """
         from trnbench.store.compression import compressed
 
-        if self._at_limit:
+        connection = None if self._at_limit else self._connected()
+        if connection is None:
             return
         values: list[object] = []
         added = 0
@@ -135,9 +148,6 @@ class Cache:
             key, packed = key[:_KEY_BYTES], compressed(content, example=example)
             values += (key, packed, _mark(key, packed), len(packed))
             added += len(packed)
-        connection = self._connected()
-        if connection is None:
-            return
         with self._explained():
             rows = ", ".join(["(?, ?, ?, ?)"] * len(entries))
             otherwise = "REPLACE" if instead else "IGNORE"
@@ -194,27 +204,6 @@ class Cache:
             connection.execute("VACUUM")
 
     # The file -------------------------------------------------------------------------------------
-
-    def _entry(self, key: bytes, example: bytes = b"") -> bytes | None:
-        if self._connection is None and not self.path.exists():
-            return None
-        connection = self._connected()
-        if connection is None:
-            return None
-        key = key[:_KEY_BYTES]
-        with self._explained():
-            row = connection.execute(
-                "SELECT content, mark, rowid FROM entries WHERE key = ?", (key,)
-            ).fetchone()
-            if row is None or not isinstance(row[0], bytes) or _mark(key, row[0]) != row[1]:
-                return None
-            with suppress(zlib.error):
-                content = _restored(row[0], example) if example else zlib.decompress(row[0])
-                if row[2] <= (self._last_row or 0):  # later ones are this run's anyway
-                    self._hit_rows.append(row[2])
-                    self._hit_bytes += len(row[0])
-                return content
-        return None
 
     def _own(self, connection: sqlite3.Connection) -> int:
         """Bytes of what this run has used and, in whatever process, kept."""
