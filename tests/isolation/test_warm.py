@@ -91,9 +91,20 @@ def test_an_end_without_a_result_is_told(warm: Warm, question: bytes, how: str) 
     assert warm.ask(b"echo next", 30.0, MEMORY).result == b"next"
 
 
-def test_limits_of_time_and_memory(warm: Warm) -> None:
+def test_a_start_is_no_time_of_the_first_piece(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trnbench.isolation.warm.GRACE_S", 0.0)
+    slow = Warm(_work, lambda: time.sleep(4.0))
+    try:
+        assert slow.ask(b"echo a", 3.5, MEMORY).result == b"a"
+    finally:
+        slow.close()
+
+
+def test_limits_of_time_and_memory(warm: Warm, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trnbench.isolation.warm.GRACE_S", 60.0)
     assert warm.ask(b"deaf", 0.5, MEMORY) == Ending(late=True)
     assert warm.ask(b"kill 19", 0.5, MEMORY) == Ending(late=True)  # SIGSTOP
+    monkeypatch.setattr("trnbench.isolation.warm.GRACE_S", 1.0)
     assert warm.ask(b"parent 19", 0.5, MEMORY) == Ending(late=True)
     assert warm.starts == 1
     assert warm.ask(f"memory {1 << 28}".encode(), 30.0, 1 << 29).result == b"\0"

@@ -29,6 +29,10 @@ LONGEST_RESULT = 64 << 20
 GRACE_S = 2.0
 """This much after a limit the warm process itself is taken to be stopped."""
 
+START_S = 60.0
+"""For a warm process to be ready. That is no time of the piece that waits for it: a copy of a large process
+takes seconds on a busy machine."""
+
 _HEAD = 8  # bytes of a result's length, before it
 
 
@@ -54,11 +58,13 @@ class Warm:
 
     def ask(self, question: bytes, seconds: float, memory: int) -> Ending:
         """What `work` makes of `question` within `seconds`, with `memory` bytes more than are taken now."""
+        fresh = self._server is None
         self._server = self._server or self._started()
         connection = self._server[1]
         try:
             connection.send((question, seconds, memory))
-            if connection.poll(seconds + GRACE_S):
+            ready = not fresh or (connection.poll(START_S) and connection.recv())
+            if ready and connection.poll(seconds + GRACE_S):
                 return Ending(*connection.recv())
             lost = Ending(late=True)
         except (EOFError, OSError):
@@ -109,6 +115,7 @@ def _serve(work: Callable[[bytes], bytes], prepare: Callable[[], None], theirs: 
     gc.collect()
     gc.freeze()  # a look at what is there already would copy all of it
     with suppress(EOFError, OSError):
+        theirs.send(True)  # ready
         while True:
             question, seconds, memory = theirs.recv()
             theirs.send(_carried_out(work, question, seconds, taken + memory))
