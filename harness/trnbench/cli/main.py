@@ -152,6 +152,7 @@ def _called(
 ) -> None:
     ctx = click.get_current_context()
     shared = ctx.ensure_object(Session)
+    ctx.call_on_close(shared.close)
     shared.verbosity = -1 if quiet else verbose
     shared.no_plugin = no_plugin
     shared.use_cache = not no_cache

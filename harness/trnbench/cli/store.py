@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 
@@ -126,15 +127,9 @@ def cache(shared: Session, /, *, clear: bool, format: str) -> None:
     if clear:
         _clear(shared)
         return
-    with_problem = Cache(store_path(shared.store_path)).info()
-    row = {
-        "path": str(with_problem.path),
-        "entries": with_problem.entries,
-        "bytes": with_problem.bytes,
-        "limit_bytes": with_problem.limit_bytes,
-        "problem": with_problem.problem,
-    }
-    emit([row], tuple(row), format)
+    with closing(Cache(store_path(shared.store_path))) as kept:
+        row = kept.info()._asdict()
+    emit([{**row, "path": str(row["path"])}], tuple(row), format)
 
 
 def _clear(shared: Session) -> None:

@@ -129,6 +129,8 @@ def _benched(
         planned = plan(registry, here(selection, chosen), extra_facts=facts)
         runs = store if store is None or isinstance(store, Store) else stack.enter_context(Store(store))
         answers = Cache(runs.path) if cache and runs is not None else None
+        if answers is not None:
+            stack.callback(answers.close)
         return execute(
             planned, chosen, registry, settings, on_progress, store=runs, cache=answers, executor=by
         )

@@ -205,7 +205,7 @@ class Store(StoreFile):
             begins = [
                 row[0]
                 for row in connection.execute(
-                    "SELECT id FROM runs WHERE substr(id, 1, length(?1)) = ?1 ORDER BY number", (ref,)
+                    "SELECT id FROM runs WHERE substr(id, 1, ?) = ? ORDER BY number", (len(ref), ref)
                 )
             ]
             if len(begins) == 1 and ref:

@@ -36,6 +36,7 @@ class Session:
         self.use_cache = True
         self._kept = ""
         self.on_kept: Callable[[str], None] = lambda _: None  # told of what `kept` is set to
+        self._caches: list[Cache] = []
 
     @property
     def kept(self) -> str:
@@ -105,11 +106,20 @@ class Session:
         return as_policy(policy or self.settings.policy)
 
     def cache(self) -> Cache | None:
-        """What was computed before, beside the store; None with --no-cache. Not opened yet."""
+        """What was computed before, beside the store; None with --no-cache. Not opened yet, and closed with
+        the command."""
         from trnbench.store.cache import Cache
         from trnbench.store.path import store_path
 
-        return Cache(store_path(self.store_path)) if self.use_cache else None
+        if not self.use_cache:
+            return None
+        self._caches.append(cache := Cache(store_path(self.store_path)))
+        return cache
+
+    def close(self) -> None:
+        """What the command leaves open."""
+        while self._caches:
+            self._caches.pop().close()
 
     def warn_of_plugins(self) -> None:
         """One line per plugin problem met so far; commands that list them themselves call `hush`."""
