@@ -47,6 +47,7 @@ def observed(whole_plan: Plan, backend: Any, emulated_run: Path) -> list[tuple[C
         seen = kept.known(case, system)
         assert seen is not None, case.id
         found.append((case, system, seen))
+    kept.cache.close()
     return found
 
 

@@ -158,7 +158,8 @@ def _store(shared: Session) -> Iterator[Row]:
             )
         return
     try:
-        count = len(Store(path).list())
+        with Store(path) as store:
+            count = len(store.list())
     except TrnbenchError as error:
         yield _row("store", str(path), BROKEN, f"{error.what}: {error.cause}".rstrip(": "), error.try_)
     else:
