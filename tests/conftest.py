@@ -16,7 +16,7 @@ from typing import Any
 
 import campaigns
 import pytest
-from closed_caches import closed_caches
+from closed_files import closed_files
 from forks import Forks
 from hypothesis import HealthCheck, settings
 from longest import LONGEST
@@ -28,7 +28,7 @@ from spoken import messages_are_whole
 import trnbench
 from trnbench.registry import Registry
 
-__all__ = ["_copying", "_quick_workers", "closed_caches", "messages_are_whole"]
+__all__ = ["_copying", "_quick_workers", "closed_files", "messages_are_whole"]
 
 # How long an example takes is the machine's, and what else runs there: no test fails of it.
 # A fixture that all examples of a test share is one that none of them changes.

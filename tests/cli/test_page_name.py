@@ -73,7 +73,8 @@ def test_a_page_that_is_replaced_is_told_of(
 
     monkeypatch.setattr(tiny, "page", page)
     invoke("run", *words)
-    (first,) = Store(tmp_path / "results.db").list()
+    with Store(tmp_path / "results.db") as store:
+        (first,) = store.list()
     second = invoke("run", *words)
     assert f"{name}: the page of run {first.id} is replaced" in second.stderr.splitlines()
     again = invoke("report", first.id)

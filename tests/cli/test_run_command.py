@@ -28,7 +28,8 @@ def invoke(*arguments: str, modes: tuple[str, ...] = ("half", "low"), **changes:
 def test_a_run_is_kept_reported_and_summed_up(tmp_path: Path) -> None:
     done = invoke("run", modes=("half", "low", "unsupported"))
     assert done.exit_code == 0
-    (stored,) = Store(tmp_path / "results.db").list()
+    with Store(tmp_path / "results.db") as store:
+        (stored,) = store.list()
     assert done.stdout.splitlines() == [
         "mode         status             ms  expect  GFLOPS    share  ev",
         "half         ok               10.5       –      95   50.0 %  E",
@@ -49,7 +50,8 @@ def test_json_is_one_object_and_nothing_else(tmp_path: Path) -> None:
     done = invoke("run", "--format", "json", "--no-report", modes=("half", "above"))
     assert done.exit_code == 1
     found = json.loads(done.stdout)
-    (stored,) = Store(tmp_path / "results.db").list()
+    with Store(tmp_path / "results.db") as store:
+        (stored,) = store.list()
     (line,) = found.pop("headline")["lines"]
     results = [(row["mode"], row["status"]) for row in found.pop("results")]
     assert results == [("half", "ok"), ("above", "suspect")]
@@ -156,7 +158,8 @@ def test_what_has_no_time_takes_one_line() -> None:
 
 def test_a_run_that_skipped_everything_says_why(tmp_path: Path) -> None:
     done = invoke("run", "--no-report", modes=("unsupported", "huge"), scopes=(Scope.CORE, Scope.DEVICE))
-    (stored,) = Store(tmp_path / "results.db").list()
+    with Store(tmp_path / "results.db") as store:
+        (stored,) = store.list()
     assert done.exit_code == 5
     assert done.stderr.splitlines()[1:] == [
         "error: all 4 selected cases were skipped",
@@ -340,7 +343,8 @@ def test_an_earlier_report_is_replaced_and_other_files_with_force(tmp_path: Path
 def test_a_report_that_fails_does_not_cost_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tiny, "page", tiny.broken_page)
     done = invoke("run")
-    (stored,) = Store(tmp_path / "results.db").list()
+    with Store(tmp_path / "results.db") as store:
+        (stored,) = store.list()
     assert done.exit_code == 3
     assert f"run {stored.id} in " in done.stderr
     assert "trnbench-report.html" not in done.stdout

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -24,7 +25,7 @@ def run() -> Run:
 
 
 @pytest.fixture
-def store(tmp_path: Path, run: Run) -> Store:
+def store(tmp_path: Path, run: Run) -> Iterator[Store]:
     """Three runs of three days, the middle one tagged."""
     store = Store(tmp_path / "results.db")
     with store:
@@ -34,7 +35,8 @@ def store(tmp_path: Path, run: Run) -> Store:
                 msgspec.structs.replace(run, id=name, created=created),
                 tags=["kept"] if name == "second" else [],
             )
-    return store
+    yield store
+    store.close()
 
 
 def invoke(*arguments: str) -> Result:

@@ -102,7 +102,8 @@ def test_a_run_of_the_stack_is_kept_and_graded(tmp_path: Path, settings: Setting
     )
     # How several processes agree is asked of others: here they would be the stand-ins' scripts.
     backend, once = NeuronBackend(registry, settings), RunSettings(processes=1)
-    run = execute(planned, backend, registry, once, store=Store(tmp_path / "r.db"))
+    with Store(tmp_path / "r.db") as store:
+        run = execute(planned, backend, registry, once, store=store)
     assert run.grade is Grade.MEASURED
     states = {each.id.split("::")[1]: str(each.status) for each in run.measurements}
     assert states.get("gemm[dtype=bf16,size=128]@core") == "ok", (states, run.notes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,10 +18,10 @@ def run() -> Run:
 
 
 @pytest.fixture(scope="module")
-def store(run: Run, tmp_path_factory: pytest.TempPathFactory) -> Store:
-    made = Store(tmp_path_factory.mktemp("sample") / "results.db")
-    made.save(run)
-    return made
+def store(run: Run, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    with Store(tmp_path_factory.mktemp("sample") / "results.db") as made:
+        made.save(run)
+        yield made
 
 
 def test_as_many_as_asked_for_in_their_order(run: Run, store: Store) -> None:

@@ -28,7 +28,7 @@ from trnbench.run.settings import RunSettings
 from trnbench.store.cache import Cache
 
 EmulatedBackend = part("trnbench_emulator.backend").EmulatedBackend
-pytestmark = pytest.mark.usefixtures("closed_caches")
+pytestmark = pytest.mark.usefixtures("closed_files")
 
 SIZES = Selection.of(
     kernels=("gemm", "rms_norm", "hbm_copy", "all_reduce", "host_to_device", "tensor_latency"),

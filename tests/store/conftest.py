@@ -12,6 +12,10 @@ from trnbench import Run
 from trnbench.store.store import Store
 
 
+@pytest.fixture(autouse=True)
+def _closed_files(closed_files: None) -> None: ...
+
+
 @pytest.fixture(scope="module")
 def run() -> Run:
     return make_run()

@@ -18,8 +18,6 @@ from trnbench.digest import blake2b, digest_of
 from trnbench.store.cache import GROWS, SUFFIX, Cache
 from trnbench.store.compression import compressed
 
-pytestmark = pytest.mark.usefixtures("closed_caches")
-
 
 @pytest.fixture
 def store(tmp_path: Path) -> Path:
