@@ -164,7 +164,7 @@ def _through_product(dst: Form, position: int, form: Form, marked: Marks) -> Any
     """Of stationary [K, M] its columns are rows of the result, of moving [K, N] columns."""
     if position > 1:
         return marked.any()
-    columns = marked.reshape(form.shape[0], -1).any(axis=0)
+    columns: Marks | np.bool_ = marked.reshape(form.shape[0], -1).any(axis=0)
     wanted = dst.partitions if position == 0 else dst.free
     if columns.size != wanted:  # two rows for each column
         columns = columns.reshape(-1, wanted).any(axis=0) if columns.size % wanted == 0 else columns.any()
