@@ -284,6 +284,6 @@ def test_closed_stdout_is_said_and_nothing_is_written_elsewhere(tmp_path: Path) 
     assert told.stderr.endswith("  cause: stdout is closed\n  try:   send the output elsewhere\n")
 
 
-@pytest.mark.parametrize("words", [[], ["runs"], ["nki"], ["store"]])
+@pytest.mark.parametrize("words", [[], ["runs"], pytest.param(["nki"], marks=pytest.mark.parts), ["store"]])
 def test_a_command_without_words_shows_its_help(words: list[str]) -> None:
     assert refusal(typed(*words)) == typed(*words, "--help").stdout

@@ -13,6 +13,7 @@ import click
 import msgspec
 import pytest
 from command import typed
+from parts import part
 
 from trnbench.cli.commands import find_commands
 from trnbench.cli.main import cli
@@ -23,12 +24,12 @@ from trnbench.terminal.declaration import SCREEN, Grown
 from trnbench.terminal.old_spelling import renewed
 from trnbench.terminal.option import OldSpelling, Option, Table
 from trnbench.terminal.vocabulary import WORDS
-from trnbench_emulator.commands.vocabulary import WORDS as EMULATOR
-from trnbench_fidelity.commands.declarations import WORDS as FIDELITY
-from trnbench_steps.commands.vocabulary import WORDS as STEPS
-from trnbench_steps.job import Job
 
 pytestmark = pytest.mark.parts
+EMULATOR = part("trnbench_emulator.commands.vocabulary").WORDS
+STEPS = part("trnbench_steps.commands.vocabulary").WORDS
+FIDELITY = part("trnbench_fidelity.commands.declarations").WORDS
+Job = part("trnbench_steps.job").Job
 TABLES = (PROGRAM, WORDS, EMULATOR, STEPS, FIDELITY)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from parts import part
 from plugin_parts import kernel, plugin, texts
 
 import trnbench
@@ -15,8 +16,8 @@ from trnbench import Kernel, Statement, Variant, resolve
 from trnbench.cli.main import cli
 from trnbench.registry import Registry, load_registry
 from trnbench.testing.conformance import check_plugin
-from trnbench_emulator.kinds import nki_sources
 
+nki_sources = part("trnbench_emulator.kinds").nki_sources
 GENERATIONS = ("trn1", "trn2", "trn3")
 
 

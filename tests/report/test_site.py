@@ -124,6 +124,7 @@ def test_a_run_is_whole_though_the_site_keeps_what_differs_alone(site: Path, run
     assert len(third.keys() - second.keys()) == 1  # its head: every case is that of the run before
 
 
+@pytest.mark.parts
 @pytest.mark.parametrize("render", sorted(run_page.SEEN))
 def test_a_section_that_is_not_drawn_again_looks_at_nothing_else(render: str, runs: list[Run]) -> None:
     points = (comparison("a", 0.1), comparison("b", -0.5))
@@ -204,6 +205,7 @@ def test_a_run_whose_id_is_no_name_of_a_file_goes_by_its_digest(tmp_path: Path) 
         assert name == "site.json" or b"<evil>" not in data, name
 
 
+@pytest.mark.parts
 def test_the_workflow_that_publishes_a_site_does_what_it_says(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -33,6 +33,7 @@ def names(registry: Registry, **chosen: Any) -> list[str]:
     return [each.key.fullname for each in plan(registry, Selection(**chosen)).cases]
 
 
+@pytest.mark.parts
 @pytest.mark.parametrize(
     ("chosen", "expected"),
     [
@@ -56,6 +57,7 @@ def test_a_kernel_by_name_is_sharded_and_the_default_run_has_both(
     assert {name.replace("@", ":").rpartition(":")[2] for name in gemm} == expected
 
 
+@pytest.mark.parts
 def test_what_is_not_there_is_named(registry: Registry) -> None:
     with pytest.raises(NothingSelected) as caught:
         names(registry, kernels=("hbm_copy",), divisions=("sharded",))
@@ -64,6 +66,7 @@ def test_what_is_not_there_is_named(registry: Registry) -> None:
         names(registry, kernels=("gemm",), divisions=("shared",))
 
 
+@pytest.mark.parts
 def test_what_does_not_divide_is_skipped_with_the_reason(registry: Registry) -> None:
     found = plan(
         registry,
@@ -95,6 +98,7 @@ def test_a_rule_of_before_speaks_of_replicated_cases() -> None:
     assert not rule.fits(msgspec.structs.replace(key, division=Division.SHARDED))
 
 
+@pytest.mark.parts
 def test_a_device_is_asked_for_one_product() -> None:
     words = ("run", "gemm", "-i", TRN2, "--scope", "device", "--dtype", "bf16", "-a", "size=4096")
     done = subprocess.run(
@@ -107,6 +111,7 @@ def test_a_device_is_asked_for_one_product() -> None:
     assert row["division"] == "sharded"
 
 
+@pytest.mark.parts
 def test_the_answer_says_how_the_cores_share_it(tmp_path: Path) -> None:
     words = (
         "run",

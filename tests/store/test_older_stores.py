@@ -17,6 +17,7 @@ import pytest
 from campaigns import sweep
 from click.testing import Result
 from command import typed
+from parts import part
 
 from trnbench.registry import Registry, load_registry
 from trnbench.results.json import loads
@@ -130,6 +131,8 @@ def test_what_only_reads_reads_every_version_and_writes_nothing(folder: Path, re
     indirect=["folder"],
 )
 def test_what_writes_copies_it_first_and_says_so(folder: Path, registry: Registry, words: str) -> None:
+    if words.startswith("run gemm"):
+        part("trnbench_kernels.plugin")
     before = content(folder / "results.db")
     invoke(registry, "store merge results.db", store="out/other.db")
     assert invoke(registry, "store check", store="out/other.db").stderr == "out/other.db: nothing is wrong\n"
@@ -178,6 +181,7 @@ def test_a_baseline_of_an_older_schema_holds(folder: Path, registry: Registry) -
     assert "gate passed: 2 passed" in invoke(registry, "gate check first --against ./baseline.json").stderr
 
 
+@pytest.mark.parts
 @pytest.mark.parametrize("name", BESIDE)
 def test_caches_config_files_and_baselines_of_earlier_versions_hold(
     name: str, tmp_path: Path, registry: Registry, monkeypatch: pytest.MonkeyPatch
@@ -222,6 +226,7 @@ def test_what_journals_hold_more_is_shown_without_a_change(folder: Path, registr
     invoke(registry, "store check")
 
 
+@pytest.mark.parts
 @archives(SEALED)
 def test_a_run_of_an_older_version_that_was_killed_is_resumed(folder: Path, registry: Registry) -> None:
     """What differs is named first; with --anyway it is completed, its journal as it was kept beside it."""
@@ -247,6 +252,7 @@ def test_a_run_of_an_older_version_that_was_killed_is_resumed(folder: Path, regi
     assert states(registry) == [("done", 2, ["first"])]
 
 
+@pytest.mark.parts
 @archives(["store2-schema3"])
 def test_a_journal_that_cannot_be_kept_is_left_as_it_was(
     folder: Path, registry: Registry, monkeypatch: pytest.MonkeyPatch

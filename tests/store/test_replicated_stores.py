@@ -14,6 +14,8 @@ from trnbench.cli.main import cli
 from trnbench.registry import load_registry
 from trnbench.terminal.context import Session
 
+pytestmark = pytest.mark.parts
+
 ARCHIVE = Path(__file__).parent / "corpus" / "replicated" / "store3-schema4.tar.xz"
 CASE = "trn1.2xlarge::gemm[dtype=bf16,size=1024]@device"
 RUN = "run gemm -i trn1.2xlarge --dtype bf16 --scope device -a size=1K,2K --no-report -q --jobs 1"

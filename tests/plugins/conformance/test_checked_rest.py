@@ -229,6 +229,7 @@ def rescaled(project: Path, metric: str, unit: str, to: str) -> None:
     facts.write_text(text)
 
 
+@pytest.mark.parts
 def test_a_thousandth_of_the_capacity_is_below_the_on_chip_memory_and_other_generations(
     project: Path,
 ) -> None:
@@ -243,6 +244,7 @@ def test_a_thousandth_of_the_capacity_is_below_the_on_chip_memory_and_other_gene
         assert re.fullmatch(rf"is implausible: 32 MiB of \S+-device \(.*\), {more}", finding.problem)
 
 
+@pytest.mark.parts
 @pytest.mark.parametrize("unit", ["GB/s", "PB/s"])
 def test_a_bandwidth_a_thousand_times_off_is_named_beside_the_nearest(project: Path, unit: str) -> None:
     rescaled(project, "hbm_bandwidth", "TB/s", unit)
