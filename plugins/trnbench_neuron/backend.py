@@ -49,8 +49,13 @@ class NeuronBackend:
 
     def detect(self) -> Detection:
         """Without `neuron-ls` this costs a look into PATH."""
+        from trnbench_neuron.toolbox import LISTER, Toolbox, ToolError, absent
+
         try:
-            host = self._found()
+            Toolbox((self._settings or Settings.read()).tools).need(LISTER)
+            return self._found().detection
+        except ToolError as error:
+            return absent(error)
         except Exception as error:  # promised never to raise, whatever the tools of another version do
             return Detection(
                 available=False,
@@ -58,7 +63,6 @@ class NeuronBackend:
                 try_="TRNBENCH_DEBUG=1 trnbench doctor",
                 unverified=UNVERIFIED,
             )
-        return host.detection
 
     def environment(self) -> dict[str, Any]:
         return self._found().environment()

@@ -22,7 +22,8 @@ from trnbench_neuron import nccom
 from trnbench_neuron.identify import Listing
 from trnbench_neuron.observation import Observing
 from trnbench_neuron.settings import child_environment
-from trnbench_neuron.tool import NoEvidence, Output, Toolbox, ToolError, Trouble, WrongResult
+from trnbench_neuron.tool import NoEvidence, WrongResult
+from trnbench_neuron.toolbox import Output, Toolbox, ToolError, Trouble
 
 CALL_S = 600.0
 FACTOR_TOLERANCE = 0.03

@@ -25,7 +25,8 @@ import msgspec
 
 from trnbench import NotJson, parse_json
 from trnbench_neuron.settings import PREFIX, Settings, child_environment
-from trnbench_neuron.tool import Output, ToolError, Trouble, end, last_words, tool_error
+from trnbench_neuron.tool import end, last_words, tool_error
+from trnbench_neuron.toolbox import Output, ToolError, Trouble
 
 STAGES = Path(__file__).parent / "stages"
 MAX_ANSWER = 64 * 2**20

@@ -17,7 +17,7 @@ from trnbench_neuron.identify import Known, Listing, Match, identify
 from trnbench_neuron.monitor import Name
 from trnbench_neuron.neff import target_of
 from trnbench_neuron.settings import BETA1, UNVERIFIED, Settings
-from trnbench_neuron.tool import Toolbox, ToolError
+from trnbench_neuron.toolbox import Toolbox, ToolError, absent
 
 if TYPE_CHECKING:
     from trnbench_emulator.nki.problem import Source
@@ -139,15 +139,10 @@ def look(settings: Settings, known: Callable[[], Known]) -> Host:
     """What is here. Without `neuron-ls` nothing is started and no plugin is asked."""
     tools = Toolbox(settings.tools)
 
-    def absent(why: str, try_: str) -> Host:
-        found = Detection(available=False, why=why, try_=try_, unverified=UNVERIFIED)
-        return Host(settings=settings, detection=found)
-
     try:
-        tools.need(identification.NAME)
         listing = identification.list_devices(tools)
     except ToolError as error:
-        return absent(f"{error.what}: {error.cause}" if error.cause else error.what, error.try_)
+        return Host(settings=settings, detection=absent(error))
     documented = known()
     instance_type = identification.read_instance_type(tools)
     match = identify(listing, documented.systems, instance_type=instance_type, asked=settings.instance)

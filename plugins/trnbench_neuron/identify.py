@@ -12,9 +12,9 @@ import msgspec
 from trnbench import Scope, TrnbenchError
 from trnbench.generation import System, Systems
 from trnbench.topology import device_adjacency
-from trnbench_neuron.tool import Toolbox, ToolError, Trouble, json_of, whole
+from trnbench_neuron.tool import json_of, whole
+from trnbench_neuron.toolbox import LISTER, Toolbox, ToolError, Trouble
 
-NAME = "neuron-ls"
 LIMIT_S = 8.0
 """It asks the driver and the instance's metadata service; longer than this means one of them hangs."""
 
@@ -58,13 +58,13 @@ class Listing(msgspec.Struct, frozen=True, kw_only=True):
 
 def list_devices(tools: Toolbox) -> Listing:
     """Raises `ToolError`, also for a list without a device."""
-    return read_listing(tools.run(NAME, ["-j"], limit_s=LIMIT_S).stdout)
+    return read_listing(tools.run(LISTER, ["-j"], limit_s=LIMIT_S).stdout)
 
 
 def read_instance_type(tools: Toolbox) -> str:
     """The EC2 name above the table, "" where it is not printed; its JSON does not have it."""
     try:
-        text = tools.run(NAME, [], limit_s=LIMIT_S).stdout
+        text = tools.run(LISTER, [], limit_s=LIMIT_S).stdout
     except ToolError:
         return ""
     return header(text).get("instance-type", "")
@@ -77,7 +77,7 @@ def header(text: str) -> dict[str, str]:
 
 def read_listing(text: str) -> Listing:
     """The list out of the tool's output. Raises `ToolError` for what is not documented so."""
-    entries = json_of(NAME, text, list)
+    entries = json_of(LISTER, text, list)
     devices, notes = [], []
     for position, entry in enumerate(entries):
         device = _device(position, entry)
@@ -87,7 +87,7 @@ def read_listing(text: str) -> Listing:
     if not devices:
         raise ToolError(
             Trouble.UNREADABLE,
-            f"{NAME} lists no device",
+            f"{LISTER} lists no device",
             cause="this instance has none, or the driver is not loaded",
             try_="sudo modprobe neuron",
         )
@@ -100,13 +100,13 @@ def read_listing(text: str) -> Listing:
 
 def _device(position: int, entry: Any) -> Device:
     if not isinstance(entry, dict):
-        raise ToolError(Trouble.UNREADABLE, f"{NAME}: entry {position} of its list is no object")
+        raise ToolError(Trouble.UNREADABLE, f"{LISTER}: entry {position} of its list is no object")
     index, logical = whole(entry.get("neuron_device")), whole(entry.get("nc_count"))
     if index is None or logical is None or logical < 1:
         missing = "neuron_device" if index is None else "nc_count"
         raise ToolError(
             Trouble.VERSION,
-            f"{NAME}: entry {position} of its list has no {missing}",
+            f"{LISTER}: entry {position} of its list has no {missing}",
             cause="another version of the tool prints another format",
             try_="update the package aws-neuronx-tools",
         )

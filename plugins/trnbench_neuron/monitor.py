@@ -16,7 +16,8 @@ from typing import Any
 import msgspec
 
 from trnbench import NotJson, parse_json
-from trnbench_neuron.tool import Toolbox, ToolError, at, end, number, start
+from trnbench_neuron.tool import at, end, number, start
+from trnbench_neuron.toolbox import Toolbox, ToolError
 
 ROOT = Path("/sys/devices/virtual/neuron_device")
 

@@ -15,7 +15,8 @@ from typing import Any
 import msgspec
 
 from trnbench import BadInput, ImportedCase, ImportedRun, NotJson, parse_json
-from trnbench_neuron.tool import ToolError, Trouble, number, whole
+from trnbench_neuron.tool import number, whole
+from trnbench_neuron.toolbox import ToolError, Trouble
 
 NAME = "nccom-test"
 

@@ -13,7 +13,8 @@ from trnbench.measure.sampling import PrecisionReached, Rule, SampleLimit, TimeL
 from trnbench.results.statistics import median
 from trnbench_neuron.conversation import Conversation
 from trnbench_neuron.settings import child_environment
-from trnbench_neuron.tool import NoEvidence, Toolbox, json_of, number
+from trnbench_neuron.tool import NoEvidence, json_of, number
+from trnbench_neuron.toolbox import Toolbox
 
 if TYPE_CHECKING:
     from trnbench_emulator.nki.problem import Array, Source

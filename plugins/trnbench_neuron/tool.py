@@ -1,4 +1,4 @@
-"""External programs: found, run within limits, read, every way to fail told apart as a reason of a case."""
+"""External programs: run within limits, read, every way to fail told apart as a reason of a case."""
 
 from __future__ import annotations
 
@@ -6,26 +6,19 @@ import json
 import os
 import re
 import selectors
-import shutil
 import signal
 import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from enum import StrEnum
 from pathlib import Path
 from typing import Any
-
-import msgspec
 
 from trnbench import Evidence, Observation, Reason, TrnbenchError
 from trnbench.bounded.file import deepest
 from trnbench.bounded.kinds import FOREIGN
+from trnbench_neuron.toolbox import MAX_BYTES, Output, ToolError, Trouble
 
-VENDOR_FOLDER = Path("/opt/aws/neuron/bin")
-"""Where the packages put their programs; not on every PATH."""
-
-MAX_BYTES = 16 * 2**20
 GRACE_S = 1.0
 """How long a pipe is read after its program has ended: a child of it may still hold the other end."""
 
@@ -33,79 +26,6 @@ _UNKNOWN_OPTION = re.compile(
     r"unrecognized arguments?|unknown (flag|option|shorthand)|invalid option|flag provided but not defined",
     re.IGNORECASE,
 )
-
-
-class Output(msgspec.Struct, frozen=True):
-    """What a program printed. Undecodable bytes are kept as escapes."""
-
-    stdout: str
-    stderr: str
-    wall_s: float
-
-
-class Trouble(StrEnum):
-    """What went wrong with a program."""
-
-    MISSING = "missing"
-    REFUSED = "refused"  # there, but cannot be executed
-    TIMEOUT = "timeout"
-    EXIT = "exit"  # a code other than 0
-    KILLED = "killed"  # ended by a signal
-    TOO_LARGE = "too large"
-    UNREADABLE = "unreadable"  # printed something else than documented
-    VERSION = "version"  # too old or too new for what is asked of it
-
-
-class ToolError(TrnbenchError):
-    """A program did not do what it is documented to do; `trouble` says in which way."""
-
-    def __init__(
-        self, trouble: Trouble, what: str, *, cause: str = "", try_: str = "", output: Output | None = None
-    ) -> None:
-        super().__init__(what, cause=cause, try_=try_)
-        self.trouble, self.output = trouble, output
-
-
-class Toolbox(msgspec.Struct, frozen=True):
-    """Programs by name: from `folder` if one is set, else from PATH, else where the packages put them."""
-
-    folder: str = ""
-
-    def find(self, name: str) -> Path | None:
-        if self.folder:
-            path = shutil.which(name, path=self.folder)
-        else:
-            path = shutil.which(name) or shutil.which(name, path=str(VENDOR_FOLDER))
-        return Path(path) if path else None
-
-    def need(self, name: str) -> Path:
-        """Raises `ToolError` (missing)."""
-        path = self.find(name)
-        if path is None:
-            searched = self.folder or f"PATH and {VENDOR_FOLDER}"
-            raise ToolError(
-                Trouble.MISSING,
-                f"{name} is not installed",
-                cause=f"looked for in {searched}",
-                try_="install the package aws-neuronx-tools",
-            )
-        return path
-
-    def run(
-        self,
-        name: str,
-        args: Sequence[str],
-        *,
-        limit_s: float,
-        max_bytes: int = MAX_BYTES,
-        env: Mapping[str, str] | None = None,
-        folder: Path | None = None,
-    ) -> Output:
-        """What `name args…` prints. Its whole process group ends with the call, whatever happens.
-
-        Raises `ToolError`; the text ends with the last line the program printed, if it failed.
-        """
-        return run([str(self.need(name)), *args], limit_s, max_bytes=max_bytes, env=env, folder=folder)
 
 
 def run(

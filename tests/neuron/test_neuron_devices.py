@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from trnbench.registry import Registry
 from trnbench_neuron.identify import Documented, Listing, documented, header, identify, read_listing
-from trnbench_neuron.tool import ToolError, Trouble
+from trnbench_neuron.toolbox import ToolError, Trouble
 
 
 @pytest.fixture(scope="module")

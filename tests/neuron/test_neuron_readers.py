@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from trnbench_neuron import monitor, nccom, neff
 from trnbench_neuron.monitor import Monitor, Reports, configuration, summarise
-from trnbench_neuron.tool import Toolbox, ToolError, Trouble
+from trnbench_neuron.toolbox import Toolbox, ToolError, Trouble
 
 # ---- nccom-test
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from trnbench_neuron.tool import Toolbox, ToolError, Trouble, json_of
+from trnbench_neuron.tool import json_of
+from trnbench_neuron.toolbox import Toolbox, ToolError, Trouble
 
 
 def tool(folder: Path, body: str, name: str = "neuron-ls") -> Toolbox:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -27,14 +26,11 @@ MEMORY = "site.json"
 """What a site knows of itself; a folder with this file is ours to write to."""
 LARGEST = 64_000_000
 """Bytes of that file."""
-GARBAGE = 100_000
-"""Objects between two looks for garbage: of a run there are a million, none of it."""
 _ALL = "*"
 
 
 def site(shared: Session, /, *, runs: tuple[str, ...], folder: Path) -> None:
     """Write stored runs (all unless named) as a site: static pages that link to each other."""
-    gc.set_threshold(GARBAGE)
     page = find_page(shared.registry, "site")
     memory = _memory(folder)
     with Store(shared.store_path) as store:

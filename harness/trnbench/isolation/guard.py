@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -15,6 +16,8 @@ from trnbench.isolation.interrupt import Interrupted
 from trnbench.isolation.output import data_apart
 
 INTERRUPTED = 130
+GARBAGE = 100_000
+"""Objects between two looks for garbage: what a command makes mostly stays, and is hardly ever a circle."""
 
 
 def guarded(command: Callable[[], object]) -> NoReturn:
@@ -23,6 +26,7 @@ def guarded(command: Callable[[], object]) -> NoReturn:
     SIGINT, SIGTERM and SIGHUP (unless it is ignored: nohup) raise `KeyboardInterrupt`, while modules
     are loaded and while a report is written too. Standard output is `sys.stdout`'s alone.
     """
+    gc.set_threshold(GARBAGE)
     numbers = [signal.SIGINT, signal.SIGTERM]
     if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
         numbers.append(signal.SIGHUP)

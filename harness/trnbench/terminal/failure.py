@@ -6,7 +6,6 @@ import errno
 import os
 import shlex
 import sys
-import traceback
 from pathlib import Path
 
 import click
@@ -31,6 +30,8 @@ def report(error: BaseException, shared: Session) -> int:
         say(f"\ninterrupted: {shared.kept or 'this command had saved nothing yet'}")
         return ExitCode.INTERRUPTED
     if debugging():
+        import traceback
+
         say("".join(traceback.format_exception(error)), nl=False)
     if isinstance(error, TrnbenchError):
         error.try_ = shared.typed(error.try_)
@@ -93,12 +94,14 @@ def _again() -> str:
 
 def _culprit(error: BaseException) -> str:
     """The file and line, so that a plugin's bug is not taken for ours."""
-    frames = traceback.extract_tb(error.__traceback__)
+    frames, trace = [], error.__traceback__
+    while trace is not None:
+        frames.append((trace.tb_frame.f_code.co_filename, trace.tb_lineno))
+        trace = trace.tb_next
     if not frames:
         return "trnbench"
     own = Path(__file__).parent.parent
-    outside = [frame for frame in frames if "site-packages" not in frame.filename] or frames
-    last = outside[-1]
-    path = Path(last.filename)
+    outside = [frame for frame in frames if "site-packages" not in frame[0]] or frames
+    path, line = Path(outside[-1][0]), outside[-1][1]
     place = path.relative_to(own.parent) if path.is_relative_to(own.parent) else path
-    return f"{place}:{last.lineno}"
+    return f"{place}:{line}"

@@ -1,0 +1,102 @@
+"""Programs of the stack by name: where they are, and in what ways one of them can fail."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from pathlib import Path
+
+import msgspec
+
+from trnbench import Detection, TrnbenchError
+from trnbench_neuron.settings import UNVERIFIED
+
+VENDOR_FOLDER = Path("/opt/aws/neuron/bin")
+"""Where the packages put their programs; not on every PATH."""
+
+LISTER = "neuron-ls"
+"""It lists devices. Where it is missing nothing else of the stack is looked for."""
+
+MAX_BYTES = 16 * 2**20
+
+
+class Output(msgspec.Struct, frozen=True):
+    """What a program printed. Undecodable bytes are kept as escapes."""
+
+    stdout: str
+    stderr: str
+    wall_s: float
+
+
+class Trouble(StrEnum):
+    """What went wrong with a program."""
+
+    MISSING = "missing"
+    REFUSED = "refused"  # there, but cannot be executed
+    TIMEOUT = "timeout"
+    EXIT = "exit"  # a code other than 0
+    KILLED = "killed"  # ended by a signal
+    TOO_LARGE = "too large"
+    UNREADABLE = "unreadable"  # printed something else than documented
+    VERSION = "version"  # too old or too new for what is asked of it
+
+
+class ToolError(TrnbenchError):
+    """A program did not do what it is documented to do; `trouble` says in which way."""
+
+    def __init__(
+        self, trouble: Trouble, what: str, *, cause: str = "", try_: str = "", output: Output | None = None
+    ) -> None:
+        super().__init__(what, cause=cause, try_=try_)
+        self.trouble, self.output = trouble, output
+
+
+class Toolbox(msgspec.Struct, frozen=True):
+    """Programs by name: from `folder` if one is set, else from PATH, else where the packages put them."""
+
+    folder: str = ""
+
+    def find(self, name: str) -> Path | None:
+        if self.folder:
+            path = shutil.which(name, path=self.folder)
+        else:
+            path = shutil.which(name) or shutil.which(name, path=str(VENDOR_FOLDER))
+        return Path(path) if path else None
+
+    def need(self, name: str) -> Path:
+        """Raises `ToolError` (missing)."""
+        path = self.find(name)
+        if path is None:
+            searched = self.folder or f"PATH and {VENDOR_FOLDER}"
+            raise ToolError(
+                Trouble.MISSING,
+                f"{name} is not installed",
+                cause=f"looked for in {searched}",
+                try_="install the package aws-neuronx-tools",
+            )
+        return path
+
+    def run(
+        self,
+        name: str,
+        args: Sequence[str],
+        *,
+        limit_s: float,
+        max_bytes: int = MAX_BYTES,
+        env: Mapping[str, str] | None = None,
+        folder: Path | None = None,
+    ) -> Output:
+        """What `name args…` prints. Its whole process group ends with the call, whatever happens.
+
+        Raises `ToolError`; the text ends with the last line the program printed, if it failed.
+        """
+        from trnbench_neuron.tool import run  # what starts programs is not needed to look for one
+
+        return run([str(self.need(name)), *args], limit_s, max_bytes=max_bytes, env=env, folder=folder)
+
+
+def absent(error: ToolError) -> Detection:
+    """This machine has no devices, as far as `error` tells."""
+    why = f"{error.what}: {error.cause}" if error.cause else error.what
+    return Detection(available=False, why=why, try_=error.try_, unverified=UNVERIFIED)
