@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from kernel_program import program_of
 
 from trnbench_emulator.core.banks import placed
-from trnbench_emulator.core.core import Core
 from trnbench_emulator.core.costs import CostTable
 from trnbench_emulator.core.pace import Pace, Without
 from trnbench_emulator.core.program import Program, queue_of
@@ -166,28 +165,6 @@ def test_the_waterfall_says_so(registry: Any, recorded: Recorded) -> None:
     assert terms[TRN1]["engines that exclude each other"] > 0
     free = TWO + (APART + "\n") * 20
     assert "conflicts on a bank of PSUM" not in timed(registry, TRN2, recorded(TRN2, free))
-
-
-def test_rounds_whose_tiles_go_round_are_still_folded(registry: Any, recorded: Any, monkeypatch: Any) -> None:
-    body = (
-        "for i in nl.affine_range(400):\n    t = psum(512)\n"
-        "    nisa.tensor_copy(dst=t, src=a, engine=nisa.vector_engine)\n"
-        "    nisa.activation(dst=b[:, 0:64], op=nl.exp, data=t[:, 0:64])\n"
-        "    nisa.tensor_copy(dst=a[:, 0:64], src=t[:, 64:128], engine=nisa.vector_engine)"
-    )
-    found = recorded(TRN2, body)
-    carried: list[int] = []
-    advance = Core.advance
-
-    def counted(self: Core, begin: int, stop: int) -> None:
-        carried.append(stop - begin)
-        advance(self, begin, stop)
-
-    monkeypatch.setattr(Core, "advance", counted)
-    made = schedule(found, Pace(CostTable(registry.system(TRN2))))
-    assert sum(carried) < len(found) / 4
-    plain = schedule(found, Pace(CostTable(registry.system(TRN2))), fold=False)
-    assert (made.start, made.end, made.cause) == (plain.start, plain.end, plain.cause)
 
 
 CALLS = (

@@ -53,7 +53,7 @@ class Recorded:
         self.builder = Builder(machine)
         self.touched: list[tuple[list[Any], list[Any]]] = []
         kernel, _, _ = load_kernel(f"{file}::kernel", nki="trnbench")
-        record(kernel, (TensorSpec((128, 8192), "float32"),), machine=machine, sink=self, fold=False)
+        record(kernel, (TensorSpec((128, 8192), "float32"),), machine=machine, sink=self)
 
     @property
     def program(self) -> Program:

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from kernel_program import program_of
 
 from trnbench.registry import Registry
-from trnbench_emulator.core.core import Core
 from trnbench_emulator.core.costs import CostTable
 from trnbench_emulator.core.launch import LaunchSchedule
 from trnbench_emulator.core.pace import NOTHING_REMOVED, SEMAPHORE, TRIGGER, Pace, Without
@@ -90,10 +89,10 @@ def run(registry: Registry, tmp_path_factory: pytest.TempPathFactory) -> Callabl
     file = tmp_path_factory.mktemp("triggers") / "kernels.py"
     file.write_text(KERNELS)
 
-    def made(name: str, *rest: Any, without: Without = NOTHING_REMOVED, fold: bool = True) -> Schedule:
+    def made(name: str, *rest: Any, without: Without = NOTHING_REMOVED) -> Schedule:
         system, args = registry.system(TRN2), (TensorSpec((128, 512), "float32"), *rest)
-        program = program_of(f"{file}::{name}", args, system, fold=fold)
-        return schedule(program, Pace(CostTable(system)), without=without, fold=fold)
+        program = program_of(f"{file}::{name}", args, system)
+        return schedule(program, Pace(CostTable(system)), without=without)
 
     return made
 
@@ -163,22 +162,6 @@ def test_triggers_of_loads_and_stores_share_the_sync_engine(run: Callable[..., S
     assert list(made.start) == [at * TRIGGER_TICKS for at in range(8)]
     assert made.busy["sync"] == 8 * TRIGGER_TICKS
     assert set(made.strip()) == {"sync"}
-
-
-def test_folded_rounds_with_triggers_in_engines_are_the_same(run: Any, monkeypatch: Any) -> None:
-    carried: list[int] = []
-    real = Core.advance
-    monkeypatch.setattr(
-        Core, "advance", lambda self, at, stop: (carried.append(stop - at), real(self, at, stop))[1]
-    )
-    for without in (NOTHING_REMOVED, Without(semaphores=True), Without(start=True), Without(order=True)):
-        plain = run("stream", 2000, without=without, fold=False)
-        carried.clear()
-        folded = run("stream", 2000, without=without)
-        assert sum(carried) < len(plain.start) / 4
-        for name in ("total", "busy", "start", "issued", "end", "cause"):
-            assert getattr(plain, name) == getattr(folded, name), name
-        assert plain.total >= max(plain.busy.values())
 
 
 # Semaphores -------------------------------------------------------------------------------------

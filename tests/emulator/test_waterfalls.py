@@ -136,7 +136,7 @@ def _told(recording: Recording, pace: Pace, held: str, monkeypatch: Any) -> tupl
 
     monkeypatch.setattr(waterfall, "schedule_launch", counted)
     launched = schedule_launch(recording, pace)
-    found = waterfall.waterfall_of(recording, pace, launched, launch=0, held=held, fold=True)
+    found = waterfall.waterfall_of(recording, pace, launched, launch=0, held=held)
     return found, len(runs)
 
 
@@ -158,9 +158,7 @@ def test_a_term_without_a_run_is_that_of_a_run(
     file.write_text(source(body))
     system = registry.system(where)
     kernel, _, _ = load_kernel(f"{file}::kernel", nki="trnbench")
-    recording = record_launch(
-        kernel, (TensorSpec((128, 8192), "float32"),), Machine.of(system), Launch(fold=False)
-    )
+    recording = record_launch(kernel, (TensorSpec((128, 8192), "float32"),), Machine.of(system), Launch())
     pace = Pace(CostTable(system))
     with pytest.MonkeyPatch.context() as patch:
         fewer, few = _told(recording, pace, held, patch)

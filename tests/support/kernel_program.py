@@ -12,10 +12,10 @@ from trnbench_emulator.core.program import Program
 from trnbench_emulator.nki import Machine, load_kernel, record
 
 
-def program_of(ref: str, args: Sequence[Any], system: Any, *, fold: bool = True, **limits: int) -> Program:
+def program_of(ref: str, args: Sequence[Any], system: Any, **limits: int) -> Program:
     """`ref` as `trnbench nki run` takes it; `limits` of the core in the place of the documented ones."""
     kernel, _, _ = load_kernel(ref, nki="trnbench")
     machine = msgspec.structs.replace(Machine.of(system), **limits)
     builder = Builder(machine)
-    record(kernel, args, machine=machine, sink=builder, fold=fold)
+    record(kernel, args, machine=machine, sink=builder)
     return builder.program

@@ -42,7 +42,7 @@ _NKI = Branch(
             when a value is wrong, 3 when a rule of the machine is broken (of several machines: of all), 124
             after --seconds.
             """,
-            f"{LOADED} instance running-cores all-generations no-fold assume functional lines peak trace "
+            f"{LOADED} instance running-cores all-generations assume functional lines peak trace "
             f"trace-limit force quiet {TABLE}",
             {
                 **_LOADED,

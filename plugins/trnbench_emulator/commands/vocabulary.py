@@ -151,13 +151,6 @@ WORDS = Table(
             rare=True,
         ),
         word(
-            "--no-fold",
-            "Execute and schedule every round of every loop. The result is the same.",
-            bool,
-            name="unfolded",
-            rare=True,
-        ),
-        word(
             "--assume",
             "What the compiler is not taken to do to the kernel; the names are below. Repeatable.",
             metavar="no-NAME[,…]",

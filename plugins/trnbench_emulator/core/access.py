@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-import msgspec
-
 from trnbench_emulator.core.liveness import Liveness
 from trnbench_emulator.core.program import Program
 from trnbench_emulator.core.scoreboard import (
     ROWS,
     ROWS_BITS,
-    look,
-    meet,
     read,
     read_sole,
     use_of,
@@ -22,7 +16,6 @@ from trnbench_emulator.core.scoreboard import (
 from trnbench_emulator.core.tile import (
     BOXES,
     Box,
-    Progression,
     Read,
     Sole,
     Tile,
@@ -34,35 +27,6 @@ from trnbench_emulator.core.tile import (
 from trnbench_emulator.nki.machine import Machine
 from trnbench_emulator.nki.memory import Form
 from trnbench_emulator.nki.tensor import NkiTensor
-
-
-class Access(msgspec.Struct, eq=False, gc=False):
-    """One operand of instruction `number` as it was recorded. `born`: when its tile was used first;
-    `hazards`: what it alone has to wait for, where its tile is older than the round."""
-
-    tile: Tile
-    form: Form
-    root: Form
-    offset: int
-    write: bool
-    number: int
-    queue: int
-    born: int
-    hazards: Users
-
-
-class Repeated(msgspec.Struct, frozen=True, gc=False):
-    """Accesses of the periods that a loop left out. The last ones, as many as `steps`, repeat `times` more.
-    Each period is `length` instructions later and a step further.
-    """
-
-    steps: tuple[int, ...]
-    length: int
-    times: int
-
-
-Entry = Access | Repeated | None
-"""What was recorded of a round; None for an operand that cannot be moved along with a loop."""
 
 _MOST_USES = 1 << 12
 """Views of one tile that are remembered."""
@@ -127,8 +91,6 @@ class Accesses(Liveness):
                     self.held_against(tile)
                 return
             self.held_against(tile)
-        elif tile.stores is not None:
-            self.held_against(tile)
         if sole is not None and sole.form is form and sole.offset == view.offset:
             ref = sole.ref
             (write_sole if write else read_sole)(sole, number, queue, hazards)
@@ -150,43 +112,11 @@ class Accesses(Liveness):
             self._refs.append(ref)
             self._owners.append(number)
 
-    def move(self, access: Access, offset: int, number: int) -> None:
-        """The access of a later round, at another offset, which waits for nobody."""
-        tile, queue = access.tile, access.queue
-        tile.users[queue] = number
-        use = self._known(tile, access.form, access.root, offset)
-        if not access.write and use.settled(queue):
-            use.readers[queue] = number
-        else:
-            (write_to if access.write else read)(use, number, queue, {})
-
-    def waits_for(self, access: Access, offset: int) -> Users:
-        """Whom it would have to wait for at another offset."""
-        tile, queue = access.tile, access.queue
-        if tile.unwritten is not None or tile.stores is not None:
-            self.held_against(tile)
-        use = self._known(tile, access.form, access.root, offset)
-        hazards: Users = {}
-        if access.write:
-            meet(use, queue, hazards)
-        elif not use.settled(queue):
-            look(use, hazards)
-        return hazards
-
     def held_against(self, tile: Tile) -> None:
-        """Compare the boxes of a tensor in device memory from now on. It is written, or used otherwise than
-        by the rounds that store there.
-        """
+        """Compare the boxes of a tensor in device memory from now on: it is written."""
         reads, tile.unwritten = tile.unwritten or [], None
         for entry in reads:
-            if isinstance(entry, Progression):
-                for access in _each(entry):
-                    self._read_again(tile, access)
-            else:
-                self._read_again(tile, entry)
-        stores, tile.stores = tile.stores, None
-        for form, root, offset, number, queue in _each(stores) if stores is not None else ():
-            write_to(self._known(tile, form, root, offset), number, queue, {})
+            self._read_again(tile, entry)
 
     def _read_again(self, tile: Tile, each: Read) -> None:
         form, root, offset, number, queue = each
@@ -195,10 +125,6 @@ class Accesses(Liveness):
             use.readers[queue] = number
         else:
             read(use, number, queue, {})
-
-    def ref(self, access: Access, offset: int) -> int:
-        """Which banks of PSUM the access of a later round uses, at another offset."""
-        return self._known(access.tile, access.form, access.root, offset).ref
 
     def _use(self, tile: Tile, box: Box) -> Use:
         return use_of(tile, box, self.program.psum.ref(tile.number, box) if tile.memory == "psum" else 0)
@@ -221,11 +147,3 @@ class Accesses(Liveness):
         if len(tile.uses) < _MOST_USES:
             tile.uses[form, offset] = use
         return use
-
-
-def _each(entry: Progression) -> Iterator[Read]:
-    """One by one, in order."""
-    for turn in range(entry.first, entry.last + 1):
-        begin = entry.begin + turn * entry.length
-        for at, queue, form, root, offset, step in entry.accesses:
-            yield form, root, offset + turn * step, begin + at, queue

@@ -9,8 +9,6 @@ round. A tile whose address the kernel chose lies there.
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_left
-from collections.abc import Sequence
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
@@ -21,8 +19,6 @@ if TYPE_CHECKING:
     from trnbench_emulator.core.tile import Box
 
 Ints = npt.NDArray[np.int64]
-Move = tuple[int, int, list[int]]
-"""Place in a period, operand among those in PSUM, and what it is in each period that follows."""
 
 
 class Banked:
@@ -113,27 +109,3 @@ def placed(needed: Ints, sizes: Ints, begins: Ints, ends: Ints, count: int) -> I
         heappush(using, (lasts[tile], tile))
         turn = (best + wide) % count
     return np.array(firsts, np.int64)
-
-
-def go_round(
-    banked: Banked, begin: int, length: int, times: int, made: Sequence[int], moving: Sequence[Move]
-) -> None:
-    """Append `times` more of the `length` instructions from `begin` on, the last that were recorded.
-
-    Tiles of the sizes `made` were made in them, and are made again in each period; `moving` are operands that
-    move within a tile that lasts.
-    """
-    count, owners = banked.count, banked.owners
-    low, high = bisect_left(owners, begin), len(owners)
-    refs = np.array(banked.refs[low:high], np.int64)
-    if len(refs):
-        before = np.array(banked.refs[bisect_left(owners, begin - length) : low], np.int64)
-        own = refs >> count != before >> count
-        steps = np.arange(1, times + 1, dtype=np.int64)[:, None]
-        rows = refs + steps * (own.astype(np.int64) * (len(made) << count))
-        for at, operand, operands in moving:
-            rows[:, bisect_left(owners, begin + at) - low + operand] = operands
-        banked.refs.frombytes(rows.astype(np.uint64).tobytes())
-        banked.sizes.extend([*made] * times)
-        later = np.array(owners[low:], np.int64) + steps * length
-        owners.frombytes(later.astype(np.uint64).tobytes())

@@ -2,39 +2,30 @@
 
 from __future__ import annotations
 
-from trnbench_emulator.core.access import Access
-from trnbench_emulator.core.loop import skip
-from trnbench_emulator.core.program import KIND_BITS, LOAD, RAW, queue_of
-from trnbench_emulator.core.recorded_state import Level, RecordedState
-from trnbench_emulator.core.scoreboard import merge, read, write_sole, write_to
+from trnbench_emulator.core.access import Accesses
+from trnbench_emulator.core.program import KIND_BITS, LOAD, RAW, Program, queue_of
+from trnbench_emulator.core.scoreboard import Scoreboard, read, write_sole, write_to
 from trnbench_emulator.core.tile import Users
 from trnbench_emulator.nki.instruction import Instruction
 from trnbench_emulator.nki.machine import Machine
-from trnbench_emulator.nki.memory import AGES
 from trnbench_emulator.nki.op import Op
 from trnbench_emulator.nki.site import Place
 from trnbench_emulator.nki.tensor import NkiTensor
 
 Views = tuple[NkiTensor, ...]
 
-_NOTHING: Users = {}
 
-_LEAST = 64  # instructions of a first round below which nothing is noted after it
-
-
-class Builder(RecordedState):
-    """Takes instructions as they are recorded. Tiles that Python has dropped are forgotten.
-
-    Of loops that may be folded it learns by `watch`, `round` (at the start of each round) and `unwatch`.
-    """
+class Builder(Accesses, Scoreboard):
+    """Takes instructions as they are recorded. Tiles that Python has dropped are forgotten."""
 
     def __init__(self, machine: Machine) -> None:
-        super().__init__(machine)
+        program = Program(machine.psum_banks, machine.psum_bank_bytes)
+        Accesses.__init__(self, machine, program)
+        Scoreboard.__init__(self, program)
         self._ops: dict[Op, tuple[int, int]] = {}  # number and queue
         self._places: dict[Place, int] = {}
         self._hazards: Users = {}  # of the instruction that is taken
         self._freed: Users = {}  # who used the places that its new tiles take
-        self._since = 0  # the first instruction of the innermost round that is watched
 
     def take(self, instruction: Instruction) -> None:
         self.issue(
@@ -50,12 +41,9 @@ class Builder(RecordedState):
             program.places.append(place)
         number = len(program.op)
         hazards, freed = self._hazards, self._freed  # empty
-        if self.log is not None:
-            self._logged(writes, reads, number, queue, hazards, freed)
-        else:
-            if reads:
-                self._read_all(reads, number, queue, hazards, freed)
-            self._write_all(writes, number, queue, hazards, freed)
+        if reads:
+            self._read_all(reads, number, queue, hazards, freed)
+        self._write_all(writes, number, queue, hazards, freed)
         program.op.append(kind)
         program.place.append(line)
         if hazards or freed:
@@ -133,74 +121,3 @@ class Builder(RecordedState):
         entry = self._ops[op] = len(self.program.ops), queue_of(op)
         self.program.ops.append(op)
         return entry
-
-    def _logged(
-        self, writes: Views, reads: Views, number: int, queue: int, hazards: Users, freed: Users
-    ) -> None:
-        """The same, and what each operand had to wait for is noted."""
-        log, since, tiles = self.log, self._since, self._tiles
-        assert log is not None
-        for views, write in ((reads, False), (writes, True)):
-            for view in views:
-                storage, form, offset = view.storage, view.form, view.offset
-                tile = tiles.get(storage.life)
-                if tile is None:
-                    if write and self._begun(view, number, queue, freed):
-                        tile = tiles[storage.life]
-                        log.append(
-                            Access(tile, form, storage.form, offset, True, number, queue, number, _NOTHING)
-                        )
-                        continue
-                    tile = self._tile(view, number, freed)
-                own = _NOTHING
-                use = tile.uses.get((form, offset)) if not write and tile.unwritten is None else None
-                if use is not None and use.version == use.first.version and use.waited >> queue & 1:
-                    # Read again: its queue has nothing to wait for.
-                    tile.users[queue] = use.readers[queue] = number
-                    if use.ref:
-                        self._refs.append(use.ref)
-                        self._owners.append(number)
-                elif tile.born < since and tile.unwritten is None:
-                    own = {}
-                    self._access(tile, view, write, number, queue, own)
-                    merge(hazards, own)
-                else:
-                    self._access(tile, view, write, number, queue, hazards)
-                if storage.place is not None or form.indirect:
-                    log.append(None)
-                else:
-                    log.append(Access(tile, form, storage.form, offset, write, number, queue, tile.born, own))
-
-    # Loops --------------------------------------------------------------------------------------
-
-    def watch(self) -> None:
-        """A loop begins of which all is noted that `skip` needs."""
-        if self.log is None:
-            self.log = []
-        self.levels.append(Level())
-
-    def round(self) -> None:
-        level = self.levels[-1]
-        begin = len(self.program.op)
-        assert self.log is not None
-        if len(level.starts) > 1 or (level.starts and begin - level.starts[0] >= _LEAST):
-            self.look()
-        level.ages.append(AGES.next)
-        level.logged.append(len(self.log))
-        level.starts.append(begin)
-        self._since = begin
-
-    def unwatch(self) -> None:
-        """The rest of the innermost loop that is watched is as what stands around it."""
-        self.levels.pop()
-        self._since = self.levels[-1].starts[-1] if self.levels else 0
-        if not self.levels:
-            self.log = None
-
-    def skip(self, period: int, times: int, most: int) -> tuple[int, int]:
-        """Append up to `times` more of the last `period` rounds of the innermost loop.
-
-        Returns how many, and how many instructions that makes; none, and nothing is changed, where these
-        rounds are not like those before or `times` more were more than `most` instructions.
-        """
-        return skip(self, period, times, most)

@@ -34,25 +34,6 @@ _SYNC = LOAD + STORE
 """Less one of the Sync engine's two queues: the other."""
 
 
-class Snapshot(NamedTuple):
-    """All that decides how a core goes on, in ticks since the start."""
-
-    free: tuple[int, ...]
-    last: tuple[int, ...]
-    engines: tuple[tuple[int, ...], ...]
-    path: tuple[int, ...]
-    hbm: tuple[int, ...]
-    used: dict[Claim, int]
-    cold: int
-    window: int
-    window_busy: int
-    turns: tuple[int, ...]
-
-    def engines_apart(self) -> tuple[int, ...]:
-        """How far behind the first DMA engine the others are, as each ring sees them."""
-        return tuple(engine - ring[0] for ring in self.engines for engine in ring)
-
-
 class Ticks(NamedTuple):
     """Of every instruction, and `cause`, what it waited for longest."""
 
@@ -130,23 +111,6 @@ class Core:
         if self.hbm_busy:
             spent["hbm"] = self.hbm_busy
         return spent
-
-    def snapshot(self) -> Snapshot:
-        return Snapshot(
-            tuple(self.free),
-            tuple(self.last),
-            tuple(
-                tuple([since + engine for engine in ring])
-                for since, ring in zip(self.since, self.engines, strict=True)
-            ),
-            tuple(self.path),
-            tuple(self.hbm),
-            dict(self.used),
-            self.cold,
-            self.window,
-            self.window_busy,
-            tuple(self.turns),
-        )
 
     def advance(self, begin: int, stop: int) -> None:
         """Carry out instructions `begin` to `stop`, one after the other."""

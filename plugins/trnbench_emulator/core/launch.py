@@ -15,7 +15,6 @@ from trnbench_emulator.core.pieces import marks_of, whole
 from trnbench_emulator.core.program import representatives
 from trnbench_emulator.core.recording import BARRIER, rendezvous_of
 from trnbench_emulator.core.scheduler import Path, Schedule, schedule
-from trnbench_emulator.core.steady import Folding
 
 if TYPE_CHECKING:
     from trnbench_emulator.core.recording import Recording
@@ -163,7 +162,6 @@ def schedule_launch(
     *,
     signal: int = 0,
     without: Without = NOTHING_REMOVED,
-    fold: bool = True,
     waiting: bool = True,
     over: LaunchSchedule | None = None,
 ) -> LaunchSchedule:
@@ -177,7 +175,7 @@ def schedule_launch(
     stops = {number: rendezvous_of(programs[number]) for number in of} if waiting else {}
     waits: dict[int, dict[int, Wait]] = {number: {} for number in of}
     if any(stops.values()):
-        schedules = _with_rendezvous(recording, pace, of, stops, waits, signal, without, fold=fold)
+        schedules = _with_rendezvous(recording, pace, of, stops, waits, signal, without)
     else:
         marks = marks_of(recording.pieces)
         schedules = {
@@ -186,7 +184,6 @@ def schedule_launch(
                 pace,
                 without=without,
                 marks=marks,
-                fold=fold,
                 over=None if over is None else over.schedules[number],
             )
             for number in dict.fromkeys(of)
@@ -208,20 +205,17 @@ def _with_rendezvous(
     waits: dict[int, dict[int, Wait]],
     signal: int,
     without: Without,
-    *,
-    fold: bool,
 ) -> dict[int, Schedule]:
     """From rendezvous to rendezvous, all cores side by side; fills `waits`."""
     cores = {number: Core(recording.programs[number], pace, without) for number in dict.fromkeys(of)}
-    walks = {number: Folding(core) if fold else core for number, core in cores.items()}
     done = dict.fromkeys(cores, 0)
     for turn in range(len(stops[of[0]])):
         here = {number: stops[number][turn] for number in cores}
         for number in cores:
-            walks[number].advance(done[number], here[number])
+            cores[number].advance(done[number], here[number])
             done[number] = here[number] + 1
         for number, wait in meet(cores, here, of, signal).items():
             waits[number][here[number]] = wait
     for number, core in cores.items():
-        walks[number].advance(done[number], len(core.program))
+        core.advance(done[number], len(core.program))
     return {number: Schedule.of(core) for number, core in cores.items()}

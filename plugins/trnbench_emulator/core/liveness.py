@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections import deque
 from operator import attrgetter
 
@@ -63,34 +62,6 @@ class Births:
                 birth.users, birth.died, birth.tile = dict(tile.users), self.begin + tile.life.died, None
         self.alive = alive
 
-    def go_on(self, loop: int, begin: int, length: int, times: int, numbered: int) -> None:
-        """Leave out `times` more of a period, `length` instructions from `begin` on, in a loop that began
-        at `loop`.
-
-        Each period makes `numbered` tiles of PSUM. From the oldest tile that is alive on, tiles are now
-        those of the last period.
-        """
-        self.look()
-        for memory, births in self.of.items():
-            latest = len(births) - bisect_left(births, begin, key=_BORN)
-            inside = len(births) - bisect_left(births, loop, key=_BORN)
-            oldest = max((at for at in range(1, inside + 1) if births[-at].tile is not None), default=0)
-            if not latest:
-                continue
-            if oldest + latest > inside:
-                self.followed = False
-                return
-            last = len(births) - oldest
-            period = births[last - latest : last]
-            left_out = [
-                birth.later(turn * length, turn * numbered)
-                for turn in range(1, times + 1)
-                for birth in period
-            ]
-            by, more = times * length, times * numbered
-            behind = [birth if birth.tile is not None else birth.later(by, more) for birth in births[last:]]
-            self.of[memory] = births[:last] + left_out + behind
-
 
 class Pool:
     """Tiles of one memory, the oldest first, and bytes per partition: those they hold and those there are."""
@@ -147,23 +118,6 @@ class Liveness:
         pool.held = held
         if self.births is not None:
             self.births.add(new)
-
-    def turn_over(self, memory: str, used: int, twins: list[Tile], gone: int) -> None:
-        """`twins`, which nobody holds, come before the last `used` tiles of a memory, and its first `gone`
-        that nobody holds are dropped."""
-        pool = self.pools[memory]
-        tiles = list(pool.tiles)
-        tiles[len(tiles) - used : len(tiles) - used] = twins
-        self._tiles.update((twin.life, twin) for twin in twins)
-        pool.held += sum(twin.bytes for twin in twins)
-        pool.tiles.clear()
-        for tile in tiles:
-            if gone and not tile.life.alive:
-                gone -= 1
-                pool.held -= tile.bytes
-                del self._tiles[tile.life]
-            else:
-                pool.tiles.append(tile)
 
 
 def _wait_for(tile: Tile, freed: Users) -> None:

@@ -16,13 +16,13 @@ import numpy as np
 import numpy.typing as npt
 
 from trnbench_emulator.core.liveness import Birth
-from trnbench_emulator.core.program import BUFFER, KIND_BITS, KIND_MASK, Loop, Program
+from trnbench_emulator.core.program import BUFFER, KIND_BITS, KIND_MASK, Program
 from trnbench_emulator.core.scheduler import Mark
 from trnbench_emulator.core.tile import Tile, Users
 from trnbench_emulator.nki.memory import Life
 
 if TYPE_CHECKING:
-    from trnbench_emulator.core.recorded_state import RecordedState
+    from trnbench_emulator.core.builder import Builder
 
 
 Ints = npt.NDArray[np.int64]
@@ -175,15 +175,14 @@ def _turns(ends: Sequence[int]) -> int:
 
 
 class Position(msgspec.Struct, frozen=True):
-    """Somewhere in a program: instructions, tiles of PSUM and loops before it."""
+    """Somewhere in a program: instructions and tiles of PSUM before it."""
 
     instructions: int
     tiles: int
-    loops: int
 
     @classmethod
     def of(cls, program: Program) -> Position:
-        return cls(len(program), program.psum.tiles, len(program.loops))
+        return cls(len(program), program.psum.tiles)
 
 
 class FirstCopy(msgspec.Struct, frozen=True):
@@ -195,7 +194,7 @@ class FirstCopy(msgspec.Struct, frozen=True):
     events: tuple[tuple[int, list[int], list[Birth]], ...]
 
 
-def first_copy(builder: RecordedState, begin: Position, count: int) -> FirstCopy | None:
+def first_copy(builder: Builder, begin: Position, count: int) -> FirstCopy | None:
     """The copy of `count` instructions recorded since `begin`, when `builder.births` began. None where
     tiles do not tell all: then another copy has to be executed.
     """
@@ -219,7 +218,7 @@ def first_copy(builder: RecordedState, begin: Position, count: int) -> FirstCopy
     return FirstCopy(begin, end, tuple(events))
 
 
-def once_more(builder: RecordedState, copy: FirstCopy) -> int:
+def once_more(builder: Builder, copy: FirstCopy) -> int:
     """Append another copy behind all that is recorded; returns how many instructions that are."""
     program, queues = builder.program, builder.program.queues
     begin, end = copy.begin.instructions, copy.end.instructions
@@ -235,7 +234,7 @@ def once_more(builder: RecordedState, copy: FirstCopy) -> int:
                 life.alive = died > number
             lives = [(died, life) for died, life in lives if life.alive]
         for birth in born:
-            life = Life(0, birth.bytes, age=-1)
+            life = Life(0, birth.bytes)
             lives.append((birth.died, life))
             new = birth.later(by, numbered)
             builder.add(Tile(life, new.memory, new.bytes, new.born, new.number, new.users), freed)
@@ -243,8 +242,6 @@ def once_more(builder: RecordedState, copy: FirstCopy) -> int:
         builder.wait(number + by, queues[program.op[number]], hazards, freed)
     for _, life in lives:
         life.alive = False
-    for loop in program.loops[copy.begin.loops : copy.end.loops]:
-        program.loops += _alike(program, Loop(loop.begin + by, loop.length, loop.count))
     return end - begin
 
 
@@ -259,31 +256,3 @@ def _go_round(program: Program, copy: FirstCopy, by: int, numbered: int) -> None
     psum.refs.frombytes(refs.astype(np.uint64).tobytes())
     psum.owners.frombytes(owners.astype(np.uint64).tobytes())
     psum.sizes.extend(psum.sizes[copy.begin.tiles : copy.end.tiles])
-
-
-def _alike(program: Program, loop: Loop) -> list[Loop]:
-    """The last rounds of `loop` that wait for what the round before does, counted from their own begin;
-    fewer than two are none. The first rounds may wait for other buffers than in the first copy.
-    """
-    low, high = bisect_left(program.waiters, loop.begin), bisect_left(program.waiters, loop.end)
-    waiters = np.array(program.waiters[low:high], np.int64) - loop.begin
-    turns = waiters // loop.length
-    deps = np.array(program.deps[low:high], np.int64) - (loop.length * turns << KIND_BITS)
-    waits = np.stack((waiters - loop.length * turns, deps), axis=1)
-    counts = np.bincount(turns, minlength=loop.count)
-    first = _first_alike(counts[:, None])
-    waits_of_round = int(counts[-1])
-    if waits_of_round:
-        rounds = waits[-waits_of_round * (loop.count - first) :].reshape(
-            loop.count - first, 2 * waits_of_round
-        )
-        first += _first_alike(rounds)
-    if loop.count - first < 2:
-        return []
-    return [Loop(loop.begin + first * loop.length, loop.length, loop.count - first)]
-
-
-def _first_alike(rows: Ints) -> int:
-    """From which row on all are as the last."""
-    unlike = np.flatnonzero((rows != rows[-1]).any(1))
-    return int(unlike[-1]) + 1 if len(unlike) else 0

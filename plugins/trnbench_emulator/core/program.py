@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
-import msgspec
 import numpy as np
 
 from trnbench_emulator.core.banks import Banked
@@ -47,21 +46,6 @@ class Dep(NamedTuple):
         return cls(packed >> KIND_BITS, packed & KIND_MASK)
 
 
-class Loop(msgspec.Struct, frozen=True, order=True):
-    """Rounds of a loop, `count` of them, each of `length` instructions, from instruction `begin` on.
-
-    Each does the same as the one before and waits for the same, counted from its own begin.
-    """
-
-    begin: int
-    length: int
-    count: int
-
-    @property
-    def end(self) -> int:
-        return self.begin + self.length * self.count
-
-
 _WORKED_OUT = 20
 """Bytes an instruction: its first dependency, its banks of PSUM and its kind."""
 
@@ -75,8 +59,8 @@ class Program:
     Instruction i is `ops[op[i]]` at `places[place[i]]` and waits for `deps[first[i]:first[i + 1]]`, each a
     packed `Dep`; `waiters` are the instructions that wait, in order. Queues issue and complete in
     order, so that one dependency per queue is enough, and none on what the instruction's own queue has waited
-    for before. `loops`: what the recording has proved to repeat. `psum`: which banks instructions use.
-    `assumed`: what the compiler was taken to do, and how often.
+    for before. `psum`: which banks instructions use. `assumed`: what the compiler was taken to do, and how
+    often.
     """
 
     def __init__(self, banks: int = 1, bank_bytes: int = 1) -> None:
@@ -88,7 +72,6 @@ class Program:
         self.waiters = array("Q")
         self._first = array("Q", [0])
         self._queues: list[int] = []
-        self.loops: list[Loop] = []
         self.assumed: Mapping[str, int] = {}
         self.shares = True  # the problem with the other programs of its launch
         self.psum = Banked(banks, bank_bytes)
@@ -152,8 +135,6 @@ class Kinds:
         self.op = op
         self.of = of
         self.banks = banks
-        self.turns: dict[Loop, int] = {}  # of a loop, the rounds after which banks come round again
-        self.others: dict[Loop, list[int]] = {}  # and those that use others than the round before
 
     @classmethod
     def told(cls, program: Program, banked: tuple[int, ...]) -> Kinds:

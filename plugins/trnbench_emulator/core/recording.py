@@ -48,8 +48,6 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
 
     `held`: the engine, "dma" or "hbm" at whose limit the waterfall starts; "": the tensor engine's where it
     multiplies, else the memory's. `explain`: the waterfall is wanted, which takes an emulation a cause.
-    `fold`: rounds of a loop that repeat the rounds before are neither executed nor scheduled one by one; the
-    result is the same.
     """
 
     programs: int = 1
@@ -59,7 +57,6 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     without: Without = NOTHING_REMOVED
     held: str = ""
     explain: bool = True
-    fold: bool = True
 
 
 ALONE = Launch()
@@ -173,7 +170,7 @@ class _Execution:
     def carry_out(self, arguments: Arguments, *, repeated: bool = False) -> int:
         """Returns how many instructions were issued. `repeated`: it will be asked for `again`."""
         self.last = arguments
-        if not repeated or not self.launch.fold:
+        if not repeated:
             self.copy = None
             return self._executed(arguments)
         begin = Position.of(self.program)
@@ -196,7 +193,6 @@ class _Execution:
             machine=self.machine,
             sink=self.builder,
             limit=self.launch.limit,
-            fold=self.launch.fold,
             program=self.number,
             assumptions=self.launch.assumptions,
         )
@@ -223,7 +219,7 @@ class Recorder:
         """Raises `KernelError`, the same one for everybody who meets it."""
         arguments_key = tuple(arguments.items()) if isinstance(arguments, Mapping) else tuple(arguments)
         # What is asked of the launch beside these does not change its instructions.
-        asked = (kernel, machine, launch.programs, launch.limit, launch.fold, launch.assumptions)
+        asked = (kernel, machine, launch.programs, launch.limit, launch.assumptions)
         key = (asked, arguments_key, parts)
         try:
             recording = self._known.get(key)

@@ -25,7 +25,6 @@ from trnbench_emulator.core.program import (
     Dep,
     Program,
 )  # fmt: skip
-from trnbench_emulator.core.steady import Folding
 from trnbench_emulator.core.transfers import SYNC
 
 Ints = npt.NDArray[np.int64]
@@ -281,22 +280,17 @@ def schedule(
     *,
     without: Without = NOTHING_REMOVED,
     marks: tuple[int, ...] = (),
-    fold: bool = True,
     over: Schedule | None = None,
 ) -> Schedule:
-    """When each instruction starts and ends on a core. `fold`: rounds of a loop that repeat what the rounds
-    before did, to the tick, are not carried out one by one; the result is the same. `over`: a schedule of the
-    program that nobody needs any more, whose ticks are overwritten.
+    """When each instruction starts and ends on a core.
+
+    `over`: a schedule of the program that nobody needs any more, whose ticks are overwritten.
     """
     core = Core(program, pace, without, over.ticks if over is not None else None)
-    folding = Folding(core) if fold else None
     marked: list[Mark] = []
     begin = 0
     for until in (*marks, len(program)):
-        if folding is not None:
-            folding.advance(begin, until)
-        else:
-            core.advance(begin, until)
+        core.advance(begin, until)
         marked.append(Mark.of(core))
         begin = until
     return Schedule.of(core, tuple(marked[:-1]))

@@ -9,13 +9,6 @@ ROWS_BITS = 7  # boxes are found by groups of 128 rows
 ROWS = 1 << ROWS_BITS
 
 
-def merge(hazards: Users, more: Users) -> None:
-    """The latest user of each queue; of two reasons to wait for the same one the first stays."""
-    for queue, dep in more.items():
-        if hazards.get(queue, -1) >> KIND_BITS < dep >> KIND_BITS:
-            hazards[queue] = dep
-
-
 def use_of(tile: Tile, box: Box, ref: int = 0) -> Use:
     """`box` of `tile`, with the areas it lies in. `ref`: its banks."""
     tile.divide()
@@ -151,21 +144,15 @@ class Scoreboard:
         self._waiters = program.waiters
         self._waited = [-1] * _PAIRS
         self._solid = [-1] * _PAIRS
-        # By pair, the first and the last instruction asked for since somebody looked; the same for buffers.
-        self._asked = [[-1] * _PAIRS for _ in range(4)]
 
     def wait(self, number: int, queue: int, hazards: Users, freed: Users) -> None:
         """Note what `number` waits for, but for what its queue has waited for before."""
         waited, base = self._waited, queue * _WIDTH
         if hazards:
-            solid, (first, last, *_) = self._solid, self._asked
+            solid = self._solid
             # By queue: in which order they were found depends on what had been waited for already.
             for source_queue, dep in sorted(hazards.items()) if len(hazards) > 1 else hazards.items():
                 source, pair = dep >> KIND_BITS, base + source_queue
-                if source > last[pair]:
-                    if last[pair] < 0:
-                        first[pair] = source
-                    last[pair] = source
                 if source > solid[pair] and source != number:
                     solid[pair] = source
                     if source > waited[pair]:
@@ -173,33 +160,9 @@ class Scoreboard:
                     self._deps.append(dep)
                     self._waiters.append(number)
         if freed:
-            _, _, first, last = self._asked
             for source_queue, source in sorted(freed.items()) if len(freed) > 1 else freed.items():
                 pair = base + source_queue
-                if source > last[pair]:
-                    if last[pair] < 0:
-                        first[pair] = source
-                    last[pair] = source
                 if source > waited[pair]:
                     waited[pair] = source
                     self._deps.append(source << KIND_BITS | BUFFER)
                     self._waiters.append(number)
-
-    def asked_for(self) -> list[list[int]]:
-        """For each pair of queues the first and the last instruction asked for since the last call, -1 for
-        none; then the same for buffers.
-        """
-        asked = self._asked
-        self._asked = [[-1] * _PAIRS for _ in range(4)]
-        return asked
-
-    def waits_known(self) -> list[int]:
-        """For each pair of queues, what one has waited for, with buffers and without."""
-        return [*self._waited, *self._solid]
-
-    def move_waits(self, changed: list[bool], by: int) -> None:
-        """Those that `changed` are for instructions `by` later."""
-        count = len(self._waited)
-        for pair, moved in enumerate(changed):
-            if moved:
-                (self._waited if pair < count else self._solid)[pair % count] += by

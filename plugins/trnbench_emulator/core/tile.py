@@ -207,19 +207,6 @@ class Sole(msgspec.Struct, eq=False, gc=False):
     waited: int = 0
 
 
-class Progression(msgspec.Struct, frozen=True, gc=False):
-    """Accesses to a tensor by rounds `first` to `last` of a loop, each `length` instructions later. The
-    loop repeats the round that began at `begin`. Each access has its place in the round, queue, form of
-    view and storage, offset and step.
-    """
-
-    begin: int
-    length: int
-    first: int
-    last: int
-    accesses: tuple[tuple[int, int, Form, Form, int, int], ...]
-
-
 Read = tuple[Form, Form, int, int, int]
 """Form of a view and of its storage, offset, instruction and queue."""
 
@@ -228,7 +215,7 @@ class Tile(msgspec.Struct, eq=False, gc=False):
     """`born`: the instruction that used it first. `number`: of a tile of PSUM. `sole`: until a second box of
     it is used, what there is to know; then `areas`, and `uses` by form and offset of their views.
     `unwritten`: of a tensor in device memory that nobody has written, who read it: a write would have to wait
-    for them. `stores`: writes to a tensor that nobody reads, not yet among its boxes.
+    for them.
     """
 
     life: Life
@@ -238,8 +225,7 @@ class Tile(msgspec.Struct, eq=False, gc=False):
     number: int = 0
     users: Users = {}
     sole: Sole | None = None
-    unwritten: list[Read | Progression] | None = None
-    stores: Progression | None = None
+    unwritten: list[Read] | None = None
     areas: dict[int, Area] = {}
     uses: dict[tuple[Form, int], Use] = {}
 

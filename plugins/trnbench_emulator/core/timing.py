@@ -151,7 +151,7 @@ class KernelModel:
         """
         recording = self.recorder.of(kernel, arguments, self.machine(system), launch, parts)
         pace = self._pace(recording, system, launch)
-        asked = (launch.without, launch.held, launch.explain, launch.fold)
+        asked = (launch.without, launch.held, launch.explain)
         key = (recording.classes, recording.pieces, asked, tuple(map(pace.key, recording.programs)))
         timing = self._timed.get(key)
         if timing is None:
@@ -183,12 +183,10 @@ def _timing(recording: Recording, pace: Pace, launch: Launch) -> Timing:
     launch_ticks = ticks(pace.table.launch_s)
     meet = len(programs) > 1 and any(map(rendezvous_of, programs))
     signal = ticks(pace.assumed.value(SIGNAL)) if meet else 0
-    launched = schedule_launch(recording, pace, signal=signal, without=launch.without, fold=launch.fold)
+    launched = schedule_launch(recording, pace, signal=signal, without=launch.without)
     waterfall: Sequence[tuple[str, int]] = ()
     if launch.explain:
-        waterfall = waterfall_of(
-            recording, pace, launched, launch=launch_ticks, held=launch.held, fold=launch.fold
-        )
+        waterfall = waterfall_of(recording, pace, launched, launch=launch_ticks, held=launch.held)
     asked_for_itself = len(programs) == 1 or any(program.shares for program in programs)
     return Timing(
         total=launched.whole_total,

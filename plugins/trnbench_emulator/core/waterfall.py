@@ -114,10 +114,10 @@ Terms = list[tuple[str, int]]
 
 
 def waterfall_of(
-    recording: Recording, pace: Pace, launched: LaunchSchedule, *, launch: int, held: str, fold: bool
+    recording: Recording, pace: Pace, launched: LaunchSchedule, *, launch: int, held: str
 ) -> Terms:
     """(what, ticks) from the peak of all cores to the end of the last program; adds up to the whole of
-    `launched` and `launch`. `held`, `fold`: as of `Launch`.
+    `launched` and `launch`. `held`: as of `Launch`.
     """
     busy_of = [spent for _, spent in launched.whole]
     busy = {
@@ -130,7 +130,7 @@ def waterfall_of(
     def without(causes: Without) -> LaunchSchedule:
         """Only the last of these is looked at."""
         over = before.pop() if before else None
-        scheduled = schedule_launch(recording, pace, without=causes, fold=fold, waiting=False, over=over)
+        scheduled = schedule_launch(recording, pace, without=causes, waiting=False, over=over)
         before.append(scheduled)
         return scheduled
 

@@ -30,7 +30,6 @@ def emulate_kernel(
     nki: str = "auto",
     policy: PeakPolicy | str = PeakPolicy.SEED,
     limit: int | None = None,
-    fold: bool = True,
     assume: str | Iterable[str] = (),
     compare: bool = True,
     registry: Registry | None = None,
@@ -44,10 +43,9 @@ def emulate_kernel(
     that share the problem, each on a core: 2, or as many as a device has; of Beta 1 the sizes of its grid.
     `cores` is then full of such launches, "core" one alone. `nki` says what `import nki` means in a file:
     "auto" is the real package where it is installed, which cannot be emulated; "trnbench" is ours.
-    `fold=False` executes and schedules every round of every loop, also those that repeat the rounds before;
-    the result is the same, later. `assume`: what the compiler is not taken to do, "no-hoisting" or several
-    such names (`trnbench_emulator.compiler.SWITCHES`). With `compare`, each of its decisions that the kernel
-    meets is timed the other way as well, where that is a matter of seconds.
+    `assume`: what the compiler is not taken to do, "no-hoisting" or several such names
+    (`trnbench_emulator.compiler.SWITCHES`). With `compare`, each of its decisions that the kernel meets is
+    timed the other way as well, where that is a matter of seconds.
 
     Raises `KernelError` for what the kernel does wrong, with its file and line; `UsageError` and
     `UnknownName` for arguments that name nothing.
@@ -74,7 +72,6 @@ def emulate_kernel(
         by=by,
         policy=as_policy(policy),
         limit=limit,
-        fold=fold,
         assumptions=assumptions(assume),
         compare=compare,
     )

@@ -119,7 +119,6 @@ def emulate(
     by: str,
     policy: PeakPolicy,
     limit: int | None = None,
-    fold: bool = True,
     timeline: bool = False,
     assumptions: Assumptions = AS_SHIPPED,
     compare: bool = True,
@@ -137,7 +136,6 @@ def emulate(
         programs=programs,
         cores=extent.cores_of_device,
         limit=limit or DEFAULT_LIMIT,
-        fold=fold,
         assumptions=assumptions,
         explain=explain,
     )

@@ -24,8 +24,7 @@ MATTERS = 0.1
 
 class Assumed(msgspec.Struct, frozen=True, kw_only=True):
     """One switch that a kernel meets. `times`: how often the compiler was taken to do this while the kernel
-    was recorded, rounds that fold being decided once; 0 where it is switched off. `about` says what it does
-    then, or what is done instead."""
+    was recorded; 0 where it is switched off. `about` says what it does then, or what is done instead."""
 
     name: str
     on: bool

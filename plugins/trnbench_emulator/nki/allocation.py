@@ -10,9 +10,8 @@ import numpy as np
 from trnbench.errors import KernelError
 from trnbench_emulator.nki import site
 from trnbench_emulator.nki.dtype import DTYPES, DType
-from trnbench_emulator.nki.loop_index import pinned
 from trnbench_emulator.nki.machine import Machine
-from trnbench_emulator.nki.memory import AGES, Buffer, Form, Ledger, Life, Storage, checked_shape, intern
+from trnbench_emulator.nki.memory import Buffer, Form, Ledger, Life, Storage, checked_shape, intern
 from trnbench_emulator.nki.recording import STATE
 from trnbench_emulator.nki.tensor import NkiTensor
 
@@ -48,8 +47,6 @@ class Allocations:
         self, shape: Any, dtype: DType, buffer: Buffer, name: str = "", address: Any = None
     ) -> NkiTensor:
         """A new tensor, uninitialised. Raises `KernelError` when it can never fit."""
-        if STATE.watching:
-            shape = tuple(map(pinned, shape)) if isinstance(shape, (tuple, list)) else pinned(shape)
         asked = (shape, dtype, buffer)
         try:
             form = self._forms.get(asked)
@@ -71,9 +68,8 @@ class Allocations:
             if frame.f_code is not self.places.code:
                 frame = self.places.outside(sys._getframe(1))
             line = self.places.lines.get(frame.f_lasti) or self.places.add(frame)
-            count, age = self.count, AGES.next
-            AGES.next = age + 1
-            life = Life(count, row * dtype.size, name, line, count, True, -1, age)
+            count = self.count
+            life = Life(count, row * dtype.size, name, line, count)
             ledger = self.ledgers[buffer]
             # As `Ledger.acquire`, which costs a call for every tile, where there is room.
             lives = ledger.lives

@@ -13,7 +13,6 @@ import numpy as np
 from trnbench.errors import KernelError
 from trnbench_emulator.nki import site
 from trnbench_emulator.nki.functions import Function
-from trnbench_emulator.nki.loop_index import pinned
 from trnbench_emulator.nki.machine import Machine
 from trnbench_emulator.nki.memory import Buffer, Form
 from trnbench_emulator.nki.op import Op
@@ -78,7 +77,6 @@ class Rules:
 
     def scalar_operand(self, operand: object, partitions: int, *, name: str) -> None:
         """A number, or a column: one fp32 element for each partition."""
-        operand = pinned(operand)
         form = getattr(operand, "form", None)
         if form is None:
             if not isinstance(operand, (int, float, np.number, VirtualRegister)):

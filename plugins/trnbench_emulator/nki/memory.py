@@ -31,31 +31,15 @@ class Buffer(StrEnum):
         return self.value.rpartition("_")[2]
 
 
-class Ages:
-    """Numbers lives in the order of their beginnings. `next`: of the one that begins next."""
-
-    __slots__ = ("next",)
-
-    def __init__(self) -> None:
-        self.next = 0
-
-    def __call__(self) -> int:
-        age = self.next
-        self.next = age + 1
-        return age
-
-
-AGES = Ages()
-
 _FEW = 64
 
 
 class Life(msgspec.Struct, eq=False, gc=False):
     """From allocation to last use, counted in instructions. `bytes` per partition.
 
-    `died`: how many instructions had been issued when Python dropped the tile. `age`: younger ones have more.
-    `last` is followed from the first moment on at which tiles may not fit, see `Clock.careful`. `takes`:
-    whose places it takes, where that was decided beforehand (Beta 1).
+    `died`: how many instructions had been issued when Python dropped the tile. `last` is followed from the
+    first moment on at which tiles may not fit, see `Clock.careful`. `takes`: whose places it takes, where
+    that was decided beforehand (Beta 1).
     """
 
     first: int
@@ -65,7 +49,6 @@ class Life(msgspec.Struct, eq=False, gc=False):
     last: int = 0
     alive: bool = True
     died: int = -1
-    age: int = msgspec.field(default_factory=AGES)
     takes: tuple[Life, ...] = ()
 
 

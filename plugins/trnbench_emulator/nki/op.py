@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from trnbench_emulator.nki.loop_index import pinned
-
 TENSOR, VECTOR, SCALAR, GPSIMD, DMA = "tensor", "vector", "scalar", "gpsimd", "dma"
 
 
@@ -33,7 +31,7 @@ class Op:
         self.engine = engine
         self.opcode = opcode
         self.dtype = dtype
-        self.variables = {name: pinned(value) for name, value in variables.items()}
+        self.variables = variables
         self.traffic = traffic
         self.flops = flops
         self.elements = elements

@@ -16,21 +16,15 @@ from trnbench_emulator.nki.instruction import Instruction, Issues, Sink
 from trnbench_emulator.nki.machine import Machine
 from trnbench_emulator.nki.memory import Cleared, Storage
 from trnbench_emulator.nki.op import DMA, TENSOR, Op
-from trnbench_emulator.nki.recording import STATE, Folds
+from trnbench_emulator.nki.recording import STATE
 from trnbench_emulator.nki.tensor import NkiTensor
 
 if TYPE_CHECKING:
-    from types import CodeType
-
     from trnbench_emulator.nki.programs import Programs
-    from trnbench_emulator.nki.rounds import Site
     from trnbench_emulator.nki.shadow import Shadow
 
 DEFAULT_LIMIT = 20_000_000
 """Instructions after which a kernel is taken to be endless."""
-
-FOLDED_LIMIT = 2_000_000
-"""Instructions up to which rounds that are left out count less than those that are executed: some 300 MB."""
 
 _SCALED = ("nc_matmul_mx", "quantize_mx")
 """What has scales, which up to four tiles keep in one: four partitions of each quadrant for each."""
@@ -57,7 +51,6 @@ class Recorder(Allocations):
         programs: Programs | None = None,
         program: int = 0,
         grid: int = 0,
-        fold: bool = True,
         assumptions: Assumptions = AS_SHIPPED,
         shadow: Shadow | None = None,
     ) -> None:
@@ -73,10 +66,7 @@ class Recorder(Allocations):
         self.generators: dict[Any, Any] = {}  # random numbers, per engine
         self.identities: dict[Any, NkiTensor] = {}
         self.issue = sink.issue if isinstance(sink, Issues) else partial(_taken, sink.take)
-        self.sites: dict[tuple[CodeType, int], Site] = {}  # loops of the kernel
-        self.folds: Folds | None = sink if fold and not functional and isinstance(sink, Folds) else None
-        self.limit = self.last = limit
-        self.most = max(limit, FOLDED_LIMIT)
+        self.limit = limit
         self.kernel = kernel
         self.ops: dict[Any, Op] = {}
 
@@ -88,7 +78,7 @@ class Recorder(Allocations):
         return True
 
     def constant(self, key: Any, tile: NkiTensor) -> None:
-        """Keep a tile of the language for all of the kernel: no line of it writes it, in no round."""
+        """Keep a tile of the language for all of the kernel: no line of it writes it."""
         self.identities[key] = tile
         if self.shadow is not None:
             self.shadow.given(tile)
@@ -103,13 +93,13 @@ class Recorder(Allocations):
             if frame.f_code is not places.code:
                 frame = places.outside(frame)
             line = places.lines.get(frame.f_lasti) or places.add(frame)
-        if count > self.last:
+        if count > self.limit:
             raise TooManyInstructions(
                 f"kernel {self.kernel!r} issued more than {self.limit:,} instructions ({site.told(line)})",
                 cause="a loop that never ends, or a problem far larger than meant",
                 try_="check the loop's bounds, or raise the instruction limit",
             )
-        if self.careful or STATE.watching:
+        if self.careful:
             reads = self._looked_at(op, writes, reads, line)
         elif op.engine != DMA:
             for view in writes:
@@ -119,11 +109,6 @@ class Recorder(Allocations):
                 if view.offset >= view.storage.row:
                     self._check_start(op, view)
         self.issue(op, writes, reads, line)
-
-    def left_out(self, instructions: int) -> None:
-        """They count as issued, and against the limit as a tenth of what is executed."""
-        self.count += instructions
-        self.last = min(self.last + instructions * 9 // 10, self.most)
 
     def _looked_at(
         self, op: Op, writes: tuple[NkiTensor, ...], reads: tuple[NkiTensor, ...], line: site.Place
@@ -210,7 +195,7 @@ class Recorder(Allocations):
     def detach(self) -> None:
         """The sink goes its own way. Ledgers and recorder refer to each other, and would keep what was
         recorded until cycles are looked for."""
-        del self.issue, self.folds
+        del self.issue
 
     def finish(self) -> None:
         """Settle what only the whole kernel can tell: do its tiles fit?"""

@@ -9,7 +9,6 @@ import msgspec
 from trnbench.errors import KernelError
 from trnbench_emulator.nki import site
 from trnbench_emulator.nki.dtype import DType, dtype_of
-from trnbench_emulator.nki.loop_index import Index, pinned, settled
 from trnbench_emulator.nki.memory import Buffer, Form, Storage, intern
 from trnbench_emulator.nki.recording import STATE, Recording
 from trnbench_emulator.nki.values import (
@@ -81,8 +80,6 @@ class NkiTensor(Values, Arrangement, msgspec.Struct, eq=False):
     def __getitem__(self, index: Any) -> NkiTensor:
         if type(index) is not tuple:
             index = (index,)
-        if STATE.watching:
-            index = placed(self.form.shape, index)
         form = self.form
         if len(index) == 2 and type(index[0]) is type(index[1]) is slice:
             rows, columns = index
@@ -115,7 +112,7 @@ class NkiTensor(Values, Arrangement, msgspec.Struct, eq=False):
     def select(self, dim: int, index: Any) -> NkiTensor:
         """One element of dimension `dim`, which is removed; a tensor or register is read at run time."""
         dim = self._dim(dim, "select")
-        if isinstance(index, (int, Index)):
+        if isinstance(index, int):
             picked = self[(slice(None),) * dim + (index,)]
             if dim == 0 and self.form.on_chip:
                 return picked
@@ -162,7 +159,6 @@ class NkiTensor(Values, Arrangement, msgspec.Struct, eq=False):
         start = int(self.offset * scale) + (0 if offset is None else offset)
         shape, strides = tuple(c for _, c in pairs), tuple(s for s, _ in pairs)
         if scalar_offset is not None or vector_offset is not None:
-            start = pinned(start)
             base = NkiTensor(self.storage, self.form, start) if kind is self.form.dtype else self.view(kind)
             base = NkiTensor(self.storage, base.form, start)
             if scalar_offset is not None and vector_offset is not None:
@@ -198,9 +194,6 @@ class NkiTensor(Values, Arrangement, msgspec.Struct, eq=False):
 
     def _as(self, dtype: DType, shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> Self:
         form = self.form
-        if STATE.watching:
-            shape, strides = tuple(map(pinned, shape)), tuple(map(pinned, strides))
-            offset = settled(offset)
         key = ("as", dtype, shape, strides)
         hit = form.children.get(key)
         if hit is None:
@@ -251,47 +244,3 @@ class IndirectTensor(IndirectValues, NkiTensor, eq=False, kw_only=True):
         return IndirectTensor(
             view.storage, view.form, view.offset, index=self.index, step=self.step, bound=self.bound
         )
-
-
-def placed(shape: tuple[int, ...], index: tuple[Any, ...]) -> tuple[Any, ...]:
-    """`index` of a tensor in plain numbers. Its loops remember for how long it stays inside `shape`."""
-    for entry in index:
-        if type(entry) is slice:
-            if type(entry.start) is Index or type(entry.stop) is Index or type(entry.step) is Index:
-                break
-        elif type(entry) is Index:
-            break
-    else:
-        return index
-    dimensions = sum(component is not Ellipsis for component in index)
-    resolved: list[Any] = []
-    axis = 0
-    for entry in index:
-        if entry is Ellipsis:
-            axis += len(shape) - dimensions
-            resolved.append(entry)
-            continue
-        size = shape[axis] if axis < len(shape) else 0
-        resolved.append(_part(entry, size) if isinstance(entry, slice) else _one(entry, size))
-        axis += 1
-    return tuple(resolved)
-
-
-def _one(at: Any, size: int) -> Any:
-    _inside(at, size - 1)
-    return settled(at)
-
-
-def _part(part: slice, size: int) -> slice:
-    start, stop = part.start, part.stop
-    _inside(start, size)
-    _inside(stop, size)
-    if start is not None or stop is not None:
-        # A size that changes from round to round is another instruction.
-        pinned((size if stop is None else stop) - (0 if start is None else start))
-    return slice(settled(start), settled(stop), pinned(part.step))
-
-
-def _inside(at: Any, most: int) -> None:
-    if isinstance(at, Index) and at >= 0:
-        at <= most  # noqa: B015 - the answer is remembered by the loops

@@ -27,7 +27,6 @@ from trnbench_emulator.nki.memory import Buffer
 from trnbench_emulator.nki.op import Op
 from trnbench_emulator.nki.programs import Programs
 from trnbench_emulator.nki.recorder import DEFAULT_LIMIT, Recorder, recording
-from trnbench_emulator.nki.rounds import loops_of_python
 from trnbench_emulator.nki.shadow import Finding, Shadow
 from trnbench_emulator.nki.tensor import NkiTensor
 
@@ -45,7 +44,7 @@ class Trace(msgspec.Struct, kw_only=True):
     `instructions` is filled when they were asked for; `tally` always (unless the caller brought
     a sink of its own). Peaks are bytes per partition. Of several `programs`, all give the values,
     and the first one the instructions. `assumed`: what the compiler was taken to do to the kernel, and how
-    often that was decided; of rounds that fold, once.
+    often that was decided.
     """
 
     kernel: str
@@ -73,7 +72,6 @@ def record(
     keep: bool = False,
     sink: Sink | None = None,
     limit: int = DEFAULT_LIMIT,
-    fold: bool = True,
     program: int = 0,
     assumptions: Assumptions = AS_SHIPPED,
     shadow: bool = False,
@@ -81,8 +79,6 @@ def record(
     """Execute `kernel` and record it, as the compiler leaves it under these assumptions.
 
     `program`: with shapes only, which one of a launch of several is recorded.
-    `fold`: with shapes only, and a sink that can go on by itself (`Folds`), rounds of loops that surely
-    repeat the rounds before are not executed; what is recorded is the same.
     `shadow`: follow who writes which bytes, and return what a device would punish as `Trace.findings`.
     Arguments are NumPy arrays, `TensorSpec`s (timing mode), or plain values handed on as they are.
     Raises `KernelError` for whatever the kernel does wrong, with its file and line.
@@ -97,7 +93,7 @@ def record(
     follower = Shadow(machine, grid if together else 1, functional=functional) if shadow else None
     recorder_of = partial(
         Recorder, machine, functional=functional, limit=limit, kernel=name, programs=together, grid=grid,
-        fold=fold, assumptions=assumptions, shadow=follower,
+        assumptions=assumptions, shadow=follower,
     )  # fmt: skip
     recorders = [recorder_of(taker, program=program if together is None else 0)]
     recorders += [recorder_of(Tally(), program=number) for number in range(1, grid if together else 1)]
@@ -134,8 +130,7 @@ def _carry_out(
     function: Any, args: Sequence[Any], kwargs: dict[str, Any], shared: dict[str, Any], recorder: Recorder
 ) -> tuple[NkiTensor, ...]:
     """The results of one program."""
-    python = nullcontext() if recorder.functional else loops_of_python(function)
-    with recording(recorder), python:
+    with recording(recorder):
         result = _call(recorder, function, recorder.kernel, args, kwargs, shared)
         outputs = _outputs(recorder.kernel, result)
         recorder.finish()

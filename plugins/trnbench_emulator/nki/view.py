@@ -45,7 +45,7 @@ def indexed(form: Form, index: tuple[Any, ...]) -> tuple[Form, int]:
             position = int(entry.__index__())
         except (AttributeError, TypeError):
             numbers = getattr(entry, "values", None)
-            if isinstance(numbers, range):  # a loop that is followed, or whose rounds may be folded
+            if isinstance(numbers, range):  # a loop that is followed
                 return indexed(form, (*index[:axis], numbers, *index[axis + 1 :]))
             raise KernelError(
                 f"index of type {type(entry).__name__} on {form!r} ({site.here()})",

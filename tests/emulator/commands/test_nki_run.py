@@ -132,24 +132,6 @@ def test_every_line_that_issued_something_has_time(run: Any) -> None:
     assert sum(spent) == pytest.approx(sum(engines), rel=0.05)
 
 
-def test_without_folding_the_result_is_the_same() -> None:
-    words = (
-        "run",
-        "trnbench_kernels.nki.gemm:gemm_naive",
-        "-i",
-        TRN2,
-        "--nki",
-        "trnbench",
-        "--format",
-        "json",
-    )
-    given = ("--arg", "lhsT=2048x256:bf16", "--arg", "rhs=2048x1024:bf16")
-    folded, plain = (call(*words, *given, *more) for more in ((), ("--no-fold",)))
-    assert folded.exit_code == plain.exit_code == 0, plain.stderr
-    assert json.loads(folded.stdout) == json.loads(plain.stdout)
-    assert json.loads(plain.stdout)["instructions"] == 16 * 3 * 4 + 4 * 2
-
-
 def test_csv_and_markdown(run: Any) -> None:
     table = call("run", f"{SMALL}::matmul", "-i", TRN2, *MATMUL, "--format", "csv")
     rows = list(csv.DictReader(io.StringIO(table.stdout)))

@@ -114,7 +114,7 @@ def _followed(
     if programs_of(loaded.kernel, system) > 1 or instructions > FOLLOWED or elements > ELEMENTS:
         return None
     with provide("trnbench"):
-        trace = record(loaded.kernel, (), arguments, machine=Machine.of(system), fold=False, shadow=True)
+        trace = record(loaded.kernel, (), arguments, machine=Machine.of(system), shadow=True)
     return trace.findings
 
 
@@ -164,7 +164,6 @@ def _emulated(
         by=loaded.by,
         policy=as_policy(options["policy"] or "seed"),
         limit=options["limit"],
-        fold=not options["unfolded"],
         timeline=timeline,
         assumptions=options["assumptions"],
     )

@@ -51,6 +51,7 @@ class _Memory:
         self._capacity = capacity
         self._held = 0
         self._used: list[tuple[int, int, Life, int]] = []  # by last use, the first to end first
+        self._order = count()  # of equal ones the first to begin
         self._idle: deque[tuple[Life, int]] = deque()  # in the order of their last uses
 
     def room(self, life: Life, size: int, number: int, last: int) -> tuple[Life, ...]:
@@ -65,7 +66,7 @@ class _Memory:
             ended, bytes_ = idle.popleft()
             self._held -= bytes_
             replaced.append(ended)
-        heappush(used, (last, life.age, life, size))
+        heappush(used, (last, next(self._order), life, size))
         return tuple(replaced)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from trnbench.errors import KernelError
 from trnbench_emulator.nki import isa, site
 from trnbench_emulator.nki.dtype import DType
-from trnbench_emulator.nki.memory import AGES, Buffer, Life, Storage, intern
+from trnbench_emulator.nki.memory import Buffer, Life, Storage, intern
 from trnbench_emulator.nki.recorder import current
 from trnbench_emulator.nki.recording import STATE
 from trnbench_emulator.nki.tensor import NkiTensor
@@ -76,7 +76,7 @@ class Root:
             recorder.fits.add(form)
         line = STATE.place or recorder.places.of(sys._getframe(1))
         size = form.free * self.dtype.size
-        life = Life(recorder.count, size, self.name, line, 0, True, -1, AGES())
+        life = Life(recorder.count, size, self.name, line)
         storage = Storage(form, self.name, life, None, form.free)
         tile = NkiTensor(recorder._filled(storage) if recorder.functional else storage, form, 0)
         if filled and self.fill is not None:

@@ -8,20 +8,15 @@ from typing import Any
 
 from trnbench.errors import KernelError
 from trnbench_emulator.nki import site
-from trnbench_emulator.nki.loop_index import Index
 from trnbench_emulator.nki.recorder import current
-from trnbench_emulator.nki.recording import STATE, Recording
-from trnbench_emulator.nki.rounds import numbers
+from trnbench_emulator.nki.recording import STATE
 from trnbench_emulator.nki.shadow import Independent
 from trnbench_emulator.nki.values import VirtualRegister
 
 
 def _range(call: str, start: Any, stop: Any, step: int) -> Sequence[int]:
-    recorder: Recording | None = STATE.recorder
     try:
-        if recorder is None or recorder.folds is None:
-            return range(start) if stop is None else range(start, stop, step)
-        return numbers(0, start, step, recorder) if stop is None else numbers(start, stop, step, recorder)
+        return range(start) if stop is None else range(start, stop, step)
     except (TypeError, ValueError) as error:
         raise KernelError(
             f"nl.{call}({start!r}{'' if stop is None else f', {stop!r}, {step!r}'}): {error} ({site.here()})",
@@ -72,7 +67,7 @@ def while_loop(init: VirtualRegister, body_fun: Callable[[VirtualRegister], Any]
 
 def ds(start: Any, size: int) -> slice:
     """The slice of `size` elements from `start`."""
-    first = start if isinstance(start, (int, Index)) else int(start)
+    first = start if isinstance(start, int) else int(start)
     return slice(first, first + size)
 
 

@@ -33,7 +33,7 @@ class Independent(Sequence[int]):
     @property
     def values(self) -> Sequence[int]:
         """All of its numbers at once, as an index takes them."""
-        return getattr(self.numbers, "values", self.numbers)
+        return self.numbers
 
     def __len__(self) -> int:
         return len(self.numbers)
