@@ -22,7 +22,7 @@ from trnbench_neuron import nccom
 from trnbench_neuron.identify import Listing
 from trnbench_neuron.observation import Observing
 from trnbench_neuron.settings import child_environment
-from trnbench_neuron.tool import NoEvidence, WrongResult
+from trnbench_neuron.tool import NoEvidence, WrongResult, run
 from trnbench_neuron.toolbox import Output, Toolbox, ToolError, Trouble
 
 CALL_S = 600.0
@@ -142,7 +142,7 @@ def _unit_note(row: nccom.Row) -> str:
 
 def _call(tools: Toolbox, args: list[str], env: dict[str, str], folder: Path) -> Output:
     try:
-        output = tools.run(nccom.NAME, args, limit_s=CALL_S, env=env, folder=folder)
+        output = run([tools.need(nccom.NAME), *args], CALL_S, env=env, folder=folder)
     except ToolError as error:
         if error.trouble is Trouble.EXIT and error.output is not None:
             _complain(error.output)

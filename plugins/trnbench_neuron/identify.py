@@ -12,7 +12,7 @@ import msgspec
 from trnbench import Scope, TrnbenchError
 from trnbench.generation import System, Systems
 from trnbench.topology import device_adjacency
-from trnbench_neuron.tool import json_of, whole
+from trnbench_neuron.tool import json_of, run, whole
 from trnbench_neuron.toolbox import LISTER, Toolbox, ToolError, Trouble
 
 LIMIT_S = 8.0
@@ -58,13 +58,13 @@ class Listing(msgspec.Struct, frozen=True, kw_only=True):
 
 def list_devices(tools: Toolbox) -> Listing:
     """Raises `ToolError`, also for a list without a device."""
-    return read_listing(tools.run(LISTER, ["-j"], limit_s=LIMIT_S).stdout)
+    return read_listing(run([tools.need(LISTER), "-j"], LIMIT_S).stdout)
 
 
 def read_instance_type(tools: Toolbox) -> str:
     """The EC2 name above the table, "" where it is not printed; its JSON does not have it."""
     try:
-        text = tools.run(LISTER, [], limit_s=LIMIT_S).stdout
+        text = run([tools.need(LISTER)], LIMIT_S).stdout
     except ToolError:
         return ""
     return header(text).get("instance-type", "")

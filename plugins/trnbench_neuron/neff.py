@@ -13,7 +13,7 @@ from trnbench.measure.sampling import PrecisionReached, Rule, SampleLimit, TimeL
 from trnbench.results.statistics import median
 from trnbench_neuron.conversation import Conversation
 from trnbench_neuron.settings import child_environment
-from trnbench_neuron.tool import NoEvidence, json_of, number
+from trnbench_neuron.tool import NoEvidence, json_of, number, run
 from trnbench_neuron.toolbox import Toolbox
 
 if TYPE_CHECKING:
@@ -223,13 +223,13 @@ def profile(tools: Toolbox, neff: Path, *, env: Mapping[str, str], folder: Path)
 
     The program is executed again, under the profiler: times from here are never the result.
     """
-    trace = folder / "profile.ntff"
+    explorer, trace = tools.need(EXPLORER), folder / "profile.ntff"
     capture = ["capture", "-n", str(neff), "-s", str(trace), "--profile-nth-exec=2"]
-    tools.run(EXPLORER, capture, limit_s=LIMIT_S, env=env, folder=folder)
+    run([explorer, *capture], LIMIT_S, env=env, folder=folder)
     # --profile-nth-exec puts the number of the execution into the file's name.
     written = sorted(folder.glob("profile*.ntff")) or [trace]
     view = ["view", "-n", str(neff), "-s", str(written[-1]), "--output-format", "summary-json"]
-    return read_summary(tools.run(EXPLORER, view, limit_s=LIMIT_S, env=env, folder=folder).stdout)
+    return read_summary(run([explorer, *view], LIMIT_S, env=env, folder=folder).stdout)
 
 
 def read_summary(text: str) -> dict[str, float]:

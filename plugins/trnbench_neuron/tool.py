@@ -17,7 +17,9 @@ from typing import Any
 from trnbench import Evidence, Observation, Reason, TrnbenchError
 from trnbench.bounded.file import deepest
 from trnbench.bounded.kinds import FOREIGN
-from trnbench_neuron.toolbox import MAX_BYTES, Output, ToolError, Trouble
+from trnbench_neuron.toolbox import Output, ToolError, Trouble
+
+MAX_BYTES = 16 * 2**20
 
 GRACE_S = 1.0
 """How long a pipe is read after its program has ended: a child of it may still hold the other end."""
@@ -29,14 +31,17 @@ _UNKNOWN_OPTION = re.compile(
 
 
 def run(
-    argv: Sequence[str],
+    argv: Sequence[str | Path],
     limit_s: float,
     *,
     max_bytes: int = MAX_BYTES,
     env: Mapping[str, str] | None = None,
     folder: Path | None = None,
 ) -> Output:
-    """As `Toolbox.run`, for a program whose path is known."""
+    """What a program prints. Its whole process group ends with the call, whatever happens.
+
+    Raises `ToolError`; the text ends with the last line the program printed, if it failed.
+    """
     name = Path(argv[0]).name
     began = time.monotonic()
     process = start(argv, env=env, folder=folder)
@@ -57,7 +62,7 @@ def run(
 
 
 def start(
-    argv: Sequence[str],
+    argv: Sequence[str | Path],
     *,
     env: Mapping[str, str] | None = None,
     folder: Path | None = None,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 
@@ -17,8 +16,6 @@ VENDOR_FOLDER = Path("/opt/aws/neuron/bin")
 
 LISTER = "neuron-ls"
 """It lists devices. Where it is missing nothing else of the stack is looked for."""
-
-MAX_BYTES = 16 * 2**20
 
 
 class Output(msgspec.Struct, frozen=True):
@@ -76,24 +73,6 @@ class Toolbox(msgspec.Struct, frozen=True):
                 try_="install the package aws-neuronx-tools",
             )
         return path
-
-    def run(
-        self,
-        name: str,
-        args: Sequence[str],
-        *,
-        limit_s: float,
-        max_bytes: int = MAX_BYTES,
-        env: Mapping[str, str] | None = None,
-        folder: Path | None = None,
-    ) -> Output:
-        """What `name args…` prints. Its whole process group ends with the call, whatever happens.
-
-        Raises `ToolError`; the text ends with the last line the program printed, if it failed.
-        """
-        from trnbench_neuron.tool import run  # what starts programs is not needed to look for one
-
-        return run([str(self.need(name)), *args], limit_s, max_bytes=max_bytes, env=env, folder=folder)
 
 
 def absent(error: ToolError) -> Detection:

@@ -11,6 +11,7 @@ import msgspec
 from trnbench.case_key import Value
 from trnbench.generation import System
 from trnbench_emulator.clock import seconds
+from trnbench_emulator.core.cases import CALL_LIMIT
 from trnbench_emulator.core.pace import NOTHING_REMOVED, Without
 from trnbench_emulator.core.recording import Launch
 from trnbench_emulator.core.timing import KernelModel, Timing
@@ -18,9 +19,6 @@ from trnbench_emulator.nki import TensorSpec
 from trnbench_emulator.nki.load import load_kernel
 from trnbench_emulator.nki.source import inputs_of
 from trnbench_steps.operators import Mixing
-
-LIMIT = 500_000
-"""Calls of one kernel that are executed, as of a case."""
 
 _TRANSFERS = frozenset({"load ring", "store ring", "scalar ring", "gpsimd ring"})
 _HERE = "trnbench_kernels.nki."
@@ -89,7 +87,7 @@ class KernelTimes:
         kernel, module = self._kernel(call.source if call.own else _HERE + call.source)
         cut = getattr(module, f"{call.source.rpartition(':')[2]}_pieces", None)
         pieces = cut(call.inputs) if cut is not None else ()
-        launch = Launch(cores=cores, limit=LIMIT, without=without, explain=False)
+        launch = Launch(cores=cores, limit=CALL_LIMIT, without=without, explain=False)
         parts = tuple((_arguments(part), times) for part, times in pieces)
         return self.kernels.time(kernel, _arguments(call.inputs), system, launch, parts=parts)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from trnbench_neuron.tool import json_of
+from trnbench_neuron.tool import json_of, run
 from trnbench_neuron.toolbox import Toolbox, ToolError, Trouble
 
 
@@ -21,7 +21,7 @@ def tool(folder: Path, body: str, name: str = "neuron-ls") -> Toolbox:
 
 def trouble(tools: Toolbox, *, limit_s: float = 10.0, max_bytes: int = 10_000) -> ToolError:
     with pytest.raises(ToolError) as raised:
-        tools.run("neuron-ls", ["-j"], limit_s=limit_s, max_bytes=max_bytes)
+        run([tools.need("neuron-ls"), "-j"], limit_s, max_bytes=max_bytes)
     return raised.value
 
 
@@ -38,11 +38,11 @@ def test_a_missing_tool_says_where_it_was_looked_for(tmp_path: Path) -> None:
 def test_the_path_is_searched_when_no_folder_is_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tool(tmp_path, "echo found")
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    assert Toolbox().run("neuron-ls", [], limit_s=10).stdout == "found\n"
+    assert run([Toolbox().need("neuron-ls")], 10).stdout == "found\n"
 
 
 def test_output_and_errors_stay_apart(tmp_path: Path) -> None:
-    output = tool(tmp_path, "echo data; echo noise >&2").run("neuron-ls", [], limit_s=10)
+    output = run([tool(tmp_path, "echo data; echo noise >&2").need("neuron-ls")], 10)
     assert (output.stdout, output.stderr) == ("data\n", "noise\n")
 
 
@@ -93,7 +93,7 @@ def _gone(pid: int) -> bool:
 
 def test_a_child_that_keeps_the_pipe_open_does_not_hold_us(tmp_path: Path) -> None:
     began = time.monotonic()
-    output = tool(tmp_path, "sleep 300 & echo done").run("neuron-ls", [], limit_s=60)
+    output = run([tool(tmp_path, "sleep 300 & echo done").need("neuron-ls")], 60)
     assert output.stdout == "done\n"
     assert time.monotonic() - began < 50  # of 300, and of 60
 

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from trnbench.case_key import CaseKey
 from trnbench.errors import BadInput, ExitCode, TrnbenchError
 from trnbench.isolation import keeper
+from trnbench.isolation.guard import GARBAGE
 from trnbench.isolation.keeper import PATIENCE_S, kept
 from trnbench.isolation.supervision import refusals, take
 from trnbench.isolation.surroundings import Surroundings
@@ -41,9 +42,6 @@ if TYPE_CHECKING:
 CaseMessage: TypeAlias = tuple[int, int, CaseKey, Extent, str, bool]
 """Its position, the number of its kernel, which a worker has from its start, and the rest of it: so a worker
 holds no more cases than it is busy with."""
-
-GARBAGE = 100_000
-"""Objects between two looks for garbage where a model computes: of what it keeps there is hardly any."""
 
 READY, DROPPED = "ready", "dropped"
 """What a worker sends beside outcomes: that it waits for cases, and that it has heard what it need not do."""

@@ -7,7 +7,7 @@ from trnbench_emulator.core.program import Program
 from trnbench_emulator.core.scoreboard import (
     ROWS,
     ROWS_BITS,
-    read,
+    read_again,
     read_sole,
     use_of,
     write_sole,
@@ -16,7 +16,6 @@ from trnbench_emulator.core.scoreboard import (
 from trnbench_emulator.core.tile import (
     BOXES,
     Box,
-    Read,
     Sole,
     Tile,
     Use,
@@ -98,16 +97,12 @@ class Accesses(Liveness):
             if form.indirect or storage.place is not None:
                 use = self._use(tile, box_of(view))
             else:
-                if sole is not None:
-                    tile.divide()
-                use = tile.uses.get((form, view.offset)) or self._new(tile, form, storage.form, view.offset)
+                use = self._known(tile, form, storage.form, view.offset)
             ref = use.ref
             if write:
                 write_to(use, number, queue, hazards)
-            elif use.version == use.first.version and use.waited >> queue & 1:
-                use.readers[queue] = number
             else:
-                read(use, number, queue, hazards)
+                read_again(use, number, queue, hazards)
         if ref:
             self._refs.append(ref)
             self._owners.append(number)
@@ -115,16 +110,8 @@ class Accesses(Liveness):
     def held_against(self, tile: Tile) -> None:
         """Compare the boxes of a tensor in device memory from now on: it is written."""
         reads, tile.unwritten = tile.unwritten or [], None
-        for entry in reads:
-            self._read_again(tile, entry)
-
-    def _read_again(self, tile: Tile, each: Read) -> None:
-        form, root, offset, number, queue = each
-        use = self._known(tile, form, root, offset)
-        if use.settled(queue):
-            use.readers[queue] = number
-        else:
-            read(use, number, queue, {})
+        for form, root, offset, number, queue in reads:
+            read_again(self._known(tile, form, root, offset), number, queue, {})
 
     def _use(self, tile: Tile, box: Box) -> Use:
         return use_of(tile, box, self.program.psum.ref(tile.number, box) if tile.memory == "psum" else 0)

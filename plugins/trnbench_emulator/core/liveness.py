@@ -14,53 +14,44 @@ from trnbench_emulator.nki.memory import Life
 _BORN = attrgetter("born")
 
 
-class Birth(msgspec.Struct, gc=False):
-    """A tile from the instruction on that used it first. `tile`: as long as it is alive; then `users`, its
-    last of each queue, and `died`, the instruction before which Python had dropped it."""
+class Birth(msgspec.Struct, frozen=True, gc=False):
+    """A tile from the instruction on that used it first. `users`: its last of each queue; `died`: the
+    instruction before which Python had dropped it."""
 
     memory: str
     bytes: int
     born: int
     number: int
-    tile: Tile | None
-    users: Users = {}
-    died: int = -1
+    users: Users
+    died: int
 
-    def later(self, by: int, numbered: int) -> Birth:
-        """What it is `by` instructions and `numbered` tiles of PSUM later, in another round or copy."""
+    def later(self, life: Life, by: int, numbered: int) -> Tile:
+        """The tile of another copy, `by` instructions and `numbered` tiles of PSUM later."""
         users = {queue: user + by for queue, user in self.users.items()}
         number = self.number + numbered if self.number else 0
-        return Birth(self.memory, self.bytes, self.born + by, number, None, users, self.died + by)
+        return Tile(life, self.memory, self.bytes, self.born + by, number, users)
 
 
 class Births:
-    """Births of tiles since instruction `begin`. `of`: by memory, the first born first. `followed`: the
-    births tell all that happened.
-    """
+    """Tiles that were first used since instruction `begin`. `followed`: they tell all that happened."""
 
     def __init__(self, begin: int) -> None:
         self.begin = begin
-        self.of: dict[str, list[Birth]] = {}
-        self.alive: list[Birth] = []  # when somebody looked, or later
+        self.tiles: list[Tile] = []
         self.followed = True
 
-    def add(self, tile: Tile) -> None:
-        birth = Birth(tile.memory, tile.bytes, tile.born, tile.number, tile)
-        self.of.setdefault(tile.memory, []).append(birth)
-        self.alive.append(birth)
+    @property
+    def alive(self) -> bool:
+        return any(tile.life.alive for tile in self.tiles)
 
-    def look(self) -> None:
-        """Note which tiles have ended: what stands for them may soon stand for those of another round."""
-        alive: list[Birth] = []
-        for birth in self.alive:
-            tile = birth.tile
-            assert tile is not None
-            birth.born, birth.number = tile.born, tile.number
-            if tile.life.alive:
-                alive.append(birth)
-            else:
-                birth.users, birth.died, birth.tile = dict(tile.users), self.begin + tile.life.died, None
-        self.alive = alive
+    def by_instruction(self) -> dict[int, list[Birth]]:
+        """Of tiles that have all ended; instructions count from the program's begin."""
+        born: dict[int, list[Birth]] = {}
+        for tile in self.tiles:
+            died = self.begin + tile.life.died
+            birth = Birth(tile.memory, tile.bytes, tile.born, tile.number, dict(tile.users), died)
+            born.setdefault(tile.born, []).append(birth)
+        return born
 
 
 class Pool:
@@ -83,7 +74,6 @@ class Liveness:
             "psum": Pool(machine.psum_partition_bytes),
         }
         self._tiles: dict[Life, Tile] = {}
-        self.others: list[Tile] = []  # in device memory, or at addresses of the kernel's choice
         self.births: Births | None = None  # while the first copy of a piece is recorded
 
     def add(self, new: Tile, freed: Users) -> None:
@@ -92,7 +82,6 @@ class Liveness:
         self._tiles[new.life] = new
         size = new.bytes
         if not size:
-            self.others.append(new)
             for life in new.life.takes:
                 _wait_for(self._tiles[life], freed)
             if new.life.takes and self.births is not None:
@@ -117,7 +106,7 @@ class Liveness:
         tiles.append(new)
         pool.held = held
         if self.births is not None:
-            self.births.add(new)
+            self.births.tiles.append(new)
 
 
 def _wait_for(tile: Tile, freed: Users) -> None:

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from trnbench_emulator.core.liveness import Birth
 from trnbench_emulator.core.program import BUFFER, KIND_BITS, KIND_MASK, Program
 from trnbench_emulator.core.scheduler import Mark
-from trnbench_emulator.core.tile import Tile, Users
+from trnbench_emulator.core.tile import Users
 from trnbench_emulator.nki.memory import Life
 
 if TYPE_CHECKING:
@@ -200,7 +200,6 @@ def first_copy(builder: Builder, begin: Position, count: int) -> FirstCopy | Non
     """
     births, builder.births = builder.births, None
     assert births is not None
-    births.look()
     program, end = builder.program, Position.of(builder.program)
     # When a tile ended is counted in instructions that were issued.
     if not births.followed or births.alive or end.instructions - begin.instructions != count:
@@ -210,10 +209,7 @@ def first_copy(builder: Builder, begin: Position, count: int) -> FirstCopy | Non
     for number, dep in zip(program.waiters[low:], program.deps[low:], strict=True):
         if dep & KIND_MASK != BUFFER:
             waits.setdefault(number, []).append(dep)
-    born: dict[int, list[Birth]] = {}
-    for tiles in births.of.values():
-        for birth in tiles:
-            born.setdefault(birth.born, []).append(birth)
+    born = births.by_instruction()
     events = [(number, waits.get(number, []), born.get(number, [])) for number in sorted({*waits, *born})]
     return FirstCopy(begin, end, tuple(events))
 
@@ -236,8 +232,7 @@ def once_more(builder: Builder, copy: FirstCopy) -> int:
         for birth in born:
             life = Life(0, birth.bytes)
             lives.append((birth.died, life))
-            new = birth.later(by, numbered)
-            builder.add(Tile(life, new.memory, new.bytes, new.born, new.number, new.users), freed)
+            builder.add(birth.later(life, by, numbered), freed)
         hazards = {queues[program.op[dep >> KIND_BITS]]: dep + (by << KIND_BITS) for dep in waits}
         builder.wait(number + by, queues[program.op[number]], hazards, freed)
     for _, life in lives:

@@ -61,6 +61,14 @@ def read(use: Use, number: int, queue: int, hazards: Users) -> None:
         use.waited |= 1 << queue
 
 
+def read_again(use: Use, number: int, queue: int, hazards: Users) -> None:
+    """As `read`; where nothing was written since `queue` has read it, there is nothing to wait for."""
+    if use.version == use.first.version and use.waited >> queue & 1:
+        use.readers[queue] = number
+    else:
+        read(use, number, queue, hazards)
+
+
 def meet(use: Use, queue: int, hazards: Users) -> None:
     """What a write waits for: who read or wrote there last.
 
@@ -147,9 +155,8 @@ class Scoreboard:
 
     def wait(self, number: int, queue: int, hazards: Users, freed: Users) -> None:
         """Note what `number` waits for, but for what its queue has waited for before."""
-        waited, base = self._waited, queue * _WIDTH
+        waited, solid, base = self._waited, self._solid, queue * _WIDTH
         if hazards:
-            solid = self._solid
             # By queue: in which order they were found depends on what had been waited for already.
             for source_queue, dep in sorted(hazards.items()) if len(hazards) > 1 else hazards.items():
                 source, pair = dep >> KIND_BITS, base + source_queue

@@ -186,10 +186,6 @@ class Use(msgspec.Struct, eq=False, gc=False):
     version: int = -1
     waited: int = 0
 
-    def settled(self, queue: int) -> bool:
-        """Nothing was written since `queue` has read it."""
-        return self.version == self.first.version and self.waited >> queue & 1 == 1
-
 
 class Sole(msgspec.Struct, eq=False, gc=False):
     """The one box of a tile that was used so far: most tiles are written and read whole.

@@ -60,7 +60,6 @@ def fair_shares(usage: Usage, capacity: Floats, flows: int) -> tuple[Floats, NDA
             frozen[flow[full[resource]]] = True
             rates[frozen] = rate
             gone = frozen[flow]
-            taken += rate * np.bincount(resource, weight * gone, len(capacity))
-            left = np.flatnonzero(~gone)
-            flow, resource, weight = flow[left], resource[left], weight[left]
+            taken += rate * np.bincount(resource[gone], weight[gone], len(capacity))
+            flow, resource, weight = flow[~gone], resource[~gone], weight[~gone]
     return rates, limits

@@ -68,17 +68,9 @@ class Allocations:
             if frame.f_code is not self.places.code:
                 frame = self.places.outside(sys._getframe(1))
             line = self.places.lines.get(frame.f_lasti) or self.places.add(frame)
-            count = self.count
-            life = Life(count, row * dtype.size, name, line, count)
+            life = Life(self.count, row * dtype.size, name, line, self.count)
             ledger = self.ledgers[buffer]
-            # As `Ledger.acquire`, which costs a call for every tile, where there is room.
-            lives = ledger.lives
-            held = ledger.held + life.bytes
-            if held <= ledger.peak and len(lives) < ledger.purge:
-                lives.append(life)
-                ledger.held = held
-            else:
-                ledger.acquire(life)
+            ledger.acquire(life)
             storage = Storage(form, name, life, ledger, row)
             return NkiTensor(self._filled(storage) if self.functional else storage, form, 0)
         return self._in_hbm(form, buffer, name)

@@ -237,12 +237,8 @@ class Storage(msgspec.Struct, eq=False):
     shadow: Any = None  # its `Cells`, where it is followed who writes what
 
     def __del__(self) -> None:
-        ledger = self.ledger
-        if ledger is not None:  # as `Ledger.release`, which costs a call for every tile
-            life = self.life
-            life.alive = False
-            life.died = ledger.clock.count
-            ledger.held -= life.bytes
+        if self.ledger is not None:
+            self.ledger.release(self.life)
 
 
 def checked_shape(shape: Any) -> tuple[int, ...]:

@@ -24,8 +24,9 @@ def indexed(form: Form, index: tuple[Any, ...]) -> tuple[Form, int]:
     new_strides: list[int] = []
     offset = 0
     for axis, (entry, size, stride) in enumerate(zip(index, shape, strides, strict=True)):
-        if isinstance(entry, range):  # nl.affine_range(n): all of its numbers
-            entry = slice(entry.start, entry.stop, entry.step)
+        numbers = getattr(entry, "numbers", entry)  # of a loop that is followed
+        if isinstance(numbers, range):  # nl.affine_range(n): all of its numbers
+            entry = slice(numbers.start, numbers.stop, numbers.step)
         if isinstance(entry, slice):
             start = 0 if entry.start is None else int(entry.start)
             stop = size if entry.stop is None else int(entry.stop)
@@ -44,9 +45,6 @@ def indexed(form: Form, index: tuple[Any, ...]) -> tuple[Form, int]:
         try:
             position = int(entry.__index__())
         except (AttributeError, TypeError):
-            numbers = getattr(entry, "values", None)
-            if isinstance(numbers, range):  # a loop that is followed
-                return indexed(form, (*index[:axis], numbers, *index[axis + 1 :]))
             raise KernelError(
                 f"index of type {type(entry).__name__} on {form!r} ({site.here()})",
                 cause="integers and slices are emulated; index tensors and masks are not",

@@ -67,8 +67,7 @@ def while_loop(init: VirtualRegister, body_fun: Callable[[VirtualRegister], Any]
 
 def ds(start: Any, size: int) -> slice:
     """The slice of `size` elements from `start`."""
-    first = start if isinstance(start, int) else int(start)
-    return slice(first, first + size)
+    return slice(int(start), int(start) + size)
 
 
 @contextmanager

@@ -30,11 +30,6 @@ class Independent(Sequence[int]):
     ) -> None:
         self.numbers, self.loops, self.writes, self.between = numbers, loops, writes, between
 
-    @property
-    def values(self) -> Sequence[int]:
-        """All of its numbers at once, as an index takes them."""
-        return self.numbers
-
     def __len__(self) -> int:
         return len(self.numbers)
 
