@@ -142,3 +142,11 @@ def _open(assembly: Assembly, figures: Figures, cores: bool) -> None:
         count = figures.count("core_count", "its NeuronCores")
         assembly.declare(core_class(figures, count))
         add_cores(assembly, count, "on-chip")
+
+
+def groups(topology: Topology) -> tuple[tuple[int, ...], ...]:
+    """Devices of one place in each instance: the rings of the third dimension."""
+    hosts: dict[int, list[int]] = {}
+    for device in topology.devices:
+        hosts.setdefault(device.host, []).append(device.id)
+    return tuple(zip(*hosts.values(), strict=True))

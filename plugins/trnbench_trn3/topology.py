@@ -307,3 +307,19 @@ def _open(assembly: Assembly, figures: Figures, cores: bool) -> None:
         count = figures.count("core_count", "its NeuronCores")
         assembly.declare(core_class(figures, count))
         add_cores(assembly, count, "on-chip")
+
+
+def within_servers(topology: Topology) -> tuple[tuple[int, ...], ...]:
+    """The devices of each server."""
+    servers: dict[int, list[int]] = {}
+    for device in topology.devices:
+        servers.setdefault(device.host, []).append(device.id)
+    return tuple(map(tuple, servers.values()))
+
+
+def within_racks(topology: Topology) -> tuple[tuple[int, ...], ...]:
+    """Devices of one place in each server of a rack: coordinates are (rack, server, place)."""
+    racks: dict[tuple[int, int], list[int]] = {}
+    for device in topology.devices:
+        racks.setdefault((device.coord[0], device.coord[-1]), []).append(device.id)
+    return tuple(map(tuple, racks.values()))
