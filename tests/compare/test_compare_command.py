@@ -174,6 +174,20 @@ def test_a_threshold() -> None:
             "  try:   trnbench runs list, or a file: ./run.json\n",
         ),
         (
+            ("trn1.32xlarge", "trn2-ultraserver:2"),
+            2,
+            "error: unknown run 'trn1.32xlarge'\n"
+            "  cause: it is a system; runs are compared here\n"
+            "  try:   trnbench run KERNEL -i trn1.32xlarge -i trn2-ultraserver:2\n",
+        ),
+        (
+            ("first", "trn2-16.48xlarge"),
+            2,
+            "error: unknown run 'trn2-16.48xlarge'\n"
+            "  cause: it is a system; runs are compared here\n"
+            "  try:   trnbench run KERNEL -i trn2-16.48xlarge\n",
+        ),
+        (
             ("no.json",),
             2,
             "error: there is no file no.json\n  cause: it is misspelt, or in another folder\n  try:   ls\n",

@@ -10,7 +10,7 @@ from typing import Any
 from trnbench.compare.api import found_run
 from trnbench.compare.change import Change, Comparison, Named, Side, interval_text, signed_percent
 from trnbench.compare.comparison import compared
-from trnbench.errors import UsageError
+from trnbench.errors import UnknownName, UsageError
 from trnbench.facts.units import show
 from trnbench.results.measurement import Verdict
 from trnbench.run.output_file import check_writable
@@ -71,13 +71,32 @@ def compare(
     if page is not None:
         _check_page(page, force=force, narrowed=bool(keyword or a or b or across or threshold is not None))
     with Store(shared.store_path) as store:
-        first = found_run(before or (LATEST if same else f"{LATEST}~1"), store)
-        second = first if same else found_run(after or LATEST, store)
+        try:
+            first = found_run(before or (LATEST if same else f"{LATEST}~1"), store)
+            second = first if same else found_run(after or LATEST, store)
+        except UnknownName as error:
+            raise _of_system(shared, error, before, after) from None
     if page is not None:
         put(shared, (first, second), find_format(shared.registry, "html"), page)
         return
     comparison = compared(first, second, threshold=share, across=across, keyword=keyword, a=a, b=b)
     _print(comparison, format, COLUMNS, every=every)
+
+
+def _of_system(shared: Session, error: UnknownName, *names: str) -> UnknownName:
+    """What to type instead where systems were named; else the `error` itself."""
+    known = shared.registry.instance_names(aliases=True)
+    systems = [name for name in names if name.partition(":")[0] in known]
+    if error.name not in systems:
+        return error
+    asked = " ".join(f"-i {name}" for name in systems)
+    return UnknownName(
+        "run",
+        error.name,
+        error.known,
+        cause="it is a system; runs are compared here",
+        try_=f"trnbench run KERNEL {asked}",
+    )
 
 
 def _print(comparison: Comparison, format: str, columns: Sequence[Column], *, every: bool) -> None:
