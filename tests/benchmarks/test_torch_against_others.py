@@ -24,8 +24,7 @@ from trnbench.measure.timing import time_batch
 from trnbench.reference import resolve
 from trnbench.results.statistics import bootstrap
 from trnbench_cuda.backend import CudaBackend
-from trnbench_torch import library
-from trnbench_torch.plugin import SOURCES
+from trnbench_torch import SOURCES, library
 
 POINTS: dict[str, tuple[str, dict[str, Any]]] = {
     "gemm fp32 512": ("gemm", {"dtype": "fp32", "size": 512}),

@@ -15,7 +15,7 @@ from trnbench.backend import Detection
 from trnbench.cli import doctor
 from trnbench.registry import Registry
 
-ray_plugin = part("trnbench_ray.plugin")
+ray_plugin = part("trnbench_ray")
 
 
 class Machine:

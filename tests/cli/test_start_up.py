@@ -34,9 +34,6 @@ WATCHED = (
 )
 """Packages that carry runs out: what of them is imported is listed."""
 
-PLUGINS = {f"trnbench_{name}.plugin" for name in PARTS}
-"""Loaded for their hooks, whatever is asked."""
-
 PLAN = {
     "trnbench.run.axes",
     "trnbench.run.extents",
@@ -81,7 +78,7 @@ def imported(*words: str) -> set[str]:
 def test_what_is_looked_up_is_all_that_is_imported(arguments: tuple[str, ...], more: set[str]) -> None:
     modules = imported(*arguments)
     assert not modules & HEAVY
-    assert {name for name in modules if name.startswith(WATCHED)} == PLUGINS | PLAN | more
+    assert {name for name in modules if name.startswith(WATCHED)} == PLAN | more
 
 
 @pytest.mark.parts

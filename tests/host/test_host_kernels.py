@@ -15,10 +15,10 @@ from trnbench import Extent, Grade, Kernel, Program, Run, Scope, Status, resolve
 from trnbench.backend import Detection
 from trnbench.run.plan import plan
 from trnbench.run.selection import Selection
+from trnbench_host import trnbench_kernels
 from trnbench_host.book import book, unknowns
 from trnbench_host.compiler import lacking
 from trnbench_host.cpu import Cpu, Memory, read_memory
-from trnbench_host.plugin import trnbench_kernels
 from trnbench_host.threads import Blas, Crew, Place, limit_blas, pinned, processors_for
 
 KERNELS = {each.name: each for each in trnbench_kernels()}

@@ -20,7 +20,7 @@ from trnbench.run.sources import kernel_files
 ALONE = Extent(scope=Scope.CORE)
 
 KERNELS: dict[str, Kernel] = {
-    kernel.name: kernel for kernel in part("trnbench_kernels.plugin").trnbench_kernels() if kernel.split
+    kernel.name: kernel for kernel in part("trnbench_kernels").trnbench_kernels() if kernel.split
 }
 COUNTS = ("flops", "vector_flops", "scalar_flops", "gpsimd_flops")
 

@@ -75,7 +75,7 @@ def test_the_stated_instance_is_held_against_the_devices(settings: Settings) -> 
 
 
 def test_a_machine_of_a_plugin_that_is_left_out_is_not_recognised(settings: Settings) -> None:
-    from trnbench_neuron.plugin import trnbench_backends
+    from trnbench_neuron import trnbench_backends
 
     without = load_registry(block=("trn2",))
     (backend,) = trnbench_backends(without)

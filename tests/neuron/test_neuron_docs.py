@@ -52,7 +52,7 @@ def test_the_plugin_yields_the_backend_and_imports_little(root: Path) -> None:
     import subprocess
 
     code = (
-        "import sys; from trnbench_neuron.plugin import trnbench_backends as b; "
+        "import sys; from trnbench_neuron import trnbench_backends as b; "
         "names = [each.name for each in b(None)]; "
         "heavy = [each for each in ('numpy', 'subprocess', 'trnbench_neuron.host', "
         "'trnbench.registry.registry') if each in sys.modules]; print(names, heavy)"

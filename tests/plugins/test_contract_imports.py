@@ -75,7 +75,7 @@ from trnbench.testing import CHECKS
 from trnbench.nki import record
 from trnbench.testing.fixtures import conformance
 from .trnbench.run import other
-import trnbench_trn1.plugin
+import trnbench_trn1
 """
 
 

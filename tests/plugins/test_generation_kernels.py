@@ -194,7 +194,7 @@ COMMANDS = [line for block in BLOCKS if block.startswith("trnbench ") for line i
 def test_the_guide_shows_what_is_there() -> None:
     files = [
         re.sub(r"^ +", "", (ROOT / "plugins" / name).read_text(encoding="utf-8"), flags=re.M)
-        for name in ("trnbench_trn2/plugin.py", "trnbench_trn2/kernels.toml", "trnbench_trn2/nki/modes.py")
+        for name in ("trnbench_trn2/__init__.py", "trnbench_trn2/kernels.toml", "trnbench_trn2/nki/modes.py")
     ]
     shown = [each for each in BLOCKS if not each.startswith("trnbench ")]
     assert len(shown) == 4

@@ -93,6 +93,6 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
 
 
 def test_skeleton_has_every_hook_that_a_plugin_of_hardware_needs() -> None:
-    text = (SKELETON / "package" / "plugin.py.txt").read_text()
+    text = (SKELETON / "package" / "__init__.py.txt").read_text()
     for hook in ("trnbench_generations", "trnbench_kernels", "trnbench_reports"):
         assert f"def {hook}()" in text

@@ -20,7 +20,7 @@ from trnbench.run.plan import plan
 from trnbench.run.points import names_of, parse_keyword, strangers
 from trnbench.run.selection import Selection
 
-core_kernels = part("trnbench_kernels.plugin")
+core_kernels = part("trnbench_kernels")
 
 
 def test_names_globs_tags_and_families_narrow_each_other_down(lab):

@@ -132,7 +132,7 @@ def test_what_only_reads_reads_every_version_and_writes_nothing(folder: Path, re
 )
 def test_what_writes_copies_it_first_and_says_so(folder: Path, registry: Registry, words: str) -> None:
     if words.startswith("run gemm"):
-        part("trnbench_kernels.plugin")
+        part("trnbench_kernels")
     before = content(folder / "results.db")
     invoke(registry, "store merge results.db", store="out/other.db")
     assert invoke(registry, "store check", store="out/other.db").stderr == "out/other.db: nothing is wrong\n"

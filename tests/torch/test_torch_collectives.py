@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from trnbench.errors import TrnbenchError
+from trnbench_torch import DISTRIBUTED
 from trnbench_torch.collective_data import Task
-from trnbench_torch.plugin import DISTRIBUTED
 
 pytestmark = pytest.mark.torch
 

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trnbench import load_registry, resolve
+from trnbench_torch import SOURCES
 from trnbench_torch.device import Launches
-from trnbench_torch.plugin import SOURCES
 
 pytestmark = pytest.mark.torch
 

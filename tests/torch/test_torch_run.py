@@ -21,9 +21,8 @@ from trnbench.run.api import choose_backend, here
 from trnbench.run.plan import plan
 from trnbench.run.selection import Selection
 from trnbench_cuda.backend import UNVERIFIED as ON_CUDA
-from trnbench_torch import library
+from trnbench_torch import DISTRIBUTED, SOURCES, library
 from trnbench_torch.neuron import UNVERIFIED as ON_NEURON
-from trnbench_torch.plugin import DISTRIBUTED, SOURCES
 
 NO_TORCH = pytest.mark.skipif(library.missing() is None, reason="torch is installed here")
 

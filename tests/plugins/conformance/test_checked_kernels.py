@@ -41,28 +41,28 @@ def test_kernels_that_break_a_rule_are_found(project: Path, old: str, new: str, 
 # File, what goes for what, whose field, and why it cannot be used; with {name} and {package} of the project.
 NOWHERE = [
     (
-        "plugin.py",
+        "__init__.py",
         ".topology:ring",
         ".topology:rink",
         "Instance '{name}.4xlarge': trnbench_generations gives topology = '{package}.topology:rink'",
         "AttributeError: module '{package}.topology' has no attribute 'rink'",
     ),
     (
-        "plugin.py",
+        "__init__.py",
         ".section:render",
         ".sections:render",
         "Section '{name}': trnbench_reports gives render = '{package}.sections:render'",
         "ModuleNotFoundError: No module named '{package}.sections'",
     ),
     (
-        "plugin.py",
+        "__init__.py",
         ".section:render",
         ".section:FAMILY",
         "Section '{name}': trnbench_reports gives render = '{package}.section:FAMILY'",
         "it is str, no function",
     ),
     (
-        "plugin.py",
+        "__init__.py",
         'base="trn1",',
         'base="trn1", identify="{package}.topology:here",',
         "Generation '{name}': trnbench_generations gives identify = '{package}.topology:here'",
@@ -111,7 +111,7 @@ def test_references_that_lead_nowhere_are_found(
     about, _, gives = field.format(name=name, package=package, kernel=kernel).partition(": ")
     assert finding.about == f"{about} of {name} 0.1.0"
     assert finding.problem.startswith(f"{gives}, which cannot be used: {why.format(package=package)}")
-    assert finding.try_ == f"correct it in {package}.plugin, or install what it needs"
+    assert finding.try_ == f"correct it in {package}, or install what it needs"
 
 
 def test_stack_of_others_that_is_not_installed_is_no_fault(project: Path) -> None:
@@ -218,7 +218,7 @@ def test_rate_above_the_clocks_is_found(project: Path) -> None:
         'qualifier = "tensor", printed = "2", unit',
         'qualifier = "tensor", printed = "0.5", unit',
     )
-    change(project, "plugin.py", 'base="trn1",', 'base="trn1", costs=HERE / "costs.toml",')
+    change(project, "__init__.py", 'base="trn1",', 'base="trn1", costs=HERE / "costs.toml",')
     (package,) = project.rglob("facts.toml")
     # A cost table that makes the tensor engine take an eighth of the cycles the array needs.
     package.with_name("costs.toml").write_text(

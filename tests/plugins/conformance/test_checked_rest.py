@@ -89,15 +89,15 @@ def test_one_broken_promise_is_the_one_finding(
 
 
 def test_an_import_error_says_what_is_missing(project: Path) -> None:
-    change(project, "plugin.py", "HERE = ", "import nothing_of_that_name\nHERE = ")
+    change(project, "__init__.py", "HERE = ", "import nothing_of_that_name\nHERE = ")
     (finding,) = found(project, "loading")
     assert "cannot be imported" in finding.problem
     assert "No module named 'nothing_of_that_name'" in finding.problem
 
 
 def test_values_that_change_from_call_to_call_are_found(project: Path) -> None:
-    change(project, "plugin.py", "HERE = ", "import itertools\nCOUNT = itertools.count()\nHERE = ")
-    change(project, "plugin.py", "yield Section(name=", "yield Section(name=f'n{next(COUNT)}' or ")
+    change(project, "__init__.py", "HERE = ", "import itertools\nCOUNT = itertools.count()\nHERE = ")
+    change(project, "__init__.py", "yield Section(name=", "yield Section(name=f'n{next(COUNT)}' or ")
     (finding,) = found(project, "loading")
     assert finding.problem == "yields other things the second time: section n0, section n1"
 
@@ -178,7 +178,7 @@ def test_backends_that_break_a_rule_are_found(
 
 
 def with_importer(project: Path, body: str) -> None:
-    (plugin,) = project.rglob("plugin.py")
+    (plugin,) = project.rglob("__init__.py")
     package = plugin.parent.name
     (plugin.parent / "reading.py").write_text(f"import trnbench\n\n\ndef read(data):\n    {body}\n")
     plugin.write_text(
@@ -212,7 +212,7 @@ def test_an_importer_that_refuses_in_words_breaks_no_promise(project: Path) -> N
 
 def test_an_importer_that_cannot_be_imported_is_found(project: Path) -> None:
     with_importer(project, "return None")
-    change(project, "plugin.py", "reading:read", "reading:missing")
+    change(project, "__init__.py", "reading:read", "reading:missing")
     (finding,) = found(project, "importers")
     assert "reading:missing" in finding.problem
 
