@@ -103,7 +103,7 @@ class EntryPoint(NamedTuple):
         from importlib import import_module
 
         if normalised(self.distribution) != OWN:
-            from trnbench.isolation.exit import others_loaded
+            from trnbench.isolation.guard import others_loaded
 
             others_loaded(self.distribution)
         module, _, attribute = self.value.partition(":")

@@ -14,8 +14,7 @@ import msgspec
 
 from trnbench import Case, CaseKey, Extent, Generation, Grade, Scope, System, TrnbenchError, UsageError
 from trnbench.backend import Backend, Observation, Reproducible
-from trnbench.digest import digest_of
-from trnbench.store.source_digest import files_digest, package_of, packages_digest
+from trnbench.digest import digest_of, files_digest, package_of, packages_digest
 from trnbench_fidelity.point import KernelSource, NotEmulated, PublishedPoint
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from trnbench.bounded import kinds
-from trnbench.bounded.number import Number
+from trnbench.bounded.kinds import Number
 from trnbench.errors import BadInput, quoted
 
 REQUIRED = object()

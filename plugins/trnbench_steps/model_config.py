@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from trnbench.bounded import kinds
-from trnbench.bounded.number import Number
+from trnbench.bounded.kinds import Number
 from trnbench.errors import BadInput
 from trnbench_steps.attention import Attention, AttentionKind
 from trnbench_steps.config import REQUIRED, Config

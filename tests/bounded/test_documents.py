@@ -17,10 +17,9 @@ from messages import messages
 from stored_run import text_of
 
 from trnbench.bounded import kinds
-from trnbench.bounded.file import MIB, RUNS, deepest, read_file
+from trnbench.bounded.file import MIB, RUNS, deepest, parse_toml, read_file
 from trnbench.bounded.json import DEEPEST, NotJson, deep_json, parse_json
-from trnbench.bounded.number import LONGEST, OF_A_SECOND, POWERS_OF_TWO, Number
-from trnbench.bounded.toml import parse_toml
+from trnbench.bounded.kinds import LONGEST, OF_A_SECOND, POWERS_OF_TWO, Number
 from trnbench.errors import BadInput, MissingFile, UsageError
 
 JSON: Any = st.recursive(

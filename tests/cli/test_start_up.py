@@ -43,8 +43,8 @@ PLAN = {
     "trnbench.run.sources",
     "trnbench.store.cache",
     "trnbench.store.path",
-    "trnbench.store.source_digest",
-    "trnbench_emulator.kinds",
+    "trnbench.digest",
+    "trnbench_emulator",
     "trnbench_steps.device_step",
 }
 

@@ -146,7 +146,7 @@ def test_outside_the_main_thread_there_is_no_alarm() -> None:
 
 BEGIN = (
     "import atexit, sys\n"
-    "from trnbench.isolation.exit import others_loaded\n"
+    "from trnbench.isolation.guard import others_loaded\n"
     "from trnbench.isolation.guard import guarded\n"
 )
 

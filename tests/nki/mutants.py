@@ -26,7 +26,7 @@ import numpy as np
 
 from trnbench.errors import KernelError
 from trnbench.registry import load_registry
-from trnbench_emulator.kinds import nki_sources
+from trnbench_emulator import nki_sources
 from trnbench_emulator.nki import Machine, Trace, agreement, load_kernel, provide, record
 from trnbench_emulator.nki.dtype import dtype_of, random_values
 from trnbench_emulator.nki.source import Sources

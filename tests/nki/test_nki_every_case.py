@@ -22,7 +22,7 @@ from trnbench.kernels.kernel import Kernel
 from trnbench.kernels.work import Extent, Spread, item_bytes
 from trnbench.registry import load_registry
 from trnbench.run.plan import runs_on
-from trnbench_emulator.kinds import nki_sources
+from trnbench_emulator import nki_sources
 from trnbench_emulator.nki import Machine, TensorSpec, Trace, load_kernel, record
 from trnbench_emulator.nki.dtype import dtype_of, random_values
 from trnbench_emulator.nki.source import Source, Sources

@@ -17,7 +17,7 @@ from trnbench.cli.main import cli
 from trnbench.registry import Registry, load_registry
 from trnbench.testing.conformance import check_plugin
 
-nki_sources = part("trnbench_emulator.kinds").nki_sources
+nki_sources = part("trnbench_emulator").nki_sources
 GENERATIONS = ("trn1", "trn2", "trn3")
 
 

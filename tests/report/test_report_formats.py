@@ -20,11 +20,11 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from stored_run import make_run as make_tiny
 
 import trnbench
+import trnbench_reports as plugin
 from trnbench import Band, BestPublished, Format, Grade, Nearest, Nearness, Run, Status, bench, write_junit
 from trnbench.errors import NothingSelected, UsageError
 from trnbench.results.measurement import ProcessSamples, Stability
 from trnbench.results.stability import interval_of
-from trnbench_reports import plugin
 from trnbench_reports.formats import csv as csv_format
 from trnbench_reports.formats import markdown, nccl_tests, openmetrics, pytest_benchmark
 from trnbench_reports.sections import cases, scoreboard

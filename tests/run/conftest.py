@@ -14,7 +14,7 @@ from trnbench.run.plan import plan
 
 @pytest.fixture(scope="module")
 def lab() -> Registry:
-    from trnbench_kernels import plugin as core_kernels
+    import trnbench_kernels as core_kernels
 
     class Lab:
         @trnbench.hookimpl

@@ -44,7 +44,7 @@ class Backend(machine.Backend):
 
 def main() -> None:
     """The installed program with this backend, the reports and nothing else, on a host called MARKERhost."""
-    from trnbench_reports import plugin as reports
+    import trnbench_reports as reports
 
     measured = tiny.Machine((tiny.kernel(modes=("well0", "wrong1")),), Backend(Path.cwd()))
     tiny.program(Registry.of(measured=measured, reports=reports))

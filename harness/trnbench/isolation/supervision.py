@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple, NoReturn
 
 from trnbench.errors import ExitCode, PluginError
-from trnbench.isolation.exit import is_command, tell_end
+from trnbench.isolation.guard import is_command, tell_end
 from trnbench.isolation.interrupt import SIGNALS
 from trnbench.isolation.keeper import forked, kept
 

@@ -10,12 +10,13 @@ import msgspec
 
 from trnbench.case_key import CaseKey, Division, Value
 from trnbench.facts.fact import Direction, Scope
-from trnbench.kernels.split import Split
 from trnbench.kernels.work import Extent, Spread, Work, needs
 from trnbench.reference import Ref
 
 if TYPE_CHECKING:
     from fractions import Fraction
+
+    from trnbench.kernels.split import Split
 
 MAX_POINTS = 100_000
 """Of one kernel at one scope."""

@@ -18,15 +18,17 @@ from contextvars import ContextVar
 from functools import lru_cache
 from pathlib import Path
 from types import CodeType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trnbench.errors import FactError
 from trnbench.facts.fact import Direction, Scope
 from trnbench.facts.files import Files, Memo, Parser, Reader
 from trnbench.kernels.kernel import Axis, Kernel, Point, PrimaryMetric, PublishedAs, Statement, Variant
-from trnbench.kernels.split import Split
 from trnbench.kernels.work import Extent, Spread, Work, item_bytes, peak_factor, per_core, ratio, result_dtype
 from trnbench.reference import resolve
+
+if TYPE_CHECKING:
+    from trnbench.kernels.split import Split
 
 Row = Mapping[str, Any]
 

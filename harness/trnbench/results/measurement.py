@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from enum import Enum
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -15,9 +15,6 @@ from trnbench.facts.fact import Direction, PeakChoice, Scope
 from trnbench.facts.units import percent, show
 from trnbench.results.nearness import Nearest
 from trnbench.results.statistics import Interval
-
-if TYPE_CHECKING:
-    pass  # REMOVED
 
 
 class Stability(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

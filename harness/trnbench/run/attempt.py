@@ -14,6 +14,7 @@ from typing import TypeAlias
 import msgspec
 
 from trnbench.backend import Backend
+from trnbench.digest import package_of
 from trnbench.distribution import own_packages
 from trnbench.errors import BadInput, TrnbenchError, debugging
 from trnbench.generation import System
@@ -28,7 +29,6 @@ from trnbench.run.identity import identity, is_named, scrub, scrub_all, scrub_pr
 from trnbench.run.judge import Judge
 from trnbench.run.reply import checked_observation, checked_refusal, unwrapped
 from trnbench.store.entry import Entry
-from trnbench.store.source_digest import package_of
 
 NEXT = "; try: "
 """In the text of a failed case: what comes behind it is what to type next."""

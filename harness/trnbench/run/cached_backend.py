@@ -10,7 +10,7 @@ import msgspec
 
 from trnbench.backend import Backend, Detection, Observation, Reproducible
 from trnbench.bounded.file import MIB, read_file
-from trnbench.digest import digest_of
+from trnbench.digest import digest_of, package_of, packages_digest
 from trnbench.distribution import own_packages
 from trnbench.facts.fact import Fact, FactBook
 from trnbench.generation import System
@@ -19,7 +19,6 @@ from trnbench.results.measurement import Reason
 from trnbench.run.reply import Wrapper
 from trnbench.run.sources import code_of
 from trnbench.store.cache import Cache
-from trnbench.store.source_digest import package_of, packages_digest
 
 _READS, _SEEN, _EXAMPLE = b"reads", b"observation", b"example"
 

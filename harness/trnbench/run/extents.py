@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from trnbench.facts.fact import Scope
 from trnbench.facts.units import show
 from trnbench.generation import System
 from trnbench.kernels.kernel import Kernel, Point
-from trnbench.kernels.split import Split
 from trnbench.kernels.work import Extent, Spread
+
+if TYPE_CHECKING:
+    from trnbench.kernels.split import Split
 
 
 def extent_of(kernel: Kernel, system: System, scope: Scope, point: Point) -> Extent:

@@ -7,13 +7,13 @@ from numbers import Real
 from typing import Any
 
 from trnbench.backend import Backend, Detection, Observation
+from trnbench.digest import package_of
 from trnbench.distribution import own_packages
 from trnbench.errors import PluginError, TrnbenchError
 from trnbench.isolation.interrupt import CaseTimeout, can_limit, from_outside, limited
 from trnbench.isolation.output import aside
 from trnbench.isolation.surroundings import LIMIT_S
 from trnbench.results.measurement import Evidence, Part, Reason
-from trnbench.store.source_digest import package_of
 
 _TEXTS = ("clock", "stop_reason", "bound", "implementation", "reason_text")
 

@@ -13,7 +13,7 @@ import msgspec
 
 from trnbench.backend import Backend
 from trnbench.bounded.file import MIB, read_file
-from trnbench.digest import digest_of, short_digest
+from trnbench.digest import digest_of, package_of, packages_digest, short_digest
 from trnbench.distribution import own_packages
 from trnbench.errors import BadInput, TrnbenchError
 from trnbench.facts.fact import FactBook
@@ -29,7 +29,6 @@ from trnbench.run.identity import scrub, scrub_all, scrub_argv, scrub_private
 from trnbench.run.settings import RunSettings
 from trnbench.store.answers import answers_of, same_code
 from trnbench.store.cache import Cache
-from trnbench.store.source_digest import package_of, packages_digest
 from trnbench.topology.graph import Topology
 from trnbench.version import VERSION
 

@@ -15,10 +15,9 @@ from typing import TypeVar
 import msgspec
 
 from trnbench.bounded.file import TABLE, read_file
-from trnbench.digest import DIGITS, short_digest
+from trnbench.digest import DIGITS, package_digest, short_digest, sources
 from trnbench.errors import BadInput
 from trnbench.generation import Generation
-from trnbench.store.source_digest import package_digest, sources
 
 NAME = "answers.json"
 RENEW = "in a checkout of trnbench: .ci/renew answers"

@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import msgspec
 
-from trnbench.digest import blake2b, digest_of
+from trnbench.digest import blake2b, digest_of, packages_digest
 from trnbench.errors import StoreError
 from trnbench.facts.fact import FactBook
 from trnbench.facts.files import Files, Parser, Reader
-from trnbench.store.source_digest import packages_digest
 
 if TYPE_CHECKING:
     import sqlite3

@@ -10,7 +10,7 @@ import click
 from trnbench.errors import UsageError
 
 if TYPE_CHECKING:
-    from trnbench.bounded.number import Number
+    from trnbench.bounded.kinds import Number
 
 FILE, NO_FOLDER, FOLDER = "file", "no folder", "folder"
 """`Word.takes` of a path: of any, of one that is no folder, of one that is no file."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from trnbench.bounded import kinds
-from trnbench.bounded.number import Number
+from trnbench.bounded.kinds import Number
 from trnbench.errors import BadInput, MissingFile, UnknownName, cut
 from trnbench.terminal.cell import FORMATS
 
@@ -292,7 +292,7 @@ def unknown_variables(registry: Registry) -> dict[str, str]:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    from trnbench.bounded.toml import read_toml
+    from trnbench.bounded.file import read_toml
 
     try:
         return read_toml(path)

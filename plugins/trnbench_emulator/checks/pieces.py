@@ -9,11 +9,11 @@ from trnbench.generation import System
 from trnbench.kernels.kernel import Case
 from trnbench.kernels.work import Spread
 from trnbench.testing import Finding, Subject
+from trnbench_emulator import nki_sources
 from trnbench_emulator.checks.values import sourced
 from trnbench_emulator.core.cases import arguments_of
 from trnbench_emulator.core.recording import Launch
 from trnbench_emulator.core.timing import KernelModel, Timing
-from trnbench_emulator.kinds import nki_sources
 from trnbench_emulator.nki.recorder import TooManyInstructions
 from trnbench_emulator.nki.source import Source, Sources
 

@@ -18,8 +18,8 @@ from trnbench.run.plan import plan
 from trnbench.run.selection import Selection
 from trnbench.testing import Finding, Subject
 from trnbench.testing.checks.code import Named, finding, implementation
+from trnbench_emulator import NKI, SOURCES, nki_sources
 from trnbench_emulator.fabric.cases import KNOWN
-from trnbench_emulator.kinds import NKI, SOURCES, nki_sources
 from trnbench_emulator.nki import Machine, load_kernel, provide, record
 from trnbench_emulator.nki.agreement import Agreement, call, compare
 from trnbench_emulator.nki.jit import Kernel as NkiKernel

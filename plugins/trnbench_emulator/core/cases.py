@@ -16,6 +16,7 @@ from trnbench.kernels.kernel import Case
 from trnbench.kernels.split import Split
 from trnbench.kernels.work import Spread
 from trnbench.results.measurement import Part
+from trnbench_emulator import nki_sources
 from trnbench_emulator.core.costs import CostTable
 from trnbench_emulator.core.memo import Memo
 from trnbench_emulator.core.program import QUEUES
@@ -23,7 +24,6 @@ from trnbench_emulator.core.recording import Launch, Recording
 from trnbench_emulator.core.roofline import doubts_of, roofline
 from trnbench_emulator.core.scheduler import STRIP_ROWS, STRIP_SPANS, Schedule
 from trnbench_emulator.core.timing import KernelModel, Timing
-from trnbench_emulator.kinds import nki_sources
 from trnbench_emulator.nki import TensorSpec
 from trnbench_emulator.nki.jit import Kernel
 from trnbench_emulator.nki.op import DMA

@@ -18,9 +18,9 @@ from trnbench.generation import System
 from trnbench.kernels.kernel import Case
 from trnbench.kernels.work import Work
 from trnbench.peaks import engine_bound, engine_rate
+from trnbench_emulator import nki_sources
 from trnbench_emulator.core.costs import CostTable
 from trnbench_emulator.core.timing import Timing
-from trnbench_emulator.kinds import nki_sources
 from trnbench_emulator.nki.op import DMA, TENSOR
 
 TOLERANCE = 1e-3

@@ -18,7 +18,7 @@ from trnbench.case_key import Value
 from trnbench.errors import KernelError
 from trnbench.generation import System
 from trnbench.kernels.kernel import Case, Kernel, Point
-from trnbench_emulator.kinds import nki_sources
+from trnbench_emulator import nki_sources
 from trnbench_emulator.nki import Machine, TensorSpec, load_kernel, provide, record
 from trnbench_emulator.nki.dtype import dtype_of, random_values
 from trnbench_emulator.nki.source import inputs_of

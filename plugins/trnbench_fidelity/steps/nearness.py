@@ -8,8 +8,7 @@ import msgspec
 
 from trnbench import BadInput, Case, Grade, Measurement, Nearest, Nearness, Scope, System, TrnbenchError
 from trnbench.bounded.file import TABLE, read_file
-from trnbench.digest import digest_of
-from trnbench.store.source_digest import packages_digest
+from trnbench.digest import digest_of, packages_digest
 from trnbench_fidelity.nearness.bands import Bands, Ranges
 from trnbench_fidelity.nearness.evidence import Evidence, Known, Subject
 from trnbench_fidelity.nearness.nearby import Nearby

@@ -13,7 +13,7 @@ from kernel_extents import KERNELS
 
 import trnbench
 from trnbench.kernels.kernel import Kernel
-from trnbench_emulator.kinds import nki_sources
+from trnbench_emulator import nki_sources
 
 TRN2 = ("-i", "trn2-16.48xlarge")
 

@@ -26,8 +26,7 @@ import msgspec
 
 from trnbench.bounded.file import read_file
 from trnbench.bounded.json import NotJson, parse_json
-from trnbench.bounded.kinds import JOB, PORT
-from trnbench.bounded.number import Number
+from trnbench.bounded.kinds import JOB, PORT, Number
 from trnbench.errors import UsageError, cut
 from trnbench.run.executor import RENDEZVOUS, RENDEZVOUS_KEY, Rank
 

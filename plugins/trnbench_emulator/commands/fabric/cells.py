@@ -12,9 +12,9 @@ from trnbench.results.nearness import Nearest, Nearness
 from trnbench.run.expectation import expectations
 from trnbench.terminal.cell import Column
 from trnbench.terminal.output import say
+from trnbench_emulator import CollectiveQuestion
 from trnbench_emulator.backend import MODEL_VERSION
 from trnbench_emulator.commands.fabric.options import about
-from trnbench_emulator.kinds import CollectiveQuestion
 
 if TYPE_CHECKING:
     from trnbench import Session

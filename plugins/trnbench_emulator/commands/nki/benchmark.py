@@ -12,10 +12,10 @@ from trnbench.kernels.work import Spread
 from trnbench.run.axes import parse_sweep
 from trnbench.run.points import Points
 from trnbench.run.points import point_of as axis_point
+from trnbench_emulator import nki_sources
 from trnbench_emulator.commands.nki import arguments as given
 from trnbench_emulator.commands.nki.arguments import Argument
 from trnbench_emulator.commands.nki.kernel import Loaded, load
-from trnbench_emulator.kinds import nki_sources
 from trnbench_emulator.nki import load_kernel
 from trnbench_emulator.nki.dtype import dtype_of
 from trnbench_emulator.nki.source import Sources
