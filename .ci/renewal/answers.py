@@ -17,7 +17,7 @@ from trnbench.store.answers import Answers, code_stamps, files_of, read_answers,
 from trnbench_fidelity import sources, summary, tables
 from trnbench_fidelity.bench import Bench, lineage
 from trnbench_fidelity.commands import band_coverage, fidelity_tables
-from trnbench_fidelity.nearness import bands, coverage, nearby
+from trnbench_fidelity.nearness import bands, coverage, made
 from trnbench_fidelity.own_products import products
 from trnbench_fidelity.steps import archive
 from trnbench_fidelity.validate import validate
@@ -44,7 +44,7 @@ def renew(registry: Registry) -> None:
     Raises what `validate` raises.
     """
     fidelity = validate(registry)
-    rows, banded = comparison_rows(registry, fidelity), nearby.made(registry, fidelity)
+    rows, banded = comparison_rows(registry, fidelity), made(registry, fidelity)
     for name, generation in registry.generations.items():
         if generation.answers is None:
             continue

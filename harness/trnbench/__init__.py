@@ -57,17 +57,16 @@ _HOMES = {
     "results.json": "dumps loads write_json=write",
     "results.junit": "write_junit=write",
     "results.measurement": (
-        "Evidence Grade Judgement Measurement Metric Part Reason Status stored_waterfall Verdict "
-        "waterfall_from_peak"
+        "Band BestPublished Evidence Grade Judgement Measurement Metric Nearest Nearness Part Reason Status "
+        "stored_waterfall Verdict waterfall_from_peak"
     ),
     "results.metric_table": "METRIC_COLUMNS=COLUMNS metric_rows",
     "results.nccl_table": "nccl_operation=operation nccl_table=table",
-    "results.nearness": "Band BestPublished Nearest Nearness",
     "results.run": "ImportedCase ImportedRun PluginRecord Run SystemRecord",
     "run.api": "bench load_run open_store render",
     "run.headline.answer": "Headline headline",
     "run.headline.line": "HeadlineLine=Line HeadlinePart=PerCore superseding",
-    "run.headline.question": "axis_text",
+    "run.headline": "axis_text",
     "run.headline.words": "HeadlineCard=Card HeadlineRow=Row",
     "run.render": "Drawing SectionFailed",
     "store.store": "Store",

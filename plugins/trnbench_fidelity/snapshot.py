@@ -19,8 +19,8 @@ from trnbench.digest import digest_of
 from trnbench.store.cache import Cache
 from trnbench_emulator import CollectiveQuestion, KernelQuestion
 from trnbench_fidelity.bench import EMULATOR, inputs_digest, inputs_of
+from trnbench_fidelity.nearness import Nearby, nearby
 from trnbench_fidelity.nearness.evidence import Subject, of_case, of_collective, of_kernel
-from trnbench_fidelity.nearness.nearby import Nearby, nearby
 from trnbench_fidelity.point import FAMILIES, LINKED
 
 if TYPE_CHECKING:

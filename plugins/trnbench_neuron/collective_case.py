@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 
 from trnbench import Case, Growth, Observation, Proof
-from trnbench.bounded.file import ANSWER, read_file
+from trnbench.bounded import ANSWER, read_file
 from trnbench.measure.sampling import Rule, SampleLimit, TimeLimit, first_reason
 from trnbench.results.statistics import median
 from trnbench_neuron import nccom

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from trnbench import Evidence, Observation, Reason, TrnbenchError
-from trnbench.bounded.file import deepest
+from trnbench.bounded import deepest
 from trnbench.bounded.kinds import FOREIGN
 from trnbench_neuron.toolbox import Output, ToolError, Trouble
 

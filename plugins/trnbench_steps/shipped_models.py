@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trnbench import BadInput, NotJson, UnknownName, parse_json
-from trnbench.bounded.file import TABLE, parse_toml, read_file
+from trnbench.bounded import TABLE, parse_toml, read_file
 from trnbench_steps.model import Model, ModelSource, PublishedCount
 from trnbench_steps.model_config import read_model
 

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from trnbench import FactError, System
-from trnbench.bounded.file import TABLE, parse_toml, read_file
+from trnbench.bounded import TABLE, parse_toml, read_file
 
 
 class Constant(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

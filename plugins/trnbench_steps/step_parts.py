@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from trnbench.results.nearness import Nearest
+from trnbench.results.measurement import Nearest
 from trnbench_steps.step_constants import StepConstants
 
 MATRIX, ATTENTION, ELEMENTWISE, MEMORY, COLLECTIVES = (

@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 from messages import messages
 from stored_run import text_of
 
-from trnbench.bounded import kinds
-from trnbench.bounded.file import MIB, RUNS, deepest, parse_toml, read_file
+from trnbench.bounded import MIB, RUNS, deepest, kinds, parse_toml, read_file
 from trnbench.bounded.json import DEEPEST, NotJson, deep_json, parse_json
 from trnbench.bounded.kinds import LONGEST, OF_A_SECOND, POWERS_OF_TWO, Number
 from trnbench.errors import BadInput, MissingFile, UsageError

@@ -17,7 +17,7 @@ from synthetic_run import make_run, with_verdicts
 
 from trnbench import Run, headline
 from trnbench.cli.main import cli
-from trnbench.results.nearness import Nearness
+from trnbench.results.measurement import Nearness
 from trnbench.store.store import Store
 from trnbench.terminal import outcome as printed
 

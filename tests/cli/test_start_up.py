@@ -45,7 +45,7 @@ PLAN = {
     "trnbench.store.path",
     "trnbench.digest",
     "trnbench_emulator",
-    "trnbench_steps.device_step",
+    "trnbench_steps",
 }
 
 
@@ -68,7 +68,7 @@ def imported(*words: str) -> set[str]:
                 "trnbench.run.api",
                 "trnbench.run.executor",
                 "trnbench.run.reply",
-                "trnbench.run.settings",
+                "trnbench.run.selection",
                 "trnbench.store.tag",
             },
         ),

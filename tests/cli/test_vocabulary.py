@@ -18,7 +18,7 @@ from parts import part
 from trnbench.cli.commands import find_commands
 from trnbench.cli.main import cli
 from trnbench.errors import UsageError
-from trnbench.run.settings import RunSettings
+from trnbench.run.selection import RunSettings
 from trnbench.terminal.context import PROGRAM
 from trnbench.terminal.declaration import SCREEN, Grown
 from trnbench.terminal.old_spelling import renewed

@@ -24,8 +24,17 @@ from trnbench import (
 from trnbench.compare.comparison import compared
 from trnbench.facts.fact import PeakPolicy
 from trnbench.results.fidelity import Fidelity, Step, order_kept
-from trnbench.results.measurement import Conditions, ProcessSamples, Stability, Standing, Verdict, verdict_of
-from trnbench.results.nearness import Band, Nearest, Nearness
+from trnbench.results.measurement import (
+    Band,
+    Conditions,
+    Nearest,
+    Nearness,
+    ProcessSamples,
+    Stability,
+    Standing,
+    Verdict,
+    verdict_of,
+)
 
 STEADY = (1.000, 1.002, 0.998)
 SLOWER = (1.100, 1.102, 1.098)

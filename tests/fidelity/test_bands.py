@@ -260,7 +260,7 @@ def test_shipped_bands_are_those_of_the_model() -> None:
     """Whoever changes the model makes them anew: .ci/renew answers."""
     from trnbench.registry import load_registry
     from trnbench_emulator.backend import MODEL_VERSION
-    from trnbench_fidelity.nearness.nearby import made
+    from trnbench_fidelity.nearness import made
     from trnbench_fidelity.validate import validate
 
     registry = load_registry()

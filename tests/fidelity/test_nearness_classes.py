@@ -15,8 +15,8 @@ from trnbench.results.expectation import above
 from trnbench.results.measurement import Metric
 from trnbench.run.plan import plan
 from trnbench.run.selection import Selection
+from trnbench_fidelity.nearness import Nearby, best_of, nearby
 from trnbench_fidelity.nearness.evidence import Evidence, Subject, of_case, of_kernel, same_size
-from trnbench_fidelity.nearness.nearby import Nearby, best_of, nearby
 from trnbench_fidelity.point import Quantity
 
 TRN1, TRN2, ULTRA, TRN3 = "trn1.32xlarge", "trn2-16.48xlarge", "u-trn2x64", "trn3-gen2-ultraserver"

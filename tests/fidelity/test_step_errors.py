@@ -13,7 +13,7 @@ from renewal import inserted
 from renewal.steps import banded, fitted_constants
 from trnbench.registry import Registry, load_registry
 from trnbench.results.fidelity import Errors
-from trnbench.results.nearness import Nearness
+from trnbench.results.measurement import Nearness
 from trnbench_fidelity.steps.archive import StepArchive, step_archives
 from trnbench_fidelity.steps.errors import BEGIN, END, EVERYWHERE, StepFidelity, markdown
 from trnbench_fidelity.steps.load import published_steps

@@ -230,8 +230,7 @@ def measured(monkeypatch: pytest.MonkeyPatch, folder: Path, **later: int) -> Run
     from trnbench.run.attempt import Attempts
     from trnbench.run.plan import plan
     from trnbench.run.preparation import prepared
-    from trnbench.run.selection import Selection
-    from trnbench.run.settings import RunSettings
+    from trnbench.run.selection import RunSettings, Selection
 
     registry = load_registry()
     planned = plan(

@@ -26,7 +26,7 @@ from trnbench.run.execute import execute
 from trnbench.run.guard import Circumstances, weigh
 from trnbench.run.plan import plan
 from trnbench.run.resumption import Earlier
-from trnbench.run.settings import RunSettings
+from trnbench.run.selection import RunSettings
 from trnbench.store.store import Store
 from trnbench_host import probe as module
 from trnbench_host.book import book, measured, unknowns

@@ -19,7 +19,7 @@ from trnbench.run import pool
 from trnbench.run import worker as memory
 from trnbench.run.execute import execute
 from trnbench.run.plan import plan
-from trnbench.run.settings import RunSettings
+from trnbench.run.selection import RunSettings
 from trnbench.run.worker import epitaph
 
 

@@ -13,12 +13,12 @@ from measured_machine import Busy, Quiet
 from trnbench import Reason, Run, Status
 from trnbench.results.measurement import ProcessSamples
 from trnbench.results.stability import undecided
+from trnbench.run.attempt import Task, tasks
 from trnbench.run.execute import execute
 from trnbench.run.plan import plan
 from trnbench.run.progress import Step
 from trnbench.run.resumption import Earlier
-from trnbench.run.rounds import Task, tasks
-from trnbench.run.settings import RunSettings
+from trnbench.run.selection import RunSettings
 from trnbench.store.journal import read_chain
 from trnbench.store.store import Store
 

@@ -84,8 +84,7 @@ def test_a_run_of_the_stack_is_kept_and_graded(tmp_path: Path, settings: Setting
     from trnbench.results.measurement import Grade
     from trnbench.run.execute import execute
     from trnbench.run.plan import plan
-    from trnbench.run.selection import Selection
-    from trnbench.run.settings import RunSettings
+    from trnbench.run.selection import RunSettings, Selection
     from trnbench.store.store import Store
 
     registry = load_registry()

@@ -16,7 +16,7 @@ from trnbench import Check, ExecutorEntry, Expectation, Template, Trace
 from trnbench.errors import NothingSelected, UnknownName, UsageError
 from trnbench.extension import check_drawn
 from trnbench.registry import Registry
-from trnbench.results.nearness import Band, Nearest, Nearness
+from trnbench.results.measurement import Band, Nearest, Nearness
 from trnbench.run.executor import executor
 from trnbench.run.expectation import UNKNOWN, expectations, fidelity_of
 from trnbench.run.selection import Selection, choose_kernels

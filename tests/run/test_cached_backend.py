@@ -23,8 +23,7 @@ from trnbench.run.cached_backend import (
 )
 from trnbench.run.execute import execute
 from trnbench.run.plan import Plan, plan
-from trnbench.run.selection import Selection
-from trnbench.run.settings import RunSettings
+from trnbench.run.selection import RunSettings, Selection
 from trnbench.store.cache import Cache
 
 EmulatedBackend = part("trnbench_emulator.backend").EmulatedBackend

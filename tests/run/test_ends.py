@@ -20,7 +20,7 @@ from trnbench.errors import PluginError
 from trnbench.run.execute import execute
 from trnbench.run.plan import plan
 from trnbench.run.reply import detected
-from trnbench.run.settings import RunSettings
+from trnbench.run.selection import RunSettings
 from trnbench.store.store import Store
 
 Started = Callable[[], list[int]]

@@ -98,7 +98,7 @@ def test_nothing_of_this_machine_is_in_a_run(monkeypatch: pytest.MonkeyPatch) ->
     from trnbench import dumps
     from trnbench.run.execute import execute
     from trnbench.run.plan import plan
-    from trnbench.run.settings import RunSettings
+    from trnbench.run.selection import RunSettings
 
     registry = tiny.registry("half", "crash")
     settings = RunSettings(argv=("/home/marlowe/bin/trnbench", "run", "--label", "marlowe"))

@@ -23,8 +23,7 @@ from trnbench.run import pool
 from trnbench.run.conduct import usual_jobs
 from trnbench.run.execute import execute
 from trnbench.run.plan import plan
-from trnbench.run.selection import Selection
-from trnbench.run.settings import RunSettings
+from trnbench.run.selection import RunSettings, Selection
 from trnbench.store.store import Store
 
 pytestmark = pytest.mark.spawned
@@ -97,7 +96,7 @@ def test_a_script_without_a_main_guard_is_told_so(tmp_path: Path) -> None:
         "import tiny_machine as tiny\n"
         "from trnbench.run.execute import execute\n"
         "from trnbench.run.plan import plan\n"
-        "from trnbench.run.settings import RunSettings\n"
+        "from trnbench.run.selection import RunSettings\n"
         "registry = tiny.registry('half', 'low')\n"
         "execute(plan(registry), registry.backends['emulated'], registry, RunSettings(jobs=2))\n"
     )

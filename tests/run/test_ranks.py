@@ -275,7 +275,7 @@ def test_the_slowest_rank_and_how_far_it_is() -> None:
 def test_a_case_that_one_rank_leaves_out_is_no_result(tmp_path: Path) -> None:
     from trnbench.run.plan import plan
     from trnbench.run.preparation import prepared
-    from trnbench.run.settings import RunSettings
+    from trnbench.run.selection import RunSettings
 
     registry = machine.registry("well", folder=tmp_path)
     planned = plan(registry)

@@ -25,7 +25,7 @@ from trnbench.run.api import choose_backend
 from trnbench.run.execute import execute
 from trnbench.run.executor import Executor, RunCutShort, executor
 from trnbench.run.plan import plan
-from trnbench.run.settings import RunSettings
+from trnbench.run.selection import RunSettings
 
 pools = part("trnbench_ray.pool")
 AT_START = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)}

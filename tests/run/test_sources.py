@@ -118,7 +118,7 @@ def carried_out(store: Store, *, anyway: bool = False, begin: bool = False) -> R
     found = machine()
     backend = found.backends["emulated"]
     if begin:
-        from trnbench.run.settings import RunSettings
+        from trnbench.run.selection import RunSettings
 
         return execute(plan(found), backend, found, RunSettings(maxfail=1), store=store)
     with Earlier(store, unfinished(store)) as earlier:

@@ -9,7 +9,7 @@ import msgspec
 
 from trnbench import BestPublished, Grade, Run, headline
 from trnbench.results.fidelity import OwnProduct
-from trnbench.results.nearness import Band, Nearest, Nearness
+from trnbench.results.measurement import Band, Nearest, Nearness
 from trnbench.run.headline.line import Line
 
 replace = msgspec.structs.replace

@@ -40,7 +40,7 @@ def lose_one(made: Any, nodes: list[Any], folder: Path) -> dict[str, Any]:
     from trnbench.run.execute import execute
     from trnbench.run.executor import executor
     from trnbench.run.plan import plan
-    from trnbench.run.settings import RunSettings
+    from trnbench.run.selection import RunSettings
 
     def kill_one(step: Any) -> None:
         if step.done == 2:

@@ -274,7 +274,7 @@ def carried_out(
     """A run of cases of these modes, with these settings."""
     from trnbench.run.execute import execute
     from trnbench.run.plan import plan
-    from trnbench.run.settings import RunSettings
+    from trnbench.run.selection import RunSettings
 
     known = registry(*modes, backend=backend)
     chosen = known.backends["emulated"]

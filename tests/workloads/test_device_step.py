@@ -10,7 +10,7 @@ from trnbench.kernels.work import Extent
 from trnbench.registry import Registry, load_registry
 from trnbench.results.measurement import Status
 from trnbench.run.plan import plan
-from trnbench_steps.device_step import HEADS, MODEL, DeviceStep
+from trnbench_steps import HEADS, MODEL, DeviceStep
 from trnbench_steps.shipped_models import load_model
 
 

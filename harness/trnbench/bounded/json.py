@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from trnbench.bounded.file import ANSWER, DEEPEST, deep_json
+from trnbench.bounded import ANSWER, DEEPEST, deep_json
 
 
 class NotJson(ValueError):

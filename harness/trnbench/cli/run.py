@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from trnbench.facts.fact import as_policy
 from trnbench.run.executor import executor as opened_executor
 from trnbench.run.plan import Plan
-from trnbench.run.settings import RunSettings
+from trnbench.run.selection import RunSettings
 from trnbench.store.tag import checked_tags
 from trnbench.terminal.context import Session
 from trnbench.terminal.output import emit, say

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from trnbench.bounded.file import read_file
+from trnbench.bounded import read_file
 from trnbench.bounded.json import NotJson, parse_json
 from trnbench.errors import UsageError, counted
 from trnbench.extension import Site

@@ -10,7 +10,7 @@ from typing import TypeVar
 import msgspec
 
 from trnbench.backend import READS
-from trnbench.bounded.file import parse_toml
+from trnbench.bounded import parse_toml
 from trnbench.compare.edit import lines_changed, rows_changed
 from trnbench.errors import BadInput
 from trnbench.facts.fact import Assumption, Fact, FactBook

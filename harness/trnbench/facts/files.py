@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from trnbench.bounded.file import TABLE, read_file
+from trnbench.bounded import TABLE, read_file
 from trnbench.digest import digest_of
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from trnbench.bounded import file
-from trnbench.bounded.file import TABLE, read_file
+from trnbench import bounded
+from trnbench.bounded import TABLE, read_file
 from trnbench.bounded.kinds import COST
 from trnbench.errors import FactError, MissingFile, quoted
 
@@ -31,7 +31,7 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 def parse_toml(path: Path, content: bytes) -> dict[str, Any]:
     """The tables in the content of `path`. Raises `BadInput` with the line and column of what is no TOML."""
-    return file.parse_toml(content, str(path), try_="compare with docs/facts.md")
+    return bounded.parse_toml(content, str(path), try_="compare with docs/facts.md")
 
 
 def read_content(path: Path) -> bytes:

@@ -16,8 +16,7 @@ from trnbench.run.plan import Plan, plan
 from trnbench.run.pool import carried_out
 from trnbench.run.preparation import calibrated, prepared
 from trnbench.run.reply import detected
-from trnbench.run.selection import Selection
-from trnbench.run.settings import PROCESSES, RunSettings
+from trnbench.run.selection import PROCESSES, RunSettings, Selection
 
 if TYPE_CHECKING:
     from trnbench.registry import Registry

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 
-from trnbench.results.measurement import Evidence, Grade, Measurement, Metric
-from trnbench.results.nearness import BestPublished, Nearness
+from trnbench.results.measurement import BestPublished, Evidence, Grade, Measurement, Metric, Nearness
 
 NOT_RECORDED = "nearness not recorded"
 """Of an emulated number that was stored before its nearest evidence was."""

@@ -8,7 +8,7 @@ import msgspec
 
 from trnbench.case_key import Value
 from trnbench.facts.units import show
-from trnbench.results.nearness import BestPublished
+from trnbench.results.measurement import BestPublished
 
 SYSTEM = "system"
 HOW = ("ranks", "rank", "algorithm")

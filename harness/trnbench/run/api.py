@@ -12,7 +12,7 @@ from trnbench.errors import UnknownName, UsageError
 from trnbench.facts.fact import PeakPolicy, as_policy
 from trnbench.results.measurement import Grade
 from trnbench.run.reply import detected
-from trnbench.run.settings import PROCESSES, RunSettings
+from trnbench.run.selection import PROCESSES, RunSettings
 from trnbench.store.tag import LATEST
 
 if TYPE_CHECKING:

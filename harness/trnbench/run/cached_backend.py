@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from trnbench.backend import Backend, Detection, Observation, Reproducible
-from trnbench.bounded.file import MIB, read_file
+from trnbench.bounded import MIB, read_file
 from trnbench.digest import digest_of, package_of, packages_digest
 from trnbench.distribution import own_packages
 from trnbench.facts.fact import Fact, FactBook

@@ -11,13 +11,12 @@ from trnbench.errors import ExitCode, UsageError
 from trnbench.isolation.interrupt import Interruption
 from trnbench.kernels.kernel import Case
 from trnbench.results.measurement import Measurement, Status
-from trnbench.run.attempt import Attempts, Outcome, Retries
+from trnbench.run.attempt import MOST, Attempts, Outcome, Retries, Rounds, Task
 from trnbench.run.executor import CasePool, CutShort, Executor
 from trnbench.run.identity import scrub
 from trnbench.run.progress import Outcomes, Step
 from trnbench.run.reply import unwrapped
-from trnbench.run.rounds import MOST, Rounds, Task
-from trnbench.run.settings import RunSettings
+from trnbench.run.selection import RunSettings
 from trnbench.store.entry import Entry
 from trnbench.store.journal import JournalFull
 

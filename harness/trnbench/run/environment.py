@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from trnbench.bounded.file import read_file
+from trnbench.bounded import read_file
 from trnbench.distribution import versions
 from trnbench.errors import TrnbenchError
 from trnbench.run.identity import is_kept, scrub

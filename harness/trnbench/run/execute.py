@@ -19,7 +19,7 @@ from trnbench.run.executor import Executor, RunCutShort
 from trnbench.run.identity import identity, scrub, scrub_path
 from trnbench.run.preparation import calibrated, prepared
 from trnbench.run.progress import Outcomes, Step
-from trnbench.run.settings import RunSettings
+from trnbench.run.selection import RunSettings
 from trnbench.run.snapshot import begin, now
 from trnbench.run.sources import file_digests
 from trnbench.store.cache import Cache

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from msgspec.structs import replace
 
 from trnbench.reference import resolve
-from trnbench.results.measurement import Grade, Measurement, Metric
-from trnbench.results.nearness import Nearest, Nearness
+from trnbench.results.measurement import Grade, Measurement, Metric, Nearest, Nearness
 
 if TYPE_CHECKING:
     from trnbench.generation import System

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trnbench.bounded.file import RUNS, bounded, read_file
+from trnbench.bounded import RUNS, bounded, read_file
 from trnbench.errors import BadInput, PluginError, TrnbenchError, UnknownName, UsageError, cut
 from trnbench.extension import Importer
 from trnbench.isolation.interrupt import from_outside

@@ -11,8 +11,7 @@ from contextlib import AbstractContextManager, nullcontext
 
 from trnbench.kernels.kernel import Case, Kernel
 from trnbench.results.measurement import Measurement, Reason
-from trnbench.run.attempt import Attempts, Outcome, Retries
-from trnbench.run.rounds import MOST, Rounds
+from trnbench.run.attempt import MOST, Attempts, Outcome, Retries, Rounds
 from trnbench.run.worker import DROPPED, READY, CaseMessage, WorkerProcess, dumps
 from trnbench.store.entry import Entry
 

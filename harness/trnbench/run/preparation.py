@@ -18,7 +18,7 @@ from trnbench.run.cached_backend import cached_backend
 from trnbench.run.expectation import expectations
 from trnbench.run.judge import Judge
 from trnbench.run.reply import detected, unwrapped
-from trnbench.run.settings import RunSettings
+from trnbench.run.selection import RunSettings
 from trnbench.store.cache import Cache
 
 if TYPE_CHECKING:

@@ -19,8 +19,7 @@ from trnbench.results.run import Run
 from trnbench.run.identity import identity, is_shortened
 from trnbench.run.plan import Plan, plan
 from trnbench.run.preparation import prepared, recalled
-from trnbench.run.selection import Selection, with_division
-from trnbench.run.settings import RunSettings
+from trnbench.run.selection import RunSettings, Selection, with_division
 from trnbench.run.snapshot import begin, now
 from trnbench.run.sources import changed_files, file_digests
 from trnbench.store.entry import Entry

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from trnbench.backend import Backend
-from trnbench.bounded.file import MIB, read_file
+from trnbench.bounded import MIB, read_file
 from trnbench.digest import digest_of, package_of, packages_digest, short_digest
 from trnbench.distribution import own_packages
 from trnbench.errors import BadInput, TrnbenchError
@@ -24,9 +24,9 @@ from trnbench.results.measurement import Grade
 from trnbench.results.run import PluginRecord, Run, SystemRecord
 from trnbench.run.environment import describe
 from trnbench.run.expectation import fidelity_of
-from trnbench.run.headline.question import PRODUCTS
+from trnbench.run.headline import PRODUCTS
 from trnbench.run.identity import scrub, scrub_all, scrub_argv, scrub_private
-from trnbench.run.settings import RunSettings
+from trnbench.run.selection import RunSettings
 from trnbench.store.answers import answers_of, same_code
 from trnbench.store.cache import Cache
 from trnbench.topology.graph import Topology

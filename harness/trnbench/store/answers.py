@@ -14,7 +14,7 @@ from typing import TypeVar
 
 import msgspec
 
-from trnbench.bounded.file import TABLE, read_file
+from trnbench.bounded import TABLE, read_file
 from trnbench.digest import DIGITS, package_digest, short_digest, sources
 from trnbench.errors import BadInput
 from trnbench.generation import Generation

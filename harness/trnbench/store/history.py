@@ -15,7 +15,7 @@ from trnbench.errors import UnknownName
 from trnbench.results.history import CaseHistory, Differences, HistoryPoint, Outside, machine_of, with_steps
 from trnbench.results.measurement import Grade, Status
 from trnbench.results.run import shortness
-from trnbench.store.failure import damaged
+from trnbench.store.path import damaged
 
 if TYPE_CHECKING:
     import sqlite3

@@ -19,7 +19,6 @@ from trnbench.results.run import SCHEMA_VERSION, Run
 from trnbench.store.compression import SMALL, compressed
 from trnbench.store.database import StoreFile, check_place, free_name
 from trnbench.store.entry import Entry
-from trnbench.store.failure import StoreBusy
 from trnbench.store.journal import (
     NEW,
     SUFFIX,
@@ -42,7 +41,7 @@ from trnbench.store.layout import (
     insert_tags,
     measurement_row,
 )
-from trnbench.store.path import make_folder
+from trnbench.store.path import StoreBusy, make_folder
 
 if TYPE_CHECKING:
     import sqlite3

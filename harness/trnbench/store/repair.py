@@ -17,10 +17,10 @@ from trnbench.results.digest import PARTS, is_edited
 from trnbench.results.json import loads, loads_value
 from trnbench.results.run import Run
 from trnbench.store.database import StoreFile, copy_whole, free_name
-from trnbench.store.failure import StoreBusy
 from trnbench.store.journal import DAMAGED, SUFFIX, is_in_use, journal_folder, journals, read_chain
 from trnbench.store.journal_content import Journaled, journaled
 from trnbench.store.layout import COLUMNS, attach, cells, change_run, write_environment
+from trnbench.store.path import StoreBusy
 from trnbench.store.recording import fill
 from trnbench.store.soundness import damages, marked_as_ours
 from trnbench.store.store import Store

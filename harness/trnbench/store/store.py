@@ -19,7 +19,6 @@ from trnbench.results.measurement import Grade, Status
 from trnbench.results.run import CaseMark, Run, chosen, noted, state_of
 from trnbench.store.compression import compressed
 from trnbench.store.database import NoRuns, StoreFile, no_runs
-from trnbench.store.failure import damaged
 from trnbench.store.journal import JournalInUse, is_in_use
 from trnbench.store.journal_content import Opening
 from trnbench.store.layout import (
@@ -30,6 +29,7 @@ from trnbench.store.layout import (
     insert_tags,
     measurement_row,
 )
+from trnbench.store.path import damaged
 from trnbench.store.tag import LATEST, checked_tags, steps_back, too_far_back
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from trnbench.backend import Backend
 from trnbench.errors import ExitCode, TrnbenchError
 from trnbench.registry import Registry
+from trnbench.run.attempt import for_ranks
 from trnbench.run.execute import execute
 from trnbench.run.executor import PROCESS, Executor, Rank, RunCutShort, find_rank
 from trnbench.run.executor import executor as opened_executor
@@ -17,8 +18,7 @@ from trnbench.run.plan import Plan
 from trnbench.run.preparation import prepared
 from trnbench.run.progress import Step, progress
 from trnbench.run.reply import detected
-from trnbench.run.rounds import for_ranks
-from trnbench.run.settings import RunSettings
+from trnbench.run.selection import RunSettings
 from trnbench.store.path import check_named, store_path
 from trnbench.store.store import Store
 from trnbench.terminal.context import Session

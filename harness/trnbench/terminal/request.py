@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from trnbench.backend import Backend
 from trnbench.run.api import choose_backend, here
 from trnbench.run.plan import Plan, plan
-from trnbench.run.selection import Selection
-from trnbench.run.settings import RunSettings
+from trnbench.run.selection import RunSettings, Selection
 from trnbench.terminal.cell import Column
 from trnbench.terminal.context import Session
 

@@ -10,7 +10,7 @@ from trnbench.results.expectation import expected_time, least_time, nearness_of
 from trnbench.results.measurement import Measurement
 from trnbench.results.ranking import HOW, SYSTEM, Result, varying, verdict
 from trnbench.results.run import Run
-from trnbench.run.headline.question import DTYPES, axis_text, ranks_of
+from trnbench.run.headline import DTYPES, axis_text, ranks_of
 from trnbench.terminal.cell import Column
 from trnbench.terminal.output import emit, emit_json, paragraph, say, write
 from trnbench.terminal.table import escaped

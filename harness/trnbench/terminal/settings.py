@@ -292,7 +292,7 @@ def unknown_variables(registry: Registry) -> dict[str, str]:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    from trnbench.bounded.file import read_toml
+    from trnbench.bounded import read_toml
 
     try:
         return read_toml(path)

@@ -24,12 +24,12 @@ STATUSES = ("ok", "document-low", "inconclusive", "suspect", "failed", "skipped"
 REPORT, BASELINE, TIMELINE = "trnbench-report.html", "trnbench-baseline.json", "trace.json"
 """What is written in the working folder where no file is named."""
 
-PROCESSES = 3  # trnbench.run.settings's, named here to import nothing
+PROCESSES = 3  # trnbench.run.selection's, named here to import nothing
 
 WORDS = Table(
     SUBJECTS,
     CASES,
-    section(  # fields of `trnbench.run.settings.RunSettings`
+    section(  # fields of `trnbench.run.selection.RunSettings`
         "How it is carried out",
         word(
             "--backend", "Emulated, or measured.", metavar="NAME", default="", offers=names.complete_backends

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from trnbench.bounded.file import read_toml
+from trnbench.bounded import read_toml
 from trnbench.distribution import EntryPoint, entry_points, normalised
 from trnbench.errors import BadInput, MissingFile, UnknownName
 from trnbench.generation import Generation, System

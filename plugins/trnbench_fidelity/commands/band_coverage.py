@@ -12,9 +12,9 @@ from trnbench.results.fidelity import Fidelity
 from trnbench.store.cache import Cache
 from trnbench.terminal.output import emit, paragraph, say, write
 from trnbench_fidelity.commands.fidelity_tables import emit_cells
+from trnbench_fidelity.nearness import evidence_of
 from trnbench_fidelity.nearness.bands import errors, shipped_ranges
 from trnbench_fidelity.nearness.coverage import Coverage, Judged, judged
-from trnbench_fidelity.nearness.nearby import evidence_of
 from trnbench_fidelity.snapshot import cached_validation
 from trnbench_fidelity.steps.archive import StepArchive
 from trnbench_fidelity.steps.nearness import known_steps

@@ -9,7 +9,7 @@ import msgspec
 
 from trnbench.errors import counted
 from trnbench.results.expectation import NOTHING
-from trnbench.results.nearness import Nearness
+from trnbench.results.measurement import Nearness
 from trnbench_fidelity.nearness.bands import BANDED, Ends, class_bands, over, own
 from trnbench_fidelity.nearness.evidence import Evidence, Known
 from trnbench_fidelity.tables import grid

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from trnbench import BadInput, Case, Grade, Measurement, Nearest, Nearness, Scope, System, TrnbenchError
-from trnbench.bounded.file import TABLE, read_file
+from trnbench.bounded import TABLE, read_file
 from trnbench.digest import digest_of, packages_digest
+from trnbench_fidelity.nearness import Nearby
 from trnbench_fidelity.nearness.bands import Bands, Ranges
 from trnbench_fidelity.nearness.evidence import Evidence, Known, Subject
-from trnbench_fidelity.nearness.nearby import Nearby
 from trnbench_fidelity.point import Quantity
 from trnbench_fidelity.steps.compose import class_of, composed, kind_of, shape_of
 from trnbench_steps.division import Division

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from trnbench import Nearest, UsageError
-from trnbench.bounded import kinds
-from trnbench.bounded.file import TABLE, read_file
+from trnbench.bounded import TABLE, kinds, read_file
 from trnbench.errors import BadInput
 from trnbench.facts.table import near
 from trnbench_steps.job import LENGTH, Job, Recompute, Task, check_job

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from fabric_command import TRN1, TRN2, invoke, out, parsed, rows
 
-from trnbench.results.nearness import Band, Nearest, Nearness
+from trnbench.results.measurement import Band, Nearest, Nearness
 from trnbench_emulator.commands.fabric.cells import near_cells
 
 

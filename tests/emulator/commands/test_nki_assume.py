@@ -14,12 +14,12 @@ from click.testing import CliRunner, Result
 import trnbench
 from trnbench.cli.main import cli
 from trnbench.errors import UnknownName, UsageError
-from trnbench.results.nearness import Band, Nearest, Nearness
+from trnbench.results.measurement import Band, Nearest, Nearness
 from trnbench_emulator.compiler import AS_SHIPPED, SWITCHES
 from trnbench_emulator.kernel_run import result
 from trnbench_emulator.kernel_run.result import Alternative
 from trnbench_emulator.nki import TensorSpec
-from trnbench_fidelity.nearness.nearby import Nearby
+from trnbench_fidelity.nearness import Nearby
 
 TRN1 = "trn1.32xlarge"
 OLD = """

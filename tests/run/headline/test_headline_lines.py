@@ -11,7 +11,7 @@ from synthetic_run import with_verdicts
 
 from trnbench import Grade, Measurement, PeakPolicy, Run, Scope, Status, headline
 from trnbench.facts.units import show
-from trnbench.results.nearness import Nearness
+from trnbench.results.measurement import Nearness
 from trnbench.run.headline.answer import swept
 from trnbench.run.headline.line import Cause
 from trnbench.run.headline.words import cards, clause, said

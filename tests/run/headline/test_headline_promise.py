@@ -11,7 +11,7 @@ from headline_parts import best_published, changed, graded, judged_by, kept, nea
 from trnbench import Grade, Measurement, Run, Scope, Source, Status, headline
 from trnbench.facts.units import show
 from trnbench.results.fidelity import OwnProduct
-from trnbench.results.nearness import Nearness
+from trnbench.results.measurement import Nearness
 from trnbench.run.headline.answer import rest
 from trnbench.run.headline.words import said
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from trnbench.bounded.file import RUNS, read_file
+from trnbench.bounded import RUNS, read_file
 from trnbench.bounded.json import NotJson, parse_json
 from trnbench.compare.inputs import FACTS, facts_digest, reached
 from trnbench.errors import BadInput, UsageError

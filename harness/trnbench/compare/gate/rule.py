@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from trnbench.bounded import kinds
-from trnbench.bounded.file import read_toml
+from trnbench.bounded import kinds, read_toml
 from trnbench.case_key import CaseKey, joint
 from trnbench.compare.change import Change, Comparison, interval_text, signed_percent
 from trnbench.errors import BadInput, ExitCode, cut, quoted

@@ -9,7 +9,7 @@ from enum import Enum
 from pathlib import Path
 from typing import NamedTuple
 
-from trnbench.bounded.file import read_toml
+from trnbench.bounded import read_toml
 from trnbench.distribution import versions
 from trnbench.errors import MissingFile, UnknownName, UsageError, quoted
 from trnbench.registry.hookspecs import GROUP

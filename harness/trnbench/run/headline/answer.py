@@ -16,24 +16,13 @@ from trnbench.results.measurement import (
     Grade,
     Measurement,
     Metric,
+    Nearness,
     Status,
     stored_waterfall,
     waterfall_from_peak,
 )
-from trnbench.results.nearness import Nearness
 from trnbench.results.run import Run
-from trnbench.run.headline.line import (
-    UNSTATED,
-    Cause,
-    Line,
-    PerCore,
-    Step,
-    Sweep,
-    others,
-    promised,
-    superseding,
-)
-from trnbench.run.headline.question import (
+from trnbench.run.headline import (
     BESIDE,
     OTHER,
     PRODUCTS,
@@ -44,6 +33,17 @@ from trnbench.run.headline.question import (
     primary,
     ranks_of,
     value_text,
+)
+from trnbench.run.headline.line import (
+    UNSTATED,
+    Cause,
+    Line,
+    PerCore,
+    Step,
+    Sweep,
+    others,
+    promised,
+    superseding,
 )
 from trnbench.run.headline.words import Card, Said, cards, said
 

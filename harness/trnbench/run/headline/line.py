@@ -9,8 +9,7 @@ import msgspec
 from trnbench.case_key import Division
 from trnbench.facts.fact import Fact, FactBook, Peak, PeakPolicy, Scope
 from trnbench.results.fidelity import OwnProduct
-from trnbench.results.measurement import Grade, Measurement
-from trnbench.results.nearness import BestPublished
+from trnbench.results.measurement import BestPublished, Grade, Measurement
 from trnbench.results.run import Run
 
 CALLED = {

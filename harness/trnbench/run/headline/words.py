@@ -12,8 +12,8 @@ from trnbench.facts.units import percent, show
 from trnbench.results.expectation import signed_text
 from trnbench.results.measurement import Grade
 from trnbench.results.run import Run
+from trnbench.run.headline import OTHER
 from trnbench.run.headline.line import Line, Promised, Step
-from trnbench.run.headline.question import OTHER
 
 AT_CLOCK = 0.98
 """From this share of the clock bound on, a model says what the clock is, and nothing of a kernel."""

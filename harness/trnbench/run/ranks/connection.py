@@ -24,7 +24,7 @@ from typing import Any
 
 import msgspec
 
-from trnbench.bounded.file import read_file
+from trnbench.bounded import read_file
 from trnbench.bounded.json import NotJson, parse_json
 from trnbench.bounded.kinds import JOB, PORT, Number
 from trnbench.errors import UsageError, cut

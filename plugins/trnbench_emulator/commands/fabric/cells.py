@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 from trnbench.facts.fact import Scope
 from trnbench.facts.units import percent, show
 from trnbench.results.expectation import above
-from trnbench.results.measurement import Metric
-from trnbench.results.nearness import Nearest, Nearness
+from trnbench.results.measurement import Metric, Nearest, Nearness
 from trnbench.run.expectation import expectations
 from trnbench.terminal.cell import Column
 from trnbench.terminal.output import say

@@ -40,7 +40,7 @@ from trnbench_emulator.fabric.constants import NCCOM
 
 if TYPE_CHECKING:
     from trnbench.facts.fact import PeakChoice
-    from trnbench.results.nearness import Nearest
+    from trnbench.results.measurement import Nearest
     from trnbench_emulator.fabric.answer import Answer
     from trnbench_emulator.fabric.question import Question
     from trnbench_emulator.fabric.systems import Fabric

@@ -12,8 +12,7 @@ from trnbench.run.api import choose_backend
 from trnbench.run.axes import parse_sweep
 from trnbench.run.output_file import check_writable
 from trnbench.run.plan import plan
-from trnbench.run.selection import Selection
-from trnbench.run.settings import RunSettings
+from trnbench.run.selection import RunSettings, Selection
 from trnbench.store.path import check_named, store_path
 from trnbench.store.tag import checked_tags
 from trnbench.terminal.execution import Steadiness, carry_out
