@@ -44,6 +44,27 @@ class CaseAnswers(Protocol):
     def observe(self, case: Case, system: System) -> Observation: ...
 
 
+class KernelQuestion(msgspec.Struct, frozen=True, kw_only=True):
+    """Somebody's NKI kernel. `source` is "path/to/file.py::function" or "package.module:name"; `operation` is
+    what an installed kernel that is written by it does, in the words of published points, else ""."""
+
+    source: str
+    dtype: str
+    operation: str = ""
+
+
+class CollectiveQuestion(msgspec.Struct, frozen=True, kw_only=True):
+    """One collective, or message, of `size` bytes over `ranks` on `nodes` hosts."""
+
+    collective: str
+    size: float
+    ranks: int
+    cores_per_rank: int
+    nodes: int = 1
+    context: str
+    point_to_point: bool = False
+
+
 FACTS_READ = (
     "array_columns", "array_rows", "clock", "core_count", "device_count", "dma_bandwidth",
     "dma_engine_bandwidth", "dma_engine_count", "efa_adapter_bandwidth", "efa_adapter_count", "efa_bandwidth",

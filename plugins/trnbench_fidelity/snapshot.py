@@ -17,7 +17,7 @@ import msgspec
 from trnbench import Case, Fidelity, Measurement, Metric, Nearest, System, TrnbenchError
 from trnbench.digest import digest_of
 from trnbench.store.cache import Cache
-from trnbench_emulator import CollectiveQuestion, KernelQuestion
+from trnbench_emulator.backend import CollectiveQuestion, KernelQuestion
 from trnbench_fidelity.bench import EMULATOR, inputs_digest, inputs_of
 from trnbench_fidelity.nearness import Nearby, nearby
 from trnbench_fidelity.nearness.evidence import Subject, of_case, of_collective, of_kernel

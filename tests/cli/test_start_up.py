@@ -43,9 +43,7 @@ PLAN = {
     "trnbench.run.sources",
     "trnbench.store.cache",
     "trnbench.store.path",
-    "trnbench.digest",
-    "trnbench_emulator",
-    "trnbench_steps",
+    "trnbench_emulator.plugin",
 }
 
 

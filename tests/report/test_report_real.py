@@ -89,9 +89,9 @@ def test_the_plugins_may_be_gone(real: Run, tmp_path: Path) -> None:
         "for name in ('trnbench_trn1', 'trnbench_trn2', 'trnbench_trn3', 'trnbench_emulator'):\n"
         "    sys.modules[name] = None\n"
         "import trnbench\n"
-        "from trnbench_reports import page, plugin\n"
+        "from trnbench_reports import page, trnbench_reports\n"
         "run = trnbench.loads(open(sys.argv[1], 'rb').read())\n"
-        "sections = [s for s in plugin.trnbench_reports() if isinstance(s, trnbench.Section)]\n"
+        "sections = [s for s in trnbench_reports() if isinstance(s, trnbench.Section)]\n"
         "open(sys.argv[2], 'wb').write(page.render([run], sections))\n"
     )
     out = tmp_path / "out.html"

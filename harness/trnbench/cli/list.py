@@ -63,7 +63,7 @@ def _joined(value: Any) -> str:
     return " ".join(map(str, value))
 
 
-_RUN, _REQUEST = "trnbench.cli.benchmarks", "trnbench.terminal.execution"
+_RUN, _REQUEST = "trnbench.cli.benchmarks", "trnbench.terminal.request"
 
 _LISTS: Mapping[str, _List] = {
     "kernels": _List(

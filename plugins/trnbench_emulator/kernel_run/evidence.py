@@ -14,7 +14,8 @@ from trnbench.registry import Registry
 from trnbench.results.expectation import SHIPPED, above
 from trnbench.results.measurement import Grade, Metric
 from trnbench.run.expectation import Expectations
-from trnbench_emulator import KernelQuestion, nki_sources
+from trnbench_emulator import nki_sources
+from trnbench_emulator.backend import KernelQuestion
 from trnbench_emulator.kernel_run.result import KernelRun
 from trnbench_emulator.kernel_run.shares import extent_of
 from trnbench_emulator.nki.dtype import dtype_of

@@ -11,8 +11,7 @@ from trnbench.results.measurement import Metric, Nearest, Nearness
 from trnbench.run.expectation import expectations
 from trnbench.terminal.cell import Column
 from trnbench.terminal.output import say
-from trnbench_emulator import CollectiveQuestion
-from trnbench_emulator.backend import MODEL_VERSION
+from trnbench_emulator.backend import MODEL_VERSION, CollectiveQuestion
 from trnbench_emulator.commands.fabric.options import about
 
 if TYPE_CHECKING:
