@@ -16,11 +16,10 @@ from command import typed
 from stored_run import make_run
 
 import trnbench
-import trnbench_reports
 from trnbench import Format, Run, Section, UsageError
 from trnbench.isolation import surroundings
 from trnbench.run.render import find_part
-from trnbench_reports import numbers
+from trnbench_reports import numbers, trnbench_reports
 from trnbench_reports.formats import parts
 from trnbench_reports.page import render
 
@@ -111,7 +110,7 @@ def test_ctrl_c_while_a_section_is_drawn_is_the_users() -> None:
 # Parts of the page as files of their own: drawings that stand alone, words for issues.
 
 
-PARTS = [each for each in trnbench_reports.trnbench_reports() if isinstance(each, Format) and each.part]
+PARTS = [each for each in trnbench_reports() if isinstance(each, Format) and each.part]
 NAME = "{http://www.w3.org/2000/svg}"
 
 
@@ -177,9 +176,7 @@ def test_words_of_data_stay_words(drawings: dict[str, tuple[str, str]], hostile:
 
 
 def test_markdown_of_a_part_is_that_of_the_whole(run: Run) -> None:
-    whole = written(
-        next(e for e in trnbench_reports.trnbench_reports() if getattr(e, "name", "") == "markdown"), run
-    )
+    whole = written(next(e for e in trnbench_reports() if getattr(e, "name", "") == "markdown"), run)
     for name in ("headline_md", "scoreboard_md"):
         part = getattr(parts, name)([run]).decode()
         assert part.strip() in whole

@@ -90,9 +90,7 @@ def test_a_browser_that_draws_nothing_is_named(
 
 
 def test_each_part_has_the_formats_that_the_command_offers() -> None:
-    import trnbench_reports
+    from trnbench_reports import trnbench_reports
 
-    offered = {
-        f.name for f in trnbench_reports.trnbench_reports() if isinstance(f, trnbench.Format) and f.part
-    }
+    offered = {f.name for f in trnbench_reports() if isinstance(f, trnbench.Format) and f.part}
     assert {f"{name}.{suffix}" for name in PARTS for suffix in ("svg", "png")} <= offered

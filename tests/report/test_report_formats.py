@@ -20,16 +20,16 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from stored_run import make_run as make_tiny
 
 import trnbench
-import trnbench_reports
 from trnbench import Band, BestPublished, Format, Grade, Nearest, Nearness, Run, Status, bench, write_junit
 from trnbench.errors import NothingSelected, UsageError
 from trnbench.results.measurement import ProcessSamples, Stability
 from trnbench.results.stability import interval_of
+from trnbench_reports import trnbench_reports
 from trnbench_reports.formats import csv as csv_format
 from trnbench_reports.formats import markdown, nccl_tests, openmetrics, pytest_benchmark
 from trnbench_reports.sections import cases, scoreboard
 
-FORMATS = {each.name: each for each in trnbench_reports.trnbench_reports() if isinstance(each, Format)}
+FORMATS = {each.name: each for each in trnbench_reports() if isinstance(each, Format)}
 
 
 def test_the_formats_resolve() -> None:

@@ -6,11 +6,10 @@ import base64
 import gzip
 import re
 
-import trnbench_reports
 from trnbench import Section
-from trnbench_reports import numbers
+from trnbench_reports import numbers, trnbench_reports
 
-BUILT_IN = tuple(each for each in trnbench_reports.trnbench_reports() if isinstance(each, Section))
+BUILT_IN = tuple(each for each in trnbench_reports() if isinstance(each, Section))
 
 _DEEP = re.compile(
     r'(?P<head><section class="depth3" id="[\w-]+") data-deep="(?P<id>[\w-]+)"(?P<more>[^>]*>\n<h2.*?</h2>\n)'
