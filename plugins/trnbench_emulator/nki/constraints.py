@@ -16,7 +16,7 @@ from trnbench_emulator.nki.functions import Function
 from trnbench_emulator.nki.machine import Machine
 from trnbench_emulator.nki.memory import Buffer, Form
 from trnbench_emulator.nki.op import Op
-from trnbench_emulator.nki.recorder import Recorder
+from trnbench_emulator.nki.recorder import Recorder, current
 from trnbench_emulator.nki.tensor import NkiTensor
 from trnbench_emulator.nki.values import VirtualRegister
 
@@ -97,6 +97,25 @@ class Rules:
             )
         return chosen
 
+    def op(
+        self, engine: str, writes: tuple[NkiTensor, ...], reads: tuple[NkiTensor, ...], **variables: Any
+    ) -> Op:
+        """What the call becomes on an engine that walks its elements."""
+        written, read = tuple(view.form for view in writes), tuple(view.form for view in reads)
+        forms = (*written, *read)
+        return Op(
+            engine,
+            self.call,
+            (read or written)[0].dtype.word,
+            {
+                **elementwise(*forms),
+                "psum_inputs": sum(form.memory == "psum" for form in read),
+                **variables,
+            },
+            moved(reads=read, writes=written),
+            elements=max(form.elements for form in forms),
+        )
+
 
 def moved(*, reads: tuple[Form, ...], writes: tuple[Form, ...]) -> dict[str, int]:
     """Bytes per memory and direction: {"sbuf_read": …, "psum_write": …}."""
@@ -144,37 +163,24 @@ def word(value: Any) -> str:
 
 
 def issue(
-    recorder: Recorder,
-    key: tuple[Any, ...],
-    build: Callable[[], Op],
+    call: str,
+    build: Callable[[Rules], Op],
     writes: tuple[NkiTensor, ...],
     reads: tuple[Any, ...],
-) -> None:
-    """Emit the instruction of `key`; its checks and variables are worked out the first time only.
+    *options: Any,
+) -> Recorder:
+    """Emit the instruction of these operands, and return what it is recorded by.
 
+    Its checks and variables are worked out once for all operands of the same forms with the same `options`.
     Of `reads`, what is no tensor (numbers, None) is left out.
     """
+    recorder = current()
+    key = (call, *map(form_of, (*writes, *reads)), *options)
     op = recorder.ops.get(key)
     if op is None:
-        op = recorder.ops[key] = build()
+        op = recorder.ops[key] = build(Rules(call, recorder.machine))
     recorder.emit(op, writes, tuple([operand for operand in reads if isinstance(operand, NkiTensor)]))
-
-
-def made(engine: str, opcode: str, writes: tuple[Form, ...], reads: tuple[Form, ...], **variables: Any) -> Op:
-    """An Op of an engine that walks its elements."""
-    forms = (*writes, *reads)
-    return Op(
-        engine,
-        opcode,
-        (reads or writes)[0].dtype.word,
-        {
-            **elementwise(writes[0], *writes[1:], *reads),
-            "psum_inputs": sum(form.buffer.memory == "psum" for form in reads),
-            **variables,
-        },
-        moved(reads=reads, writes=writes),
-        elements=max(form.elements for form in forms),
-    )
+    return recorder
 
 
 def tiles(rules: Rules, **named: Any) -> None:
@@ -185,6 +191,13 @@ def tiles(rules: Rules, **named: Any) -> None:
         form = getattr(view, "form", None)
         rules.require(form is not None, f"{name} is {type(view).__name__}, it must be a tensor")
         rules.on_chip(view.form, name=name)
+
+
+def alike(rules: Rules, dst: Any, **source: Any) -> None:
+    """`dst` and the other operand must be tensors on chip with as many elements."""
+    tiles(rules, **source, dst=dst)
+    for name, view in source.items():
+        rules.same_elements(dst.form, view.form, ("dst", name))
 
 
 def form_of(operand: Any) -> Form | None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from trnbench_emulator.nki.constraints import Rules, made, word
+from trnbench_emulator.nki.constraints import Rules, issue, word
 from trnbench_emulator.nki.functions import Function
 from trnbench_emulator.nki.memory import Form
 from trnbench_emulator.nki.recorder import Recorder
@@ -50,15 +50,11 @@ def accumulate(
         held[:rows] = function.apply(held[:rows], folded)
 
 
-def read_out(recorder: Recorder, engine: str, result: NkiTensor, *, negate: bool = False) -> None:
+def read_out(engine: str, result: NkiTensor) -> None:
     """The instruction that writes what the engine holds into `result`."""
-    key = ("accumulator_read", engine, result.form)
-    op = recorder.ops.get(key)
-    if op is None:
-        op = recorder.ops[key] = made(engine, "accumulator_read", (result.form,), ())
-    recorder.emit(op, (result,), ())
+    recorder = issue("accumulator_read", lambda rules: rules.op(engine, (result,), ()), (result,), (), engine)
     if recorder.functional:
-        store(recorder, engine, result, negate=negate)
+        store(recorder, engine, result)
 
 
 def store(recorder: Recorder, engine: str, result: NkiTensor, *, negate: bool = False) -> None:

@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from trnbench_emulator.nki.constraints import Rules, column, form_of, issue, made, step, tiles, word
+from trnbench_emulator.nki.constraints import Rules, alike, column, form_of, issue, step, word
 from trnbench_emulator.nki.functions import BYPASS, FUNCTIONS, function_of
 from trnbench_emulator.nki.isa.accumulate import accumulate, check_result, read_out, store
 from trnbench_emulator.nki.isa.constants import reduce_cmd as reduce_cmds
-from trnbench_emulator.nki.memory import Form
 from trnbench_emulator.nki.op import SCALAR, VECTOR, Op
-from trnbench_emulator.nki.recorder import Recorder, current
+from trnbench_emulator.nki.recorder import current
 from trnbench_emulator.nki.tensor import NkiTensor
 
 _SCALAR_BIAS_SINCE = 3  # NeuronCore-v3
@@ -47,8 +46,9 @@ def activation(
     )  # fmt: skip
     operation = recorder.ops.get(key)
     if operation is None:
+        rules = Rules("activation", recorder.machine)
         operation = recorder.ops[key] = _activation(
-            recorder, "activation", dst, op, data, bias, scale, reduce_op, reduce_res, reduce_cmd
+            rules, dst, op, data, bias, scale, reduce_op, reduce_res, reduce_cmd
         )
     extra = tuple([operand for operand in (bias, scale) if isinstance(operand, NkiTensor)])
     recorder.emit(operation, (dst,), (data, *extra))
@@ -57,12 +57,11 @@ def activation(
         if reduce_op is not None or word(reduce_cmd) == "reset":
             accumulate(recorder, SCALAR, FUNCTIONS["add"], reduce_cmd, values)
     if reduce_res is not None:
-        read_out(recorder, SCALAR, reduce_res)
+        read_out(SCALAR, reduce_res)
 
 
 def _activation(
-    recorder: Recorder,
-    call: str,
+    rules: Rules,
     dst: Any,
     op: Any,
     data: Any,
@@ -72,20 +71,18 @@ def _activation(
     reduce_res: Any,
     command: Any,
 ) -> Op:
-    rules = Rules(call, recorder.machine)
-    function = function_of(op, call, arity=1, kind="table")
-    tiles(rules, data=data, dst=dst)
-    rules.same_elements(dst.form, data.form, ("dst", "data"))
+    function = function_of(op, rules.call, arity=1, kind="table")
+    alike(rules, dst, data=data)
     rules.scalar_operand(scale, data.form.partitions, name="scale")
     if bias is not None:
         rules.scalar_operand(bias, data.form.partitions, name="bias")
         rules.require(
-            form_of(bias) is not None or bias == 0 or recorder.machine.nc_version >= _SCALAR_BIAS_SINCE,
+            form_of(bias) is not None or bias == 0 or rules.machine.nc_version >= _SCALAR_BIAS_SINCE,
             f"bias is the number {bias!r}, before NeuronCore-v3 it is a ({data.form.partitions}, 1) tensor",
             try_="nisa.memset a column and pass it as bias",
         )
     if reduce_op is not None:
-        reducing = function_of(reduce_op, call, arity=2, kind="fold")
+        reducing = function_of(reduce_op, rules.call, arity=2, kind="fold")
         rules.require(reducing.name == "add", f"reduce_op is {reduce_op!r}, Scalar adds")
     rules.require(
         reduce_op is not None or word(command) in ("idle", "reset"),
@@ -96,8 +93,8 @@ def _activation(
     check_result(rules, reduce_res, data.form.partitions)
     scaled = reduce_op is not None or _changed_by_numbers(bias, scale)
     if function.name == "copy" and scaled:  # the result is not what was there
-        return made(SCALAR, call, (dst.form,), (data.form,), op=function.name, scaled=True)
-    return made(SCALAR, call, (dst.form,), (data.form,), op=function.name)
+        return rules.op(SCALAR, (dst,), (data,), op=function.name, scaled=True)
+    return rules.op(SCALAR, (dst,), (data,), op=function.name)
 
 
 def _changed_by_numbers(bias: Any, scale: Any) -> bool:
@@ -115,7 +112,7 @@ def _activated(dst: NkiTensor, op: Any, data: NkiTensor, bias: Any, scale: Any) 
         if bias is not None:
             values = values + column(bias, values.ndim)
         values = np.asarray(function_of(op, "activation").apply(values), np.float32)
-    dst.put(values.reshape(dst.shape))
+    dst.put(values)
     return values
 
 
@@ -130,17 +127,12 @@ def activation_reduce(
     name: str | None = None,
 ) -> None:
     """`activation` and the sum of its results, in one instruction."""
-    recorder = current()
-    key = ("activation_reduce", dst.form, data.form, op, form_of(bias), form_of(scale), form_of(reduce_res))
-    issue(
-        recorder,
-        key,
-        lambda: _activation(
-            recorder, "activation_reduce", dst, op, data, bias, scale, reduce_op, reduce_res, "reset_reduce"
-        ),
-        (dst,) if reduce_res is None else (dst, reduce_res),
-        (data, bias, scale),
-    )
+
+    def build(rules: Rules) -> Op:
+        return _activation(rules, dst, op, data, bias, scale, reduce_op, reduce_res, "reset_reduce")
+
+    writes = (dst,) if reduce_res is None else (dst, reduce_res)
+    recorder = issue("activation_reduce", build, writes, (data, bias, scale), op)
     if recorder.functional:
         values = _activated(dst, op, data, bias, scale)
         accumulate(recorder, SCALAR, FUNCTIONS["add"], "reset_reduce", values)
@@ -165,8 +157,6 @@ def activate2(
     name: str | None = None,
 ) -> None:
     """dst = op((data op0 imm0) op1 imm1) on Scalar of NeuronCore-v4, reduced when asked for."""
-    recorder = current()
-    forms = form_of(imm0), form_of(imm1), form_of(relu_param)
     function = (
         op if getattr(op, "name", "") == "prelu" else function_of(op, "activate2", arity=1, kind="table")
     )
@@ -175,11 +165,9 @@ def activate2(
         for entry in (op0, op1)
     )
 
-    def build() -> Op:
-        rules = Rules("activate2", recorder.machine)
+    def build(rules: Rules) -> Op:
         rules.since(_V4)
-        tiles(rules, data=data, dst=dst)
-        rules.same_elements(dst.form, data.form, ("dst", "data"))
+        alike(rules, dst, data=data)
         names = (steps[0].name, steps[1].name)
         rules.require(
             names in _PAIRS,
@@ -189,38 +177,35 @@ def activate2(
         for label, operand in (("imm0", imm0), ("imm1", imm1), ("relu_param", relu_param)):
             rules.scalar_operand(0.0 if operand is None else operand, data.form.partitions, name=label)
         check_result(rules, reduce_res, data.form.partitions)
-        return made(SCALAR, "activate2", (dst.form,), (data.form,), op=function.name)
+        return rules.op(SCALAR, (dst,), (data,), op=function.name)
 
-    key = ("activate2", dst.form, data.form, function, *steps, *forms, reduce_op, reduce_cmd)
-    issue(recorder, key, build, (dst,), (data, imm0, imm1, relu_param))
+    reads = (data, imm0, imm1, relu_param)
+    recorder = issue("activate2", build, (dst,), reads, function, *steps, reduce_op, reduce_cmd)
     if recorder.functional:
         values = data.floats()
         with np.errstate(all="ignore"):
             for entry, imm, reverse in zip(steps, (imm0, imm1), (reverse0, reverse1), strict=True):
                 values = step(entry, values, column(imm, values.ndim), reverse=reverse)
             values = np.asarray(step(function, values, column(relu_param, values.ndim)), np.float32)
-        dst.put(values.reshape(dst.shape))
+        dst.put(values)
         if reduce_op is not None:
             folding = function_of(reduce_op, "activate2", arity=2, kind="fold")
             accumulate(recorder, SCALAR, folding, reduce_cmd, values)
     if reduce_res is not None:
-        read_out(recorder, SCALAR, reduce_res)
+        read_out(SCALAR, reduce_res)
 
 
 def reciprocal(dst: NkiTensor, data: NkiTensor, name: str | None = None) -> None:
     """dst = 1 / data, on Vector."""
-    recorder = current()
-    key = ("reciprocal", dst.form, data.form)
-    op = recorder.ops.get(key)
-    if op is None:
-        rules = Rules("reciprocal", recorder.machine)
-        tiles(rules, data=data, dst=dst)
-        rules.same_elements(dst.form, data.form, ("dst", "data"))
-        op = recorder.ops[key] = made(VECTOR, "reciprocal", (dst.form,), (data.form,), op="reciprocal")
-    recorder.emit(op, (dst,), (data,))
+
+    def build(rules: Rules) -> Op:
+        alike(rules, dst, data=data)
+        return rules.op(VECTOR, (dst,), (data,), op="reciprocal")
+
+    recorder = issue("reciprocal", build, (dst,), (data,))
     if recorder.functional:
         with np.errstate(all="ignore"):
-            dst.put(FUNCTIONS["reciprocal"].apply(data.floats()).reshape(dst.shape))
+            dst.put(FUNCTIONS["reciprocal"].apply(data.floats()))
 
 
 def exponential(
@@ -233,26 +218,23 @@ def exponential(
     name: str | None = None,
 ) -> None:
     """dst = exp(src - max_value) on Vector of NeuronCore-v4, summed when asked for."""
-    recorder = current()
 
-    def build() -> Op:
-        rules = Rules("exponential", recorder.machine)
+    def build(rules: Rules) -> Op:
         rules.since(_V4)
-        tiles(rules, src=src, dst=dst)
-        rules.same_elements(dst.form, src.form, ("dst", "src"))
+        alike(rules, dst, src=src)
         rules.scalar_operand(max_value, src.form.partitions, name="max_value")
         rules.scalar_operand(reduce_init, src.form.partitions, name="reduce_init")
         check_result(rules, reduce_res, src.form.partitions)
-        return made(VECTOR, "exponential", (dst.form,), (src.form,), op="exp")
+        return rules.op(VECTOR, (dst,), (src,), op="exp")
 
-    forms: tuple[Form | None, ...] = (dst.form, src.form, form_of(max_value), form_of(reduce_res))
-    issue(recorder, ("exponential", *forms, reduce_cmd), build, (dst,), (src, max_value, reduce_init))
+    reads = (src, max_value, reduce_init)
+    recorder = issue("exponential", build, (dst,), reads, form_of(reduce_res), reduce_cmd)
     if recorder.functional:
         values = src.floats()
         with np.errstate(all="ignore"):
             values = np.exp(values - column(max_value, values.ndim))
-        dst.put(values.reshape(dst.shape))
+        dst.put(values)
         load = column(reduce_init, 1)
         accumulate(recorder, VECTOR, FUNCTIONS["add"], reduce_cmd, values, load)
     if reduce_res is not None:
-        read_out(recorder, VECTOR, reduce_res)
+        read_out(VECTOR, reduce_res)

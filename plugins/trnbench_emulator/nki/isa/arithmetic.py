@@ -8,7 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from trnbench_emulator.nki.constraints import INTEGERS, Rules, bits, column, form_of, made, step, tiles, word
+from trnbench_emulator.nki.constraints import (
+    INTEGERS,
+    Rules,
+    alike,
+    bits,
+    column,
+    form_of,
+    issue,
+    moved,
+    step,
+    tiles,
+    word,
+)
 from trnbench_emulator.nki.functions import Function, function_of
 from trnbench_emulator.nki.isa.constants import engine as engines
 from trnbench_emulator.nki.memory import Buffer
@@ -41,7 +53,7 @@ def tensor_tensor(
         else:
             first, second = data1.floats(), data2.floats()
         with np.errstate(all="ignore"):
-            dst.put(function.apply(first, second.reshape(first.shape)).reshape(dst.shape))
+            dst.put(function.apply(first, second.reshape(first.shape)))
 
 
 def _tensor_tensor(recorder: Recorder, dst: Any, data1: Any, data2: Any, op: Any, engine: Any) -> Op:
@@ -58,7 +70,7 @@ def _tensor_tensor(recorder: Recorder, dst: Any, data1: Any, data2: Any, op: Any
     first = GPSIMD if function.name == "power" or (integers and not function.bitwise) else VECTOR
     order = (first, GPSIMD if first == VECTOR else VECTOR)
     chosen = rules.engine(word(engine), order, dst.form, data1.form, data2.form)
-    return made(chosen, "tensor_tensor", (dst.form,), (data1.form, data2.form), op=function.name)
+    return rules.op(chosen, (dst,), (data1, data2), op=function.name)
 
 
 def tensor_scalar(
@@ -93,7 +105,7 @@ def tensor_scalar(
                 if not second.bitwise:
                     values = np.asarray(values, np.float32)
                 values = step(second, values, other, reverse=reverse1)
-        dst.put(np.asarray(values).reshape(dst.shape))
+        dst.put(values)
 
 
 def _tensor_scalar(
@@ -101,8 +113,7 @@ def _tensor_scalar(
 ) -> Op:
     rules = Rules("tensor_scalar", recorder.machine)
     first = function_of(op0, "tensor_scalar", kind="alu")
-    tiles(rules, data=data, dst=dst)
-    rules.same_elements(dst.form, data.form, ("dst", "data"))
+    alike(rules, dst, data=data)
     operand(rules, first, operand0, data.form.partitions, "operand0")
     names = first.name
     if op1 is not None:
@@ -126,8 +137,8 @@ def _tensor_scalar(
             try_="leave the engine open",
         )
     reads = tuple(tensor.form for tensor in (data, operand0, operand1) if isinstance(tensor, NkiTensor))
-    op = made(chosen, "tensor_scalar", (dst.form,), (data.form,), op=first.name)
-    op.traffic = made(chosen, "tensor_scalar", (dst.form,), reads).traffic
+    op = rules.op(chosen, (dst,), (data,), op=first.name)
+    op.traffic = moved(reads=reads, writes=(dst.form,))
     return op
 
 
@@ -173,11 +184,8 @@ def scalar_tensor_tensor(
     name: str | None = None,
 ) -> None:
     """dst = (data op0 operand0) op1 operand1: a number (or column), then a tensor."""
-    recorder = current()
-    key = ("scalar_tensor_tensor", dst.form, data.form, operand1.form, op0, op1, form_of(operand0))
-    operation = recorder.ops.get(key)
-    if operation is None:
-        rules = Rules("scalar_tensor_tensor", recorder.machine)
+
+    def build(rules: Rules) -> Op:
         tiles(rules, data=data, operand1=operand1, dst=dst)
         rules.same_elements(dst.form, data.form, ("dst", "data"))
         rules.same_elements(data.form, operand1.form, ("data", "operand1"))
@@ -188,15 +196,9 @@ def scalar_tensor_tensor(
         rules.require(
             not (first.bitwise or second.bitwise), "bitwise operations are not among its operations"
         )
-        operation = recorder.ops[key] = made(
-            VECTOR,
-            "scalar_tensor_tensor",
-            (dst.form,),
-            (data.form, operand1.form),
-            op=f"{first.name} {second.name}",
-        )
-    extra = (operand0,) if isinstance(operand0, NkiTensor) else ()
-    recorder.emit(operation, (dst,), (data, operand1, *extra))
+        return rules.op(VECTOR, (dst,), (data, operand1), op=f"{first.name} {second.name}")
+
+    recorder = issue("scalar_tensor_tensor", build, (dst,), (data, operand1, operand0), op0, op1)
     if recorder.functional:
         values = data.floats()
         third = operand1.floats().reshape(values.shape)
@@ -206,7 +208,7 @@ def scalar_tensor_tensor(
                 step(first, values, column(operand0, values.ndim), reverse=reverse0), np.float32
             )
             values = step(function_of(op1, "scalar_tensor_tensor"), values, third, reverse=reverse1)
-        dst.put(values.reshape(dst.shape))
+        dst.put(values)
 
 
 def tensor_reduce(
@@ -219,13 +221,10 @@ def tensor_reduce(
     name: str | None = None,
 ) -> None:
     """dst = op over the trailing free axes of data."""
-    recorder = current()
     rank = len(data.form.shape)
     axes = tuple(sorted(number % rank for number in ((axis,) if isinstance(axis, int) else axis)))
-    key = ("tensor_reduce", dst.form, data.form, op, axes)
-    instruction = recorder.ops.get(key)
-    if instruction is None:
-        rules = Rules("tensor_reduce", recorder.machine)
+
+    def build(rules: Rules) -> Op:
         function = function_of(op, "tensor_reduce", arity=2, kind="fold")
         tiles(rules, data=data, dst=dst)
         rules.require(
@@ -242,14 +241,13 @@ def tensor_reduce(
         )
         _bit_types(rules, function, dst, data)
         rules.require(not (negate and function.bitwise), "negate= goes with arithmetic operations")
-        instruction = recorder.ops[key] = made(
-            VECTOR, "tensor_reduce", (dst.form,), (data.form,), op=function.name
-        )
-    recorder.emit(instruction, (dst,), (data,))
+        return rules.op(VECTOR, (dst,), (data,), op=function.name)
+
+    recorder = issue("tensor_reduce", build, (dst,), (data,), op, axes)
     if recorder.functional:
         function = function_of(op, "tensor_reduce")
         assert function.fold is not None
         elements = data.array if function.bitwise else data.floats()
         shape = elements.shape[: rank - len(axes)]
         values = function.fold(elements.reshape(*shape, -1), axis=len(shape))
-        dst.put((-values if negate else values).reshape(dst.shape))
+        dst.put(-values if negate else values)

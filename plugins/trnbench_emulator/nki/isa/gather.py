@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from trnbench_emulator.nki.constraints import Rules, issue, made, tiles
+from trnbench_emulator.nki.constraints import Rules, issue, tiles
 from trnbench_emulator.nki.memory import Buffer
 from trnbench_emulator.nki.op import GPSIMD, VECTOR, Op
-from trnbench_emulator.nki.recorder import current
 from trnbench_emulator.nki.tensor import NkiTensor
 
 GROUP = 16  # partitions that one GpSimd core reaches
@@ -25,11 +24,9 @@ _TOPK_RESULTS = 32767
 
 def nc_stream_shuffle(dst: NkiTensor, src: NkiTensor, shuffle_mask: Any, name: str | None = None) -> None:
     """Within 32 partitions each, partition i of dst from partition shuffle_mask[i] of src; 255 keeps it."""
-    recorder = current()
     mask = tuple(int(partition) for partition in shuffle_mask)
 
-    def build() -> Op:
-        rules = Rules("nc_stream_shuffle", recorder.machine)
+    def build(rules: Rules) -> Op:
         tiles(rules, src=src, dst=dst)
         rules.require(len(mask) == QUADRANT, f"shuffle_mask has {len(mask)} elements, it must have 32")
         rules.require(
@@ -41,9 +38,9 @@ def nc_stream_shuffle(dst: NkiTensor, src: NkiTensor, shuffle_mask: Any, name: s
             src.form.free == dst.form.free,
             f"src has {src.form.free} elements per partition, dst has {dst.form.free}",
         )
-        return made(VECTOR, "nc_stream_shuffle", (dst.form,), (src.form,))
+        return rules.op(VECTOR, (dst,), (src,))
 
-    issue(recorder, ("nc_stream_shuffle", dst.form, src.form, mask), build, (dst,), (src,))
+    recorder = issue("nc_stream_shuffle", build, (dst,), (src,), mask)
     if recorder.functional:
         before = src.array.reshape(src.form.partitions, -1).copy()
         after = dst.array.reshape(dst.form.partitions, -1).copy()
@@ -53,7 +50,7 @@ def nc_stream_shuffle(dst: NkiTensor, src: NkiTensor, shuffle_mask: Any, name: s
             at = base % max(len(before), 1) + wanted if len(before) > QUADRANT else wanted
             if wanted != _KEEP and at < len(before):
                 after[row] = before[at]
-        dst.put(after.reshape(dst.shape))
+        dst.put(after)
 
 
 def local_gather(
@@ -68,13 +65,11 @@ def local_gather(
 
     An index is the offset of the first of `num_elem_per_idx` neighbours, in elements.
     """
-    recorder = current()
     groups = index.form.partitions // GROUP
     per_group = index.form.elements // max(groups, 1)
     valid = per_group if num_valid_indices is None else int(num_valid_indices)
 
-    def build() -> Op:
-        rules = Rules("local_gather", recorder.machine)
+    def build(rules: Rules) -> Op:
         for label, view in (("dst", dst), ("src_buffer", src_buffer), ("index", index)):
             rules.within(view.form, Buffer.SBUF, name=label)
         rules.require(
@@ -92,10 +87,9 @@ def local_gather(
         )
         rules.at_most(valid, min(per_group, _MOST_INDICES), "the number of indices per group")
         sizes = {"indices": valid, "each": num_elem_per_idx, "dtype_bytes": src_buffer.form.dtype.size}
-        return made(GPSIMD, "local_gather", (dst.form,), (src_buffer.form, index.form), **sizes)
+        return rules.op(GPSIMD, (dst,), (src_buffer, index), **sizes)
 
-    key = ("local_gather", dst.form, src_buffer.form, index.form, num_elem_per_idx, valid)
-    issue(recorder, key, build, (dst,), (src_buffer, index))
+    recorder = issue("local_gather", build, (dst,), (src_buffer, index), num_elem_per_idx, valid)
     if recorder.functional:
         source = src_buffer.array.reshape(src_buffer.form.partitions, -1)
         picks = index.array.reshape(index.form.partitions, -1).astype(np.int64)
@@ -106,15 +100,13 @@ def local_gather(
             flat = picks[rows].T.reshape(-1)[:valid]  # along the partitions first
             places = (flat[:, None] + offsets).reshape(-1)
             result[rows, : len(places)] = source[rows][:, places % source.shape[1]]
-        dst.put(result.reshape(dst.shape))
+        dst.put(result)
 
 
 def nc_n_gather(dst: NkiTensor, data: NkiTensor, indices: NkiTensor, name: str | None = None) -> None:
     """dst[p, i] = data[p, indices[p, i]] with free dimensions flattened, on GpSimd."""
-    recorder = current()
 
-    def build() -> Op:
-        rules = Rules("nc_n_gather", recorder.machine)
+    def build(rules: Rules) -> Op:
         for label, view in (("dst", dst), ("data", data), ("indices", indices)):
             rules.within(view.form, Buffer.SBUF, name=label)
         rules.same_elements(dst.form, indices.form, ("dst", "indices"))
@@ -128,29 +120,26 @@ def nc_n_gather(dst: NkiTensor, data: NkiTensor, indices: NkiTensor, name: str |
         rules.require(
             data.form.dtype is dst.form.dtype, f"data is {data.form.dtype}, dst is {dst.form.dtype}"
         )
-        return made(GPSIMD, "nc_n_gather", (dst.form,), (data.form, indices.form))
+        return rules.op(GPSIMD, (dst,), (data, indices))
 
-    issue(recorder, ("nc_n_gather", dst.form, data.form, indices.form), build, (dst,), (data, indices))
+    recorder = issue("nc_n_gather", build, (dst,), (data, indices))
     if recorder.functional:
         rows = data.form.partitions
         source = data.array.reshape(rows, -1)
         picks = indices.array.reshape(rows, -1).astype(np.int64)
-        rules = Rules("nc_n_gather", recorder.machine)
-        rules.require(
+        Rules("nc_n_gather", recorder.machine).require(
             bool((picks < source.shape[1]).all()),
             f"an index is {int(picks.max())}, data has {source.shape[1]}",
         )
-        dst.put(np.take_along_axis(source, picks, axis=1).reshape(dst.shape))
+        dst.put(np.take_along_axis(source, picks, axis=1))
 
 
 def nonzero_with_count(
     dst: NkiTensor, src: NkiTensor, index_offset: int = 0, padding_val: int = -1, name: str | None = None
 ) -> None:
     """Where src is not 0, padding, and how many: partitions 0, 16, 32, … only. GpSimd, NeuronCore-v3."""
-    recorder = current()
 
-    def build() -> Op:
-        rules = Rules("nonzero_with_count", recorder.machine)
+    def build(rules: Rules) -> Op:
         rules.since(3)
         rules.within(src.form, Buffer.SBUF, name="src")
         rules.within(dst.form, Buffer.SBUF, name="dst")
@@ -164,9 +153,9 @@ def nonzero_with_count(
             f"dst has {dst.form.partitions} × {dst.form.free} elements, "
             f"it must have {src.form.partitions} × {src.form.free + 1}",
         )
-        return made(GPSIMD, "nonzero_with_count", (dst.form,), (src.form,))
+        return rules.op(GPSIMD, (dst,), (src,))
 
-    issue(recorder, ("nonzero_with_count", dst.form, src.form), build, (dst,), (src, dst))
+    recorder = issue("nonzero_with_count", build, (dst,), (src, dst))
     if recorder.functional:
         source = src.array.reshape(src.form.partitions, -1)
         result = dst.array.reshape(dst.form.partitions, -1).copy()
@@ -175,16 +164,14 @@ def nonzero_with_count(
             result[row] = padding_val
             result[row, : len(positions)] = positions + index_offset
             result[row, -1] = len(positions)
-        dst.put(result.reshape(dst.shape))
+        dst.put(result)
 
 
 def sequence_bounds(dst: NkiTensor, segment_ids: NkiTensor, name: str | None = None) -> None:
     """Start and end of the segment every element belongs to; n and -1 for padding (id 0). GpSimd."""
-    recorder = current()
     count = segment_ids.form.free
 
-    def build() -> Op:
-        rules = Rules("sequence_bounds", recorder.machine)
+    def build(rules: Rules) -> Op:
         tiles(rules, segment_ids=segment_ids, dst=dst)
         for label, view in (("segment_ids", segment_ids), ("dst", dst)):
             rules.require(view.form.partitions == 1, f"{label} has {view.form.partitions} partitions, not 1")
@@ -195,9 +182,9 @@ def sequence_bounds(dst: NkiTensor, segment_ids: NkiTensor, name: str | None = N
         rules.require(
             dst.form.free == 2 * count, f"dst has {dst.form.free} elements, it must have {2 * count}"
         )
-        return made(GPSIMD, "sequence_bounds", (dst.form,), (segment_ids.form,))
+        return rules.op(GPSIMD, (dst,), (segment_ids,))
 
-    issue(recorder, ("sequence_bounds", dst.form, segment_ids.form), build, (dst,), (segment_ids,))
+    recorder = issue("sequence_bounds", build, (dst,), (segment_ids,))
     if recorder.functional:
         ids = segment_ids.array.reshape(-1)
         bounds = np.empty((2, count), np.float64)
@@ -206,16 +193,14 @@ def sequence_bounds(dst: NkiTensor, segment_ids: NkiTensor, name: str | None = N
             if at == count or ids[at] != ids[start]:
                 bounds[:, start:at] = [[count], [-1]] if ids[start] == 0 else [[start], [at]]
                 start = at
-        dst.put(bounds.reshape(dst.shape))
+        dst.put(bounds)
 
 
 def topk(val_dst: NkiTensor, idx_dst: NkiTensor, src: NkiTensor, n: int, name: str | None = None) -> None:
     """The k largest of n bf16 values laid out over 16 partitions, ascending, and where they were. GpSimd."""
-    recorder = current()
     k = val_dst.form.free
 
-    def build() -> Op:
-        rules = Rules("topk", recorder.machine)
+    def build(rules: Rules) -> Op:
         rules.since(3)
         for label, view, kind in (
             ("src", src, "bfloat16"),
@@ -236,10 +221,9 @@ def topk(val_dst: NkiTensor, idx_dst: NkiTensor, src: NkiTensor, n: int, name: s
             src.form.partitions % GROUP == 0, f"src has {src.form.partitions} partitions, no multiple of 16"
         )
         rules.same_elements(val_dst.form, idx_dst.form, ("val_dst", "idx_dst"))
-        return made(GPSIMD, "topk", (val_dst.form, idx_dst.form), (src.form,), n=n, k=k)
+        return rules.op(GPSIMD, (val_dst, idx_dst), (src,), n=n, k=k)
 
-    key = ("topk", val_dst.form, idx_dst.form, src.form, n)
-    issue(recorder, key, build, (val_dst, idx_dst), (src,))
+    recorder = issue("topk", build, (val_dst, idx_dst), (src,), n)
     if recorder.functional:
         source = src.floats().reshape(src.form.partitions, -1)
         values = np.empty((val_dst.form.partitions, k), np.float32)
@@ -249,5 +233,5 @@ def topk(val_dst: NkiTensor, idx_dst: NkiTensor, src: NkiTensor, n: int, name: s
             snake = source[base : base + GROUP].T.reshape(-1)[:n]
             order = np.argsort(snake, kind="stable")[-k:]
             values[row], places[row] = snake[order], order
-        val_dst.put(values.reshape(val_dst.shape))
-        idx_dst.put(places.reshape(idx_dst.shape))
+        val_dst.put(values)
+        idx_dst.put(places)

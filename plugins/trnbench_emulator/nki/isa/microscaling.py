@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from trnbench_emulator.nki.constraints import Rules, issue, made, moved
+from trnbench_emulator.nki.constraints import Rules, issue, moved
 from trnbench_emulator.nki.dtype import PACK, pack, unpack
 from trnbench_emulator.nki.isa.matmul import accumulated, check_tile
 from trnbench_emulator.nki.memory import Buffer, Form
@@ -37,10 +37,8 @@ def _scale_rows(groups: int) -> Any:
 
 def quantize_mx(dst: NkiTensor, src: NkiTensor, dst_scale: NkiTensor, name: str | None = None) -> None:
     """dst = src / scale in 8-bit floats, packed by four, one power of two as scale for 32 values."""
-    recorder = current()
 
-    def build() -> Op:
-        rules = Rules("quantize_mx", recorder.machine)
+    def build(rules: Rules) -> Op:
         rules.since(SINCE)
         for label, view in (("dst", dst), ("src", src), ("dst_scale", dst_scale)):
             rules.within(view.form, Buffer.SBUF, name=label)
@@ -63,12 +61,11 @@ def quantize_mx(dst: NkiTensor, src: NkiTensor, dst_scale: NkiTensor, name: str 
             f"dst has {dst.form.partitions} × {dst.form.free} elements, "
             f"it must have {src.form.partitions} × {src.form.free // PACK}",
         )
-        op = made(VECTOR, "quantize_mx", (dst.form, dst_scale.form), (src.form,))
+        op = rules.op(VECTOR, (dst, dst_scale), (src,))
         op.traffic["sbuf_write"] = dst.form.nbytes + _scales(dst.form)
         return op
 
-    key = ("quantize_mx", dst.form, src.form, dst_scale.form)
-    issue(recorder, key, build, (dst, dst_scale), (src,))
+    recorder = issue("quantize_mx", build, (dst, dst_scale), (src,))
     if recorder.functional:
         rows, columns = src.form.partitions, src.form.free // PACK
         groups = src.floats().reshape(rows // _ROWS, _ROWS, columns, PACK)
@@ -77,11 +74,11 @@ def quantize_mx(dst: NkiTensor, src: NkiTensor, dst_scale: NkiTensor, name: str 
             exponent = np.floor(np.log2(largest)) - (_LARGEST_EXPONENT[dst.form.dtype.name] - 1)
         exponent = np.clip(np.where(largest > 0, exponent, -_BIAS), -_BIAS, _BIAS)
         scaled = groups / np.exp2(exponent)[:, None, :, None]
-        dst.put(pack(scaled.reshape(rows, columns, PACK), dst.form.dtype).reshape(dst.shape))
+        dst.put(pack(scaled.reshape(rows, columns, PACK), dst.form.dtype))
         scales = dst_scale.array.view(np.uint8).reshape(dst_scale.form.partitions, -1)
         exponents = scales.copy()
         exponents[_scale_rows(rows // _ROWS), :columns] = (exponent + _BIAS).astype(np.uint8)
-        dst_scale.put(exponents.view(dst_scale.form.dtype.numpy).reshape(dst_scale.shape))
+        dst_scale.put(exponents.view(dst_scale.form.dtype.numpy))
 
 
 def nc_matmul_mx(
@@ -97,21 +94,17 @@ def nc_matmul_mx(
 ) -> None:
     """dst (+)= stationaryᵀ · moving of packed 8- or 4-bit floats and their scales, into PSUM."""
     recorder = current()
-    forms = (dst.form, stationary.form, moving.form, stationary_scale.form, moving_scale.form)
+    reads = (stationary, moving, stationary_scale, moving_scale)
 
-    def build() -> Op:
-        rules = Rules("nc_matmul_mx", recorder.machine)
+    def build(rules: Rules) -> Op:
         rules.since(SINCE)
-        return _product(rules, *forms, tile_position, tile_size)
+        return _product(rules, dst.form, *(view.form for view in reads), tile_position, tile_size)
 
     if accumulate and dst.storage.cleared is not None:
         recorder.clear(dst.storage)
     if recorder.shadow is not None:
         recorder.shadow.product("nc_matmul_mx", dst, accumulate)
-    issue(
-        recorder, ("nc_matmul_mx", *forms, tile_position, tile_size), build, (dst,),
-        (stationary, moving, stationary_scale, moving_scale),
-    )  # fmt: skip
+    issue("nc_matmul_mx", build, (dst,), reads, tile_position, tile_size)
     if recorder.functional:
         first = _dequantised(stationary, stationary_scale)
         second = _dequantised(moving, moving_scale)

@@ -47,7 +47,7 @@ def dma_copy(
         if dst.form.indirect or src.form.indirect:
             move(dst, src, skip=word(oob_mode) == "skip", call="dma_copy")
         else:
-            dst.put(src.array.reshape(dst.shape))
+            dst.put(src.array)
 
 
 def move(dst: NkiTensor, src: NkiTensor, *, skip: bool, call: str) -> None:
@@ -140,7 +140,7 @@ def tensor_copy(
         op = recorder.ops[key] = _copy(recorder.machine, dst.form, src.form, engine)
     recorder.emit(op, (dst,), (src,))
     if recorder.functional:
-        dst.put(src.array.reshape(dst.shape))
+        dst.put(src.array)
 
 
 def _copy(machine: Machine, dst: Form, src: Form, given: Any) -> Op:

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from trnbench_emulator.nki.constraints import INTEGERS, Rules, column, form_of, issue, made, tiles, word
+from trnbench_emulator.nki.constraints import INTEGERS, Rules, alike, column, issue, tiles, word
 from trnbench_emulator.nki.isa.constants import engine as engines
 from trnbench_emulator.nki.memory import Buffer
 from trnbench_emulator.nki.op import GPSIMD, VECTOR, Op
-from trnbench_emulator.nki.recorder import Recorder, current
+from trnbench_emulator.nki.recorder import Recorder
 from trnbench_emulator.nki.tensor import NkiTensor
 
 _STATE = {GPSIMD: 6, VECTOR: 24}  # 32-bit words of a generator's state per partition
@@ -28,16 +28,14 @@ def _generator(recorder: Recorder, engine: str) -> Any:
 
 def rng(dst: NkiTensor, engine: engines = engines.vector, name: str | None = None) -> None:
     """Random bits, as many as an element of dst has."""
-    recorder = current()
 
-    def build() -> Op:
-        rules = Rules("rng", recorder.machine)
+    def build(rules: Rules) -> Op:
         tiles(rules, dst=dst)
         rules.require(dst.form.dtype.name in INTEGERS, f"dst is {dst.form.dtype}, it must be an integer")
-        allowed = (VECTOR,) if recorder.machine.nc_version < 3 else (VECTOR, GPSIMD)
-        return made(rules.engine(word(engine), allowed, dst.form), "rng", (dst.form,), ())
+        allowed = (VECTOR,) if rules.machine.nc_version < 3 else (VECTOR, GPSIMD)
+        return rules.op(rules.engine(word(engine), allowed, dst.form), (dst,), ())
 
-    issue(recorder, ("rng", dst.form, engine), build, (dst,), ())
+    recorder = issue("rng", build, (dst,), (), engine)
     if recorder.functional:
         info = np.iinfo(dst.form.dtype.numpy)
         dst.put(_generator(recorder, word(engine)).integers(info.min, int(info.max) + 1, dst.shape, np.int64))
@@ -45,18 +43,16 @@ def rng(dst: NkiTensor, engine: engines = engines.vector, name: str | None = Non
 
 def set_rng_seed(src_seeds: NkiTensor, name: str | None = None) -> None:
     """Start Vector's generator from a 1 × 1 tile of 32 bits."""
-    recorder = current()
 
-    def build() -> Op:
-        rules = Rules("set_rng_seed", recorder.machine)
+    def build(rules: Rules) -> Op:
         tiles(rules, src_seeds=src_seeds)
         form = src_seeds.form
         rules.require(
             form.elements == 1 and form.dtype.size == 4, f"src_seeds is {form!r}, it is one 32-bit number"
         )
-        return made(VECTOR, "set_rng_seed", (form,), (form,))
+        return rules.op(VECTOR, (src_seeds,), (src_seeds,))
 
-    issue(recorder, ("set_rng_seed", src_seeds.form), build, (), (src_seeds,))
+    recorder = issue("set_rng_seed", build, (), (src_seeds,))
     if recorder.functional:
         recorder.generators[VECTOR] = np.random.default_rng(
             src_seeds.array.view(np.uint32).reshape(-1).tolist()
@@ -65,13 +61,12 @@ def set_rng_seed(src_seeds: NkiTensor, name: str | None = None) -> None:
 
 def rand_set_state(src_seeds: NkiTensor, engine: engines = engines.gpsimd, name: str | None = None) -> None:
     """Start an engine's generator, each partition from its own words."""
-    recorder = current()
     chosen = word(engine)
 
-    def build() -> Op:
-        return _state(recorder, "rand_set_state", src_seeds, chosen, read=True)
+    def build(rules: Rules) -> Op:
+        return _state(rules, src_seeds, chosen, read=True)
 
-    issue(recorder, ("rand_set_state", src_seeds.form, chosen), build, (), (src_seeds,))
+    recorder = issue("rand_set_state", build, (), (src_seeds,), chosen)
     if recorder.functional:
         words = src_seeds.array.reshape(-1).tolist()
         recorder.generators[chosen] = np.random.default_rng(words)
@@ -80,49 +75,45 @@ def rand_set_state(src_seeds: NkiTensor, engine: engines = engines.gpsimd, name:
 
 def rand_get_state(dst: NkiTensor, engine: engines = engines.gpsimd, name: str | None = None) -> None:
     """The state that the engine's generator was started from (its progress is not modelled)."""
-    recorder = current()
     chosen = word(engine)
 
-    def build() -> Op:
-        return _state(recorder, "rand_get_state", dst, chosen, read=False)
+    def build(rules: Rules) -> Op:
+        return _state(rules, dst, chosen, read=False)
 
-    issue(recorder, ("rand_get_state", dst.form, chosen), build, (dst,), ())
+    recorder = issue("rand_get_state", build, (dst,), (), chosen)
     if recorder.functional:
         state = recorder.generators.get((chosen, "state"))
         dst.put(np.zeros(dst.shape, np.uint32) if state is None else state.reshape(-1)[: dst.form.elements])
 
 
-def _state(recorder: Recorder, call: str, view: NkiTensor, engine: str, *, read: bool) -> Op:
-    rules = Rules(call, recorder.machine)
+def _state(rules: Rules, view: NkiTensor, engine: str, *, read: bool) -> Op:
     rules.since(3)
     label = "src_seeds" if read else "dst"
-    if read or recorder.machine.nc_version == 3:
+    if read or rules.machine.nc_version == 3:
         rules.within(view.form, Buffer.SBUF, name=label)
     rules.require(view.form.dtype.name == "uint32", f"{label} is {view.form.dtype}, it must be uint32")
-    allowed = (GPSIMD,) if recorder.machine.nc_version == 3 else (GPSIMD, VECTOR)
+    allowed = (GPSIMD,) if rules.machine.nc_version == 3 else (GPSIMD, VECTOR)
     chosen = rules.engine(engine, allowed, view.form)
     rules.require(
         view.form.free == _STATE[chosen],
         f"{label} has {view.form.free} words per partition, {chosen} has {_STATE[chosen]}",
     )
-    return made(chosen, call, (view.form,), (view.form,) if read else ())
+    return rules.op(chosen, (view,), (view,) if read else ())
 
 
 def rand2(
     dst: NkiTensor, min: float | NkiTensor, max: float | NkiTensor, name: str | None = None
 ) -> None:  # the parameters are NKI's
     """Uniform numbers between min and max, on Vector of NeuronCore-v4."""
-    recorder = current()
 
-    def build() -> Op:
-        rules = Rules("rand2", recorder.machine)
+    def build(rules: Rules) -> Op:
         rules.since(4)
         tiles(rules, dst=dst)
         rules.scalar_operand(min, dst.form.partitions, name="min")
         rules.scalar_operand(max, dst.form.partitions, name="max")
-        return made(VECTOR, "rand2", (dst.form,), ())
+        return rules.op(VECTOR, (dst,), ())
 
-    issue(recorder, ("rand2", dst.form, form_of(min), form_of(max)), build, (dst,), (min, max))
+    recorder = issue("rand2", build, (dst,), (min, max))
     if recorder.functional:
         share = _generator(recorder, VECTOR).random(dst.shape, np.float32)
         low, high = column(min, len(dst.shape)), column(max, len(dst.shape))
@@ -131,19 +122,16 @@ def rand2(
 
 def dropout(dst: NkiTensor, data: NkiTensor, prob: float | NkiTensor, name: str | None = None) -> None:
     """dst = data, each element replaced by 0 with probability `prob`. Vector."""
-    recorder = current()
 
-    def build() -> Op:
-        rules = Rules("dropout", recorder.machine)
-        tiles(rules, data=data, dst=dst)
-        rules.same_elements(dst.form, data.form, ("dst", "data"))
+    def build(rules: Rules) -> Op:
+        alike(rules, dst, data=data)
         rules.require(
             data.form.dtype is dst.form.dtype, f"data is {data.form.dtype}, dst is {dst.form.dtype}"
         )
         rules.scalar_operand(prob, data.form.partitions, name="prob")
-        return made(VECTOR, "dropout", (dst.form,), (data.form,))
+        return rules.op(VECTOR, (dst,), (data,))
 
-    issue(recorder, ("dropout", dst.form, data.form, form_of(prob)), build, (dst,), (data, prob))
+    recorder = issue("dropout", build, (dst,), (data, prob))
     if recorder.functional:
         dropped = _generator(recorder, VECTOR).random(data.shape, np.float32) < column(prob, len(data.shape))
-        dst.put(np.where(dropped, np.zeros((), data.array.dtype), data.array).reshape(dst.shape))
+        dst.put(np.where(dropped, np.zeros((), data.array.dtype), data.array))

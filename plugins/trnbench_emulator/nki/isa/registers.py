@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from trnbench_emulator.nki.constraints import Rules, made
+from trnbench_emulator.nki.constraints import Rules, issue
 from trnbench_emulator.nki.memory import Buffer
 from trnbench_emulator.nki.op import GPSIMD, Op
-from trnbench_emulator.nki.recorder import Recorder, current
+from trnbench_emulator.nki.recorder import current
 from trnbench_emulator.nki.tensor import NkiTensor
 from trnbench_emulator.nki.values import VirtualRegister
 
@@ -32,40 +30,24 @@ def register_alloc(x: int | None = None) -> VirtualRegister:
 
 def register_move(dst: VirtualRegister, src: int | VirtualRegister) -> None:
     """dst = a number or another register."""
-    recorder = current()
-    op = recorder.ops.get(("register_move",))
-    if op is None:
-        op = recorder.ops[("register_move",)] = Op(GPSIMD, "register_move", "int32", {}, {})
-    recorder.emit(op, (), ())
+    issue("register_move", lambda _: Op(GPSIMD, "register_move", "int32", {}, {}), (), ())
     dst.value = src.value if isinstance(src, VirtualRegister) else int(src)
 
 
 def register_load(dst: VirtualRegister, src: NkiTensor) -> None:
     """dst = the only element of a tensor; unknown afterwards where only shapes are recorded."""
-    recorder = current()
-    recorder.emit(_op(recorder, "register_load", src), (), (src,))
+    recorder = issue("register_load", lambda rules: _op(rules, src, (src,)), (), (src,))
     dst.value = int(src.array.reshape(-1)[0]) if recorder.functional else None
 
 
 def register_store(dst: NkiTensor, src: VirtualRegister) -> None:
     """The only element of a tensor = a register."""
-    recorder = current()
-    recorder.emit(_op(recorder, "register_store", dst), (dst,), ())
+    recorder = issue("register_store", lambda rules: _op(rules, dst, ()), (dst,), ())
     if recorder.functional:
         dst.put(np.full(dst.shape, src.known("what is stored"), np.int64))
 
 
-def _op(recorder: Recorder, call: str, view: Any) -> Op:
-    key = (call, view.form)
-    op = recorder.ops.get(key)
-    if op is None:
-        rules = Rules(call, recorder.machine)
-        rules.require(
-            view.form.elements == 1, f"the tensor has {view.form.elements} elements, it must have 1"
-        )
-        rules.require(view.form.buffer is not Buffer.PSUM, "the tensor is in PSUM, it must be in SBUF or HBM")
-        forms = (view.form,)
-        op = made(GPSIMD, call, forms, forms if call == "register_load" else ())
-        op.variables["N"] = 1
-        recorder.ops[key] = op
-    return op
+def _op(rules: Rules, view: NkiTensor, reads: tuple[NkiTensor, ...]) -> Op:
+    rules.require(view.form.elements == 1, f"the tensor has {view.form.elements} elements, it must have 1")
+    rules.require(view.form.buffer is not Buffer.PSUM, "the tensor is in PSUM, it must be in SBUF or HBM")
+    return rules.op(GPSIMD, (view,), reads, N=1)

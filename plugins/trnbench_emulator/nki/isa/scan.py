@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from trnbench_emulator.nki.constraints import Rules, column, form_of, issue, made, step, tiles, word
+from trnbench_emulator.nki.constraints import Rules, alike, column, issue, step, tiles, word
 from trnbench_emulator.nki.functions import Function, function_of
 from trnbench_emulator.nki.isa.accumulate import accumulate, check_result, store
 from trnbench_emulator.nki.isa.arithmetic import operand
 from trnbench_emulator.nki.isa.constants import reduce_cmd as reduce_cmds
 from trnbench_emulator.nki.op import VECTOR, Op
-from trnbench_emulator.nki.recorder import current
 from trnbench_emulator.nki.tensor import NkiTensor
 
 _CUMULATIVE = ("add", "subtract", "multiply", "maximum", "minimum")
@@ -33,11 +32,8 @@ def tensor_tensor_scan(
     name: str | None = None,
 ) -> None:
     """dst[i] = (data0[i] op0 dst[i-1]) op1 data1[i] along the free dimension, in fp32."""
-    recorder = current()
-    key = ("tensor_tensor_scan", dst.form, data0.form, data1.form, form_of(initial), op0, op1)
-    operation = recorder.ops.get(key)
-    if operation is None:
-        rules = Rules("tensor_tensor_scan", recorder.machine)
+
+    def build(rules: Rules) -> Op:
         first = function_of(op0, "tensor_tensor_scan", arity=2, kind="alu")
         second = function_of(op1, "tensor_tensor_scan", arity=2, kind="alu")
         tiles(rules, data0=data0, data1=data1, dst=dst)
@@ -48,15 +44,9 @@ def tensor_tensor_scan(
         rules.require(
             not (first.bitwise or second.bitwise), "bitwise operations are not among its operations"
         )
-        operation = recorder.ops[key] = made(
-            VECTOR,
-            "tensor_tensor_scan",
-            (dst.form,),
-            (data0.form, data1.form),
-            op=f"{first.name} {second.name}",
-        )
-    extra = (initial,) if isinstance(initial, NkiTensor) else ()
-    recorder.emit(operation, (dst,), (data0, data1, *extra))
+        return rules.op(VECTOR, (dst,), (data0, data1), op=f"{first.name} {second.name}")
+
+    recorder = issue("tensor_tensor_scan", build, (dst,), (data0, data1, initial), op0, op1)
     if recorder.functional:
         rows = data0.form.partitions
         decays, inputs = data0.floats().reshape(rows, -1), data1.floats().reshape(rows, -1)
@@ -68,7 +58,7 @@ def tensor_tensor_scan(
                 state = np.asarray(step(first, decays[:, at], state, reverse=reverse0), np.float32)
                 state = np.asarray(step(second, state, inputs[:, at], reverse=reverse1), np.float32)
                 result[:, at] = state
-        dst.put(result.reshape(dst.shape))
+        dst.put(result)
 
 
 def tensor_scalar_cumulative(
@@ -82,12 +72,9 @@ def tensor_scalar_cumulative(
     name: str | None = None,
 ) -> None:
     """dst[i] = (src[i] op0 imm0) op1 dst[i-1]; the last value stays in Vector's accumulator."""
-    recorder = current()
 
-    def build() -> Op:
-        rules = Rules("tensor_scalar_cumulative", recorder.machine)
-        tiles(rules, src=src, dst=dst)
-        rules.same_elements(dst.form, src.form, ("dst", "src"))
+    def build(rules: Rules) -> Op:
+        alike(rules, dst, src=src)
         first = function_of(op0, "tensor_scalar_cumulative", kind="alu")
         second = function_of(op1, "tensor_scalar_cumulative", arity=2)
         rules.require(second.name in _CUMULATIVE, f"op1 is {op1!r}, it has {', '.join(_CUMULATIVE)}")
@@ -105,12 +92,9 @@ def tensor_scalar_cumulative(
             word(reduce_cmd) != "load_reduce" or imm1 is not None,
             "reduce_cmd load_reduce starts from imm1, which is None",
         )
-        return made(
-            VECTOR, "tensor_scalar_cumulative", (dst.form,), (src.form,), op=f"{first.name} {second.name}"
-        )
+        return rules.op(VECTOR, (dst,), (src,), op=f"{first.name} {second.name}")
 
-    key = ("tensor_scalar_cumulative", dst.form, src.form, op0, op1, form_of(imm0), form_of(imm1), reduce_cmd)
-    issue(recorder, key, build, (dst,), (src, imm0, imm1))
+    recorder = issue("tensor_scalar_cumulative", build, (dst,), (src, imm0, imm1), op0, op1, reduce_cmd)
     if recorder.functional:
         rows = src.form.partitions
         values = src.floats().reshape(rows, -1)
@@ -127,7 +111,7 @@ def tensor_scalar_cumulative(
             for at in range(values.shape[1]):
                 held[:rows] = second.apply(values[:, at], held[:rows])
                 values[:, at] = held[:rows]
-        dst.put(values.reshape(dst.shape))
+        dst.put(values)
 
 
 def tensor_scalar_reduce(
@@ -144,14 +128,11 @@ def tensor_scalar_reduce(
     name: str | None = None,
 ) -> None:
     """dst = data op0 operand0, and its reduction over the free dimensions, in one instruction."""
-    recorder = current()
     folding: Function = function_of(reduce_op, "tensor_scalar_reduce", arity=2, kind="fold")
 
-    def build() -> Op:
-        rules = Rules("tensor_scalar_reduce", recorder.machine)
+    def build(rules: Rules) -> Op:
         first = function_of(op0, "tensor_scalar_reduce", kind="alu")
-        tiles(rules, data=data, dst=dst)
-        rules.same_elements(dst.form, data.form, ("dst", "data"))
+        alike(rules, dst, data=data)
         operand(rules, first, operand0, data.form.partitions, "operand0")
         rules.require(not first.bitwise, "bitwise operations are not among its operations")
         rules.require(folding.name in _FOLDS, f"reduce_op is {reduce_op!r}, it has {', '.join(_FOLDS)}")
@@ -160,14 +141,11 @@ def tensor_scalar_reduce(
             "reduce_init goes with reduce_cmd load_reduce, and only with it",
         )
         check_result(rules, reduce_res, data.form.partitions)
-        return made(VECTOR, "tensor_scalar_reduce", (dst.form,), (data.form,), op=first.name)
+        return rules.op(VECTOR, (dst,), (data,), op=first.name)
 
     writes = (dst,) if reduce_res is None else (dst, reduce_res)
-    key = (
-        "tensor_scalar_reduce", data.form, op0, reduce_op, form_of(operand0), reduce_cmd,
-        *(tensor.form for tensor in writes),
-    )  # fmt: skip
-    issue(recorder, key, build, writes, (data, operand0, reduce_init))
+    reads = (data, operand0, reduce_init)
+    recorder = issue("tensor_scalar_reduce", build, writes, reads, op0, reduce_op, reduce_cmd)
     if recorder.functional:
         values = data.floats()
         with np.errstate(all="ignore"):
@@ -175,7 +153,7 @@ def tensor_scalar_reduce(
             values = np.asarray(
                 step(first, values, column(operand0, values.ndim), reverse=reverse0), np.float32
             )
-        dst.put(values.reshape(dst.shape))
+        dst.put(values)
         load = None if reduce_init is None else column(reduce_init, 1)
         accumulate(recorder, VECTOR, folding, reduce_cmd, values, load)
         if reduce_res is not None:

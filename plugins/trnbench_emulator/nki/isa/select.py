@@ -9,13 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from trnbench_emulator.nki.constraints import Rules, column, form_of, issue, made, tiles
+from trnbench_emulator.nki.constraints import Rules, alike, column, form_of, issue, tiles
 from trnbench_emulator.nki.functions import FUNCTIONS, function_of
 from trnbench_emulator.nki.isa.accumulate import accumulate, check_result, read_out
 from trnbench_emulator.nki.isa.constants import reduce_cmd as reduce_cmds
 from trnbench_emulator.nki.memory import Buffer
 from trnbench_emulator.nki.op import GPSIMD, VECTOR, Op
-from trnbench_emulator.nki.recorder import current
 from trnbench_emulator.nki.tensor import NkiTensor
 
 FP32_MIN = -3.4028234663852886e38
@@ -45,17 +44,16 @@ def iota(
     dst: NkiTensor, pattern: Any, offset: int = 0, channel_multiplier: int = 0, name: str | None = None
 ) -> None:
     """dst[p, w, z, y, x] = offset + p · channel_multiplier + w · step_w + …, on GpSimd."""
-    recorder = current()
     sizes = tuple(tuple(int(value) for value in pair) for pair in pattern)
 
-    def build() -> Op:
-        _affine(Rules("iota", recorder.machine), sizes, dst)
-        return made(GPSIMD, "iota", (dst.form,), ())
+    def build(rules: Rules) -> Op:
+        _affine(rules, sizes, dst)
+        return rules.op(GPSIMD, (dst,), ())
 
-    issue(recorder, ("iota", dst.form, sizes), build, (dst,), ())
+    recorder = issue("iota", build, (dst,), (), sizes)
     if recorder.functional:
         values = _ramp(sizes, dst.form.partitions, int(offset), int(channel_multiplier))
-        dst.put(values.astype(np.int32).reshape(dst.shape))
+        dst.put(values.astype(np.int32))
 
 
 def affine_select(
@@ -69,25 +67,17 @@ def affine_select(
     name: str | None = None,
 ) -> None:
     """dst = on_true_tile where the affine value compares true with 0, else on_false_value, on GpSimd."""
-    recorder = current()
     sizes = tuple(tuple(int(value) for value in pair) for pair in pattern)
 
-    def build() -> Op:
-        rules = Rules("affine_select", recorder.machine)
+    def build(rules: Rules) -> Op:
         rules.within(on_true_tile.form, Buffer.SBUF, name="on_true_tile")
         rules.same_elements(dst.form, on_true_tile.form, ("dst", "on_true_tile"))
         _affine(rules, sizes, dst)
         function = function_of(cmp_op, "affine_select", arity=2)
         rules.require(function.name in _COMPARISONS, f"cmp_op is {cmp_op!r}, it must compare")
-        return made(GPSIMD, "affine_select", (dst.form,), (on_true_tile.form,), op=function.name)
+        return rules.op(GPSIMD, (dst,), (on_true_tile,), op=function.name)
 
-    issue(
-        recorder,
-        ("affine_select", dst.form, on_true_tile.form, sizes, cmp_op),
-        build,
-        (dst,),
-        (on_true_tile,),
-    )
+    recorder = issue("affine_select", build, (dst,), (on_true_tile,), sizes, cmp_op)
     if recorder.functional:
         ramp = _ramp(sizes, dst.form.partitions, int(offset), int(channel_multiplier))
         chosen = function_of(cmp_op, "affine_select").apply(ramp, 0)
@@ -95,7 +85,7 @@ def affine_select(
         if values.dtype != dst.form.dtype.numpy:
             values = values.astype(np.float32)
         fill = np.float32(on_false_value).astype(values.dtype) if dst.form.dtype.is_float else on_false_value
-        dst.put(np.where(chosen, values, fill).reshape(dst.shape))
+        dst.put(np.where(chosen, values, fill))
 
 
 def range_select(
@@ -114,10 +104,8 @@ def range_select(
 ) -> None:
     """dst = on_true_tile where its free index lies between two bounds, else the least float; and the
     maximum of each partition. Vector, from NeuronCore-v3 on."""
-    recorder = current()
 
-    def build() -> Op:
-        rules = Rules("range_select", recorder.machine)
+    def build(rules: Rules) -> Op:
         rules.since(3)
         tiles(rules, on_true_tile=on_true_tile, dst=dst, bound0=bound0, bound1=bound1)
         rules.same_elements(dst.form, on_true_tile.form, ("dst", "on_true_tile"))
@@ -143,10 +131,9 @@ def range_select(
             f"on_false_value is {on_false_value!r}, it must be the least fp32 number, {FP32_MIN}",
         )
         check_result(rules, reduce_res, on_true_tile.form.partitions)
-        return made(VECTOR, "range_select", (dst.form,), (on_true_tile.form,), op=str(comp_op0))
+        return rules.op(VECTOR, (dst,), (on_true_tile,), op=str(comp_op0))
 
-    key = ("range_select", dst.form, on_true_tile.form, comp_op0, comp_op1, bound0.form, bound1.form)
-    issue(recorder, key, build, (dst,), (on_true_tile, bound0, bound1))
+    recorder = issue("range_select", build, (dst,), (on_true_tile, bound0, bound1), comp_op0, comp_op1)
     if recorder.functional:
         rows = on_true_tile.form.partitions
         index = np.float32(range_start) + np.arange(on_true_tile.form.free, dtype=np.float32)[None]
@@ -154,10 +141,10 @@ def range_select(
             comp_op1, "range_select"
         ).apply(index, column(bound1, 2))
         values = np.where(chosen, on_true_tile.floats().reshape(rows, -1), np.float32(on_false_value))
-        dst.put(values.reshape(dst.shape))
+        dst.put(values)
         accumulate(recorder, VECTOR, FUNCTIONS["maximum"], reduce_cmd, values)
     if reduce_res is not None:
-        read_out(recorder, VECTOR, reduce_res)
+        read_out(VECTOR, reduce_res)
 
 
 def select_reduce(
@@ -172,10 +159,8 @@ def select_reduce(
     name: str | None = None,
 ) -> None:
     """dst = on_true where predicate, else on_false; and the maximum of each partition, on Vector."""
-    recorder = current()
 
-    def build() -> Op:
-        rules = Rules("select_reduce", recorder.machine)
+    def build(rules: Rules) -> Op:
         tiles(rules, predicate=predicate, on_true=on_true, dst=dst)
         rules.same_elements(dst.form, on_true.form, ("dst", "on_true"))
         rules.same_elements(on_true.form, predicate.form, ("on_true", "predicate"))
@@ -194,18 +179,18 @@ def select_reduce(
             f"reduce_op is {reduce_op!r}, it takes the maximum",
         )
         check_result(rules, reduce_res, on_true.form.partitions)
-        return made(VECTOR, "select_reduce", (dst.form,), (on_true.form, predicate.form))
+        return rules.op(VECTOR, (dst,), (on_true, predicate))
 
-    key = ("select_reduce", dst.form, predicate.form, on_true.form, form_of(on_false), form_of(reduce_res))
-    issue(recorder, key, build, (dst,), (predicate, on_true, on_false))
+    reads = (predicate, on_true, on_false)
+    recorder = issue("select_reduce", build, (dst,), reads, form_of(reduce_res))
     if recorder.functional:
         values = on_true.floats()
         chosen = (predicate.array != 0).reshape(values.shape) != reverse_pred
         values = np.where(chosen, values, column(on_false, values.ndim)).astype(np.float32)
-        dst.put(values.reshape(dst.shape))
+        dst.put(values)
         accumulate(recorder, VECTOR, FUNCTIONS["maximum"], reduce_cmd, values)
     if reduce_res is not None:
-        read_out(recorder, VECTOR, reduce_res)
+        read_out(VECTOR, reduce_res)
 
 
 def tensor_copy_predicated(
@@ -216,13 +201,10 @@ def tensor_copy_predicated(
     name: str | None = None,
 ) -> None:
     """dst = src where predicate; the rest of dst stays. Vector."""
-    recorder = current()
     form = form_of(src)
 
-    def build() -> Op:
-        rules = Rules("tensor_copy_predicated", recorder.machine)
-        tiles(rules, predicate=predicate, dst=dst)
-        rules.same_elements(dst.form, predicate.form, ("dst", "predicate"))
+    def build(rules: Rules) -> Op:
+        alike(rules, dst, predicate=predicate)
         rules.require(
             predicate.form.dtype.name in ("bool_", "uint8", "uint16", "uint32"),
             f"predicate is {predicate.form.dtype}, it must be uint8, uint16 or uint32",
@@ -232,16 +214,10 @@ def tensor_copy_predicated(
             rules.same_elements(dst.form, form, ("dst", "src"))
             rules.not_both_psum(form, predicate.form, ("src", "predicate"))
             rules.require(form.dtype is dst.form.dtype, f"src is {form.dtype}, dst is {dst.form.dtype}")
-        reads = (predicate.form,) if form is None else (form, predicate.form)
-        return made(VECTOR, "tensor_copy_predicated", (dst.form,), reads)
+        reads = (src, predicate) if isinstance(src, NkiTensor) else (predicate,)
+        return rules.op(VECTOR, (dst,), reads)
 
-    issue(
-        recorder,
-        ("tensor_copy_predicated", dst.form, form, predicate.form),
-        build,
-        (dst,),
-        (src, predicate, dst),
-    )
+    recorder = issue("tensor_copy_predicated", build, (dst,), (src, predicate, dst))
     if recorder.functional:
         chosen = (predicate.array != 0).reshape(dst.shape) != reverse_pred
         if recorder.shadow is not None:

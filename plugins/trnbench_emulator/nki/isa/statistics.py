@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from trnbench_emulator.nki.constraints import Rules, issue, made, tiles
+from trnbench_emulator.nki.constraints import Rules, alike, issue, tiles
 from trnbench_emulator.nki.functions import function_of
 from trnbench_emulator.nki.memory import Form
 from trnbench_emulator.nki.op import GPSIMD, VECTOR, Op
-from trnbench_emulator.nki.recorder import current
 from trnbench_emulator.nki.tensor import NkiTensor
 
 BN_STATS_MOST = 512
@@ -23,18 +22,16 @@ _PARTITION_FOLDS = ("add", "average", "maximum", "bitwise_or", "bitwise_and")
 
 def bn_stats(dst: NkiTensor, data: NkiTensor, name: str | None = None) -> None:
     """count, mean, variance · count of the even elements, then of the odd ones."""
-    recorder = current()
 
-    def build() -> Op:
-        rules = Rules("bn_stats", recorder.machine)
+    def build(rules: Rules) -> Op:
         tiles(rules, data=data, dst=dst)
         rules.at_most(
             data.form.free, BN_STATS_MOST, "data free size", try_="tile by nl.tile_size.bn_stats_fmax"
         )
         _rows(rules, dst.form, data.form, 6)
-        return made(VECTOR, "bn_stats", (dst.form,), (data.form,), N=data.form.free)
+        return rules.op(VECTOR, (dst,), (data,), N=data.form.free)
 
-    issue(recorder, ("bn_stats", dst.form, data.form), build, (dst,), (data,))
+    recorder = issue("bn_stats", build, (dst,), (data,))
     if recorder.functional:
         values = data.floats().reshape(data.form.partitions, -1)
         parts = []
@@ -43,23 +40,21 @@ def bn_stats(dst: NkiTensor, data: NkiTensor, name: str | None = None) -> None:
             mean = half.mean(axis=1) if count else np.zeros(len(half), np.float32)
             spread = ((half - mean[:, None]) ** 2).sum(axis=1)
             parts += [np.full(len(half), count, np.float32), mean, spread]
-        dst.put(np.stack(parts, axis=1).reshape(dst.shape))
+        dst.put(np.stack(parts, axis=1))
 
 
 def bn_aggr(dst: NkiTensor, data: NkiTensor, name: str | None = None) -> None:
     """Mean and variance out of any number of (count, mean, variance · count)."""
-    recorder = current()
 
-    def build() -> Op:
-        rules = Rules("bn_aggr", recorder.machine)
+    def build(rules: Rules) -> Op:
         tiles(rules, data=data, dst=dst)
         rules.require(
             data.form.free % 3 == 0, f"data has {data.form.free} elements per partition, no multiple of 3"
         )
         _rows(rules, dst.form, data.form, 2)
-        return made(VECTOR, "bn_aggr", (dst.form,), (data.form,), N=data.form.free)
+        return rules.op(VECTOR, (dst,), (data,), N=data.form.free)
 
-    issue(recorder, ("bn_aggr", dst.form, data.form), build, (dst,), (data,))
+    recorder = issue("bn_aggr", build, (dst,), (data,))
     if recorder.functional:
         parts = data.floats().reshape(data.form.partitions, -1, 3)
         count, mean, spread = parts[..., 0], parts[..., 1], parts[..., 2]
@@ -67,7 +62,7 @@ def bn_aggr(dst: NkiTensor, data: NkiTensor, name: str | None = None) -> None:
         with np.errstate(all="ignore"):
             middle = (count * mean).sum(axis=1) / total
             variance = (spread + count * (mean - middle[:, None]) ** 2).sum(axis=1) / total
-        dst.put(np.stack([middle, variance], axis=1).reshape(dst.shape))
+        dst.put(np.stack([middle, variance], axis=1))
 
 
 def _rows(rules: Rules, dst: Form, data: Form, columns: int) -> None:
@@ -80,10 +75,8 @@ def _rows(rules: Rules, dst: Form, data: Form, columns: int) -> None:
 
 def tensor_partition_reduce(dst: NkiTensor, op: Any, data: NkiTensor, name: str | None = None) -> None:
     """dst[0] = op over the partitions of data, on GpSimd."""
-    recorder = current()
 
-    def build() -> Op:
-        rules = Rules("tensor_partition_reduce", recorder.machine)
+    def build(rules: Rules) -> Op:
         tiles(rules, data=data, dst=dst)
         function = function_of(op, "tensor_partition_reduce", arity=2, kind="fold")
         rules.require(
@@ -94,14 +87,14 @@ def tensor_partition_reduce(dst: NkiTensor, op: Any, data: NkiTensor, name: str 
             f"dst has {dst.form.partitions} × {dst.form.free} elements, it must have 1 × {data.form.free}",
         )
         rules.engine("gpsimd", (GPSIMD,), dst.form, data.form)
-        return made(GPSIMD, "tensor_partition_reduce", (dst.form,), (data.form,), op=function.name)
+        return rules.op(GPSIMD, (dst,), (data,), op=function.name)
 
-    issue(recorder, ("tensor_partition_reduce", dst.form, data.form, op), build, (dst,), (data,))
+    recorder = issue("tensor_partition_reduce", build, (dst,), (data,), op)
     if recorder.functional:
         function = function_of(op, "tensor_partition_reduce")
         assert function.fold is not None
         values = data.array if function.bitwise else data.floats()
-        dst.put(function.fold(values, axis=0).reshape(dst.shape))
+        dst.put(function.fold(values, axis=0))
 
 
 def _eight(rules: Rules, searched: Form, **eights: NkiTensor) -> None:
@@ -120,34 +113,30 @@ def _eight(rules: Rules, searched: Form, **eights: NkiTensor) -> None:
 
 def max8(dst: NkiTensor, src: NkiTensor, name: str | None = None) -> None:
     """The 8 largest values of each partition, descending."""
-    recorder = current()
 
-    def build() -> Op:
-        rules = Rules("max8", recorder.machine)
+    def build(rules: Rules) -> Op:
         tiles(rules, src=src)
         _eight(rules, src.form, dst=dst)
-        return made(VECTOR, "max8", (dst.form,), (src.form,))
+        return rules.op(VECTOR, (dst,), (src,))
 
-    issue(recorder, ("max8", dst.form, src.form), build, (dst,), (src,))
+    recorder = issue("max8", build, (dst,), (src,))
     if recorder.functional:
         values = np.sort(src.floats().reshape(src.form.partitions, -1), axis=1)
-        dst.put(values[:, ::-1][:, :_EIGHT].reshape(dst.shape))
+        dst.put(values[:, ::-1][:, :_EIGHT])
 
 
 def nc_find_index8(dst: NkiTensor, data: NkiTensor, vals: NkiTensor, name: str | None = None) -> None:
     """Where each of 8 values occurs first; equal values take the next occurrence; all ones where none."""
-    recorder = current()
 
-    def build() -> Op:
-        rules = Rules("nc_find_index8", recorder.machine)
+    def build(rules: Rules) -> Op:
         tiles(rules, data=data)
         _eight(rules, data.form, vals=vals, dst=dst)
         _unsigned(rules, dst.form, "dst")
-        return made(VECTOR, "nc_find_index8", (dst.form,), (data.form, vals.form))
+        return rules.op(VECTOR, (dst,), (data, vals))
 
-    issue(recorder, ("nc_find_index8", dst.form, data.form, vals.form), build, (dst,), (data, vals))
+    recorder = issue("nc_find_index8", build, (dst,), (data, vals))
     if recorder.functional:
-        dst.put(_matches(data, vals, range(_EIGHT), dst.form).reshape(dst.shape))
+        dst.put(_matches(data, vals, range(_EIGHT), dst.form))
 
 
 def nc_match_replace8(
@@ -159,21 +148,17 @@ def nc_match_replace8(
     name: str | None = None,
 ) -> None:
     """dst = data with one occurrence of each of 8 values replaced by imm; dst_idx tells where."""
-    recorder = current()
 
-    def build() -> Op:
-        rules = Rules("nc_match_replace8", recorder.machine)
-        tiles(rules, data=data, dst=dst)
-        rules.same_elements(dst.form, data.form, ("dst", "data"))
+    def build(rules: Rules) -> Op:
+        alike(rules, dst, data=data)
         _eight(rules, data.form, vals=vals)
         if dst_idx is not None:
             _eight(rules, data.form, dst_idx=dst_idx)
             _unsigned(rules, dst_idx.form, "dst_idx")
-        return made(VECTOR, "nc_match_replace8", (dst.form,), (data.form, vals.form))
+        return rules.op(VECTOR, (dst,), (data, vals))
 
     writes = (dst,) if dst_idx is None else (dst, dst_idx)
-    key = ("nc_match_replace8", data.form, vals.form, *(tensor.form for tensor in writes))
-    issue(recorder, key, build, writes, (data, vals))
+    recorder = issue("nc_match_replace8", build, writes, (data, vals))
     if recorder.functional:
         # Values are matched from the last to the first, which decides where equal ones go.
         form = dst.form if dst_idx is None else dst_idx.form
@@ -181,9 +166,9 @@ def nc_match_replace8(
         result = data.floats().reshape(data.form.partitions, -1)
         for row, places in enumerate(matches):
             result[row, [at for at in places if 0 <= at < result.shape[1]]] = imm
-        dst.put(result.reshape(dst.shape))
+        dst.put(result)
         if dst_idx is not None:
-            dst_idx.put(matches.reshape(dst_idx.shape))
+            dst_idx.put(matches)
 
 
 def _unsigned(rules: Rules, form: Form, name: str) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from trnbench_emulator.nki.constraints import Rules, issue, made, moved, word
+from trnbench_emulator.nki.constraints import Rules, issue, moved, word
 from trnbench_emulator.nki.functions import function_of
 from trnbench_emulator.nki.isa.constants import dge_mode as dge_modes
 from trnbench_emulator.nki.isa.constants import dma_engine as dma_engines
@@ -36,12 +36,10 @@ def dma_transpose(
     name: str | None = None,
 ) -> None:
     """dst = src with its dimensions in reverse order (of four, the middle two stay) into SBUF."""
-    recorder = current()
     rank = len(src.form.shape)
     order = tuple(axes) if axes is not None else _AXES.get(rank, ())
 
-    def build() -> Op:
-        rules = Rules("dma_transpose", recorder.machine)
+    def build(rules: Rules) -> Op:
         reachable(rules, src=src.form, dst=dst.form)
         rules.require(
             rank in _AXES and order == _AXES[rank],
@@ -71,14 +69,14 @@ def dma_transpose(
             DMA, "dma_transpose", src.form.dtype.word, variables, moved(reads=(src.form,), writes=(dst.form,))
         )
 
-    issue(recorder, ("dma_transpose", dst.form, src.form, order, dge_mode, priority), build, (dst,), (src,))
+    recorder = issue("dma_transpose", build, (dst,), (src,), order, dge_mode, priority)
     if recorder.functional:
         if isinstance(src, IndirectTensor):
             inside = src.inside("dma_transpose", skip=word(oob_mode) == "skip").transpose(order)
             values = np.where(inside, src.array.transpose(order), dst.array.reshape(inside.shape))
         else:
             values = src.array.transpose(order)
-        dst.put(values.reshape(dst.shape))
+        dst.put(values)
 
 
 def dma_compute(
@@ -91,11 +89,9 @@ def dma_compute(
     name: str | None = None,
 ) -> None:
     """dst = the sum of `srcs`, added while they are copied. One source may be addressed at run time."""
-    recorder = current()
     forms = tuple(source.form for source in srcs)
 
-    def build() -> Op:
-        rules = Rules("dma_compute", recorder.machine)
+    def build(rules: Rules) -> Op:
         rules.require(
             function_of(reduce_op, "dma_compute").name == "add",
             f"reduce_op is {reduce_op!r}, DMA engines add",
@@ -118,7 +114,7 @@ def dma_compute(
             elements=dst.form.elements * len(srcs),
         )  # fmt: skip
 
-    issue(recorder, ("dma_compute", dst.form, forms, reduce_op), build, (dst,), tuple(srcs))
+    recorder = issue("dma_compute", build, (dst,), tuple(srcs), reduce_op)
     if recorder.functional:
         skip = word(oob_mode) == "skip"
         for tensor in (dst, *srcs):
@@ -160,8 +156,7 @@ def sendrecv(
     """Send `src` to one core of the launch while `dst` is received from one."""
     recorder, pipe = current(), int(pipe_id)
 
-    def build() -> Op:
-        rules = Rules("sendrecv", recorder.machine)
+    def build(rules: Rules) -> Op:
         rules.since(_V3)
         rules.within(src.form, Buffer.SBUF, name="src")
         rules.within(dst.form, Buffer.SBUF, name="dst")
@@ -186,14 +181,14 @@ def sendrecv(
             DMA, "sendrecv", src.form.dtype.word, variables, moved(reads=(src.form,), writes=(dst.form,))
         )
 
-    issue(recorder, ("sendrecv", dst.form, src.form, dma_engine, pipe), build, (dst,), (src,))
+    issue("sendrecv", build, (dst,), (src,), dma_engine, pipe)
     if recorder.functional:
         if recorder.programs is None:
-            dst.put(src.array.reshape(dst.shape))
+            dst.put(src.array)
             return
         sent = src.array.copy()
         board = recorder.programs.meet(recorder, ("sendrecv", pipe), (int(send_to_rank), sent))
-        dst.put(board[int(recv_from_rank)][1].reshape(dst.shape))
+        dst.put(board[int(recv_from_rank)][1])
 
 
 def core_barrier(
@@ -202,17 +197,16 @@ def core_barrier(
     """Wait until all cores of the launch are here."""
     recorder = current()
 
-    def build() -> Op:
-        rules = Rules("core_barrier", recorder.machine)
+    def build(rules: Rules) -> Op:
         rules.since(_V3)
         rules.require(tuple(cores) in ((0, 1), (0,)), f"cores are {cores!r}, it takes (0, 1)")
         _of_a_logical_core(rules, recorder.grid)
         chosen = rules.engine(word(engine), ("gpsimd", "vector", "scalar", "tensor"))
-        op = made(chosen, "core_barrier", (data.form,), ())
+        op = rules.op(chosen, (data,), ())
         op.traffic = {}
         return op
 
-    issue(recorder, ("core_barrier", data.form, engine), build, (data,), (data,))
+    issue("core_barrier", build, (data,), (data,), engine)
     if recorder.functional and recorder.programs is not None:
         recorder.programs.meet(recorder, "core_barrier")
 

@@ -8,12 +8,11 @@ import numpy as np
 
 from trnbench.errors import KernelError
 from trnbench_emulator.nki import isa, site
-from trnbench_emulator.nki.constraints import issue, made
+from trnbench_emulator.nki.constraints import issue
 from trnbench_emulator.nki.functions import CALLS, Function
 from trnbench_emulator.nki.language.composite import broadcast_to
 from trnbench_emulator.nki.language.creation import ndarray, sbuf
 from trnbench_emulator.nki.op import VECTOR
-from trnbench_emulator.nki.recorder import current
 from trnbench_emulator.nki.recording import STATE
 from trnbench_emulator.nki.tensor import NkiTensor
 
@@ -79,17 +78,16 @@ def _unary(function: Function, x: NkiTensor, dtype: Any, given: NkiTensor | None
         isa.tensor_scalar(dst, x, np.multiply, -1.0)
     else:
         # No document says which instructions ceil, cos, … become: one on Vector stands for them.
-        recorder = current()
-        issue(
-            recorder,
-            ("unary", function, dst.form, x.form),
-            lambda: made(VECTOR, "tensor_scalar", (dst.form,), (x.form,), op=function.name),
+        recorder = issue(
+            "tensor_scalar",
+            lambda rules: rules.op(VECTOR, (dst,), (x,), op=function.name),
             (dst,),
             (x,),
+            function,
         )
         if recorder.functional:
             with np.errstate(all="ignore"):
-                dst.put(function.apply(x.floats()).reshape(dst.shape))
+                dst.put(function.apply(x.floats()))
     return dst
 
 
