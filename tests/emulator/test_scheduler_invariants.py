@@ -29,8 +29,10 @@ from trnbench_emulator.core.program import (
 )  # fmt: skip
 from trnbench_emulator.core.scheduler import NOTHING_REMOVED, Schedule, schedule
 from trnbench_emulator.nki import Machine, TensorSpec, load_kernel, record
-from trnbench_emulator.nki.instruction import Instruction
+from trnbench_emulator.nki.instruction import Operands
 from trnbench_emulator.nki.memory import Life
+from trnbench_emulator.nki.op import Op
+from trnbench_emulator.nki.site import Place
 
 TRN1, TRN2 = "trn1.32xlarge", "trn2-16.48xlarge"
 MOST = 400  # instructions of a kernel whose pairs are compared
@@ -59,11 +61,9 @@ class Recorded:
     def program(self) -> Program:
         return self.builder.program
 
-    def take(self, instruction: Instruction) -> None:
-        self.touched.append(
-            ([_place(each) for each in instruction.reads], [_place(each) for each in instruction.writes])
-        )
-        self.builder.take(instruction)
+    def issue(self, op: Op, writes: Operands, reads: Operands, place: Place) -> None:
+        self.touched.append(([_place(each) for each in reads], [_place(each) for each in writes]))
+        self.builder.issue(op, writes, reads, place)
 
 
 def _place(view: Any) -> tuple[Life, int, tuple[int, int], tuple[int, int]]:

@@ -11,7 +11,7 @@ from trnbench.errors import KernelError
 from trnbench_emulator.nki import site
 from trnbench_emulator.nki.dtype import DTYPES, DType
 from trnbench_emulator.nki.machine import Machine
-from trnbench_emulator.nki.memory import Buffer, Form, Ledger, Life, Storage, checked_shape, intern
+from trnbench_emulator.nki.memory import Buffer, Form, Ledger, Life, Storage, checked_shape, intern, row_major
 from trnbench_emulator.nki.recording import STATE
 from trnbench_emulator.nki.tensor import NkiTensor
 
@@ -34,7 +34,7 @@ class Allocations:
         self.careful = False
         self.shadow: Shadow | None = None
         self.places = site.Places()
-        self.fits: set[Form] = set()
+        self._fits: set[Form] = set()
         self.hbm_bytes = 0
         self.ledgers = {
             Buffer.SBUF: Ledger("sbuf", machine.sbuf_partition_bytes, self),
@@ -54,25 +54,18 @@ class Allocations:
             form = None  # a list
         if form is None:
             sizes = checked_shape(shape)
-            form = intern(buffer, dtype, sizes, _row_major(sizes))
-            if form not in self.fits:
-                self._check_fits(form, name)
-                self.fits.add(form)
+            form = intern(buffer, dtype, sizes, row_major(sizes))
+            self.check_fits(form, name)
             if type(shape) is tuple:
                 self._forms[asked] = form
         if address is not None:
             return self._at(form, name, address)
         if form.on_chip:
-            row = form.free
-            frame = sys._getframe(2)
-            if frame.f_code is not self.places.code:
-                frame = self.places.outside(sys._getframe(1))
-            line = self.places.lines.get(frame.f_lasti) or self.places.add(frame)
-            life = Life(self.count, row * dtype.size, name, line, self.count)
+            line = self.places.of(sys._getframe(2))
+            life = Life(self.count, form.row_bytes, name, line, self.count)
             ledger = self.ledgers[buffer]
             ledger.acquire(life)
-            storage = Storage(form, name, life, ledger, row)
-            return NkiTensor(self._filled(storage) if self.functional else storage, form, 0)
+            return NkiTensor(self.filled(Storage(form, name, life, ledger, form.free)), form, 0)
         return self._in_hbm(form, buffer, name)
 
     def _in_hbm(self, form: Form, buffer: Buffer, name: str) -> NkiTensor:
@@ -88,7 +81,7 @@ class Allocations:
                 f"of one {self.machine.generation} device ({site.here()})",
                 try_="make the tensors smaller, or split the work over devices",
             )
-        tensor = NkiTensor(self._filled(Storage(form, name, life, None, 1 << 62)), form, 0)
+        tensor = NkiTensor(self.filled(Storage(form, name, life, None, 1 << 62)), form, 0)
         if buffer is Buffer.SHARED_HBM and self.programs is not None:
             self.programs.share(self.program, tensor)
         return tensor
@@ -104,10 +97,10 @@ class Allocations:
         """The line that allocates, where somebody will be told of it."""
         if self.shadow is None or STATE.recorder is None:
             return site.NOWHERE
-        frame = site.caller()
-        return frame.f_code.co_filename, frame.f_lineno
+        return self.places.of(sys._getframe(1))
 
-    def _filled(self, storage: Storage) -> Storage:
+    def filled(self, storage: Storage) -> Storage:
+        """With what nobody wrote as its values, where there are values."""
         if self.functional:
             form, dtype = storage.form, storage.form.dtype
             storage.data = np.full(form.elements, dtype.unset, dtype.numpy).view(np.uint8)
@@ -126,7 +119,7 @@ class Allocations:
         if not form.on_chip:
             raise KernelError(f"ndarray: address= places tiles in SBUF and PSUM ({site.here()})")
         capacity = self.ledgers[form.buffer].capacity
-        end = byte + form.free * form.dtype.size
+        end = byte + form.row_bytes
         if (
             partition < 0
             or byte < 0
@@ -147,10 +140,11 @@ class Allocations:
         storage.place = (arena, partition, byte)
         ledger = self.ledgers[form.buffer]
         ledger.peak = max(ledger.peak, end)
-        return NkiTensor(self._filled(storage), form, 0)
+        return NkiTensor(self.filled(storage), form, 0)
 
-    def _check_fits(self, form: Form, name: str) -> None:
-        if not form.on_chip:
+    def check_fits(self, form: Form, name: str) -> None:
+        """Raises `KernelError` for a tile that is larger than its memory."""
+        if not form.on_chip or form in self._fits:
             return
         machine, label = self.machine, f" {name!r}" if name else ""
         if form.partitions > machine.partitions:
@@ -161,18 +155,10 @@ class Allocations:
                 try_=f"tile dimension 0 by nl.tile_size.pmax = {machine.partitions}",
             )
         capacity = self.ledgers[form.buffer].capacity
-        size = form.free * form.dtype.size
-        if size > capacity:
+        if form.row_bytes > capacity:
             raise KernelError(
-                f"ndarray: {size:,} bytes per partition of{label} {form!r} exceed the {capacity:,} "
+                f"ndarray: {form.row_bytes:,} bytes per partition of{label} {form!r} exceed the {capacity:,} "
                 f"of {form.buffer.memory.upper()} on {machine.generation} ({site.here()})",
                 try_="tile the free dimensions",
             )
-
-
-def _row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
-    strides, step = [], 1
-    for size in reversed(shape):
-        strides.append(step)
-        step *= size
-    return tuple(reversed(strides))
+        self._fits.add(form)

@@ -175,7 +175,7 @@ def issue(
     Of `reads`, what is no tensor (numbers, None) is left out.
     """
     recorder = current()
-    key = (call, *map(form_of, (*writes, *reads)), *options)
+    key = (call, *[form_of(operand) for operand in (*writes, *reads)], *options)
     op = recorder.ops.get(key)
     if op is None:
         op = recorder.ops[key] = build(Rules(call, recorder.machine))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
@@ -30,14 +30,7 @@ class Instruction(msgspec.Struct, eq=False):
 
 
 class Sink(Protocol):
-    """Takes every instruction in program order: a tally, a list, a scheduler."""
-
-    def take(self, instruction: Instruction) -> None: ...
-
-
-@runtime_checkable
-class Issues(Protocol):
-    """A sink that takes what an instruction is made of, and needs no object for it."""
+    """Takes what every instruction is made of, in program order: a tally, a list, a scheduler."""
 
     def issue(self, op: Op, writes: Operands, reads: Operands, place: Place) -> None: ...
 
@@ -47,9 +40,6 @@ class Tally:
 
     def __init__(self) -> None:
         self.counts: Counter[Op] = Counter()
-
-    def take(self, instruction: Instruction) -> None:
-        self.counts[instruction.op] += 1
 
     def issue(self, op: Op, writes: Operands, reads: Operands, place: Place) -> None:
         counts = self.counts
@@ -62,5 +52,5 @@ class Listing:
     def __init__(self) -> None:
         self.instructions: list[Instruction] = []
 
-    def take(self, instruction: Instruction) -> None:
-        self.instructions.append(instruction)
+    def issue(self, op: Op, writes: Operands, reads: Operands, place: Place) -> None:
+        self.instructions.append(Instruction(op, writes, reads, *place))

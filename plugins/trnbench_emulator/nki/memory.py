@@ -181,9 +181,14 @@ class Form:
         return run
 
     @property
+    def row_bytes(self) -> int:
+        """Bytes per partition."""
+        return self.free * self.dtype.size
+
+    @property
     def contiguous(self) -> bool:
         """The free dimensions are one run."""
-        return self.run_bytes == self.free * self.dtype.size
+        return self.run_bytes == self.row_bytes
 
     def __repr__(self) -> str:
         how = f" ({self.indirect} indirect)" if self.indirect else ""
@@ -251,3 +256,12 @@ def checked_shape(shape: Any) -> tuple[int, ...]:
     if not result or any(size < 1 for size in result):
         raise KernelError(f"shape {list(result)} has no elements ({here()})")
     return result
+
+
+def row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Strides in elements where each row lies after the other."""
+    strides, step = [], 1
+    for size in reversed(shape):
+        strides.append(step)
+        step *= size
+    return tuple(reversed(strides))

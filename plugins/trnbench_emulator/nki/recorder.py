@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Callable
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from trnbench.errors import KernelError
 from trnbench_emulator.compiler import AS_SHIPPED, Assumptions
 from trnbench_emulator.nki import site
 from trnbench_emulator.nki.allocation import Allocations
-from trnbench_emulator.nki.instruction import Instruction, Issues, Sink
+from trnbench_emulator.nki.instruction import Sink
 from trnbench_emulator.nki.machine import Machine
 from trnbench_emulator.nki.memory import Cleared, Storage
 from trnbench_emulator.nki.op import DMA, TENSOR, Op
@@ -65,7 +63,7 @@ class Recorder(Allocations):
         self.accumulators: dict[str, Any] = {}  # sums that an engine holds between instructions
         self.generators: dict[Any, Any] = {}  # random numbers, per engine
         self.identities: dict[Any, NkiTensor] = {}
-        self.issue = sink.issue if isinstance(sink, Issues) else partial(_taken, sink.take)
+        self.issue = sink.issue
         self.limit = limit
         self.kernel = kernel
         self.ops: dict[Any, Op] = {}
@@ -86,13 +84,7 @@ class Recorder(Allocations):
     def emit(self, op: Op, writes: tuple[NkiTensor, ...], reads: tuple[NkiTensor, ...]) -> None:
         """Record one instruction; its line is that of the nearest frame outside this package."""
         self.count = count = self.count + 1
-        line = STATE.place
-        if line is None:
-            places = self.places
-            frame = sys._getframe(2)
-            if frame.f_code is not places.code:
-                frame = places.outside(frame)
-            line = places.lines.get(frame.f_lasti) or places.add(frame)
+        line = STATE.place or self.places.of(sys._getframe(2))
         if count > self.limit:
             raise TooManyInstructions(
                 f"kernel {self.kernel!r} issued more than {self.limit:,} instructions ({site.told(line)})",
@@ -140,8 +132,7 @@ class Recorder(Allocations):
         that products are added to: the zeros are never written. What reads or adds to them otherwise
         (another engine, `accumulate=True`) finds them, and waits for the memset.
         """
-        frame = site.caller()
-        line = STATE.place or (frame.f_code.co_filename, frame.f_lineno)
+        line = STATE.place or self.places.of(sys._getframe(2))
         if self.shadow is not None:
             self.shadow.issue(op, (view,), (), line, self.program)
         storage = view.storage
@@ -177,7 +168,7 @@ class Recorder(Allocations):
         if op.engine == DMA:
             return
         form, address = view.form, view.storage.place
-        first = view.offset * form.dtype.size // (view.storage.form.free * view.storage.form.dtype.size)
+        first = view.offset * form.dtype.size // view.storage.form.row_bytes
         first += address[1] if address is not None else 0
         count = form.partitions
         allowed: tuple[int, ...] = (0,) if count > 64 else (0, 64) if count > 32 else (0, 32, 64, 96)
@@ -240,16 +231,6 @@ class recording:  # noqa: N801 - reads as a statement: `with recording(recorder)
 
     def __exit__(self, *_: object) -> None:
         STATE.recorder = self.before
-
-
-def _taken(
-    take: Callable[[Instruction], None],
-    op: Op,
-    writes: tuple[NkiTensor, ...],
-    reads: tuple[NkiTensor, ...],
-    place: site.Place,
-) -> None:
-    take(Instruction(op, writes, reads, *place))
 
 
 def _with_indices(writes: tuple[NkiTensor, ...], reads: tuple[NkiTensor, ...]) -> tuple[NkiTensor, ...]:

@@ -41,7 +41,7 @@ class Places:
         self.code: CodeType | None = None
         self.lines: dict[int, Place] = {}
 
-    def outside(self, frame: FrameType) -> FrameType:
+    def _outside(self, frame: FrameType) -> FrameType:
         """`frame`, or the nearest before it that is outside this package; its code called last."""
         known, code = self._known, frame.f_code
         while id(code) not in known:
@@ -55,28 +55,21 @@ class Places:
 
     def of(self, frame: FrameType) -> Place:
         """Of the nearest frame outside this package, from `frame` on."""
-        frame = self.outside(frame)
-        return self.lines.get(frame.f_lasti) or self.add(frame)
-
-    def add(self, frame: FrameType) -> Place:
-        """Of the code that called last, where it is now."""
-        place_line = self.lines[frame.f_lasti] = (frame.f_code.co_filename, frame.f_lineno)
-        return place_line
-
-
-def caller(depth: int = 1) -> FrameType:
-    """The nearest frame outside this package: the kernel's."""
-    frame = sys._getframe(depth)
-    while inside(frame.f_code.co_filename) and frame.f_back is not None:
-        frame = frame.f_back
-    return frame
+        if frame.f_code is not self.code:
+            frame = self._outside(frame)
+        place = self.lines.get(frame.f_lasti)
+        if place is None:
+            place = self.lines[frame.f_lasti] = (frame.f_code.co_filename, frame.f_lineno)
+        return place
 
 
-def here(depth: int = 1) -> str:
+def here() -> str:
     """`gemm.py:31`: file and line of the kernel's call; of a helper's, also where the helper was called."""
     if STATE.place is not None:
         return told(STATE.place)
-    frame = caller(depth + 1)
+    frame = sys._getframe(1)  # the nearest outside this package is the kernel's
+    while inside(frame.f_code.co_filename) and frame.f_back is not None:
+        frame = frame.f_back
     places = [(frame.f_code.co_filename, frame.f_lineno)]
     above = frame.f_back if STATE.recorder is not None else None
     while above is not None and not _starts(above) and len(places) < 2:

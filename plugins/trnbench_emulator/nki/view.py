@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from trnbench.errors import KernelError
 from trnbench_emulator.nki import site
 from trnbench_emulator.nki.dtype import DType, dtype_of
-from trnbench_emulator.nki.memory import Form, Storage, intern
+from trnbench_emulator.nki.memory import Form, Storage, intern, row_major
 
 
 def indexed(form: Form, index: tuple[Any, ...]) -> tuple[Form, int]:
@@ -253,15 +253,12 @@ class Arrangement:
             raise self._wrong("reshape_dim", f"dimension {dim} is not the product of {list(shape)}")
         if dim == 0 and self.form.on_chip and len(sizes) > 1:
             raise self._wrong("reshape_dim", "the partition dimension of a tile cannot be split")
-        strides, step = [], self.form.strides[dim]
-        for size in reversed(sizes):
-            strides.append(step)
-            step *= size
         form = self.form
+        strides = (step * form.strides[dim] for step in row_major(tuple(sizes)))
         return self._as(
             form.dtype,
             (*form.shape[:dim], *sizes, *form.shape[dim + 1 :]),
-            (*form.strides[:dim], *reversed(strides), *form.strides[dim + 1 :]),
+            (*form.strides[:dim], *strides, *form.strides[dim + 1 :]),
             self.offset,
         )
 

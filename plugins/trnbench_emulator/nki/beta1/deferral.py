@@ -61,11 +61,7 @@ def hold(
 ) -> None:
     """Keep back the call that the caller of our caller makes."""
     places = _PLACES if STATE.recorder is None else STATE.recorder.places
-    frame = sys._getframe(3)
-    if frame.f_code is not places.code:
-        frame = places.outside(sys._getframe(2))
-    place = places.lines.get(frame.f_lasti) or places.add(frame)
-    SLOT.held = Pending(result, call, into, exact, adds, place)
+    SLOT.held = Pending(result, call, into, exact, adds, places.of(sys._getframe(3)))
 
 
 class _Slot:

@@ -249,7 +249,7 @@ def _is_a_row(copy: _Copy, touched: dict[Storage, list[_Touch]]) -> bool:
 def _stay(copy: _Copy, touched: dict[Storage, list[_Touch]]) -> _Stay:
     form = copy.source.storage.form
     first = touched[copy.source.storage][0].number
-    return _Stay(first, copy.readers[-1].number, form.free * form.dtype.size)
+    return _Stay(first, copy.readers[-1].number, form.row_bytes)
 
 
 def _peak(stays: Sequence[_Stay]) -> int:

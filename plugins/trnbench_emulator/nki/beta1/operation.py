@@ -150,9 +150,8 @@ def _stays(row: NkiTensor, sizes: tuple[int, ...]) -> bool:
     """Is a row of one bank, spread over partitions, read in PSUM without a copy? Mamba's published profiles
     leave Vector no time for two operands in SBUF.
     """
-    free = prod(sizes[1:])
-    bank = current().machine.psum_bank_bytes
-    return row.dtype is DTYPES["float32"] and free == row.form.free and free * row.dtype.size <= bank
+    whole = prod(sizes[1:]) == row.form.free and row.dtype is DTYPES["float32"]
+    return whole and row.form.row_bytes <= current().machine.psum_bank_bytes
 
 
 def _in_psum() -> bool:

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from heapq import heappop, heappush
 from itertools import chain, count
-from typing import NamedTuple
 
 from trnbench_emulator.nki import isa
 from trnbench_emulator.nki.beta1.deferral import ROUNDS
@@ -38,7 +37,7 @@ def places(instructions: Sequence[Instruction], capacities: Mapping[Buffer, int]
     memories = {buffer: _Memory(capacity) for buffer, capacity in capacities.items()}
     for storage, number in first.items():
         life, form = storage.life, storage.form
-        ended = memories[form.buffer].room(life, form.free * form.dtype.size, number, last[storage])
+        ended = memories[form.buffer].room(life, form.row_bytes, number, last[storage])
         if ended:
             takeovers.setdefault(number, []).append((life, ended))
     return takeovers
@@ -117,13 +116,6 @@ def compiling(recorder: Recorder) -> Iterator[None]:
             life.takes = ()  # else lives would hold each other, from the first to the last
 
 
-class _Held(NamedTuple):
-    """`storage` is the place in SBUF."""
-
-    storage: Storage
-    bytes: int
-
-
 class Residence:
     """Tiles take room from their first use to their last.
 
@@ -142,7 +134,7 @@ class Residence:
         self._fixed = _indirect(instructions)
         self._tiles = self._with_next_uses()
         self._next_use: dict[Storage, int] = {}  # of tiles in SBUF that somebody needs
-        self._held: dict[Storage, _Held] = {}
+        self._held: dict[Storage, Storage] = {}  # tiles in SBUF, and the place of each
         self._bytes = 0
         self._next: list[tuple[int, int, Storage]] = []  # by next use, last first; entries may be out of date
         self._turn = count()
@@ -203,18 +195,17 @@ class Residence:
     ) -> Iterator[Instruction]:
         """Room for a tile, and its value where it has one."""
         form = tile.form
-        size = form.free * form.dtype.size
-        while self._bytes + size > self._room:
+        while self._bytes + form.row_bytes > self._room:
             last = self._last(needed)
             if last is None:
                 break
             yield from self._left(last, each)
         fresh = tile
         if tile in self._loads or tile in self._copies:
-            life = Life(self._recorder.count, size, tile.name, tile.life.site)
+            life = Life(self._recorder.count, form.row_bytes, tile.name, tile.life.site)
             fresh = Storage(form, tile.name, life, None)
-        self._held[tile] = _Held(fresh, size)
-        self._bytes += size
+        self._held[tile] = fresh
+        self._bytes += form.row_bytes
         if any(self._same.get(view.storage) is tile for view in each.writes):
             return  # the instruction itself comes again
         load = self._loads.get(tile)
@@ -256,14 +247,13 @@ class Residence:
             form = tile.form
             copy = self._recorder.allocate(form.shape, form.dtype, Buffer.PRIVATE_HBM)
             self._copies[tile] = copy
-            yield self._transfer(copy, NkiTensor(self._held[tile].storage, form, 0), each)
+            yield self._transfer(copy, NkiTensor(self._held[tile], form, 0), each)
         self._gone(tile)
 
     def _gone(self, tile: Storage) -> None:
         self._idle.pop(tile, None)
-        held = self._held.pop(tile, None)
-        if held is not None:
-            self._bytes -= held.bytes
+        if self._held.pop(tile, None) is not None:
+            self._bytes -= tile.form.row_bytes
 
     def _written(self, each: Instruction, number: int) -> None:
         repeatable = number in self._repeatable
@@ -280,7 +270,7 @@ class Residence:
         same, held = self._same, self._held
         for view in (*each.reads, *each.writes):
             place = held.get(same.get(view.storage, view.storage))
-            if place is not None and place.storage is not view.storage:
+            if place is not None and place is not view.storage:
                 break
         else:
             return each
@@ -289,7 +279,7 @@ class Residence:
 
     def _now(self, view: NkiTensor) -> NkiTensor:
         held = self._held.get(self._same.get(view.storage, view.storage))
-        return view if held is None or held.storage is view.storage else _at(view, held.storage)
+        return view if held is None or held is view.storage else _at(view, held)
 
     def _transfer(self, dst: NkiTensor, src: NkiTensor, each: Instruction) -> Instruction:
         """A copy between SBUF and HBM that the kernel did not ask for."""

@@ -9,7 +9,7 @@ from typing import Any
 from trnbench.errors import KernelError
 from trnbench_emulator.nki import isa, site
 from trnbench_emulator.nki.dtype import DType
-from trnbench_emulator.nki.memory import Buffer, Life, Storage, intern
+from trnbench_emulator.nki.memory import Buffer, Life, Storage, checked_shape, intern, row_major
 from trnbench_emulator.nki.recorder import current
 from trnbench_emulator.nki.recording import STATE
 from trnbench_emulator.nki.tensor import NkiTensor
@@ -71,14 +71,10 @@ class Root:
         if len(sizes) == 1:
             sizes = (*sizes, 1)
         form = intern(self.buffer, self.dtype, sizes, self.whole or _strides(sizes, 0))
-        if form not in recorder.fits:
-            recorder._check_fits(form, self.name)
-            recorder.fits.add(form)
+        recorder.check_fits(form, self.name)
         line = STATE.place or recorder.places.of(sys._getframe(1))
-        size = form.free * self.dtype.size
-        life = Life(recorder.count, size, self.name, line)
-        storage = Storage(form, self.name, life, None, form.free)
-        tile = NkiTensor(recorder._filled(storage) if recorder.functional else storage, form, 0)
+        life = Life(recorder.count, form.row_bytes, self.name, line)
+        tile = NkiTensor(recorder.filled(Storage(form, self.name, life, None, form.free)), form, 0)
         if filled and self.fill is not None:
             self._filled(tile)
         return tile
@@ -98,29 +94,18 @@ class Root:
 @lru_cache(maxsize=1 << 12)
 def _strides(shape: tuple[int, ...], first: int) -> tuple[int, ...]:
     """In elements, each row after the other; of the dimensions before `first` in blocks."""
-    strides, step = [], 1
-    for size in reversed(shape[first:]):
-        strides.append(step)
-        step *= size
-    blocks, step = [], 1
-    for size in reversed(shape[:first]):
-        blocks.append(step)
-        step *= size
-    return (*reversed(blocks), *reversed(strides))
+    return row_major(shape[:first]) + row_major(shape[first:])
 
 
 def shaped(shape: Any, buffer: Buffer) -> tuple[tuple[int, ...], int]:
     """Sizes, and which of them is the partition: the one marked by nl.par_dim, else the first."""
-    entries = (shape,) if isinstance(shape, int) else tuple(shape)
+    if isinstance(shape, int):
+        shape = (shape,)
+    entries = shape if isinstance(shape, list) else tuple(shape)
     marked = [at for at, entry in enumerate(entries) if isinstance(entry, ParDim)]
     if len(marked) > 1:
         raise KernelError(f"shape {list(entries)} has {len(marked)} partition dimensions ({site.here()})")
-    try:
-        sizes = tuple(int(entry.__index__()) for entry in entries)
-    except (AttributeError, TypeError):
-        raise KernelError(f"shape {shape!r} is not made of integers ({site.here()})") from None
-    if not sizes or min(sizes) < 1:
-        raise KernelError(f"shape {list(sizes)} has no elements ({site.here()})")
+    sizes = checked_shape(entries)
     if buffer not in (Buffer.SBUF, Buffer.PSUM):
         return sizes, -1
     return sizes, marked[0] if marked else 0

@@ -171,7 +171,7 @@ def sendrecv(
             )
         if word(dma_engine) == "gpsimd_dma":
             rules.at_most(
-                src.form.free * src.form.dtype.size,
+                src.form.row_bytes,
                 _GPSIMD_BYTES.get(src.form.dtype.size, 256),
                 "bytes per partition through GpSimd's DMA",
             )

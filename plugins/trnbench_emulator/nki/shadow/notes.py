@@ -80,7 +80,7 @@ class Notes:
         """A product ends in the bank in which it begins, where the generation's products fit one."""
         storage, bank = view.storage, self.machine.psum_bank_bytes
         root = storage.form
-        small = storage.place is None and root.free * root.dtype.size <= bank
+        small = storage.place is None and root.row_bytes <= bank
         if root.memory != "psum" or small or self.machine.moving_free * 4 > bank:
             return
         region = region_of(storage, view.form, view.offset)
