@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from trnbench.errors import KernelError
 from trnbench_emulator.nki import site
@@ -204,6 +205,11 @@ def form_of(operand: Any) -> Form | None:
     return getattr(operand, "form", None)
 
 
+def rows_of(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """A row for each partition, the free dimensions flattened."""
+    return array.reshape(len(array), -1)
+
+
 def column(operand: Any, ndim: int) -> Any:
     """A number as it is; a (P, 1) tensor in a shape that broadcasts over the free dimensions."""
     if isinstance(operand, NkiTensor):
@@ -219,7 +225,7 @@ def bits(operand: Any, ndim: int) -> Any:
 
 
 def step(function: Function, values: Any, other: Any, *, reverse: bool = False) -> Any:
-    """values op other, or other op values; a unary operation leaves `other` out."""
-    if function.arity == 1:
-        return function.apply(values)
-    return function.apply(other, values) if reverse else function.apply(values, other)
+    """values op other, or other op values; a unary operation leaves `other` out. In fp32 unless bitwise."""
+    operands = (values,) if function.arity == 1 else (other, values) if reverse else (values, other)
+    result = function.apply(*operands)
+    return result if function.bitwise else np.asarray(result, np.float32)

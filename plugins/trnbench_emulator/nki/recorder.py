@@ -139,6 +139,13 @@ class Recorder(Allocations):
         storage.cleared = [*(storage.cleared or ()), Cleared(op, view.form, view.offset, line)]
         self.careful = True
 
+    def prepare(self, call: str, dst: NkiTensor, accumulate: bool | None) -> None:
+        """A product comes: zeros that it adds to whatever `dst` held before have to be there."""
+        if accumulate and dst.storage.cleared is not None:
+            self.clear(dst.storage)
+        if self.shadow is not None:
+            self.shadow.product(call, dst, accumulate)
+
     def clear(self, storage: Storage) -> None:
         """Carry out the memsets of `storage` that wait."""
         held, storage.cleared = storage.cleared, None

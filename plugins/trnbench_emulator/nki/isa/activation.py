@@ -186,7 +186,7 @@ def activate2(
         with np.errstate(all="ignore"):
             for entry, imm, reverse in zip(steps, (imm0, imm1), (reverse0, reverse1), strict=True):
                 values = step(entry, values, column(imm, values.ndim), reverse=reverse)
-            values = np.asarray(step(function, values, column(relu_param, values.ndim)), np.float32)
+            values = step(function, values, column(relu_param, values.ndim))
         dst.put(values)
         if reduce_op is not None:
             folding = function_of(reduce_op, "activate2", arity=2, kind="fold")

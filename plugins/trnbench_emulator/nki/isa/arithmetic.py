@@ -102,8 +102,6 @@ def tensor_scalar(
             if op1 is not None:
                 second = function_of(op1, "tensor_scalar")
                 other = _typed(take(operand1, values.ndim), values)
-                if not second.bitwise:
-                    values = np.asarray(values, np.float32)
                 values = step(second, values, other, reverse=reverse1)
         dst.put(values)
 
@@ -204,9 +202,7 @@ def scalar_tensor_tensor(
         third = operand1.floats().reshape(values.shape)
         with np.errstate(all="ignore"):
             first = function_of(op0, "scalar_tensor_tensor")
-            values = np.asarray(
-                step(first, values, column(operand0, values.ndim), reverse=reverse0), np.float32
-            )
+            values = step(first, values, column(operand0, values.ndim), reverse=reverse0)
             values = step(function_of(op1, "scalar_tensor_tensor"), values, third, reverse=reverse1)
         dst.put(values)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from trnbench_emulator.nki.constraints import Rules, issue, tiles
+from trnbench_emulator.nki.constraints import Rules, issue, rows_of, tiles
 from trnbench_emulator.nki.memory import Buffer
 from trnbench_emulator.nki.op import GPSIMD, VECTOR, Op
 from trnbench_emulator.nki.tensor import NkiTensor
@@ -42,8 +42,8 @@ def nc_stream_shuffle(dst: NkiTensor, src: NkiTensor, shuffle_mask: Any, name: s
 
     recorder = issue("nc_stream_shuffle", build, (dst,), (src,), mask)
     if recorder.functional:
-        before = src.array.reshape(src.form.partitions, -1).copy()
-        after = dst.array.reshape(dst.form.partitions, -1).copy()
+        before = rows_of(src.array).copy()
+        after = rows_of(dst.array).copy()
         for row in range(len(after)):
             base, wanted = row - row % QUADRANT, mask[row % QUADRANT]
             # One quadrant of source serves every quadrant of a larger destination.
@@ -91,9 +91,9 @@ def local_gather(
 
     recorder = issue("local_gather", build, (dst,), (src_buffer, index), num_elem_per_idx, valid)
     if recorder.functional:
-        source = src_buffer.array.reshape(src_buffer.form.partitions, -1)
-        picks = index.array.reshape(index.form.partitions, -1).astype(np.int64)
-        result = dst.array.reshape(dst.form.partitions, -1).copy()
+        source = rows_of(src_buffer.array)
+        picks = rows_of(index.array).astype(np.int64)
+        result = rows_of(dst.array).copy()
         offsets = np.arange(num_elem_per_idx)
         for group in range(groups):
             rows = slice(group * GROUP, (group + 1) * GROUP)
@@ -124,9 +124,8 @@ def nc_n_gather(dst: NkiTensor, data: NkiTensor, indices: NkiTensor, name: str |
 
     recorder = issue("nc_n_gather", build, (dst,), (data, indices))
     if recorder.functional:
-        rows = data.form.partitions
-        source = data.array.reshape(rows, -1)
-        picks = indices.array.reshape(rows, -1).astype(np.int64)
+        source = rows_of(data.array)
+        picks = rows_of(indices.array).astype(np.int64)
         Rules("nc_n_gather", recorder.machine).require(
             bool((picks < source.shape[1]).all()),
             f"an index is {int(picks.max())}, data has {source.shape[1]}",
@@ -157,8 +156,8 @@ def nonzero_with_count(
 
     recorder = issue("nonzero_with_count", build, (dst,), (src, dst))
     if recorder.functional:
-        source = src.array.reshape(src.form.partitions, -1)
-        result = dst.array.reshape(dst.form.partitions, -1).copy()
+        source = rows_of(src.array)
+        result = rows_of(dst.array).copy()
         for row in range(0, len(source), GROUP):
             positions = np.flatnonzero(source[row])
             result[row] = padding_val
@@ -225,7 +224,7 @@ def topk(val_dst: NkiTensor, idx_dst: NkiTensor, src: NkiTensor, n: int, name: s
 
     recorder = issue("topk", build, (val_dst, idx_dst), (src,), n)
     if recorder.functional:
-        source = src.floats().reshape(src.form.partitions, -1)
+        source = rows_of(src.floats())
         values = np.empty((val_dst.form.partitions, k), np.float32)
         places = np.empty((val_dst.form.partitions, k), np.int64)
         for row in range(val_dst.form.partitions):

@@ -8,14 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from trnbench_emulator.nki.constraints import INTEGERS, Rules, moved, word
+from trnbench_emulator.nki.constraints import INTEGERS, Rules, moved, rows_of, word
 from trnbench_emulator.nki.isa.constants import engine as engines
 from trnbench_emulator.nki.isa.constants import matmul_perf_mode
 from trnbench_emulator.nki.machine import Machine
 from trnbench_emulator.nki.memory import Buffer, Form
 from trnbench_emulator.nki.op import TENSOR, VECTOR, Op
-from trnbench_emulator.nki.recorder import Recorder, current
-from trnbench_emulator.nki.recording import STATE
+from trnbench_emulator.nki.recorder import current
 from trnbench_emulator.nki.tensor import NkiTensor
 
 _WIDE = ("float32", "tfloat32")
@@ -43,7 +42,7 @@ def nc_matmul(
 
     With `accumulate` unset, PSUM elements that hold nothing yet are overwritten, others added to.
     """
-    recorder: Recorder = STATE.recorder or current()
+    recorder = current()
     key = (
         "nc_matmul",
         dst.form,
@@ -60,13 +59,15 @@ def nc_matmul(
             recorder.machine, dst.form, stationary.form, moving.form, is_transpose, perf_mode,
             tile_position, tile_size,
         )  # fmt: skip
-    if accumulate and dst.storage.cleared is not None:
-        recorder.clear(dst.storage)
-    if recorder.shadow is not None:
-        recorder.shadow.product("nc_matmul", dst, accumulate)
+    recorder.prepare("nc_matmul", dst, accumulate)
     recorder.emit(op, (dst,), (stationary, moving))
     if recorder.functional:
-        _multiply(dst, stationary, moving, accumulate, perf_mode == matmul_perf_mode.double_row)
+        first, second = stationary.floats(), moving.floats()
+        if perf_mode == matmul_perf_mode.double_row:
+            # The contraction runs over (partition, row) pairs: both are folded into one axis.
+            first = first.reshape(-1, first.shape[2])
+            second = second.reshape(-1, second.shape[2])
+        multiply(dst, rows_of(first), rows_of(second), accumulate)
 
 
 def _matmul(
@@ -76,8 +77,8 @@ def _matmul(
     moving: Form,
     transpose: bool,
     mode: Any,
-    position: Any = (),
-    size: Any = (),
+    position: Any,
+    size: Any,
 ) -> Op:
     rules = Rules("nc_matmul", machine)
     double = mode == matmul_perf_mode.double_row
@@ -169,28 +170,15 @@ def _check_double_row(rules: Rules, stationary: Form, moving: Form) -> None:
         )
 
 
-def _multiply(
-    dst: NkiTensor, stationary: NkiTensor, moving: NkiTensor, accumulate: bool | None, double: bool
-) -> None:
-    # Double rows are a contraction over (partition, row) pairs: both are folded into one axis.
-    first, second = stationary.floats(), moving.floats()
-    if double:
-        first = first.reshape(-1, first.shape[2])
-        second = second.reshape(-1, second.shape[2])
-    first = first.reshape(first.shape[0], -1)
-    second = second.reshape(second.shape[0], -1)
+def multiply(dst: NkiTensor, first: Any, second: Any, accumulate: bool | None) -> None:
+    """Leave the product of two matrices, the first turned, in PSUM, or add it to what is there."""
     with np.errstate(all="ignore"):
-        accumulated(dst, (first.T @ second).reshape(dst.shape), accumulate)
-
-
-def accumulated(dst: NkiTensor, product: Any, accumulate: bool | None) -> None:
-    """Leave `product` in PSUM, or add it to what is there."""
-    before = dst.array
-    if accumulate is None:
-        product = np.where(dst.written(), before.astype(np.float32) + product, product)
-    elif accumulate:
-        product = before.astype(np.float32) + product
-    dst.put(product)
+        product = (first.T @ second).reshape(dst.shape)
+        if accumulate is None:
+            product = np.where(dst.written(), dst.floats() + product, product)
+        elif accumulate:
+            product = dst.floats() + product
+        dst.put(product)
 
 
 def check_tile(
@@ -227,7 +215,7 @@ def nc_transpose(
 
     With the engine unset, Vector takes what fits one of its blocks, the tensor engine the rest.
     """
-    recorder: Recorder = STATE.recorder or current()
+    recorder = current()
     key = ("nc_transpose", dst.form, data.form, engine)
     op = recorder.ops.get(key)
     if op is None:

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from trnbench_emulator.nki.constraints import Rules, issue, moved
+from trnbench_emulator.nki.constraints import Rules, issue, moved, rows_of
 from trnbench_emulator.nki.dtype import PACK, pack, unpack
-from trnbench_emulator.nki.isa.matmul import accumulated, check_tile
+from trnbench_emulator.nki.isa.matmul import check_tile, multiply
 from trnbench_emulator.nki.memory import Buffer, Form
 from trnbench_emulator.nki.op import TENSOR, VECTOR, Op
 from trnbench_emulator.nki.recorder import current
@@ -75,7 +75,7 @@ def quantize_mx(dst: NkiTensor, src: NkiTensor, dst_scale: NkiTensor, name: str 
         exponent = np.clip(np.where(largest > 0, exponent, -_BIAS), -_BIAS, _BIAS)
         scaled = groups / np.exp2(exponent)[:, None, :, None]
         dst.put(pack(scaled.reshape(rows, columns, PACK), dst.form.dtype))
-        scales = dst_scale.array.view(np.uint8).reshape(dst_scale.form.partitions, -1)
+        scales = rows_of(dst_scale.array.view(np.uint8))
         exponents = scales.copy()
         exponents[_scale_rows(rows // _ROWS), :columns] = (exponent + _BIAS).astype(np.uint8)
         dst_scale.put(exponents.view(dst_scale.form.dtype.numpy))
@@ -100,16 +100,11 @@ def nc_matmul_mx(
         rules.since(SINCE)
         return _product(rules, dst.form, *(view.form for view in reads), tile_position, tile_size)
 
-    if accumulate and dst.storage.cleared is not None:
-        recorder.clear(dst.storage)
-    if recorder.shadow is not None:
-        recorder.shadow.product("nc_matmul_mx", dst, accumulate)
+    recorder.prepare("nc_matmul_mx", dst, accumulate)
     issue("nc_matmul_mx", build, (dst,), reads, tile_position, tile_size)
     if recorder.functional:
         first = _dequantised(stationary, stationary_scale)
-        second = _dequantised(moving, moving_scale)
-        with np.errstate(all="ignore"):
-            accumulated(dst, (first.T @ second).reshape(dst.shape), accumulate)
+        multiply(dst, first, _dequantised(moving, moving_scale), accumulate)
 
 
 def _product(
@@ -181,7 +176,7 @@ def _scale_type(rules: Rules, form: Form, name: str) -> None:
 def _dequantised(data: NkiTensor, scale: NkiTensor) -> Any:
     rows, columns = data.form.partitions, data.form.free
     values = unpack(data.array.reshape(rows, columns), data.form.dtype)
-    raw = np.ascontiguousarray(scale.array).view(np.uint8).reshape(scale.form.partitions, -1)
+    raw = rows_of(np.ascontiguousarray(scale.array).view(np.uint8))
     exponents = raw[_scale_rows(rows // _ROWS), :columns].astype(np.float32) - _BIAS
     values = values * np.repeat(np.exp2(exponents), _ROWS, axis=0)[:, :, None]
     # The contraction runs over partitions and over the four elements of a pack.

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from trnbench_emulator.nki.constraints import Rules, elementwise, moved, word
+from trnbench_emulator.nki.constraints import Rules, alike, moved, word
 from trnbench_emulator.nki.isa.constants import DGE_NUMBERS
 from trnbench_emulator.nki.isa.constants import dge_mode as dge_modes
 from trnbench_emulator.nki.isa.constants import engine as engines
@@ -16,8 +16,7 @@ from trnbench_emulator.nki.isa.constants import oob_mode as oob_modes
 from trnbench_emulator.nki.machine import Machine
 from trnbench_emulator.nki.memory import Buffer, Form
 from trnbench_emulator.nki.op import DMA, GPSIMD, SCALAR, VECTOR, Op
-from trnbench_emulator.nki.recorder import Recorder, current
-from trnbench_emulator.nki.recording import STATE
+from trnbench_emulator.nki.recorder import current
 from trnbench_emulator.nki.tensor import IndirectTensor, NkiTensor
 
 _SCALAR_COPY_SINCE = 3  # NeuronCore-v3 copies bit by bit on Scalar
@@ -37,7 +36,7 @@ def dma_copy(
 
     Either side may be addressed at run time; `oob_mode.skip` leaves out what is then outside.
     """
-    recorder: Recorder = STATE.recorder or current()
+    recorder = current()
     key = ("dma_copy", dst.form, src.form, dge_mode, engine, priority)
     op = recorder.ops.get(key)
     if op is None:
@@ -70,10 +69,19 @@ def _dma(machine: Machine, dst: Form, src: Form, mode: Any, engine: Any, priorit
         f"src has {src.elements} elements {list(src.shape)}, dst has {dst.elements} {list(dst.shape)}",
     )
     generator(rules, mode, engine, priority)
-    variables = {**transfer_variables(dst, src), "dge": dge_word(mode)}
-    if word(engine) != "unknown":
-        variables["trigger"] = word(engine)
-    return Op(DMA, "dma_copy", src.dtype.word, variables, moved(reads=(src,), writes=(dst,)))
+    started = {} if word(engine) == "unknown" else {"trigger": word(engine)}
+    return transfer("dma_copy", dst, src, dge=dge_word(mode), **started)
+
+
+def transfer(call: str, dst: Form, src: Form, **variables: Any) -> Op:
+    """What DMA engines do to move `src` to `dst`; `variables` are what else its cost depends on."""
+    return Op(
+        DMA,
+        call,
+        src.dtype.word,
+        {**transfer_variables(dst, src), **variables},
+        moved(reads=(src,), writes=(dst,)),
+    )
 
 
 def reachable(rules: Rules, **forms: Form) -> None:
@@ -133,35 +141,25 @@ def tensor_copy(
     dst: NkiTensor, src: NkiTensor, engine: engines = engines.unknown, name: str | None = None
 ) -> None:
     """Copy (and cast) on chip. With the engine unset Vector does it."""
-    recorder: Recorder = STATE.recorder or current()
+    recorder = current()
     key = ("tensor_copy", dst.form, src.form, engine)
     op = recorder.ops.get(key)
     if op is None:
-        op = recorder.ops[key] = _copy(recorder.machine, dst.form, src.form, engine)
+        op = recorder.ops[key] = _copy(Rules("tensor_copy", recorder.machine), dst, src, engine)
     recorder.emit(op, (dst,), (src,))
     if recorder.functional:
         dst.put(src.array)
 
 
-def _copy(machine: Machine, dst: Form, src: Form, given: Any) -> Op:
-    rules = Rules("tensor_copy", machine)
-    rules.on_chip(src, name="src")
-    rules.on_chip(dst, name="dst")
-    rules.same_elements(dst, src, ("dst", "src"))
-    engine = rules.engine(word(given), (VECTOR, SCALAR, GPSIMD), dst, src)
+def _copy(rules: Rules, dst: NkiTensor, src: NkiTensor, given: Any) -> Op:
+    alike(rules, dst, src=src)
+    engine = rules.engine(word(given), (VECTOR, SCALAR, GPSIMD), dst.form, src.form)
     rules.require(
-        engine != SCALAR or machine.nc_version >= _SCALAR_COPY_SINCE,
+        engine != SCALAR or rules.machine.nc_version >= _SCALAR_COPY_SINCE,
         "engine scalar copies from NeuronCore-v3 on",
         try_="nisa.activation(dst, nl.copy, src), or leave the engine open",
     )
-    return Op(
-        engine,
-        "tensor_copy",
-        src.dtype.word,
-        elementwise(dst, src),
-        moved(reads=(src,), writes=(dst,)),
-        elements=src.elements,
-    )
+    return rules.op(engine, (dst,), (src,))
 
 
 def memset(dst: NkiTensor, value: float, engine: engines = engines.unknown, name: str | None = None) -> None:
@@ -169,7 +167,7 @@ def memset(dst: NkiTensor, value: float, engine: engines = engines.unknown, name
 
     Zeros in PSUM that a product comes upon first cost nothing: see `Recorder.hold`.
     """
-    recorder: Recorder = STATE.recorder or current()
+    recorder = current()
     key = ("memset", dst.form, engine, value == 0)
     op = recorder.ops.get(key)
     if op is None:
@@ -180,15 +178,7 @@ def memset(dst: NkiTensor, value: float, engine: engines = engines.unknown, name
         )
         rules.on_chip(dst.form, name="dst")
         chosen = rules.engine(word(engine), (VECTOR, GPSIMD), dst.form)
-        variables = {**elementwise(dst.form), "zero": value == 0}
-        op = recorder.ops[key] = Op(
-            chosen,
-            "memset",
-            dst.form.dtype.word,
-            variables,
-            moved(reads=(), writes=(dst.form,)),
-            elements=dst.form.elements,
-        )
+        op = recorder.ops[key] = rules.op(chosen, (dst,), (), zero=value == 0)
     form = dst.form
     zeros = value == 0 and form.memory == "psum" and dst.storage.place is None and not form.indirect
     if zeros and "zero-elision" in recorder.assumptions:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from trnbench_emulator.nki.constraints import Rules, alike, column, issue, step, tiles, word
+from trnbench_emulator.nki.constraints import Rules, alike, column, issue, rows_of, step, tiles, word
 from trnbench_emulator.nki.functions import Function, function_of
 from trnbench_emulator.nki.isa.accumulate import accumulate, check_result, store
 from trnbench_emulator.nki.isa.arithmetic import operand
@@ -48,15 +48,14 @@ def tensor_tensor_scan(
 
     recorder = issue("tensor_tensor_scan", build, (dst,), (data0, data1, initial), op0, op1)
     if recorder.functional:
-        rows = data0.form.partitions
-        decays, inputs = data0.floats().reshape(rows, -1), data1.floats().reshape(rows, -1)
+        decays, inputs = rows_of(data0.floats()), rows_of(data1.floats())
         first, second = function_of(op0, "tensor_tensor_scan"), function_of(op1, "tensor_tensor_scan")
-        state = np.broadcast_to(column(initial, 1), (rows,)).astype(np.float32)
+        state = np.broadcast_to(column(initial, 1), (len(decays),)).astype(np.float32)
         result = np.empty_like(decays)
         with np.errstate(all="ignore"):
             for at in range(decays.shape[1]):
-                state = np.asarray(step(first, decays[:, at], state, reverse=reverse0), np.float32)
-                state = np.asarray(step(second, state, inputs[:, at], reverse=reverse1), np.float32)
+                state = step(first, decays[:, at], state, reverse=reverse0)
+                state = step(second, state, inputs[:, at], reverse=reverse1)
                 result[:, at] = state
         dst.put(result)
 
@@ -97,7 +96,7 @@ def tensor_scalar_cumulative(
     recorder = issue("tensor_scalar_cumulative", build, (dst,), (src, imm0, imm1), op0, op1, reduce_cmd)
     if recorder.functional:
         rows = src.form.partitions
-        values = src.floats().reshape(rows, -1)
+        values = rows_of(src.floats())
         second = function_of(op1, "tensor_scalar_cumulative")
         held = recorder.accumulators.setdefault(VECTOR, np.zeros(recorder.machine.partitions, np.float32))
         if word(reduce_cmd) == "reset_reduce":
@@ -105,9 +104,7 @@ def tensor_scalar_cumulative(
         elif word(reduce_cmd) == "load_reduce":
             held[:rows] = np.broadcast_to(column(imm1, 1), (rows,))
         with np.errstate(all="ignore"):
-            values = np.asarray(
-                step(function_of(op0, "tensor_scalar_cumulative"), values, column(imm0, 2)), np.float32
-            )
+            values = step(function_of(op0, "tensor_scalar_cumulative"), values, column(imm0, 2))
             for at in range(values.shape[1]):
                 held[:rows] = second.apply(values[:, at], held[:rows])
                 values[:, at] = held[:rows]
@@ -150,9 +147,7 @@ def tensor_scalar_reduce(
         values = data.floats()
         with np.errstate(all="ignore"):
             first = function_of(op0, "tensor_scalar_reduce")
-            values = np.asarray(
-                step(first, values, column(operand0, values.ndim), reverse=reverse0), np.float32
-            )
+            values = step(first, values, column(operand0, values.ndim), reverse=reverse0)
         dst.put(values)
         load = None if reduce_init is None else column(reduce_init, 1)
         accumulate(recorder, VECTOR, folding, reduce_cmd, values, load)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from trnbench_emulator.nki.constraints import Rules, alike, column, form_of, issue, tiles
+from trnbench_emulator.nki.constraints import Rules, alike, column, form_of, issue, rows_of, tiles
 from trnbench_emulator.nki.functions import FUNCTIONS, function_of
 from trnbench_emulator.nki.isa.accumulate import accumulate, check_result, read_out
 from trnbench_emulator.nki.isa.constants import reduce_cmd as reduce_cmds
@@ -135,12 +135,11 @@ def range_select(
 
     recorder = issue("range_select", build, (dst,), (on_true_tile, bound0, bound1), comp_op0, comp_op1)
     if recorder.functional:
-        rows = on_true_tile.form.partitions
         index = np.float32(range_start) + np.arange(on_true_tile.form.free, dtype=np.float32)[None]
         chosen = function_of(comp_op0, "range_select").apply(index, column(bound0, 2)) & function_of(
             comp_op1, "range_select"
         ).apply(index, column(bound1, 2))
-        values = np.where(chosen, on_true_tile.floats().reshape(rows, -1), np.float32(on_false_value))
+        values = np.where(chosen, rows_of(on_true_tile.floats()), np.float32(on_false_value))
         dst.put(values)
         accumulate(recorder, VECTOR, FUNCTIONS["maximum"], reduce_cmd, values)
     if reduce_res is not None:

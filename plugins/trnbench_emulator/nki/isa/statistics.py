@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from trnbench_emulator.nki.constraints import Rules, alike, issue, tiles
+from trnbench_emulator.nki.constraints import Rules, alike, issue, rows_of, tiles
 from trnbench_emulator.nki.functions import function_of
 from trnbench_emulator.nki.memory import Form
 from trnbench_emulator.nki.op import GPSIMD, VECTOR, Op
@@ -33,7 +33,7 @@ def bn_stats(dst: NkiTensor, data: NkiTensor, name: str | None = None) -> None:
 
     recorder = issue("bn_stats", build, (dst,), (data,))
     if recorder.functional:
-        values = data.floats().reshape(data.form.partitions, -1)
+        values = rows_of(data.floats())
         parts = []
         for half in (values[:, 0::2], values[:, 1::2]):
             count = half.shape[1]
@@ -121,7 +121,7 @@ def max8(dst: NkiTensor, src: NkiTensor, name: str | None = None) -> None:
 
     recorder = issue("max8", build, (dst,), (src,))
     if recorder.functional:
-        values = np.sort(src.floats().reshape(src.form.partitions, -1), axis=1)
+        values = np.sort(rows_of(src.floats()), axis=1)
         dst.put(values[:, ::-1][:, :_EIGHT])
 
 
@@ -163,7 +163,7 @@ def nc_match_replace8(
         # Values are matched from the last to the first, which decides where equal ones go.
         form = dst.form if dst_idx is None else dst_idx.form
         matches = _matches(data, vals, range(_EIGHT - 1, -1, -1), form)
-        result = data.floats().reshape(data.form.partitions, -1)
+        result = rows_of(data.floats())
         for row, places in enumerate(matches):
             result[row, [at for at in places if 0 <= at < result.shape[1]]] = imm
         dst.put(result)
@@ -179,8 +179,8 @@ def _unsigned(rules: Rules, form: Form, name: str) -> None:
 
 
 def _matches(data: NkiTensor, vals: NkiTensor, order: range, form: Form) -> Any:
-    values = data.floats().reshape(data.form.partitions, -1)
-    wanted = vals.floats().reshape(vals.form.partitions, -1)
+    values = rows_of(data.floats())
+    wanted = rows_of(vals.floats())
     absent = -1 if form.dtype.name == "int32" else (1 << (8 * form.dtype.size)) - 1
     matched = np.full(wanted.shape, absent, np.int64)
     for row in range(len(values)):

@@ -14,7 +14,7 @@ from trnbench_emulator.nki.isa.constants import dge_mode as dge_modes
 from trnbench_emulator.nki.isa.constants import dma_engine as dma_engines
 from trnbench_emulator.nki.isa.constants import engine as engines
 from trnbench_emulator.nki.isa.constants import oob_mode as oob_modes
-from trnbench_emulator.nki.isa.move import dge_word, generator, reachable, transfer_variables
+from trnbench_emulator.nki.isa.move import dge_word, generator, reachable, transfer, transfer_variables
 from trnbench_emulator.nki.memory import Buffer, Form
 from trnbench_emulator.nki.op import DMA, Op
 from trnbench_emulator.nki.recorder import current
@@ -63,11 +63,8 @@ def dma_transpose(
             rules.require(not src.form.on_chip, "src is on chip, rows are gathered from HBM")
         if dge_word(dge_mode) == "hwdge":
             rules.require(src.form.dtype.size == 2, f"src is {src.form.dtype}, hwdge takes 2-byte elements")
-        variables = {**transfer_variables(dst.form, src.form), "dge": dge_word(dge_mode), "transpose": True}
         # Elements change places one by one: what a descriptor moves on one side is a run on the other only.
-        return Op(
-            DMA, "dma_transpose", src.form.dtype.word, variables, moved(reads=(src.form,), writes=(dst.form,))
-        )
+        return transfer("dma_transpose", dst.form, src.form, dge=dge_word(dge_mode), transpose=True)
 
     recorder = issue("dma_transpose", build, (dst,), (src,), order, dge_mode, priority)
     if recorder.functional:
@@ -101,14 +98,10 @@ def dma_compute(
             f"scales are {scales}, they must all be 1.0",
         )
         _check_sources(rules, dst.form, forms, unique_indices=unique_indices)
-        variables = {
-            **transfer_variables(dst.form, forms[0]),
-            "compute": True,
-            "sources": len(srcs),
-            "dge": "none",
-        }
-        variables["bytes"] = sum(transfer_variables(dst.form, form)["bytes"] for form in forms)
-        variables["descriptors"] = sum(transfer_variables(dst.form, form)["descriptors"] for form in forms)
+        parts = [transfer_variables(dst.form, form) for form in forms]
+        variables = {**parts[0], "compute": True, "sources": len(srcs), "dge": "none"}
+        for name in ("bytes", "descriptors"):
+            variables[name] = sum(part[name] for part in parts)
         return Op(
             DMA, "dma_compute", dst.form.dtype.word, variables, moved(reads=forms, writes=(dst.form,)),
             elements=dst.form.elements * len(srcs),
@@ -175,11 +168,7 @@ def sendrecv(
                 _GPSIMD_BYTES.get(src.form.dtype.size, 256),
                 "bytes per partition through GpSimd's DMA",
             )
-        variables = {**transfer_variables(dst.form, src.form), "dge": "none", "via": word(dma_engine)}
-        variables["pipe"] = pipe
-        return Op(
-            DMA, "sendrecv", src.form.dtype.word, variables, moved(reads=(src.form,), writes=(dst.form,))
-        )
+        return transfer("sendrecv", dst.form, src.form, dge="none", via=word(dma_engine), pipe=pipe)
 
     issue("sendrecv", build, (dst,), (src,), dma_engine, pipe)
     if recorder.functional:
