@@ -10,6 +10,7 @@ import numpy as np
 
 from trnbench.errors import KernelError
 from trnbench_emulator.nki import site
+from trnbench_emulator.nki.recording import STATE
 
 if TYPE_CHECKING:
     from trnbench_emulator.nki.tensor import NkiTensor
@@ -59,21 +60,9 @@ class Function:
             raise KernelError(
                 f"nl.{self.name} takes {self.arity} operands, got {len(operands)} ({site.here()})"
             )
-        assert CALLS.apply is not None, "the language brings what a call does"
-        return CALLS.apply(self, operands, dtype)
-
-
-class _Calls:
-    """`apply`: what a call of a function on tiles does. The language says it, in instructions, which know
-    functions themselves."""
-
-    __slots__ = ("apply",)
-
-    def __init__(self) -> None:
-        self.apply: Callable[[Function, tuple[Any, ...], Any], NkiTensor] | None = None
-
-
-CALLS = _Calls()
+        assert STATE.apply is not None, "the language brings what a call does"
+        tile: NkiTensor = STATE.apply(self, operands, dtype)
+        return tile
 
 
 def _sigmoid(x: Any) -> Any:

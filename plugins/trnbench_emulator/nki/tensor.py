@@ -112,16 +112,13 @@ class NkiTensor(Values, Arrangement, msgspec.Struct, eq=False):
     def select(self, dim: int, index: Any) -> NkiTensor:
         """One element of dimension `dim`, which is removed; a tensor or register is read at run time."""
         dim = self._dim(dim, "select")
+        dtype, (shape, strides) = self.form.dtype, self._without(dim)
+        partition = dim == 0 and self.form.on_chip
         if isinstance(index, int):
             picked = self[(slice(None),) * dim + (index,)]
-            if dim == 0 and self.form.on_chip:
-                return picked
-            shape = self.form.shape[:dim] + self.form.shape[dim + 1 :]
-            return picked._as(self.form.dtype, shape, self._without(dim), picked.offset) if shape else picked
-        if dim == 0 and self.form.on_chip:
+            return picked if partition or not shape else picked._as(dtype, shape, strides, picked.offset)
+        if partition:
             raise self._wrong("select", "the partition dimension of a tile cannot be selected at run time")
-        shape = self.form.shape[:dim] + self.form.shape[dim + 1 :]
-        dtype, strides = self.form.dtype, self._without(dim)
         return self._at(index, scalar_indirect(self.form, index, dim, dtype, shape or (1,), strides or (1,)))
 
     def vector_select(self, dim: int, vector_offset: NkiTensor) -> NkiTensor:
@@ -201,8 +198,10 @@ class NkiTensor(Values, Arrangement, msgspec.Struct, eq=False):
         view: Any = NkiTensor(self.storage, hit[0], offset)
         return cast("Self", view)
 
-    def _without(self, dim: int) -> tuple[int, ...]:
-        return self.form.strides[:dim] + self.form.strides[dim + 1 :]
+    def _without(self, dim: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Sizes and strides of the other dimensions."""
+        shape, strides = self.form.shape, self.form.strides
+        return shape[:dim] + shape[dim + 1 :], strides[:dim] + strides[dim + 1 :]
 
     def _dim(self, dim: int, call: str) -> int:
         at = dim if dim >= 0 else len(self.form.shape) + dim

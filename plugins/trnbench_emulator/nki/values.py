@@ -46,6 +46,19 @@ class VirtualRegister:
         return f"VirtualRegister({'?' if self.value is None else self.value})"
 
 
+def bytes_of(array: npt.NDArray[Any], form: Form, offset: int, granule: int = 1) -> npt.NDArray[Any]:
+    """Of an array with a number for each `granule` bytes of a storage, those of a view on it: a row for each
+    element."""
+    count, width = form.dtype.size // granule, array.itemsize
+    return np.ndarray(
+        (*form.shape, count),
+        array.dtype,
+        buffer=array,
+        offset=offset * count * width,
+        strides=(*(stride * count * width for stride in form.strides), width),
+    )
+
+
 class Values:
     """Reads and writes the elements of a view."""
 
@@ -86,14 +99,7 @@ class Values:
 
     def _marks(self) -> npt.NDArray[np.bool_]:
         assert self.storage.written is not None
-        size = self.form.dtype.size
-        return np.ndarray(
-            (*self.form.shape, size),
-            np.bool_,
-            buffer=self.storage.written,
-            offset=self.offset * size,
-            strides=(*(stride * size for stride in self.form.strides), 1),
-        )
+        return bytes_of(self.storage.written, self.form, self.offset)
 
 
 COLUMN_SINCE = 4  # NeuronCore-v4

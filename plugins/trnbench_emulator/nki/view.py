@@ -217,7 +217,7 @@ class Arrangement:
         def _as(
             self, dtype: DType, shape: tuple[int, ...], strides: tuple[int, ...], offset: int
         ) -> Self: ...
-        def _without(self, dim: int) -> tuple[int, ...]: ...
+        def _without(self, dim: int) -> tuple[tuple[int, ...], tuple[int, ...]]: ...
         def _dim(self, dim: int, call: str) -> int: ...
         def _wrong(self, call: str, why: str) -> KernelError: ...
 
@@ -275,8 +275,7 @@ class Arrangement:
         dim = self._dim(dim, "squeeze_dim")
         if self.form.shape[dim] != 1 or (dim == 0 and self.form.on_chip):
             raise self._wrong("squeeze_dim", f"dimension {dim} is not a free dimension of size 1")
-        shape = self.form.shape[:dim] + self.form.shape[dim + 1 :]
-        return self._as(self.form.dtype, shape, self._without(dim), self.offset)
+        return self._as(self.form.dtype, *self._without(dim), self.offset)
 
     def rearrange(
         self, src_pattern: Any, dst_pattern: Any, fixed_sizes: dict[str, int] | None = None

@@ -95,11 +95,16 @@ ROUNDS: list[int] = []
 """Rounds of the unrolled loops under way, outermost first."""
 
 
+def counted(start: int, stop: int | None, step: int) -> range:
+    """The numbers of a loop, whatever kinds of number its ends are."""
+    return range(int(start)) if stop is None else range(int(start), int(stop), step)
+
+
 class static_range(Sequence[int]):  # noqa: N801 - called like the function it stands for
     """Its numbers, as of `range`."""
 
     def __init__(self, start: int, stop: int | None = None, step: int = 1, **_: Any) -> None:
-        self._numbers = range(int(start)) if stop is None else range(int(start), int(stop), step)
+        self._numbers = counted(start, stop, step)
 
     def __len__(self) -> int:
         return len(self._numbers)

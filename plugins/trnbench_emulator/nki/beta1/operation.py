@@ -17,6 +17,7 @@ from trnbench_emulator.nki.beta1.view import FREE, PARTITION
 from trnbench_emulator.nki.dtype import DTYPES, DType, dtype_of
 from trnbench_emulator.nki.functions import FUNCTIONS, Function
 from trnbench_emulator.nki.language import composite, elementwise
+from trnbench_emulator.nki.memory import Buffer
 from trnbench_emulator.nki.recorder import current
 from trnbench_emulator.nki.tensor import NkiTensor
 
@@ -179,6 +180,15 @@ def copy(src: Any, *, mask: Any = None, dtype: Any = None, **_: Any) -> Tile:
             isa.tensor_copy(dst.operand(mask), src.operand(mask))
 
     return later(src.shape, src.dtype if dtype is None else dtype_of(dtype), issue)
+
+
+def in_sbuf(tile: Tile, mask: Any = None) -> Tile:
+    """The tile, or the copy of it that the compiler puts in where PSUM is out of an engine's reach."""
+    if tile.buffer is not Buffer.PSUM or leaves_nothing(mask, tile.shape):
+        return tile
+    copied = copy(tile, mask=mask)
+    settle()
+    return copied
 
 
 CALLS.apply, CALLS.broadcast_to, CALLS.copy = apply, broadcast_to, copy

@@ -136,11 +136,7 @@ class BufferAllocation:
     def alloc(self, *args: Any, **named: Any) -> BufferAllocation:
         return self
 
-    def mod_alloc(self, *args: Any, **named: Any) -> BufferAllocation:
-        return self
-
-    def auto_alloc(self, *args: Any, **named: Any) -> BufferAllocation:
-        return self
+    mod_alloc = auto_alloc = alloc
 
 
 sbuf, psum = BufferAllocation(Buffer.SBUF), BufferAllocation(Buffer.PSUM)

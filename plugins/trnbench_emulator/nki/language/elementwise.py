@@ -9,7 +9,7 @@ import numpy as np
 from trnbench.errors import KernelError
 from trnbench_emulator.nki import isa, site
 from trnbench_emulator.nki.constraints import issue
-from trnbench_emulator.nki.functions import CALLS, Function
+from trnbench_emulator.nki.functions import Function
 from trnbench_emulator.nki.language.composite import broadcast_to
 from trnbench_emulator.nki.language.creation import ndarray, sbuf
 from trnbench_emulator.nki.op import VECTOR
@@ -91,4 +91,4 @@ def _unary(function: Function, x: NkiTensor, dtype: Any, given: NkiTensor | None
     return dst
 
 
-CALLS.apply, STATE.assign = apply, assign
+STATE.apply, STATE.assign = apply, assign

@@ -15,7 +15,8 @@ from trnbench_emulator.nki.tensor import NkiTensor
 _FP32 = DTYPES["float32"]
 
 
-def _axes(call: str, x: NkiTensor, axis: Any) -> tuple[int, ...]:
+def axes_of(call: str, x: NkiTensor, axis: Any) -> tuple[int, ...]:
+    """The dimensions meant by `axis`; raises `KernelError` unless they are the last free ones."""
     rank = len(x.shape)
     axes = tuple(sorted(number % rank for number in ((axis,) if isinstance(axis, int) else axis)))
     if not axes or 0 in axes or axes != tuple(range(rank - len(axes), rank)):
@@ -30,12 +31,10 @@ def _left(x: NkiTensor, axes: tuple[int, ...], keepdims: bool) -> tuple[int, ...
     return shape if len(shape) > 1 else (*shape, 1)
 
 
-def _reduced(
-    call: str, function: Function, x: NkiTensor, axis: Any, dtype: Any, keepdims: bool, negate: bool = False
-) -> NkiTensor:
-    axes = _axes(call, x, axis)
+def _reduced(call: str, function: Function, x: NkiTensor, axis: Any, dtype: Any, keepdims: bool) -> NkiTensor:
+    axes = axes_of(call, x, axis)
     dst = ndarray(_left(x, axes, keepdims), dtype or x.dtype, sbuf)
-    isa.tensor_reduce(dst, function, x, axes, negate=negate)
+    isa.tensor_reduce(dst, function, x, axes)
     return dst
 
 
@@ -64,7 +63,7 @@ def all(x: NkiTensor, axis: Any, dtype: Any = None) -> NkiTensor:
 
 def mean(x: NkiTensor, axis: Any, dtype: Any = None, keepdims: bool = False) -> NkiTensor:
     """The sum in fp32, divided."""
-    axes = _axes("mean", x, axis)
+    axes = axes_of("mean", x, axis)
     total = _reduced("mean", FUNCTIONS["add"], x, axis, _FP32, keepdims)
     dst = ndarray(total.shape, dtype or x.dtype, sbuf)
     isa.tensor_scalar(
@@ -76,7 +75,7 @@ def mean(x: NkiTensor, axis: Any, dtype: Any = None, keepdims: bool = False) -> 
 def var(x: NkiTensor, axis: Any, dtype: Any = None, keepdims: bool = False) -> NkiTensor:
     """The mean of squared distances from the mean. Its result keeps the reduced dimensions, as NKI's does."""
     del keepdims
-    axes = _axes("var", x, axis)
+    axes = axes_of("var", x, axis)
     folded = grouped(x, axes)
     middle = mean(folded, 2, _FP32, True)
     apart = ndarray(folded.shape, _FP32, sbuf)
@@ -90,8 +89,3 @@ def grouped(x: NkiTensor, axes: tuple[int, ...]) -> NkiTensor:
     """x as (partitions, what stays, what is reduced)."""
     shape = x.shape[1 : len(x.shape) - len(axes)]
     return x.reshape((x.shape[0], product(shape), product(x.shape[axis] for axis in axes)))
-
-
-def axes_of(call: str, x: NkiTensor, axis: Any) -> tuple[int, ...]:
-    """The dimensions meant by `axis`; raises `KernelError` unless they are the last free ones."""
-    return _axes(call, x, axis)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from trnbench_emulator.nki.values import bytes_of
 from trnbench_emulator.nki.view import Region, region_of
 
 if TYPE_CHECKING:
@@ -41,12 +42,12 @@ class Cells:
 
     def numbers(self, form: Form, offset: int) -> Numbers:
         """Those of a view that is not indirect, with one more dimension where an element has several."""
-        array = self._whole(form.dtype.size)
-        size, width = form.dtype.size // self.granule, array.itemsize
-        shape, strides = form.shape, tuple(stride * size * width for stride in form.strides)
-        if size > 1:
-            shape, strides = (*shape, size), (*strides, width)
-        return np.ndarray(shape, np.int32, buffer=array, offset=offset * size * width, strides=strides)
+        numbers = bytes_of(self._whole(form.dtype.size), form, offset, self.granule)
+        return numbers[..., 0] if numbers.shape[-1] == 1 else numbers
+
+    def seen(self, form: Form, offset: int) -> Any:
+        """The same to look at, a single number where all of the storage has it."""
+        return np.int32(self.uniform) if self.array is None else self.numbers(form, offset)
 
     def elements(self, size: int) -> Numbers:
         """All of them, a row for each element of `size` bytes."""

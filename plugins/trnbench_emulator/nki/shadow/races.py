@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from trnbench_emulator.nki.values import bytes_of
+
 if TYPE_CHECKING:
     from trnbench_emulator.nki.memory import Form, Storage
     from trnbench_emulator.nki.tensor import NkiTensor
@@ -61,7 +63,7 @@ def _race(storage: Storage, accesses: list[Access]) -> Race | None:
         race = _met(storage, written, programs, writes, access)
         if race is not None:
             return race
-        _bytes(written, access)[...] = position
+        bytes_of(written, access.form, access.offset)[...] = position
     for access in accesses:
         if not access.write and not access.form.indirect:
             race = _met(storage, written, programs, writes, access)
@@ -74,22 +76,10 @@ def _met(
     storage: Storage, written: np.ndarray, programs: np.ndarray, writes: list[Access], access: Access
 ) -> Race | None:
     """Does `access` touch what another program wrote?"""
-    last = _bytes(written, access)
+    last = bytes_of(written, access.form, access.offset)
     if not last.any():
         return None
     others = (last > 0) & (programs[last] != access.program)
     if not others.any():
         return None
     return Race(storage, writes[int(last[others][0]) - 1], access, int(others.sum()))
-
-
-def _bytes(array: np.ndarray, access: Access) -> np.ndarray:
-    size, width = access.form.dtype.size, array.itemsize
-    strides = (*(stride * size * width for stride in access.form.strides), width)
-    return np.ndarray(
-        (*access.form.shape, size),
-        array.dtype,
-        buffer=array,
-        offset=access.offset * size * width,
-        strides=strides,
-    )

@@ -116,8 +116,7 @@ class Shadow(Notes):
         cells = self.cells(view.storage)
         if accumulate is False or (cells.array is None and not cells.uniform and not accumulate):
             return
-        scalar = np.int32(cells.uniform)
-        numbers = scalar if cells.array is None else cells.numbers(view.form, view.offset)
+        numbers = cells.seen(view.form, view.offset)
         self.groups(opcode, view, numbers, bool(accumulate))
         if numbers.min() < (1 if accumulate else 0):
             marks = _least(numbers, view.form) < (1 if accumulate else 0)
@@ -148,7 +147,7 @@ class Shadow(Notes):
     def _output(self, position: int, view: NkiTensor) -> None:
         storage, form = view.storage, view.form
         cells = self.cells(storage)
-        numbers = np.int32(cells.uniform) if cells.array is None else cells.numbers(form, view.offset)
+        numbers = cells.seen(form, view.offset)
         if numbers.min() > 0:
             return
         least = _least(numbers, form)

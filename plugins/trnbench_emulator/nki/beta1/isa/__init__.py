@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from trnbench_emulator.nki import isa as today
 from trnbench_emulator.nki.beta1.isa.arithmetic import (
     activation,
     activation_reduce,
@@ -39,6 +36,7 @@ from trnbench_emulator.nki.beta1.isa.move import (
     nc_stream_shuffle,
     tensor_copy_predicated,
 )
+from trnbench_emulator.nki.isa import get_nc_version
 from trnbench_emulator.nki.isa.constants import (
     dge_mode,
     engine,
@@ -51,11 +49,6 @@ from trnbench_emulator.nki.isa.constants import (
     unknown_engine,
     vector_engine,
 )
-
-
-def get_nc_version() -> Any:
-    return today.get_nc_version()
-
 
 __all__ = [
     "activation", "activation_reduce", "affine_select", "bn_aggr", "bn_stats", "dge_mode", "dma_copy",

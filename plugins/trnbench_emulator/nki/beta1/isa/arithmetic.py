@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 from trnbench.errors import KernelError
@@ -11,7 +10,7 @@ from trnbench_emulator.nki import isa as today
 from trnbench_emulator.nki import site
 from trnbench_emulator.nki.beta1.deferral import settle
 from trnbench_emulator.nki.beta1.index import Grid, Mask, broadcast, leaves_nothing
-from trnbench_emulator.nki.beta1.operation import broadcast_to, of_one_rank
+from trnbench_emulator.nki.beta1.operation import broadcast_to, in_sbuf, of_one_rank
 from trnbench_emulator.nki.beta1.tile import Tile, later
 from trnbench_emulator.nki.constraints import word
 from trnbench_emulator.nki.dtype import DTYPES, dtype_of
@@ -20,14 +19,16 @@ from trnbench_emulator.nki.isa.constants import (
     gpsimd_engine,
     unknown_engine,
 )
-from trnbench_emulator.nki.memory import Buffer
 from trnbench_emulator.nki.recorder import current
 
 Shape = Callable[[dict[str, Any]], tuple[int, ...]]
 
 
-def returning(name: str, order: str, source: str, shape: Shape | None = None, dtype: Any = None) -> Any:
-    """An instruction whose arguments are today's but for `dst`: its result is like `source`."""
+def returning(
+    name: str, order: str, source: str, shape: Shape | None = None, dtype: Any = None, columns: int = 0
+) -> Any:
+    """An instruction whose arguments are today's but for `dst`: its result is like `source`, unless it has
+    another shape, or so many columns."""
     ours = getattr(today, name)
     names = order.split()
 
@@ -57,7 +58,8 @@ def returning(name: str, order: str, source: str, shape: Shape | None = None, dt
             issue(into)
             return into
         kind = like.dtype if dtype is None else dtype_of(dtype)
-        return later(shape(arguments) if shape else like.shape, kind, issue)
+        sizes = (like.shape[0], columns) if columns else like.shape
+        return later(shape(arguments) if shape else sizes, kind, issue)
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = f"nisa.{name} of Beta 1: the result is returned."
@@ -70,21 +72,16 @@ range_select = returning("range_select", "on_true_tile comp_op0 comp_op1 bound0 
 select_reduce = returning("select_reduce", "predicate on_true on_false", "on_true")
 
 
-def _eight(given: dict[str, Any]) -> tuple[int, ...]:
-    data = given["src"] if "src" in given else given["data"]
-    return (data.shape[0], 8)
+bn_stats = returning("bn_stats", "data", "data", columns=6)
 
 
-bn_stats = returning("bn_stats", "data", "data", lambda given: (given["data"].shape[0], 6))
+bn_aggr = returning("bn_aggr", "data", "data", columns=2)
 
 
-bn_aggr = returning("bn_aggr", "data", "data", lambda given: (given["data"].shape[0], 2))
+max8 = returning("max8", "src", "src", columns=8)
 
 
-max8 = returning("max8", "src", "src", _eight)
-
-
-nc_find_index8 = returning("nc_find_index8", "data vals", "data", _eight, DTYPES["uint32"])
+nc_find_index8 = returning("nc_find_index8", "data vals", "data", dtype=DTYPES["uint32"], columns=8)
 
 
 nc_match_replace8 = returning("nc_match_replace8", "data vals imm dst_idx", "data")
@@ -222,12 +219,7 @@ def affine_select(
 ) -> Tile:
     """The tile where `pred` holds, a comparison of indices; else the number."""
     settle()
-    if on_true_tile.buffer is Buffer.PSUM:  # out of GpSimd's reach
-        held = later(
-            on_true_tile.shape, on_true_tile.dtype, partial(_brought, on_true_tile, mask), into=(Buffer.SBUF,)
-        )
-        settle()
-        on_true_tile = held
+    on_true_tile = in_sbuf(on_true_tile, mask)
     kind = on_true_tile.dtype if dtype is None else dtype_of(dtype)
     shape = on_true_tile.shape
     if isinstance(pred, Mask) and len(pred.conditions) > 1:
@@ -251,14 +243,6 @@ def affine_select(
         )  # fmt: skip
 
     return later(shape, kind, issue)
-
-
-def _brought(source: Tile, mask: Any, dst: Tile) -> None:
-    """Out of PSUM."""
-    if current().assumes("engine-choice"):
-        today.activation(dst.operand(mask), FUNCTIONS["copy"], source.operand(mask))
-    else:
-        today.tensor_copy(dst.operand(mask), source.operand(mask))
 
 
 def _pattern(expr: Any, call: str) -> tuple[list[list[int]], int]:

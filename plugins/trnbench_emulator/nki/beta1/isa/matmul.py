@@ -10,8 +10,8 @@ from typing import Any
 
 from trnbench_emulator.nki import isa as today
 from trnbench_emulator.nki.beta1.deferral import settle
-from trnbench_emulator.nki.beta1.index import Grid, Mask, leaves_nothing
-from trnbench_emulator.nki.beta1.operation import copy
+from trnbench_emulator.nki.beta1.index import Mask, leaves_nothing
+from trnbench_emulator.nki.beta1.operation import in_sbuf
 from trnbench_emulator.nki.beta1.tile import Tile, later
 from trnbench_emulator.nki.constraints import word
 from trnbench_emulator.nki.dtype import DTYPES, dtype_of
@@ -41,7 +41,7 @@ def nc_matmul(
 ) -> Tile:
     """stationaryᵀ · moving into PSUM; `tile[…] += nc_matmul(…)` adds to what PSUM holds."""
     settle()
-    stationary, moving = _in_sbuf(stationary, mask), _in_sbuf(moving, mask)
+    stationary, moving = in_sbuf(stationary, mask), in_sbuf(moving, mask)
     mode = word(perf_mode)
     perf_mode = _MODES.get(mode) or today.matmul_perf_mode(mode)
     rows = stationary.shape[1:-1] if perf_mode is _DOUBLE_ROW else ()
@@ -62,15 +62,6 @@ def nc_matmul(
     return later(
         (m, *free), kind, issue, buffer=Buffer.PSUM, into=(Buffer.PSUM,), adds=partial(issue, accumulate=None)
     )
-
-
-def _in_sbuf(operand: Tile, mask: Any) -> Tile:
-    """The operand, or the copy of it that the compiler puts in: the tensor engine does not read PSUM."""
-    if operand.root.buffer is not Buffer.PSUM or leaves_nothing(mask, operand.shape):
-        return operand
-    copied = copy(operand, mask=mask)
-    settle()
-    return copied
 
 
 def nc_transpose(
@@ -94,9 +85,4 @@ def _turned(mask: Any) -> Any:
     """The mask of a tile for its transpose."""
     if not isinstance(mask, Mask):
         return mask
-    return Mask(
-        tuple(
-            Grid(condition.const, condition.coefficients[::-1], condition.sizes[::-1])
-            for condition in mask.conditions
-        )
-    )
+    return Mask(tuple(condition.T for condition in mask.conditions))

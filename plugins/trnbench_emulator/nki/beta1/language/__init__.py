@@ -9,7 +9,7 @@ import ml_dtypes
 import numpy as np
 
 from trnbench_emulator.nki import language as today
-from trnbench_emulator.nki.beta1.deferral import settle, static_range
+from trnbench_emulator.nki.beta1.deferral import counted, settle, static_range
 from trnbench_emulator.nki.beta1.grid import nc, num_programs, program_id, program_ndim, spmd_dim
 from trnbench_emulator.nki.beta1.index import MGrid, arange
 from trnbench_emulator.nki.beta1.language.mathematics import (
@@ -85,7 +85,7 @@ def affine_range(start: int, stop: int | None = None, step: int = 1, **_: Any) -
 
 def sequential_range(start: int, stop: int | None = None, step: int = 1, **_: Any) -> range:
     """As `affine_range`; rounds may depend on each other."""
-    return range(int(start)) if stop is None else range(int(start), int(stop), step)
+    return counted(start, stop, step)
 
 
 _SAME = (

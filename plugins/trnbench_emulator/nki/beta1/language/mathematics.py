@@ -10,11 +10,10 @@ from trnbench_emulator.nki import isa
 from trnbench_emulator.nki import language as today
 from trnbench_emulator.nki.beta1.deferral import settle
 from trnbench_emulator.nki.beta1.isa import nc_matmul, tensor_reduce
-from trnbench_emulator.nki.beta1.operation import broadcast_to, column_of, copy
+from trnbench_emulator.nki.beta1.operation import broadcast_to, column_of, in_sbuf
 from trnbench_emulator.nki.beta1.tile import Tile, later
 from trnbench_emulator.nki.dtype import dtype_of
 from trnbench_emulator.nki.functions import FUNCTIONS
-from trnbench_emulator.nki.memory import Buffer
 from trnbench_emulator.nki.recorder import current
 
 
@@ -42,8 +41,7 @@ def transpose(x: Tile, *, dtype: Any = None, mask: Any = None, **_: Any) -> Tile
 def matmul(x: Tile, y: Tile, *, transpose_x: bool = False, mask: Any = None, **_: Any) -> Tile:
     """x @ y, or xᵀ @ y, into PSUM; x is turned by the tensor engine first unless it is already."""
     settle()
-    x, y = (copy(operand) if operand.buffer is Buffer.PSUM else operand for operand in (x, y))
-    settle()
+    x, y = in_sbuf(x), in_sbuf(y)
     if not transpose_x:
         turned = today.transpose(x.operand(mask))
         stationary = today.ndarray(turned.shape, x.dtype, today.sbuf)

@@ -12,7 +12,7 @@ from trnbench_emulator.nki import language as today
 from trnbench_emulator.nki.beta1.deferral import settle
 from trnbench_emulator.nki.beta1.grid import LAUNCH
 from trnbench_emulator.nki.beta1.index import leaves_nothing
-from trnbench_emulator.nki.beta1.operation import broadcast_to, copy
+from trnbench_emulator.nki.beta1.operation import broadcast_to, copy, in_sbuf
 from trnbench_emulator.nki.beta1.root import Root, shaped
 from trnbench_emulator.nki.beta1.tile import Tile, later
 from trnbench_emulator.nki.dtype import DTYPES, DType, dtype_of
@@ -116,9 +116,7 @@ def store(dst: Tile, value: Any, *, mask: Any = None, **_: Any) -> None:
         value = full((128, 1), value, dst.dtype)
         value = broadcast_to(value[0 : dst.shape[0]], (dst.shape[0], *dst.shape[1:]))
         settle()
-    if value.buffer is Buffer.PSUM:
-        value = copy(value)
-        settle()
+    value = in_sbuf(value)
     if leaves_nothing(mask, dst.shape):
         return
     target = dst if dst.over or dst.ndim == value.ndim else dst.fitted(value.shape) or dst
