@@ -57,6 +57,10 @@ class Rules:
     def on_chip(self, operand: Form, *, name: str) -> None:
         self.within(operand, Buffer.SBUF, Buffer.PSUM, name=name)
 
+    def in_sbuf(self, **operands: NkiTensor) -> None:
+        for name, operand in operands.items():
+            self.within(operand.form, Buffer.SBUF, name=name)
+
     def at_most(self, size: int, limit: int, what: str, *, try_: str = "") -> None:
         if size > limit:
             raise self.fail(f"{what} is {size}, the limit is {limit}", try_=try_)

@@ -86,10 +86,6 @@ def _sigmoid_product_dx(x: Any, slope: float) -> Any:
     return share * (1 + slope * x * (1 - share))
 
 
-def _sine(x: Any) -> Any:
-    return np.sin(x)
-
-
 def _shift(move: Callable[..., Any]) -> Callable[..., Any]:
     def shifted(values: Any, by: Any) -> Any:
         # Shifts are logical: bit patterns without a sign.
@@ -104,13 +100,9 @@ def _truth(function: Callable[..., Any]) -> Callable[..., Any]:
     return lambda *operands: function(*(np.asarray(operand) != 0 for operand in operands))
 
 
-def _differences(values: Any, axis: int) -> Any:
-    return np.subtract.reduce(values, axis=axis)
-
-
 _BINARY: tuple[Function, ...] = (
     Function("add", 2, np.add, alu=True, fold=np.sum),
-    Function("subtract", 2, np.subtract, alu=True, fold=_differences),
+    Function("subtract", 2, np.subtract, alu=True, fold=np.subtract.reduce),
     Function("multiply", 2, np.multiply, alu=True, fold=np.prod, start=1.0),
     Function("divide", 2, np.divide, alu=True),
     Function("maximum", 2, np.maximum, alu=True, fold=np.max, start=-math.inf),
@@ -169,7 +161,7 @@ _UNARY: tuple[Function, ...] = (
     Function("mish", 1, lambda x: x * np.tanh(_softplus(x)), table=True),
     Function("erf", 1, _erf, table=True),
     Function("erf_dx", 1, lambda x: 2 / math.sqrt(math.pi) * np.exp(-x * x), table=True),
-    Function("sin", 1, _sine, table=True),
+    Function("sin", 1, np.sin, table=True),
     Function("arctan", 1, np.arctan, table=True),
     Function("cos", 1, np.cos),
     Function("tan", 1, np.tan),

@@ -25,11 +25,12 @@ class Recording(Protocol):
 
 
 class _State:
-    __slots__ = ("apply", "assign", "place", "recorder")
+    __slots__ = ("apply", "assign", "files", "place", "recorder")
 
     def __init__(self) -> None:
         self.recorder: Any = None  # a `Recorder`; what it is made of knows it as a `Recording`
         self.place: tuple[str, int] | None = None  # file and line of a call that is carried out later
+        self.files = 0  # that are being executed: only then may stand-ins be used
         # What `nl.add(x, y)` and `tile[…] = value` do. The language says it, in instructions.
         self.apply: Callable[..., Any] | None = None
         self.assign: Callable[[Any, Any], None] | None = None

@@ -26,26 +26,14 @@ class Reason(msgspec.Struct, frozen=True):
     remedy: str = ""
 
 
-class _Imports:
-    """How many files are being executed: only then may stand-ins be used."""
-
-    __slots__ = ("depth",)
-
-    def __init__(self) -> None:
-        self.depth = 0
-
-
-_IMPORTS = _Imports()
-
-
 @contextmanager
 def lenient() -> Iterator[None]:
     """While open, stand-ins may be called and asked for attributes."""
-    _IMPORTS.depth += 1
+    STATE.files += 1
     try:
         yield
     finally:
-        _IMPORTS.depth -= 1
+        STATE.files -= 1
 
 
 class StandInType(type):
@@ -149,4 +137,4 @@ def _decorates(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
 
 
 def _allowed() -> bool:
-    return STATE.recorder is None and _IMPORTS.depth > 0
+    return STATE.recorder is None and STATE.files > 0

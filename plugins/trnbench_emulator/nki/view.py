@@ -67,6 +67,13 @@ def indexed(form: Form, index: tuple[Any, ...]) -> tuple[Form, int]:
     return intern(form.buffer, form.dtype, tuple(new_shape), tuple(new_strides), form.indirect), offset
 
 
+def sizes_of(shape: tuple[Any, ...], elements: int) -> tuple[int, ...]:
+    """The sizes that `reshape` is given, one by one or as a tuple; -1 is what the others leave."""
+    sizes = tuple(shape[0]) if len(shape) == 1 and not isinstance(shape[0], int) else shape
+    product = prod(size for size in sizes if size != -1)
+    return tuple(elements // product if size == -1 else size for size in sizes)
+
+
 def reshaped(form: Form, sizes: tuple[int, ...]) -> tuple[int, ...]:
     """Strides of the reshaped view; raises where only a copy could do it.
 
@@ -223,11 +230,8 @@ class Arrangement:
 
     def reshape(self, *shape: Any) -> Self:
         """The same elements under another shape; dimension 0 stays the partition on chip."""
-        sizes = tuple(shape[0]) if len(shape) == 1 and not isinstance(shape[0], int) else tuple(shape)
         form = self.form
-        if -1 in sizes:
-            product = prod(size for size in sizes if size != -1)
-            sizes = tuple(form.elements // product if size == -1 else size for size in sizes)
+        sizes = sizes_of(shape, form.elements)
         if prod(sizes) != form.elements:
             raise KernelError(
                 f"reshape: {list(form.shape)} has {form.elements} elements, {list(sizes)} has {prod(sizes)} "

@@ -10,7 +10,7 @@ compared, such products hold four of the eight banks.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
 from typing import Any, NamedTuple
@@ -35,31 +35,24 @@ class Recorded(NamedTuple):
     rounds: tuple[int, ...]
 
 
-class Known(NamedTuple):
-    """`again`: number of an instruction → the tile that holds its result already, if it is still there.
-    `loads`: numbers of loads that can be repeated at any time."""
-
-    again: dict[int, Storage]
-    loads: set[int]
-
-
-def known(recorded: Sequence[Recorded], assumptions: Assumptions) -> Known:
+def known(recorded: Sequence[Recorded], assumptions: Assumptions) -> tuple[dict[int, Storage], set[int]]:
     """Which instructions may be left out: loads under `residence`, others under `hoisting`.
+
+    By the number of one, the tile that holds its result already, if it is still there; and the numbers of
+    loads that can be repeated at any time.
 
     Two loads are one where they read the same of a tensor that nobody wrote in between. Another
     instruction is one with the last of its own line where its operands are the same and unwritten since:
     it does not depend on the innermost loop. The result of either has to be all of a tile that nothing
     else writes.
     """
-    writers: dict[Storage, int] = {}
-    for instruction, _ in recorded:
-        for view in instruction.writes:
-            writers[view.storage] = writers.get(view.storage, 0) + 1
+    writers = Counter(view.storage for instruction, _ in recorded for view in instruction.writes)
     duplicates: dict[Storage, Storage] = {}
-    versions: dict[Storage, int] = {}
+    versions: Counter[Storage] = Counter()
     loaded: dict[Any, Storage] = {}
     lines: dict[tuple[str, int, tuple[int, ...]], tuple[Any, Storage]] = {}
-    facts = Known({}, set())
+    again: dict[int, Storage] = {}
+    loads: set[int] = set()
     for number, (instruction, rounds) in enumerate(recorded):
         dst = _whole(instruction, writers)
         if dst is not None:
@@ -68,7 +61,7 @@ def known(recorded: Sequence[Recorded], assumptions: Assumptions) -> Known:
             if instruction.op.opcode == "dma_copy":
                 before = loaded.setdefault(key, dst) if "residence" in assumptions else dst
                 if instruction.reads[0].storage not in writers:
-                    facts.loads.add(number)
+                    loads.add(number)
             elif "hoisting" in assumptions:
                 line = (instruction.file, instruction.line, rounds)
                 last = lines.get(line)
@@ -77,10 +70,10 @@ def known(recorded: Sequence[Recorded], assumptions: Assumptions) -> Known:
             else:
                 before = dst
             if before is not dst:
-                facts.again[number] = duplicates[dst] = before
+                again[number] = duplicates[dst] = before
         for view in instruction.writes:
-            versions[view.storage] = versions.get(view.storage, 0) + 1
-    return facts
+            versions[view.storage] += 1
+    return again, loads
 
 
 def _whole(each: Instruction, writers: dict[Storage, int]) -> Storage | None:
@@ -98,9 +91,9 @@ def _whole(each: Instruction, writers: dict[Storage, int]) -> Storage | None:
     return storage if alone and view.offset == 0 and view.form.elements == storage.form.elements else None
 
 
-def _value(view: NkiTensor, same: dict[Storage, Storage], versions: dict[Storage, int]) -> tuple[Any, ...]:
+def _value(view: NkiTensor, same: dict[Storage, Storage], versions: Counter[Storage]) -> tuple[Any, ...]:
     storage = same.get(view.storage, view.storage)
-    return (storage, view.form, view.offset, versions.get(storage, 0))
+    return (storage, view.form, view.offset, versions[storage])
 
 
 SWITCH, ROWS = "reading-in-psum", "broadcast-in-psum"
@@ -127,14 +120,6 @@ class _Copy(NamedTuple):
     readers: tuple[_Touch, ...]
 
 
-class _Stay(NamedTuple):
-    """A product in PSUM from its first instruction to its last reader, in bytes per partition."""
-
-    first: int
-    last: int
-    bytes: int
-
-
 def uncopied(recorded: Sequence[Recorded], recorder: Recorder) -> Sequence[Recorded]:
     """The instructions without those copies. A line of the source is decided as a whole: the compiler sees a
     loop, not its rounds."""
@@ -149,14 +134,14 @@ def uncopied(recorded: Sequence[Recorded], recorder: Recorder) -> Sequence[Recor
     room = recorder.ledgers[Buffer.PSUM].capacity // SHARE
     touched = _touched(instructions, (number for line in lines.values() for number in line))
     left_out: list[_Copy] = []
-    stays: list[_Stay] = []
+    changes: list[tuple[int, int]] = []
     for numbers in lines.values():
         line = [_read_in_psum(number, instructions, touched) for number in numbers]
         copies = [copy for copy in line if copy is not None and (rows_too or not _is_a_row(copy, touched))]
-        more = [_stay(copy, touched) for copy in copies]
-        if len(copies) == len(line) and _peak([*stays, *more]) <= room:
+        more = [change for copy in copies for change in _stay(copy, touched)]
+        if len(copies) == len(line) and _peak([*changes, *more]) <= room:
             left_out += copies
-            stays += more
+            changes += more
     if not left_out:
         return recorded
     recorder.assumes(SWITCH)
@@ -246,17 +231,16 @@ def _is_a_row(copy: _Copy, touched: dict[Storage, list[_Touch]]) -> bool:
     return any(touch.writes and touch.op.variables.get("K") == 1 for touch in touched[copy.source.storage])
 
 
-def _stay(copy: _Copy, touched: dict[Storage, list[_Touch]]) -> _Stay:
-    form = copy.source.storage.form
-    first = touched[copy.source.storage][0].number
-    return _Stay(first, copy.readers[-1].number, form.row_bytes)
+def _stay(copy: _Copy, touched: dict[Storage, list[_Touch]]) -> tuple[tuple[int, int], tuple[int, int]]:
+    """A product is in PSUM from its first instruction to its last reader: at which number how many bytes of
+    each partition are taken, and given back."""
+    storage = copy.source.storage
+    size = storage.form.row_bytes
+    return (touched[storage][0].number, size), (copy.readers[-1].number + 1, -size)
 
 
-def _peak(stays: Sequence[_Stay]) -> int:
+def _peak(changes: Iterable[tuple[int, int]]) -> int:
     """The most bytes that are held at once."""
-    changes = [
-        change for stay in stays for change in ((stay.first, stay.bytes), (stay.last + 1, -stay.bytes))
-    ]
     return max(accumulate(bytes_ for _, bytes_ in sorted(changes)), default=0)
 
 

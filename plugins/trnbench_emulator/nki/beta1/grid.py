@@ -130,7 +130,7 @@ def program_id(axis: int = 0) -> int:
 def num_programs(axes: Any = None) -> Any:
     """Programs along a dimension of the grid; of all of them where none is named."""
     if axes is None:
-        return functools.reduce(lambda a, b: a * b, LAUNCH.sizes, 1)
+        return prod(LAUNCH.sizes)
     if isinstance(axes, (tuple, list)):
         return tuple(_along("num_programs", LAUNCH.sizes, axis) for axis in axes)
     return _along("num_programs", LAUNCH.sizes, axes)
@@ -178,13 +178,6 @@ class Beta1Kernel(Kernel):
         return Beta1Kernel(self.plain, self.options, sizes)
 
 
-def _only_core(sizes: tuple[int, ...]) -> int | None:
-    """The core whose programs alone are recorded, None for all of them."""
-    recorder: Recorder | None = STATE.recorder
-    apart = recorder is not None and not recorder.functional and cores_of(sizes) > 1
-    return recorder.program if recorder is not None and apart else None
-
-
 def _launched(function: Callable[..., Any], sizes: tuple[int, ...], args: Any, kwargs: Any) -> Any:
     inside = any(isinstance(argument, Tile) for argument in (*args, *kwargs.values()))
     if inside and not sizes:
@@ -194,8 +187,10 @@ def _launched(function: Callable[..., Any], sizes: tuple[int, ...], args: Any, k
     named = {name: _tile(argument) for name, argument in kwargs.items()}
     tiles = [argument for argument in (*arguments, *named.values()) if isinstance(argument, Tile)]
     result: Any = None
-    core = _only_core(sizes)
     recorder: Recorder | None = STATE.recorder  # None where NumPy asks a kernel for its values
+    # The core whose programs alone are recorded, None for all of them.
+    apart = recorder is not None and not recorder.functional and cores_of(sizes) > 1
+    core = recorder.program if recorder is not None and apart else None
     shadow = recorder.shadow if recorder is not None else None
     if shadow is not None and sizes:
         shadow.several = prod(sizes) > 1

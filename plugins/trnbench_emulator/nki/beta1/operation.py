@@ -107,14 +107,20 @@ def _spread(tile: Tile, shape: tuple[int, ...]) -> Tile:
     """As wide as the others: a column of numbers stays one, other free dimensions are read repeatedly."""
     if tile.shape == shape:
         return tile
-    more = len(shape) - len(tile.shape)
-    if more > 0:
-        tile = tile.like((1,) * more + tile.shape, (0,) * more + tile.strides, (FREE,) * more + tile.kinds)
+    tile = _widened(tile, len(shape))
     if tile.shape[0] != shape[0]:
         return broadcast_to(tile, shape)
     if prod(tile.shape[1:]) == 1:
         return tile
     return repeated(tile, shape)
+
+
+def _widened(tile: Tile, rank: int) -> Tile:
+    """With free dimensions of size 1 before its own."""
+    more = rank - len(tile.shape)
+    if more <= 0:
+        return tile
+    return tile.like((1,) * more + tile.shape, (0,) * more + tile.strides, (FREE,) * more + tile.kinds)
 
 
 def repeated(tile: Tile, shape: tuple[int, ...]) -> Tile:
@@ -129,10 +135,8 @@ def broadcast_to(src: Tile, shape: Any, *, dtype: Any = None, **_: Any) -> Tile:
     """A view where only free dimensions grow; otherwise a tile whose partitions are filled."""
     settle()
     sizes = tuple(int(size) for size in shape)
-    more = len(sizes) - len(src.shape)
-    if more > 0:
-        src = src.like((1,) * more + src.shape, (0,) * more + src.strides, (FREE,) * more + src.kinds)
-    if more < 0 or any(a not in (1, b) for a, b in zip(src.shape, sizes, strict=True)):
+    src = _widened(src, len(sizes))
+    if len(src.shape) > len(sizes) or any(a not in (1, b) for a, b in zip(src.shape, sizes, strict=True)):
         raise KernelError(f"broadcast_to: {src!r} cannot become {list(sizes)} ({site.here()})")
     if src.shape == sizes and (dtype is None or dtype_of(dtype) is src.dtype):
         return src

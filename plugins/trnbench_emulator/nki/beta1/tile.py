@@ -19,7 +19,7 @@ from trnbench_emulator.nki.beta1.view import BLOCK, FREE, PARTITION, indexed, op
 from trnbench_emulator.nki.dtype import DType, dtype_of
 from trnbench_emulator.nki.memory import Buffer, intern
 from trnbench_emulator.nki.tensor import NkiTensor
-from trnbench_emulator.nki.view import reshaped
+from trnbench_emulator.nki.view import reshaped, sizes_of
 
 
 class Calls:
@@ -149,11 +149,8 @@ class Tile(Arithmetic, msgspec.Struct, eq=False):
         """The same elements under another shape; the partition stays in place."""
         settle()
         shape = shape or (named["shape"],)
-        sizes = tuple(shape[0]) if len(shape) == 1 and not isinstance(shape[0], int) else tuple(shape)
+        sizes = sizes_of(shape, self.size)
         sizes = tuple(int(size) if size == int(size) else size for size in sizes)  # 2 / 2 is a size there
-        if -1 in sizes:
-            product = prod(size for size in sizes if size != -1)
-            sizes = tuple(self.size // product if size == -1 else size for size in sizes)
         form = intern(self.buffer, self.dtype, self.shape, self.strides)
         wrong = BLOCK in self.kinds or (
             self.on_chip and (self.kinds[0] != PARTITION or sizes[0] != self.shape[0])

@@ -70,8 +70,7 @@ def local_gather(
     valid = per_group if num_valid_indices is None else int(num_valid_indices)
 
     def build(rules: Rules) -> Op:
-        for label, view in (("dst", dst), ("src_buffer", src_buffer), ("index", index)):
-            rules.within(view.form, Buffer.SBUF, name=label)
+        rules.in_sbuf(dst=dst, src_buffer=src_buffer, index=index)
         rules.require(
             src_buffer.form.partitions == index.form.partitions and index.form.partitions % GROUP == 0,
             f"src_buffer has {src_buffer.form.partitions} partitions, index has {index.form.partitions}: "
@@ -107,8 +106,7 @@ def nc_n_gather(dst: NkiTensor, data: NkiTensor, indices: NkiTensor, name: str |
     """dst[p, i] = data[p, indices[p, i]] with free dimensions flattened, on GpSimd."""
 
     def build(rules: Rules) -> Op:
-        for label, view in (("dst", dst), ("data", data), ("indices", indices)):
-            rules.within(view.form, Buffer.SBUF, name=label)
+        rules.in_sbuf(dst=dst, data=data, indices=indices)
         rules.same_elements(dst.form, indices.form, ("dst", "indices"))
         rules.require(
             data.form.partitions == dst.form.partitions,
@@ -140,8 +138,7 @@ def nonzero_with_count(
 
     def build(rules: Rules) -> Op:
         rules.since(3)
-        rules.within(src.form, Buffer.SBUF, name="src")
-        rules.within(dst.form, Buffer.SBUF, name="dst")
+        rules.in_sbuf(src=src, dst=dst)
         rules.require(
             src.form.dtype.name in ("float32", "int32"),
             f"src is {src.form.dtype}, it must be float32 or int32",

@@ -40,8 +40,7 @@ def quantize_mx(dst: NkiTensor, src: NkiTensor, dst_scale: NkiTensor, name: str 
 
     def build(rules: Rules) -> Op:
         rules.since(SINCE)
-        for label, view in (("dst", dst), ("src", src), ("dst_scale", dst_scale)):
-            rules.within(view.form, Buffer.SBUF, name=label)
+        rules.in_sbuf(dst=dst, src=src, dst_scale=dst_scale)
         rules.require(
             src.form.dtype.name in ("bfloat16", "float16"),
             f"src is {src.form.dtype}, it must be float16 or bfloat16",

@@ -13,7 +13,6 @@ from trnbench_emulator.nki.constraints import Rules, alike, column, form_of, iss
 from trnbench_emulator.nki.functions import FUNCTIONS, function_of
 from trnbench_emulator.nki.isa.accumulate import accumulate, check_result, read_out
 from trnbench_emulator.nki.isa.constants import reduce_cmd as reduce_cmds
-from trnbench_emulator.nki.memory import Buffer
 from trnbench_emulator.nki.op import GPSIMD, VECTOR, Op
 from trnbench_emulator.nki.tensor import NkiTensor
 
@@ -23,13 +22,20 @@ _COMPARISONS = ("equal", "not_equal", "less", "less_equal", "greater", "greater_
 
 
 def _affine(rules: Rules, pattern: Any, dst: NkiTensor) -> None:
-    rules.within(dst.form, Buffer.SBUF, name="dst")
+    rules.in_sbuf(dst=dst)
     rules.at_most(len(pattern), 4, "the number of pattern dimensions")
     total = prod(int(count) for _, count in pattern)
     rules.require(
         total == dst.form.free,
         f"pattern {[list(pair) for pair in pattern]} has {total} elements, "
         f"dst has {dst.form.free} per partition",
+    )
+
+
+def _maximum(rules: Rules, reduce_op: Any) -> None:
+    rules.require(
+        function_of(reduce_op, rules.call, arity=2).name == "maximum",
+        f"reduce_op is {reduce_op!r}, it takes the maximum",
     )
 
 
@@ -70,7 +76,7 @@ def affine_select(
     sizes = tuple(tuple(int(value) for value in pair) for pair in pattern)
 
     def build(rules: Rules) -> Op:
-        rules.within(on_true_tile.form, Buffer.SBUF, name="on_true_tile")
+        rules.in_sbuf(on_true_tile=on_true_tile)
         rules.same_elements(dst.form, on_true_tile.form, ("dst", "on_true_tile"))
         _affine(rules, sizes, dst)
         function = function_of(cmp_op, "affine_select", arity=2)
@@ -119,10 +125,7 @@ def range_select(
             rules.require(
                 named in _COMPARISONS and named != "not_equal", f"{comparison!r} is no comparison it has"
             )
-        rules.require(
-            function_of(reduce_op, "range_select", arity=2).name == "maximum",
-            f"reduce_op is {reduce_op!r}, it takes the maximum",
-        )
+        _maximum(rules, reduce_op)
         rules.require(
             on_true_tile.form.dtype.is_float, f"on_true_tile is {on_true_tile.form.dtype}, no float"
         )
@@ -173,10 +176,7 @@ def select_reduce(
             on_true.form.dtype.name not in ("tfloat32", "int32", "uint32"),
             f"on_true is {on_true.form.dtype}, which it does not take",
         )
-        rules.require(
-            function_of(reduce_op, "select_reduce", arity=2).name == "maximum",
-            f"reduce_op is {reduce_op!r}, it takes the maximum",
-        )
+        _maximum(rules, reduce_op)
         check_result(rules, reduce_res, on_true.form.partitions)
         return rules.op(VECTOR, (dst,), (on_true, predicate))
 

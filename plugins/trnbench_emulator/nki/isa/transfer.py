@@ -15,7 +15,7 @@ from trnbench_emulator.nki.isa.constants import dma_engine as dma_engines
 from trnbench_emulator.nki.isa.constants import engine as engines
 from trnbench_emulator.nki.isa.constants import oob_mode as oob_modes
 from trnbench_emulator.nki.isa.move import dge_word, generator, reachable, transfer, transfer_variables
-from trnbench_emulator.nki.memory import Buffer, Form
+from trnbench_emulator.nki.memory import Form
 from trnbench_emulator.nki.op import DMA, Op
 from trnbench_emulator.nki.recorder import current
 from trnbench_emulator.nki.tensor import IndirectTensor, NkiTensor
@@ -151,8 +151,7 @@ def sendrecv(
 
     def build(rules: Rules) -> Op:
         rules.since(_V3)
-        rules.within(src.form, Buffer.SBUF, name="src")
-        rules.within(dst.form, Buffer.SBUF, name="dst")
+        rules.in_sbuf(src=src, dst=dst)
         rules.same_elements(dst.form, src.form, ("dst", "src"))
         rules.require(src.form.dtype is dst.form.dtype, f"src is {src.form.dtype}, dst is {dst.form.dtype}")
         _of_a_logical_core(rules, recorder.grid)
