@@ -80,15 +80,11 @@ class Gone(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.name}({self.keyword}=)" if self.keyword else self.name
 
 
-class _Changes(msgspec.Struct, frozen=True):
-    gone: tuple[Gone, ...]
-
-
 @cache
 def changes() -> tuple[Gone, ...]:
     """What newer releases took away, from releases.toml beside this file."""
     text = Path(__file__).with_name("releases.toml").read_text(encoding="utf-8")
-    return msgspec.convert(tomllib.loads(text), _Changes).gone
+    return msgspec.convert(tomllib.loads(text)["gone"], tuple[Gone, ...])
 
 
 def uses(tree: ast.Module) -> list[Use]:

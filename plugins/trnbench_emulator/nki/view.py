@@ -28,10 +28,7 @@ def indexed(form: Form, index: tuple[Any, ...]) -> tuple[Form, int]:
         if isinstance(numbers, range):  # nl.affine_range(n): all of its numbers
             entry = slice(numbers.start, numbers.stop, numbers.step)
         if isinstance(entry, slice):
-            start = 0 if entry.start is None else int(entry.start)
-            stop = size if entry.stop is None else int(entry.stop)
-            step = 1 if entry.step is None else int(entry.step)
-            start, stop = (start + size if start < 0 else start), (stop + size if stop < 0 else stop)
+            start, stop, step = ends_of(entry, size)
             if start < 0 or stop > size or step < 1 or stop <= start:
                 raise KernelError(
                     f"[{entry.start}:{entry.stop}] is outside dimension {axis} (size {size}) of {form!r} "
@@ -65,6 +62,14 @@ def indexed(form: Form, index: tuple[Any, ...]) -> tuple[Form, int]:
     if not new_shape:
         new_shape, new_strides = [1], [1]
     return intern(form.buffer, form.dtype, tuple(new_shape), tuple(new_strides), form.indirect), offset
+
+
+def ends_of(part: slice, size: int) -> tuple[int, int, int]:
+    """Start, stop and step of a slice as numbers; unlike those of `slice.indices` they may lie outside."""
+    start = 0 if part.start is None else int(part.start)
+    stop = size if part.stop is None else int(part.stop)
+    step = 1 if part.step is None else int(part.step)
+    return (start + size if start < 0 else start), (stop + size if stop < 0 else stop), step
 
 
 def sizes_of(shape: tuple[Any, ...], elements: int) -> tuple[int, ...]:

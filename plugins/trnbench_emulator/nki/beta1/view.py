@@ -12,6 +12,7 @@ from trnbench_emulator.nki.beta1.root import Root
 from trnbench_emulator.nki.dtype import DType
 from trnbench_emulator.nki.memory import Buffer, Form, intern
 from trnbench_emulator.nki.tensor import IndirectTensor, NkiTensor
+from trnbench_emulator.nki.view import ends_of
 
 BLOCK, PARTITION, FREE = "block", "partition", "free"
 """Kinds of a tile's dimensions."""
@@ -128,7 +129,8 @@ class _Layout:
         return wide.const
 
     def _slice(self, entry: slice, size: int, stride: int, kind: str) -> int:
-        start, count, step = _sliced(entry, size)
+        start, stop, step = ends_of(entry, size)
+        count = len(range(start, stop, step))
         if count < 1:
             raise _wrong(self.tile, f"[{entry.start}:{entry.stop}] is empty")
         if start < 0 or start + (count - 1) * step >= size:
@@ -196,14 +198,6 @@ def _whole_index(tile: View, index: Any) -> list[Any]:
     if named > len(tile.shape):
         raise _wrong(tile, f"{named} indices for {len(tile.shape)} dimensions")
     return entries
-
-
-def _sliced(part: slice, size: int) -> tuple[int, int, int]:
-    step = 1 if part.step is None else int(part.step)
-    start = 0 if part.start is None else int(part.start)
-    stop = size if part.stop is None else int(part.stop)
-    start, stop = (start + size if start < 0 else start), (stop + size if stop < 0 else stop)
-    return start, len(range(start, stop, step)), step
 
 
 def _number(tile: View, given: Any) -> int:

@@ -59,10 +59,7 @@ def tensor_tensor(
 def _tensor_tensor(recorder: Recorder, dst: Any, data1: Any, data2: Any, op: Any, engine: Any) -> Op:
     rules = Rules("tensor_tensor", recorder.machine)
     function = function_of(op, "tensor_tensor", arity=2, kind="alu")
-    tiles(rules, data1=data1, data2=data2, dst=dst)
-    rules.same_elements(data1.form, data2.form, ("data1", "data2"))
-    rules.same_elements(dst.form, data1.form, ("dst", "data1"))
-    rules.not_both_psum(data1.form, data2.form, ("data1", "data2"))
+    pair(rules, dst, data1=data1, data2=data2)
     _bit_types(rules, function, dst, data1, data2)
     views = (dst, data1, data2)
     integers = all(view.form.dtype.name in ("int32", "uint32") for view in views)
@@ -71,6 +68,15 @@ def _tensor_tensor(recorder: Recorder, dst: Any, data1: Any, data2: Any, op: Any
     order = (first, GPSIMD if first == VECTOR else VECTOR)
     chosen = rules.engine(word(engine), order, dst.form, data1.form, data2.form)
     return rules.op(chosen, (dst,), (data1, data2), op=function.name)
+
+
+def pair(rules: Rules, dst: Any, **data: Any) -> None:
+    """Two operands and their result must have as many elements; one of the two may be in PSUM."""
+    (name, first), (other, second) = data.items()
+    tiles(rules, **data, dst=dst)
+    rules.same_elements(first.form, second.form, (name, other))
+    rules.same_elements(dst.form, first.form, ("dst", name))
+    rules.not_both_psum(first.form, second.form, (name, other))
 
 
 def tensor_scalar(

@@ -97,7 +97,8 @@ def nc_matmul_mx(
 
     def build(rules: Rules) -> Op:
         rules.since(SINCE)
-        return _product(rules, dst.form, *(view.form for view in reads), tile_position, tile_size)
+        scales = stationary_scale.form, moving_scale.form
+        return _product(rules, dst.form, stationary.form, moving.form, *scales, tile_position, tile_size)
 
     recorder.prepare("nc_matmul_mx", dst, accumulate)
     issue("nc_matmul_mx", build, (dst,), reads, tile_position, tile_size)

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from trnbench_emulator.nki.constraints import Rules, alike, column, issue, rows_of, step, tiles, word
+from trnbench_emulator.nki.constraints import Rules, alike, column, issue, rows_of, step, word
 from trnbench_emulator.nki.functions import Function, function_of
 from trnbench_emulator.nki.isa.accumulate import accumulate, check_result, store
-from trnbench_emulator.nki.isa.arithmetic import operand
+from trnbench_emulator.nki.isa.arithmetic import operand, pair
 from trnbench_emulator.nki.isa.constants import reduce_cmd as reduce_cmds
 from trnbench_emulator.nki.op import VECTOR, Op
 from trnbench_emulator.nki.tensor import NkiTensor
@@ -36,10 +36,7 @@ def tensor_tensor_scan(
     def build(rules: Rules) -> Op:
         first = function_of(op0, "tensor_tensor_scan", arity=2, kind="alu")
         second = function_of(op1, "tensor_tensor_scan", arity=2, kind="alu")
-        tiles(rules, data0=data0, data1=data1, dst=dst)
-        rules.same_elements(data0.form, data1.form, ("data0", "data1"))
-        rules.same_elements(dst.form, data0.form, ("dst", "data0"))
-        rules.not_both_psum(data0.form, data1.form, ("data0", "data1"))
+        pair(rules, dst, data0=data0, data1=data1)
         rules.scalar_operand(initial, data0.form.partitions, name="initial")
         rules.require(
             not (first.bitwise or second.bitwise), "bitwise operations are not among its operations"

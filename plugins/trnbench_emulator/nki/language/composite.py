@@ -10,7 +10,7 @@ from trnbench_emulator.nki import isa, site
 from trnbench_emulator.nki.dtype import DTYPES, dtype_of
 from trnbench_emulator.nki.functions import FUNCTIONS
 from trnbench_emulator.nki.language import reductions
-from trnbench_emulator.nki.language.creation import ndarray, psum, sbuf
+from trnbench_emulator.nki.language.creation import copied, ndarray, psum, sbuf
 from trnbench_emulator.nki.memory import Buffer
 from trnbench_emulator.nki.recorder import current
 from trnbench_emulator.nki.tensor import NkiTensor
@@ -72,9 +72,7 @@ def where(condition: NkiTensor, x: Any, y: Any, dtype: Any = None) -> NkiTensor:
     chosen = ndarray(condition.shape, DTYPES["uint8"], sbuf)
     isa.tensor_scalar(chosen, condition, FUNCTIONS["not_equal"], 0.0)
     if isinstance(x, NkiTensor) and x.dtype is not dst.dtype:
-        cast = ndarray(x.shape, dst.dtype, sbuf)
-        isa.tensor_copy(cast, x)
-        x = cast
+        x = copied(x, dst.dtype)
     isa.tensor_copy_predicated(dst, x, chosen)
     return dst
 
@@ -109,9 +107,7 @@ def broadcast_to(x: NkiTensor, shape: Any, dtype: Any = None) -> NkiTensor:
         if view.shape[dim] != sizes[dim]:
             view = view.broadcast(dim, sizes[dim])
     if view is not x or kind is not x.dtype or x.shape[0] == sizes[0]:
-        flat = ndarray(view.shape, kind, sbuf)
-        isa.tensor_copy(flat, view)
-        view = flat
+        view = copied(view, kind)
     if view.shape[0] == sizes[0]:
         return view
     dst = ndarray(sizes, kind, sbuf)
@@ -161,9 +157,7 @@ def transpose(x: NkiTensor, dtype: Any = None) -> NkiTensor:
 def matmul(x: NkiTensor, y: NkiTensor, transpose_x: bool = False) -> NkiTensor:
     """A tile in PSUM with x @ y, or xᵀ @ y; x is turned by the tensor engine first unless it is already."""
     if not transpose_x:
-        turned = transpose(x)
-        x = ndarray(turned.shape, x.dtype, sbuf)
-        isa.tensor_copy(x, turned)
+        x = copied(transpose(x), x.dtype)
     dst = ndarray((x.form.free, y.form.free), _FP32, psum)
     isa.nc_matmul(dst, x, y)
     return dst

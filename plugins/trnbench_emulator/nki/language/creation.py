@@ -145,11 +145,14 @@ def load_transpose2d(src: NkiTensor, dtype: Any = None) -> NkiTensor:
         raise KernelError(f"load_transpose2d: {src!r} has {len(src.shape)} dimensions, not 2 ({site.here()})")
     tile = ndarray(src.shape[::-1], src.dtype, sbuf)
     isa.dma_transpose(tile, src)
-    if dtype is None or dtype_of(dtype) is src.dtype:
-        return tile
-    cast = ndarray(tile.shape, dtype, sbuf)
-    isa.tensor_copy(cast, tile)
-    return cast
+    return tile if dtype is None or dtype_of(dtype) is src.dtype else copied(tile, dtype)
+
+
+def copied(src: NkiTensor, dtype: Any) -> NkiTensor:
+    """A new SBUF tile with the elements of another tile."""
+    tile = ndarray(src.shape, dtype, sbuf)
+    isa.tensor_copy(tile, src)
+    return tile
 
 
 def store(dst: NkiTensor, value: NkiTensor) -> None:
