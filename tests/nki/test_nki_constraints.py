@@ -45,6 +45,35 @@ def test_instructions(snippets: Any, line: str, message: str, _: int, functional
     assert str(caught.value) == message
 
 
+@pytest.mark.parametrize(
+    ("right", "wrong", "says"),
+    [
+        (
+            "nisa.activation_reduce(f, nl.square, f, nl.add, f[:, 0:1])",
+            "nisa.activation_reduce(f, nl.square, f, nl.maximum, f[:, 0:1])",
+            "Scalar adds",
+        ),
+        (
+            "nisa.range_select(f, f, nl.greater_equal, nl.less, f[:, 0:1], f[:, 1:2])",
+            "nisa.range_select(f, f, nl.greater_equal, nl.less, f[:, 0:1], f[:, 1:2], on_false_value=0.0)",
+            "on_false_value is 0.0",
+        ),
+        (
+            "nisa.dma_compute(f, [f, f], nl.add)",
+            "nisa.dma_compute(f, [f, f], nl.add, scales=[1.0, 2.0])",
+            "scales are [1.0, 2.0]",
+        ),
+    ],
+)
+def test_a_wrong_option_is_found_after_a_right_one(
+    snippets: Any, right: str, wrong: str, says: str, v3: Machine
+) -> None:
+    snippets.run(f"{ALLOCATED}{right}", machine=v3)
+    with pytest.raises(KernelError) as caught:
+        snippets.run(f"{ALLOCATED}{right}\n{wrong}", machine=v3)
+    assert says in caught.value.what
+
+
 def test_generations_differ(snippets: Any, v2: Machine, v3: Machine) -> None:
     body = "t = nl.ndarray((4, 4), dtype=nl.float32)\nnisa.tensor_copy(t, t, engine=nisa.engine.scalar)"
     snippets.run(body, machine=v3)

@@ -132,7 +132,7 @@ def activation_reduce(
         return _activation(rules, dst, op, data, bias, scale, reduce_op, reduce_res, "reset_reduce")
 
     writes = (dst,) if reduce_res is None else (dst, reduce_res)
-    recorder = issue("activation_reduce", build, writes, (data, bias, scale), op)
+    recorder = issue("activation_reduce", build, writes, (data, bias, scale), op, reduce_op)
     if recorder.functional:
         values = _activated(dst, op, data, bias, scale)
         accumulate(recorder, SCALAR, FUNCTIONS["add"], "reset_reduce", values)

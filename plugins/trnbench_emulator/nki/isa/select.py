@@ -136,7 +136,8 @@ def range_select(
         check_result(rules, reduce_res, on_true_tile.form.partitions)
         return rules.op(VECTOR, (dst,), (on_true_tile,), op=str(comp_op0))
 
-    recorder = issue("range_select", build, (dst,), (on_true_tile, bound0, bound1), comp_op0, comp_op1)
+    options = (comp_op0, comp_op1, reduce_op, repr(on_false_value))
+    recorder = issue("range_select", build, (dst,), (on_true_tile, bound0, bound1), *options)
     if recorder.functional:
         index = np.float32(range_start) + np.arange(on_true_tile.form.free, dtype=np.float32)[None]
         chosen = function_of(comp_op0, "range_select").apply(index, column(bound0, 2)) & function_of(

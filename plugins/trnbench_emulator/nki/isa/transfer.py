@@ -107,7 +107,7 @@ def dma_compute(
             elements=dst.form.elements * len(srcs),
         )  # fmt: skip
 
-    recorder = issue("dma_compute", build, (dst,), tuple(srcs), reduce_op)
+    recorder = issue("dma_compute", build, (dst,), tuple(srcs), reduce_op, str(scales), unique_indices)
     if recorder.functional:
         skip = word(oob_mode) == "skip"
         for tensor in (dst, *srcs):
