@@ -15,9 +15,10 @@ from command import typed
 
 from trnbench.backend import Program
 from trnbench.case_key import CaseKey
+from trnbench.compare.comparison import moved
 from trnbench.compare.gate.rule import Direction, Outcome, Rule
 from trnbench.compare.pairing.duel import Batch, Course, Player, Wish, batch, trial
-from trnbench.compare.pairing.instructions import counter, counts, moved
+from trnbench.compare.pairing.instructions import counter, counts
 from trnbench.compare.pairing.operand import Kind, Operand, operands, search_path
 from trnbench.compare.pairing.outcome import Played, change, comparison, gated, played
 from trnbench.compare.pairing.stage import Apart, OneProcess

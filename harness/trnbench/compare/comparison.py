@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
 from trnbench.bounded import kinds
-from trnbench.compare.change import Change, Comparison, Named, side_of
+from trnbench.compare.change import Change, Comparison, Named, Side, side_of
 from trnbench.compare.effect import Effect, effects, lacking
 from trnbench.compare.inputs import Inputs, conditions_changed, surroundings
 from trnbench.compare.pairs import Pair, chosen, keyword_test, paired, unlike
@@ -20,6 +20,7 @@ from trnbench.results.fidelity import order_kept
 from trnbench.results.measurement import GOOD, Grade, Measurement, Standing, Status, Verdict, verdict_of
 from trnbench.results.run import Run
 
+_MODELLED = (Grade.EMULATED, Grade.DERIVED)
 _MOVED = (Verdict.FASTER, Verdict.SLOWER, Verdict.EVIDENCE)
 
 
@@ -66,7 +67,7 @@ def _one_case(pair: Pair) -> bool:
 def _modelled(change: Change) -> bool:
     """Whether both numbers are of a model."""
     sides = (change.before, change.after)
-    return all(side is not None and side.grade in (Grade.EMULATED, Grade.DERIVED) for side in sides)
+    return all(side is not None and side.grade in _MODELLED for side in sides)
 
 
 def _is_shown(change: Change) -> bool:
@@ -81,19 +82,6 @@ differs from run to run by up to a few per cent, and no interval between them se
 CONFIDENCE = 0.95
 EXACT = 1e-9
 """Models repeat bit for bit on one machine; libraries of another may round the last digit otherwise."""
-
-
-class Compared(NamedTuple):
-    """A metric as a comparison needs it."""
-
-    name: str
-    unit: str
-    better: str
-
-
-TIME = Compared("time_s", "s", "lower")
-
-_MODELLED = (Grade.EMULATED, Grade.DERIVED)
 
 
 def compared(
@@ -121,9 +109,7 @@ def compared(
     sides = (chosen(a, "--a"), chosen(b, "--b"))
     pairing = paired(before, after, chosen=sides, wanted=keyword_test(keyword), across=across)
     if not pairing.pairs and not pairing.skipped:
-        raise _nothing(
-            before, after, bool(pairing.refused), pairing.refused[0].why if pairing.refused else ""
-        )
+        raise _nothing(before, after, pairing.refused[0].why if pairing.refused else "")
     measured = {
         at: pair
         for at, pair in enumerate(pairing.pairs)
@@ -135,8 +121,8 @@ def compared(
         for at, pair in enumerate(pairing.pairs)
     ]
     changes = with_causes(before, after, pairing.pairs, changes)
-    changes += [_alone(case, None) for case in pairing.missing]
-    changes += [_alone(None, case) for case in pairing.new]
+    changes += [_told(case, None, Verdict.LOST, "it is not in the second run") for case in pairing.missing]
+    changes += [_told(None, case, Verdict.NEW, "it is not in the first run") for case in pairing.new]
     return Comparison(
         before=_named(before),
         after=_named(after),
@@ -154,16 +140,7 @@ def _change(
 ) -> Change:
     """One pair without its causes."""
     old, new = pair
-    metric, value = _shown(old, new)
-    change = Change(
-        case=new.case,
-        metric=metric.name,
-        unit=metric.unit,
-        better=metric.better,
-        before=side_of(old, value(old)),
-        after=side_of(new, value(new)),
-        verdict=Verdict.SAME,
-    )
+    change = _told(old, new, Verdict.SAME)
     apart = "; ".join(unlike(before, after, old, new))
     ratio = _ratio(change)
     why = _unjudged(old, new) or (apart if old.evidence.grade is not new.evidence.grade else "")
@@ -179,7 +156,7 @@ def _change(
             "effect": effect.value,
             "interval": effect.interval,
             "p": effect.p,
-            "verdict": _moved(effect.value, THRESHOLD if threshold is None else threshold, shown=shown),
+            "verdict": moved(effect.value, THRESHOLD if threshold is None else threshold, shown=shown),
             "why": apart,
         }
     elif ratio is None:
@@ -188,8 +165,8 @@ def _change(
         why = f"{new.evidence.grade} numbers come without samples"
         fields = {"effect": ratio, "why": why, "verdict": Verdict.UNKNOWN}
     elif not versions(old, new) or apart:
-        fields = {"effect": ratio, **_by_bands(old, new, metric, ratio, threshold or 0.0, apart)}
-    elif model_of(old) != model_of(new):
+        fields = {"effect": ratio, **_by_bands(old, new, change, ratio, threshold or 0.0, apart)}
+    elif (old.evidence.by, old.evidence.version) != (new.evidence.by, new.evidence.version):
         differs = abs(ratio) > EXACT
         fields = {"effect": ratio, "verdict": Verdict.EVIDENCE if differs else Verdict.SAME}
     else:
@@ -198,7 +175,7 @@ def _change(
         fields = {
             "effect": ratio,
             "exact": True,
-            "verdict": _moved(ratio, threshold or 0.0, shown=differs),
+            "verdict": moved(ratio, threshold or 0.0, shown=differs),
             "order": order_kept(steps, math.log1p(ratio)) if differs else None,
         }
     fields["verdict"] = verdict_of(_standing(old), _standing(new), fields.get("verdict", Verdict.SAME))
@@ -217,16 +194,11 @@ def versions(old: Measurement, new: Measurement) -> bool:
     return one == two and bool(old.work)
 
 
-def model_of(measurement: Measurement) -> tuple[str, str]:
-    """What gave the number, and its version."""
-    return measurement.evidence.by, measurement.evidence.version
-
-
 def _by_bands(
-    old: Measurement, new: Measurement, metric: Compared, ratio: float, least: float, apart: str
+    old: Measurement, new: Measurement, change: Change, ratio: float, least: float, apart: str
 ) -> dict[str, Any]:
     """The verdict of two models' numbers of which more than the software differs."""
-    bands = [_band(each, metric) for each in (old, new)]
+    bands = [_band(each, change.metric) for each in (old, new)]
     for side, band, case in zip(("first", "second"), bands, (old, new), strict=True):
         if band is None:
             nearest = case.evidence.nearest
@@ -235,42 +207,49 @@ def _by_bands(
             return {"verdict": Verdict.UNKNOWN, "why": "; ".join(filter(None, (why, apart)))}
     first, second = both = tuple(band for band in bands if band is not None)
     if max(first[0], second[0]) <= min(first[1], second[1]):
-        ends = " and ".join(f"{show(low, metric.unit)} to {show(high, metric.unit)}" for low, high in both)
+        ends = " and ".join(f"{show(low, change.unit)} to {show(high, change.unit)}" for low, high in both)
         why = "; ".join(filter(None, (f"their bands overlap: {ends}", apart)))
         return {"verdict": Verdict.UNKNOWN, "bands": both, "why": why}
-    return {"verdict": _moved(ratio, least, shown=True), "bands": both, "why": apart}
+    return {"verdict": moved(ratio, least), "bands": both, "why": apart}
 
 
 _OTHER = "more than the software differs"
 
 
-def _band(measurement: Measurement, metric: Compared) -> tuple[float, float] | None:
+def _band(measurement: Measurement, metric: str) -> tuple[float, float] | None:
     """Ends to expect of what is compared, None without a band."""
-    if metric is TIME:
+    if metric == "time_s":
         return expected_time(measurement.evidence, measurement.time_s, least_time(measurement))
-    return expected(measurement) if measurement.primary == metric.name else None
+    return expected(measurement) if measurement.primary == metric else None
 
 
 def _standing(measurement: Measurement) -> Standing:
     return Standing(measurement.status, measurement.evidence.grade)
 
 
-def _alone(old: Measurement | None, new: Measurement | None) -> Change:
-    """A case that only one run has, with its own number."""
+def _told(old: Measurement | None, new: Measurement | None, verdict: Verdict, why: str = "") -> Change:
+    """A case with its number in each run that has it: its time, or its metric where that is compared."""
     case = new or old
     assert case is not None
-    metric, value = _shown(case, case)
-    lost = new is None
-    return Change(
-        case=case.case,
-        metric=metric.name,
-        unit=metric.unit,
-        better=metric.better,
-        before=side_of(case, value(case)) if lost else None,
-        after=None if lost else side_of(case, value(case)),
-        verdict=Verdict.LOST if lost else Verdict.NEW,
-        why=f"it is not in the {'second' if lost else 'first'} run",
-    )
+    name = _metric_of(old or case, case)
+    change = Change(case=case.case, before=_side(old, name), after=_side(new, name), verdict=verdict, why=why)
+    if not name:
+        return change
+    metric = case.metrics[name]
+    return msgspec.structs.replace(change, metric=name, unit=metric.unit, better=metric.better)
+
+
+def _side(measurement: Measurement | None, metric: str) -> Side | None:
+    if measurement is None:
+        return None
+    return side_of(measurement, measurement.metrics[metric].value if metric else measurement.time_s)
+
+
+def _metric_of(one: Measurement, two: Measurement) -> str:
+    """The metric that is compared; "" for times, where both have one, or no metric in common."""
+    name = two.primary or one.primary
+    timed = one.time_s is not None and two.time_s is not None
+    return name if not timed and name in one.metrics and name in two.metrics else ""
 
 
 def distance(effect: float) -> float:
@@ -278,7 +257,8 @@ def distance(effect: float) -> float:
     return math.expm1(abs(math.log1p(max(effect, -1.0 + 1e-15))))
 
 
-def _moved(effect: float, least: float, *, shown: bool) -> Verdict:
+def moved(effect: float, least: float, *, shown: bool = True) -> Verdict:
+    """What an effect is called: nothing where it is less than `least`, or not shown to be there."""
     # The last digit of 5 % is not what decides.
     if not shown or distance(effect) < least * (1.0 - EXACT):
         return Verdict.SAME
@@ -300,17 +280,6 @@ def _unjudged(one: Measurement, two: Measurement) -> str:
 def _both(pair: Pair, grades: tuple[Grade, ...]) -> bool:
     old, new = (case.evidence.grade for case in pair)
     return old is new and old in grades
-
-
-def _shown(one: Measurement, two: Measurement) -> tuple[Compared, Callable[[Measurement], float | None]]:
-    """What is compared, and how a measurement tells it: times where both have one, or no metric in common."""
-    name = two.primary or one.primary
-    if (one.time_s is not None and two.time_s is not None) or not (
-        name in one.metrics and name in two.metrics
-    ):
-        return TIME, lambda each: each.time_s
-    metric = two.metrics[name]
-    return Compared(name, metric.unit, metric.better), lambda each: each.metrics[name].value
 
 
 def _ratio(change: Change) -> float | None:
@@ -348,8 +317,9 @@ def _named(run: Run) -> Named:
     )
 
 
-def _nothing(before: Run, after: Run, refused: bool, why: str) -> UsageError | NothingSelected:
-    if refused:
+def _nothing(before: Run, after: Run, why: str) -> UsageError | NothingSelected:
+    """`why` the first pair was refused, "" where there was none."""
+    if why:
         return UsageError(
             f"runs {before.id} and {after.id} cannot be compared: {why}",
             cause="a difference between numbers of two kinds is no change",

@@ -20,13 +20,13 @@ import msgspec
 
 from trnbench.case_key import CaseKey
 from trnbench.compare.change import Change, Side
-from trnbench.compare.comparison import distance
+from trnbench.compare.comparison import moved
 from trnbench.compare.pairing.duel import Wish, duels, keyed, seats
 from trnbench.compare.pairing.operand import Kind, Operand, environment, search_path
 from trnbench.errors import TrnbenchError, UsageError, cut
 from trnbench.measure.turns import Turns
 from trnbench.registry import load_registry
-from trnbench.results.measurement import Grade, Status, Verdict
+from trnbench.results.measurement import Grade, Status
 from trnbench.version import VERSION
 
 THRESHOLD = 0.002
@@ -125,15 +125,8 @@ def _change(cases: tuple[CaseKey, CaseKey], first: float, second: float, thresho
     )
     return Change(
         case=cases[1], metric="instructions", unit="", before=before, after=after, effect=effect, exact=True,
-        verdict=moved(effect, threshold),
+        verdict=moved(effect, threshold),  # slower by this metric; nothing of time is claimed
     )  # fmt: skip
-
-
-def moved(effect: float, threshold: float) -> Verdict:
-    """A count that rose is slower by this metric; nothing of time is claimed."""
-    if distance(effect) < threshold:
-        return Verdict.SAME
-    return Verdict.SLOWER if effect > 0.0 else Verdict.FASTER
 
 
 def main(given: str) -> None:
