@@ -101,7 +101,7 @@ def written(baseline: Baseline) -> bytes:
 def gated(run: Run) -> Run:
     """What a gate needs of a run: of cases what they are, their values, states and times by process; what
     their numbers follow from, to name causes: texts of their own sources, digests of all else."""
-    own = {name for measurement in run.measurements for name in reached(measurement, run.inputs)}
+    own = {name for each in run.measurements for name in reached(each.implementation, run.inputs)}
     digests = shortened(run).inputs
     return msgspec.structs.replace(
         run,
@@ -180,15 +180,15 @@ def accepted(run: Run, path: Path, *, why: str, by: str = "", force: bool = Fals
             try_="the same command again, as a new run",
         )
     before: tuple[Acceptance, ...] = ()
-    if path.exists():
-        baseline = baseline_in(read_file(path, most=RUNS), str(path)) if not force else None
-        if baseline is None and not force:
+    if path.exists() and not force:
+        baseline = baseline_in(read_file(path, most=RUNS), str(path))
+        if baseline is None:
             raise UsageError(
                 f"{path} exists and is no baseline",
                 cause="it is not overwritten, in case it is needed",
                 try_="--force  overwrites it; or name another file with -o",
             )
-        before = baseline.accepted if baseline is not None else ()
+        before = baseline.accepted
     this = Acceptance(
         run=run.id, digest=run.digest, when=datetime.now(UTC).isoformat(timespec="seconds"), why=why, by=by
     )

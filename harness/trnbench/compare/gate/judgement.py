@@ -6,20 +6,18 @@ import math
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
-from typing import NamedTuple
 
 import msgspec
 
 from trnbench.case_key import CaseKey
 from trnbench.compare.change import Change, Comparison, interval_text, side_of, signed_percent
 from trnbench.compare.comparison import CONFIDENCE, THRESHOLD, compared, distance
-from trnbench.compare.gate.rule import USUAL, Direction, Finding, Gated, Outcome, Rule
+from trnbench.compare.gate.rule import Direction, Finding, Gated, Outcome, Rule, found, in_order, rule_of
 from trnbench.facts.units import percent
-from trnbench.results.measurement import BAD, Measurement, Metric, Status, Verdict
+from trnbench.results.measurement import BAD, Measurement, Status, Verdict
 from trnbench.results.run import Run
 
 _UNKNOWN = "unknown: nothing that was recorded differs"
-_ORDER = (Outcome.FAILED, Outcome.INCONCLUSIVE, Outcome.PASSED)
 
 
 def judged(
@@ -48,25 +46,20 @@ def judged(
             for each in comparison.refused
         ),
     ]
-    findings.sort(key=lambda each: _ORDER.index(each.outcome))
-    return Gated(comparison=comparison, findings=tuple(findings), strict=strict)
+    return Gated(comparison=comparison, findings=in_order(findings), strict=strict)
 
 
 class _Gate:
     def __init__(self, run: Run, against: Run, rules: Sequence[Rule], comparison: Comparison) -> None:
-        self._against, self._own, self._rules = against, rules, (*rules, USUAL)
+        self._against, self._rules = against, rules
         self._differs = comparison.differs
         self._after = {measurement.id: measurement for measurement in run.measurements}
         self._before = {measurement.id: measurement for measurement in against.measurements}
 
-    def rule_of(self, case: CaseKey) -> Rule:
-        """The first that fits."""
-        return next(rule for rule in self._rules if rule.fits(case))
-
     def idle(self) -> Iterator[Finding]:
         """Rules that fit no case of either run, whatever `-k` leaves of them: a name in them is misspelt."""
         cases = [each.case for each in (*self._after.values(), *self._before.values())]
-        for rule in self._own:
+        for rule in self._rules:
             if not any(map(rule.fits, cases)):
                 yield Finding(
                     outcome=Outcome.FAILED,
@@ -94,7 +87,8 @@ class _Gate:
     def failed(self, id: str, kind: str, what: str, change: Change | None = None) -> Finding:
         """A case that its rule needs no number for."""
         case = (self._after.get(id) or self._before[id]).case
-        return _finding(case, self.rule_of(case), id, Outcome.FAILED, kind=kind, what=what, change=change)
+        rule = rule_of(case, self._rules)
+        return found(case, rule, id, Outcome.FAILED, kind=kind, what=what, change=change)
 
     def case(self, change: Change) -> Iterator[Finding]:
         """What the rule of a case says of it: a finding for each thing that does not hold, else one."""
@@ -105,8 +99,8 @@ class _Gate:
                 how = f"skipped: {_reason(after)}" if after is not None else "not here"
                 yield self.failed(before.id, "lost", f"it ran in the baseline and is {how}", change)
             return
-        rule = self.rule_of(after.case)
-        passed = _finding(after.case, rule, after.id, Outcome.PASSED, change=change)
+        rule = rule_of(after.case, self._rules)
+        passed = found(after.case, rule, after.id, Outcome.PASSED, change=change)
         if after.status in BAD:
             if before is not None and before.status in BAD:
                 yield passed
@@ -131,19 +125,16 @@ class _Gate:
         other = before.evidence.grade is not after.evidence.grade
         if change.effect is None or change.verdict is Verdict.UNKNOWN or other:
             why = change.why or "there is nothing to tell how far another run would lie"
-            yield _finding(
+            yield found(
                 after.case, rule, after.id, Outcome.INCONCLUSIVE, kind="metric", what=why, change=change
             )
             return
         modelled = change.interval is None
         tolerance = rule.tolerance if rule.tolerance is not None else 0.0 if modelled else THRESHOLD
-        limit = f"rule {rule.name} allows {_size(tolerance)}"
+        name = "time" if change.metric == "time_s" else change.metric
         how = interval_text(change) or "by another model"
-        sentence = (
-            f"{change.metric} {signed_percent(change.effect)} ({how}), {limit}"
-            if change.metric != "time_s"
-            else (f"time {signed_percent(change.effect)} ({how}), {limit}")
-        )
+        limit = f"rule {rule.name} allows {signed_percent(tolerance).removeprefix('+')}"
+        sentence = f"{name} {signed_percent(change.effect)} ({how}), {limit}"
         kind = "slower" if change.effect > 0 else "faster"
         wrong = rule.direction is Direction.EITHER or (rule.direction is Direction.WORSE) == (
             change.effect > 0
@@ -154,42 +145,31 @@ class _Gate:
             and shown
             and distance(change.effect) > tolerance * (1.0 + 1e-9) + (1e-9 if modelled else 0.0)
         ):
-            yield _finding(
+            yield found(
                 after.case, rule, after.id, Outcome.FAILED, kind=kind, what=sentence, change=change,
                 causes=change.causes or self._differs or (_UNKNOWN,),
             )  # fmt: skip
         elif change.interval is not None and _reaches(change, rule.direction, tolerance):
-            yield _finding(
+            yield found(
                 after.case, rule, after.id, Outcome.INCONCLUSIVE, kind=kind, change=change,
                 what=f"{sentence}, and the interval reaches beyond that{_more(change, tolerance)}",
             )  # fmt: skip
 
-    def _peak(self, one: Measurement, rule: Rule, change: Change) -> list[Finding]:
-        if rule.least_of_peak is None:
-            return []
-        share = share_of_peak(one)
-        if share is None:
+    def _peak(self, one: Measurement, rule: Rule, change: Change) -> Iterator[Finding]:
+        least, judged = rule.least_of_peak, one.judgement
+        if least is None or (judged is not None and judged.fraction >= least):
+            return
+        outcome, causes = Outcome.INCONCLUSIVE, ()
+        if judged is None:
             what = "no peak is known that it could be held against"
-            return [
-                _finding(one.case, rule, one.id, Outcome.INCONCLUSIVE, kind="peak", what=what, change=change)
-            ]
-        if share.value >= rule.least_of_peak:
-            return []
-        sentence = f"{percent(share.value)} of its peak ({share.interval}), rule {rule.name} asks for "
-        sentence += percent(rule.least_of_peak)
-        outcome = Outcome.FAILED if share.high < rule.least_of_peak else Outcome.INCONCLUSIVE
-        limit = f"{one.bound} limits it" if one.bound else ""
-        causes = (limit,) if limit and outcome is Outcome.FAILED else ()
-        return [
-            _finding(
-                one.case, rule, one.id, outcome, kind="peak", what=sentence, causes=causes, change=change
-            )
-        ]
-
-
-def _finding(case: CaseKey, rule: Rule, id: str, outcome: Outcome, **fields: object) -> Finding:
-    finding = Finding(outcome=outcome, rule=rule.name, id=id, kernel=case.kernel, system=case.instance)
-    return msgspec.structs.replace(finding, **fields)
+        else:
+            low, high = _share_of_peak(one, judged.fraction)
+            interval = "exact" if low == high else f"{percent(low).removesuffix(' %')} to {percent(high)}"
+            what = f"{percent(judged.fraction)} of its peak ({interval}), rule {rule.name} asks for "
+            what += percent(least)
+            if high < least:
+                outcome, causes = Outcome.FAILED, (f"{one.bound} limits it",) if one.bound else ()
+        yield found(one.case, rule, one.id, outcome, kind="peak", what=what, causes=causes, change=change)
 
 
 def _reaches(change: Change, direction: Direction, tolerance: float) -> bool:
@@ -233,33 +213,12 @@ def _reason(one: Measurement) -> str:
     return one.reason_text or str(one.reason) or "no reason was recorded"
 
 
-def _size(share: float) -> str:
-    return signed_percent(share).removeprefix("+")
-
-
-class Share(NamedTuple):
-    """1.0 is the peak; without an interval of the time both ends are the value."""
-
-    value: float
-    low: float
-    high: float
-
-    @property
-    def interval(self) -> str:
-        """`71.2 to 73.0 %`, or `exact`."""
-        if self.low == self.high:
-            return "exact"
-        return f"{percent(self.low).removesuffix(' %')} to {percent(self.high)}"
-
-
-def share_of_peak(one: Measurement) -> Share | None:
-    """A rate is work over time: the longest time makes the least of it. None without a peak."""
-    if one.judgement is None:
-        return None
-    value = one.judgement.fraction
+def _share_of_peak(one: Measurement, share: float) -> tuple[float, float]:
+    """Least and most of it, 1.0 is the peak. A rate is work over time: the longest time makes the least of
+    it. Without an interval of the time both ends are `share`."""
     if one.interval is None or not one.time_s or not one.interval.low > 0.0:
-        return Share(value, value, value)
-    return Share(value, value * one.time_s / one.interval.high, value * one.time_s / one.interval.low)
+        return share, share
+    return share * one.time_s / one.interval.high, share * one.time_s / one.interval.low
 
 
 _ROUNDING = 1e-6
@@ -286,11 +245,12 @@ def of_metric(name: str, change: Change, before: Measurement, after: Measurement
         before=side_of(before, old.value),
         after=side_of(after, new.value),
     )
-    if _follows(old, new, before, after):
+    ratio = old.value / new.value if new.better == "higher" else new.value / old.value
+    times = after.time_s / before.time_s if before.time_s and after.time_s else math.nan
+    if math.isclose(ratio, times, rel_tol=_ROUNDING):
         return renamed
-    effect = (old.value / new.value if new.better == "higher" else new.value / old.value) - 1.0
     if change.exact:
-        return msgspec.structs.replace(renamed, effect=effect)
+        return msgspec.structs.replace(renamed, effect=ratio - 1.0)
     return _without(renamed, name, f"{name} was measured without samples of its own")
 
 
@@ -298,11 +258,3 @@ def _without(change: Change, name: str, why: str) -> Change:
     return msgspec.structs.replace(
         change, metric=name, effect=None, interval=None, p=None, exact=False, why=why
     )
-
-
-def _follows(old: Metric, new: Metric, before: Measurement, after: Measurement) -> bool:
-    """Whether the metric went exactly as the time did, or the other way where more is better."""
-    if not before.time_s or not after.time_s:
-        return False
-    ratio = old.value / new.value if new.better == "higher" else new.value / old.value
-    return math.isclose(ratio, after.time_s / before.time_s, rel_tol=_ROUNDING)

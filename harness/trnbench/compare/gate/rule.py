@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -66,6 +66,11 @@ def _fits_name(name: str, pattern: str) -> bool:
 
 USUAL = Rule(name="usual")
 """What holds of cases that no other rule speaks of: nothing slower, and no emulated time that rose."""
+
+
+def rule_of(case: CaseKey, rules: Sequence[Rule]) -> Rule:
+    """The first that fits, the usual one where none does."""
+    return next(rule for rule in (*rules, USUAL) if rule.fits(case))
 
 
 Read = Callable[[Any, str], Any]
@@ -185,6 +190,18 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     def verdict(self) -> str:
         """What became of the case, as everywhere; "" where the rule speaks of no case."""
         return str(self.change.verdict) if self.change is not None else ""
+
+
+def found(case: CaseKey, rule: Rule, id: str, outcome: Outcome, **fields: object) -> Finding:
+    """What a rule finds of a case that is called `id`."""
+    finding = Finding(outcome=outcome, rule=rule.name, id=id, kernel=case.kernel, system=case.instance)
+    return msgspec.structs.replace(finding, **fields)
+
+
+def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """As `Gated` has them."""
+    places = list(Outcome)
+    return tuple(sorted(findings, key=lambda each: places.index(each.outcome)))
 
 
 class Gated(msgspec.Struct, frozen=True, kw_only=True):

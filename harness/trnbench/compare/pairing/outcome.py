@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from trnbench.case_key import CaseKey
 from trnbench.compare.change import Change, Comparison, Named, Side, interval_text, signed_percent
-from trnbench.compare.comparison import distance
-from trnbench.compare.gate.rule import USUAL, Direction, Finding, Gated, Outcome, Rule
+from trnbench.compare.comparison import distance, moved
+from trnbench.compare.gate.rule import Direction, Finding, Gated, Outcome, Rule, found, in_order, rule_of
 from trnbench.compare.pairing.duel import Batch, Course, Duel, Unfit, Wish, batch, duels, trial
 from trnbench.compare.pairing.operand import Operand
 from trnbench.compare.pairing.stage import Stage
@@ -95,7 +95,6 @@ def change(seen: Played, backend: str, threshold: float) -> Change:
         low=math.expm1(ends.low), high=math.expm1(min(ends.high, 500.0)), confidence=CONFIDENCE
     )
     shown = interval.low > 0.0 or interval.high < 0.0
-    moved = Verdict.SLOWER if effect > 0.0 else Verdict.FASTER
     return Change(
         case=cases[1],
         metric=str(seen.course.clock),
@@ -103,7 +102,7 @@ def change(seen: Played, backend: str, threshold: float) -> Change:
         after=_side(cases[1], median([each.after_s for each in seen.batches]), backend),
         effect=effect,
         interval=interval,
-        verdict=moved if shown and distance(effect) >= threshold else Verdict.SAME,
+        verdict=moved(effect, threshold, shown=shown),
     )
 
 
@@ -143,17 +142,12 @@ def comparison(
     )
 
 
-_ORDER = (Outcome.FAILED, Outcome.INCONCLUSIVE, Outcome.PASSED)
-
-
-def gated(found: Comparison, rules: Sequence[Rule], *, strict: bool) -> Gated:
+def gated(compared: Comparison, rules: Sequence[Rule], *, strict: bool) -> Gated:
     """Of each case the first of `rules` that fits counts, by its tolerance and direction."""
     findings = [
-        _finding(each, next(rule for rule in (*rules, USUAL) if rule.fits(each.case)), found.threshold or 0.0)
-        for each in found.changes
+        _finding(each, rule_of(each.case, rules), compared.threshold or 0.0) for each in compared.changes
     ]
-    findings.sort(key=lambda each: _ORDER.index(each.outcome))
-    return Gated(comparison=found, findings=tuple(findings), strict=strict)
+    return Gated(comparison=compared, findings=in_order(findings), strict=strict)
 
 
 _WORSE: Mapping[Direction, Callable[[float], float]] = {
@@ -182,13 +176,4 @@ def _finding(each: Change, rule: Rule, least: float) -> Finding:
         elif reach > tolerance:
             more = "and the interval reaches beyond that; --sample-time 60 narrows it"
             outcome, kind, what = Outcome.INCONCLUSIVE, "metric", f"{sentence}, {more}"
-    return Finding(
-        outcome=outcome,
-        rule=rule.name,
-        id=each.id,
-        kernel=each.case.kernel,
-        system=each.case.instance,
-        kind=kind,
-        what=what,
-        change=each,
-    )
+    return found(each.case, rule, each.id, outcome, kind=kind, what=what, change=each)
