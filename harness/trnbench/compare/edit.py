@@ -26,11 +26,11 @@ def lines_changed(name: str, before: str, after: str) -> str:
     if max(len(old), len(new)) > _LONGEST:
         return f"{name} was edited"
     matcher = SequenceMatcher(None, [block.strip() for block in old], [block.strip() for block in new], False)
-    blocks = [block for block in matcher.get_opcodes() if block[0] != "equal"]
     blocks = [
         block
-        for block in blocks
-        if any(line.strip() for line in (*old[block[1] : block[2]], *new[block[3] : block[4]]))
+        for block in matcher.get_opcodes()
+        if block[0] != "equal"
+        and any(line.strip() for line in (*old[block[1] : block[2]], *new[block[3] : block[4]]))
     ]
     if not blocks:
         return ""

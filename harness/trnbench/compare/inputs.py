@@ -83,7 +83,8 @@ class Inputs:
 
     def sources(self, before: Measurement, after: Measurement) -> Iterator[str]:
         """Edited kernel sources: those that the cases' own implementations reach first."""
-        own = reached(before, self._before.inputs) | reached(after, self._after.inputs)
+        own = reached(before.implementation, self._before.inputs)
+        own |= reached(after.implementation, self._after.inputs)
         others = self._reached - own
         for name, sentence in sorted(self._edited.items(), key=lambda each: (each[0] not in own, each[0])):
             if name not in others:
@@ -119,7 +120,7 @@ class Inputs:
             name
             for run in (self._before, self._after)
             for implementation in {measurement.implementation for measurement in run.measurements}
-            for name in _of_implementation(implementation, run.inputs)
+            for name in reached(implementation, run.inputs)
         }
 
     def _costs(self, after: Measurement) -> Iterator[str]:
@@ -234,13 +235,9 @@ def _fact_digests(run: Run) -> dict[str, str]:
     return kept | {name: facts_digest(book) for name, book in run.books.items()}
 
 
-def reached(measurement: Measurement, inputs: Mapping[str, str]) -> set[str]:
-    """The sources among `inputs` that a case's implementation consists of."""
-    return _of_implementation(measurement.implementation, inputs)
-
-
-def _of_implementation(implementation: str, inputs: Mapping[str, str]) -> set[str]:
-    """`nki: package.module:function`: that module's file, and what it names of its folder."""
+def reached(implementation: str, inputs: Mapping[str, str]) -> set[str]:
+    """The sources among `inputs` that `nki: package.module:function` consists of: that module's file, and
+    what it names of its folder."""
     _, _, reference = implementation.partition(": ")
     module = reference.partition(":")[0].strip()
     waiting = [f"{module.replace('.', '/')}.py"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from fnmatch import fnmatchcase
 from typing import NamedTuple, TypeAlias
 
@@ -92,7 +92,7 @@ def paired(
     after: Run,
     *,
     chosen: tuple[Chosen, Chosen] = (Chosen(), Chosen()),
-    wanted: Callable[[CaseKey], bool] = lambda _: True,
+    wanted: Test = lambda _: True,
     across: bool = False,
 ) -> Paired:
     """Cases of the same name, but for what the selections fix; those of another scope only `across`.
@@ -103,7 +103,7 @@ def paired(
     first = _by_key(before, chosen[0], wanted, free, "the first")
     second = _by_key(after, chosen[1], wanted, free, "the second")
     together = [(first.pop(key), second.pop(key)) for key in list(first) if key in second]
-    elsewhere = _by_scope(second.items())
+    elsewhere = _by_scope(second)
     for key in list(first):
         found = elsewhere.get(_unscoped(key))
         if found is not None and found in second:
@@ -112,7 +112,7 @@ def paired(
     refused = [] if across else list(_refused(before, after, ran, free))
     out = {each.id for each in refused}
     return Paired(
-        pairs=tuple(each for each in ran if not out or each[1].id not in out),
+        pairs=tuple(each for each in ran if each[1].id not in out),
         refused=tuple(refused),
         missing=tuple(each for each in first.values() if each.status is not Status.SKIPPED),
         new=tuple(each for each in second.values() if each.status is not Status.SKIPPED),
@@ -121,13 +121,13 @@ def paired(
 
 
 def _by_key(
-    run: Run, chosen: Chosen, wanted: Callable[[CaseKey], bool], free: Iterable[str], which: str
+    run: Run, chosen: Chosen, wanted: Test, free: frozenset[str], which: str
 ) -> dict[Key, Measurement]:
     cases: dict[Key, Measurement] = {}
     for case in run.measurements:
         if not (wanted(case.case) and chosen.fits(case.case)):
             continue
-        key = _key(case.case, frozenset(free))
+        key = _key(case.case, free)
         if key in cases:
             raise UsageError(
                 f"{case.id} and {cases[key].id} are both in {which} selection, and only one can be compared",
@@ -159,15 +159,15 @@ def _unscoped(key: Key) -> Key:
     return key[:-2]
 
 
-def _by_scope(items: Iterable[tuple[Key, Measurement]]) -> dict[Key, Key]:
+def _by_scope(keys: Iterable[Key]) -> dict[Key, Key]:
     """The only key of each kind, whatever its scope."""
     found: dict[Key, Key | None] = {}
-    for key, _ in items:
+    for key in keys:
         found[_unscoped(key)] = None if _unscoped(key) in found else key
     return {short: key for short, key in found.items() if key is not None}
 
 
-def _refused(before: Run, after: Run, pairs: Iterable[Pair], free: Iterable[str]) -> Iterator[Refused]:
+def _refused(before: Run, after: Run, pairs: Iterable[Pair], free: Collection[str]) -> Iterator[Refused]:
     """Pairs of two kinds; other evidence is a change of its own, and a scope that was chosen is meant."""
     for first, second in pairs:
         said = "; ".join(unlike(before, after, first, second, scope="scope" not in free, evidence=False))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import cache
 from typing import TypeAlias
 
 import msgspec
@@ -35,8 +37,8 @@ def explained(store: Store, series: Sequence[CaseHistory]) -> tuple[CaseHistory,
     pairs = {(step.last.run, step.first.run): step.first.created for each in series for step in each.steps}
     pairs |= {(old.run, new.run): new.created for each in series for old, new in _short(each)}
     newest = sorted(pairs, key=lambda pair: pairs[pair], reverse=True)[:MOST]
-    changes = _Changes(store)
-    known = {pair: changes.of(*pair) for pair in newest}
+    load = cache(store.load)
+    known = {pair: _changes(load, *pair) for pair in newest}
     return tuple(_explained(each, known) for each in series)
 
 
@@ -80,25 +82,11 @@ def _named(each: CaseHistory, step: HistoryStep, known: Mapping[tuple[str, str],
     return msgspec.structs.replace(step, verdict=change.verdict, causes=change.causes or why)
 
 
-class _Changes:
-    """Comparisons of stored runs; each run is opened once."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._runs: dict[str, Run] = {}
-
-    def of(self, before: str, after: str) -> Known:
-        """By case; nothing where the two cannot be compared."""
-        known: Known = {}
-        try:
-            runs = self._run(before), self._run(after)
-            known |= {joint(each.id): each for each in paired(*runs).refused}
-            known |= {change.case.joint: change for change in compared(*runs).changes}
-        except TrnbenchError:  # one cannot be read, or they have nothing that compares
-            pass
-        return known
-
-    def _run(self, id: str) -> Run:
-        if id not in self._runs:
-            self._runs[id] = self._store.load(id)
-        return self._runs[id]
+def _changes(load: Callable[[str], Run], before: str, after: str) -> Known:
+    """By case; nothing where the two cannot be compared."""
+    known: Known = {}
+    with suppress(TrnbenchError):  # one cannot be read, or they have nothing that compares
+        runs = load(before), load(after)
+        known |= {joint(each.id): each for each in paired(*runs).refused}
+        known |= {change.case.joint: change for change in compared(*runs).changes}
+    return known

@@ -174,8 +174,8 @@ class Unfit(TrnbenchError):
     """A case that cannot be measured in turns: its result is wrong, or its program is out of reach."""
 
 
-def ready_of(first: Seat, second: Seat) -> Callable[[bool, int, Callable[[Player, Player], None]], None]:
-    """`Ready` of two cases: while the one lends its program, the other prepares its own."""
+def ready_of(first: Seat, second: Seat) -> Ready:
+    """Of two cases: while the one lends its program, the other prepares its own."""
 
     def ready(first_first: bool, seed: int, use: Callable[[Player, Player], None]) -> None:
         outer, inner = (first, second) if first_first else (second, first)
