@@ -250,7 +250,8 @@ def begun(store: StoreFile, run: Run, opening: Opening, parts: tuple[Attached, .
         begin(journal, document, opening, parts)
         journal.sync()
         journal.rename(path)  # from here on there is such a run
-        return Recording(store, run, journal, _indexed(store, run, document, opening, parts, journal.end))
+        found = Journaled(opening, run, parts, {}, document, journal.end, {})
+        return Recording(store, run, journal, _indexed(store, found))
     except BaseException:
         journal.close()
         journal.path.unlink(missing_ok=True)
@@ -259,31 +260,11 @@ def begun(store: StoreFile, run: Run, opening: Opening, parts: tuple[Attached, .
         raise
 
 
-def _indexed(
-    store: StoreFile,
-    run: Run,
-    document: bytes,
-    opening: Opening,
-    parts: tuple[Attached, ...],
-    end: int,
-) -> int | None:
+def _indexed(store: StoreFile, found: Journaled) -> int | None:
     """The run's number in the store; None where the store is locked or full for now."""
-    try:
-        with store.writing(busy_s=HURRY_S) as connection:
-            number = insert_run(
-                connection,
-                store.path,
-                run,
-                parts,
-                planned=opening.planned,
-                unfinished=True,
-                document=document,
-            )
-            insert_tags(connection, number, opening.tags)
-            change_run(connection, number, {"indexed": end})
-            return number
-    except StoreBusy:
-        return None
+    with suppress(StoreBusy), store.writing(busy_s=HURRY_S) as connection:
+        return fill(connection, store.path, found)
+    return None
 
 
 def reopened(store: StoreFile, run_id: str) -> Reopened:
@@ -300,14 +281,11 @@ def reopened(store: StoreFile, run_id: str) -> Reopened:
         )
     journal, chain = Journal.reopen(path)
     try:
-        content = journaled(chain, str(path))
-        number = None
-        with suppress(StoreBusy), store.writing(busy_s=HURRY_S) as connection:
-            number = fill(connection, store.path, content)
+        found = journaled(chain, str(path))
+        return Reopened(Recording(store, found.run, journal, _indexed(store, found)), found)
     except BaseException:
         journal.close()
         raise
-    return Reopened(Recording(store, content.run, journal, number), content)
 
 
 def fill(connection: sqlite3.Connection, path: Path, found: Journaled) -> int:
@@ -315,7 +293,13 @@ def fill(connection: sqlite3.Connection, path: Path, found: Journaled) -> int:
     row = connection.execute("SELECT number, indexed FROM runs WHERE id = ?", (found.run.id,)).fetchone()
     if row is None:
         number = insert_run(
-            connection, path, found.run, found.parts, planned=found.opening.planned, unfinished=True
+            connection,
+            path,
+            found.run,
+            found.parts,
+            planned=found.opening.planned,
+            unfinished=True,
+            document=found.head,
         )
         insert_tags(connection, number, found.opening.tags)
         after = 0
