@@ -177,7 +177,9 @@ class Cache:
 
     def close(self) -> None:
         """It may be used afterwards."""
-        self._disconnect()
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
 
     def trim(self) -> None:
         """At the end of a run: within the limit again, or what the run has used where that is more. Of the
@@ -233,7 +235,7 @@ class Cache:
         except sqlite3.OperationalError as error:  # locked, full, read-only: it may hold good entries
             self._give_up(str(error))
         except sqlite3.DatabaseError:  # no database, or a damaged one: begun anew by the next who asks
-            self._disconnect()
+            self.close()
             try:
                 self._remove()
             except OSError as error:
@@ -293,12 +295,7 @@ class Cache:
 
     def _give_up(self, why: str) -> None:
         self.problem = why
-        self._disconnect()
-
-    def _disconnect(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
+        self.close()
 
     def _remove(self) -> None:
         for name in (self.path.name, f"{self.path.name}-wal", f"{self.path.name}-shm"):

@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Self
 from urllib.parse import quote
 
@@ -31,9 +30,7 @@ def _unheard(_: str) -> None:
     """Nobody listens."""
 
 
-def connect(
-    path: Path, *, write: bool, busy_s: float = BUSY_S, say: Callable[[str], None] = _unheard
-) -> sqlite3.Connection:
+def connect(path: Path, *, write: bool, busy_s: float, say: Callable[[str], None]) -> sqlite3.Connection:
     """An open database; created, or brought to the present version, only for writing.
 
     One of an older version is read as it is. Before it is brought up to date it is copied, and `say` is told
@@ -239,9 +236,7 @@ class StoreFile:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -278,12 +273,10 @@ class StoreFile:
     def _is_damaged(self) -> bool:
         import sqlite3
 
+        if self._connection is None:
+            return False
         try:
-            answer = (
-                self._connection.execute("PRAGMA integrity_check(1)").fetchone()
-                if self._connection is not None
-                else ("ok",)
-            )
+            answer = self._connection.execute("PRAGMA integrity_check(1)").fetchone()
         except (sqlite3.Error, UnicodeDecodeError):
             return True
         return bool(answer != ("ok",))

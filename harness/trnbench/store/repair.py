@@ -17,7 +17,7 @@ from trnbench.results.digest import PARTS, is_edited
 from trnbench.results.json import loads, loads_value
 from trnbench.results.run import Run
 from trnbench.store.database import StoreFile, copy_whole, free_name
-from trnbench.store.journal import DAMAGED, SUFFIX, is_in_use, journal_folder, journals, read_chain
+from trnbench.store.journal import DAMAGED, SUFFIX, is_in_use, journals, read_chain
 from trnbench.store.journal_content import Journaled, journaled
 from trnbench.store.layout import COLUMNS, attach, cells, change_run, write_environment
 from trnbench.store.path import StoreBusy
@@ -40,7 +40,8 @@ class Problem(NamedTuple):
 def check(store: StoreFile) -> tuple[Problem, ...]:
     """Everything that is wrong with a store, in its order. Raises `StoreError` where it cannot be opened."""
     with store.reading() as connection:
-        problems = [*_of_the_file(connection, store.path)]
+        damaged = damages(connection, store.path)
+        problems = [Problem("", f"the database is damaged: {damage}", True) for damage in damaged]
         if not problems:
             rows = connection.execute("SELECT number, id FROM runs ORDER BY number").fetchall()
             for number, run_id in rows:
@@ -51,11 +52,6 @@ def check(store: StoreFile) -> tuple[Problem, ...]:
 def said(error: Exception) -> str:
     """One line of an error, ours or not."""
     return error.what if isinstance(error, TrnbenchError) else str(error)
-
-
-def _of_the_file(connection: sqlite3.Connection, path: Path) -> Iterator[Problem]:
-    for damage in damages(connection, path):
-        yield Problem("", f"the database is damaged: {damage}", True)
 
 
 def document_of(connection: sqlite3.Connection, number: int) -> dict[str, Any]:
@@ -102,8 +98,7 @@ def _of_a_run(connection: sqlite3.Connection, number: int, run_id: str, *, kept:
         yield Problem(run_id, f"column runs.{name} is {cell!r}, its document says {means!r}", True)
     if environment_differs(connection, number, run):
         yield Problem(run_id, "its row of environments says something else than its document", True)
-    for position, name, cell, means in differing_cells(connection, number, run):
-        case = run.measurements[position].id
+    for _, case, name, cell, means in differing_cells(connection, number, run):
         yield Problem(run_id, f"column {name} of {case} is {cell!r}, its document says {means!r}", True)
 
 
@@ -136,22 +131,23 @@ def environment_differs(connection: sqlite3.Connection, number: int, run: Run) -
 
 def differing_cells(
     connection: sqlite3.Connection, number: int, run: Run
-) -> Iterator[tuple[int, str, object, object]]:
-    """Columns of measurements that their documents contradict: index, name, what they say, what it says."""
+) -> Iterator[tuple[int, str, str, object, object]]:
+    """Columns of measurements that their documents contradict: position, case, name, what they say, what it
+    says."""
     rows = connection.execute(
-        f"SELECT {', '.join(COLUMNS)} FROM measurements WHERE run = ? ORDER BY position", (number,)
+        f"SELECT position, {', '.join(COLUMNS)} FROM measurements WHERE run = ? ORDER BY position", (number,)
     )
-    for index, (row, measurement) in enumerate(zip(rows, run.measurements, strict=True)):
+    for (position, *row), measurement in zip(rows, run.measurements, strict=True):
         for name, meant, cell in zip(COLUMNS, cells(measurement), row, strict=True):
             if cell != meant:
-                yield index, name, cell, meant
+                yield position, measurement.id, name, cell, meant
 
 
 def _of_the_journals(store: StoreFile) -> Iterator[Problem]:
     indexed = store.indexed()
     for entry in sorted(journals(store.path), key=lambda each: each.name):
         run_id = unquote(entry.name.removesuffix(SUFFIX))
-        path = journal_folder(store.path) / entry.name
+        path = Path(entry.path)
         if is_in_use(path):
             continue
         chain = read_chain(path.read_bytes())
@@ -216,7 +212,7 @@ def backup(store: Store, target: Path) -> None:
 
 def _is_damaged(store: Store) -> bool:
     with store.reading() as connection:
-        return any(_of_the_file(connection, store.path))
+        return any(damages(connection, store.path))
 
 
 def _made_anew(store: Store) -> list[str]:
@@ -345,16 +341,9 @@ def _renewed(connection: sqlite3.Connection, number: int, run: Run) -> int:
     if environment:
         write_environment(connection, number, run)
     cells = list(differing_cells(connection, number, run))
-    positions = [
-        row[0]
-        for row in connection.execute(
-            "SELECT position FROM measurements WHERE run = ? ORDER BY position", (number,)
-        )
-    ]
-    for index, name, _, means in cells:
+    for position, _, name, _, means in cells:
         connection.execute(
-            f"UPDATE measurements SET {name} = ? WHERE run = ? AND position = ?",
-            (means, number, positions[index]),
+            f"UPDATE measurements SET {name} = ? WHERE run = ? AND position = ?", (means, number, position)
         )
     return len(head) + environment + len(cells)
 
