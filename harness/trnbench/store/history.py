@@ -63,7 +63,7 @@ def histories(
         series: list[CaseHistory] = []
         try:
             for case, rows in _rows(connection, _chosen(connection, cases, runs, beside), runs):
-                series += _joined(list(_of_a_case(case, rows, runs)), beside)
+                series += _joined(list(_of_a_case(case, rows, runs, beside.order)), beside)
         except ValueError as error:  # a word that is no status or grade
             raise damaged(store.path, str(error)) from error
     return tuple(series)
@@ -262,25 +262,25 @@ _ASKED = 400
 """Cases of a question: with two spellings each fewer than SQLite takes, which is 999 in old versions."""
 
 
-def _of_a_case(case: str, rows: Iterable[Any], runs: dict[int, _RunRow]) -> Iterator[CaseHistory]:
+def _of_a_case(
+    case: str, rows: Iterable[Any], runs: dict[int, _RunRow], order: dict[str, int]
+) -> Iterator[CaseHistory]:
     """`rows` in the order of `runs`; a series for each metric, unit, grade, backend and measured machine."""
     series: dict[tuple[str, ...], list[HistoryPoint]] = {}
     without: list[tuple[_RunRow, HistoryPoint]] = []
-    status_of = {each.value: each for each in Status}
     for number, _, grade, status, metric, unit, value, time_s in rows:
         run = runs[number]
-        point = _point(run, status_of.get(status) or Status(status), value, time_s)
+        point = _point(run, Status(status), value, time_s)
         if value is not None:
             machine = run.machine if grade != Grade.EMULATED.value else ""
             series.setdefault((metric, unit, grade, run.backend, machine), []).append(point)
         elif point.status is not Status.SKIPPED:
             without.append((run, point))
-    positions = {run.id: at for at, run in enumerate(runs.values())}
     for (metric, unit, grade, backend, machine), points in series.items():
         # A run without a value has no metric either.
         more = [point for run, point in without if run.backend == backend and machine in ("", run.machine)]
         if more:
-            points = sorted([*points, *more], key=lambda point: positions[point.run])
+            points = sorted([*points, *more], key=lambda point: order[point.run])
         yield CaseHistory(
             case=case,
             metric=metric,

@@ -308,7 +308,9 @@ def summaries(connection: sqlite3.Connection) -> tuple[RunSummary, ...]:
     ):
         counts[number][Status(status)] += cases
         first[number][instance] = min(position, first[number].get(instance, position))
-    tags = _grouped(connection.execute("SELECT run, tag FROM tags ORDER BY tag"))
+    tags: dict[int, list[str]] = defaultdict(list)
+    for number, tag in connection.execute("SELECT run, tag FROM tags ORDER BY tag"):
+        tags[number].append(tag)
     return tuple(
         RunSummary(
             id=run_id,
@@ -323,7 +325,7 @@ def summaries(connection: sqlite3.Connection) -> tuple[RunSummary, ...]:
             cases=counts[number].total(),
             counts={status: counts[number][status] for status in Status},
             instances=tuple(sorted(first[number], key=first[number].__getitem__)),
-            tags=tags.get(number, ()),
+            tags=tuple(tags[number]),
         )
         for (
             number,
@@ -341,10 +343,3 @@ def summaries(connection: sqlite3.Connection) -> tuple[RunSummary, ...]:
             " planned FROM runs ORDER BY number"
         )
     )
-
-
-def _grouped(rows: Iterable[tuple[int, str]]) -> dict[int, tuple[str, ...]]:
-    groups: dict[int, tuple[str, ...]] = {}
-    for number, name in rows:
-        groups[number] = (*groups.get(number, ()), name)
-    return groups
