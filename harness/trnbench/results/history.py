@@ -105,14 +105,11 @@ Differences = dict[tuple[str, str], tuple[str, ...]]
 
 
 def with_steps(
-    found: CaseHistory,
-    before: Outside | None = None,
-    after: Outside | None = None,
-    known: Differences | None = None,
+    found: CaseHistory, before: Outside | None, after: Outside | None, known: Differences
 ) -> CaseHistory:
     """The same with its steps: of emulated values every change, of others by PELT; of all what is broken,
     mended, new, lost or of other evidence, by the runs `before` and `after` the series as well."""
-    marked = {step.first.run: step for step in _levels_of(found, {} if known is None else known)}
+    marked = {step.first.run: step for step in _levels_of(found, known)}
     inside = [(point, Standing(point.status, found.evidence)) for point in found.points]
     ends = [
         [(end.point, Standing(Status.OK, end.grade) if end.grade is not None else None)] if end else []
@@ -166,7 +163,7 @@ def differing(before: HistoryPoint, after: HistoryPoint, *, machine: bool) -> tu
 
 def machine_of(environment: Mapping[str, Any]) -> str:
     """The machine in words that are the same for its like: accelerators, processor, memory in whole GiB."""
-    parts = [str(environment[name]) for name in ("neuron_instance",) if environment.get(name)]
+    parts = [str(environment["neuron_instance"])] if environment.get("neuron_instance") else []
     if environment.get("gpu_name", "none") != "none":
         parts.append(f"{environment.get('gpu_count', 1)} × {environment['gpu_name']}")
     parts.append(str(environment.get("cpu_model", "unknown processor")))
@@ -226,17 +223,12 @@ _FAR = 3.0  # σ: two bad runs in a row stay below the penalty too
 _AROUND = 5  # values, the one itself in their middle but at the ends
 
 
-class Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Step(NamedTuple):
     """From value `at` on the level is another one: `before` and `after` are medians of the two levels."""
 
     at: int
     before: float
     after: float
-
-    @property
-    def change(self) -> float:
-        """0.05: 5 % above the level before."""
-        return self.after / self.before - 1.0 if self.before else math.inf
 
 
 def steps(values: Sequence[float], *, exact: bool) -> tuple[Step, ...]:
@@ -247,8 +239,7 @@ def steps(values: Sequence[float], *, exact: bool) -> tuple[Step, ...]:
     ends = [0, *cuts, len(values)]
     middles = [median(values[start:end]) for start, end in itertools.pairwise(ends) if end > start]
     return tuple(
-        Step(at=cut, before=before, after=after)
-        for cut, before, after in zip(cuts, middles, middles[1:], strict=False)
+        Step(cut, before, after) for cut, before, after in zip(cuts, middles, middles[1:], strict=False)
     )
 
 
