@@ -16,6 +16,7 @@ from trnbench.results.measurement import Measurement
 from trnbench.results.run import SCHEMA_VERSION, Run
 
 Document: TypeAlias = dict[str, Any]
+"""A run as plain JSON values."""
 
 _HONESTY = {"in-sample": "fitted"}
 _USES = {"held out": "emulated", "in-sample": "emulated"}
@@ -58,8 +59,6 @@ def _point(old: Document) -> Document:
         point["e_cross"] = math.log(crossed / published) * (1 if old["unit"] == "s" else -1)
     return point
 
-
-"""A run as plain JSON values."""
 
 SCHEMA_ID = f"https://trnbench.invalid/schema/run-{SCHEMA_VERSION}.json"
 """Names the schema; nothing is ever fetched from it (RFC 2606 reserves `.invalid`)."""
@@ -178,7 +177,7 @@ class _Head(msgspec.Struct):
 
 def dumps(run: Run) -> bytes:
     """The run as UTF-8 JSON. Raises `BadInput` naming the field that JSON cannot hold."""
-    return _strict(run, f"run {run.id}")
+    return dumps_value(run, f"run {run.id}")
 
 
 def write(runs: Sequence[Run]) -> bytes:
@@ -189,12 +188,31 @@ def write(runs: Sequence[Run]) -> bytes:
 
 def dumps_measurement(measurement: Measurement) -> bytes:
     """One measurement as UTF-8 JSON. Raises `BadInput` like `dumps`."""
-    return _strict(measurement, f"case {measurement.id}")
+    return dumps_value(measurement, f"case {measurement.id}")
 
 
 def dumps_value(value: Any, where: str) -> bytes:
-    """Any struct or plain value as UTF-8 JSON. Raises `BadInput` like `dumps`."""
-    return _strict(value, where)
+    """Any struct or plain value as UTF-8 JSON. Raises `BadInput` like `dumps`.
+
+    msgspec writes NaN as null, so values are looked at by the stricter encoder first.
+    """
+    try:
+        if isinstance(value, str):
+            return msgspec.json.encode(value)  # the same bytes
+        tree = msgspec.to_builtins(value)
+        if tree != msgspec.to_builtins(value, str_keys=True):
+            raise TypeError("a key is not text")  # json.dumps would turn 3.5 into "3.5" and say nothing
+        return _ENCODER.encode(tree).encode()
+    except (ValueError, TypeError, RecursionError) as error:
+        try:
+            name, found = _offender(value)
+        except RecursionError:
+            name, found = "a value", "it is nested too deeply, or inside itself"
+        raise BadInput(
+            f"{where}: {name} cannot be written as JSON: {found or error}",
+            cause="the kernel, backend or plugin that made the value divides by zero or returns an odd type",
+            try_="report it to the owner of that kernel or backend; the case is kept out of the store",
+        ) from error
 
 
 def loads(data: bytes | str, where: str = "this document", *, missing: int = 0) -> Run:
@@ -203,15 +221,18 @@ def loads(data: bytes | str, where: str = "this document", *, missing: int = 0) 
 
     Raises `BadInput` for anything that is not JSON, not a run, or of an unknown version.
     """
-    head = _decode(data, _Head, where)
+    head = loads_value(data, _Head, where)
     if check_version(head.schema_version, where) == SCHEMA_VERSION:
-        run = _decode(data, Run, where)
+        run = loads_value(data, Run, where)
         if _has_every_field(run, data):
             return run
-        document = _decode(data, dict, where)
+        document = loads_value(data, dict, where)
     else:
-        document = _decode(data, dict, where)
-        run = _convert(migrated(document, where, MIGRATIONS), Run, where)
+        document = loads_value(data, dict, where)
+        try:
+            run = msgspec.convert(migrated(document, where, MIGRATIONS), Run)
+        except msgspec.ValidationError as error:
+            raise _not_a_run(where, error) from error
     if "missing" not in document:
         run = msgspec.structs.replace(run, missing=missing)
     return _resealed(run, document)
@@ -235,36 +256,21 @@ def _resealed(run: Run, before: dict[str, Any]) -> Run:
 
 def loads_value(data: bytes | str, type_: type[T], where: str) -> T:
     """A struct from JSON. Raises `BadInput` naming the field that does not fit."""
-    return _decode(data, type_, where)
+    try:
+        return msgspec.json.decode(data, type=type_)
+    except msgspec.ValidationError as error:
+        raise _not_a_run(where, error) from error
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise BadInput(
+            f"{where} is not JSON: {error}",
+            cause="the file is cut short, or it is something else",
+            try_="trnbench export RUN --as json -o FILE  writes a whole one",
+        ) from error
 
 
 def plain(value: Any) -> Any:
     """Structs, tuples and enums as dicts, lists and strings: what the JSON writers print."""
     return msgspec.to_builtins(value)
-
-
-def _strict(value: Any, where: str) -> bytes:
-    """msgspec writes NaN as null, so values are looked at by the stricter encoder first."""
-    try:
-        if isinstance(value, str):
-            return msgspec.json.encode(value)  # the same bytes
-        tree = msgspec.to_builtins(value)
-        if tree != msgspec.to_builtins(value, str_keys=True):
-            raise TypeError("a key is not text")  # json.dumps would turn 3.5 into "3.5" and say nothing
-        return _ENCODER.encode(tree).encode()
-    except (ValueError, TypeError, RecursionError) as error:
-        try:
-            name, found = _offender(value)
-        except RecursionError:
-            name, found = "a value", "it is nested too deeply, or inside itself"
-        raise BadInput(
-            f"{where}: {name} cannot be written as JSON: {found or error}",
-            cause="the kernel, backend or plugin that made the value divides by zero or returns an odd type",
-            try_="report it to the owner of that kernel or backend; the case is kept out of the store",
-        ) from error
-
-
-_PLAIN = (str, int, bool, type(None))
 
 
 def _offender(value: Any, path: str = "") -> tuple[str, str]:
@@ -277,7 +283,7 @@ def _offender(value: Any, path: str = "") -> tuple[str, str]:
         except UnicodeEncodeError:
             return path or "value", f"{value!r} is not valid Unicode"
         return "", ""
-    if isinstance(value, _PLAIN):
+    if value is None or isinstance(value, int):
         return "", ""
     children: list[tuple[str, Any]]
     if isinstance(value, msgspec.Struct):
@@ -298,26 +304,6 @@ def _offender(value: Any, path: str = "") -> tuple[str, str]:
         if found[0]:
             return found[0].removeprefix("."), found[1]
     return "", ""
-
-
-def _decode(data: bytes | str, type_: type[T], where: str) -> T:
-    try:
-        return msgspec.json.decode(data, type=type_)
-    except msgspec.ValidationError as error:
-        raise _not_a_run(where, error) from error
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise BadInput(
-            f"{where} is not JSON: {error}",
-            cause="the file is cut short, or it is something else",
-            try_="trnbench export RUN --as json -o FILE  writes a whole one",
-        ) from error
-
-
-def _convert(document: Any, type_: type[T], where: str) -> T:
-    try:
-        return msgspec.convert(document, type_)
-    except msgspec.ValidationError as error:
-        raise _not_a_run(where, error) from error
 
 
 def _not_a_run(where: str, error: Exception) -> BadInput:
