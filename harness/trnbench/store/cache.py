@@ -82,7 +82,7 @@ class Cache:
         return {name: getattr(self, name) for name in ("path", "limit_bytes", "_last_row", "_hit_bytes")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.path, self.limit_bytes = state["path"], state["limit_bytes"]
+        self.limit_bytes = state["limit_bytes"]
         self._begin()
         vars(self).update(state)
 

@@ -34,22 +34,16 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True):
     sources: dict[str, str] = {}
 
 
-class Case(NamedTuple):
-    """The last record of a case; `document` is zlib of the measurement's JSON."""
-
-    document: bytes
-    end: int
-
-
 class Journaled(NamedTuple):
     """`run` has neither measurements nor what is attached; `finished` is empty while the run is not ended.
+    `cases` are the last record of each, by position; their documents are zlib of the measurement's JSON.
     `rounds` are documents of cases that have not all of theirs, by position and round.
     """
 
     opening: Opening
     run: Run
     parts: tuple[Attached, ...]
-    cases: dict[int, Case]
+    cases: dict[int, Record]
     head: bytes
     end: int
     rounds: dict[int, dict[int, bytes]]
@@ -95,7 +89,7 @@ class Journaled(NamedTuple):
             run if self.ended else msgspec.structs.replace(run, interrupted=True, missing=missing, digest="")
         )
 
-    def _loaded(self, cases: dict[int, Case], parts: tuple[Attached, ...]) -> Run:
+    def _loaded(self, cases: dict[int, Record], parts: tuple[Attached, ...]) -> Run:
         where = f"the journal of run {self.run.id}"
         document: dict[str, Any] = loads_value(self.head, dict, where)
         document |= {kind: {} for kind in PARTS if kind in document}
@@ -138,7 +132,7 @@ def _told(chain: Chain) -> Journaled:
     for record in chain.records[1:]:
         if record.kind == "case":
             position = int(record.meta["position"])
-            cases[position] = Case(record.document, record.end)
+            cases[position] = record
             rounds.pop(position, None)
         elif record.kind == "round":
             rounds.setdefault(int(record.meta["position"]), {})[int(record.meta["round"])] = record.document

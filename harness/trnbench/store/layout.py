@@ -227,7 +227,7 @@ def insert_run(
         )
     # Whoever reads a run that was killed must see that it did not end by itself.
     interrupted = run.interrupted or unfinished
-    connection.execute(
+    number = connection.execute(
         "INSERT INTO runs (id, created, finished, interrupted, schema_version, tool_version, backend, grade,"
         " policy, planned, head, digest) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
@@ -244,8 +244,8 @@ def insert_run(
             (document or head(run)).decode(),
             run.digest,
         ),
-    )
-    number = int(connection.execute("SELECT number FROM runs WHERE id = ?", (run.id,)).fetchone()[0])
+    ).lastrowid
+    assert number is not None
     write_environment(connection, number, run)
     attach(connection, number, parts)
     return number

@@ -133,8 +133,8 @@ def _cases(connection: sqlite3.Connection, number: int) -> int:
 def _copy(into: sqlite3.Connection, source: sqlite3.Connection, number: int) -> None:
     names = ", ".join(_HEAD)
     row: tuple[Any, ...] = source.execute(f"SELECT {names} FROM runs WHERE number = ?", (number,)).fetchone()
-    into.execute(f"INSERT INTO runs ({names}) VALUES ({', '.join('?' * len(_HEAD))})", row)
-    new = int(into.execute("SELECT number FROM runs WHERE id = ?", (row[0],)).fetchone()[0])
+    new = into.execute(f"INSERT INTO runs ({names}) VALUES ({', '.join('?' * len(_HEAD))})", row).lastrowid
+    assert new is not None
     into.executemany(
         "INSERT OR IGNORE INTO documents (sha256, content) VALUES (?, ?)",
         source.execute(

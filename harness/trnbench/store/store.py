@@ -219,7 +219,7 @@ class Store(StoreFile):
             raise self._unknown(connection, ref)
 
     def catch_up(self) -> dict[Path, TrnbenchError]:
-        """Put into the tables what journals hold and they do not; see `filling.catch_up`.
+        """Put into the tables what journals hold and they do not; see `recording.catch_up`.
 
         Every command does so when it first looks into the store.
         """
