@@ -119,23 +119,17 @@ def effects(pairs: Sequence[tuple[Measurement, Measurement]], confidence: float)
     """Of pairs that lack nothing, in their order; they count as asked together."""
     differences = [_difference(before, after) for before, after in pairs]
     variances = moderated([difference.variance for difference in differences])
-    chances, shifts = [], []
+    chances, intervals = [], []
     for shift, variance in zip(differences, variances, strict=True):
         error = math.sqrt(variance.value * shift.inverse)
         chances.append(
             two_sided(shift.value / error, variance.freedom) if error else float(shift.value == 0.0)
         )
         reach = error * critical(1.0 - confidence, variance.freedom) if error else 0.0
-        shifts.append((shift.value, reach))
+        intervals.append(of_logarithms(shift.value - reach, shift.value + reach, confidence))
     return [
-        Effect(
-            value=math.expm1(value),
-            interval=Interval(
-                low=math.expm1(value - reach), high=_expm1(value + reach), confidence=confidence
-            ),
-            p=p,
-        )
-        for (value, reach), p in zip(shifts, adjusted(chances), strict=True)
+        Effect(math.expm1(shift.value), interval, p)
+        for shift, interval, p in zip(differences, intervals, adjusted(chances), strict=True)
     ]
 
 
@@ -157,9 +151,9 @@ def _difference(before: Measurement, after: Measurement) -> _Difference:
     )
 
 
-def _expm1(value: float) -> float:
-    """A spread of hundreds of powers of ten is as good as any."""
-    return math.expm1(min(value, 500.0))
+def of_logarithms(low: float, high: float, confidence: float) -> Interval:
+    """Of an effect, by the ends of its logarithm. A spread of hundreds of powers of ten is as good as any."""
+    return Interval(low=math.expm1(low), high=math.expm1(min(high, 500.0)), confidence=confidence)
 
 
 def adjusted(p: Sequence[float]) -> list[float]:

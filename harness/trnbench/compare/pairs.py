@@ -188,6 +188,8 @@ def unlike(
     old_division, new_division = _division(first.case), _division(second.case)
     if old_division is not new_division and first.case.scope is second.case.scope:
         yield f"other division: {old_division} and {new_division}; run it with --division {old_division}"
+    if Status.SKIPPED in (first.status, second.status):
+        evidence = False  # a skipped case shows its peaks alone
     for name, old, new in (
         ("scope", first.case.scope, second.case.scope),
         ("peak policy", before.policy, after.policy),
@@ -197,7 +199,5 @@ def unlike(
     ):
         if (name == "scope" and not scope) or (name == "evidence" and not evidence):
             continue
-        if Status.SKIPPED in (first.status, second.status) and name == "evidence":
-            continue  # a skipped case shows its peaks alone
         if old != new and old is not None and new is not None:
             yield f"other {name}: {old} and {new}"

@@ -6,18 +6,20 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from random import Random
 from typing import NamedTuple
 
 from trnbench.case_key import CaseKey
 from trnbench.compare.change import Change, Comparison, Named, Side, interval_text, signed_percent
 from trnbench.compare.comparison import distance, moved
+from trnbench.compare.effect import of_logarithms
 from trnbench.compare.gate.rule import Direction, Finding, Gated, Outcome, Rule, found, in_order, rule_of
 from trnbench.compare.pairing.duel import Batch, Course, Duel, Unfit, Wish, batch, duels, trial
 from trnbench.compare.pairing.operand import Operand
 from trnbench.compare.pairing.stage import Stage
 from trnbench.results.measurement import Grade, Status, Verdict
-from trnbench.results.statistics import Interval, median, median_interval
+from trnbench.results.statistics import median, median_interval
 from trnbench.version import VERSION
 
 CONFIDENCE = 0.99
@@ -63,17 +65,15 @@ def _played(
                 random = Random(f"{seed} {pairs[duel][0].id} {number}")
                 try:
                     course = courses[duel] = courses.get(duel) or play(duel, trial)
-                    batches[duel].append(play(duel, _batch(course, random, seconds)))
+                    batches[duel].append(
+                        play(duel, partial(batch, course=course, random=random, seconds=seconds))
+                    )
                 except Unfit as error:
                     reasons[duel] = error.what
     return [
         Played(cases, courses.get(duel), tuple(batches[duel]), reasons.get(duel, ""))
         for duel, cases in pairs.items()
     ]
-
-
-def _batch(course: Course, random: Random, seconds: float) -> Callable[..., Batch]:
-    return lambda ready: batch(ready, course, random, seconds)
 
 
 def change(seen: Played, backend: str, threshold: float) -> Change:
@@ -91,9 +91,7 @@ def change(seen: Played, backend: str, threshold: float) -> Change:
     logs = [each.log_ratio for each in seen.batches]
     effect = math.expm1(median(logs))
     ends = median_interval(logs, CONFIDENCE)
-    interval = Interval(
-        low=math.expm1(ends.low), high=math.expm1(min(ends.high, 500.0)), confidence=CONFIDENCE
-    )
+    interval = of_logarithms(ends.low, ends.high, CONFIDENCE)
     shown = interval.low > 0.0 or interval.high < 0.0
     return Change(
         case=cases[1],
