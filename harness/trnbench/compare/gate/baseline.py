@@ -18,7 +18,7 @@ from trnbench.bounded import RUNS, read_file
 from trnbench.bounded.json import NotJson, parse_json
 from trnbench.compare.inputs import FACTS, facts_digest, reached
 from trnbench.errors import BadInput, UsageError
-from trnbench.results.digest import content_digest, is_edited, shortened
+from trnbench.results.digest import content_digest, is_edited, text_digest
 from trnbench.results.json import dumps, dumps_value, loads
 from trnbench.results.measurement import Evidence, Measurement, ProcessSamples
 from trnbench.results.run import Run
@@ -102,11 +102,10 @@ def gated(run: Run) -> Run:
     """What a gate needs of a run: of cases what they are, their values, states and times by process; what
     their numbers follow from, to name causes: texts of their own sources, digests of all else."""
     own = {name for each in run.measurements for name in reached(each.implementation, run.inputs)}
-    digests = shortened(run).inputs
     return msgspec.structs.replace(
         run,
         measurements=tuple(map(_case, run.measurements)),
-        inputs={name: text if name in own else digests[name] for name, text in run.inputs.items()}
+        inputs={name: text if name in own else text_digest(text) for name, text in run.inputs.items()}
         | {f"{FACTS}{name}": facts_digest(book) for name, book in run.books.items()},
         books={},
         argv=(),
@@ -142,11 +141,10 @@ def _case(measurement: Measurement) -> Measurement:
 
 def _without_defaults(value: Any) -> Any:
     if isinstance(value, msgspec.Struct):
-        fields = {field.name: field for field in msgspec.structs.fields(value)}
         return {
-            name: _without_defaults(held)
-            for name, field in fields.items()
-            if not _is_default(held := getattr(value, name), field)
+            field.name: _without_defaults(held)
+            for field in msgspec.structs.fields(value)
+            if not _is_default(held := getattr(value, field.name), field)
         }
     if isinstance(value, dict):
         return {key: _without_defaults(held) for key, held in value.items()}
