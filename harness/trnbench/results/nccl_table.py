@@ -68,7 +68,7 @@ def _header(title: str, notes: Sequence[str], gone: Sequence[str]) -> list[str]:
         *(f"# {note}" for note in notes),
         "#",
         _line("#", HEADS, OURS, gone),
-        _line("#", UNITS, ("", "", "", "", "", "", "(us)"), gone).rstrip(),
+        _line("#", UNITS, ("", "", "", "", "", "", "(us)"), gone),
     ]
 
 
@@ -118,7 +118,7 @@ def _line(lead: str, cells: Sequence[str], ours: Sequence[str], gone: Sequence[s
         for cell, width, head in zip(ours, WIDTHS_OF_OURS, OURS, strict=True)
         if head not in gone
     )
-    return f"{lead}{padded[len(lead) - 1 :] if lead.strip() else padded}  {behind}".rstrip()
+    return f"{lead}{padded}  {behind}".rstrip()
 
 
 def _digits(microseconds: float) -> str:

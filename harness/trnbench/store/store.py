@@ -110,7 +110,10 @@ class Store(StoreFile):
         """Change the tags of a run (full id) and return them sorted."""
         add = checked_tags(add)
         with self.writing() as connection:
-            number = self._number(connection, run_id)
+            found = connection.execute("SELECT number FROM runs WHERE id = ?", (run_id,)).fetchone()
+            if found is None:
+                raise self._unknown(connection, run_id)
+            (number,) = found
             connection.executemany(
                 "DELETE FROM tags WHERE run = ? AND tag = ?", ((number, tag) for tag in remove)
             )
@@ -242,12 +245,6 @@ class Store(StoreFile):
         if older or (self.catch_up() and not write):  # a store that takes nothing, or is not to be changed
             look_ahead(self)
             self._caught_up = not older
-
-    def _number(self, connection: sqlite3.Connection, run_id: str) -> int:
-        found = connection.execute("SELECT number FROM runs WHERE id = ?", (run_id,)).fetchone()
-        if found is None:
-            raise self._unknown(connection, run_id)
-        return int(found[0])
 
     def _unknown(self, connection: sqlite3.Connection, ref: str) -> UnknownName:
         known = [row[0] for row in connection.execute("SELECT id FROM runs UNION SELECT tag FROM tags")]

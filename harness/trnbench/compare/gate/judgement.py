@@ -159,7 +159,8 @@ class _Gate:
         least, judged = rule.least_of_peak, one.judgement
         if least is None or (judged is not None and judged.fraction >= least):
             return
-        outcome, causes = Outcome.INCONCLUSIVE, ()
+        outcome = Outcome.INCONCLUSIVE
+        causes: tuple[str, ...] = ()
         if judged is None:
             what = "no peak is known that it could be held against"
         else:
@@ -168,7 +169,8 @@ class _Gate:
             what = f"{percent(judged.fraction)} of its peak ({interval}), rule {rule.name} asks for "
             what += percent(least)
             if high < least:
-                outcome, causes = Outcome.FAILED, (f"{one.bound} limits it",) if one.bound else ()
+                outcome = Outcome.FAILED
+                causes = (f"{one.bound} limits it",) if one.bound else ()
         yield found(one.case, rule, one.id, outcome, kind="peak", what=what, causes=causes, change=change)
 
 
