@@ -53,7 +53,7 @@ def _causes(inputs: Inputs, pair: Pair, change: Change, idle: set[tuple[str, str
     if not _modelled(change):
         if old.evidence.grade is not new.evidence.grade:
             return (f"evidence is {new.evidence.grade}, was {old.evidence.grade}",)
-        return (*inputs.sources(old, new), *conditions_changed(old, new))
+        return (*inputs.sources(old, new), *conditions_changed([old], [new]))
     causes = inputs.causes(old, new)
     moving = tuple(cause for cause in causes if (old.case.family, cause) not in idle)
     return moving or causes or (inputs.unknown,)

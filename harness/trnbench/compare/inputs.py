@@ -278,7 +278,10 @@ _SHARE = 0.05
 
 def surroundings(before: Run, after: Run) -> tuple[str, ...]:
     """In a line each; facts, costs and sources are told with the cases that they change."""
-    return (*differences(_bare(before), _bare(after)), *_conditions(before.measurements, after.measurements))
+    return (
+        *differences(_bare(before), _bare(after)),
+        *conditions_changed(before.measurements, after.measurements),
+    )
 
 
 def _bare(run: Run) -> Run:
@@ -288,12 +291,8 @@ def _bare(run: Run) -> Run:
     )
 
 
-def conditions_changed(before: Measurement, after: Measurement) -> tuple[str, ...]:
-    """Of one measured case: what its processes met that those of the other run did not."""
-    return tuple(_conditions((before,), (after,)))
-
-
-def _conditions(before: Iterable[Measurement], after: Iterable[Measurement]) -> Iterator[str]:
+def conditions_changed(before: Iterable[Measurement], after: Iterable[Measurement]) -> Iterator[str]:
+    """Of measured cases: what their processes met that those of the other run did not."""
     old, new = (
         [process.conditions for case in side for process in case.processes if process.conditions is not None]
         for side in (before, after)

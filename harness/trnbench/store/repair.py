@@ -54,8 +54,8 @@ def said(error: Exception) -> str:
     return error.what if isinstance(error, TrnbenchError) else str(error)
 
 
-def document_of(connection: sqlite3.Connection, number: int) -> dict[str, Any]:
-    """A run as plain JSON values, as its documents have it.
+def _documented(connection: sqlite3.Connection, number: int, run_id: str) -> tuple[dict[str, Any], Run]:
+    """A run as plain JSON values, as its documents have it, and as they are read.
 
     Raises `BadInput` or `zlib.error` where a document cannot be read, `LookupError` for one that is another.
     """
@@ -82,13 +82,12 @@ def document_of(connection: sqlite3.Connection, number: int) -> dict[str, Any]:
             "SELECT document FROM measurements WHERE run = ? ORDER BY position", (number,)
         )
     ]
-    return document
+    return document, loads(msgspec.json.encode(document), f"run {run_id}")
 
 
 def _of_a_run(connection: sqlite3.Connection, number: int, run_id: str, *, kept: bool) -> Iterator[Problem]:
     try:
-        document = document_of(connection, number)
-        run = loads(msgspec.json.encode(document), f"run {run_id}")
+        document, run = _documented(connection, number, run_id)
     except _unreadable() as error:
         yield Problem(run_id, f"a document cannot be read: {said(error)}", kept)
         return
@@ -238,7 +237,7 @@ def _made_anew(store: Store) -> list[str]:
 
 def _copied(old: sqlite3.Connection, number: int, run_id: str, fresh: Store) -> bool:
     try:
-        run = loads(msgspec.json.encode(document_of(old, number)), f"run {run_id}")
+        _, run = _documented(old, number, run_id)
         planned = old.execute("SELECT planned FROM runs WHERE number = ?", (number,)).fetchone()[0]
         fresh.save(run, tags=_tags(old, number))
     except _unreadable():
@@ -270,8 +269,7 @@ def _runs_renewed(store: Store) -> list[str]:
     with store.writing() as connection:
         for number, run_id in _runs(connection):
             try:
-                document = document_of(connection, number)
-                run = loads(msgspec.json.encode(document), f"run {run_id}")
+                document, run = _documented(connection, number, run_id)
                 if is_edited(document):
                     raise LookupError("its digest belongs to another content")
             except _unreadable() as error:
