@@ -36,7 +36,6 @@ def test_defaults(folder: Path) -> None:
     assert (settings.jobs, settings.seed, settings.store, settings.format) == (0, 0, None, "table")
     assert (settings.facts, settings.no_plugin) == ((), ())
     assert {origin for _, origin in settings.values.values()} == {"default"}
-    assert not settings.given("policy")
 
 
 def test_selection_settings_are_the_fields_of_a_selection() -> None:
@@ -76,7 +75,7 @@ def test_environment_has_lists_and_numbers(folder: Path, monkeypatch: pytest.Mon
     settings = load_settings()
     assert settings.no_plugin == ("a", "b")
     assert settings.facts == (folder / "x.toml", Path("/y.toml"))
-    assert (settings.timeout_s, settings.jobs) == (2.5, 4)
+    assert (settings["timeout_s"], settings.jobs) == (2.5, 4)
 
 
 @pytest.mark.parametrize(("text", "message", "code"), messages(Path(__file__).parent / "wrong_settings.txt"))

@@ -35,55 +35,42 @@ class Setting(NamedTuple):
     number: Number = kinds.SEED  # of which kind, where it is one
 
 
-SETTINGS = {
-    each.key: each
-    for each in (
-        Setting(
-            "policy",
-            "word",
-            "seed",
-            "Which documents percentages are taken of.",
-            ("seed", "device", "engine", "latest"),
-        ),
-        Setting("backend", "word", "", "What carries the cases out; empty: the emulator."),
-        Setting("jobs", "number", 0, "Processes at once; 0: as many as pay off.", number=kinds.JOBS),
-        Setting("seed", "number", 0, "Seed of generated data.", number=kinds.SEED),
-        Setting("store", "path", None, "The database of results."),
-        Setting("format", "word", "table", "How results are printed.", FORMATS),
-        Setting("facts", "paths", (), "Further fact files."),
-        Setting("no_plugin", "words", (), "Plugins and distributions to leave out."),
-        Setting("trusted", "words", (), "Plugins and distributions of others to load here; all: every."),
-        Setting("timeout_s", "number", 0.0, "Seconds a case may take; 0: no limit.", number=kinds.TIME_LIMIT),
-        Setting("maxfail", "number", 0, "Stop after so many failures; 0: never.", number=kinds.MOST_FAILED),
-        Setting("kernels", "words", (), "Kernels to run, names or globs; empty: all."),
-        Setting("keyword", "word", "", "Only cases whose name matches, as with -k."),
-        Setting("tags", "words", (), "Only kernels with one of these tags."),
-        Setting("families", "words", (), "Only kernels of these families."),
-        Setting("instances", "words", (), "Instances to run; empty: the default ones."),
-        Setting("generations", "words", (), "Only instances of these generations."),
-        Setting("dtypes", "words", (), "Only cases of these data types."),
-        Setting("scopes", "words", (), "Only cases of these scopes."),
-        Setting("divisions", "words", (), "Only sharded or replicated cases."),
-        Setting("axes", "words", (), "Axis values, as with -a: size[pow2]=10:30:2."),
-        Setting("zips", "words", (), "Axes that step together, as with --zip."),
-        Setting("excludes", "words", (), "Cases to leave out, as with --exclude."),
-    )
-}
-
-SELECTION = (
-    "kernels",
-    "keyword",
-    "tags",
-    "families",
-    "instances",
-    "generations",
-    "dtypes",
-    "scopes",
-    "divisions",
-    "axes",
-    "zips",
-    "excludes",
+_OF_A_RUN = (
+    Setting(
+        "policy",
+        "word",
+        "seed",
+        "Which documents percentages are taken of.",
+        ("seed", "device", "engine", "latest"),
+    ),
+    Setting("backend", "word", "", "What carries the cases out; empty: the emulator."),
+    Setting("jobs", "number", 0, "Processes at once; 0: as many as pay off.", number=kinds.JOBS),
+    Setting("seed", "number", 0, "Seed of generated data.", number=kinds.SEED),
+    Setting("store", "path", None, "The database of results."),
+    Setting("format", "word", "table", "How results are printed.", FORMATS),
+    Setting("facts", "paths", (), "Further fact files."),
+    Setting("no_plugin", "words", (), "Plugins and distributions to leave out."),
+    Setting("trusted", "words", (), "Plugins and distributions of others to load here; all: every."),
+    Setting("timeout_s", "number", 0.0, "Seconds a case may take; 0: no limit.", number=kinds.TIME_LIMIT),
+    Setting("maxfail", "number", 0, "Stop after so many failures; 0: never.", number=kinds.MOST_FAILED),
 )
+_OF_A_SELECTION = (
+    Setting("kernels", "words", (), "Kernels to run, names or globs; empty: all."),
+    Setting("keyword", "word", "", "Only cases whose name matches, as with -k."),
+    Setting("tags", "words", (), "Only kernels with one of these tags."),
+    Setting("families", "words", (), "Only kernels of these families."),
+    Setting("instances", "words", (), "Instances to run; empty: the default ones."),
+    Setting("generations", "words", (), "Only instances of these generations."),
+    Setting("dtypes", "words", (), "Only cases of these data types."),
+    Setting("scopes", "words", (), "Only cases of these scopes."),
+    Setting("divisions", "words", (), "Only sharded or replicated cases."),
+    Setting("axes", "words", (), "Axis values, as with -a: size[pow2]=10:30:2."),
+    Setting("zips", "words", (), "Axes that step together, as with --zip."),
+    Setting("excludes", "words", (), "Cases to leave out, as with --exclude."),
+)
+SETTINGS = {each.key: each for each in (*_OF_A_RUN, *_OF_A_SELECTION)}
+SELECTION = tuple(each.key for each in _OF_A_SELECTION)
+"""Keys that choose cases: fields of `trnbench.run.selection.Selection`."""
 
 
 def typed(key: str, value: Any, where: str, folder: Path) -> Any:
@@ -140,16 +127,6 @@ def _refuse(setting: Setting, value: Any, where: str) -> BadInput:
     )
 
 
-__all__ = [
-    "SELECTION",
-    "SETTINGS",
-    "Settings",
-    "load_settings",
-    "project_file",
-    "unknown_variables",
-    "user_file",
-]
-
 PRESET = "TRNBENCH_PRESET"
 # Variables that are no settings: they say how to load, not what to run.
 SWITCHES = (
@@ -179,10 +156,6 @@ class Settings:
     def __getitem__(self, key: str) -> Any:
         return self.values[key].value
 
-    def given(self, key: str) -> bool:
-        """Whether anything but the default says so."""
-        return self.values[key].origin != "default"
-
     @property
     def policy(self) -> str:
         return str(self["policy"])
@@ -198,14 +171,6 @@ class Settings:
     @property
     def seed(self) -> int:
         return int(self["seed"])
-
-    @property
-    def timeout_s(self) -> float:
-        return float(self["timeout_s"])
-
-    @property
-    def maxfail(self) -> int:
-        return int(self["maxfail"])
 
     @property
     def format(self) -> str:
