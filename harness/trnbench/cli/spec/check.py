@@ -15,10 +15,9 @@ from trnbench.facts.fact import Assembly, Dispute
 from trnbench.terminal import screen
 from trnbench.terminal.cell import Column, clean
 from trnbench.terminal.context import Session
-from trnbench.terminal.output import emit, say, write
+from trnbench.terminal.output import Row, emit, say, write
 
 if TYPE_CHECKING:
-    from trnbench.cli.spec.figures import Row
     from trnbench.generation import Generation
 
 
@@ -61,7 +60,7 @@ def check(
                 by_rule += 1
                 unnamed += finding in findings.unnamed
         if not rules:
-            rows += [_named(generation.name, each, findings) for each in findings.named]
+            rows += [_named(generation.name, each) for each in findings.named]
             by_name += len(findings.named)
     if format == "table":
         write(blocks(rows, width()))
@@ -116,7 +115,7 @@ def _said(claim: Claim) -> str:
     return f"{claim.text} ({marks}: {claim.locator})"
 
 
-def _named(generation: str, each: Dispute, _: Findings) -> Row:
+def _named(generation: str, each: Dispute) -> Row:
     return {
         "generation": generation,
         "rule": "no rule can find this",

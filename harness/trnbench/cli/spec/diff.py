@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import NamedTuple
 
 from trnbench.cli.spec.figures import (
     RATES,
-    Row,
     Subject,
     choices,
     find_subject,
     named,
     normalised,
     peak_value,
-    printed,
     scope_of,
 )
 from trnbench.errors import NothingSelected
 from trnbench.facts.fact import Fact, Peak, PeakPolicy, Scope
 from trnbench.facts.metric import ratio, unlike
+from trnbench.peaks.candidate import show_printed
 from trnbench.terminal.cell import Column
 from trnbench.terminal.context import Session
-from trnbench.terminal.output import emit, say
+from trnbench.terminal.output import Row, emit, say
 
 
 def diff(
@@ -54,9 +54,10 @@ def diff(
         )
 
 
-class _Cell:
-    def __init__(self, text: str, figure: Fact | Peak, origin: str) -> None:
-        self.text, self.figure, self.origin = text, figure, origin
+class _Cell(NamedTuple):
+    text: str
+    figure: Fact | Peak
+    origin: str
 
 
 def _rows(sides: list[Subject], scopes: list[Scope], policy: PeakPolicy, *, whole: bool) -> list[Row]:
@@ -101,15 +102,13 @@ def _peaks(side: Subject, scope: Scope, policy: PeakPolicy) -> dict[str, _Cell]:
 def _others(side: Subject) -> dict[str, _Cell]:
     """Counts, capacities and words: the first current fact of each."""
     cells: dict[str, _Cell] = {}
-    for fact in sorted(side.facts, key=_replaced):
+    for fact in sorted(side.facts, key=lambda fact: bool(fact.superseded_by)):
         name = named(fact)
         if fact.metric in ("peak_flops", *RATES) and not fact.qualifier:
             continue
         if name not in cells:
-            text = printed(fact) if fact.value is None else normalised(fact.value, fact.metric, fact.dtypes)
+            text = (
+                show_printed(fact) if fact.value is None else normalised(fact.value, fact.metric, fact.dtypes)
+            )
             cells[name] = _Cell(text, fact, f"{fact.provenance}, {fact.source}")
     return cells
-
-
-def _replaced(fact: Fact) -> bool:
-    return bool(fact.superseded_by)

@@ -13,12 +13,11 @@ from trnbench.facts.units import show
 from trnbench.generation import System
 from trnbench.peaks import choose_peak
 from trnbench.peaks.candidate import show_printed
+from trnbench.terminal.output import Row
 
 if TYPE_CHECKING:
     from trnbench.registry import Registry
 
-
-Row = dict[str, object]
 
 RATES = ("hbm_bandwidth", "dma_bandwidth", "neuronlink_bandwidth", "efa_bandwidth")
 
@@ -43,11 +42,6 @@ def _named(metric: str, dtypes: tuple[str, ...], sparse: bool, qualifier: str) -
     return f"{metric}[{inner}]" if inner else metric
 
 
-def printed(fact: Fact) -> str:
-    """As the document shows it, with the word that makes it a bound."""
-    return show_printed(fact)
-
-
 def normalised(value: float | None, metric: str, dtypes: tuple[str, ...] = ()) -> str:
     """The value with the prefix that suits it; "" for words. Integer operations are OPS."""
     if value is None:
@@ -61,7 +55,7 @@ def fact_row(fact: Fact) -> Row:
     return {
         "subject": fact.subject,
         "metric": named(fact),
-        "printed": printed(fact),
+        "printed": show_printed(fact),
         "normalised": normalised(fact.value, fact.metric, fact.dtypes),
         "scope": str(fact.scope),
         "direction": str(fact.direction),

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from trnbench.cli.spec.figures import (
-    Row,
     Subject,
     choices,
     fact_row,
@@ -22,7 +21,7 @@ from trnbench.generation import System
 from trnbench.peaks import choose_peak
 from trnbench.terminal.cell import Column
 from trnbench.terminal.context import Session
-from trnbench.terminal.output import emit, emit_json, say, write
+from trnbench.terminal.output import Row, emit, emit_json, say, write
 
 _FACTS: tuple[Column | str, ...] = (
     "metric",
