@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -32,13 +33,8 @@ def document_name(system: System, source: str) -> str:
 
 def skips(planned: Plan) -> Iterable[Row]:
     """How many cases of each instance each reason costs."""
-    reasons: dict[tuple[str, str], int] = {}
-    totals: dict[str, int] = {}
-    for case in planned.cases:
-        totals[case.key.instance] = totals.get(case.key.instance, 0) + 1
-        if case.skip:
-            key = (case.key.instance, case.skip)
-            reasons[key] = reasons.get(key, 0) + 1
+    totals = Counter(case.key.instance for case in planned.cases)
+    reasons = Counter((case.key.instance, case.skip) for case in planned.cases if case.skip)
     for (instance, reason), count in reasons.items():
         yield {"instance": instance, "cases": count, "of": totals[instance], "reason": reason}
 
@@ -52,25 +48,22 @@ def about_kernel(registry: Registry, kernel: Kernel, policy: PeakPolicy) -> tupl
     """Its title, and all there is to know about it; peaks by `policy`."""
     planned = plan(registry, Selection(kernels=(kernel.name,)))
     primary = kernel.primary
-    about: list[Row] = [
-        {"what": "name", "is": kernel.name},
-        {"what": "about", "is": kernel.about},
-        {"what": "family", "is": kernel.family},
-        {"what": "tags", "is": ", ".join(kernel.tags)},
-        {"what": "scopes", "is": _scopes(kernel)},
-        {"what": "judged by", "is": f"{primary.name} in {primary.unit}, {primary.better} is better"},
-        {"what": "held against", "is": _held(primary)},
+    about: list[tuple[str, str]] = [
+        ("name", kernel.name),
+        ("about", kernel.about),
+        ("family", kernel.family),
+        ("tags", ", ".join(kernel.tags)),
+        ("scopes", _scopes(kernel)),
+        ("judged by", f"{primary.name} in {primary.unit}, {primary.better} is better"),
+        ("held against", _held(primary)),
     ]
     for scope, other in kernel.primary_at.items():
         about += [
-            {"what": f"judged by, {scope}", "is": f"{other.name} in {other.unit}, {other.better} is better"},
-            {"what": f"held against, {scope}", "is": _held(other)},
+            (f"judged by, {scope}", f"{other.name} in {other.unit}, {other.better} is better"),
+            (f"held against, {scope}", _held(other)),
         ]
-    about += [
-        {"what": f"implementation, {kind}", "is": reference}
-        for kind, reference in kernel.implementations.items()
-    ]
-    about += [{"what": "tests", "is": str(each)} for each in kernel.tests]
+    about += [(f"implementation, {kind}", reference) for kind, reference in kernel.implementations.items()]
+    about += [("tests", str(each)) for each in kernel.tests]
     axes: list[Row] = [
         {
             "axis": axis.name,
@@ -84,7 +77,7 @@ def about_kernel(registry: Registry, kernel: Kernel, policy: PeakPolicy) -> tupl
         for axis in kernel.axes
     ]
     sections: list[Section] = [
-        ("kernel", ("what", "is"), about),
+        ("kernel", ("what", "is"), [{"what": what, "is": told} for what, told in about]),
         ("axes", _AXES, axes),
         ("work", _WORK, list(_work(planned))),
         ("peaks", _PEAKS, list(_peaks(planned, policy))),
@@ -161,20 +154,17 @@ def about_instance(registry: Registry, name: str) -> tuple[str, list[Section]]:
     """Its title, and all there is to know about it. Raises what `Registry.system` raises."""
     system = registry.system(name)
     instance = system.instance
-    about: list[Row] = [
-        {"what": "name", "is": system.name},
-        {"what": "other names", "is": ", ".join(instance.aliases)},
-        {"what": "generation", "is": f"{system.generation.name} ({system.generation.title})"},
-        {"what": "scope", "is": str(instance.scope)},
-        {
-            "what": "made of",
-            "is": f"{system.size:,} × {instance.parent}" if instance.sizable else instance.parent,
-        },
-        {"what": "devices", "is": f"{system.devices:,} × {instance.device}"},
-        {"what": "cores", "is": f"{system.devices * system.cores_per_device:,} × {instance.core}"},
-        {"what": "hosts", "is": f"{system.hosts:,}"},
-        {"what": "in a default run", "is": "yes" if instance.default else "no"},
-        {"what": "brought by", "is": system.plugin},
+    about = [
+        ("name", system.name),
+        ("other names", ", ".join(instance.aliases)),
+        ("generation", f"{system.generation.name} ({system.generation.title})"),
+        ("scope", str(instance.scope)),
+        ("made of", f"{system.size:,} × {instance.parent}" if instance.sizable else instance.parent),
+        ("devices", f"{system.devices:,} × {instance.device}"),
+        ("cores", f"{system.devices * system.cores_per_device:,} × {instance.core}"),
+        ("hosts", f"{system.hosts:,}"),
+        ("in a default run", "yes" if instance.default else "no"),
+        ("brought by", system.plugin),
     ]
     # A generation that can do what its base cannot leaves the sentence empty.
     cannot: list[Row] = [
@@ -182,7 +172,7 @@ def about_instance(registry: Registry, name: str) -> tuple[str, list[Section]]:
     ]
     planned = plan(registry, Selection(instances=(name,)))
     sections: list[Section] = [
-        ("instance", ("what", "is"), [row for row in about if row["is"]]),
+        ("instance", ("what", "is"), [{"what": what, "is": told} for what, told in about if told]),
         ("figures", _FACTS, list(_facts(system))),
         ("cannot", ("need", "why"), cannot),
         ("skipped", SKIPS, list(skips(planned))),
