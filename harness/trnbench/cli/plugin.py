@@ -87,6 +87,17 @@ _COLUMNS = (
 )
 
 
+_UNSAID: dict[str, object] = {
+    "hooks": [],
+    "brings": "",
+    "import_ms": None,
+    "state": "ok",
+    "problems": [],
+    "warning": "",
+}
+"""Of a row whose plugin was not loaded."""
+
+
 def _plugins(registry: Registry, commands: dict[str, list[str]]) -> Iterator[dict[str, object]]:
     brought = registry.collect()
     seen = set()
@@ -106,30 +117,13 @@ def _plugins(registry: Registry, commands: dict[str, list[str]]) -> Iterator[dic
         }
     for distribution, names in commands.items():
         if distribution not in seen:
-            yield {
-                "plugin": "",
-                "distribution": distribution,
-                "version": "",
-                "hooks": [],
-                "brings": _summary([], names),
-                "import_ms": None,
-                "state": "ok",
-                "problems": [],
-                "warning": "",
-            }
+            identity = {"plugin": "", "distribution": distribution, "version": ""}
+            yield {**identity, **_UNSAID, "brings": _summary([], names)}
 
 
 def _left_out(registry: Registry) -> Iterator[dict[str, object]]:
     for origin in registry.left_out:
-        yield {
-            **_identity(origin),
-            "hooks": [],
-            "brings": "",
-            "import_ms": None,
-            "state": "left out",
-            "problems": [],
-            "warning": "",
-        }
+        yield {**_identity(origin), **_UNSAID, "state": "left out"}
 
 
 def _identity(origin: Origin) -> dict[str, object]:
