@@ -55,45 +55,42 @@ class Found(NamedTuple):
         return f"{self.about} (from {self.distribution}{also})".lstrip()
 
     @property
+    def _entry(self) -> EntryPoint:
+        return EntryPoint(COMMAND_GROUP, self.name, self.target, self.distribution, self.version)
+
+    @property
     def words(self) -> str:
         """What it is called in a message."""
-        return f"command {self.name!r} of {self.distribution} {self.version}".rstrip()
+        return self._entry.words
 
     def load(self) -> click.Command:
         """Raises `PluginError` when the command cannot be imported or is none."""
         import click
 
-        entry = EntryPoint(COMMAND_GROUP, self.name, self.target, self.distribution, self.version)
         try:
-            command = entry.load()
+            command = self._entry.load()
         except (Exception, SystemExit) as error:
             if isinstance(error, ModuleNotFoundError) and error.name == self.package:
-                raise self._missing(self.package) from error
+                raise self._error(
+                    f"command {self.name!r} is not installed here",
+                    f"it comes with the package {self.package} of {self.distribution} {self.version}",
+                    f"pip install --force-reinstall --no-deps {self.distribution}",
+                ) from error
             from trnbench.registry.loader import described
 
-            raise self._blame("cannot be imported", described(error)) from error
+            raise self._error(f"{self.words} cannot be imported", described(error)) from error
         if not isinstance(command, click.Command):
-            raise self._blame(
-                "is no click command", f"{self.target} is {type(command).__name__}; it needs @click.command"
+            raise self._error(
+                f"{self.words} is no click command",
+                f"{self.target} is {type(command).__name__}; it needs @click.command",
             )
         return command
 
-    def _missing(self, package: str) -> PluginError:
+    def _error(self, what: str, cause: str, try_: str = "") -> PluginError:
         return PluginError(
-            f"command {self.name!r} is not installed here",
-            cause=f"it comes with the package {package} of {self.distribution} {self.version}",
-            try_=f"pip install --force-reinstall --no-deps {self.distribution}",
-            plugin=self.name,
-            distribution=self.distribution,
-            version=self.version,
-            object_=self.target,
-        )
-
-    def _blame(self, what: str, cause: str) -> PluginError:
-        return PluginError(
-            f"{self.words} {what}",
+            what,
             cause=cause,
-            try_=f"reinstall or remove {self.distribution}; the other commands work: trnbench --help",
+            try_=try_ or f"reinstall or remove {self.distribution}; the other commands work: trnbench --help",
             plugin=self.name,
             distribution=self.distribution,
             version=self.version,
