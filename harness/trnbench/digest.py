@@ -11,22 +11,9 @@ from pathlib import Path
 from typing import Protocol
 
 try:  # where hashlib takes it from, after it has loaded all of OpenSSL: half a start of Python
-    from _blake2 import blake2b
+    from _blake2 import blake2b as blake2b
 except ImportError:
-    from hashlib import blake2b
-
-__all__ = [
-    "DIGITS",
-    "blake2b",
-    "digest_of",
-    "feed",
-    "files_digest",
-    "package_digest",
-    "package_of",
-    "packages_digest",
-    "short_digest",
-    "sources",
-]
+    from hashlib import blake2b as blake2b
 
 DIGITS = 16
 """Hexadecimal digits of a digest that is shipped: against a mistake, not against an adversary."""
@@ -74,9 +61,7 @@ def package_digest(name: str) -> bytes:
     for place, path in sources(name):
         told.update(place.encode() + b"\0")
         with open(path, "rb", buffering=0) as stream:
-            content = stream.read()
-        told.update(len(content).to_bytes(8, "little"))
-        told.update(content)
+            feed(told, (stream.read(),))
     return told.digest()
 
 

@@ -8,6 +8,7 @@ import re
 import click
 from click.shell_completion import BashComplete, add_completion_class, get_completion_class, split_arg_string
 
+from trnbench.cli.help_page import COMPLETE
 from trnbench.errors import UsageError
 from trnbench.terminal.context import Session
 from trnbench.terminal.output import say, write
@@ -33,13 +34,9 @@ def completion(_: Session, /, *, shell: str) -> None:
         )
     program = click.get_current_context().find_root().command
     # Not `.source()`: for bash that runs the installed bash to see its version.
-    write(kind(program, {}, "trnbench", "_TRNBENCH_COMPLETE").source_template % _variables(kind, program))
+    script = kind(program, {}, "trnbench", COMPLETE)
+    write(script.source_template % script.source_vars())
     say(f"put it where the shell looks:  {_WHERE[shell]}", level=0)
-
-
-def _variables(kind: type, program: click.Command) -> dict[str, str]:
-    variables: dict[str, str] = kind(program, {}, "trnbench", "_TRNBENCH_COMPLETE").source_vars()
-    return variables
 
 
 SCRIPT = r"""

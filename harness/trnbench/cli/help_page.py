@@ -17,7 +17,8 @@ WIDTHS = (78, 98)
 WIDEST = 100
 COMMANDS = "[trnbench.commands]"
 FLAGS = {"-h": "--help", "--help": "--help", "--help-all": "--help-all"}
-UNLESS = ("_TRNBENCH_COMPLETE", "TRNBENCH_NO_HELP_TEXT")
+COMPLETE = "_TRNBENCH_COMPLETE"
+UNLESS = (COMPLETE, "TRNBENCH_NO_HELP_TEXT")
 """Variables with which click is asked."""
 
 

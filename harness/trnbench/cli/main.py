@@ -12,7 +12,7 @@ import click
 from click import formatting
 
 from trnbench.cli import commands
-from trnbench.cli.help_page import WIDEST, width
+from trnbench.cli.help_page import COMPLETE, WIDEST, width
 from trnbench.errors import ExitCode, debugging
 from trnbench.terminal import VERBOSITY
 from trnbench.terminal.context import PROGRAM, Session
@@ -43,7 +43,6 @@ class LazyGroup(click.Group):
             return entry.load() if entry else None
         from trnbench.isolation.output import data_together
         from trnbench.isolation.supervision import Suspect, asked, carries_out
-        from trnbench.terminal.context import Session
 
         ctx.find_root().ensure_object(Session).supervise()
         data_together()  # what such a command writes, and the programs it starts, is its data
@@ -85,9 +84,6 @@ class LazyGroup(click.Group):
             if rows:
                 with formatter.section(heading):
                     formatter.write_dl(rows)
-
-
-COMPLETE = "_TRNBENCH_COMPLETE"
 
 
 class Program(LazyGroup):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from inspect import cleandoc
 from typing import Any, NamedTuple
 
 import click
@@ -119,7 +120,7 @@ class Leaf(NamedTuple):
         words = list(table.words(self.takes, self.own))
         params = [word.parameter() for word in words]
         command = self.kind(
-            name, params=params, callback=_door(self.body), help=_reflowed(self.help), **self.settings
+            name, params=params, callback=_door(self.body), help=cleandoc(self.help), **self.settings
         )
         command.old = table.spellings(words)
         return command
@@ -136,7 +137,7 @@ class Branch(NamedTuple):
 
     def command(self, name: str, table: Table) -> click.Command:
         """Its click group, which makes a command when that is asked for."""
-        return Grown(name, self, table, help=_reflowed(self.help), **self.settings)
+        return Grown(name, self, table, help=cleandoc(self.help), **self.settings)
 
 
 class Grown(click.Group):
@@ -191,9 +192,3 @@ def _door(body: Body) -> Callable[..., Any]:
 
     carried_out.body = body  # type: ignore[attr-defined]
     return carried_out
-
-
-def _reflowed(help: str) -> str:
-    from inspect import cleandoc  # click has it imported
-
-    return cleandoc(help)

@@ -14,8 +14,6 @@ def renewed(args: Sequence[str], old: Mapping[str, OldSpelling]) -> list[str]:
 
     Raises `UsageError` where an old flag lacks its value.
     """
-    if not old:
-        return list(args)
     words: list[str] = []
     waiting = iter(args)
     for word in waiting:
