@@ -9,6 +9,7 @@ from trnbench.terminal.context import PROGRAM
 from trnbench.terminal.option import FILE, FOLDER, NO_FOLDER, OldSpelling, Table, section, word
 from trnbench.terminal.word_values import (
     CASES,
+    READINGS,
     SUBJECTS,
     Reading,
     configured_format,
@@ -265,6 +266,9 @@ WORDS = Table(
             "NAME=READING",
             many=True,
             name="readings",
+            offers=offered(
+                f"{name}={reading}" for name, readings in READINGS.items() for reading in readings
+            ),
             rare=True,
         ),
         word("--open-cores", "Open every device into its NeuronCores.", bool, name="cores"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
 
 import click
 
@@ -67,10 +66,6 @@ class ListName(click.ParamType[str]):
             "list", value, LISTS, try_=f"trnbench list cases {value}, for the cases of a kernel of that name"
         )
 
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
-        """Those that begin so."""
-        return _offered(LISTS, incomplete)
-
 
 class Reading(click.ParamType[str]):
     """`trn3-links=table`: how documents are read that can be read in more than one way."""
@@ -89,11 +84,6 @@ class Reading(click.ParamType[str]):
             f"--reading {cut(value)} is none", cause=f"known: {known}", try_="--reading neuronlink=both-ways"
         )
 
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
-        """Those that begin so."""
-        offers = [f"{name}={reading}" for name, readings in READINGS.items() for reading in readings]
-        return _offered(offers, incomplete)
-
 
 def readings_of(texts: tuple[str, ...]) -> dict[str, str]:
     """Of --reading: option of a graph's builder → value; the last of several for one holds."""
@@ -102,14 +92,8 @@ def readings_of(texts: tuple[str, ...]) -> dict[str, str]:
 
 
 def offered(names: Iterable[str]) -> Callable[[click.Context, click.Parameter, str], list[str]]:
-    """Completion of a word that takes any text, and these above all."""
+    """Completion by names that are always the same."""
     return lambda _ctx, _param, incomplete: [name for name in names if name.startswith(incomplete)]
-
-
-def _offered(names: Iterable[str], incomplete: str) -> list[Any]:
-    from click.shell_completion import CompletionItem
-
-    return [CompletionItem(name) for name in names if name.startswith(incomplete)]
 
 
 SHELLS = ("bash", "zsh", "fish", "powershell")
@@ -126,7 +110,7 @@ SUBJECTS = section(
     word("B", name="b", metavar="B", offers=names.complete_systems),
     word("subject", metavar="KERNEL|INSTANCE", offers=names.complete_subjects),
     word("generations", metavar="[GENERATION]...", nargs=-1, offers=names.complete_generations),
-    word("what", takes=ListName(), metavar="[WHAT]", default=""),
+    word("what", takes=ListName(), metavar="[WHAT]", default="", offers=offered(LISTS)),
     word("before", default="", offers=names.complete_runs),
     word("after", default="", offers=names.complete_runs),
     word("tags", metavar="[TAG]...", nargs=-1, offers=names.complete_run_tags),
