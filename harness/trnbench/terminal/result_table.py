@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 
 from trnbench.facts.fact import Scope
 from trnbench.facts.units import column_unit, percent, show
@@ -108,8 +108,8 @@ def _columns(results: Sequence[Result]) -> list[Column]:
         return [*columns, Column("time", "outcome", show=lambda result: result.status, keep=-1)]
     time_unit, second = column_unit(times, "s")
     columns += [
-        _number("time", time_unit, lambda result: _time(result, second), -1),
-        _number("band", "expect", lambda result: _range(result.band, second), -2),
+        Column("time", time_unit, "right", lambda result: _time(result, second), -1),
+        Column("band", "expect", "right", lambda result: _range(result.band, second), -2),
     ]
     units = {result.unit for result in results if result.rate is not None}
     if len(units) == 1:
@@ -119,21 +119,23 @@ def _columns(results: Sequence[Result]) -> list[Column]:
     else:
         rate_unit, scale = "rate", 0.0
     columns += [
-        _number("rate", rate_unit, lambda result: _rate(result.rate, result.unit, scale), -3),
-        _number("share", "share", lambda result: "–" if result.share is None else percent(result.share), -4),
+        Column("rate", rate_unit, "right", lambda result: _rate(result.rate, result.unit, scale), -3),
+        Column(
+            "share",
+            "share",
+            "right",
+            lambda result: "–" if result.share is None else percent(result.share),
+            -4,
+        ),
     ]
     if any(result.best is not None for result in results):
-        columns.append(_number("best", PUBLISHED, lambda result: _published(result, scale), -6))
+        columns.append(Column("best", PUBLISHED, "right", lambda result: _published(result, scale), -6))
     return [*columns, Column("evidence", "ev", show=lambda result: result.letter or "–", keep=-5)]
 
 
 def _name(name: str, results: Sequence[Result]) -> Column:
     number = all(isinstance(result.names.get(name, 0), int | float) for result in results)
     return Column(name, align="right" if number else "left", show=lambda result: result.label(name) or "–")
-
-
-def _number(key: str, title: str, shown: Callable[[Result], str], keep: int) -> Column:
-    return Column(key, title, "right", shown, keep)
 
 
 def _time(result: Result, scale: float) -> str:

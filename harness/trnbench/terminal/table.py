@@ -119,7 +119,7 @@ def fit(extents: Sequence[Extent], width: int) -> Fit:
 
 def broken(text: str, width: int) -> list[str]:
     """Lines of at most `width`, broken at blanks; a longer word has a line of its own."""
-    if len(text) <= width if text.isascii() else width_of(text) <= width:
+    if width_of(text) <= width:
         return [text]
     lines: list[str] = []
     for word in text.split():
@@ -232,6 +232,5 @@ def _line(cells: Iterable[str], widths: Sequence[int], right: Sequence[bool]) ->
 
 
 def _padded(cell: str, width: int, at_right: bool) -> str:
-    if not cell.isascii():
-        width -= width_of(cell) - len(cell)
+    width -= width_of(cell) - len(cell)
     return cell.rjust(width) if at_right else cell.ljust(width)

@@ -142,15 +142,12 @@ def replacing(target: Path, runs: Sequence[Run]) -> str:
 
 def write_report(shared: Session, done: Run, target: Path) -> TrnbenchError | None:
     """The page of a run. Its failure is told after the summary: the run itself is safe."""
-    told = replacing(target, (done,))
     try:
         before = run_before(shared.store_path, done)
         html = find_format(shared.registry, "html")
-        write_whole(target, render_bytes((done,), html, shared.registry, before=before))
+        _write(target, (done,), render_bytes((done,), html, shared.registry, before=before))
     except TrnbenchError as error:
         return error
-    if told:
-        say(told, level=0)
     return None
 
 
@@ -164,11 +161,15 @@ def put(shared: Session, runs: Sequence[Run], format: Format, output: Path) -> N
     if output == STDOUT:
         _to_stdout(data)
         return
-    told = replacing(output, runs)
-    write_whole(output, data)
+    _write(output, runs, data)
+    click.echo(str(output))
+
+
+def _write(target: Path, runs: Sequence[Run], page: bytes) -> None:
+    told = replacing(target, runs)
+    write_whole(target, page)
     if told:
         say(told, level=0)
-    click.echo(str(output))
 
 
 def _to_stdout(data: bytes) -> None:
