@@ -233,7 +233,6 @@ MESSAGE = Number(
 STEP_FACTOR = Number("factor", "it multiplies the size", "2", 1, 2**50)
 RANK = Number("rank", "ranks are counted from 0", "0", 0, 2**31 - 1, whole=True)
 GROUP = Number("number of ranks", "it counts ranks", "8", 1, 2**31 - 1, whole=True)
-TOP = Number("number of links", "it counts links", "20", 1, COUNTED, whole=True)
 OVERSUBSCRIPTION = Number(
     "oversubscription", "it says how many times less the network carries than the adapters", "2", 1, 1000
 )

@@ -10,14 +10,12 @@ from trnbench.run.plan import plan
 from trnbench.run.points import Points, names_of, parse_keyword
 from trnbench.run.reply import detected
 from trnbench.run.selection import Selection, choose_instances, choose_kernels, choose_scopes
+from trnbench.terminal.output import Row
 from trnbench.terminal.request import case_rows
 
 if TYPE_CHECKING:
     from trnbench.kernels.kernel import Kernel
     from trnbench.registry import Registry
-
-
-Row = dict[str, object]
 
 
 def kernels(registry: Registry, selection: Selection) -> Iterable[Row]:

@@ -17,7 +17,7 @@ from trnbench.run.output_file import check_writable
 from trnbench.run.render import find_format
 from trnbench.store.store import Store
 from trnbench.store.tag import LATEST
-from trnbench.terminal.cell import Column, plain
+from trnbench.terminal.cell import Column
 from trnbench.terminal.context import Session
 from trnbench.terminal.output import emit, emit_json, say
 from trnbench.terminal.target import STDOUT, check_name, put
@@ -159,11 +159,9 @@ def _check_page(page: Path, *, force: bool, narrowed: bool) -> None:
         check_writable(page, force=force)
 
 
-def _head(found: object) -> dict[str, object]:
+def _head(found: Comparison) -> dict[str, object]:
     """All of a comparison but its rows."""
-    told = plain(found)
-    assert isinstance(told, dict)
-    return {name: value for name, value in told.items() if name != "changes"}
+    return {name: getattr(found, name) for name in found.__struct_fields__ if name != "changes"}
 
 
 _LISTED = 10

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
 
-from trnbench.backend import Backend
 from trnbench.cli.commands import command_problems, find_commands
 from trnbench.errors import ExitCode, PluginError, TrnbenchError
 from trnbench.measure.noise import look
@@ -21,7 +20,7 @@ from trnbench.store.path import default_path
 from trnbench.store.store import Store
 from trnbench.terminal.cell import Column, clean, width_of
 from trnbench.terminal.context import Session
-from trnbench.terminal.output import emit, say, write
+from trnbench.terminal.output import Row, emit, say, write
 from trnbench.terminal.screen import width
 from trnbench.terminal.settings import project_file, unknown_variables, user_file
 from trnbench.terminal.table import SENTENCE, broken
@@ -31,8 +30,6 @@ OK, MISSING, UNVERIFIED, NOISY, BROKEN = "ok", "not available", "unverified", "n
 
 _INDENT = 16
 """Blanks before what is found where its name leaves no room beside it: below the name."""
-
-Row = dict[str, object]
 
 
 def doctor(shared: Session, *, format: str) -> int:
@@ -100,14 +97,12 @@ def _python() -> Iterator[Row]:
         try:
             version = metadata.version(name)
         except metadata.PackageNotFoundError:
-            yield _row(
-                "library", name, BROKEN, f"not installed; needs {wanted}", f"pip install '{name}{wanted}'"
-            )
-            continue
-        if _satisfies(version, wanted):
+            version = ""
+        if version and _satisfies(version, wanted):
             yield _row("library", name, OK, version)
         else:
-            yield _row("library", name, BROKEN, f"{version}; needs {wanted}", f"pip install '{name}{wanted}'")
+            found = f"{version or 'not installed'}; needs {wanted}"
+            yield _row("library", name, BROKEN, found, f"pip install '{name}{wanted}'")
 
 
 def _satisfies(version: str, wanted: str) -> bool:
@@ -189,21 +184,17 @@ def _plugins(shared: Session) -> Iterator[Row]:
 
 def _backends(shared: Session) -> Iterator[Row]:
     for backend in shared.registry.backends.values():
-        yield from _backend(backend)
-
-
-def _backend(backend: Backend) -> Iterator[Row]:
-    try:
-        seen = detected(backend)
-    except PluginError as error:
-        yield _row("backend", backend.name, BROKEN, f"{error.what}: {error.cause}", error.try_)
-        return
-    if seen.available:
-        yield _row("backend", backend.name, OK, seen.instance or "any instance")
-    else:
-        yield _row("backend", backend.name, MISSING, seen.why, seen.try_)
-    for each in seen.unverified:
-        yield _row("backend", backend.name, UNVERIFIED, each)
+        try:
+            seen = detected(backend)
+        except PluginError as error:
+            yield _row("backend", backend.name, BROKEN, f"{error.what}: {error.cause}", error.try_)
+            continue
+        if seen.available:
+            yield _row("backend", backend.name, OK, seen.instance or "any instance")
+        else:
+            yield _row("backend", backend.name, MISSING, seen.why, seen.try_)
+        for each in seen.unverified:
+            yield _row("backend", backend.name, UNVERIFIED, each)
 
 
 def _executors(shared: Session) -> Iterator[Row]:

@@ -74,7 +74,8 @@ def history(
     if stepped:
         series = tuple(each for each in series if each.steps)
     if output is not None:
-        _write(shared, series, output)
+        write_whole(output, render_page(series, find_page(shared.registry, "history")))
+        click.echo(str(output))
     elif format == "json":
         emit_json([_document(each) for each in series])
     elif format == "csv":
@@ -199,11 +200,6 @@ def _document(found: CaseHistory) -> dict[str, Any]:
             for step in found.steps
         ],
     }
-
-
-def _write(shared: Session, found: Sequence[CaseHistory], output: Path) -> None:
-    write_whole(output, render_page(found, find_page(shared.registry, "history")))
-    click.echo(str(output))
 
 
 def _commit(point: HistoryPoint) -> str:

@@ -9,13 +9,10 @@ from trnbench.reference import Ref, resolve
 from trnbench.run.selection import Selection, choose_instances
 from trnbench.terminal.cell import Column
 from trnbench.terminal.context import Session
-from trnbench.terminal.output import emit, paragraph, say
+from trnbench.terminal.output import Row, emit, paragraph, say
 
 if TYPE_CHECKING:
     from trnbench.registry import Registry
-
-
-Row = dict[str, object]
 
 
 def _instances(registry: Registry, selection: Selection) -> Iterable[Row]:
@@ -65,6 +62,8 @@ def _joined(value: Any) -> str:
 
 _RUN, _REQUEST = "trnbench.cli.benchmarks", "trnbench.terminal.request"
 
+_GROUPED = (Column("count", "kernels", "right"), Column("kernels", "names", show=_joined))
+
 _LISTS: Mapping[str, _List] = {
     "kernels": _List(
         f"{_RUN}:kernels",
@@ -88,13 +87,8 @@ _LISTS: Mapping[str, _List] = {
         ),
     ),
     "cases": _List(f"{_RUN}:cases", f"{_REQUEST}:CASE_COLUMNS", f"{_REQUEST}:EXACT"),
-    "tags": _List(
-        f"{_RUN}:tags", ("tag", Column("count", "kernels", "right"), Column("kernels", "names", show=_joined))
-    ),
-    "families": _List(
-        f"{_RUN}:families",
-        ("family", Column("count", "kernels", "right"), Column("kernels", "names", show=_joined)),
-    ),
+    "tags": _List(f"{_RUN}:tags", ("tag", *_GROUPED)),
+    "families": _List(f"{_RUN}:families", ("family", *_GROUPED)),
     "backends": _List(
         f"{_RUN}:backends",
         ("backend", "available", Column("instance", keep=-1), Column("why", keep=1), Column("try", keep=1)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from trnbench.facts.fact import as_policy
 from trnbench.run.executor import executor as opened_executor
@@ -16,9 +16,6 @@ from trnbench.terminal.context import Session
 from trnbench.terminal.output import emit, say
 from trnbench.terminal.request import CASE_COLUMNS, EXACT, Request, case_rows
 from trnbench.terminal.settings import load_settings
-
-if TYPE_CHECKING:
-    pass
 
 
 def run(

@@ -49,7 +49,7 @@ def trace(
 
 def list_(shared: Session, /, *, tags: tuple[str, ...], format: str) -> None:
     """List stored runs, oldest first."""
-    with _store(shared) as store:
+    with shared.open_store() as store:
         found = [each for each in store.list() if set(tags) <= set(each.tags)]
         rows = [run_row(each) for each in found]
         people = (
@@ -78,7 +78,7 @@ def show(
     format: str,
 ) -> None:
     """Show the cases of a stored run."""
-    with _store(shared) as store:
+    with shared.open_store() as store:
         stored = store.load(run)
     cases = [each for each in stored.measurements if wanted(each, statuses, kernels, instances)]
     if format == "json":
@@ -109,7 +109,7 @@ def show(
 
 def delete(shared: Session, /, *, runs: tuple[str, ...], yes: bool) -> None:
     """Delete stored runs."""
-    with _store(shared) as store:
+    with shared.open_store() as store:
         ids = tuple(dict.fromkeys(store.resolve(each) for each in runs))
         _confirm(f"delete {', '.join(ids)} from {store.path}?", yes=yes)
         store.delete(ids)
@@ -118,7 +118,7 @@ def delete(shared: Session, /, *, runs: tuple[str, ...], yes: bool) -> None:
 
 def tag(shared: Session, /, *, run: str, tags: tuple[str, ...], remove: tuple[str, ...]) -> None:
     """Give a stored run tags, or take them away; print those it has."""
-    with _store(shared) as store:
+    with shared.open_store() as store:
         now = store.tag(store.resolve(run), add=tags, remove=remove)
         click.echo(" ".join(now))
 
@@ -131,7 +131,7 @@ def prune(
         raise UsageError(
             "nothing says which runs are old", cause="--keep or --older-than is needed", try_="--keep 10"
         )
-    with _store(shared) as store:
+    with shared.open_store() as store:
         found = [each for each in store.list() if tagged or not each.tags]
         doomed = _doomed(found, keep, older_than)
         if not doomed:
@@ -160,10 +160,6 @@ def _when(created: str) -> datetime:
     return when if when.tzinfo else when.replace(tzinfo=UTC)
 
 
-def _store(shared: Session) -> Store:
-    return shared.open_store()
-
-
 def _confirm(question: str, *, yes: bool) -> None:
     """Ask a person; without one, --yes is needed."""
     if yes:
@@ -177,8 +173,6 @@ def _confirm(question: str, *, yes: bool) -> None:
 
 def assumptions(shared: Session, /, *, run: str, case: str, format: str) -> None:
     """What either end of each assumption would do to the time of CASE, an emulated case of a stored run."""
-    from trnbench.facts.units import show
-
     stored, measurement = stored_case(shared, run, case)
     trace = shared.registry.traces.get(stored.backend)
     assumption_ends = resolve(check_drawn(trace, "assumptions", stored.backend, measurement.id))
@@ -187,9 +181,9 @@ def assumptions(shared: Session, /, *, run: str, case: str, format: str) -> None
         {
             "assumption": each.name,
             "taken": each.taken,
-            "taken_text": show(each.taken, each.unit),
+            "taken_text": show_value(each.taken, each.unit),
             "end": each.value,
-            "end_text": show(each.value, each.unit),
+            "end_text": show_value(each.value, each.unit),
             "unit": each.unit,
             "time_s": each.time_s,
             "change": each.ratio - 1,
@@ -197,14 +191,14 @@ def assumptions(shared: Session, /, *, run: str, case: str, format: str) -> None
         }
         for each in ends
     ]
-    say(f"usual: {show(usual, 's')}", level=0)
+    say(f"usual: {show_value(usual, 's')}", level=0)
     if not rows:
         say(f"{measurement.id} names no assumption with a range", level=0)
     people = (
         "assumption",
         Column("taken_text", "taken", "right"),
         Column("end_text", "instead", "right"),
-        Column("time_s", "time", "right", lambda value: show(value, "s")),
+        Column("time_s", "time", "right", lambda value: show_value(value, "s")),
         Column("change", "change", "right", lambda value: f"{value * 100:+.1f} %"),
     )
     every = ("assumption", "taken", "end", "unit", "time_s", "change", "reason")

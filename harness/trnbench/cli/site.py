@@ -115,12 +115,8 @@ def _written(folder: Path, files: Iterable[tuple[str, bytes | None]]) -> tuple[l
 
 def _removed(folder: Path, memory: Mapping[str, Any], names: Iterable[str]) -> int:
     """Files that an earlier site wrote and this one does not have are deleted; others are left alone."""
-    files, present = memory.get("files", []), set(names)
-    ended = [
-        path
-        for name, path in _inside(folder, files if isinstance(files, list) else ())
-        if name not in present
-    ]
+    present = set(names)
+    ended = [path for name, path in _inside(folder, memory.get("files", ())) if name not in present]
     for path in ended:
         path.unlink()
     return len(ended)

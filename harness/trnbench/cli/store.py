@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from trnbench.errors import ExitCode, StoreError, UsageError
+from trnbench.errors import ExitCode, StoreError, UsageError, counted
 from trnbench.facts.fact import as_policy
 from trnbench.results.run import Run
 from trnbench.run.imported_run import Context, imported_run
@@ -118,8 +118,7 @@ def import_(
         for run in read_in:
             click.echo(run.id)
         cases = sum(len(run.measurements) for run in read_in)
-        runs = "run" if len(read_in) == 1 else "runs"
-        say(f"{len(read_in)} {runs} with {cases:,} cases put into {store.path}", level=0)
+        say(f"{counted(len(read_in), 'run')} with {cases:,} cases put into {store.path}", level=0)
 
 
 def cache(shared: Session, /, *, clear: bool, format: str) -> None:

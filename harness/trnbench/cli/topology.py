@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 _SENTENCES = 100
 """Columns that a list of sentences takes at most."""
 
-KINDS = ("text", "json", "dot", "svg")
-
 
 def show(state: Session, /, *, system: str, every: bool, format: str, **options: Any) -> None:
     """Show shape, neighbours, links with the origin of their figures, and what follows from them."""
@@ -38,15 +36,12 @@ def show(state: Session, /, *, system: str, every: bool, format: str, **options:
     summary = properties(graph)
     sections = tables(graph, summary, every=every)
     if format == "json":
-        named = {
-            table.name: [dict(zip(table.columns, row, strict=True)) for row in table.rows]
-            for table in sections
-        }
+        named = {table.name: _rows(table) for table in sections}
         emit_json({**summarise(graph, summary), "tables": named})
         return
     if format == "csv":
         first = sections[0]
-        emit([dict(zip(first.columns, row, strict=True)) for row in first.rows], first.columns, "csv")
+        emit(_rows(first), first.columns, "csv")
         return
     title = f"{graph.name}: {shape_words(graph)}"
     if format == "md":
@@ -57,11 +52,14 @@ def show(state: Session, /, *, system: str, every: bool, format: str, **options:
         if len(table.columns) == 1:
             _bullets(table, format)
             continue
-        rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
-        emit(rows, [Column(column) for column in table.columns], format, title=table.title)
+        emit(_rows(table), table.columns, format, title=table.title)
         if table.note:
             paragraph(table.note)
         write("\n")
+
+
+def _rows(table: Table) -> list[dict[str, str]]:
+    return [dict(zip(table.columns, row, strict=True)) for row in table.rows]
 
 
 def _bullets(table: Table, format: str) -> None:
@@ -128,8 +126,8 @@ def export(
 
 
 def _by_suffix(output: Path) -> str:
-    found = {".json": "json", ".dot": "dot", ".gv": "dot", ".svg": "svg"}.get(output.suffix.lower())
-    return found or "text"
+    kinds = {".json": "json", ".dot": "dot", ".gv": "dot", ".svg": "svg"}
+    return kinds.get(output.suffix.lower(), "text")
 
 
 def _written(graph: Topology, kind: str) -> str:

@@ -135,9 +135,9 @@ class Session:
         from trnbench.distribution import others
         from trnbench.isolation.supervision import Suspect, offered, supervise
 
-        if not offered() or not (found := others()):
+        if not offered() or not others():
             return  # without any, no settings are read
-        if "all" not in self.settings.trusted and (found := others(self.settings.trusted)):
+        if found := others(self.settings.trusted):
             supervise([Suspect(each.name, each.distribution, each.words, each.value) for each in found])
 
     def hush(self) -> None:
