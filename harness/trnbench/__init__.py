@@ -75,35 +75,15 @@ _HOMES = {
 }
 """Module of trnbench → its public names; `name=attribute` where the module calls it otherwise."""
 
-__all__ = [
-    "METRICS", "METRIC_COLUMNS", "Assembly", "Assumption", "Axis", "Backend", "BadInput", "Band",
-    "BestPublished", "Calibration", "Case", "CaseHistory", "CaseKey", "Change", "Check", "Comparison",
-    "Detection", "Direction", "Disagreement", "Dispute", "Drawing", "Evidence", "ExecutorEntry",
-    "ExitCode", "Expectation", "Expectations", "Extent", "Fact", "FactBook", "FactError",
-    "FamilyFidelity", "Fidelity", "Figure", "Finding", "Findings", "Format", "Gated", "Generation",
-    "Grade", "Growth", "Headline", "HeadlineCard", "HeadlineLine", "HeadlinePart", "HeadlineRow",
-    "HistoryPoint", "HistoryStep", "ImportedCase", "ImportedRun", "Importer", "Instance", "Judgement",
-    "Kernel",
-    "KernelError", "Link", "LinkClass", "LinkKind", "Measurement", "Metric", "MissingFile", "ModelFile",
-    "Nearest", "Nearness", "Node", "NodeKind", "NotJson", "NothingSelected", "Observation", "Outcome",
-    "Page", "Part", "Peak", "PeakChoice", "PeakPolicy", "PluginError", "PluginRecord", "Point",
-    "PrimaryMetric", "Program", "Proof", "Provenance", "PublishedAs", "Reason", "Rule", "RuleDirection",
-    "Run", "RunComparison", "Scope", "Section", "SectionFailed", "Session", "Side", "Site", "Source",
-    "Spread", "Statement", "Status", "StepKernel", "Store", "StoreError", "Subject", "System", "SystemRecord",
-    "Template", "Timing", "Topology", "TopologyError", "Trace", "TraceFile", "TrnbenchError", "UnitError",
-    "UnknownName", "UsageError", "Variant", "Verdict", "Watch", "Witness", "Work", "asks", "axis_text",
-    "bench", "change_text", "check_facts", "compare_runs", "disturbed", "dumps", "expected",
-    "expected_time", "gate", "grey", "headline", "hookimpl", "host_flush", "item_bytes", "least_time",
-    "load_registry", "load_run", "loads", "metric_rows", "nccl_operation", "nccl_table", "nearness_of",
-    "needs", "observe", "open_store", "parse_json", "per_core", "percent", "read_kernels", "render",
-    "resolve", "session", "shortened", "show",
-    "signed_error", "stored_waterfall", "superseding", "topology_svg", "waterfall_from_peak",
-    "word_axis", "write_json", "write_junit",
-]  # fmt: skip
-
-
 _places: dict[str, tuple[str, str]] = {}
-"""Name → where it is: a module of trnbench, and what it is called there. Filled when a name is asked for."""
+
+
+def _home_of() -> dict[str, tuple[str, str]]:
+    """Name → where it is: a module of trnbench, and what it is called there. Made when one is asked for."""
+    if not _places:
+        pairs = ((module, *word.partition("=")) for module, words in _HOMES.items() for word in words.split())
+        _places.update({name: (module, attribute or name) for module, name, _, attribute in pairs})
+    return _places
 
 
 def __getattr__(name: str) -> Any:
@@ -111,10 +91,9 @@ def __getattr__(name: str) -> Any:
         from trnbench.version import VERSION
 
         return VERSION
-    if not _places:
-        pairs = ((module, *word.partition("=")) for module, words in _HOMES.items() for word in words.split())
-        _places.update({name: (module, attribute or name) for module, name, _, attribute in pairs})
-    home = _places.get(name)
+    if name == "__all__":
+        return sorted(_home_of())
+    home = _home_of().get(name)
     if home is None:
         if name.startswith("_"):  # asked of every module by those who inspect it
             raise AttributeError(f"module 'trnbench' has no attribute {name!r}")
@@ -130,19 +109,19 @@ def __getattr__(name: str) -> Any:
 def __dir__() -> list[str]:
     from trnbench.api import api
 
-    return sorted({*globals(), *__all__, *api()})
+    return sorted({*globals(), "__all__", *_home_of(), *api()})
 
 
 class _Submodules:
     """Finder of `trnbench.<name>` that plugins give; what it needs is imported when somebody asks."""
 
     @staticmethod
-    def find_spec(name: str, path: Any = None, target: Any = None) -> Any:
+    def find_spec(name: str, _path: Any = None, _target: Any = None) -> Any:
         if not name.startswith("trnbench."):
             return None
-        from trnbench.api import Submodules
+        from trnbench.api import find_submodule
 
-        return Submodules.find_spec(name, path, target)
+        return find_submodule(name)
 
 
 if not any(getattr(finder, "__name__", "") == "_Submodules" for finder in sys.meta_path):

@@ -79,20 +79,14 @@ class _Loader:
         module.__spec__ = self._spec  # the import system has put the alias in its place
 
 
-class Submodules:
-    """Finds `trnbench.<name>` where a plugin gives it. It stands last: the core's own modules cost
-    nothing."""
-
-    @staticmethod
-    def find_spec(name: str, _path: Sequence[str] | None = None, _target: object = None) -> ModuleSpec | None:
-        """Raises `ImportError` where the package that gives the submodule is missing."""
-        core, _, submodule = name.partition(".")
-        entry = api().get(submodule) if core == _CORE else None
-        if entry is None or ":" in entry.value:
-            return None
-        if _Below not in sys.meta_path:
-            sys.meta_path.insert(0, _Below)
-        return _spec(name, entry.value, entry)
+def find_submodule(name: str) -> ModuleSpec | None:
+    """`trnbench.<name>` where a plugin gives it. Raises `ImportError` where its package is missing."""
+    entry = api().get(name.partition(".")[2])
+    if entry is None or ":" in entry.value:
+        return None
+    if _Below not in sys.meta_path:
+        sys.meta_path.insert(0, _Below)
+    return _spec(name, entry.value, entry)
 
 
 class _Below:
