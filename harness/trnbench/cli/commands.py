@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -166,11 +166,12 @@ def command_problems(commands: dict[str, Found]) -> list[PluginError]:
     ]
 
 
-def section_of_others(width: int) -> str:
-    """The part of `trnbench --help` with commands of others, as click writes it; "" where there are none."""
+def section_of_others(found: Mapping[str, Found], width: int) -> str:
+    """The part of `trnbench --help` with commands of others, as click would write it; "" where there are
+    none."""
     from textwrap import TextWrapper
 
-    rows = [(name, found.help) for name, found in find_commands().items() if found.external]
+    rows = [(name, each.help) for name, each in found.items() if each.external]
     if not rows:
         return ""
     column = min(max(len(name) for name, _ in rows), 30) + 2

@@ -37,9 +37,9 @@ def page(words: list[str]) -> str | None:
         return None
     found = text[start + len(head) : text.find(PAGE, start + 1)]
     if others:
-        from trnbench.cli.commands import section_of_others
+        from trnbench.cli.commands import find_commands, section_of_others
 
-        found += section_of_others(width())
+        found += section_of_others(find_commands(), width())
     return found
 
 

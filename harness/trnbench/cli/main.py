@@ -78,12 +78,9 @@ class LazyGroup(click.Group):
         return [*named, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        own = [(name, found.help) for name, found in self.found.items() if not found.external]
-        others = [(name, found.help) for name, found in self.found.items() if found.external]
-        for heading, rows in (("Commands", own), (commands.OTHERS, others)):
-            if rows:
-                with formatter.section(heading):
-                    formatter.write_dl(rows)
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, each.help) for name, each in self.found.items() if not each.external])
+        formatter.write(commands.section_of_others(self.found, formatter.width))
 
 
 class Program(LazyGroup):
