@@ -187,9 +187,7 @@ def _facts(system: System) -> Iterable[Row]:
         for fact in system.book.select(subject):
             if fact.value is None:
                 continue
-            marks = ", ".join(
-                word for word in (*fact.dtypes, "sparse" if fact.sparse else "", fact.qualifier) if word
-            )
+            marks = ", ".join(filter(None, (*fact.dtypes, "sparse" if fact.sparse else "", fact.qualifier)))
             yield {
                 "subject": subject,
                 "figure": f"{fact.metric} ({marks})" if marks else fact.metric,

@@ -9,7 +9,6 @@ from typing import Any
 
 from trnbench.facts.fact import as_policy
 from trnbench.run.executor import executor as opened_executor
-from trnbench.run.plan import Plan
 from trnbench.run.selection import RunSettings
 from trnbench.store.tag import checked_tags
 from trnbench.terminal.context import Session
@@ -43,7 +42,9 @@ def run(
     if dry_run:
         with opened_executor(shared.registry, request.settings.executor, request.settings.jobs) as by:
             planned = request.plan(request.selection(request.chosen(by)))
-        _list_cases(planned, format)
+        emit(list(case_rows(planned)), EXACT if format == "csv" else CASE_COLUMNS, format)
+        for note in planned.notes:
+            say(f"note: {note}")
         return 0
     from trnbench.terminal.execution import Steadiness, carry_out_request  # all that carries cases out
 
@@ -65,9 +66,3 @@ def _settings(shared: Session, labels: tuple[str, ...], options: Mapping[str, An
         "facts": tuple(str(each.absolute()) for each in shared.facts_of(options["facts"])),
     }
     return RunSettings(**fields).checked()
-
-
-def _list_cases(planned: Plan, format: str) -> None:
-    emit(list(case_rows(planned)), EXACT if format == "csv" else CASE_COLUMNS, format)
-    for note in planned.notes:
-        say(f"note: {note}")

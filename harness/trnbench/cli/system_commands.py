@@ -66,7 +66,6 @@ __getattr__ = commands(
                     "List all systems: what they are made of, other names, and headline peaks with their "
                     "sources.",
                     f"peak facts {TABLE}",
-                    _SPEC,
                 ),
                 "check": Leaf(
                     "trnbench.cli.spec.check:check",

@@ -93,6 +93,7 @@ def _findings(state: Session, generation: Generation, extra: tuple[Path, ...]) -
 
 
 def _found(generation: str, each: Disagreement) -> Row:
+    strangers = f"not in the dispute: {', '.join(each.strangers)}" if each.strangers else ""
     return {
         "generation": generation,
         "rule": each.rule,
@@ -101,11 +102,7 @@ def _found(generation: str, each: Disagreement) -> Row:
         "ratio": each.ratio,
         "claims": " | ".join(map(_said, each.claims)),
         "disputes": " ".join(each.disputes),
-        "note": "; ".join(
-            word
-            for word in (each.note, f"not in the dispute: {', '.join(each.strangers)}" * bool(each.strangers))
-            if word
-        ),
+        "note": "; ".join(filter(None, (each.note, strangers))),
         "details": each.claims,
     }
 

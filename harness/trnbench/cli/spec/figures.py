@@ -38,7 +38,7 @@ def named(fact: Fact) -> str:
 
 
 def _named(metric: str, dtypes: tuple[str, ...], sparse: bool, qualifier: str) -> str:
-    inner = ", ".join(word for word in (*dtypes, "sparse" if sparse else "", qualifier) if word)
+    inner = ", ".join(filter(None, (*dtypes, "sparse" if sparse else "", qualifier)))
     return f"{metric}[{inner}]" if inner else metric
 
 
@@ -111,7 +111,7 @@ def peak_text(peak: Peak) -> str:
     marks = [peak.evidence, peak.source]
     if peak.superseded_by:
         marks.append(f"superseded by {peak.superseded_by}")
-    return f"{peak_value(peak)} ({', '.join(mark for mark in marks if mark)})"
+    return f"{peak_value(peak)} ({', '.join(filter(None, marks))})"
 
 
 def peak_value(peak: Peak) -> str:
