@@ -16,6 +16,7 @@ TrnbenchError (3)
 
 from __future__ import annotations
 
+import copyreg
 import os
 from collections.abc import Iterable
 from enum import IntEnum
@@ -127,14 +128,7 @@ class TrnbenchError(Exception):
 
     def __reduce__(self) -> tuple[object, ...]:
         # Errors cross process borders (--jobs); keyword arguments do not survive the default.
-        return (_rebuild, (type(self), self.__dict__.copy()))
-
-
-def _rebuild(kind: type[TrnbenchError], state: dict[str, object]) -> TrnbenchError:
-    error = kind.__new__(kind)
-    error.__dict__.update(state)
-    error.args = (state.get("what", ""),)
-    return error
+        return (copyreg.__newobj__, (type(self), self.what), self.__dict__.copy())  # type: ignore[attr-defined]
 
 
 class UsageError(TrnbenchError):
