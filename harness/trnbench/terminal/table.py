@@ -191,14 +191,8 @@ def text(
     if styled:
         top = [click.style(line, bold=True) for line in top]
     lines = [*top, " " * (INDENT * fitted.apart) + (" " * GAP).join(rules)] if ruled else top
-    if not fitted.apart and all(
-        own >= extents[at].whole for at, own in zip(fitted.shown, fitted.widths, strict=True)
-    ):
-        aligned = [right[at] for at in fitted.shown]
-        lines += [_line([row[at] for at in fitted.shown], fitted.widths, aligned) for row in cells]
-    else:
-        for row in cells:
-            lines += _lines(row, fitted, right)
+    for row in cells:
+        lines += _lines(row, fitted, right)
     return "\n".join(lines) + "\n", [head for at, head in enumerate(heads) if at not in fitted.shown]
 
 
