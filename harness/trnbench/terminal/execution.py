@@ -89,9 +89,9 @@ def carry_out_request(
     rank = find_rank() if settings.executor == PROCESS else None
     follows = rank is not None and rank.rank > 0
     target = None
-    if page is not None:
-        from trnbench.terminal.target import check_html, own_target, report_target  # with all that draws
     if page is not None and not follows:
+        from trnbench.terminal.target import check_html, own_target, report_target  # with all that draws
+
         target = page[0] and report_target(page[0], force=page[1])
         check_html(shared)
     # Whoever carries out the cases is gone before anything goes to stdout.
@@ -167,9 +167,10 @@ def carry_on(
     if not quiet and opening:
         say(opening)
     wait_for_quiet(shared, chosen, by, steadiness)
-    cases = len(planned.cases) - (len(resumed.kept) if resumed else 0)
+    kept = resumed.kept if resumed else {}
+    cases = len(planned.cases) - len(kept)
     tally = Tally()
-    for entry in resumed.kept.values() if resumed else ():
+    for entry in kept.values():
         tally.add(entry)
 
     def count(step: Step) -> None:
@@ -177,6 +178,7 @@ def carry_on(
             tally.add(step.entry)
         on_progress(step)
 
+    failure: RunCutShort | None = None
     try:
         with progress(cases, quiet=quiet, terminal=suits_colours(sys.stderr)) as on_progress:
             done = execute(
@@ -192,14 +194,12 @@ def carry_on(
                 sample=sample,
             )
     except RunCutShort as error:
-        ended = Ended(error.run, tally, store.path, error, steadiness.strict)
-    else:
-        ended = Ended(done, tally, store.path, strict=steadiness.strict)
+        done, failure = error.run, error
+    ended = Ended(done, tally, store.path, failure, steadiness.strict)
     if store.behind is not None:
         say(f"warning: {store.behind.what}; run {ended.run.id} is kept in its journal")
         say(f"  try:   {store.behind.try_}; the next command then fills the store")
     if by is not None:
-        failure = ended.failure
         by.ended(int(failure.exit_code if failure else ended.code), failure)
     return ended
 
