@@ -12,7 +12,7 @@ from trnbench.generation import System
 from trnbench.run.metrics import CasePeaks
 from trnbench.run.plan import Plan, plan
 from trnbench.run.selection import Selection
-from trnbench.terminal.cell import Column
+from trnbench.terminal.cell import Column, Columns
 from trnbench.terminal.context import Session
 from trnbench.terminal.output import Row, Section, emit_sections
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from trnbench.registry import Registry
 
 
-SKIPS: tuple[Column | str, ...] = ("instance", "cases", "of", "reason")
+SKIPS: Columns = ("instance", "cases", "of", "reason")
 
 
 def document_name(system: System, source: str) -> str:
@@ -39,9 +39,9 @@ def skips(planned: Plan) -> Iterable[Row]:
         yield {"instance": instance, "cases": count, "of": totals[instance], "reason": reason}
 
 
-_AXES: tuple[Column | str, ...] = ("axis", "unit", "values", Column("wide", "above core scope"), "about")
-_WORK: tuple[Column | str, ...] = ("scope", "formula", Column("example", "for example"))
-_PEAKS: tuple[Column | str, ...] = ("instance", "scope", "dtype", "peak", "source", "formula", "note")
+_AXES: Columns = ("axis", "unit", "values", Column("wide", "above core scope"), "about")
+_WORK: Columns = ("scope", "formula", Column("example", "for example"))
+_PEAKS: Columns = ("instance", "scope", "dtype", "peak", "source", "formula", "note")
 
 
 def about_kernel(registry: Registry, kernel: Kernel, policy: PeakPolicy) -> tuple[str, list[Section]]:
@@ -140,7 +140,7 @@ def _peak(case: Case, choice: PeakChoice, system: System) -> Row:
     }
 
 
-_FACTS: tuple[Column | str, ...] = (
+_FACTS: Columns = (
     "subject",
     "figure",
     Column("printed", keep=1),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from trnbench.reference import Ref, resolve
 from trnbench.run.selection import Selection, choose_instances
-from trnbench.terminal.cell import Column
+from trnbench.terminal.cell import Column, Columns
 from trnbench.terminal.context import Session
 from trnbench.terminal.output import Row, emit, paragraph, say
 
@@ -52,8 +52,8 @@ class _List(NamedTuple):
     """What a reference stands for is imported when it is asked for."""
 
     rows: Ref | Callable[[Registry, Selection], Iterable[Row]]
-    columns: Ref | tuple[Column | str, ...]
-    exact: Ref | tuple[Column | str, ...] = ()  # of CSV, where those are others
+    columns: Ref | Columns
+    exact: Ref | Columns = ()  # of CSV, where those are others
 
 
 def _joined(value: Any) -> str:

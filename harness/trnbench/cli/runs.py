@@ -20,7 +20,7 @@ from trnbench.results.measurement import Measurement
 from trnbench.results.run import Run
 from trnbench.run.output_file import check_writable, write_whole
 from trnbench.store.store import RunSummary, Store
-from trnbench.terminal.cell import Column
+from trnbench.terminal.cell import Column, Columns
 from trnbench.terminal.context import Session
 from trnbench.terminal.output import emit, emit_json, say
 from trnbench.terminal.vocabulary import STATUSES, TIMELINE
@@ -86,7 +86,7 @@ def show(
         return
     if format == "table":
         say(opening(stored, len(cases)))
-    columns: tuple[Column | str, ...] = (
+    columns: Columns = (
         Column("id", "case"),
         Column("status", keep=2),
         Column("time", align="right", keep=2),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     import re
@@ -31,6 +31,10 @@ class Column(NamedTuple):
     @property
     def heading(self) -> str:
         return self.title or self.key.replace("_", " ")
+
+
+Columns: TypeAlias = Sequence[Column | str]
+"""Of a table; a word is the key of a column that has nothing else to say."""
 
 
 @cache

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import click
 
@@ -21,9 +21,11 @@ if TYPE_CHECKING:
     from trnbench.registry import Registry
 
 
-def offer(
-    names: Callable[[Registry, click.Context, str], Iterable[str]],
-) -> Callable[[click.Context, click.Parameter, str], list[str]]:
+Completion: TypeAlias = Callable[[click.Context, click.Parameter, str], list[str]]
+"""As click asks for names that begin with what is typed."""
+
+
+def offer(names: Callable[[Registry, click.Context, str], Iterable[str]]) -> Completion:
     def complete(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
         import contextlib
         import io
@@ -75,7 +77,7 @@ def _axis_names(registry: Registry, ctx: click.Context, incomplete: str) -> Iter
             yield f"{earlier}{',' if earlier else ''}{axis.name}"
 
 
-def _of_kernels(words: Callable[[Kernel], Iterable[object]]) -> Callable[..., list[str]]:
+def _of_kernels(words: Callable[[Kernel], Iterable[object]]) -> Completion:
     return offer(
         lambda registry, ctx, _: sorted(
             {str(word) for kernel in _kernels(registry, ctx) for word in words(kernel)}

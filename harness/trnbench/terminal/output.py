@@ -15,7 +15,7 @@ from typing import TextIO, TypeAlias
 import click
 
 from trnbench.terminal import VERBOSITY
-from trnbench.terminal.cell import Column, clean, hostile, plain
+from trnbench.terminal.cell import Column, Columns, clean, hostile, plain
 
 
 def say(message: str, *, nl: bool = True, level: int | None = None) -> None:
@@ -34,7 +34,7 @@ def say(message: str, *, nl: bool = True, level: int | None = None) -> None:
 
 def emit(
     rows: Sequence[Mapping[str, object]],
-    columns: Sequence[Column | str],
+    columns: Columns,
     format: str = "table",
     *,
     title: str = "",
@@ -135,7 +135,7 @@ def abandon(stream: TextIO) -> None:
 
 
 Row: TypeAlias = dict[str, object]
-Section: TypeAlias = tuple[str, Sequence[Column | str], list[Row]]
+Section: TypeAlias = tuple[str, Columns, list[Row]]
 """Its key, the columns that a table shows of it, its rows."""
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 import click
 
@@ -91,9 +91,9 @@ def readings_of(texts: tuple[str, ...]) -> dict[str, str]:
     return {BUILDERS[name]: reading for name, _, reading in pairs}
 
 
-def offered(names: Iterable[str]) -> Callable[[click.Context, click.Parameter, str], list[str]]:
+def offered(words: Iterable[str]) -> names.Completion:
     """Completion by names that are always the same."""
-    return lambda _ctx, _param, incomplete: [name for name in names if name.startswith(incomplete)]
+    return lambda _ctx, _param, incomplete: [word for word in words if word.startswith(incomplete)]
 
 
 SHELLS = ("bash", "zsh", "fish", "powershell")

@@ -13,7 +13,7 @@ from trnbench.facts.check import check as check_book
 from trnbench.facts.disagreement import RULES, Claim, Disagreement
 from trnbench.facts.fact import Assembly, Dispute
 from trnbench.terminal import screen
-from trnbench.terminal.cell import Column, clean
+from trnbench.terminal.cell import Column, Columns, clean
 from trnbench.terminal.context import Session
 from trnbench.terminal.output import Row, emit, say, write
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from trnbench.generation import Generation
 
 
-_COLUMNS: tuple[Column | str, ...] = (
+_COLUMNS: Columns = (
     "generation",
     "rule",
     "subject",

@@ -19,7 +19,7 @@ from trnbench.errors import NothingSelected
 from trnbench.facts.fact import Fact, Peak, PeakPolicy, Scope
 from trnbench.facts.metric import ratio, unlike
 from trnbench.peaks.candidate import show_printed
-from trnbench.terminal.cell import Column
+from trnbench.terminal.cell import Column, Columns
 from trnbench.terminal.context import Session
 from trnbench.terminal.output import Row, emit, say
 
@@ -38,7 +38,7 @@ def diff(
             cause="neither is made of parts of that scope",
             try_="another --scope, or none",
         )
-    columns: tuple[Column | str, ...] = (
+    columns: Columns = (
         "metric",
         Column("a", sides[0].name, keep=2),
         Column("a_from", "evidence, source", keep=1),

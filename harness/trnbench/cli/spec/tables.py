@@ -19,11 +19,11 @@ from trnbench.facts.fact import Peak, PeakPolicy, Scope
 from trnbench.facts.metric import METRICS
 from trnbench.generation import System
 from trnbench.peaks import choose_peak
-from trnbench.terminal.cell import Column
+from trnbench.terminal.cell import Column, Columns
 from trnbench.terminal.context import Session
 from trnbench.terminal.output import Row, emit, emit_json, say, write
 
-_FACTS: tuple[Column | str, ...] = (
+_FACTS: Columns = (
     "metric",
     Column("printed", keep=1),
     "normalised",
@@ -34,7 +34,7 @@ _FACTS: tuple[Column | str, ...] = (
     "locator",
     Column("superseded_by", "superseded by"),
 )
-_PEAKS: tuple[Column | str, ...] = (
+_PEAKS: Columns = (
     "metric",
     "scope",
     Column("peak", keep=2),
@@ -45,7 +45,7 @@ _PEAKS: tuple[Column | str, ...] = (
     "alternatives",
     "note",
 )
-_ASSUMPTIONS: tuple[Column | str, ...] = (
+_ASSUMPTIONS: Columns = (
     "id",
     "metric",
     Column("assumed", keep=1),
@@ -53,7 +53,7 @@ _ASSUMPTIONS: tuple[Column | str, ...] = (
     "high",
     Column("reason", keep=1),
 )
-_SOURCES: tuple[Column | str, ...] = ("source", "document", "version", "date", "seed", "path")
+_SOURCES: Columns = ("source", "document", "version", "date", "seed", "path")
 _CSV = (
     *("table", "subject", "metric", "printed", "value", "low", "high", "unit", "scope", "direction"),
     *("evidence", "source", "locator", "formula", "policy", "superseded_by", "note", "id"),
@@ -84,7 +84,7 @@ def show(
             }
         )
         return
-    tables: Sequence[tuple[str, str, Sequence[Column | str], list[Row]]] = (
+    tables: Sequence[tuple[str, str, Columns, list[Row]]] = (
         ("fact", f"{subject.name} ({subject.title}): documented", _FACTS, fact_rows),
         ("assumption", "Assumed, where no document has a figure", _ASSUMPTIONS, assumption_rows),
         ("peak", f"Peaks per {level} by policy {chosen}", _PEAKS, peak_rows),
@@ -138,7 +138,7 @@ def _sources(subject: Subject, rows: Iterable[Row]) -> Iterable[Row]:
             }
 
 
-_COLUMNS: tuple[Column | str, ...] = (
+_COLUMNS: Columns = (
     "instance",
     Column("generation", keep=-1),
     Column("scope", keep=-1),
