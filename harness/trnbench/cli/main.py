@@ -25,8 +25,11 @@ OLD = {"cache info": "store cache", "cache clear": "store cache --clear"}
 """Commands of the version before, and what stands for them: they work for one version more."""
 
 
-class LazyGroup(click.Group):
-    """Knows its commands by name; imports the one that is asked for."""
+class Program(click.Group):
+    """Knows its commands by name, and imports the one that is asked for.
+
+    Turns every failure into a message on stderr and an exit code; never shows a traceback unasked.
+    """
 
     block: tuple[str, ...] = ()
 
@@ -81,10 +84,6 @@ class LazyGroup(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl([(name, each.help) for name, each in self.found.items() if not each.external])
         formatter.write(commands.section_of_others(self.found, formatter.width))
-
-
-class Program(LazyGroup):
-    """Turns every failure into a message on stderr and an exit code; never shows a traceback unasked."""
 
     def main(
         self,

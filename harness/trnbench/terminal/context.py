@@ -160,7 +160,7 @@ def _version(ctx: click.Context, _param: click.Parameter, asked: bool) -> None:
 
 
 def _no_plugin(ctx: click.Context, _param: click.Parameter, names: tuple[str, ...]) -> tuple[str, ...]:
-    ctx.command.block = names  # type: ignore[attr-defined]  # what `LazyGroup` leaves out
+    ctx.command.block = names  # type: ignore[attr-defined]  # what `Program` leaves out
     return names
 
 
