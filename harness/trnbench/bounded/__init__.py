@@ -20,9 +20,7 @@ ANSWER = 16 * MIB
 """Bytes of what another program prints or sends."""
 
 
-def read_file(
-    path: str | Path, *, most: int, owner: int | None = None, try_: str = "check the path and its permissions"
-) -> bytes:
+def read_file(path: str | Path, *, most: int, owner: int | None = None) -> bytes:
     """What the regular file `path` holds.
 
     Raises `MissingFile`, and `BadInput` for a folder, a pipe, a device, more than `most` bytes, or what
@@ -53,7 +51,9 @@ def read_file(
     except (OSError, ValueError) as error:  # ValueError: a null byte in the name
         why = getattr(error, "strerror", None) or str(error)
         raise BadInput(
-            f"cannot read {shown}: {why}", cause="it is closed to this user, or no name of a file", try_=try_
+            f"cannot read {shown}: {why}",
+            cause="it is closed to this user, or no name of a file",
+            try_="check the path and its permissions",
         ) from None
     return bounded(data, shown, most)
 
@@ -123,9 +123,9 @@ LARGEST = 2**63
 """TOML's whole numbers have 64 bits."""
 
 
-def read_toml(path: Path, *, try_: str = "correct that line of the file") -> dict[str, Any]:
+def read_toml(path: Path) -> dict[str, Any]:
     """The tables of the file `path`. Raises `MissingFile`, and `BadInput` with the place of what is wrong."""
-    return parse_toml(read_file(path, most=TABLE), str(path), try_=try_)
+    return parse_toml(read_file(path, most=TABLE), str(path))
 
 
 def parse_toml(data: bytes, where: str, *, try_: str = "correct that line of the file") -> dict[str, Any]:

@@ -7,6 +7,7 @@ import.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from importlib import import_module
 from inspect import cleandoc
 from typing import Any, NamedTuple
@@ -169,14 +170,12 @@ class Grown(click.Group):
 
 def commands(table: Table, declared: Mapping[str, Leaf | Branch]) -> Callable[[str], click.Command]:
     """The `__getattr__` of a module that has the click commands of `declared`, each made when asked for."""
-    cache: dict[str, click.Command] = {}
 
+    @cache
     def command(name: str) -> click.Command:
         if name not in declared:
             raise AttributeError(name)
-        if name not in cache:
-            cache[name] = declared[name].command(name, table)
-        return cache[name]
+        return declared[name].command(name, table)
 
     return command
 
