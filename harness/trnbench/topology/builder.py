@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import product
 from math import prod
-from operator import eq
 
 import msgspec
 
@@ -81,15 +80,7 @@ class Assembly:
                 )
         if not self.nodes or self.nodes[0].kind != NodeKind.DEVICE:
             raise self._error("no device was added", "a topology has at least one device")
-        self._check_links()
-
-    def _check_links(self) -> None:
-        """The parts of many links are looked at together: a cluster has a quarter of a million."""
         count = len(self.nodes)
-        src, dst = [link.src for link in self.links], [link.dst for link in self.links]
-        inside = not src or (min(min(src), min(dst)) >= 0 and max(max(src), max(dst)) < count)
-        if inside and not any(map(eq, src, dst)) and self.classes.keys() >= {link.cls for link in self.links}:
-            return
         for link in self.links:
             if not (0 <= link.src < count and 0 <= link.dst < count):
                 raise self._error(
@@ -133,9 +124,11 @@ def index(coord: Sequence[int], dims: Sequence[int]) -> int:
     return offset
 
 
+@lru_cache(maxsize=8)
 def torus_neighbours(dims: tuple[int, ...]) -> tuple[tuple[int, int, int], ...]:
     """(position, position of a neighbour, axis) for every step on a torus: from each position those towards
     lower coordinates, axis by axis, then those towards higher ones. A side of 2 has one, a side of 1 none.
+    They are kept: a cluster has many tori of the same sides.
     """
     return tuple(
         (here, index(step(coord, axis, by, dims), dims), axis)
@@ -276,10 +269,6 @@ def connect_chain(assembly: Assembly, nodes: Sequence[int], cls: str) -> None:
             assembly.send(node, nodes[i + 1], cls)
 
 
-REPEATED_UP_TO = 1024
-"""Nodes of a torus whose steps are kept for the next one of its sides."""
-
-
 def connect_torus(
     assembly: Assembly, nodes: Sequence[int], dims: Sequence[int], cls: str | Sequence[str]
 ) -> None:
@@ -293,12 +282,8 @@ def connect_torus(
     if len(nodes) != size(dims):
         raise ValueError(f"{len(nodes)} nodes do not fill a torus of {'×'.join(map(str, dims))}")
     classes = [cls] * len(dims) if isinstance(cls, str) else list(cls)
-    steps = (_steps if len(nodes) <= REPEATED_UP_TO else torus_neighbours)(tuple(dims))
+    steps = torus_neighbours(tuple(dims))
     assembly.links += [Link(nodes[here], nodes[there], classes[axis]) for here, there, axis in steps]
-
-
-_steps = lru_cache(maxsize=8)(torus_neighbours)
-"""Of tori that a cluster has many of."""
 
 
 def connect_hypercube(assembly: Assembly, nodes: Sequence[int], cls: str) -> None:
