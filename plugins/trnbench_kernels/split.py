@@ -127,7 +127,7 @@ def experts(point: Point, cores: int) -> Split:
     def cost(groups: int, across: int) -> tuple[int, int] | None:
         if groups > many or across > columns // TILE:
             return None
-        return shares(many, groups)[0][0] * shares(columns, across, TILE)[0][0], across
+        return largest(many, groups) * largest(columns, across, TILE), across
 
     best = grid(cores, cost)
     if best is None:

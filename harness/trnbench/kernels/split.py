@@ -47,12 +47,7 @@ def shares(size: int, parts: int, unit: int = 1) -> tuple[tuple[int, int], ...]:
 
 def largest(size: int, parts: int, unit: int = 1) -> int:
     """The longest of `shares`."""
-    if size < unit * parts:
-        return -(-size // parts)
-    units = -(-size // unit)
-    if units % parts == 1:  # the last part alone has a unit more, which may not be whole
-        return shares(size, parts, unit)[0][0]
-    return min(-(-units // parts) * unit, size)
+    return shares(size, parts, unit)[0][0]
 
 
 def grid(cores: int, cost: Callable[[int, int], tuple[float, ...] | None]) -> tuple[int, int] | None:
