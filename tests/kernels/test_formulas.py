@@ -18,7 +18,7 @@ from trnbench.errors import UnknownName
 from trnbench.facts.fact import Scope
 from trnbench.facts.metric import METRICS
 from trnbench.kernels.kernel import Kernel
-from trnbench.kernels.work import FACTORS, FLOATS, Extent, Spread, busbw_factor, item_bytes, result_dtype
+from trnbench.kernels.work import FACTORS, Extent, Spread, busbw_factor, item_bytes, result_dtype
 
 SIDES = st.integers(1, 1 << 20)
 CORES = st.integers(1, 1 << 17)
@@ -36,6 +36,9 @@ def test_every_default_point_has_work_for_its_primary_metric():
         work = kernel.work(point, ranks(16))
         assert kernel.primary.count in work.as_counts(), kernel.name
         assert work.formula, kernel.name
+
+
+FLOATS = ("bf16", "fp16", "tf32", "fp32", "fp8", "cfp8", "mxfp8", "mxfp4")
 
 
 @given(m=SIDES, n=SIDES, k=SIDES, dtype=st.sampled_from(FLOATS))

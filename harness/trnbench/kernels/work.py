@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from trnbench.case_key import Value
 from trnbench.errors import UnknownName
 from trnbench.facts.fact import Scope
 
@@ -43,21 +42,17 @@ class Work(msgspec.Struct, frozen=True, kw_only=True):
 
     def as_counts(self) -> dict[str, float]:
         """Flat form for `Measurement.work`: flops, hbm_bytes, link_bytes, vector_flops, …"""
-        counts: dict[str, float] = {}
-        if self.flops:
-            counts["flops"] = self.flops
+        counts = {"flops": self.flops} if self.flops else {}
         counts.update({f"{engine}_flops": n for engine, n in self.engine_flops.items()})
         counts.update({f"{level}_bytes": n for level, n in self.bytes.items()})
-        if self.link_bytes:
-            counts["link_bytes"] = self.link_bytes
-        if self.network_bytes:
-            counts["network_bytes"] = self.network_bytes
-        if self.elements:
-            counts["elements"] = self.elements
-        if self.instructions:
-            counts["instructions"] = self.instructions
-        if self.tokens:
-            counts["tokens"] = self.tokens
+        others = {
+            "link_bytes": self.link_bytes,
+            "network_bytes": self.network_bytes,
+            "elements": self.elements,
+            "instructions": self.instructions,
+            "tokens": self.tokens,
+        }
+        counts.update({name: n for name, n in others.items() if n})
         return counts
 
 
@@ -75,9 +70,6 @@ ITEM_BYTES: dict[str, float] = {
     "mxfp8": 1.0 + _SCALE,
     "mxfp4": 0.5 + _SCALE,
 }
-
-FLOATS: tuple[Value, ...] = ("bf16", "fp16", "tf32", "fp32", "fp8", "cfp8", "mxfp8", "mxfp4")
-"""Every floating-point type a document gives a matrix peak for."""
 
 
 def item_bytes(dtype: object) -> float:
