@@ -9,7 +9,7 @@ from itertools import combinations
 
 import msgspec
 
-from trnbench.facts.fact import Direction, Fact, Provenance, Scope
+from trnbench.facts.fact import Direction, Fact, Provenance, Scope, marked, show_printed
 from trnbench.facts.metric import METRICS
 from trnbench.facts.units import parse_unit, read_number
 
@@ -84,16 +84,14 @@ class Disagreement(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def named(self) -> str:
         """metric[dtypes,sparse,qualifier]"""
-        marks = [*self.dtypes, *(["sparse"] if self.sparse else []), self.qualifier]
-        inner = ",".join(mark for mark in marks if mark)
-        return f"{self.metric}[{inner}]" if inner else self.metric
+        return marked(self.metric, self.dtypes, self.sparse, self.qualifier)
 
 
 @lru_cache(maxsize=4096)
 def claim(fact: Fact) -> Claim:
     """What `fact` claims, with the interval its printed digits allow."""
     base = Claim(
-        text=f"{fact.printed} {fact.printed_unit}".strip(),
+        text=show_printed(fact),
         fact=fact.id,
         source=fact.source,
         locator=fact.locator,
@@ -111,10 +109,8 @@ def claim(fact: Fact) -> Claim:
     elif METRICS[fact.metric].dimension == "count":
         slack = Fraction(0)  # counts are exact
     slack = min(slack, widest)
-    words = {"up-to": "up to ", "over": "over "}.get(fact.limit, "") if fact.printed[:1].isdigit() else ""
     return msgspec.structs.replace(
         base,
-        text=words + base.text,
         value=fact.value,
         low=float((number.value - slack) * factor),
         high=float((number.value + slack) * factor),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from enum import Enum
+from enum import StrEnum
 from functools import cached_property
 
 import msgspec
@@ -11,7 +11,7 @@ import msgspec
 from trnbench.errors import UnknownName, brief, counted, listed
 
 
-class Scope(str, Enum):
+class Scope(StrEnum):
     """From the smallest to the largest part of a system."""
 
     ENGINE = "engine"
@@ -28,11 +28,8 @@ class Scope(str, Enum):
     def __init__(self, _value: str) -> None:
         self.rank = len(type(self).__members__)
 
-    def __str__(self) -> str:
-        return str(self.value)
 
-
-class Direction(str, Enum):
+class Direction(StrEnum):
     """How a link figure counts: documents seldom say, so "unstated" is a value of its own."""
 
     NONE = ""  # the metric has no direction
@@ -40,11 +37,8 @@ class Direction(str, Enum):
     BOTH_WAYS = "both-ways"
     UNSTATED = "unstated"
 
-    def __str__(self) -> str:
-        return self.value
 
-
-class Provenance(str, Enum):
+class Provenance(StrEnum):
     """How the number came to be in the source."""
 
     DOCUMENTED = "documented"  # printed in the source
@@ -54,9 +48,6 @@ class Provenance(str, Enum):
     DERIVED = "derived"  # exact arithmetic on documented numbers; `formula` says which
     MEASURED = "measured"  # on the machine of the run, by the kernel that `locator` names: reached, no bound
     INFERRED = "inferred"  # a reading that may be wrong
-
-    def __str__(self) -> str:
-        return self.value
 
 
 class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -102,10 +93,22 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     @property
     def id(self) -> str:
         """Stable name: subject/metric[dtypes,qualifier]@source, and #part where a source has several."""
-        marks = [*self.dtypes, *(["sparse"] if self.sparse else []), self.qualifier]
-        inner = ",".join(mark for mark in marks if mark)
         suffix = f"#{self.part}" if self.part else ""
-        return f"{self.subject}/{self.metric}{f'[{inner}]' if inner else ''}@{self.source}{suffix}"
+        name = marked(self.metric, self.dtypes, self.sparse, self.qualifier)
+        return f"{self.subject}/{name}@{self.source}{suffix}"
+
+
+def marked(metric: str, dtypes: tuple[str, ...], sparse: bool, qualifier: str) -> str:
+    """metric[dtypes,sparse,qualifier]"""
+    marks = [*dtypes, *(["sparse"] if sparse else []), qualifier]
+    inner = ",".join(mark for mark in marks if mark)
+    return f"{metric}[{inner}]" if inner else metric
+
+
+def show_printed(fact: Fact) -> str:
+    """As the document shows it: "3,360 TFLOPS", "up to 3 petaflops"."""
+    words = {"up-to": "up to ", "over": "over "}.get(fact.limit, "") if fact.printed[:1].isdigit() else ""
+    return f"{words}{fact.printed} {fact.printed_unit}".strip()
 
 
 class Assumption(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -152,16 +155,13 @@ class Assembly(msgspec.Struct, frozen=True, kw_only=True):
     parent: str = ""
 
 
-class PeakPolicy(str, Enum):
+class PeakPolicy(StrEnum):
     """Which of the disagreeing documents a percentage is taken of."""
 
     SEED = "seed"  # the instance table of the seed document (default)
     DEVICE = "device"  # the device page, times the devices in scope
     ENGINE = "engine"  # rows × columns × 2 × clock × cores: what the clocks allow
     LATEST = "latest"  # the newest document that is not superseded
-
-    def __str__(self) -> str:
-        return self.value
 
 
 def as_policy(policy: PeakPolicy | str) -> PeakPolicy:
@@ -267,19 +267,6 @@ class FactBook(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     def value(self, subject: str, metric: str, **criteria: object) -> float | None:
         """The first current (not superseded) numeric value that matches, else None."""
-        if criteria:
-            return self._value(subject, metric, **criteria)
-        key = (subject, metric)
-        if key not in self._values:
-            self._values[key] = self._value(subject, metric)
-        return self._values[key]
-
-    @cached_property
-    def _values(self) -> dict[tuple[str, str], float | None]:
-        """What `value` has answered; it is asked for the same ones in every case of a plan."""
-        return {}
-
-    def _value(self, subject: str, metric: str, **criteria: object) -> float | None:
         matches = [f for f in self.select(subject, metric, **criteria) if f.value is not None]  # type: ignore[arg-type]
         current = [f for f in matches if not f.superseded_by] or matches
         return current[0].value if current else None

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from trnbench.errors import FactError, UnitError
 from trnbench.facts.disagreement import RULES
@@ -12,6 +12,8 @@ from trnbench.facts.fact import Assumption, Direction, Dispute, Fact, FactBook, 
 from trnbench.facts.metric import DTYPES, METRICS, MetricKind, metric
 from trnbench.facts.table import Place, near, read_toml
 from trnbench.facts.units import DIMENSIONS, Unit, normalise, parse_unit, read_number
+
+T = TypeVar("T")
 
 FACT_KEYS: dict[str, type] = {
     "subject": str,
@@ -32,6 +34,7 @@ FACT_KEYS: dict[str, type] = {
     "part": str,
     "note": str,
 }
+_AS_STATED = ("sparse", "qualifier", "formula", "superseded_by", "part", "note")
 ASSUMPTION_KEYS: dict[str, type] = dict.fromkeys(
     ("id", "subject", "metric", "printed", "unit", "low", "high", "reason"), str
 )
@@ -83,15 +86,10 @@ def read_fact(place: Place, row: Mapping[str, Any]) -> Fact:
         source=row["source"],
         locator=row["locator"],
         dtypes=dtypes,
-        sparse=row.get("sparse", False),
         direction=_direction(place, row, kind),
-        qualifier=row.get("qualifier", ""),
         limit=limit,
         provenance=Provenance(place.word({"provenance": "documented", **row}, "provenance", Provenance)),
-        formula=row.get("formula", ""),
-        superseded_by=row.get("superseded_by", ""),
-        part=row.get("part", ""),
-        note=row.get("note", ""),
+        **{key: row[key] for key in _AS_STATED if key in row},
     )
 
 
@@ -135,10 +133,7 @@ def _metric(place: Place, row: Mapping[str, Any]) -> MetricKind:
 
 
 def _unit(place: Place, row: Mapping[str, Any], kind: MetricKind) -> Unit:
-    try:
-        unit = parse_unit(row.get("unit", ""))
-    except UnitError as error:
-        raise UnitError(f"{place}: {error.what}", cause=error.cause, try_=error.try_) from None
+    unit = _guard(place, lambda: parse_unit(row.get("unit", "")))
     bare = unit.dimension == "count" and kind.dimension == "ratio"
     if unit.dimension != kind.dimension and not bare:
         raise UnitError(
@@ -186,7 +181,8 @@ def _direction(place: Place, row: Mapping[str, Any], kind: MetricKind) -> Direct
     return direction
 
 
-def _guard(place: Place, read: Any) -> Any:
+def _guard(place: Place, read: Callable[[], T]) -> T:
+    """What `read` gives. Raises its `UnitError` with the place."""
     try:
         return read()
     except UnitError as error:

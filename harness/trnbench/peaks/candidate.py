@@ -9,7 +9,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import msgspec
 
-from trnbench.facts.fact import Direction, Fact, Peak, PeakPolicy, Provenance, Scope
+from trnbench.facts.fact import Direction, Fact, Peak, PeakPolicy, Provenance, Scope, show_printed
 from trnbench.facts.metric import LINK_LEVELS, METRICS
 from trnbench.generation import System
 from trnbench.kernels.work import Extent
@@ -303,11 +303,3 @@ def _turn(printed: Direction, wanted: Direction) -> tuple[Fraction, str]:
     if (printed, wanted) == (Direction.ONE_WAY, Direction.BOTH_WAYS):
         return Fraction(2), "× 2 directions"
     return _SAME, ""
-
-
-def show_printed(fact: Fact) -> str:
-    """As the document shows it: "3,360 TFLOPS", "up to 3 petaflops"."""
-    words = {"up-to": "up to ", "over": "over "}
-    bare = fact.printed
-    prefix = "" if not bare[:1].isdigit() else words.get(fact.limit, "")
-    return f"{prefix}{bare} {fact.printed_unit}".strip()

@@ -5,10 +5,10 @@ from __future__ import annotations
 from fractions import Fraction
 
 from trnbench.facts.disagreement import claim
-from trnbench.facts.fact import Direction, Fact, Peak, PeakPolicy, Scope
+from trnbench.facts.fact import Direction, Fact, Peak, PeakPolicy, Scope, show_printed
 from trnbench.generation import System
 from trnbench.kernels.work import Extent
-from trnbench.peaks.candidate import Parts, once_for_system, show_printed, times
+from trnbench.peaks.candidate import Parts, once_for_system, times
 
 REFERENCE = "bf16"
 """The data type whose rate is rows × columns × 2 × clock; others are factors of it."""

@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from trnbench.errors import UnknownName
-from trnbench.facts.fact import Direction, Fact, Peak, PeakChoice, PeakPolicy, Scope
+from trnbench.facts.fact import Direction, Fact, Peak, PeakChoice, PeakPolicy, Scope, show_printed
 from trnbench.facts.metric import DTYPES, METRICS
 from trnbench.facts.units import show
 from trnbench.generation import System
 from trnbench.peaks import choose_peak
-from trnbench.peaks.candidate import show_printed
 from trnbench.terminal.output import Row
 
 if TYPE_CHECKING:
