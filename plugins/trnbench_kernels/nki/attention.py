@@ -12,8 +12,8 @@ import nki.isa as nisa
 import nki.language as nl
 
 import nki
+from trnbench_kernels.nki.shapes import FLOATS
 
-_NAMES = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16"}
 _MASKED = -30000.0  # its exponential is 0 in every type
 GROUP = 4  # tiles of weights that are turned together
 _LIMIT = 8192  # keys whose scores, exponentials and values fit SBUF in every type
@@ -139,7 +139,7 @@ def attention_inputs(point):
     """q, k, v, the mask and which tiles of queries; None for tokens that are no multiple of 128 or too many
     to be held at once, and for wider heads than the array."""
     heads, width, tokens = (int(point[name]) for name in ("heads", "head_dim", "seq"))
-    dtype = _NAMES[str(point["dtype"])]
+    dtype = FLOATS[str(point["dtype"])]
     if tokens % 128 or width > 128 or tokens > _LIMIT:
         return None
     by_width, by_token = ((heads, width, tokens), dtype), ((heads, tokens, width), dtype)

@@ -8,6 +8,7 @@ import nki.isa as nisa
 import nki.language as nl
 
 import nki
+from trnbench_kernels.nki.shapes import pieces_of
 
 HELD = 160 << 10  # bytes of a partition for keys, values, scores and weights
 GROUP = 4  # tiles of weights that are turned together
@@ -146,13 +147,10 @@ def _turned(weights, spread, first, count):
 def attention_cached_pieces(inputs):
     """As many caches as lie below each other."""
     caches, stack = inputs[0][0][0], _stack(*(shape for shape, _ in inputs))
-    whole, rest = divmod(caches, stack)
-    pieces = [(_of_caches(inputs, stack), whole)] if whole else []
-    return (*pieces, *([(_of_caches(inputs, rest), 1)] if rest else []))
-
-
-def _of_caches(inputs, count):
-    return tuple(((count, *shape[1:]), dtype) for shape, dtype in inputs)
+    return tuple(
+        (tuple(((count, *shape[1:]), dtype) for shape, dtype in inputs), times)
+        for count, times in pieces_of(caches, stack)
+    )
 
 
 attention_cached_reference = "trnbench_kernels.nki.step_references:attention_cached"

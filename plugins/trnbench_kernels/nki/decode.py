@@ -12,6 +12,7 @@ import nki.isa as nisa
 import nki.language as nl
 
 import nki
+from trnbench_kernels.nki.shapes import pieces_of
 
 RUN_BYTES = 16384  # a partition's share of one transfer of weights, at most
 EPSILON = 1e-5
@@ -132,13 +133,10 @@ def linear_few_pieces(inputs):
     ((copies, *x_shape), dtype), ((_, rows, tiles, run), stored) = inputs
     item = {"float32": 4, "bfloat16": 2, "float16": 2}.get(stored, 1)
     group = max(min(RUN_BYTES // (run * item), tiles), 1)
-    whole, rest = divmod(tiles, group)
-
-    def piece(count):
-        return (((1, *x_shape), dtype), ((1, rows, count, run), stored))
-
-    pieces = [(piece(group), whole * copies)] if whole else []
-    return (*pieces, *([(piece(rest), copies)] if rest else []))
+    return tuple(
+        ((((1, *x_shape), dtype), ((1, rows, count, run), stored)), times * copies)
+        for count, times in pieces_of(tiles, group)
+    )
 
 
 linear_few_reference = "trnbench_kernels.nki.step_references:linear_few"

@@ -13,6 +13,7 @@ import nki.isa as nisa
 import nki.language as nl
 
 import nki
+from trnbench_kernels.nki.shapes import pieces_of
 
 CHUNK = 128  # tokens that are solved for together
 TOGETHER = 4  # heads whose chunks are worked on side by side
@@ -273,14 +274,10 @@ def _loaded(source, dtype):
 def delta_prompt_pieces(inputs):
     """Eight chunks of heads that are worked on together; the state goes from one to the next."""
     (heads, _, tokens), _ = inputs[0]
-    run = 8 * CHUNK
-    groups = ((TOGETHER, heads // TOGETHER), (heads % TOGETHER, 1))
-    runs = ((run, tokens // run), (tokens % run, 1))
     return tuple(
         (_piece(inputs, group, long), many * times)
-        for group, many in groups
-        for long, times in runs
-        if group and long and many * times
+        for group, many in pieces_of(heads, TOGETHER)
+        for long, times in pieces_of(tokens, 8 * CHUNK)
     )
 
 

@@ -8,6 +8,7 @@ import nki.isa as nisa
 import nki.language as nl
 
 import nki
+from trnbench_kernels.nki.shapes import pieces_of
 
 CHUNK_BYTES = 8192  # of a partition, of each operand
 BETA1, BETA2, EPSILON, RATE, DECAY = 0.9, 0.95, 1e-8, 1e-4, 0.1
@@ -105,9 +106,7 @@ def combine_pieces(inputs):
     """Chunks of columns."""
     ((rows, columns), dtype), operands = inputs
     chunk = CHUNK_BYTES // (4 if dtype == "float32" else 2)
-    whole, rest = divmod(columns, chunk)
-    pieces = [((((rows, chunk), dtype), operands), whole)] if whole else []
-    return (*pieces, *([((((rows, rest), dtype), operands), 1)] if rest else []))
+    return tuple(((((rows, wide), dtype), operands), times) for wide, times in pieces_of(columns, chunk))
 
 
 def row_maximum_pieces(inputs):
@@ -120,12 +119,10 @@ def adam_pieces(inputs):
     """Chunks of columns."""
     ((rows, columns), dtype), (_, sloped), ((kept, _, _), moved), master = inputs
     chunk = CHUNK_BYTES // (4 if moved == "float32" else 2) // 2
-    whole, rest = divmod(columns, chunk)
-
-    def piece(wide):
-        return (((rows, wide), dtype), ((rows, wide), sloped), ((kept, rows, wide), moved), master)
-
-    return (*([(piece(chunk), whole)] if whole else []), *([(piece(rest), 1)] if rest else []))
+    return tuple(
+        ((((rows, wide), dtype), ((rows, wide), sloped), ((kept, rows, wide), moved), master), times)
+        for wide, times in pieces_of(columns, chunk)
+    )
 
 
 row_maximum_reference = "trnbench_kernels.nki.step_references:row_maximum"

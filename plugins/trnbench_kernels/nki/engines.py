@@ -13,8 +13,9 @@ import nki.isa as nisa
 import nki.language as nl
 
 import nki
+from trnbench_kernels.nki.shapes import FLOATS
 
-_NAMES = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16", "tf32": "tfloat32", "fp8": "float8_e4m3"}
+_NAMES = {**FLOATS, "tf32": "tfloat32", "fp8": "float8_e4m3"}
 ROWS = 128
 SETS = 4  # operand sets that a burst goes round
 BANKS = 4  # PSUM banks that products go round

@@ -16,12 +16,11 @@ import nki.isa as nisa
 import nki.language as nl
 
 import nki
+from trnbench_kernels.nki.shapes import product_inputs, product_pieces
 
 BLOCK_K = 1024  # contraction held on chip at a time
 BLOCK_M = {1: 2048, 2: 1024, 4: 512}  # by bytes of an element: rows of 2 KiB and more …
 BLOCK_N = {1: 2048, 2: 2048, 4: 1024}  # … that together with the sums fit the smallest SBUF
-
-_FP8 = ("float8_e4m3", "float8_e4m3fn", "float8_e5m2")
 
 
 def _result_dtype(dtype):
@@ -150,41 +149,12 @@ def _load_block(source, k0, k1, start, end, double):
 
 # For whoever runs them ------------------------------------------------------------------------
 
-_TYPES = {
-    "bf16": "bfloat16",
-    "fp16": "float16",
-    "tf32": "tfloat32",
-    "fp32": "float32",
-    "fp8": "float8_e4m3",
-    "cfp8": "float8_e4m3",
-}
-
-
-def gemm_blocked_inputs(point):
-    """((shape, dtype), …) of lhsT and rhs; None for data types nc_matmul does not take."""
-    if str(point["dtype"]) not in _TYPES or "sparsity" in point:
-        return None
-    m, n, k = (int(point.get(name, point.get("size", 0))) for name in ("m", "n", "k"))
-    dtype = _TYPES[str(point["dtype"])]
-    return (((k, m), dtype), ((k, n), dtype))
-
-
-gemm_naive_inputs = gemm_blocked_inputs
+gemm_blocked_inputs = gemm_naive_inputs = product_inputs
 
 
 def gemm_naive_pieces(inputs):
     """Tiles of C: 128 rows by 512 columns, each with its whole contraction."""
-    ((k, m), dtype), ((_, n), _) = inputs
-    return tuple(
-        ((((k, rows), dtype), ((k, columns), dtype)), times_m * times_n)
-        for columns, times_n in _split(n, 512)
-        for rows, times_m in _split(m, 128)
-    )
-
-
-def _split(size, block):
-    whole, rest = divmod(size, block)
-    return [(block, whole)] * (whole > 0) + [(rest, 1)] * (rest > 0)
+    return product_pieces(inputs, 128, 512)
 
 
 gemm_naive_reference = "trnbench_kernels.nki.references:gemm_naive"

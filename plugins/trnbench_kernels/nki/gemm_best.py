@@ -19,6 +19,7 @@ import nki.isa as nisa
 import nki.language as nl
 
 import nki
+from trnbench_kernels.nki.shapes import product_inputs, product_pieces
 
 BLOCK_M, BLOCK_N = 1024, 2048  # of C: sums of a block take 64 KiB of a partition
 PANEL_BYTES = 2048  # of the contraction, times the bytes of an element: two steps of both operands fit beside
@@ -190,38 +191,12 @@ def _result_dtype(dtype):
 
 # For whoever runs it --------------------------------------------------------------------------
 
-_TYPES = {
-    "bf16": "bfloat16",
-    "fp16": "float16",
-    "tf32": "tfloat32",
-    "fp32": "float32",
-    "fp8": "float8_e4m3",
-    "cfp8": "float8_e4m3",
-}
-
-
-def gemm_best_inputs(point):
-    """((shape, dtype), …) of lhsT and rhs; None for data types nc_matmul does not take."""
-    if str(point["dtype"]) not in _TYPES or "sparsity" in point:
-        return None
-    m, n, k = (int(point.get(name, point.get("size", 0))) for name in ("m", "n", "k"))
-    dtype = _TYPES[str(point["dtype"])]
-    return (((k, m), dtype), ((k, n), dtype))
+gemm_best_inputs = product_inputs
 
 
 def gemm_best_pieces(inputs):
     """Blocks of C: each is a product by itself, so a large one repeats a few smaller ones."""
-    ((k, m), dtype), ((_, n), _) = inputs
-    return tuple(
-        ((((k, rows), dtype), ((k, columns), dtype)), times_m * times_n)
-        for columns, times_n in _split(n, BLOCK_N)
-        for rows, times_m in _split(m, BLOCK_M)
-    )
-
-
-def _split(size, block):
-    whole, rest = divmod(size, block)
-    return [(block, whole)] * (whole > 0) + [(rest, 1)] * (rest > 0)
+    return product_pieces(inputs, BLOCK_M, BLOCK_N)
 
 
 gemm_best_reference = "trnbench_kernels.nki.references:gemm_best"

@@ -8,9 +8,9 @@ import nki.isa as nisa
 import nki.language as nl
 
 import nki
+from trnbench_kernels.nki.shapes import FLOATS
 
 EPSILON = 1e-5
-_NAMES = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16"}
 
 
 @nki.jit
@@ -150,7 +150,7 @@ def _spread(weights):
 
 def softmax_inputs(point):
     """The rows."""
-    return (((int(point["rows"]), int(point["columns"])), _NAMES[str(point["dtype"])]),)
+    return (((int(point["rows"]), int(point["columns"])), FLOATS[str(point["dtype"])]),)
 
 
 def rms_norm_inputs(point):

@@ -11,13 +11,13 @@ import nki.isa as nisa
 import nki.language as nl
 
 import nki
+from trnbench_kernels.nki.shapes import FLOATS
 
 ROWS = 128
 RUN_BYTES = 16384  # a partition's share of a chunk: far beyond where transfers saturate
 TARGET_BYTES = 128 << 10  # of a partition, for transfers in flight
 
 _ITEM = {"float32": 4, "bfloat16": 2, "float16": 2}
-_NAMES = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16"}
 
 
 @nki.jit
@@ -117,7 +117,7 @@ hbm_write_inputs = hbm_copy_inputs = hbm_read_inputs
 
 def hbm_triad_inputs(point):
     """b and c."""
-    dtype = _NAMES[str(point["dtype"])]
+    dtype = FLOATS[str(point["dtype"])]
     shape = _chunks(int(point["size"]), dtype)
     return None if shape is None else ((shape, dtype),) * 2
 

@@ -8,9 +8,9 @@ import nki.isa as nisa
 import nki.language as nl
 
 import nki
+from trnbench_kernels.nki.shapes import FLOATS, pieces_of
 
 BLOCK = 1024  # rows and columns turned together: both sides move runs of 2 KiB and more
-_NAMES = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16"}
 
 
 @nki.jit
@@ -50,7 +50,7 @@ def transpose(x):
 def transpose_inputs(point):
     """A square matrix, or so many rows of it."""
     size = int(point["size"])
-    return (((int(point.get("rows", size)), size), _NAMES[str(point["dtype"])]),)
+    return (((int(point.get("rows", size)), size), FLOATS[str(point["dtype"])]),)
 
 
 def transpose_pieces(inputs):
@@ -58,14 +58,9 @@ def transpose_pieces(inputs):
     ((rows, columns), dtype) = inputs[0]
     return tuple(
         ((((high, wide), dtype),), times * again)
-        for high, times in _split(rows)
-        for wide, again in _split(columns)
+        for high, times in pieces_of(rows, BLOCK)
+        for wide, again in pieces_of(columns, BLOCK)
     )
-
-
-def _split(size):
-    whole, rest = divmod(size, BLOCK)
-    return [(BLOCK, whole)] * (whole > 0) + [(rest, 1)] * (rest > 0)
 
 
 transpose_reference = "trnbench_kernels.nki.references:transpose"

@@ -16,10 +16,20 @@ BANKS = 4  # PSUM banks that products go round
 @nki.jit
 def fp32_burst(stationary, moving, by, count):
     """`count` products of the same two tiles into four banks in turn; the last one is returned."""
-    m, n = stationary.shape[1], moving.shape[1]
-    result = nl.ndarray((m, n), dtype=nl.float32, buffer=nl.shared_hbm)
     left, right = _held(stationary), _held(moving)
-    pairs = [(left, right)] if by == "array" else _halves(left, right)
+    return _burst([(left, right)] if by == "array" else _halves(left, right), count)
+
+
+@nki.jit
+def cfp8_burst(stationary, moving, count):
+    """`count` products of the same two tiles into four banks in turn; the last one is returned."""
+    return _burst([(_held(stationary), _held(moving))], count)
+
+
+def _burst(pairs, count):
+    """Each product is the sum of those of all pairs."""
+    m, n = pairs[0][0].shape[1], pairs[0][1].shape[1]
+    result = nl.ndarray((m, n), dtype=nl.float32, buffer=nl.shared_hbm)
     banks = [nl.ndarray((m, n), dtype=nl.float32, buffer=nl.psum) for _ in range(BANKS)]
     for _ in nl.sequential_range(count // BANKS):
         for bank in banks:
@@ -58,7 +68,7 @@ def _held(source):
     return tile
 
 
-# For whoever runs it --------------------------------------------------------------------------
+# For whoever runs them -------------------------------------------------------------------------
 
 
 def fp32_burst_inputs(point):
@@ -70,27 +80,6 @@ def fp32_burst_inputs(point):
 def fp32_burst_reference(stationary, moving, by, count):  # noqa: ARG001
     """stationaryᵀ · moving, whoever multiplies and however often."""
     return stationary.T @ moving
-
-
-@nki.jit
-def cfp8_burst(stationary, moving, count):
-    """`count` products of the same two tiles into four banks in turn; the last one is returned."""
-    m, n = stationary.shape[1], moving.shape[1]
-    result = nl.ndarray((m, n), dtype=nl.float32, buffer=nl.shared_hbm)
-    left, right = _held(stationary), _held(moving)
-    banks = [nl.ndarray((m, n), dtype=nl.float32, buffer=nl.psum) for _ in range(BANKS)]
-    for _ in nl.sequential_range(count // BANKS):
-        for bank in banks:
-            nisa.nc_matmul(dst=bank, stationary=left, moving=right, accumulate=False)
-    for bank in banks[: count % BANKS]:
-        nisa.nc_matmul(dst=bank, stationary=left, moving=right, accumulate=False)
-    out = nl.ndarray((m, n), dtype=nl.float32, buffer=nl.sbuf)
-    nisa.tensor_copy(dst=out, src=banks[(count - 1) % BANKS])
-    nisa.dma_copy(dst=result, src=out)
-    return result
-
-
-# For whoever runs it --------------------------------------------------------------------------
 
 
 def cfp8_burst_inputs(point):

@@ -12,6 +12,7 @@ import nki.isa as nisa
 import nki.language as nl
 
 import nki
+from trnbench_trn3.nki.shapes import SCALE, TYPES
 
 ROWS = 128
 QUADRANT = 32
@@ -89,17 +90,16 @@ def _scales(source):
 
 # For whoever runs them ------------------------------------------------------------------------
 
-_TYPES = {"mxfp8": "float8_e4m3fn_x4", "mxfp4": "float4_e2m1fn_x4"}
 _PLAIN = {"bf16": "bfloat16", "fp16": "float16"}
 
 
 def tensor_mx_burst_inputs(point):
     """A stationary tile of the whole array, a moving one of so many columns, their scales, and how many."""
-    if str(point["dtype"]) not in _TYPES:
+    if str(point["dtype"]) not in TYPES:
         return None
-    dtype, scale, columns = _TYPES[str(point["dtype"])], "float8_e8m0fnu", int(point["columns"])
+    dtype, columns = TYPES[str(point["dtype"])], int(point["columns"])
     tiles = ((ROWS, ROWS), dtype), ((ROWS, columns), dtype)
-    return (*tiles, ((ROWS // 8, ROWS), scale), ((ROWS // 8, columns), scale), int(point["instructions"]))
+    return (*tiles, ((ROWS // 8, ROWS), SCALE), ((ROWS // 8, columns), SCALE), int(point["instructions"]))
 
 
 def quantize_burst_inputs(point):

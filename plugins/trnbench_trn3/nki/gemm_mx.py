@@ -17,6 +17,7 @@ import nki.isa as nisa
 import nki.language as nl
 
 import nki
+from trnbench_trn3.nki.shapes import product_inputs, product_pieces
 
 BLOCK_K = 512  # words of the contraction held on chip at a time: as many scales as fit one tile
 BLOCK_M, BLOCK_N = 1024, 2048  # of C
@@ -155,54 +156,17 @@ def _scales(source, k, k_end, start, end):
 
 # For whoever runs them ------------------------------------------------------------------------
 
-_TYPES = {"mxfp8": "float8_e4m3fn_x4", "mxfp4": "float4_e2m1fn_x4"}
-_ALIGNED = 128  # of the contraction: words in whole quadrants
-
-
-def gemm_mx_blocked_inputs(point):
-    """((shape, dtype), …) of both operands and their scales.
-
-    None for other types, where K is no multiple of 128, and for an odd number of rows.
-    """
-    if str(point["dtype"]) not in _TYPES or "sparsity" in point:
-        return None
-    m, n, k = (int(point.get(name, point.get("size", 0))) for name in ("m", "n", "k"))
-    if k % _ALIGNED or m % 2:
-        return None
-    return _inputs(k // 4, m, n, _TYPES[str(point["dtype"])])
-
-
-gemm_mx_naive_inputs = gemm_mx_blocked_inputs
+gemm_mx_blocked_inputs = gemm_mx_naive_inputs = product_inputs
 
 
 def gemm_mx_blocked_pieces(inputs):
     """Blocks of C: each is a product by itself, so a large one repeats a few smaller ones."""
-    return _pieces(inputs, BLOCK_M, BLOCK_N)
+    return product_pieces(inputs, BLOCK_M, BLOCK_N)
 
 
 def gemm_mx_naive_pieces(inputs):
     """Tiles of C: 128 rows by 512 columns, each with its whole contraction."""
-    return _pieces(inputs, 128, 512)
-
-
-def _inputs(words, m, n, dtype):
-    scales = words // GROUP
-    scale = "float8_e8m0fnu"
-    return ((words, m), dtype), ((words, n), dtype), ((scales, m), scale), ((scales, n), scale)
-
-
-def _pieces(inputs, rows, columns):
-    ((words, m), dtype), ((_, n), _) = inputs[:2]
-    return tuple(
-        (_inputs(words, high, wide, dtype), times_m * times_n)
-        for wide, times_n in _split(n, columns)
-        for high, times_m in _split(m, rows)
-    )
-
-
-def _split(size, block):
-    whole, rest = divmod(size, block)
-    return [(block, whole)] * (whole > 0) + [(rest, 1)] * (rest > 0)
+    return product_pieces(inputs, 128, 512)
 
 
 gemm_mx_naive_reference = "trnbench_trn3.nki.references:gemm_mx_naive"
