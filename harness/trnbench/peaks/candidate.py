@@ -9,7 +9,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import msgspec
 
-from trnbench.facts.fact import Direction, Fact, Peak, PeakPolicy, Provenance, Scope, show_printed
+from trnbench.facts.fact import Direction, Fact, Peak, Provenance, Scope, show_printed
 from trnbench.facts.metric import LINK_LEVELS, METRICS
 from trnbench.generation import System
 from trnbench.kernels.work import Extent
@@ -56,19 +56,10 @@ class Parts(msgspec.Struct, frozen=True):
             return Fraction(self.devices, self.hosts)
         return Fraction(self.devices)
 
-    def step(self, start: Scope, to: Scope) -> tuple[Fraction, str]:
-        """(factor, arithmetic) from a figure of `start` to one of `to`: (1/32, "/ 16 devices / 2 cores")."""
-        return _step(self, start, to)
-
-
-def times(value: float, factor: Fraction) -> float:
-    """Rounded once, at the end."""
-    above, below = value.as_integer_ratio()
-    return (above * factor.numerator) / (below * factor.denominator)
-
 
 @lru_cache(maxsize=1024)
-def _step(parts: Parts, start: Scope, to: Scope) -> tuple[Fraction, str]:
+def step(parts: Parts, start: Scope, to: Scope) -> tuple[Fraction, str]:
+    """(factor, arithmetic) from a figure of `start` to one of `to`: (1/32, "/ 16 devices / 2 cores")."""
     factor = parts.devices_in(to) / parts.devices_in(start)
     if factor == 1:
         return factor, ""
@@ -119,7 +110,6 @@ def once_for_system(answer: Callable[Concatenate[System, P], R]) -> Callable[Con
 
 
 _COMPUTED = (Provenance.DERIVED, Provenance.INFERRED)
-_SAME = Fraction(1)
 _WHOLE = ("", "tensor")
 """Qualifiers of peak_flops that mean one thing: pages give the tensor engine's figure as the core's."""
 
@@ -178,18 +168,15 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def computed(self) -> bool:
         return self.fact.provenance in _COMPUTED
 
-    def named(self, policy: PeakPolicy) -> Peak:
-        return msgspec.structs.replace(self.peak, policy=policy)
-
 
 def candidates(system: System, wanted: Wanted, parts: Parts) -> list[Candidate]:
     """All of them in file order, superseded ones included."""
     subjects = _subjects(system)
     matching = _of_kind(system, wanted.metric, wanted.dtype, wanted.sparse)
     fitting = []
-    for order, group, qualifier_fits in _groups(matching, wanted):
+    for order, group in _groups(matching, wanted):
         fact = group[0]
-        if not qualifier_fits or not _scales(_level(fact), wanted, parts):
+        if not _scales(_level(fact), wanted, parts):
             continue
         source = system.book.sources.get(fact.source)
         fitting.append(
@@ -234,20 +221,18 @@ def _same_type(fact: Fact, metric: str, dtype: str) -> bool:
     return not dtype or not fact.dtypes or dtype in fact.dtypes
 
 
-def _groups(
-    matching: Iterable[tuple[int, Fact]], wanted: Wanted
-) -> Iterator[tuple[int, tuple[Fact, ...], bool]]:
+def _groups(matching: Iterable[tuple[int, Fact]], wanted: Wanted) -> Iterator[tuple[int, tuple[Fact, ...]]]:
     """Single facts of the wanted qualifier, and link levels of one source that add up to the whole."""
     levels: dict[tuple[str, str, str, Scope], list[tuple[int, Fact]]] = {}
     for order, fact in matching:
         if fact.qualifier == wanted.qualifier or (
             wanted.metric == "peak_flops" and fact.qualifier in _WHOLE and wanted.qualifier in _WHOLE
         ):
-            yield order, (fact,), True
+            yield order, (fact,)
         elif not wanted.qualifier and fact.qualifier in LINK_LEVELS:
             levels.setdefault((fact.subject, fact.source, fact.part, fact.scope), []).append((order, fact))
     for facts in levels.values():
-        yield facts[0][0], tuple(fact for _, fact in facts), True
+        yield facts[0][0], tuple(fact for _, fact in facts)
 
 
 def _level(fact: Fact) -> Scope:
@@ -262,7 +247,7 @@ def _scales(start: Scope, wanted: Wanted, parts: Parts) -> bool:
 def _scaled(candidate: Candidate) -> Peak:
     """The figure at the wanted scope, with its arithmetic."""
     group, wanted, fact = candidate.group, candidate.wanted, candidate.fact
-    factor, arithmetic = candidate.parts.step(_level(fact), wanted.scope)
+    factor, arithmetic = step(candidate.parts, _level(fact), wanted.scope)
     turn, turned = _turn(fact.direction, wanted.direction)
     derived = bool(arithmetic or turned or len(group) > 1)
     formula, value = fact.formula, fact.value or 0.0
@@ -271,10 +256,8 @@ def _scaled(candidate: Candidate) -> Peak:
         if len(group) > 1 and (arithmetic or turned):
             printed = f"({printed})"
         formula = " ".join(filter(None, (printed, turned, arithmetic)))
-        if len(group) > 1:
-            value = float(sum(Fraction(printed_fact.value or 0) for printed_fact in group) * factor * turn)
-        else:
-            value = times(value, factor * turn if turned else factor)
+        # Rounded once, at the end.
+        value = float(sum(Fraction(printed_fact.value or 0) for printed_fact in group) * factor * turn)
     return Peak(
         metric=wanted.metric,
         value=value,
@@ -302,4 +285,4 @@ def _turn(printed: Direction, wanted: Direction) -> tuple[Fraction, str]:
         return Fraction(1, 2), "/ 2 directions"
     if (printed, wanted) == (Direction.ONE_WAY, Direction.BOTH_WAYS):
         return Fraction(2), "× 2 directions"
-    return _SAME, ""
+    return Fraction(1), ""

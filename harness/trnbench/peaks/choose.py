@@ -59,8 +59,9 @@ def choose_peak(
         direction=direction,
         extent=extent,
     )
+    covered = _covered(system)
     for applied in (policy, *_INSTEAD):
-        pick = bound if applied is PeakPolicy.ENGINE else _pick(applied, fitting, covered=_covered(system))
+        pick = bound if applied is PeakPolicy.ENGINE else _pick(applied, fitting, covered=covered)
         if pick is not None:
             break
     else:
@@ -69,11 +70,11 @@ def choose_peak(
         notes.append(f"{_absent(policy)}; the {_WORDS[applied]} is taken")
     chosen = _named(pick, applied)
     notes += _remarks(chosen, fitting, wanted, policy)
-    picks = _picks(fitting, bound, covered=_covered(system)) if alternatives else {}
+    others = _alternatives(chosen, _picks(fitting, bound, covered=covered), fitting) if alternatives else ()
     return PeakChoice(
         policy=policy,
         chosen=chosen,
-        alternatives=_alternatives(chosen, picks, fitting) if alternatives else (),
+        alternatives=others,
         engine_bound=bound,
         note="; ".join(notes),
     )
@@ -137,7 +138,7 @@ def _pick(policy: PeakPolicy, found: list[Candidate], *, covered: bool) -> Candi
 
 
 def _named(pick: Candidate | Peak, policy: PeakPolicy) -> Peak:
-    return pick.named(policy) if isinstance(pick, Candidate) else pick
+    return msgspec.structs.replace(pick.peak, policy=policy) if isinstance(pick, Candidate) else pick
 
 
 def _of_device(each: Candidate) -> bool:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import TypeAlias
 
 from trnbench.facts.disagreement import claim
 from trnbench.facts.fact import Direction, Fact, Peak, PeakPolicy, Scope, show_printed
 from trnbench.generation import System
 from trnbench.kernels.work import Extent
-from trnbench.peaks.candidate import Parts, once_for_system, times
+from trnbench.peaks.candidate import Parts, once_for_system, step
 
 REFERENCE = "bf16"
 """The data type whose rate is rows × columns × 2 × clock; others are factors of it."""
@@ -16,9 +17,12 @@ REFERENCE = "bf16"
 TENSOR_MODES = ("", "tensor", "mx", "double row")
 """Qualifiers under which a rate_factor speaks of matrix products."""
 
+Factor: TypeAlias = tuple[Fraction, str, tuple[str, ...]]
+"""Factor against dense BF16, its words in a formula, fact ids."""
 
-def rate_factor(system: System, dtype: str, sparse: bool) -> tuple[Fraction, str, tuple[str, ...]] | None:
-    """(factor against dense BF16, its words in a formula, fact ids); None where no document tells.
+
+def rate_factor(system: System, dtype: str, sparse: bool) -> Factor | None:
+    """Of a data type; None where no document tells.
 
     In this order: a fact of metric rate_factor about the tensor engine or one of its modes; the
     cost file's [rate_factor] table ("bf16" for dense, "sparse-bf16" for sparse data); the ratio of
@@ -39,9 +43,7 @@ def rate_factor(system: System, dtype: str, sparse: bool) -> tuple[Fraction, str
     return _printed_ratio(system, dtype, sparse, label) or _printed_together(system, dtype, sparse, label)
 
 
-def _printed_ratio(
-    system: System, dtype: str, sparse: bool, label: str
-) -> tuple[Fraction, str, tuple[str, ...]] | None:
+def _printed_ratio(system: System, dtype: str, sparse: bool, label: str) -> Factor | None:
     """The simplest ratio that two rounded peaks of one source allow: 23 of 92 TFLOPS is 1/4."""
     peaks = [
         fact
@@ -58,9 +60,7 @@ def _printed_ratio(
     return None
 
 
-def _printed_together(
-    system: System, dtype: str, sparse: bool, label: str
-) -> tuple[Fraction, str, tuple[str, ...]] | None:
+def _printed_together(system: System, dtype: str, sparse: bool, label: str) -> Factor | None:
     instance = system.instance
     for subject in (instance.core, instance.device, instance.name, instance.parent):
         for fact in system.book.select(subject, "peak_flops", dtype=dtype, sparse=sparse) if subject else ():
@@ -81,7 +81,7 @@ def _simplest(low: Fraction, high: Fraction) -> Fraction:
     return middle
 
 
-def _worded(factor: Fraction, label: str, ids: tuple[str, ...]) -> tuple[Fraction, str, tuple[str, ...]]:
+def _worded(factor: Fraction, label: str, ids: tuple[str, ...]) -> Factor:
     if factor == 1:
         return factor, "", ids
     sign, number = ("×", factor) if factor > 1 else ("/", 1 / factor)
@@ -149,10 +149,10 @@ def engine_bound(
         return None
     if rate is None or not parts.has(rate.scope):
         return None
-    factor, arithmetic = parts.step(rate.scope, scope)
+    factor, arithmetic = step(parts, rate.scope, scope)
     return Peak(
         metric=metric,
-        value=times(rate.value, factor),
+        value=float(Fraction(rate.value) * factor),
         scope=scope,
         dtype=dtype,
         sparse=sparse,
