@@ -18,71 +18,19 @@ from typing import TypeAlias
 from trnbench.errors import TopologyError
 from trnbench.topology.graph import Link, NodeKind, Topology, torus_sides
 
-
-class Islands:
-    """Which island every node is in, and what joins them; worked out when first asked for."""
-
-    def __init__(self, topology: Topology) -> None:
-        self.topology = topology
-
-    @cached_property
-    def outer(self) -> frozenset[int]:
-        """Adapters and networks: what joins islands."""
-        kinds = (NodeKind.ADAPTER, NodeKind.NETWORK)
-        return frozenset(node.id for node in self.topology.nodes if node.kind in kinds)
-
-    @cached_property
-    def island_of(self) -> list[int]:
-        """For every node the number of its island; −1 for hosts, adapters and networks."""
-        out = self.topology.out
-        apart = self.outer | {node.id for node in self.topology.of_kind(NodeKind.HOST)}
-        unseen = len(out)
-        island = [-1 if node in apart else unseen for node in range(len(out))]
-        number = 0
-        for start in range(len(out)):
-            if island[start] != unseen:
-                continue
-            island[start] = number
-            stack = [start]
-            while stack:
-                for link in out[stack.pop()]:
-                    if island[link.dst] == unseen:
-                        island[link.dst] = number
-                        stack.append(link.dst)
-            number += 1
-        return island
-
-    @cached_property
-    def islands(self) -> tuple[tuple[int, ...], ...]:
-        """Node ids of every island, in the order of their first node."""
-        members: list[list[int]] = [[] for _ in range(max(self.island_of, default=-1) + 1)]
-        for node, island in enumerate(self.island_of):
-            if island >= 0:
-                members[island].append(node)
-        return tuple(map(tuple, members))
-
-    @cached_property
-    def into(self) -> tuple[tuple[Link, ...], ...]:
-        """Links that enter each node."""
-        lists: list[list[Link]] = [[] for _ in self.topology.nodes]
-        for link in self.topology.links:
-            lists[link.dst].append(link)
-        return tuple(map(tuple, lists))
-
-
 Cost: TypeAlias = tuple[int, ...]
 """Links crossed on each level, highest level first: compared like a number of several digits."""
 
 
-class Router(Islands):
+class Router:
     """Routes of one topology; what was searched once is kept."""
 
     def __init__(self, topology: Topology) -> None:
-        super().__init__(topology)
+        self.topology = topology
         self._levels = 1 + max((link_class.level for link_class in topology.classes.values()), default=0)
         self._level = {name: link_class.level for name, link_class in topology.classes.items()}
         self._units = {name: self._crossed(level) for name, level in self._level.items()}
-        self._costs: dict[int, dict[int, Cost]] = {}
+        self._costs: dict[tuple[int, int | None], dict[int, Cost]] = {}
         self._near: dict[int, set[int]] = {}
         self._entered: dict[int, list[tuple[int, int]]] = {}
         self._exits: dict[tuple[int, int], Cost | None] = {}
@@ -169,6 +117,52 @@ class Router(Islands):
         near = {link.dst for node in self.islands[island] for link in self.topology.out[node]} & self.outer
         return [link for gate in sorted(near) for link in self.into[gate] if link.src == src]
 
+    # --- islands: which one every node is in, and what joins them; worked out when first asked for -------
+
+    @cached_property
+    def outer(self) -> frozenset[int]:
+        """Adapters and networks: what joins islands."""
+        kinds = (NodeKind.ADAPTER, NodeKind.NETWORK)
+        return frozenset(node.id for node in self.topology.nodes if node.kind in kinds)
+
+    @cached_property
+    def island_of(self) -> list[int]:
+        """For every node the number of its island; −1 for hosts, adapters and networks."""
+        out = self.topology.out
+        apart = self.outer | {node.id for node in self.topology.of_kind(NodeKind.HOST)}
+        unseen = len(out)
+        island = [-1 if node in apart else unseen for node in range(len(out))]
+        number = 0
+        for start in range(len(out)):
+            if island[start] != unseen:
+                continue
+            island[start] = number
+            stack = [start]
+            while stack:
+                for link in out[stack.pop()]:
+                    if island[link.dst] == unseen:
+                        island[link.dst] = number
+                        stack.append(link.dst)
+            number += 1
+        return island
+
+    @cached_property
+    def islands(self) -> tuple[tuple[int, ...], ...]:
+        """Node ids of every island, in the order of their first node."""
+        members: list[list[int]] = [[] for _ in range(max(self.island_of, default=-1) + 1)]
+        for node, island in enumerate(self.island_of):
+            if island >= 0:
+                members[island].append(node)
+        return tuple(map(tuple, members))
+
+    @cached_property
+    def into(self) -> tuple[tuple[Link, ...], ...]:
+        """Links that enter each node."""
+        lists: list[list[Link]] = [[] for _ in self.topology.nodes]
+        for link in self.topology.links:
+            lists[link.dst].append(link)
+        return tuple(map(tuple, lists))
+
     # --- how they are answered ----------------------------------------------------------------------
 
     def _crossed(self, level: int, links: int = 1) -> Cost:
@@ -189,12 +183,12 @@ class Router(Islands):
         out_cost, in_cost = self.island_of[src], self.island_of[dst]
         if out_cost >= 0 and out_cost == in_cost:
             direct = self._by_torus(src, dst) or self._by_switch(src, dst)
-            return direct or self._within(dst, out_cost).get(src)
+            return direct or self._costs_to(dst, out_cost).get(src)
         if out_cost >= 0 and in_cost >= 0:
             return self._across(src, dst)
         if src in self.outer and in_cost >= 0:
             return self._inwards(src, dst)
-        return self._anywhere(dst).get(src)
+        return self._costs_to(dst, None).get(src)
 
     def _by_torus(self, src: int, dst: int) -> Cost | None:
         """In a torus each axis costs the shorter way around."""
@@ -228,17 +222,14 @@ class Router(Islands):
             self._near[node] = {link.dst for link in self.topology.out[node] if self._level[link.cls] == 0}
         return self._near[node]
 
-    def _within(self, dst: int, island: int) -> dict[int, Cost]:
-        """Costs to `dst` from everywhere in its island, without leaving it."""
-        if dst not in self._costs:
-            self._costs[dst] = self._search(dst, island)
-        return self._costs[dst]
+    def _costs_to(self, dst: int, island: int | None) -> dict[int, Cost]:
+        """Costs to `dst` from everywhere in its island, without leaving it.
 
-    def _anywhere(self, dst: int) -> dict[int, Cost]:
-        """Costs to `dst` over the whole graph: only asked for when `dst` is no device, switch or core."""
-        key = -1 - dst
+        Over the whole graph where that is None: only asked for when `dst` is no device, switch or core.
+        """
+        key = (dst, island)
         if key not in self._costs:
-            self._costs[key] = self._search(dst, None)
+            self._costs[key] = self._search(dst, island)
         return self._costs[key]
 
     def _search(self, dst: int, island: int | None) -> dict[int, Cost]:
