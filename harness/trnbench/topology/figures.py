@@ -70,21 +70,11 @@ class Figures:
         ]
 
     def assumption(self, metric: str, *ids: str) -> Assumption | None:
-        """A named assumption: by id, else the first for this metric and one of the subjects."""
+        """The first of these names that is one for this metric, and for one of the subjects or for all."""
         for name in ids:
-            for identifiers, assumption in self.book.assumptions.items():
-                if (
-                    identifiers == name
-                    and assumption.metric == metric
-                    and assumption.subject in (*self.subjects, "")
-                ):
-                    return assumption
-        if ids:
-            return None
-        for subject in (*self.subjects, ""):
-            for assumption in self.book.assumptions.values():
-                if assumption.metric == metric and assumption.subject == subject:
-                    return assumption
+            named = self.book.assumptions.get(name)
+            if named is not None and named.metric == metric and named.subject in (*self.subjects, ""):
+                return named
         return None
 
     def require(
@@ -106,7 +96,7 @@ class Figures:
         fact = self.fact(metric, qualifiers, scope=scope)
         if fact is not None:
             return of_fact(fact, divide=divide, by=by)
-        assumption = self.assumption(metric, *assumptions) if assumptions else None
+        assumption = self.assumption(metric, *assumptions)
         if assumption is not None:
             return of_assumption(assumption, divide=divide, by=by)
         raise self.missing(metric, purpose, qualifiers)
