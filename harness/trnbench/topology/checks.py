@@ -17,7 +17,7 @@ from trnbench.topology.figures import Figures
 from trnbench.topology.graph import Budget, NodeKind, Topology, neighbour_table, torus_sides
 from trnbench.topology.properties import Properties, properties
 from trnbench.topology.routing import Router
-from trnbench.topology.soundness import components, one_way_links, unrouted
+from trnbench.topology.soundness import components, one_way_links, parts_of, unrouted
 
 _HYPERCUBE = re.compile(r"(\d+)D[- ]?hyper-?cube", re.IGNORECASE)
 _TORUS = re.compile(r"(?:(\d+(?:x\d+)+),? ?)?(\d+)D torus", re.IGNORECASE)
@@ -63,18 +63,7 @@ def _rings_between(topology: Topology) -> tuple[int, int]:
     ]
     if any(len(ends) != 2 for ends in outward):
         return 0, 0
-    seen: set[int] = set()
-    lengths = []
-    for start in range(len(devices)):
-        if start in seen:
-            continue
-        ring, stack = {start}, [start]
-        while stack:
-            fresh = [n for n in outward[stack.pop()] if n not in ring]
-            ring.update(fresh)
-            stack += fresh
-        seen |= ring
-        lengths.append(len(ring))
+    lengths = list(map(len, parts_of(outward)))
     return (len(lengths), lengths[0]) if len(set(lengths)) == 1 else (0, 0)
 
 
@@ -148,9 +137,9 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
     detail: str
 
 
-def check_topology(topology: Topology, expected: Expected, summary: Properties | None = None) -> list[Check]:
+def check_topology(topology: Topology, expected: Expected) -> list[Check]:
     """All checks that apply, in a fixed order."""
-    summary = summary or properties(topology)
+    summary = properties(topology)
     checks = [_directions(topology), _connected(topology)]
     checks += _counts(topology, expected)
     checks += _ports(summary, expected)
@@ -214,9 +203,7 @@ def _counts(topology: Topology, expected: Expected) -> Iterator[Check]:
         if differing:
             detail += "; documents also say " if agreeing else "; documents say "
             detail += ", ".join(differing)
-        yield _result(
-            f"number of {kind}es" if kind == "switch" else f"number of {kind}s", bool(agreeing), detail
-        )
+        yield _result(f"number of {kind}s", bool(agreeing), detail)
 
 
 def _ports(found: Properties, expected: Expected) -> Iterator[Check]:

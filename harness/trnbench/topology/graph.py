@@ -161,19 +161,24 @@ class Topology(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return self.classes[link.cls].latency.value
 
 
+def sides_of(topology: Topology) -> list[int]:
+    """The numbers of the shape up to the next word."""
+    sides: list[int] = []
+    for part in topology.shape[1:]:
+        if isinstance(part, str):
+            break
+        sides.append(part)
+    return sides
+
+
 def torus_sides(topology: Topology) -> tuple[int, ...] | None:
     """The sides when every island is a whole torus (or ring), else None.
 
     `shape` claims it; a cable more or less than such a torus has (a broken link taken out) denies it.
     """
-    shape = topology.shape
-    if not shape or shape[0] not in ("torus", "ring"):
+    if topology.shape[:1] not in (("torus",), ("ring",)):
         return None
-    sides: list[int] = []
-    for part in shape[1:]:
-        if isinstance(part, str):
-            break
-        sides.append(part)
+    sides = sides_of(topology)
     if not sides or min(sides) < 1 or any(len(d.coord) < len(sides) for d in topology.devices):
         return None
     levels = {name for name, link_class in topology.classes.items() if link_class.level == 0}
@@ -185,15 +190,11 @@ def torus_sides(topology: Topology) -> tuple[int, ...] | None:
 
 def shape_words(topology: Topology) -> str:
     """The shape for people: "torus 4 × 4", "switched, 36 servers of 4", "ring of 12"."""
-    shape = topology.shape
-    kind, sizes = (str(shape[0]), []) if shape else ("graph", [])
-    network = ""
-    for position, part in enumerate(shape[1:], 1):
-        if isinstance(part, str):
-            count = shape[position + 1] if len(shape) > position + 1 else 1
-            network = f", {count:,} of them on one {part}" if isinstance(count, int) else f", {part}"
-            break
-        sizes.append(part)
+    shape, sizes = topology.shape, sides_of(topology)
+    kind, network = str(shape[0]) if shape else "graph", ""
+    if len(shape) > 1 + len(sizes):
+        word, count, *_ = (*shape[1 + len(sizes) :], 1)
+        network = f", {count:,} of them on one {word}" if isinstance(count, int) else f", {word}"
     if kind == "torus":
         return "torus " + " × ".join(map(str, sizes)) + network
     if kind in ("ring", "chain") and sizes:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import product, takewhile
+from itertools import product
 from math import cos, pi, prod, sin
 
 from trnbench.facts.units import show
 from trnbench.topology.canvas import Curve, Place
-from trnbench.topology.graph import NodeKind, Topology
+from trnbench.topology.graph import NodeKind, Topology, sides_of
 
 STEP = 96.0
 """Between neighbouring devices of a grid or a row."""
@@ -41,12 +41,6 @@ class Layout:
 
     def caption(self, text: str, x: float, y: float, anchor: str = "middle") -> None:
         self.captions.append((Place(x, y), text, anchor))
-
-
-def sides_of(topology: Topology) -> list[int]:
-    """The numbers of the shape up to the next word."""
-    numbers = takewhile(lambda part: isinstance(part, int), topology.shape[1:])
-    return [number for number in numbers if isinstance(number, int)]
 
 
 def bowed(start: Place, end: Place, share: float = 0.22) -> Curve:
@@ -194,8 +188,12 @@ ROUND_UP_TO = 256
 
 def layout(topology: Topology) -> Layout:
     """The layout that suits the shape; a circle for shapes that nobody drew yet."""
+    sides = sides_of(topology)
     if _is_torus(topology):
-        plan = lay_cluster(topology) if "network" in topology.shape else _torus(topology)
+        if "network" in topology.shape:
+            plan = lay_cluster(topology)
+        else:
+            plan = lay_grid(topology, sides) if len(sides) == 2 else lay_planes(topology, sides)
     elif _is_switched(topology):
         plan = lay_halves(topology)
     elif len(topology.devices) == 1 or topology.shape[:1] == ("chain",):
@@ -269,11 +267,6 @@ def _wrapped(parts: list[str], between: str, width: float) -> list[str]:
     return lines
 
 
-def _torus(topology: Topology) -> Layout:
-    sides = sides_of(topology)
-    return lay_grid(topology, sides) if len(sides) == 2 else lay_planes(topology, sides)
-
-
 def _circle(topology: Topology) -> Layout:
     nodes = [n for n in topology.nodes if n.kind in (NodeKind.DEVICE, NodeKind.SWITCH)][:ROUND_UP_TO]
     radius = max(120.0, len(nodes) * 56 / (2 * pi))
@@ -291,8 +284,8 @@ TILES = 8
 
 def lay_cluster(topology: Topology) -> Layout:
     """The first instances as small tori over the network's bar, and how many there are in all."""
-    rows, columns = sides_of(topology)
-    sides = [rows, columns]
+    sides = sides_of(topology)
+    rows, columns = sides
     instances = len({device.host for device in topology.devices})
     drawn = min(instances, TILES)
     step = 26.0

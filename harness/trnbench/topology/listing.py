@@ -43,10 +43,10 @@ def tables(topology: Topology, summary: Properties | None = None, *, every: bool
     return [table for table in sections if table.rows]
 
 
-def text(topology: Topology, found: Properties | None = None, *, every: bool = True) -> str:
-    """All tables as plain aligned text."""
+def text(topology: Topology) -> str:
+    """All tables as plain aligned text, with every row."""
     parts = [f"{topology.name}: {shape_words(topology)}", ""]
-    for table in tables(topology, found, every=every):
+    for table in tables(topology, every=True):
         parts += [table.title, *_aligned(table), *([table.note] if table.note else []), ""]
     return "\n".join(parts)
 

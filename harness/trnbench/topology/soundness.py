@@ -30,17 +30,22 @@ def components(topology: Topology) -> list[list[Node]]:
         for src_node, dst_node in zip(src, dst, strict=True):
             around[src_node].append(dst_node)
             around[dst_node].append(src_node)
+    return [[topology.nodes[node] for node in sorted(part)] for part in parts_of(around)]
+
+
+def parts_of(around: Sequence[Iterable[int]]) -> list[set[int]]:
+    """Nodes that reach each other by the neighbours of each, in the order of the first of them."""
     seen: set[int] = set()
     parts = []
-    for start in topology.nodes:
-        if start.id in seen:
+    for start in range(len(around)):
+        if start in seen:
             continue
-        component, reached = {start.id}, {start.id}
+        part, reached = {start}, {start}
         while reached:
-            reached = set().union(*map(around.__getitem__, reached)) - component
-            component |= reached
-        seen |= component
-        parts.append([topology.nodes[node] for node in sorted(component)])
+            reached = set().union(*map(around.__getitem__, reached)) - part
+            part |= reached
+        seen |= part
+        parts.append(part)
     return parts
 
 
