@@ -12,20 +12,20 @@ from trnbench.topology import (
     Figures,
     Server,
     Topology,
-    add_cores,
     add_devices,
     add_servers,
     check_direction,
     connect_chain,
     connect_ring,
     connect_torus,
-    core_class,
     efa_budget,
     efa_classes,
     host_class,
+    lone_device,
     neuronlink_budget,
     neuronlink_class,
     neuronlink_total,
+    open_cores,
     positions,
 )
 
@@ -64,13 +64,7 @@ NUMA_NOTE = "no link joins the two NUMA nodes: no document gives one a figure"
 def single_device(system: System, *, neuronlink_direction: str = ONE_WAY, cores: bool = False) -> Topology:
     """One device and its host; the network of this size is no EFA adapter."""
     check_direction(neuronlink_direction)
-    figures = _figures(system)
-    assembly = Assembly(system.name)
-    devices = add_devices(assembly, 1, [(0,)])
-    assembly.declare(host_class(figures))
-    add_servers(assembly, devices, Server.plain(1, adapters=False), host_cls="host")
-    _open(assembly, figures, cores)
-    return assembly.finish(("single", 1), notes=["a single device: nothing to link it to"])
+    return lone_device(system, cores)
 
 
 def torus_instance(system: System, *, neuronlink_direction: str = ONE_WAY, cores: bool = False) -> Topology:
@@ -100,7 +94,7 @@ def chain_instance(system: System, *, neuronlink_direction: str = ONE_WAY, cores
 
 
 def _tori(system: System, instances: int, reading: str, cores: bool) -> Topology:
-    figures = _figures(system)
+    figures = Figures.of(system)
     links = neuronlink_total(figures, reading)
     adapter, efa = efa_classes(figures)
     adapters = figures.count("efa_adapter_count", "its EFA adapters")
@@ -111,7 +105,7 @@ def _tori(system: System, instances: int, reading: str, cores: bool) -> Topology
         connect_torus(assembly, group, SIDES, "neuronlink")
     server = Server(numa=NUMA, adapters=PAIRS if adapters == len(PAIRS) else SINGLES)
     add_servers(assembly, devices, server, host_cls="host", adapter_cls="adapter", network_cls="efa")
-    _open(assembly, figures, cores)
+    open_cores(assembly, figures, cores)
     notes = [DIRECTION_REASON[reading]]
     if adapters == len(PAIRS):
         notes.append(ADAPTER_NOTE)
@@ -142,7 +136,7 @@ def _line(
     cores: bool,
 ) -> Topology:
     """Two ports per device; the ends of a chain leave one of theirs unused."""
-    figures = _figures(system)
+    figures = Figures.of(system)
     links = neuronlink_total(figures, reading)
     count = system.devices
     assembly = Assembly(system.name)
@@ -150,21 +144,9 @@ def _line(
     assembly.declare(neuronlink_class(figures, links, 2), host_class(figures))
     connect(assembly, devices[0], "neuronlink")
     add_servers(assembly, devices, Server.plain(count, adapters=False), host_cls="host")
-    _open(assembly, figures, cores)
+    open_cores(assembly, figures, cores)
     return assembly.finish(
         (shape, count),
         notes=[DIRECTION_REASON[reading], "which device hangs on which NUMA node is not documented"],
         budgets=[neuronlink_budget(figures, "NeuronLink-v2 per device", ("neuronlink",), links, reading)],
     )
-
-
-def _figures(system: System) -> Figures:
-    instance = system.instance
-    return Figures(system.book, (instance.name, instance.parent, instance.device))
-
-
-def _open(assembly: Assembly, figures: Figures, cores: bool) -> None:
-    if cores:
-        count = figures.count("core_count", "its NeuronCores")
-        assembly.declare(core_class(figures, count))
-        add_cores(assembly, count, "on-chip")

@@ -10,19 +10,19 @@ from trnbench.topology import (
     Figures,
     Server,
     Topology,
-    add_cores,
     add_devices,
     add_servers,
     check_direction,
     connect_ring,
     connect_torus,
-    core_class,
     efa_budget,
     efa_classes,
     host_class,
+    lone_device,
     neuronlink_budget,
     neuronlink_class,
     neuronlink_total,
+    open_cores,
     positions,
     total,
 )
@@ -72,23 +72,13 @@ def lone_instance(system: System, *, neuronlink_direction: str = ONE_WAY, cores:
 def single_device(system: System, *, neuronlink_direction: str = ONE_WAY, cores: bool = False) -> Topology:
     """trn2.3xlarge: one device and its host; no document says how its network is attached."""
     check_direction(neuronlink_direction)
-    figures = _figures(system)
-    assembly = Assembly(system.name)
-    devices = add_devices(assembly, 1, [(0,)])
-    assembly.declare(host_class(figures))
-    add_servers(assembly, devices, Server.plain(1, adapters=False), host_cls="host")
-    _open(assembly, figures, cores)
-    return assembly.finish(
-        ("single", 1),
-        notes=[
-            "a single device: nothing to link it to",
-            "no document gives the host's processors and memory, nor how its network is attached",
-        ],
+    return lone_device(
+        system, cores, "no document gives the host's processors and memory, nor how its network is attached"
     )
 
 
 def _tori(system: System, instances: int, reading: str, cores: bool, *, networked: bool = True) -> Topology:
-    figures = _figures(system)
+    figures = Figures.of(system)
     inside = neuronlink_total(figures, reading, "intra-instance")
     assembly = Assembly(system.name)
     devices = add_devices(assembly, instances, positions(SIDES))
@@ -122,7 +112,7 @@ def _tori(system: System, instances: int, reading: str, cores: bool, *, networke
     else:
         add_servers(assembly, devices, Server(numa=NUMA), host_cls="host")
         notes.append("no document gives the network: none is drawn")
-    _open(assembly, figures, cores)
+    open_cores(assembly, figures, cores)
     notes.append("no link joins the two NUMA nodes: no document gives one a figure")
     return assembly.finish(
         ("torus", *SIDES) if instances == 1 else ("torus", instances, *SIDES),
@@ -130,18 +120,6 @@ def _tori(system: System, instances: int, reading: str, cores: bool, *, networke
         budgets=budgets,
         printed_neighbours={"neuron-ls": PRINTED},
     )
-
-
-def _figures(system: System) -> Figures:
-    instance = system.instance
-    return Figures(system.book, (instance.name, instance.parent, instance.device))
-
-
-def _open(assembly: Assembly, figures: Figures, cores: bool) -> None:
-    if cores:
-        count = figures.count("core_count", "its NeuronCores")
-        assembly.declare(core_class(figures, count))
-        add_cores(assembly, count, "on-chip")
 
 
 def groups(topology: Topology) -> tuple[tuple[int, ...], ...]:

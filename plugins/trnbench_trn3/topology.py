@@ -15,16 +15,16 @@ from trnbench.topology import (
     Figures,
     Server,
     Topology,
-    add_cores,
     add_devices,
     add_servers,
     check_direction,
     connect_switch,
-    core_class,
     efa_budget,
     efa_classes,
     host_class,
+    lone_device,
     neuronlink_class,
+    open_cores,
     per_direction,
     scaled,
     switch_class,
@@ -79,23 +79,16 @@ def gen1(
     system: System, *, neuronlink_direction: str = ONE_WAY, trn3_links: str = LEVELS, cores: bool = False
 ) -> Topology:
     """Four servers of 16: one switch for servers 0 and 1, one for 2 and 3; direct links 0–2 and 1–3."""
-    figures = _figures(system)
+    figures = Figures.of(system)
     links = _links(figures, neuronlink_direction, trn3_links)
-    servers, each = _sizes(system)
-    half = servers // 2
-    assembly = Assembly(system.name)
-    devices = add_devices(
-        assembly, servers, [(i,) for i in range(each)], outer=[divmod(s, half) for s in range(servers)]
-    )
+    assembly, devices = _devices(system)
     # Here one switch is both the server's and the rack's, so a device's links to it add up.
     shared = total((links.near, links.rack))
     assembly.declare(
         switch_class(figures, shared, name="switch"),
         neuronlink_class(figures, links.direct, 1, name="direct"),
     )
-    for name, group in (("sw-a", devices[:half]), ("sw-b", devices[half:])):
-        connect_switch(assembly, name, [device for server in group for device in server], "switch")
-    _join_halves(assembly, devices)
+    _join_halves(assembly, devices, "switch")
     notes = [
         "wired as the figure of the Gen1 UltraServer shows it; the text only says all-to-all",
         "the levels are printed for Gen2; here those inside a server and inside a rack end at one switch"
@@ -114,25 +107,19 @@ def gen2(
 
     Device i of server s has a direct link to device i of server s + 18.
     """
-    figures = _figures(system)
+    figures = Figures.of(system)
     links = _links(figures, neuronlink_direction, trn3_links)
-    servers, each = _sizes(system)
-    half = servers // 2
-    assembly = Assembly(system.name)
-    devices = add_devices(
-        assembly, servers, [(i,) for i in range(each)], outer=[divmod(s, half) for s in range(servers)]
-    )
+    assembly, devices = _devices(system)
     # Documents send traffic of one server over its own switch although the rack's reaches as far.
     assembly.declare(
         switch_class(figures, links.near, name="switch-1"),
         switch_class(figures, links.rack, name="switch-2", level=1),
         neuronlink_class(figures, links.direct, 1, name="direct", level=1),
     )
+    half = len(devices) // 2
     for s, server in enumerate(devices):
         connect_switch(assembly, f"s{s}.sw", server, "switch-1", coord=divmod(s, half), host=s)
-    for name, group in (("sw-a", devices[:half]), ("sw-b", devices[half:])):
-        connect_switch(assembly, name, [device for server in group for device in server], "switch-2")
-    _join_halves(assembly, devices)
+    _join_halves(assembly, devices, "switch-2")
     notes = ["wired as the figure and the text of the Gen2 UltraServer describe it"]
     classes = ("switch-1", "switch-2", "direct")
     return _finish(
@@ -160,19 +147,13 @@ def single_device(
     """trn3.3xlarge and trn3pd98.3xlarge: one device and its host."""
     check_direction(neuronlink_direction)
     _check_links(trn3_links)
-    figures = _figures(system)
-    assembly = Assembly(system.name)
-    devices = add_devices(assembly, 1, [(0,)])
-    assembly.declare(host_class(figures))
-    add_servers(assembly, devices, Server.plain(1, adapters=False), host_cls="host")
-    _open(assembly, figures, cores)
-    return assembly.finish(("single", 1), notes=["a single device: nothing to link it to", NO_HOST])
+    return lone_device(system, cores, NO_HOST)
 
 
 def _server(system: System, options: tuple[str, str, bool], *, networked: bool) -> Topology:
     """One server as Gen1 has four: its links to the server and to the rack end at one switch."""
     reading, choice, cores = options
-    figures = _figures(system)
+    figures = Figures.of(system)
     links = _links(figures, reading, choice)
     shared = total((links.near, links.rack))
     count = system.devices
@@ -198,12 +179,15 @@ def _server(system: System, options: tuple[str, str, bool], *, networked: bool) 
         add_servers(assembly, devices, server, host_cls="host")
         notes.append("no document gives the network: none is drawn")
     notes.append(NO_HOST)
-    _open(assembly, figures, cores)
+    open_cores(assembly, figures, cores)
     return assembly.finish(("switched", 1, count), notes=notes, budgets=budgets)
 
 
-def _join_halves(assembly: Assembly, devices: Sequence[Sequence[int]]) -> None:
+def _join_halves(assembly: Assembly, devices: Sequence[Sequence[int]], switch: str) -> None:
+    """A switch for either half of the servers, and direct links between devices of one place in them."""
     half = len(devices) // 2
+    for name, group in (("sw-a", devices[:half]), ("sw-b", devices[half:])):
+        connect_switch(assembly, name, [device for server in group for device in server], switch)
     for device, other in zip(devices[:half], devices[half:], strict=True):
         for a, b in zip(device, other, strict=True):
             assembly.join(a, b, "direct")
@@ -246,8 +230,8 @@ def _ratio(part: Figure, whole: Figure) -> str:
     return f"{part.value / 1e9:g}/{whole.value / 1e9:g}"
 
 
-def _sizes(system: System) -> tuple[int, int]:
-    """(servers, devices of each). Raises `TopologyError` when the counts cannot be wired."""
+def _devices(system: System) -> tuple[Assembly, list[list[int]]]:
+    """Those of each server, in two halves. Raises `TopologyError` when the counts cannot be wired."""
     servers, devices = system.hosts, system.devices
     if servers < 2 or servers % 2 or devices % servers:
         raise TopologyError(
@@ -255,12 +239,10 @@ def _sizes(system: System) -> tuple[int, int]:
             cause="it has an even number of servers, all with equally many devices",
             try_=f"trnbench spec show {system.instance.name}",
         )
-    return servers, devices // servers
-
-
-def _figures(system: System) -> Figures:
-    instance = system.instance
-    return Figures(system.book, (instance.name, instance.parent, instance.device))
+    assembly = Assembly(system.name)
+    each = [(i,) for i in range(devices // servers)]
+    outer = [divmod(s, servers // 2) for s in range(servers)]
+    return assembly, add_devices(assembly, servers, each, outer=outer)
 
 
 def _finish(
@@ -279,7 +261,7 @@ def _finish(
     add_servers(
         assembly, devices, Server.plain(per_server), host_cls="host", adapter_cls="adapter", network_cls="efa"
     )
-    _open(assembly, figures, cores)
+    open_cores(assembly, figures, cores)
     return assembly.finish(
         ("switched", servers, per_server),
         notes=[
@@ -300,13 +282,6 @@ def _finish(
             efa_budget(figures, servers * per_server),
         ],
     )
-
-
-def _open(assembly: Assembly, figures: Figures, cores: bool) -> None:
-    if cores:
-        count = figures.count("core_count", "its NeuronCores")
-        assembly.declare(core_class(figures, count))
-        add_cores(assembly, count, "on-chip")
 
 
 def within_servers(topology: Topology) -> tuple[tuple[int, ...], ...]:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
         connect_ring,
         connect_switch,
         connect_torus,
+        lone_device,
+        open_cores,
         positions,
     )
     from trnbench.topology.cycles import hamiltonian_cycles
@@ -48,7 +50,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "builder": (
         "Assembly Server add_cores add_devices add_servers connect_chain connect_hypercube connect_ring "
-        "connect_switch connect_torus positions"
+        "connect_switch connect_torus lone_device open_cores positions"
     ),
     "cycles": "hamiltonian_cycles",
     "figures": (
@@ -91,10 +93,12 @@ __all__ = [
     "hamiltonian_cycles",
     "host_class",
     "in_one_direction",
+    "lone_device",
     "neuronlink_budget",
     "neuronlink_class",
     "neuronlink_total",
     "of_fact",
+    "open_cores",
     "per_direction",
     "positions",
     "scaled",

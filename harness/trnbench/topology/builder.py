@@ -6,11 +6,16 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import product
 from math import prod
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from trnbench.errors import TopologyError
+from trnbench.topology.figures import Figures, core_class, host_class
 from trnbench.topology.graph import Budget, Link, LinkClass, Node, NodeKind, Topology
+
+if TYPE_CHECKING:
+    from trnbench.generation import System
 
 
 class Assembly:
@@ -241,6 +246,25 @@ def add_cores(assembly: Assembly, per_device: int, cls: str) -> None:
         for c in range(per_device):
             core = assembly.add(f"{device.name}.c{c}", NodeKind.CORE, (*device.coord, c), device.host)
             assembly.join(core, device.id, cls)
+
+
+def open_cores(assembly: Assembly, figures: Figures, wanted: bool) -> None:
+    """Opens every device into as many NeuronCores as documents count, where they are `wanted`."""
+    if wanted:
+        count = figures.count("core_count", "its NeuronCores")
+        assembly.declare(core_class(figures, count))
+        add_cores(assembly, count, "on-chip")
+
+
+def lone_device(system: System, cores: bool, *notes: str) -> Topology:
+    """One device and its host; whatever network they have is not drawn."""
+    figures = Figures.of(system)
+    assembly = Assembly(system.name)
+    devices = add_devices(assembly, 1, [(0,)])
+    assembly.declare(host_class(figures))
+    add_servers(assembly, devices, Server.plain(1, adapters=False), host_cls="host")
+    open_cores(assembly, figures, cores)
+    return assembly.finish(("single", 1), notes=["a single device: nothing to link it to", *notes])
 
 
 def connect_ring(assembly: Assembly, nodes: Sequence[int], cls: str) -> None:
