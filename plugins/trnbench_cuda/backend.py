@@ -184,7 +184,7 @@ class CudaBackend:
                 torch=torch,
                 cache_bytes=cache,
                 settings={"float32_precision": precision},
-                witness=lambda: _witness(sampler),
+                witness=lambda: smi.witness(sampler.stop()),
             )
             return observe_torch_case(
                 case, devices, carrier, detail={"gpu_notes": list(match.notes)}, **evidence
@@ -245,12 +245,6 @@ def _torch() -> Any:
             try_="trnbench doctor",
         )
     return torch
-
-
-def _witness(sampler: smi.Sampler) -> Any:
-    from trnbench_cuda.smi import witness
-
-    return witness(sampler.stop())
 
 
 def _absent(why: str, try_: str) -> Detection:

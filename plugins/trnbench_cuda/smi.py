@@ -118,9 +118,9 @@ def read_samples(text: str) -> tuple[Sample, ...]:
 
 
 class Sampler:
-    """nvidia-smi in the background, a line for each GPU every so many milliseconds."""
+    """nvidia-smi in the background, a line for each GPU every tenth of a second."""
 
-    def __init__(self, indices: Sequence[int], every_ms: int = 100) -> None:
+    def __init__(self, indices: Sequence[int]) -> None:
         import subprocess
         from tempfile import TemporaryFile
 
@@ -132,7 +132,7 @@ class Sampler:
             return
         command = [NAME, f"--id={chosen}", f"--query-gpu={','.join((*SAMPLED, column))}", FORMAT]
         self._process = subprocess.Popen(
-            [*command, f"-lms={every_ms}"], stdout=self._out, stderr=subprocess.DEVNULL, text=True
+            [*command, "-lms=100"], stdout=self._out, stderr=subprocess.DEVNULL, text=True
         )
         self._begin()
 

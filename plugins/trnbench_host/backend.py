@@ -11,10 +11,13 @@ import msgspec
 
 from trnbench import Calibration, Case, Detection, Observation, Scope, System, Timing, resolve
 from trnbench_host.book import HOST, measured, unknowns
-from trnbench_host.cpu import read_cpu, read_memory
+from trnbench_host.cpu import SYS, read_cpu, read_memory, text_of
 
 COLD_UP_TO = 0.25
 """Cold samples are taken of cases that fill at most this share of the last cache: others are cold anyway."""
+
+
+CLOCK_SOURCE = Path("/sys/devices/system/clocksource/clocksource0/current_clocksource")
 
 
 class HostBackend:
@@ -53,8 +56,8 @@ class HostBackend:
             "cpu_nominal_hz": cpu.nominal_hz or "unknown",
             "cpu_highest_hz": cpu.highest_hz or "unknown",
             "cpu_virtual": cpu.virtual,
-            "cpu_governor": _read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor") or "unknown",
-            "clock_source": _read("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+            "cpu_governor": text_of(SYS / "cpu0/cpufreq/scaling_governor") or "unknown",
+            "clock_source": text_of(CLOCK_SOURCE),
             "kernel_release": os.uname().release,
             "load_average": round(os.getloadavg()[0], 2),
             "numpy_version": installed("numpy"),
@@ -119,10 +122,3 @@ def installed(distribution: str) -> str:
     from importlib import metadata
 
     return metadata.version(distribution)
-
-
-def _read(path: str) -> str:
-    try:
-        return Path(path).read_text().strip()
-    except OSError:
-        return ""

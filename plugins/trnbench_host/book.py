@@ -114,17 +114,7 @@ def _counts(cpu: Cpu) -> Iterator[Fact]:
     yield _fact(HOST, "device_count", 1, "", Scope.INSTANCE, f"/proc/cpuinfo, physical id: {words}")
     yield _fact(HOST, "vcpu_count", cpu.threads, "", Scope.INSTANCE, "/proc/cpuinfo, usable processors")
     yield _fact(CPU, "core_count", cpu.cores, "", Scope.DEVICE, "/proc/cpuinfo, usable core ids")
-    if cpu.memory_bytes:
-        words = f"{cpu.memory_bytes / 2**30:.4g}"
-        yield _fact(
-            HOST,
-            "host_memory",
-            cpu.memory_bytes,
-            "GiB",
-            Scope.INSTANCE,
-            "/proc/meminfo, MemTotal",
-            printed=words,
-        )
+    yield from _host_memory(cpu, HOST)
 
 
 def _ranks(cpu: Cpu) -> Iterator[Fact]:
@@ -132,10 +122,13 @@ def _ranks(cpu: Cpu) -> Iterator[Fact]:
     yield _fact(RANKS, "device_count", RANK_COUNT, "", Scope.INSTANCE, "ranks, one process each", **row)
     share = max(1, cpu.cores // RANK_COUNT)
     yield _fact(RANK, "core_count", share, "", Scope.DEVICE, f"usable cores / {RANK_COUNT} ranks", **row)
+    yield from _host_memory(cpu, RANKS)
+
+
+def _host_memory(cpu: Cpu, subject: str) -> Iterator[Fact]:
     if cpu.memory_bytes:
-        words = f"{cpu.memory_bytes / 2**30:.4g}"
-        locator = "/proc/meminfo, MemTotal"
-        yield _fact(RANKS, "host_memory", cpu.memory_bytes, "GiB", Scope.INSTANCE, locator, printed=words)
+        words, locator = f"{cpu.memory_bytes / 2**30:.4g}", "/proc/meminfo, MemTotal"
+        yield _fact(subject, "host_memory", cpu.memory_bytes, "GiB", Scope.INSTANCE, locator, printed=words)
 
 
 def _between_ranks() -> Iterator[Assumption]:

@@ -67,13 +67,13 @@ def read_cpu(proc: Path = PROC, sys: Path = SYS, usable: frozenset[int] | None =
         highest_hz=highest,
         clock_from=told,
         caches=_caches(sys / "cpu0" / "cache"),
-        memory_bytes=_memory(proc / "meminfo"),
+        memory_bytes=meminfo(proc / "meminfo", "MemTotal"),
     )
 
 
 def _blocks(path: Path) -> list[dict[str, str]]:
     blocks: list[dict[str, str]] = []
-    for chunk in _text(path).split("\n\n"):
+    for chunk in text_of(path).split("\n\n"):
         block = {}
         for line in chunk.splitlines():
             key, _, value = line.partition(":")
@@ -86,8 +86,8 @@ def _blocks(path: Path) -> list[dict[str, str]]:
 def _clocks(sys: Path, first: Mapping[str, str], flags: frozenset[str]) -> tuple[float, float, str]:
     """(nominal, highest, where from). "cpu MHz" is the nominal clock only under a hypervisor: elsewhere it
     is the clock of this moment."""
-    highest = 1e3 * _int(_text(sys / "cpu0" / "cpufreq" / "cpuinfo_max_freq"))
-    base = 1e3 * _int(_text(sys / "cpu0" / "cpufreq" / "base_frequency"))
+    highest = 1e3 * _int(text_of(sys / "cpu0" / "cpufreq" / "cpuinfo_max_freq"))
+    base = 1e3 * _int(text_of(sys / "cpu0" / "cpufreq" / "base_frequency"))
     if base:
         return base, highest, "cpufreq/base_frequency"
     named = re.search(r"@\s*([\d.]+)\s*GHz", first.get("model name", ""))
@@ -101,20 +101,22 @@ def _clocks(sys: Path, first: Mapping[str, str], flags: frozenset[str]) -> tuple
 def _caches(folder: Path) -> dict[str, int]:
     sizes = {}
     for index in sorted(folder.glob("index*")):
-        kind, level = _text(index / "type"), _text(index / "level")
-        size = re.fullmatch(r"(\d+)([KMG]?)", _text(index / "size"))
+        kind, level = text_of(index / "type"), text_of(index / "level")
+        size = re.fullmatch(r"(\d+)([KMG]?)", text_of(index / "size"))
         if size and level and kind in ("Data", "Unified"):
             factor = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}[size[2]]
             sizes[f"L{level}{'d' if kind == 'Data' else ''}"] = int(size[1]) * factor
     return sizes
 
 
-def _memory(path: Path) -> int:
-    match = re.search(r"^MemTotal:\s+(\d+) kB", _text(path), re.MULTILINE)
+def meminfo(path: Path, name: str) -> int:
+    """Bytes of an entry of /proc/meminfo, 0 where it is not there."""
+    match = re.search(rf"^{name}:\s+(\d+) kB", text_of(path), re.MULTILINE)
     return int(match[1]) * 1024 if match else 0
 
 
-def _text(path: Path) -> str:
+def text_of(path: Path) -> str:
+    """What the file says, without space around it; "" where it cannot be read."""
     try:
         return path.read_text(errors="replace").strip()
     except OSError:
@@ -282,7 +284,7 @@ class Throttle:
             readings = [
                 int(text)
                 for processor in self._processors
-                if (text := _text(self._sys / f"cpu{processor}" / "thermal_throttle" / name)).isdigit()
+                if (text := text_of(self._sys / f"cpu{processor}" / "thermal_throttle" / name)).isdigit()
             ]
             # A package counts once, whichever of its processors is asked.
             if readings:
@@ -291,7 +293,7 @@ class Throttle:
     def _group(self) -> Iterator[tuple[str, float]]:
         """Version 2 of the interface counts microseconds, version 1 nanoseconds."""
         for path in self._groups():
-            stat = dict(line.split()[:2] for line in _text(path).splitlines() if len(line.split()) >= 2)
+            stat = dict(line.split()[:2] for line in text_of(path).splitlines() if len(line.split()) >= 2)
             if stat.get("nr_throttled", "").isdigit():
                 yield "cgroup_throttled", float(stat["nr_throttled"])
                 micro, nano = float(stat.get("throttled_usec", 0)), float(stat.get("throttled_time", 0))
@@ -299,7 +301,7 @@ class Throttle:
                 return
 
     def _groups(self) -> Iterator[Path]:
-        for line in _text(self._proc / "self" / "cgroup").splitlines():
+        for line in text_of(self._proc / "self" / "cgroup").splitlines():
             _, controllers, place = (*line.split(":", 2), "", "")[:3]
             if not controllers:
                 yield self._cgroup / place.lstrip("/") / "cpu.stat"
@@ -309,7 +311,7 @@ class Throttle:
         yield self._cgroup / "cpu.stat"  # a container sees its own group as the root
 
     def _stolen(self) -> Iterator[tuple[str, float]]:
-        words = [line.split() for line in _text(self._proc / "stat").splitlines() if line]
+        words = [line.split() for line in text_of(self._proc / "stat").splitlines() if line]
         lines = {first: rest for first, *rest in words}
         rows = [lines[f"cpu{processor}"] for processor in self._processors if f"cpu{processor}" in lines]
         if rows and all(len(row) >= 8 for row in rows):

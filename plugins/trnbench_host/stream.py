@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from trnbench import Point, Program, TrnbenchError
-from trnbench_host.threads import Place
+from trnbench_host.threads import Place, at_once
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -84,7 +84,7 @@ def _program(
 ) -> Program:
     count = max(1, int(point["size"]) // 8)
     sets = [Arrays(*(_filled(count, rng) for _ in range(3))) for _ in place.processors]
-    run, idle, close = place.at_once([loop(arrays_) for arrays_ in sets])
+    run, idle, close = at_once(place.processors, [loop(arrays_) for arrays_ in sets])
     # Places that are looked at: the whole of a long array would be a second benchmark.
     places = np.unique(np.linspace(0, count - 1, min(count, 4096)).astype(int))
 

@@ -13,6 +13,8 @@ from typing import Any
 
 import msgspec
 
+from trnbench_host.cpu import SYS, text_of
+
 VARIABLES = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "OMP_NUM_THREADS")
 
 # (set, get) as the libraries export them: the ones inside NumPy's wheels first.
@@ -59,10 +61,7 @@ def limit_blas(count: int) -> Blas:
 
 def loaded_libraries() -> tuple[str, ...]:
     """Shared libraries of this process that may be a BLAS."""
-    try:
-        lines = Path("/proc/self/maps").read_text().splitlines()
-    except OSError:
-        return ()
+    lines = text_of(Path("/proc/self/maps")).splitlines()
     words = ("blas", "mkl_rt", "blis")
     paths = (line.partition("/")[2] for line in lines if "/" in line)
     named = ("/" + path for path in paths if any(word in path.rpartition("/")[2].lower() for word in words))
@@ -85,17 +84,10 @@ def processors_for(cores: int) -> tuple[int, ...]:
     usable = sorted(os.sched_getaffinity(0), reverse=True)
     taken: dict[str, int] = {}
     for processor in usable:
-        taken.setdefault(_siblings(processor), processor)
+        siblings = text_of(SYS / f"cpu{processor}" / "topology" / "thread_siblings_list")
+        taken.setdefault(siblings or str(processor), processor)
     chosen = list(taken.values())[:cores]
     return tuple(sorted(chosen)) or tuple(usable[:1])
-
-
-def _siblings(processor: int) -> str:
-    path = Path(f"/sys/devices/system/cpu/cpu{processor}/topology/thread_siblings_list")
-    try:
-        return path.read_text().strip()
-    except OSError:
-        return str(processor)
 
 
 class Crew:
@@ -144,25 +136,15 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     processors: tuple[int, ...]
     blas: Blas
 
-    @property
-    def threads(self) -> int:
-        return len(self.processors)
-
     def describe(self) -> dict[str, str | int | float | bool]:
         return {
             "processors": ",".join(map(str, self.processors)),
-            "threads": self.threads,
+            "threads": len(self.processors),
             "blas": self.blas.library,
             "blas_threads_asked": self.blas.asked,
             "blas_threads": self.blas.threads,
             "blas_pinned": self.blas.pinned,
         }
-
-    def at_once(
-        self, calls: Sequence[Callable[[], Any]]
-    ) -> tuple[Callable[[], None], Callable[[], None], Callable[[], None] | None]:
-        """`at_once` on these processors."""
-        return at_once(self.processors, calls)
 
 
 def at_once(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import Any
 
 from trnbench import (
@@ -20,7 +19,7 @@ from trnbench import (
 )
 from trnbench_host.backend import COLD_UP_TO, HostBackend
 from trnbench_host.book import HOST, RANKS
-from trnbench_host.cpu import Cpu, read_cpu
+from trnbench_host.cpu import PROC, Cpu, meminfo, read_cpu
 
 MOST_FLOPS = 1.5e11
 """Of one call on one core: some seconds, and a case takes some ten calls. 4096³ is the largest round cube."""
@@ -70,7 +69,7 @@ class TorchBackend:
             return why
         if case.kernel.name in ("host_to_device", "device_to_host"):
             return "a processor's memory is the host's: there is nothing to copy to"
-        return lacks(read_cpu(), case) or too_much(case, available())
+        return lacks(read_cpu(), case) or too_much(case, meminfo(PROC / "meminfo", "MemAvailable"))
 
     def observe(self, case: Case, system: System) -> Observation:
         """In a process of the case's own; processors are picked for it and recorded."""
@@ -131,16 +130,6 @@ def too_much(case: Case, free_bytes: float) -> str:
     if free_bytes and needed > MEMORY_SHARE * free_bytes:
         return f"needs {show(needed, 'B')} of the {show(free_bytes, 'B')} of memory that are free"
     return ""
-
-
-def available(proc: Path = Path("/proc")) -> float:
-    """MemAvailable in bytes, 0 where the system does not tell."""
-    try:
-        lines = (proc / "meminfo").read_text().splitlines()
-    except OSError:
-        return 0.0
-    fields = next((line.split() for line in lines if line.startswith("MemAvailable:")), [])
-    return float(fields[1]) * 1024 if len(fields) > 1 else 0.0
 
 
 def shared(processors: tuple[int, ...], ranks: int) -> tuple[tuple[int, ...], ...]:

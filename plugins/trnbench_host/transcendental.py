@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trnbench import Point, Program
-from trnbench_host.threads import Place
+from trnbench_host.threads import Place, at_once
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -25,7 +25,7 @@ def prepare(point: Point, place: Place, rng: Generator) -> Program:
     operands = [rng.uniform(0.1, 3.0, count).astype(dtype) for _ in place.processors]
     results = [np.empty_like(operand) for operand in operands]
     calls = [(lambda x=x, y=y: function(x, out=y)) for x, y in zip(operands, results, strict=True)]
-    run, idle, close = place.at_once(calls)
+    run, idle, close = at_once(place.processors, calls)
     looked = np.unique(np.linspace(0, count - 1, min(count, 256)).astype(int))
     eps = float(np.finfo(dtype).eps)
 
