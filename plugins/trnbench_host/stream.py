@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -33,29 +34,26 @@ class Arrays(NamedTuple):
 
 def copy(point: Point, place: Place, rng: Generator) -> Program:
     """c = a"""
-
-    def loop(x: Arrays) -> Callable[[], Any]:
-        return lambda: np.copyto(x.c, x.a)
-
-    return _program(point, place, rng, loop, 2, lambda x: (x.c, x.a))
+    return _program(point, place, rng, lambda x: partial(np.copyto, x.c, x.a), 2, lambda x: (x.c, x.a))
 
 
 def scale(point: Point, place: Place, rng: Generator) -> Program:
     """b = s·c"""
-
-    def loop(x: Arrays) -> Callable[[], Any]:
-        return lambda: np.multiply(x.c, SCALAR, out=x.b)
-
-    return _program(point, place, rng, loop, 2, lambda x: (x.b, SCALAR * x.c))
+    return _program(
+        point,
+        place,
+        rng,
+        lambda x: partial(np.multiply, x.c, SCALAR, out=x.b),
+        2,
+        lambda x: (x.b, SCALAR * x.c),
+    )
 
 
 def add(point: Point, place: Place, rng: Generator) -> Program:
     """c = a + b"""
-
-    def loop(x: Arrays) -> Callable[[], Any]:
-        return lambda: np.add(x.a, x.b, out=x.c)
-
-    return _program(point, place, rng, loop, 3, lambda x: (x.c, x.a + x.b))
+    return _program(
+        point, place, rng, lambda x: partial(np.add, x.a, x.b, out=x.c), 3, lambda x: (x.c, x.a + x.b)
+    )
 
 
 def triad(point: Point, place: Place, rng: Generator) -> Program:
