@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from enum import Enum
+from enum import StrEnum
 from math import isclose
 
 import msgspec
@@ -122,13 +122,10 @@ ROUNDING = 0.005
 """Documents round their figures; a sum may differ from one by half a percent."""
 
 
-class Verdict(str, Enum):
+class Verdict(StrEnum):
     OK = "ok"
     FAILED = "failed"
     NOTE = "note"  # worth reading, no failure: documents disagree, or a claim cannot be tested
-
-    def __str__(self) -> str:
-        return self.value
 
 
 class Check(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from trnbench.topology.canvas import Canvas, Place
+from trnbench.topology.canvas import Canvas
 from trnbench.topology.graph import LinkKind, NodeKind, Topology, shape_words
-from trnbench.topology.layout import Layout, layout
+from trnbench.topology.layout import BAR, Layout, layout
 from trnbench.topology.soundness import DEVICE_LINKS
 
 _STANDALONE = (
@@ -77,18 +77,15 @@ def _nodes(topology: Topology, plan: Layout, canvas: Canvas) -> None:
         position = plan.places.get(node.id)
         if position is None:
             continue
-        wide, high = plan.sizes[node.kind if node.id not in plan.bars else NodeKind.NETWORK]
+        label = plan.labels.get(node.id, node.name)
         if node.id in plan.bars:
             left, right = plan.bars[node.id]
-            canvas.box(Place((left + right) / 2, position.y), right - left, high, node.name, strong=True)
-            if high >= 14:
-                canvas.text(
-                    Place((left + right) / 2, position.y), plan.labels.get(node.id, node.name), size=12
-                )
+            canvas.box(position, right - left, BAR, node.name, strong=True)
+            canvas.text(position, label, size=12)
             continue
+        wide, high = plan.sizes[node.kind]
         canvas.box(position, wide, high, node.name, strong=False)
         if wide >= 16:
-            label = plan.labels.get(node.id, node.name)
             canvas.text(position, label, size=min(12, wide / max(len(label), 2) * 1.5))
 
 

@@ -13,6 +13,9 @@ from trnbench.topology.graph import NodeKind, Topology, sides_of
 STEP = 96.0
 """Between neighbouring devices of a grid or a row."""
 
+BAR = 22.0
+"""Height of a wide node."""
+
 
 class Layout:
     """Places by node id. Nodes without one are not drawn; `bars` are (left, right) of wide ones."""
@@ -24,7 +27,6 @@ class Layout:
         self.bars: dict[int, tuple[float, float]] = {}
         self.captions: list[tuple[Place, str, str]] = []
         self.sizes: dict[NodeKind, tuple[float, float]] = dict.fromkeys(NodeKind, (44.0, 28.0))
-        self.sizes[NodeKind.NETWORK] = (120.0, 22.0)
         self.curves: dict[tuple[int, int], Curve] = {}
         self.faint: set[tuple[int, int]] = set()
 
@@ -135,7 +137,7 @@ def _bar(topology: Topology, plan: Layout, node: int, left: float, right: float,
         there = plan.places.get(link.dst)
         if there is not None and left <= there.x <= right:
             pair = (min(node, link.dst), max(node, link.dst))
-            edge = y + (11 if there.y > y else -11)
+            edge = y + (BAR / 2 if there.y > y else -BAR / 2)
             ends = (there, Place(there.x, edge))
             plan.curves[pair] = Curve.straight(*(ends if link.dst < node else ends[::-1]))
 
