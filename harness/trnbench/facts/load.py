@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -46,7 +47,7 @@ def merge(group: Mapping[str, Any], row: Mapping[str, Any]) -> dict[str, Any]:
 
     A row that names another source has a locator of its own: the group's is a place in another document.
     """
-    shared = {key: value for key, value in group.items() if key != "facts"}
+    shared = dict(group)
     if row.get("source", shared.get("source")) != shared.get("source"):
         shared.pop("locator", None)
     merged = {**shared, **row}
@@ -103,8 +104,7 @@ def read_assumption(place: Place, row: Mapping[str, Any]) -> Assumption:
         )
     unit = _unit(place, row, kind)
     value, low, high = (
-        _guard(place, lambda key=key: normalise(row[key], unit.spelling)[0])
-        for key in ("printed", "low", "high")
+        _guard(place, partial(normalise, row[key], unit.spelling))[0] for key in ("printed", "low", "high")
     )
     if not low <= value <= high:
         low_high = f"{row['low']} to {row['high']} {unit.spelling}".rstrip()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from fractions import Fraction
 
 import msgspec
@@ -131,22 +130,15 @@ def _picks(
 def _pick(policy: PeakPolicy, found: list[Candidate], *, covered: bool) -> Candidate | None:
     """What a policy of documents would choose."""
     if policy is PeakPolicy.SEED:
-        return _first((candidate for candidate in found if candidate.seed and covered), _by_table)
+        return min((each for each in found if each.seed and covered), key=_by_table, default=None)
     if policy is PeakPolicy.DEVICE:
-        return _first((candidate for candidate in found if _of_device(candidate)), _by_page)
+        pages = (each for each in found if each.nearness == 2 and each.fact.scope is Scope.DEVICE)
+        return min(pages, key=_by_page, default=None)
     return _newest([candidate for candidate in found if not candidate.superseded_by])
 
 
 def _named(pick: Candidate | Peak, policy: PeakPolicy) -> Peak:
     return msgspec.structs.replace(pick.peak, policy=policy) if isinstance(pick, Candidate) else pick
-
-
-def _of_device(each: Candidate) -> bool:
-    return each.nearness == 2 and each.fact.scope is Scope.DEVICE
-
-
-def _first(found: Iterable[Candidate], key: Callable[[Candidate], tuple[int, ...]]) -> Candidate | None:
-    return min(found, key=key, default=None)
 
 
 def _by_table(each: Candidate) -> tuple[int, ...]:
