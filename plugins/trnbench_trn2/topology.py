@@ -73,12 +73,15 @@ def single_device(system: System, *, neuronlink_direction: str = ONE_WAY, cores:
     """trn2.3xlarge: one device and its host; no document says how its network is attached."""
     check_direction(neuronlink_direction)
     return lone_device(
-        system, cores, "no document gives the host's processors and memory, nor how its network is attached"
+        system.name,
+        _figures(system),
+        cores,
+        "no document gives the host's processors and memory, nor how its network is attached",
     )
 
 
 def _tori(system: System, instances: int, reading: str, cores: bool, *, networked: bool = True) -> Topology:
-    figures = Figures.of(system)
+    figures = _figures(system)
     inside = neuronlink_total(figures, reading, "intra-instance")
     assembly = Assembly(system.name)
     devices = add_devices(assembly, instances, positions(SIDES))
@@ -128,3 +131,8 @@ def groups(topology: Topology) -> tuple[tuple[int, ...], ...]:
     for device in topology.devices:
         hosts.setdefault(device.host, []).append(device.id)
     return tuple(zip(*hosts.values(), strict=True))
+
+
+def _figures(system: System) -> Figures:
+    instance = system.instance
+    return Figures(system.book, (instance.name, instance.parent, instance.device))

@@ -6,16 +6,12 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import product
 from math import prod
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from trnbench.errors import TopologyError
 from trnbench.topology.figures import Figures, core_class, host_class
 from trnbench.topology.graph import Budget, Link, LinkClass, Node, NodeKind, Topology
-
-if TYPE_CHECKING:
-    from trnbench.generation import System
 
 
 class Assembly:
@@ -256,10 +252,9 @@ def open_cores(assembly: Assembly, figures: Figures, wanted: bool) -> None:
         add_cores(assembly, count, "on-chip")
 
 
-def lone_device(system: System, cores: bool, *notes: str) -> Topology:
+def lone_device(name: str, figures: Figures, cores: bool, *notes: str) -> Topology:
     """One device and its host; whatever network they have is not drawn."""
-    figures = Figures.of(system)
-    assembly = Assembly(system.name)
+    assembly = Assembly(name)
     devices = add_devices(assembly, 1, [(0,)])
     assembly.declare(host_class(figures))
     add_servers(assembly, devices, Server.plain(1, adapters=False), host_cls="host")

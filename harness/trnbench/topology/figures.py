@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 from trnbench.errors import TopologyError
 from trnbench.facts.fact import Assumption, Direction, Fact, FactBook, Scope
 from trnbench.topology.graph import Budget, Figure, LinkClass, LinkKind
-
-if TYPE_CHECKING:
-    from trnbench.generation import System
 
 ONE_WAY = "one-way"
 BOTH_WAYS = "both-ways"
@@ -45,12 +41,6 @@ class Figures:
     def __init__(self, book: FactBook, subjects: Iterable[str]) -> None:
         self.book = book
         self.subjects = tuple(dict.fromkeys(subject for subject in subjects if subject))
-
-    @classmethod
-    def of(cls, system: System) -> Figures:
-        """Those of the instance, of the one it is made of, and of its device."""
-        instance = system.instance
-        return cls(system.book, (instance.name, instance.parent, instance.device))
 
     def fact(
         self, metric: str, qualifiers: Sequence[str] = ("",), *, scope: Scope | None = None
