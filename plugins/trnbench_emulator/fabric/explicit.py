@@ -34,11 +34,6 @@ class ExplicitFlows:
             RATES, Rates(network.capacity, np.arange(len(network.capacity)) >= len(network.links))
         )
 
-    def pairs(self, move: Move) -> Sequence[tuple[int, int]]:
-        if move.offset is None:
-            return move.pairs
-        return self.network.pairs(move.offset)
-
     def _shares_of(self, move: Move) -> Shares:
         """What its messages take, whatever their size."""
         # A plan that has a name keeps its moves: to look at all their pairs again would cost more.
@@ -58,7 +53,7 @@ class ExplicitFlows:
         return memo.outcomes.get(key) or memo.keep(key, self._step(memo, step, before))
 
     def _step(self, memo: StepMemo, step: Step, before: int) -> Outcome:
-        if sum(len(self.pairs(move)) for move in step.moves) < MANY:
+        if sum(len(self.network.pairs_of(move)) for move in step.moves) < MANY:
             if before not in memo.flows:
                 flows = [
                     Flow(move.size, resources, weights, *timing(move.direct, latency, before))
@@ -119,7 +114,10 @@ class ExplicitFlows:
         return kept[key]
 
     def _told_apart(self, chains: Sequence[tuple[Step, ...]], most: int) -> Classes | None:
-        if sum(len(self.pairs(m)) for chain in chains for step in chain for m in step.moves) > MOST_PATTERNS:
+        if (
+            sum(len(self.network.pairs_of(m)) for chain in chains for step in chain for m in step.moves)
+            > MOST_PATTERNS
+        ):
             return None
         moves = self._moves(chains)
         if not any(shares.each for *_, shares in moves):
@@ -146,7 +144,7 @@ class ExplicitFlows:
     def effort(self, chains: Sequence[tuple[Step, ...]]) -> int:
         """As `Classes.effort`, every flow a class of its own."""
         return sum(
-            step.times * sum(len(self.pairs(move)) for move in step.moves) ** 2
+            step.times * sum(len(self.network.pairs_of(move)) for move in step.moves) ** 2
             for chain in chains
             for step in chain
         )
@@ -164,7 +162,7 @@ class ExplicitFlows:
             begin = len(flows)
             touched = dict(begins)  # rank → flows of its last step it took part in
             for step in chain:
-                pairs = [(move, src, dst) for move in step.moves for src, dst in self.pairs(move)]
+                pairs = [(move, src, dst) for move in step.moves for src, dst in self.network.pairs_of(move)]
                 for _ in range(step.times):
                     now: dict[int, list[int]] = {}
                     for move, src, dst in pairs:

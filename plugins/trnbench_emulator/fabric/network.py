@@ -19,6 +19,7 @@ from trnbench.topology import Link, LinkKind, Node, NodeKind, Topology
 from trnbench_emulator.clock import ticks
 from trnbench_emulator.fabric.maxmin import Floats
 from trnbench_emulator.fabric.routes import Route, Routes
+from trnbench_emulator.fabric.schedule import Move
 from trnbench_emulator.fabric.symmetry import Symmetry, find_symmetry
 
 RATES, PLANS, STEPS, SOLVED, LOADS = "rates", "plans", "steps", "solved", "loads"
@@ -152,8 +153,11 @@ class Network:
         other.of_capacity = {}
         return other
 
-    def pairs(self, offset: tuple[int, ...]) -> list[tuple[int, int]]:
-        """(from, to) of every rank under a translation. Raises ValueError where there is none."""
+    def pairs_of(self, move: Move) -> Sequence[tuple[int, int]]:
+        """(from, to) of every message. Raises ValueError for a translation where there is none."""
+        offset = move.offset
+        if offset is None:
+            return move.pairs
         if self.symmetry is None:
             raise ValueError("a translation on a network that has no translations")
         found: list[tuple[int, int]] | None = self.memo.get(("pairs", offset))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import msgspec
 
 
@@ -63,18 +65,15 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
         """Length of the longest chain, repetitions counted."""
         return max((sum(step.times for step in chain) for chain in self.chains), default=0)
 
-    def sized(self) -> Schedule:
-        """The same with every move in bytes, to be put together with others."""
+    def with_moves(self, changed: Callable[[Move], Move]) -> Schedule:
+        """The same steps with other moves: a plan of its own."""
         chains = tuple(
-            tuple(
-                Step(
-                    moves=tuple(
-                        msgspec.structs.replace(move, size=move.size * self.scale) for move in step.moves
-                    ),
-                    times=step.times,
-                )
-                for step in chain
-            )
+            tuple(Step(moves=tuple(map(changed, step.moves)), times=step.times) for step in chain)
             for chain in self.chains
         )
-        return msgspec.structs.replace(self, chains=chains, scale=1.0, key="")
+        return msgspec.structs.replace(self, chains=chains, key="")
+
+    def sized(self) -> Schedule:
+        """The same with every move in bytes, to be put together with others."""
+        sized = self.with_moves(lambda move: msgspec.structs.replace(move, size=move.size * self.scale))
+        return msgspec.structs.replace(sized, scale=1.0)

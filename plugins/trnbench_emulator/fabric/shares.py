@@ -66,7 +66,7 @@ class ShareTable:
         key = (move.offset, move.pairs, move.reads, move.writes, move.copies)
         found = self._moves.get(key)
         if found is None:
-            pairs = move.pairs if move.offset is None else self.network.pairs(move.offset)
+            pairs = self.network.pairs_of(move)
             known = self._of_pairs(pairs, move)
             found = self._moves[key] = Shares(pairs, [s for _, s in known], [number for number, _ in known])
         return found

@@ -12,20 +12,16 @@ from trnbench_emulator.fabric.network import Network
 from trnbench_emulator.fabric.schedule import Move, Schedule, Step
 
 
-def spread(schedule: Schedule, part: Network, group: Sequence[int]) -> Schedule:
-    """What was planned on `part` of a network, in the ranks of the whole: `group[r]` for rank r."""
+def spread(schedule: Schedule, part: Network, *groups: Sequence[int]) -> Schedule:
+    """What was planned on `part` of a network, in the ranks of the whole, by all groups at once: `group[r]`
+    for rank r."""
 
     def moved(move: Move) -> Move:
-        pairs = part.pairs(move.offset) if move.offset is not None else move.pairs
-        return msgspec.structs.replace(
-            move, offset=None, pairs=tuple((group[src], group[dst]) for src, dst in pairs)
-        )
+        pairs = part.pairs_of(move)
+        there = tuple((group[src], group[dst]) for group in groups for src, dst in pairs)
+        return msgspec.structs.replace(move, offset=None, pairs=there)
 
-    chains = tuple(
-        tuple(Step(moves=tuple(map(moved, step.moves)), times=step.times) for step in chain)
-        for chain in schedule.chains
-    )
-    return msgspec.structs.replace(schedule, chains=chains, key="")
+    return schedule.with_moves(moved)
 
 
 def side_by_side(schedules: Sequence[Schedule], ranks: int) -> Schedule:
@@ -57,7 +53,7 @@ def with_shares(
     moves = [move for chain in schedule.chains for step in chain for move in step.moves]
     by_part: dict[float, list[tuple[int, int]]] = {part: [] for part in parts}
     for move in moves:
-        for src, dst in network.pairs(move.offset) if move.offset is not None else move.pairs:
+        for src, dst in network.pairs_of(move):
             by_part[parts[place[src if sent else dst][1]]].append((src, dst))
 
     def order(pair: tuple[int, int]) -> tuple[int, int, int]:

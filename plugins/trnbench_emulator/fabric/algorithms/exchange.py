@@ -111,11 +111,7 @@ class Pairwise(Algorithm):
     def transfers(self, network: Network, collective: str) -> Iterator[list[Transfer]]:
         n = network.size
         for move in everyone(network, 1.0):
-            if move.offset is not None and network.symmetry is not None:
-                pairs = [(r, network.symmetry.shifted(r, move.offset)) for r in range(n)]
-            else:
-                pairs = list(move.pairs)
-            yield [Transfer(s, d, (s * n + d,)) for s, d in pairs]
+            yield [Transfer(s, d, (s * n + d,)) for s, d in network.pairs_of(move)]
 
 
 def everyone(network: Network, size: float, *, writes: float = 1.0) -> tuple[Move, ...]:

@@ -10,8 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-import msgspec
-
 from trnbench_emulator.fabric.algorithms.algorithm import (
     ALL_GATHER,
     ALL_REDUCE,
@@ -26,6 +24,7 @@ from trnbench_emulator.fabric.algorithms.bucket import Bucket
 from trnbench_emulator.fabric.algorithms.exchange import Mesh
 from trnbench_emulator.fabric.network import Network
 from trnbench_emulator.fabric.schedule import Move, Schedule, Step
+from trnbench_emulator.fabric.transform import spread
 
 Exchange = tuple[int, float, int]
 """(distance in servers, or bit for halving, or 0 for all; share of the shard per message; times)."""
@@ -76,10 +75,11 @@ class Hierarchical(Algorithm, OverInstances):
             for distance, share, times in outer_steps(self.outer, m)
         ]
         chains: list[tuple[Step, ...]] = []
-        scatter = (
-            _spread(inner.schedule(sub, REDUCE_SCATTER, size), sub, groups) if g > 1 and reduces else None
-        )
-        gather = _spread(inner.schedule(sub, ALL_GATHER, size), sub, groups) if g > 1 and gathers else None
+        scatter = gather = None
+        if g > 1 and reduces:
+            scatter = spread(inner.schedule(sub, REDUCE_SCATTER, size), sub, *groups)
+        if g > 1 and gathers:
+            gather = spread(inner.schedule(sub, ALL_GATHER, size), sub, *groups)
         lanes = max(len(each.chains) for each in (scatter, gather) if each) if g > 1 else 1
         for lane in range(lanes):
             chain: list[Step] = []
@@ -206,29 +206,3 @@ class Hierarchical(Algorithm, OverInstances):
             sub = network.memo["server"] = network.part(groups[0])
         torus = sub.symmetry is not None and not any(digit.xor for digit in sub.symmetry.digits)
         return (Bucket("bucket", ports="all") if torus else Mesh()), sub
-
-
-def _spread(schedule: Schedule, sub: Network, groups: Sequence[Sequence[int]]) -> Schedule:
-    """The schedule of one server, done by all of them at once."""
-
-    def pairs(move: Move) -> Sequence[tuple[int, int]]:
-        return sub.pairs(move.offset) if move.offset is not None else move.pairs
-
-    chains = tuple(
-        tuple(
-            Step(
-                moves=tuple(
-                    msgspec.structs.replace(
-                        move,
-                        offset=None,
-                        pairs=tuple((group[a], group[b]) for group in groups for a, b in pairs(move)),
-                    )
-                    for move in step.moves
-                ),
-                times=step.times,
-            )
-            for step in chain
-        )
-        for chain in schedule.chains
-    )
-    return Schedule(algorithm=schedule.algorithm, chains=chains)
