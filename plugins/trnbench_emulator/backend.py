@@ -21,7 +21,6 @@ from trnbench_emulator.clock import TICKS_PER_SECOND, seconds, ticks_up
 
 if TYPE_CHECKING:
     from trnbench_emulator.core.cases import CaseModel, Estimate
-    from trnbench_emulator.fabric.cases import FabricModel
 
 MODEL = "trnbench schedule + flows"
 MODEL_VERSION = "10"
@@ -143,12 +142,10 @@ class EmulatedBackend:
         if (model := _model(case)) is not None:
             return model.observe(case, system)
         kinds = case.kernel.implementations
-        if "collective" in kinds:
-            seen = self._fabric.collective(case, system)
-            return _observation(seen, LINKS)
-        if case.work.bytes.get("host"):
-            copied = self._fabric.host_copy(case, system)
-            return _observation(copied, LINKS)
+        if "collective" in kinds or case.work.bytes.get("host"):
+            from trnbench_emulator.fabric.cases import estimate
+
+            return _observation(estimate(case, system), LINKS)
         try:
             timed = self._cores.estimate(case, system)
         except KernelError as error:
@@ -172,12 +169,6 @@ class EmulatedBackend:
         from trnbench_emulator.core.cases import CaseModel
 
         return CaseModel()
-
-    @cached_property
-    def _fabric(self) -> FabricModel:
-        from trnbench_emulator.fabric.cases import FabricModel
-
-        return FabricModel()
 
 
 def _traced(case: Case) -> dict[str, str]:

@@ -22,6 +22,7 @@ from trnbench.kernels.work import Work
 from trnbench.peaks.engine import engine_bound
 from trnbench.results.measurement import Evidence, Grade, Reason
 from trnbench_emulator.backend import MODEL_VERSION, TICKS_PER_SECOND, EmulatedBackend
+from trnbench_emulator.fabric.systems import fabric_of
 from trnbench_emulator.kernel_run.assertions import assert_faster, assert_share_of_peak
 from trnbench_emulator.nki import TensorSpec
 
@@ -174,8 +175,8 @@ def test_the_whole_ultracluster_needs_no_graph_of_it(make_case: Any) -> None:
     assert fresh.observe(case, system).time_s > 0
     # No graph of 30,000 devices is built, whatever is asked.
     fresh.observe(*make_case("point_to_point", "trn1-ultracluster", "system", reach="other-host"))
-    assert {net.size for net in fresh._fabric.fabric(system)._small.values()} == {32}
-    assert len(fresh._fabric._pair_topology(system).devices) == 32
+    assert {net.size for net in fabric_of(system)._small.values()} == {32}
+    assert "topology" not in vars(fabric_of(system))
 
 
 def test_what_has_no_model_is_refused_in_a_sentence(make_case: Any, backend: EmulatedBackend) -> None:

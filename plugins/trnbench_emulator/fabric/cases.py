@@ -6,7 +6,7 @@ values, in thousandths.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -18,7 +18,7 @@ from trnbench.generation import System
 from trnbench.kernels.kernel import Case
 from trnbench.reference import resolve
 from trnbench.results.measurement import Part
-from trnbench.topology import NodeKind, Topology
+from trnbench.topology import Figure, NodeKind, Topology
 from trnbench_emulator.compiler import AssumptionUse
 from trnbench_emulator.fabric.algorithms.algorithm import (
     ALL_GATHER,
@@ -33,7 +33,7 @@ from trnbench_emulator.fabric.explanation import utilisation
 from trnbench_emulator.fabric.maxmin import Indices
 from trnbench_emulator.fabric.network import Network
 from trnbench_emulator.fabric.question import READ, SEND, Question
-from trnbench_emulator.fabric.systems import ACROSS, INSIDE, RANK, Fabric, Options, fabric_of
+from trnbench_emulator.fabric.systems import RANK, Fabric, Options, fabric_of
 
 COMPARED = (ALL_REDUCE, ALL_GATHER, REDUCE_SCATTER, ALL_TO_ALL)
 """Collectives whose algorithms are set side by side."""
@@ -135,169 +135,148 @@ class FabricEstimate(msgspec.Struct, frozen=True, kw_only=True):
     detail: dict[str, Any] = {}
 
 
-class Cost(msgspec.Struct, frozen=True, kw_only=True):
-    """One message: `latency_s` independent of the size, `transfer_s` proportional to it, on `link`."""
-
-    latency_s: float
-    transfer_s: float
-    algorithm: str
-    link: str
-    memory_bytes: float
+def estimate(case: Case, system: System) -> FabricEstimate:
+    """A collective or a message by the name in `implementations`, else a copy between host and device."""
+    return _collective(case, system) if "collective" in case.kernel.implementations else _copy(case, system)
 
 
-class FabricModel:
-    """The flow model over each system."""
-
-    def fabric(self, system: System, level: str = "device") -> Fabric:
-        return fabric_of(system, Options(level=level))
-
-    def collective(self, case: Case, system: System) -> FabricEstimate:
-        """A collective of all devices, or of groups of them, by the name in `implementations`."""
-        name = str(case.kernel.implementations["collective"])
-        work = case.work
-        size = work.bytes.get("payload", work.link_bytes)
-        if name in PAIRS:
-            return self.pair(case, system, size, read=name == "remote_memory_read")
-        if name not in NAMES:
-            raise KernelError(
-                f"no model of collective {name!r} of kernel {case.kernel.name}",
-                cause=f"known: {', '.join(KNOWN)}",
-            )
-        levels = {self.fabric(system, level).size: level for level in ("logical-core", "device")}
-        if case.extent.ranks not in levels:
-            raise KernelError(
-                f"{system.name}: a collective of {case.extent.ranks} ranks on {system.devices} devices",
-                cause="a case takes all devices together, or all their logical cores",
-            )
-        fabric = self.fabric(system, levels[case.extent.ranks])
-        groups = resolve(case.kernel.groups)(fabric.topology) if case.kernel.groups else ()
-        sweep = [axis for axis in case.kernel.axes if axis.name == "size"]
-        # Of an axis that takes any size every case is the last one.
-        larger = sum(float(str(value)) > size for value in sweep[0].values) if sweep else 0
-        # Bytes are bytes: cases of one size and several data types ask one question.
-        answer = ask(fabric.question(name, size, groups=groups))
-        return _estimate(fabric, answer, detail(fabric, answer, from_last=larger))
-
-    def pair(self, case: Case, system: System, size: float, *, read: bool) -> FabricEstimate:
-        """One message between two devices, by the flow model: what a collective pays, it pays."""
-        fabric = self.fabric(system)
-        if fabric.clustered and system.size > 2:
-            # Two instances tell all there is to know of a pair.
-            fabric = self.fabric(msgspec.structs.replace(system, size=2))
-        reach = str(case.key.point.get("reach", NEIGHBOUR))
-        here, there = 0, rank_at(fabric.topology, reach, system.name)
-        answer = ask(fabric.question(READ if read else SEND, size, ranks=(here, there)))
-        times = {
-            "latency": answer.latency_s,
-            "link": max(answer.time_s - answer.latency_s - answer.overhead_s, 0.0),
-            "hbm": answer.memory_s,
-            "overhead": answer.overhead_s,
-        }
-        bound = max(times, key=lambda name: (times[name], name))
-        classes = list(dict.fromkeys(link.cls for link in answer.links))
-        assumed = AssumptionUse(system)
-        for cls in classes:
-            figure = fabric.topology.classes[cls].latency
-            if figure.assumed and figure.origin in system.book.assumptions:
-                assumed.value(figure.origin)
-        limit = classes[0] if bound == "link" else bound
-        how = "read over one route" if read else "one route"
-        network = fabric.network
-        names = [network.nodes[network.ranks[rank]].name for rank in (here, there)]
-        return FabricEstimate(
-            time_s=answer.time_s,
-            parts=tuple(Part(name=name, seconds=seconds) for name, seconds in times.items() if seconds),
-            bound=bound,
-            implementation=f"collective: {how}, limited by {limit}",
-            notes=(
-                f"{network.route(here, there).hops} links: {names[0]} to {names[1]}",
-                *assumed.notes(),
-            ),
-            counters={"hbm_bytes": 2 * size},
+def _collective(case: Case, system: System) -> FabricEstimate:
+    """Of all devices, or of groups of them."""
+    name = str(case.kernel.implementations["collective"])
+    work = case.work
+    size = work.bytes.get("payload", work.link_bytes)
+    if name in PAIRS:
+        return _pair(case, system, size, read=name == "remote_memory_read")
+    if name not in NAMES:
+        raise KernelError(
+            f"no model of collective {name!r} of kernel {case.kernel.name}",
+            cause=f"known: {', '.join(KNOWN)}",
         )
-
-    def host_copy(self, case: Case, system: System) -> FabricEstimate:
-        """Every device over its own link to its host, at once."""
-        topology = self._pair_topology(system)
-        links = [
-            link
-            for link in topology.out[topology.devices[0].id]
-            if topology.nodes[link.dst].kind == NodeKind.HOST
-        ]
-        if not links:
-            raise TopologyError(
-                f"{topology.name}: no link joins a device to its host",
-                cause="the topology builder adds none",
-                try_="add a host and its link to the topology",
-            )
-        cls = topology.classes[links[0].cls]
-        amount = case.work.bytes["host"] / max(case.extent.devices, 1)
-        cost = Cost(
-            latency_s=cls.latency.value,
-            transfer_s=amount / cls.bandwidth.value,
-            algorithm="copy",
-            link=links[0].cls,
-            memory_bytes=amount,
+    fabrics = {
+        fabric.size: fabric
+        for fabric in (fabric_of(system, Options(level=level)) for level in ("logical-core", "device"))
+    }
+    fabric = fabrics.get(case.extent.ranks)
+    if fabric is None:
+        raise KernelError(
+            f"{system.name}: a collective of {case.extent.ranks} ranks on {system.devices} devices",
+            cause="a case takes all devices together, or all their logical cores",
         )
-        names = tuple(figure.origin for figure in (cls.bandwidth, cls.latency) if figure.assumed)
-        return self._finish(system, cost, names)
-
-    def _pair_topology(self, system: System) -> Topology:
-        """Of two instances, however many the cluster has."""
-        fabric = self.fabric(system)
-        return fabric.of_size(2).topology if fabric.clustered else fabric.topology
-
-    def _finish(self, system: System, cost: Cost, origins: Sequence[str]) -> FabricEstimate:
-        assumed = AssumptionUse(system)
-        for name in origins:
-            if name in system.book.assumptions:
-                assumed.value(name)
-        hbm_rate = system.fact(Scope.DEVICE, "hbm_bandwidth")
-        memory = cost.memory_bytes / hbm_rate if hbm_rate else 0.0
-        transfer = max(cost.transfer_s, memory)
-        parts = {"latency": cost.latency_s, "link": cost.transfer_s, "hbm": memory}
-        bound = max(parts, key=lambda name: (parts[name], name))
-        return FabricEstimate(
-            time_s=cost.latency_s + transfer,
-            parts=tuple(Part(name=name, seconds=seconds) for name, seconds in parts.items() if seconds),
-            bound=bound,
-            implementation=f"model: {cost.algorithm}, limited by {cost.link}",
-            notes=assumed.notes(),
-            counters={"hbm_bytes": cost.memory_bytes},
-        )
-
-
-def _estimate(fabric: Fabric, answer: Answer, detail: dict[str, Any]) -> FabricEstimate:
-    """The answer as parts, notes and a small detail."""
+    groups = resolve(case.kernel.groups)(fabric.topology) if case.kernel.groups else ()
+    sweep = [axis for axis in case.kernel.axes if axis.name == "size"]
+    # Of an axis that takes any size every case is the last one.
+    larger = sum(float(str(value)) > size for value in sweep[0].values) if sweep else 0
+    # Bytes are bytes: cases of one size and several data types ask one question.
+    answer = ask(fabric.question(name, size, groups=groups))
     times = {
         "latency": answer.latency_s,
         "link": answer.link_s,
         "hbm": answer.memory_s,
         "overhead": answer.overhead_s,
     }
-    bound = max(times, key=lambda name: (times[name], name))
+    bound = _longest(times)
     where = answer.hottest[0].cls if answer.hottest and bound == "link" else bound
-    assumed = AssumptionUse(fabric.system)
-    topology = fabric.of_instances(2).topology if fabric.clustered else fabric.topology
-    kinds = ACROSS if fabric.clustered else INSIDE
-    for cls in topology.classes.values():
-        for figure in (cls.bandwidth, cls.latency) if cls.kind in kinds else ():
-            if figure.assumed and figure.origin in fabric.system.book.assumptions:
-                assumed.value(figure.origin)
     return FabricEstimate(
         time_s=answer.time_s,
-        parts=tuple(Part(name=name, seconds=seconds) for name, seconds in times.items() if seconds),
+        parts=_parts(times),
         bound=bound,
         implementation=f"collective: {answer.algorithm}, limited by {where}",
         notes=(
             _ranks(fabric),
             *([f"algorithm: {answer.choice}"] if answer.choice else []),
             *answer.notes,
-            *assumed.notes(),
+            *_assumed(system, fabric.figures),
         ),
         counters={"hbm_bytes": answer.memory_bytes},
-        detail=detail,
+        detail=detail(fabric, answer, from_last=larger),
     )
+
+
+def _pair(case: Case, system: System, size: float, *, read: bool) -> FabricEstimate:
+    """One message between two devices, by the flow model: what a collective pays, it pays."""
+    # Two instances tell all there is to know of a pair.
+    fabric = _few_instances(system)
+    reach = str(case.key.point.get("reach", NEIGHBOUR))
+    here, there = 0, rank_at(fabric.topology, reach, system.name)
+    answer = ask(fabric.question(READ if read else SEND, size, ranks=(here, there)))
+    times = {
+        "latency": answer.latency_s,
+        "link": max(answer.time_s - answer.latency_s - answer.overhead_s, 0.0),
+        "hbm": answer.memory_s,
+        "overhead": answer.overhead_s,
+    }
+    bound = _longest(times)
+    classes = list(dict.fromkeys(link.cls for link in answer.links))
+    limit = classes[0] if bound == "link" else bound
+    how = "read over one route" if read else "one route"
+    network = fabric.network
+    names = [network.nodes[network.ranks[rank]].name for rank in (here, there)]
+    return FabricEstimate(
+        time_s=answer.time_s,
+        parts=_parts(times),
+        bound=bound,
+        implementation=f"collective: {how}, limited by {limit}",
+        notes=(
+            f"{network.route(here, there).hops} links: {names[0]} to {names[1]}",
+            *_assumed(system, (fabric.topology.classes[cls].latency for cls in classes)),
+        ),
+        counters={"hbm_bytes": 2 * size},
+    )
+
+
+def _copy(case: Case, system: System) -> FabricEstimate:
+    """Every device over its own link to its host, at once."""
+    topology = _few_instances(system).topology
+    links = [
+        link
+        for link in topology.out[topology.devices[0].id]
+        if topology.nodes[link.dst].kind == NodeKind.HOST
+    ]
+    if not links:
+        raise TopologyError(
+            f"{topology.name}: no link joins a device to its host",
+            cause="the topology builder adds none",
+            try_="add a host and its link to the topology",
+        )
+    link = topology.classes[links[0].cls]
+    amount = case.work.bytes["host"] / max(case.extent.devices, 1)
+    hbm_rate = system.fact(Scope.DEVICE, "hbm_bandwidth")
+    times = {
+        "latency": link.latency.value,
+        "link": amount / link.bandwidth.value,
+        "hbm": amount / hbm_rate if hbm_rate else 0.0,
+    }
+    return FabricEstimate(
+        time_s=times["latency"] + max(times["link"], times["hbm"]),
+        parts=_parts(times),
+        bound=_longest(times),
+        implementation=f"model: copy, limited by {links[0].cls}",
+        notes=_assumed(system, (link.bandwidth, link.latency)),
+        counters={"hbm_bytes": amount},
+    )
+
+
+def _few_instances(system: System) -> Fabric:
+    """Of two instances, however many the cluster has."""
+    fabric = fabric_of(system)
+    return fabric_of(msgspec.structs.replace(system, size=2)) if fabric.clustered else fabric
+
+
+def _longest(times: dict[str, float]) -> str:
+    return max(times, key=lambda name: (times[name], name))
+
+
+def _parts(times: dict[str, float]) -> tuple[Part, ...]:
+    return tuple(Part(name=name, seconds=seconds) for name, seconds in times.items() if seconds)
+
+
+def _assumed(system: System, figures: Iterable[Figure]) -> tuple[str, ...]:
+    """A note for each of these figures that the book of the system assumes."""
+    assumed = AssumptionUse(system)
+    for figure in figures:
+        if figure.assumed and figure.origin in system.book.assumptions:
+            assumed.value(figure.origin)
+    return assumed.notes()
 
 
 def _ranks(fabric: Fabric) -> str:

@@ -114,10 +114,8 @@ class ExplicitFlows:
         return kept[key]
 
     def _told_apart(self, chains: Sequence[tuple[Step, ...]], most: int) -> Classes | None:
-        if (
-            sum(len(self.network.pairs_of(m)) for chain in chains for step in chain for m in step.moves)
-            > MOST_PATTERNS
-        ):
+        steps = [step for chain in chains for step in chain]
+        if sum(len(self.network.pairs_of(move)) for step in steps for move in step.moves) > MOST_PATTERNS:
             return None
         moves = self._moves(chains)
         if not any(shares.each for *_, shares in moves):

@@ -14,7 +14,7 @@ from trnbench_emulator.compiler import assuming
 from trnbench_emulator.fabric.answer import Answer
 from trnbench_emulator.fabric.ask import ask
 from trnbench_emulator.fabric.question import Question
-from trnbench_emulator.fabric.systems import ACROSS, INSIDE, Fabric, fabric_of
+from trnbench_emulator.fabric.systems import Fabric, fabric_of
 
 
 class Shift(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,15 +48,11 @@ def sensitivity(question: Question) -> tuple[Answer, list[Shift]]:
 
 def assumed(fabric: Fabric) -> list[str]:
     """Assumptions behind the links that carry traffic, in the order of the topology."""
-    topology = fabric.of_instances(2).topology if fabric.clustered else fabric.topology
-    kinds = ACROSS if fabric.clustered else INSIDE
     known = fabric.system.book.assumptions
     # A figure that is a sum names each of its parts.
     origins = [
         origin
-        for cls in topology.classes.values()
-        if cls.kind in kinds
-        for figure in (cls.bandwidth, cls.latency)
+        for figure in fabric.figures
         for origin in figure.origin.split(" + ")
         if figure.assumed and origin in known
     ]

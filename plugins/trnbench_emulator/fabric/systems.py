@@ -294,6 +294,14 @@ class Fabric:
             late=late,
         )
 
+    @property
+    def figures(self) -> list[Figure]:
+        """Of the links that carry traffic, in the order of the topology."""
+        topology = self.of_instances(2).topology if self.clustered else self.topology
+        kinds = ACROSS if self.clustered else INSIDE
+        used = [cls for cls in topology.classes.values() if cls.kind in kinds]
+        return [figure for cls in used for figure in (cls.bandwidth, cls.latency)]
+
     def of_size(self, count: int) -> Fabric:
         """A cluster of so many instances, with the networks that instances alike have been built into."""
         other = Fabric(msgspec.structs.replace(self.system, size=count), self.options)
