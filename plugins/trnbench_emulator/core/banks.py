@@ -29,7 +29,7 @@ class Banked:
     of each tile, bytes per partition.
     """
 
-    __slots__ = ("_touched", "bytes", "count", "owners", "refs", "sizes")
+    __slots__ = ("bytes", "count", "owners", "refs", "sizes")
 
     def __init__(self, count: int, size: int) -> None:
         """`count` banks of `size` bytes per partition."""
@@ -38,7 +38,6 @@ class Banked:
         self.refs = array("Q")
         self.owners = array("Q")
         self.sizes = array("I", [0])
-        self._touched: Ints | None = None
 
     @property
     def tiles(self) -> int:
@@ -56,12 +55,6 @@ class Banked:
 
     def touched(self, instructions: int) -> Ints:
         """The banks of each instruction of the program, of which there are so many; a bit each."""
-        masks = self._touched
-        if masks is None or len(masks) != instructions:
-            masks = self._touched = self._masks(instructions)
-        return masks
-
-    def _masks(self, instructions: int) -> Ints:
         count, everything = self.count, (1 << self.count) - 1
         touched = np.zeros(instructions, np.int64)
         if not self.refs:

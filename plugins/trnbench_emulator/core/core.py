@@ -209,8 +209,13 @@ class Core:
                 engines[at] = (engines[at] if engines[at] > arrival else arrival) + issue
             done = since[ring] + engines[spread - 1]
             engines.sort()
-        if others:
-            delay(rings, since, others, spread, issue)
+        for other in others:  # which see the engines busy for as long
+            if spread == len(engines):
+                since[other] += issue
+                continue
+            for at in range(spread):
+                rings[other][at] += issue
+            rings[other].sort()
         self.dma_busy += issue * spread
         if done < arrived + floor:
             done = arrived + floor
@@ -225,19 +230,6 @@ class Core:
             if done < passed:
                 done = passed
         return done
-
-
-def delay(rings: list[list[int]], since: list[int], others: list[int], spread: int, issue: int) -> None:
-    """The engines that a transfer keeps busy for `issue`, as the `others` of the rings see them."""
-    if spread == len(rings[0]):
-        for other in others:
-            since[other] += issue
-        return
-    for other in others:
-        engines = rings[other]
-        for at in range(spread):
-            engines[at] += issue
-        engines.sort()
 
 
 def _pass(clocks: list[int], ring: int, others: list[int], arrived: int, ticks: int) -> int:

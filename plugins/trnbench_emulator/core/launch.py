@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -13,12 +13,8 @@ from trnbench_emulator.core.core import MET, Core
 from trnbench_emulator.core.pace import NOTHING_REMOVED, Pace, Without
 from trnbench_emulator.core.pieces import marks_of, whole
 from trnbench_emulator.core.program import representatives
-from trnbench_emulator.core.recording import BARRIER, rendezvous_of
+from trnbench_emulator.core.recording import BARRIER, Recording, rendezvous_of
 from trnbench_emulator.core.scheduler import Path, Schedule, schedule
-
-if TYPE_CHECKING:
-    from trnbench_emulator.core.recording import Recording
-
 
 WAITING = "waiting for other programs"
 

@@ -101,16 +101,12 @@ class Program:
         """Of each instruction, its first dependency; at the end how many there are."""
         first = self._first
         if len(first) <= len(self.op) or first[-1] != len(self.deps):
-            first = self._first = firsts(self.waiters, len(self.op))
+            count = len(self.op)
+            starts = np.zeros(count + 1, np.int64)
+            if self.waiters:
+                np.cumsum(np.bincount(np.array(self.waiters, np.int64), minlength=count), out=starts[1:])
+            first = self._first = array("Q", starts.tobytes())
         return first
-
-
-def firsts(owners: array[int], count: int) -> array[int]:
-    """Where the entries of each of `count` instructions begin; `owners`: the instruction of every entry."""
-    starts = np.zeros(count + 1, np.int64)
-    if owners:
-        np.cumsum(np.bincount(np.frombuffer(owners, np.int64), minlength=count), out=starts[1:])
-    return array("Q", starts.tobytes())
 
 
 def issued_before(program: Program) -> dict[int, int]:
@@ -126,15 +122,14 @@ def issued_before(program: Program) -> dict[int, int]:
     return dict(zip(triggers.tolist(), before.tolist(), strict=True))
 
 
-class Kinds:
+class Kinds(NamedTuple):
     """What a scheduler tells instructions apart by. Instruction i is of kind `op[i]`: its op, and where its
     banks of PSUM matter those, `banks[kind]`. Kinds below the number of ops are these, without banks.
     """
 
-    def __init__(self, op: array[int], of: list[int], banks: list[int]) -> None:
-        self.op = op
-        self.of = of
-        self.banks = banks
+    op: array[int]
+    of: list[int]
+    banks: list[int]
 
     @classmethod
     def told(cls, program: Program, banked: tuple[int, ...]) -> Kinds:

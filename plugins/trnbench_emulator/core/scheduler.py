@@ -5,7 +5,6 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Container
-from typing import Protocol
 
 import msgspec
 import numpy as np
@@ -47,27 +46,10 @@ _LINES = (*range(SCALAR_RING), SCALAR, GPSIMD)
 """A trigger in an engine's queue waits its turn there."""
 
 
-class Scheduled(Protocol):
-    """What a path is followed through: the ticks of every instruction and what it waited for."""
-
-    @property
-    def program(self) -> Program: ...
-    @property
-    def start(self) -> array[int]: ...
-    @property
-    def issued(self) -> array[int]: ...
-    @property
-    def end(self) -> array[int]: ...
-    @property
-    def cause(self) -> array[int]: ...
-
-    def queues(self) -> Ints: ...
-
-
 class Path:
     """Of one schedule; `spent` ticks by cause, as far as it was followed."""
 
-    def __init__(self, schedule: Scheduled) -> None:
+    def __init__(self, schedule: Schedule) -> None:
         self.schedule = schedule
         self.program = schedule.program
         self.spent: Counter[str] = Counter()
@@ -191,12 +173,7 @@ class Schedule(msgspec.Struct, kw_only=True):
     @classmethod
     def of(cls, core: Core, marks: tuple[Mark, ...] = ()) -> Schedule:
         """What a core has done by now."""
-        return cls(
-            program=core.program,
-            done=Mark.of(core),
-            ticks=core.ticks,
-            marks=marks,
-        )
+        return cls(program=core.program, done=Mark.of(core), ticks=core.ticks, marks=marks)
 
     @property
     def start(self) -> array[int]:
@@ -289,8 +266,9 @@ def schedule(
     core = Core(program, pace, without, over.ticks if over is not None else None)
     marked: list[Mark] = []
     begin = 0
-    for until in (*marks, len(program)):
+    for until in marks:
         core.advance(begin, until)
         marked.append(Mark.of(core))
         begin = until
-    return Schedule.of(core, tuple(marked[:-1]))
+    core.advance(begin, len(program))
+    return Schedule.of(core, tuple(marked))
