@@ -78,11 +78,10 @@ def _gray(sizes: Sequence[int], order: Sequence[int]) -> list[tuple[int, ...]]:
 
 def _loads(network: Network, family: Sequence[Sequence[int]]) -> Floats:
     """Seconds that every link is busy for one byte over each hop of the family's walks together."""
-    first = {device: rank for rank, device in reversed(list(enumerate(network.shared)))}
     busy = np.zeros(len(network.links))
     for walk in family:
         for a, b in zip(walk, (*walk[1:], walk[0]), strict=True):
-            route = network.route(first[a], first[b])
+            route = network.route(network.held[a][0], network.held[b][0])
             np.add.at(busy, route.resources, route.weights / len(family))
     found: Floats = busy / network.bandwidth
     return found
@@ -128,12 +127,9 @@ def directed_cycles(network: Network, directions: int, most: int) -> Sequence[Cy
     key = ("cycles", directions, most)
     found: list[Cycle] | None = network.memo.get(key)
     if found is None:
-        ranks: list[list[int]] = [[] for _ in range(max(network.shared) + 1)]
-        for rank, device in enumerate(network.shared):
-            ranks[device].append(rank)
         walks = _undirected(network)
         walks = walks[:most] if most else walks
-        found = [tuple(rank for device in walk for rank in ranks[device]) for walk in walks]
+        found = [tuple(rank for device in walk for rank in network.held[device]) for walk in walks]
         if directions == 2 and network.size > 2 and not _switched(network):
             found = [way for cycle in found for way in (cycle, cycle[::-1])]
         network.memo[key] = found
@@ -163,11 +159,8 @@ def level_cycles(network: Network) -> Sequence[tuple[Cycle, float]]:
     if known is None:
         known = []
         if _switched(network):
-            held: list[list[int]] = [[] for _ in range(max(network.shared) + 1)]
-            for rank, device in enumerate(network.shared):
-                held[device].append(rank)
             known = [
-                (tuple(rank for device in walk for rank in held[device]), share)
+                (tuple(rank for device in walk for rank in network.held[device]), share)
                 for walk, share in level_walks(network)
             ]
         network.memo["level cycles"] = known

@@ -123,6 +123,14 @@ class Network:
         return counts.pop() if len(counts) == 1 else 0
 
     @cached_property
+    def held(self) -> list[list[int]]:
+        """The ranks of every device."""
+        held: list[list[int]] = [[] for _ in range(max(self.shared) + 1)]
+        for rank, device in enumerate(self.shared):
+            held[device].append(rank)
+        return held
+
+    @cached_property
     def symmetry(self) -> Symmetry | None:
         """Translations that keep every link's class, bandwidth and latency; None if there are none."""
         memories = self.capacity[len(self.links) :]

@@ -151,7 +151,8 @@ class Kangaring(Algorithm):
         lanes: list[Lane] | None = network.memo.get("kangaring")
         if lanes is None:
             lanes = network.memo["kangaring"] = [
-                self._lane(members, turn) for turn, members in enumerate(_walks(network))
+                self._lane([network.held[device] for device in cycle], turn)
+                for turn, cycle in enumerate(device_cycles(network))
             ]
         return lanes
 
@@ -163,11 +164,3 @@ class Kangaring(Algorithm):
             for ranks in members
             for i in range(0, len(ranks), 2)
         )
-
-
-def _walks(network: Network) -> list[list[list[int]]]:
-    """For every directed cycle of the devices, the ranks of each device in the order of the walk."""
-    ranks: list[list[int]] = [[] for _ in range(max(network.shared) + 1)]
-    for rank, device in enumerate(network.shared):
-        ranks[device].append(rank)
-    return [[ranks[device] for device in cycle] for cycle in device_cycles(network)]
