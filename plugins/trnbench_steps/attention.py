@@ -120,17 +120,6 @@ class Attention(msgspec.Struct, frozen=True, kw_only=True):
             _inputs("output", value, hidden, self.heads),
         ]
 
-    def seen(self, before: int) -> int:
-        """Tokens that a token attends to which has `before` others before it, itself included.
-
-        Of an encoder, `before` counts all others of the sequence.
-        """
-        if self.kind is AttentionKind.SLIDING:
-            return min(before + 1, self.window)
-        if self.kind is AttentionKind.CHUNKED:
-            return before % self.window + 1
-        return before + 1
-
     def pairs(self, before: int, tokens: int, *, masked: bool = True) -> int:
         """Pairs of tokens that attend, for `tokens` new ones after `before` others.
 

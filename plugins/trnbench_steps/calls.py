@@ -22,7 +22,7 @@ import msgspec
 from trnbench import Scope, System
 from trnbench_steps.division import Division, ExpertShare, experts_of
 from trnbench_steps.job import Task
-from trnbench_steps.kernel_times import ROWS, Call, NamedCall, score_elements, unfused_calls
+from trnbench_steps.kernel_times import ROWS, Call, NamedCall, on_partitions, score_elements, unfused_calls
 from trnbench_steps.layer import FeedForward
 from trnbench_steps.operators import (
     Convolution,
@@ -58,8 +58,9 @@ class Shapes:
     """Calls of a division's operators on `system`, `cores` of which make a rank."""
 
     def __init__(self, division: Division, system: System, cores: int) -> None:
-        self.division, self.system, self.cores = division, system, cores
+        self.division, self.cores = division, cores
         self.dtype = NAMES[division.job.activations]
+        self.item = 4 if self.dtype == "float32" else 2
         self.capacity = system.fact(Scope.CORE, "sbuf_capacity") or 0.0
         self.stays = self._stay()
 
@@ -68,10 +69,9 @@ class Shapes:
         division = self.division
         if division.job.task is Task.TRAIN:
             return False
-        item = 4 if self.dtype == "float32" else 2
         model, tp = division.model, division.layout.tp
         inner = max(_inner(kind.feed_forward) for kind in model.kinds) // tp
-        return (model.hidden + inner) * division.tokens * item <= ROOM * self.capacity
+        return (model.hidden + inner) * division.tokens * self.item <= ROOM * self.capacity
 
     def fused(self, operator: Operator, before: Operator | None) -> bool:
         """Whether it takes nothing of its own."""
@@ -85,10 +85,8 @@ class Shapes:
         """The kernels that it is, one after the other; none where a roofline takes its place."""
         if isinstance(operator, Mixing):
             return self._mixing(operator)
-        share = self._experts(operator) if isinstance(operator, Product) else None
-        if isinstance(operator, Product) and share is not None and share.chosen:
-            product = msgspec.structs.replace(self._product(operator), weights=False)
-            return ("gather", self._gather(operator, share)), ("", product)
+        if isinstance(operator, Product):
+            return self._product(operator)
         call = self._single(operator)
         return (("", call),) if call is not None else ()
 
@@ -123,8 +121,6 @@ class Shapes:
         return stored if stored in ("int8", "float8_e4m3") else self.dtype
 
     def _single(self, operator: Operator) -> Call | None:
-        if isinstance(operator, Product):
-            return self._product(operator)
         if isinstance(operator, WeightGradient):
             return self._gradient(operator)
         if isinstance(operator, Elementwise):
@@ -135,9 +131,16 @@ class Shapes:
             return recurrence_call(operator, self.dtype, self.cores, stays=self.stays)
         return None
 
-    def _product(self, product: Product) -> Call:
+    def _product(self, product: Product) -> tuple[NamedCall, ...]:
+        experts = self._experts(product)
+        call = self._multiplied(product, experts)
+        if experts is None or not experts.chosen:
+            return (("", call),)
+        return ("gather", self._gather(product, experts)), ("", msgspec.structs.replace(call, weights=False))
+
+    def _multiplied(self, product: Product, experts: ExpertShare | None) -> Call:
         copies, tokens, operators = float(product.copies), max(product.tokens, 1.0), 1.0
-        if (experts := self._experts(product)) is not None:
+        if experts is not None:
             copies, tokens, operators = experts.matrices, experts.tokens, experts.operators
         if not self.stays and tokens > ROWS:
             share = ceil(tokens / self.cores)
@@ -198,14 +201,14 @@ class Shapes:
         elements = ceil(rows * operator.width)
         return Call(
             source="elementwise:combine",
-            inputs=((_whole(elements), self.dtype), operator.operands),
+            inputs=((on_partitions(elements), self.dtype), operator.operands),
             stays=self.stays,
             weights=False,
             operators=operator.parts,
         )
 
     def _update(self, operator: Elementwise) -> Call:
-        job, shape = self.division.job, _whole(ceil(operator.rows / self.cores))
+        job, shape = self.division.job, on_partitions(ceil(operator.rows / self.cores))
         master = operator.operands == 5
         return Call(
             source="elementwise:adam",
@@ -221,8 +224,7 @@ class Shapes:
         if mixing.tokens == 1 and mixing.before and not mixing.backward:
             return (("", self._cached(mixing)), *self._merged(mixing))
         if self.division.job.attention_path == UNFUSED:
-            item = 4 if self.dtype == "float32" else 2
-            fits = score_elements(mixing, self.cores) * item <= ROOM * self.capacity
+            fits = score_elements(mixing, self.cores) * self.item <= ROOM * self.capacity
             return unfused_calls(mixing, self.dtype, self.cores, stays=fits)
         return (("", self._prompt(mixing)),)
 
@@ -312,11 +314,6 @@ def tiles_of(features: int) -> tuple[int, int]:
     """Rows of the array and how often they are filled; the last may be filled in part."""
     parts = ceil(features / ROWS)
     return ceil(features / parts), parts
-
-
-def _whole(elements: int) -> tuple[int, int]:
-    """As rows on all partitions."""
-    return ROWS, max(ceil(elements / ROWS), 1)
 
 
 PASSES = 2.0

@@ -119,7 +119,7 @@ def _check_experts(model: Model, layout: Layout) -> None:
             raise UsageError(
                 f"{experts} experts are not divided by --ep {layout.ep}",
                 cause="each group of ranks has as many experts as the others",
-                try_=f"--ep {max(each for each in range(1, layout.ep) if experts % each == 0)}",
+                try_=f"--ep {_divisor(experts, layout.ep)}",
             )
 
 
@@ -133,8 +133,13 @@ def _check_widths(layer: Layer, layout: Layout) -> None:
             raise UsageError(
                 f"{what} of {width} features is not divided by {option} {degree}",
                 cause="each rank has as many of them as the others",
-                try_=f"{option} {max(each for each in range(1, degree) if width % each == 0)}",
+                try_=f"{option} {_divisor(width, degree)}",
             )
+
+
+def _divisor(number: int, below: int) -> int:
+    """The largest one."""
+    return max(each for each in range(1, below) if number % each == 0)
 
 
 PADDED = "aws-neuron/neuronx-distributed-inference, modules/attention/gqa.py"
@@ -246,7 +251,7 @@ def _heads(attention: Attention, tp: int, job: Job, note: Callable[[str], None])
             raise UsageError(
                 f"{heads} heads are not divided by --tp {tp}",
                 cause="each rank trains as many heads as the others",
-                try_=f"--tp {max(each for each in range(1, tp) if heads % each == 0)}",
+                try_=f"--tp {_divisor(heads, tp)}",
             )
         note(f"{heads} heads are padded to {padded} for {tp} ranks")
     if keys == heads or attention.kind is AttentionKind.LATENT:

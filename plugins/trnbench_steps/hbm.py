@@ -82,10 +82,10 @@ def kept_per_layer(division: Division, kind: int, recompute: Recompute) -> Fract
         outside += attention.latent_rank + attention.rope_dim + attention.query_rank
     inside = mixer_elements(division, kind)
     if recompute is Recompute.NONE and attention.kind is not AttentionKind.LINEAR:
-        inside += division.heads[kind].queries * _seen(division, kind)
+        # A token has a score with each that is kept: of the sequence, or of its window.
+        inside += division.heads[kind].queries * cached_tokens(attention, division.job.new_tokens)
     network = layer.feed_forward
-    inner = 3 if network.gated else 2
-    per_token = Fraction(outside, along) + inside + Fraction(inner * network.width, layout.tp)
+    per_token = Fraction(outside, along) + inside + Fraction(network.kept * network.width, layout.tp)
     return tokens * (per_token + _routed(division, kind))
 
 
@@ -101,12 +101,6 @@ def mixer_elements(division: Division, kind: int) -> int:
     return found + (heads.queries * attention.value_dim if attention.gated else 0)
 
 
-def _seen(division: Division, kind: int) -> int:
-    """Scores of a token in one head: of all tokens of the sequence, or of its window."""
-    length, window = division.job.new_tokens, division.model.kinds[kind].attention.window
-    return min(length, window) if window else length
-
-
 def _routed(division: Division, kind: int) -> Fraction:
     """Elements of a token in its experts.
 
@@ -114,8 +108,7 @@ def _routed(division: Division, kind: int) -> Fraction:
     its own for each expert that a token meets.
     """
     network, layout = division.model.kinds[kind].feed_forward, division.layout
-    inner = 3 if network.gated else 2
-    copy = division.model.hidden + Fraction(inner * network.expert_width, layout.expert_tensor)
+    copy = division.model.hidden + Fraction(network.kept * network.expert_width, layout.expert_tensor)
     return network.top_k * copy * layout.expert_tensor / layout.tp
 
 
@@ -125,9 +118,7 @@ def live(division: Division, kind: int) -> Fraction:
     model, layout = division.model, division.layout
     network, hidden = model.kinds[kind].feed_forward, model.hidden
     along = layout.tp if layout.sequence_parallel else 1
-    inner = 3 if network.gated else 2
-    wide = Fraction(inner * network.width, layout.tp)
-    wide += _routed(division, kind)
+    wide = Fraction(network.kept * network.width, layout.tp) + _routed(division, kind)
     return division.tokens * (
         Fraction(2 * hidden, along) + max(Fraction(mixer_elements(division, kind)), wide)
     )
@@ -242,10 +233,8 @@ def _optimiser(division: Division, trained: RankParameters) -> float:
 
 
 def _buffers(division: Division) -> float:
-    layout, message = (
-        division.layout,
-        division.tokens * division.model.hidden * item_bytes(division.job.activations),
-    )
+    layout = division.layout
+    message = division.tokens * division.model.hidden * item_bytes(division.job.activations)
     return message * ((1 if layout.tp > 1 or layout.cp > 1 else 0) + (2 if layout.pp > 1 else 0))
 
 

@@ -133,6 +133,11 @@ ROWS = 128
 ONE_READ, TWO_READ = 1, 2
 
 
+def on_partitions(elements: float) -> tuple[int, int]:
+    """So many as rows on all partitions."""
+    return ROWS, max(ceil(elements / ROWS), 1)
+
+
 def score_elements(mixing: Mixing, cores: int) -> float:
     """Scores that a core has at once: of its heads of all sequences, what a mask hides included."""
     return mixing.sequences * mixing.heads / cores * mixing.tokens * (mixing.tokens + mixing.before)
@@ -164,15 +169,11 @@ class _Scores:
             weights=False,
         )
 
-    def scores(self, name: str) -> NamedCall:
-        return self.product(name, self.key_dim, self.queries, self.keys)
-
     def each(self, name: str, operands: int) -> NamedCall:
         """Of every score, with `operands` arrays of them read and one written."""
-        shape = (ROWS, max(ceil(self.elements / ROWS), 1))
         return name, Call(
             source="elementwise:combine",
-            inputs=((shape, self.dtype), operands),
+            inputs=((on_partitions(self.elements), self.dtype), operands),
             stays=self.stays,
             weights=False,
         )
@@ -189,7 +190,7 @@ class _Scores:
 
 
 def _forward(scores: _Scores) -> Iterator[NamedCall]:
-    yield scores.scores("scores")
+    yield scores.product("scores", scores.key_dim, scores.queries, scores.keys)
     yield scores.each("mask", TWO_READ)
     yield scores.row("largest")
     yield scores.each("difference", ONE_READ)

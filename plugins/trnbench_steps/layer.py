@@ -30,6 +30,11 @@ class FeedForward(msgspec.Struct, frozen=True, kw_only=True):
     router_bias: bool = False
     shared_gate: bool = False  # a gate of one feature before the shared experts
 
+    @property
+    def kept(self) -> int:
+        """Numbers of each inner feature that a backward pass needs: gate, up, and their activation."""
+        return 3 if self.gated else 2
+
     def weights(self, hidden: int) -> list[Weight]:
         """All its matrices and vectors between `hidden` features and `hidden` features."""
         matrices: list[Weight] = []

@@ -43,10 +43,6 @@ class Description:
         key = self.rules.keys.get(name, "")
         return bool(key) and (self.config.has(key) or key in self.rules.defaults)
 
-    def knows(self, name: str) -> bool:
-        """Whether the architecture has a key of this name, said or not."""
-        return name in self.rules.keys
-
 
 def networks(described: Description) -> list[FeedForward]:
     rules = described.rules
@@ -90,7 +86,7 @@ def _network_bias(described: Description) -> bool:
 
 
 def _shared_width(described: Description, width: int) -> int:
-    if described.has("shared_width") or "shared_width" in described.rules.keys:
+    if "shared_width" in described.rules.keys:
         return described.count("shared_width", kind=kinds.OPTIONAL)
     if "shared_experts" in described.rules.keys:
         return width * described.count("shared_experts", 0, kinds.OPTIONAL)

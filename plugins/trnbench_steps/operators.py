@@ -23,7 +23,7 @@ class _OfMatrices(msgspec.Struct, frozen=True, kw_only=True):
         return 2.0 * self.tokens * self.inputs * self.outputs * self.copies
 
 
-class Product(_OfMatrices, frozen=True, kw_only=True, tag="product"):
+class Product(_OfMatrices, frozen=True, kw_only=True):
     """`tokens` × `inputs` by `inputs` × `outputs`, with each of `copies` matrices.
 
     Of experts, `tokens` is what each of the rank's copies gets, evenly spread: a mean, which may be below 1.
@@ -35,11 +35,11 @@ class Product(_OfMatrices, frozen=True, kw_only=True, tag="product"):
         return self.inputs * self.outputs * self.copies
 
 
-class WeightGradient(_OfMatrices, frozen=True, kw_only=True, tag="weight gradient"):
+class WeightGradient(_OfMatrices, frozen=True, kw_only=True):
     """The transpose of `tokens` × `inputs` by `tokens` × `outputs`, for each of `copies` matrices."""
 
 
-class Mixing(msgspec.Struct, frozen=True, kw_only=True, tag="mixing"):
+class Mixing(msgspec.Struct, frozen=True, kw_only=True):
     """Attention between tokens: of each of `sequences`, `tokens` new ones after `before`, in a rank's heads.
 
     `pairs` of tokens attend in each head of each sequence: this rank's part of them, where the sequence is
@@ -73,7 +73,7 @@ class Mixing(msgspec.Struct, frozen=True, kw_only=True, tag="mixing"):
         )
 
 
-class Convolution(msgspec.Struct, frozen=True, kw_only=True, tag="convolution"):
+class Convolution(msgspec.Struct, frozen=True, kw_only=True):
     """Before linear attention: each of `channels` features over `taps` tokens."""
 
     name: str
@@ -89,7 +89,7 @@ class Convolution(msgspec.Struct, frozen=True, kw_only=True, tag="convolution"):
         return 2 * once if self.backward else once
 
 
-class Recurrence(msgspec.Struct, frozen=True, kw_only=True, tag="recurrence"):
+class Recurrence(msgspec.Struct, frozen=True, kw_only=True):
     """Linear attention: a state of `key_dim` × `value_dim` in each head of each of `sequences`, to which each
     of `tokens` adds. `before`: there is a state already, of what is cached."""
 
@@ -108,7 +108,7 @@ class Recurrence(msgspec.Struct, frozen=True, kw_only=True, tag="recurrence"):
         return 2 * once if self.backward else once
 
 
-class Elementwise(msgspec.Struct, frozen=True, kw_only=True, tag="elementwise"):
+class Elementwise(msgspec.Struct, frozen=True, kw_only=True):
     """A normalisation, an activation or a sum: `rows` of `width` features; `operands` are read.
 
     A graph has it in so many `parts`, one after the other.
@@ -126,7 +126,7 @@ class Elementwise(msgspec.Struct, frozen=True, kw_only=True, tag="elementwise"):
         return 0.0
 
 
-class Exchange(msgspec.Struct, frozen=True, kw_only=True, tag="exchange"):
+class Exchange(msgspec.Struct, frozen=True, kw_only=True):
     """A collective of a rank with its group along `axis`; `size` in bytes, as a question to the fabric."""
 
     name: str

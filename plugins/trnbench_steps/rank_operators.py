@@ -86,9 +86,6 @@ def _sent(division: Division, top_k: int, name: str) -> list[Operator]:
     return exchanges
 
 
-GATHER, REDUCE = "all_gather", "all_reduce"
-
-
 def mixer_operators(division: Division, kind: int) -> list[Operator]:
     """Of one layer of `kind`, for the tokens a rank works on at once; what is added up after it left out.
 
@@ -117,18 +114,16 @@ def mixer_operators(division: Division, kind: int) -> list[Operator]:
 def _product(division: Division, kind: int, weight: Weight) -> Product:
     """Over a cache, what rises from a compressed vector is applied to queries and results, head by head."""
     attention, heads = division.model.kinds[kind].attention, division.heads[kind].queries
-    share = division.share(weight, kind)
+    share, copies = division.share(weight, kind), 1
     if compressed(division, attention) and weight.name in ("key up", "value up"):
         small, large = attention.latent_rank, weight.outputs // weight.units
         inputs, outputs = (large, small) if weight.name == "key up" else (small, large)
-        return Product(name=weight.name, tokens=division.tokens, inputs=inputs, outputs=outputs, copies=heads)
-    if weight.cut is Cut.INPUTS:
-        return Product(
-            name=weight.name, tokens=division.tokens, inputs=share // weight.outputs, outputs=weight.outputs
-        )
-    return Product(
-        name=weight.name, tokens=division.tokens, inputs=weight.inputs, outputs=share // weight.inputs
-    )
+        copies = heads
+    elif weight.cut is Cut.INPUTS:
+        inputs, outputs = share // weight.outputs, weight.outputs
+    else:
+        inputs, outputs = weight.inputs, share // weight.inputs
+    return Product(name=weight.name, tokens=division.tokens, inputs=inputs, outputs=outputs, copies=copies)
 
 
 def compressed(division: Division, attention: Attention) -> bool:
@@ -197,19 +192,15 @@ def _context(division: Division, kind: int, *, before: bool) -> list[Operator]:
     attention, heads = division.model.kinds[kind].attention, division.heads[kind]
     if layout.cp == 1 or attention.kind is AttentionKind.LINEAR or decoding is before:
         return []
-    item = item_bytes(division.job.activations)
-    if decoding:
-        width = heads.queries * (attention.latent_rank or attention.value_dim)
-        return [
-            Exchange(
-                name="context", collective=REDUCE, axis=Axis.CONTEXT, size=division.tokens * width * item
-            )
-        ]
+    collective, tokens = "all_gather", division.sequences * division.job.new_tokens
     width = heads.keys * (attention.head_dim + attention.value_dim)
-    if attention.kind is AttentionKind.LATENT:
+    if decoding:
+        collective, tokens = "all_reduce", division.tokens
+        width = heads.queries * (attention.latent_rank or attention.value_dim)
+    elif attention.kind is AttentionKind.LATENT:
         width = attention.latent_rank + attention.rope_dim
-    size = division.sequences * division.job.new_tokens * width * item
-    return [Exchange(name="context", collective=GATHER, axis=Axis.CONTEXT, size=size)]
+    size = tokens * width * item_bytes(division.job.activations)
+    return [Exchange(name="context", collective=collective, axis=Axis.CONTEXT, size=size)]
 
 
 def layer_operators(division: Division, kind: int) -> list[Operator]:

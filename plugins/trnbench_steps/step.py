@@ -74,11 +74,6 @@ class StepModel:
         return self.parts(division, system, own).time(constants)
 
 
-def step_time(division: Division, system: System, constants: StepConstants) -> StepTime:
-    """Of one step; `StepModel` keeps what several have in common."""
-    return StepModel().time(division, system, constants)
-
-
 def step(
     model: Model | str | Path, layout: Layout, job: Job, system: System, registry: Registry | None = None
 ) -> StepTime:
@@ -92,7 +87,7 @@ def step(
     described = model if isinstance(model, Model) else load_model(model)
     division = divide(described, layout, job)
     nearest = expectations(registry or load_registry(), {}).nearest(division, system, version=MODEL_VERSION)
-    time = step_time(division, system, constants_of(system))
+    time = StepModel().time(division, system, constants_of(system))
     return msgspec.structs.replace(time, nearest=nearest, least_s=floor(division, system).time_s)
 
 
@@ -191,7 +186,8 @@ class Composition:
         """`apart`: beside a user's kernel, which leaves nothing in SBUF and takes nothing from there."""
         calls = self.shapes.of(operator)
         if not calls:
-            made.roofline(operator.name, _part(operator), *self._roofline(operator))
+            assert isinstance(operator, Recurrence)
+            made.roofline(operator.name, ATTENTION, *self._roofline(operator))
         for does, call in calls:
             name = f"{operator.name}: {does}" if does else operator.name
             timing = self.model.kernels.time(call, self.system, self.busy)
@@ -201,7 +197,7 @@ class Composition:
                 whole = self.model.kernels.time(stored, self.system, self.busy).all
                 made.round_trip(name, max(whole - timing.all, 0.0))
 
-    def _roofline(self, operator: Operator) -> tuple[float, float]:
+    def _roofline(self, operator: Recurrence) -> tuple[float, float]:
         """FLOP over the engine bound, and what its operands take beyond that over the core's share of HBM."""
         job, cores = self.division.job, self.shapes.cores
         peak = engine_rate(self.system, job.activations)
@@ -212,7 +208,7 @@ class Composition:
                 cause="an operator without a kernel takes what these allow",
                 try_="--facts with a file that gives them",
             )
-        engines = operator.flops / (peak.value * cores) if not isinstance(operator, Exchange) else 0.0
+        engines = operator.flops / (peak.value * cores)
         moved = _moved(operator) * item_bytes(job.activations) / cores
         return engines, max(moved * self.busy / rate - engines, 0.0)
 
@@ -223,19 +219,11 @@ def _part(operator: Operator) -> str:
     return ELEMENTWISE if isinstance(operator, Elementwise) else MATRIX
 
 
-def _moved(operator: Operator) -> float:
+def _moved(operator: Recurrence) -> float:
     """Elements that attention without a kernel reads and writes at least."""
-    if isinstance(operator, Mixing):
-        own = operator.tokens * operator.heads * (operator.key_dim + operator.value_dim)
-        kept = (
-            (operator.tokens + operator.before) * operator.kv_heads * (operator.key_dim + operator.value_dim)
-        )
-        return float(operator.sequences * (own + kept))
-    if isinstance(operator, Recurrence):
-        state = 2 * 2 * operator.heads * operator.key_dim * operator.value_dim
-        own = operator.tokens * operator.heads * (operator.key_dim + operator.value_dim)
-        return float(operator.sequences * (state + 2 * own))
-    return 0.0
+    state = 2 * 2 * operator.heads * operator.key_dim * operator.value_dim
+    own = operator.tokens * operator.heads * (operator.key_dim + operator.value_dim)
+    return float(operator.sequences * (state + 2 * own))
 
 
 def update_operators(division: Division, stage: int) -> list[Operator]:

@@ -36,7 +36,7 @@ from trnbench_steps.paths import (
 from trnbench_steps.step import StepModel
 from trnbench_steps.step_constants import UNITS, constants_of, named_constants
 from trnbench_steps.step_parts import StepTime
-from trnbench_steps.step_request import StepRequest, requested
+from trnbench_steps.step_request import requested
 
 _NXD = "aws-neuron/neuronx-distributed@fecfe75: src/neuronx_distributed/"
 _EXPERTS = f"{_NXD}modules/moe/expert_mlps_v2.py"
@@ -126,7 +126,7 @@ class StepCases:
 
     def unsupported(self, case: Case, system: System) -> str:
         """Empty, or why the layout does not lie on the system, or does not fit into its memory."""
-        asked = _asked(case)
+        asked = requested(case)
         try:
             found = fit(asked.at(case.key.point), system)
         except TrnbenchError as error:
@@ -135,7 +135,7 @@ class StepCases:
 
     def observe(self, case: Case, system: System) -> Observation:
         """Raises what composing a step raises."""
-        asked = _asked(case)
+        asked = requested(case)
         division = asked.at(case.key.point)
         own = asked.own(case.key.point)
         model = StepModel() if own.sources else self._model  # a user's kernel may be edited meanwhile
@@ -173,10 +173,6 @@ class StepCases:
 
 
 STEPS = StepCases()
-
-
-def _asked(case: Case) -> StepRequest:
-    return requested(case)
 
 
 def _implementation(division: Division, own: OwnKernels) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from trnbench.facts.units import percent, show
 from trnbench.terminal.cell import Column
 from trnbench.terminal.output import emit, emit_json, paragraph, write
+from trnbench_steps.commands.workload.tables import seconds
 from trnbench_steps.plan import search
 from trnbench_steps.plan.demand import Way
 from trnbench_steps.plan.goal import OLD_DAYS, Expected, Goal, Within
@@ -113,10 +114,10 @@ def _columns(plan: Plan) -> list[Column | str]:
         columns.append(Column("prompts", keep=6))
     if goal.training:
         columns.append(Column("days", "days", "right", lambda value: f"{value:,.1f}", keep=7))
-    columns.append(Column("time_s", "a step" if goal.training else "a token", "right", _seconds, keep=7))
+    columns.append(Column("time_s", "a step" if goal.training else "a token", "right", seconds, keep=7))
     columns.append(Column("expected", "expect", "right", keep=4))
     if goal.prompt:
-        columns.append(Column("first_s", "first", "right", _seconds, keep=3))
+        columns.append(Column("first_s", "first", "right", seconds, keep=3))
     if goal.tpot_s or goal.ttft_s or goal.days:
         columns.append(Column("within", keep=7))
     if priced:
@@ -216,10 +217,6 @@ def _span(time: Expected) -> str:
     low, high = show(time.low_s, "s"), show(time.high_s, "s")
     number, _, unit = low.partition(" ")
     return f"{number}–{high}" if high.endswith(f" {unit}") else f"{low}–{high}"
-
-
-def _seconds(value: float) -> str:
-    return show(value, "s")
 
 
 def _count(value: float) -> str:

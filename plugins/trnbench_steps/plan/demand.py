@@ -244,7 +244,7 @@ class Serving:
         self.goal, self.steps = goal, steps
         self._prompts: dict[tuple[str, str], Prompts | None] = {}
 
-    def ways(self, system: System, layout: Layout, weights: str) -> tuple[str, ...]:
+    def ways(self, system: System, weights: str) -> tuple[str, ...]:
         """That are possible; one without a name where no demand is stated."""
         if not self.goal.serves:
             return ("",)

@@ -141,7 +141,9 @@ class _Search:
             found.sort(key=lambda each: self.steps.least_s(each[0], each[1], system) / each[1].batch)
         for layout, job in found:
             if best is None or not self._beaten(best, system, layout, job):
-                best = self._better(best, self._tried(system, layout, job, quietly=quietly))
+                tried = self._tried(system, layout, job, quietly=quietly)
+                known = tried if best is None else [best, *tried]
+                best = min(known, key=lambda each: place(each, self.goal.by), default=None)
         return best
 
     def _beaten(self, best: Option, system: System, layout: Layout, job: Job) -> bool:
@@ -177,17 +179,10 @@ class _Search:
             return False
         return layout.ranks // layout.dp * system.hosts <= layout.ranks
 
-    def _better(self, best: Option | None, found: Sequence[Option]) -> Option | None:
-        """The best of all; among others only by what is worth a step."""
-        for option in found:
-            if best is None or place(option, self.goal.by) < place(best, self.goal.by):
-                best = option
-        return best
-
-    def _tried(self, system: System, layout: Layout, job: Job, *, quietly: bool = False) -> list[Option]:
+    def _tried(self, system: System, layout: Layout, job: Job, *, quietly: bool) -> list[Option]:
         """Options of a layout, at each batch that is worth a look. `quietly`: no refusal is told."""
         tries: list[Option] = []
-        for way in self.serving.ways(system, layout, job.weights):
+        for way in self.serving.ways(system, job.weights):
             for batch in self._batches(system, layout, job, way):
                 option = self._option(system, layout, replace(job, batch=batch), way)
                 refusal = option if isinstance(option, Refusal) else self.late.get(id(option))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from trnbench import Session, UnknownName, UsageError
 from trnbench.facts.fact import as_policy
@@ -23,9 +23,6 @@ from trnbench_steps.division import divide
 from trnbench_steps.own_kernels import OwnKernels, check_own
 from trnbench_steps.shipped_models import model_of, shipped_names
 from trnbench_steps.step_request import AXES, StepRequest
-
-if TYPE_CHECKING:
-    pass
 
 
 def run(

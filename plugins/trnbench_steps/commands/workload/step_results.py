@@ -11,7 +11,7 @@ from trnbench.terminal.outcome import Ended, none_ran
 from trnbench.terminal.output import emit, emit_json, paragraph, say, write
 from trnbench.terminal.result_table import results_of, show_results
 from trnbench.terminal.target import write_report
-from trnbench_steps.commands.workload.tables import size
+from trnbench_steps.commands.workload.tables import seconds, size
 from trnbench_steps.paths import PATHS
 from trnbench_steps.step_request import LAYOUT_AXES
 
@@ -85,8 +85,8 @@ def _tables(records: list[dict[str, Any]], cases: tuple[Measurement, ...], forma
         return
     write("\n")
     shown += [
-        Column("time_s", "time", "right", lambda value: show(value, "s"), keep=3),
-        Column("otherwise_s", "unfused or native", "right", lambda value: show(value, "s"), keep=2),
+        Column("time_s", "time", "right", seconds, keep=3),
+        Column("otherwise_s", "unfused or native", "right", seconds, keep=2),
         Column("expect", "expect", "right", keep=2),
         Column("tokens_per_s", "tokens/s", "right", lambda value: f"{value:,.4g}", keep=2),
         Column("mfu", "MFU", "right", percent),
@@ -134,7 +134,7 @@ def _row(record: dict[str, Any]) -> dict[str, Any]:
         "expect": f"{show(low, 's')} to {show(high, 's')}" if low is not None else "no band" if whole else "",
         "device": (record.get("memory") or {}).get("device"),
         "largest": f"{largest} {parts[largest] / whole:.0%}" if largest and whole else "",
-        "parts": "; ".join(f"{name} {seconds:.6g}" for name, seconds in parts.items()),
+        "parts": "; ".join(f"{name} {spent:.6g}" for name, spent in parts.items()),
     }
 
 
@@ -152,7 +152,7 @@ def _parts(records: list[dict[str, Any]], axes: list[str], format: str) -> None:
         for name in names
     ]
     rows.append({"part": "all", **{head: each["time_s"] for head, each in zip(heads, records, strict=True)}})
-    columns = [Column(head, head, "right", lambda value: show(value, "s")) for head in heads]
+    columns = [Column(head, head, "right", seconds) for head in heads]
     emit(rows, ("part", *columns), format, title="Parts")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from trnbench.errors import UsageError
@@ -34,6 +35,10 @@ def flop(value: Any) -> str:
 def size(value: Any) -> str:
     """Three digits and a binary prefix: 128 KiB."""
     return show(float(value), "B")
+
+
+seconds = partial(show, unit="s")
+"""Three digits and a prefix: 1.42 ms."""
 
 
 def shape_table(model: Model) -> Section:
