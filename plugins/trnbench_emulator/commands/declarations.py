@@ -28,6 +28,7 @@ _LOADED: dict[str, dict[str, Any]] = {
     "seed": {"help": "Of random values.  [default: 0]"},
 }
 _CORE = "The system whose core it runs on."
+_ON_CORE: dict[str, dict[str, Any]] = {"instance": {"many": False, "name": "instance", "help": _CORE}}
 _NKI = Branch(
     """Run an NKI kernel of your own, unchanged, on any generation.
 
@@ -58,7 +59,7 @@ _NKI = Branch(
             Exits with 1 when a value is wrong or a device would punish it, with 3 when it breaks a rule.
             """,
             f"{LOADED} instance quiet {TABLE}",
-            {**_LOADED, "instance": {"many": False, "name": "instance", "help": _CORE}},
+            {**_LOADED, **_ON_CORE},
         ),
         "exec": Leaf(
             "trnbench_emulator.commands.nki.script:exec_",
@@ -68,7 +69,7 @@ _NKI = Branch(
             emulated times. stderr begins and ends with what emulates. Exits as the script does.
             """,
             "instance script quiet",
-            {"instance": {"many": False, "name": "instance", "help": _CORE}},
+            _ON_CORE,
             settings={"context_settings": {"ignore_unknown_options": True, "allow_interspersed_args": False}},
         ),
         "doctor": Leaf(
@@ -87,7 +88,7 @@ _NKI = Branch(
             the two apart.
             """,
             f"own-kernels arg grid within memory gate instance quiet {TABLE}",
-            {"instance": {"many": False, "name": "instance", "help": _CORE}},
+            _ON_CORE,
         ),
         "tune": Leaf(
             "trnbench_emulator.commands.session.tune:tune",
@@ -100,8 +101,8 @@ _NKI = Branch(
             f"{TABLE}",
             {
                 **_LOADED,
+                **_ON_CORE,
                 "own-kernel": {"metavar": "FILE.py::KERNEL"},
-                "instance": {"many": False, "name": "instance", "help": _CORE},
             },
         ),
         "serve": Leaf(
@@ -112,7 +113,7 @@ _NKI = Branch(
             with one is in its answer. Ends with stdin.
             """,
             "instance within memory trusted quiet",
-            {"instance": {"many": False, "name": "instance", "help": _CORE}},
+            _ON_CORE,
         ),
         "list": Leaf(
             "trnbench_emulator.commands.nki.list:list_",

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 from trnbench import Session
 from trnbench.terminal.cell import Column
 from trnbench.terminal.output import emit, say
-from trnbench_emulator.commands.fabric.options import about, fabric_of
+from trnbench_emulator.commands.fabric.cells import say_about
+from trnbench_emulator.commands.fabric.options import fabric_of
 from trnbench_emulator.fabric.algorithms.algorithm import COLLECTIVES, NotPossible
 from trnbench_emulator.fabric.planner import Planner, algorithms_of
 
@@ -23,8 +24,7 @@ def algorithms(state: Session, /, *, format: str, **options: Any) -> None:
     """Which algorithms this system allows, for which collectives, and why not."""
     fabric = fabric_of(state, options)
     rows = [_row(fabric, name) for name in algorithms_of(fabric)]
-    for line in about(fabric):
-        say(line, level=0)
+    say_about(fabric)
     for rule in rules(fabric):
         say(
             f"auto, {' and '.join(rule.collectives)} of {_alternatives(rule.ranks)} ranks: {rule.sentence}",

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from trnbench.facts.fact import Scope
-from trnbench.facts.units import percent, show
+from trnbench.facts.units import show
 from trnbench.results.expectation import above
 from trnbench.results.measurement import Metric, Nearest, Nearness
 from trnbench.run.expectation import expectations
@@ -29,9 +30,10 @@ def say_about(fabric: Fabric) -> None:
         say(line, level=0)
 
 
-def time_column() -> Column:
-    """`time_s`, with the prefix that suits it."""
-    return Column("time_s", "time", "right", lambda value: show(value, "s"))
+_seconds = partial(show, unit="s")
+
+TIME = Column("time_s", "time", "right", _seconds)
+"""With the prefix that suits it."""
 
 
 def one_place(value: float) -> str:
@@ -42,11 +44,6 @@ def one_place(value: float) -> str:
 def two_places(value: float) -> str:
     """1,234.56"""
     return f"{value:,.2f}"
-
-
-def percent_of(value: float) -> str:
-    """A share as per cent."""
-    return percent(value)
 
 
 MESSAGES = ("permute", "sendrecv")
@@ -60,7 +57,7 @@ class Near:
 
     def __init__(self, state: Session, fabric: Fabric, *, alone: bool = True) -> None:
         options = fabric.options
-        self._version, self._fabric = MODEL_VERSION, fabric
+        self._fabric = fabric
         self._alone = alone and not (
             options.degraded or options.straggler or options.late or options.oversubscription != 1
         )
@@ -83,7 +80,7 @@ class Near:
             point_to_point=collective in MESSAGES,
         )
         metric = _busbw(busbw) if busbw else None
-        return self._expected.nearest(question, system, version=self._version, metric=metric)
+        return self._expected.nearest(question, system, version=MODEL_VERSION, metric=metric)
 
 
 def near_cells(
@@ -112,17 +109,12 @@ def near_cells(
     }
 
 
-def near_columns() -> list[Column]:
-    """Of a table for people: the class, and the times to expect."""
-
-    def time(value: float) -> str:
-        return show(value, "s")
-
-    return [
-        Column("nearness", "near"),
-        Column("expected_low_s", "expect", "right", time),
-        Column("expected_high_s", "to", "right", time),
-    ]
+NEAR = (
+    Column("nearness", "near"),
+    Column("expected_low_s", "expect", "right", _seconds),
+    Column("expected_high_s", "to", "right", _seconds),
+)
+"""Of a table for people: the class, and the times to expect."""
 
 
 def notes(found: list[Nearest], busbw: list[float]) -> list[str]:

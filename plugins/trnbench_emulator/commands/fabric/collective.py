@@ -7,12 +7,12 @@ from typing import Any
 from trnbench import Session
 from trnbench.bounded import kinds
 from trnbench.errors import UsageError, cut
-from trnbench.facts.units import show
+from trnbench.facts.units import percent, show
 from trnbench.terminal.cell import Column
 from trnbench.terminal.output import emit, say
-from trnbench_emulator.commands.fabric.cells import EVIDENCE, percent_of, say_about, time_column, two_places
+from trnbench_emulator.commands.fabric.cells import EVIDENCE, TIME, say_about, two_places
 from trnbench_emulator.commands.fabric.options import fabric_of
-from trnbench_emulator.commands.fabric.question import frozen, groups_of, shown
+from trnbench_emulator.commands.fabric.question import groups_of, shown
 from trnbench_emulator.fabric.ask import ask
 from trnbench_emulator.fabric.sensitivity import sensitivity as shifts_of
 
@@ -41,7 +41,7 @@ def scale(
             result = ask(whole.question(collective, size, algorithm=algorithm, ranks=some))
         rows.append(
             {
-                "instances": count if whole.clustered else None,
+                **({"instances": count} if whole.clustered else {}),
                 "ranks": result.ranks,
                 "algorithm": result.algorithm,
                 "time_s": result.time_s,
@@ -49,23 +49,18 @@ def scale(
                 "busbw_gb_s": result.busbw / 1e9,
                 "bound_share": result.bound.time_s / result.time_s,
                 "evidence": EVIDENCE,
+                "times_first": result.time_s / (rows[0]["time_s"] if rows else result.time_s),
             }
         )
-    if not whole.clustered:
-        for row in rows:
-            del row["instances"]
-    first = rows[0]["time_s"]
-    for row in rows:
-        row["times_first"] = row["time_s"] / first
     say_about(whole)
     names = (*(["instances"] if whole.clustered else []), "ranks", "algorithm")
     columns = [
         *map(Column, names),
-        time_column(),
+        TIME,
         Column("algbw_gb_s", "algbw (GB/s)", "right", two_places),
         Column("busbw_gb_s", "busbw (GB/s)", "right", two_places),
         Column("times_first", "× first", "right", lambda v: f"{v:.2f}"),
-        Column("bound_share", "% of bound", "right", percent_of),
+        Column("bound_share", "% of bound", "right", percent),
         Column("evidence"),
     ]
     emit(rows, columns, format, title=f"{collective} of {shown(size)} on {whole.system.name}")
@@ -114,7 +109,7 @@ def sensitivity(
         Column("what"),
         Column("usual"),
         Column("setting"),
-        time_column(),
+        TIME,
         Column("change", "change", "right", lambda v: f"{v * 100:+.1f} %"),
     ]
     say(f"usual: {show(base.time_s, 's')} by {base.algorithm}", level=0)
@@ -139,7 +134,7 @@ def links(
     """What every link carries during one collective, the busiest first."""
     fabric = fabric_of(state, options)
     groups = groups_of(fabric, group)
-    result = ask(fabric.question(collective, size, algorithm=algorithm, groups=frozen(groups)))
+    result = ask(fabric.question(collective, size, algorithm=algorithm, groups=groups))
     rows = [
         {
             "link": f"{each.src} > {each.dst}",
@@ -157,6 +152,6 @@ def links(
         Column("class"),
         Column("bytes", "bytes", "right", shown),
         Column("gb_s", "GB/s", "right", two_places),
-        Column("load", "load", "right", percent_of),
+        Column("load", "load", "right", percent),
     ]
     emit(rows, columns, format, title=f"{collective} of {shown(size)} on {fabric.system.name}")

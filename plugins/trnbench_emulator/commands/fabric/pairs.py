@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 from trnbench import Session
 from trnbench.errors import UsageError
+from trnbench.facts.units import percent
 from trnbench.terminal.cell import Column
 from trnbench.terminal.output import emit, say
 from trnbench.topology.bisection import bisection as narrowest
 from trnbench_emulator.commands.fabric.cells import (
     EVIDENCE,
+    NEAR,
+    TIME,
     Near,
     near_cells,
-    near_columns,
     one_place,
-    percent_of,
     say_about,
-    time_column,
     two_places,
 )
 from trnbench_emulator.commands.fabric.options import fabric_of
@@ -66,7 +66,7 @@ def matrix(state: Session, /, *, size: int, show: str, every: bool, format: str,
         rows = [each for line in transfers for each in line if each is not None]
         emit(rows, ("src", "dst", "hops", "latency_s", "time_s", "bandwidth_gb_s"), format)
         return
-    names = tuple(network.nodes[network.ranks[rank]].name for rank in ranks)
+    names = [_name(fabric, rank) for rank in ranks]
     value = _SHOWN[show]
     table: list[dict[str, object]] = [
         {
@@ -109,7 +109,7 @@ def bisection(state: Session, /, *, size: int, format: str, **options: Any) -> N
         Column("each_gb_s", "each (GB/s)", "right", one_place),
         Column("one_way_gb_s", "from half to half (GB/s)", "right", one_place),
         Column("cut_gb_s", "narrowest cut (GB/s)", "right", one_place),
-        Column("share", "share", "right", percent_of),
+        Column("share", "share", "right", percent),
         Column("cables", "cables"),
         Column("method", "cut found by"),
         Column("busiest", "busiest link"),
@@ -149,24 +149,27 @@ def incast(state: Session, /, *, size: int, dst: int | None, format: str, **opti
     say_about(fabric)
     columns = [
         Column("senders"),
-        time_column(),
+        TIME,
         Column("each_gb_s", "each (GB/s)", "right", one_place),
         Column("total_gb_s", "received (GB/s)", "right", one_place),
         Column("busiest", "busiest link"),
-        Column("load", "its load", "right", percent_of),
+        Column("load", "its load", "right", percent),
     ]
     emit(rows, columns, format, title=f"{shown(size)} each to rank {target} of {fabric.system.name}")
 
 
+def _name(fabric: Fabric, rank: int) -> str:
+    return fabric.network.nodes[fabric.network.ranks[rank]].name
+
+
 def _pair(fabric: Fabric, src: int, dst: int, size: int) -> dict[str, Any]:
-    network = fabric.network
     time_s, latency_s = (
         ask(fabric.question(SEND, amount, ranks=(src, dst))).time_s for amount in (size, 1.0)
     )
     return {
-        "src": network.nodes[network.ranks[src]].name,
-        "dst": network.nodes[network.ranks[dst]].name,
-        "hops": network.route(src, dst).hops,
+        "src": _name(fabric, src),
+        "dst": _name(fabric, dst),
+        "hops": fabric.network.route(src, dst).hops,
         "latency_s": latency_s,
         "time_s": time_s,
         "bandwidth_gb_s": size / time_s / 1e9,
@@ -228,13 +231,13 @@ def pingpong(
     dst = _partner(fabric, src) if dst is None else dst
     _check_pair(fabric, src, dst)
     near = Near(state, fabric)
+    answers = [ask(fabric.question(PING_PONG, size, ranks=(src, dst))) for size in sizes]
+    # Whether there are such ranks is known by now.
+    network = fabric.network
+    hosts = len({network.nodes[network.ranks[rank]].host for rank in (src, dst)})
     rows: list[dict[str, Any]] = []
-    hosts = 0
-    for size in sizes:
-        both_ways = ask(fabric.question(PING_PONG, size, ranks=(src, dst)))
+    for size, both_ways in zip(sizes, answers, strict=True):
         time_s = both_ways.time_s / 2
-        # Whether there are such ranks is known by now.
-        hosts = hosts or len({fabric.network.nodes[fabric.network.ranks[rank]].host for rank in (src, dst)})
         rows.append(
             {
                 "size": size,
@@ -246,8 +249,7 @@ def pingpong(
                 ),
             }
         )
-    network = fabric.network
-    ends = [network.nodes[network.ranks[rank]].name for rank in (src, dst)]
+    ends = [_name(fabric, rank) for rank in (src, dst)]
     hops = network.route(src, dst).hops
     say_about(fabric)
     say(f"{hops} links between {ends[0]} and {ends[1]}", level=0)
@@ -255,9 +257,9 @@ def pingpong(
         rows = [{"src": ends[0], "dst": ends[1], "hops": hops, **row} for row in rows]
     columns = [
         Column("size", "size", "right", shown),
-        time_column(),
+        TIME,
         Column("bandwidth_gb_s", "GB/s", "right", two_places),
         Column("evidence"),
-        *near_columns(),
+        *NEAR,
     ]
     emit(rows, columns, format, title=f"{fabric.system.name}: {ends[0]} to {ends[1]} and back, half of it")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from math import floor
+from math import floor, prod
 from typing import TYPE_CHECKING
 
 from trnbench import NotJson, parse_json
@@ -87,7 +87,10 @@ KINDS = ("pipeline", "data", "expert", "tensor")
 REST = "rest"
 
 
-def groups_of(fabric: Fabric, kinds: tuple[str, ...]) -> list[list[int]]:
+Groups = tuple[tuple[int, ...], ...]
+
+
+def groups_of(fabric: Fabric, kinds: tuple[str, ...]) -> Groups:
     """Empty for all ranks together. The groups are those of the kind named first, or those listed as JSON.
 
     Raises UsageError for what is unknown or does not divide the ranks.
@@ -102,19 +105,16 @@ def groups_of(fabric: Fabric, kinds: tuple[str, ...]) -> list[list[int]]:
     if listed:
         return _replica(fabric, listed[0])
     if not kinds:
-        return []
+        return ()
     asked = [_kind(text) for text in kinds]
     names = [name for name, _ in asked]
     if len(set(names)) != len(names):
         raise UsageError("--group names a kind twice", cause=", ".join(kinds), try_="--group tensor=8")
     sizes = dict(asked)
-    product = 1
-    for size in sizes.values():
-        product *= size
+    product = prod(sizes.values())
     if fabric.size % product:
-        shown = " × ".join(str(size) for size in sizes.values())
         raise UsageError(
-            f"groups of {shown} do not divide {fabric.size} ranks",
+            f"groups of {' × '.join(map(str, sizes.values()))} do not divide {fabric.size} ranks",
             cause=f"{fabric.size} / {product} leaves {fabric.size % product}",
             try_=f"a product that divides {fabric.size}",
         )
@@ -130,7 +130,7 @@ def groups_of(fabric: Fabric, kinds: tuple[str, ...]) -> list[list[int]]:
             cause="it takes 2 ranks or more",
             try_=f"--group {names[0]}=2",
         )
-    return fabric.groups(ordered, names[0])
+    return tuple(map(tuple, fabric.groups(ordered, names[0])))
 
 
 def _kind(text: str) -> tuple[str, int]:
@@ -149,7 +149,7 @@ def _kind(text: str) -> tuple[str, int]:
     return name, int(size)
 
 
-def _replica(fabric: Fabric, text: str) -> list[list[int]]:
+def _replica(fabric: Fabric, text: str) -> Groups:
     try:
         groups = parse_json(text)
     except NotJson:
@@ -163,7 +163,7 @@ def _replica(fabric: Fabric, text: str) -> list[list[int]]:
             try_="--group '[[0,1],[2,3]]'",
         )
     check_groups(groups, fabric.size)
-    return groups
+    return tuple(map(tuple, groups))
 
 
 MOST = 10_000
@@ -210,11 +210,6 @@ def sweep(first: int | None, last: int | None, factor: float, step: int | None) 
     raise UsageError(f"more than {MOST:,} sizes", cause=f"{first} to {last} {how}", try_="-f 2")
 
 
-def frozen(groups: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
-    """Groups as a question takes them."""
-    return tuple(tuple(group) for group in groups)
-
-
 def others_of(fabric: Fabric, texts: Sequence[str]) -> list[Beside]:
     """What `--with` names. Raises UsageError for what cannot be read."""
     neighbours = []
@@ -227,12 +222,11 @@ def others_of(fabric: Fabric, texts: Sequence[str]) -> list[Beside]:
                 cause="a collective, its message, and behind @ the groups if there are some",
                 try_="--with all_to_all=64M or --with all_to_all=64M@expert=8",
             )
-        groups = groups_of(fabric, (kinds,)) if kinds else []
         neighbours.append(
             Beside(
                 collective=Collective().convert(name, None, None),
                 size=float(MESSAGE.counted(size, f"--with {name}")),
-                groups=frozen(groups),
+                groups=groups_of(fabric, (kinds,) if kinds else ()),
             )
         )
     return neighbours

@@ -27,7 +27,6 @@ from trnbench_emulator.commands.fabric.options import (
 )
 from trnbench_emulator.commands.fabric.question import (
     about_shares,
-    frozen,
     groups_of,
     others_of,
     shares_of,
@@ -106,26 +105,24 @@ def _asked(
         collective,
         sizes[0],
         algorithm=algorithm,
-        groups=frozen(groups),
+        groups=groups,
         shares=parts,
         beside=tuple(others_of(fabric, options["others"])),
     )
     answers = [ask(replace(question, size=size)) for size in sizes]
     rows = [size_row(answer, dtype, peak) for answer in answers]
     more: dict[str, Any] = {}
+    comments = about(fabric)
     if parts:
         for row, slower in zip(rows, _times_even(question, answers), strict=True):
             row["times_even"] = slower
         more = {"shares": list(parts), "shares_of": "senders" if collective == UNEVEN[0] else "receivers"}
-        comments = [
-            *about(fabric),
+        comments += [
             about_shares(collective, shares, parts),
             f"{shown(sizes[-1])} takes {rows[-1]['times_even']:.2f} times as long as with even shares",
             "busbw: by the factor of even shares",
-            *details(fabric, answers, peak, ""),
         ]
-    else:
-        comments = [*about(fabric), *details(fabric, answers, peak, algorithm)]
+    comments += details(fabric, answers, peak, "" if parts else algorithm)
     near = Near(state, fabric, alone=not (parts or options["others"] or len(groups) > 1))
     nearest = tuple(near.of(collective, answer.size, answer.ranks, busbw=answer.busbw) for answer in answers)
     rows = [

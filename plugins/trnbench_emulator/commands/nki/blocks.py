@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import linecache
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -54,19 +55,9 @@ def said(name: str) -> str:
 _EVEN = 1e-4  # programs whose ends are closer than that take the same time
 
 
-def time_text(seconds: float) -> str:
-    return show(seconds, "s")
+time_text = partial(show, unit="s")
 
-
-def percent_text(fraction: float) -> str:
-    return percent(fraction)
-
-
-def bytes_text(count: float) -> str:
-    return show(count, "B")
-
-
-_SHARE = Column("share", "of the time", align="right", show=percent_text)
+_SHARE = Column("share", "of the time", align="right", show=percent)
 _SECONDS = Column("seconds", "time", align="right", show=time_text)
 
 
@@ -90,7 +81,7 @@ def headline(run: KernelRun) -> str:
     said += f", bound by {run.bound}"
     best = best_of(run.shares)
     if best is not None:
-        said += f", {percent_text(best.fraction)} of the {best.what} peak"
+        said += f", {percent(best.fraction)} of the {best.what} peak"
     return said
 
 
@@ -104,7 +95,7 @@ def facts(run: KernelRun) -> list[str]:
         lines.append(
             "all programs end within 0.01 % of each other"
             if run.imbalance < _EVEN
-            else f"program {run.last} ends last, {percent_text(run.imbalance)} later than they do on average"
+            else f"program {run.last} ends last, {percent(run.imbalance)} later than they do on average"
         )
     return [*lines, *nearness(run), *told(run), *run.notes]
 
@@ -149,7 +140,7 @@ def blocks(run: KernelRun, *, lines: bool) -> list[Block]:
             "bytes",
             f"Bytes moved, {of_all}",
             [{"name": name, "bytes": count} for name, count in run.bytes.items()],
-            ("name", Column("bytes", "amount", align="right", show=bytes_text)),
+            ("name", Column("bytes", "amount", align="right", show=partial(show, unit="B"))),
         ),
         Block("waterfall", "From the peak to the time", _terms(run.waterfall, total), _TERMS),
         Block("path", "Critical path", _terms(run.path, total), _TERMS),
@@ -171,8 +162,8 @@ _SHARES: tuple[Column | str, ...] = (
     "name",
     Column("reached_text", "reached", align="right", keep=2),
     Column("peak_text", "peak", align="right", keep=2),
-    Column("fraction", "%", align="right", show=percent_text, keep=2),
-    Column("of_engine_bound", "of the clocks' bound", align="right", show=percent_text),
+    Column("fraction", "%", align="right", show=percent, keep=2),
+    Column("of_engine_bound", "of the clocks' bound", align="right", show=percent),
     Column("evidence", keep=2),
     Column("source", keep=1),
     Column("formula", "how", keep=-1),

@@ -129,9 +129,16 @@ def computed(
         return trace, ()
     with guarded(loaded.ref, timeout_s=timeout_s):
         wanted = agreement.call(function, str(reference), inputs)
+    return trace, compared(trace, wanted, asked, tolerance)
+
+
+def compared(
+    trace: Trace, wanted: Sequence[Any], asked: Mapping[str, given.Argument], tolerance: float | None
+) -> tuple[Agreement, ...]:
+    """Each output against what is `wanted`; without a `tolerance` by the data types."""
     dtypes = [each.dtype for each in trace.output_specs]
     types = [each.dtype for each in asked.values() if each.dtype]
-    return trace, agreement.compare(trace.outputs, dtypes, wanted, types, tolerance)
+    return agreement.compare(trace.outputs, dtypes, wanted, types, tolerance)
 
 
 def rows(trace: Trace, agreements: tuple[Agreement, ...]) -> list[dict[str, Any]]:

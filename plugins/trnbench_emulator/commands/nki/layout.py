@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from trnbench.facts.units import percent
 from trnbench.terminal.cell import Column, plain
 from trnbench.terminal.output import emit, emit_json, paragraph, write
 from trnbench_emulator.commands.nki.blocks import (
@@ -13,11 +14,11 @@ from trnbench_emulator.commands.nki.blocks import (
     expect_text,
     facts,
     headline,
-    percent_text,
     share_rows,
     time_text,
     told,
 )
+from trnbench_emulator.commands.nki.check import VALUES
 
 if TYPE_CHECKING:
     from trnbench_emulator.kernel_run.result import KernelRun
@@ -48,9 +49,8 @@ def show_run(
     format: str,
     *,
     lines: bool,
-    values: Sequence[dict[str, Any]] = (),
-    value_columns: Sequence[Column | str] = (),
-    findings: Sequence[Finding] = (),
+    values: Sequence[dict[str, Any]],
+    findings: Sequence[Finding],
 ) -> None:
     """To stdout, in the format asked for."""
     if format == "json":
@@ -68,7 +68,7 @@ def show_run(
         _told(fact, format)
     parts = blocks(run, lines=lines)
     if values:
-        parts.insert(0, Block("output", "Values", values, value_columns))
+        parts.insert(0, Block("output", "Values", values, VALUES))
     for each in parts:
         write("\n")
         left = len(each.rows) - LINES if each.part == "line" else 0
@@ -116,7 +116,7 @@ def show_runs(runs: Sequence[KernelRun], refused: Sequence[tuple[str, str, str]]
             *(("programs",) if any(run.programs for run in runs) else ()),
             Column("latency", align="right", show=time_text, keep=2),
             "bound",
-            *(Column(each, f"% of {each}", align="right", show=percent_text) for each in what),
+            *(Column(each, f"% of {each}", align="right", show=percent) for each in what),
             *((Column("status", keep=2),) if any(run.doubts for run in runs) else ()),
             Column("evidence", keep=2),
             "near",

@@ -18,7 +18,7 @@ from trnbench_emulator.commands.nki import arguments as given
 from trnbench_emulator.commands.nki import layout
 from trnbench_emulator.commands.nki.arguments import runnable, system_of
 from trnbench_emulator.commands.nki.benchmark import loaded_with
-from trnbench_emulator.commands.nki.check import VALUES, computed, rows, told, verdict
+from trnbench_emulator.commands.nki.check import computed, rows, told, verdict
 from trnbench_emulator.commands.nki.kernel import apart, guarded
 from trnbench_emulator.compiler import assumptions
 from trnbench_emulator.kernel_run.emulation import emulate, parse_grid, programs_of
@@ -96,9 +96,7 @@ def run(
     if trace is not None and timeline is not None:
         _write(trace, emulated, timeline, options["trace_limit"])
         state.kept = f"{trace} was written"
-    layout.show_run(
-        emulated, format, lines=options["lines"], values=values, value_columns=VALUES, findings=findings or ()
-    )
+    layout.show_run(emulated, format, lines=options["lines"], values=values, findings=findings or ())
     if findings is None:
         say("faults on a device were not looked for: trnbench nki check looks for them", level=0)
     told(findings or (), warning=True)

@@ -136,11 +136,8 @@ def _code(program: Callable[[], Any]) -> int:
     except TrnbenchError:
         raise
     except Exception as error:
-        trace = error.__traceback__
-        while trace is not None and trace.tb_frame.f_code.co_filename in (__file__, runpy.__file__):
-            trace = trace.tb_next
-        ours = "<frozen runpy>"
-        while trace is not None and trace.tb_frame.f_code.co_filename == ours:
+        trace, ours = error.__traceback__, (__file__, runpy.__file__, "<frozen runpy>")
+        while trace is not None and trace.tb_frame.f_code.co_filename in ours:
             trace = trace.tb_next
         say("".join(traceback.format_exception(type(error), error, trace)).rstrip())
         return 1

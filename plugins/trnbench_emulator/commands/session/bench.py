@@ -17,7 +17,7 @@ from trnbench.facts.fact import PeakPolicy
 from trnbench.run.expectation import Expectations, expectations
 from trnbench_emulator.commands.nki import arguments as given
 from trnbench_emulator.commands.nki.arguments import Argument, system_of
-from trnbench_emulator.commands.nki.check import find, rows
+from trnbench_emulator.commands.nki.check import compared, find, rows
 from trnbench_emulator.commands.nki.kernel import Loaded, compute, guarded, load
 from trnbench_emulator.commands.session.answer import Answer, Problem
 from trnbench_emulator.commands.session.candidate import Candidate
@@ -213,9 +213,7 @@ class Bench:
                     each.reshape(got.shape) if each.size == got.size else each
                     for each, got in zip(wanted, trace.outputs, strict=False)
                 )
-            dtypes = [each.dtype for each in trace.output_specs]
-            types = [each.dtype for each in asked.values() if each.dtype]
-            agreements = agreement.compare(trace.outputs, dtypes, wanted, types, candidate.tolerance)
+            agreements = compared(trace, wanted, asked, candidate.tolerance)
         return tuple(rows(trace, agreements)), all(each.ok for each in agreements)
 
 

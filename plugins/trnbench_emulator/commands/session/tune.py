@@ -70,13 +70,12 @@ def tune(
         str(instance), seconds=within, memory=memory, trusted=trusted, registry=state.registry
     ) as session:
         answers = [journal.answer(session, asked) for asked in variants]
+    pairs = list(zip(variants, answers, strict=True))
     ranked = sorted(
-        (pair for pair in zip(variants, answers, strict=True) if pair[1].verdict == "ok"),
-        key=lambda pair: pair[1].time_s or 0.0,
+        (pair for pair in pairs if pair[1].verdict == "ok"), key=lambda pair: pair[1].time_s or 0.0
     )
-    others = [pair for pair in zip(variants, answers, strict=True) if pair[1].verdict != "ok"]
     rows = _rows(ranked)
-    refused = [_row(asked, answer) for asked, answer in others]
+    refused = [_row(asked, answer) for asked, answer in pairs if answer.verdict != "ok"]
     emit([*rows[:top], *refused[:top]], _COLUMNS, format)
     for left, noun in ((rows, "slower variant"), (refused, "refused variant")):
         if len(left) > top:
