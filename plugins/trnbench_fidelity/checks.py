@@ -32,13 +32,16 @@ def published(subject: Subject) -> Iterator[Finding | str]:
         yield from _published_steps(subject, generation)
 
 
+def _of(where: str, error: TrnbenchError) -> Finding:
+    return Finding(where, f"{error.what}: {error.cause}", error.try_)
+
+
 def _public_kernels(generation: Generation, published: Collection[str]) -> Iterator[Finding | str]:
     """What public kernels gave is of points that are published."""
-    where = f"generation {generation.name}"
     try:
         rows = public_rows(generation)
     except TrnbenchError as error:
-        yield Finding(where, f"{error.what}: {error.cause}", error.try_)
+        yield _of(f"generation {generation.name}", error)
         return
     if rows is None or generation.answers is None:
         return
@@ -63,7 +66,7 @@ def _lists_of_points(
             for frozen in load_untouched(generation.untouched_file, (point.id for point in points)):
                 yield from frozen.errors
     except TrnbenchError as error:
-        yield Finding(f"generation {generation.name}", f"{error.what}: {error.cause}", error.try_)
+        yield _of(f"generation {generation.name}", error)
 
 
 def _published_steps(subject: Subject, generation: Generation) -> Iterator[Finding | str]:
@@ -73,7 +76,7 @@ def _published_steps(subject: Subject, generation: Generation) -> Iterator[Findi
     try:
         points = load_steps(generation.steps_file, generation.name).points
     except TrnbenchError as error:
-        yield Finding(f"generation {generation.name}", f"{error.what}: {error.cause}", error.try_)
+        yield _of(f"generation {generation.name}", error)
         return
     for point in points:
         yield point.id
@@ -91,11 +94,10 @@ def _points(subject: Subject, generation: Generation) -> Iterator[Finding | str]
     """Measurements of others: the file loads, its systems exist, constants name points that are there."""
     if generation.points_file is None:
         return
-    where = f"generation {generation.name}"
     try:
         points = load_published(generation.points_file, generation.name)
     except TrnbenchError as error:
-        yield Finding(where, f"{error.what}: {error.cause}", error.try_)
+        yield _of(f"generation {generation.name}", error)
         return
     for point in points:
         yield point.id
@@ -103,7 +105,7 @@ def _points(subject: Subject, generation: Generation) -> Iterator[Finding | str]
             if point.system:
                 subject.registry.instance(point.system)
         except TrnbenchError as error:
-            yield Finding(f"point {point.id}", f"{error.what}: {error.cause}", error.try_)
+            yield _of(f"point {point.id}", error)
     yield from _public_kernels(generation, {point.id for point in points})
     yield from _lists_of_points(generation, generation.points_file, points)
     if generation.base:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from trnbench import Extent, Observation, Scope
 from trnbench.results.fidelity import OwnProduct
-from trnbench_fidelity.bench import Bench, inputs_of
+from trnbench_fidelity.bench import Bench
 from trnbench_fidelity.point import Clock, Kind, NotEmulated, Prediction, PublishedPoint, Quantity, Usable
 from trnbench_fidelity.published_points import published_points
 
@@ -45,34 +45,16 @@ def predict(point: PublishedPoint, bench: Bench) -> Prediction:
     raise NotEmulated(f"no kernel of ours gives {point.quantity}")
 
 
-def products(registry: Registry, generation: str) -> tuple[OwnProduct, ...]:
+def products(
+    registry: Registry, generation: str, rates: Mapping[str, float] | None = None
+) -> tuple[OwnProduct, ...]:
     """One row for each published shape of a product that we have a kernel for, the least work first.
 
     A product that the two cores of a logical core share is timed as what `gemm_shared` makes of it: half the
     rows of C on each core, both at work. Only measured points count whose scale is not disputed; a generation
-    without points has no row. The last answers are kept: their files are asked whether they have changed.
-    Raises what `published_points` raises.
+    without points has no row. `rates`: the model's FLOP/s by point; only points among them count, and nothing
+    is timed. Raises what `published_points` raises.
     """
-    if generation not in registry.generations:
-        return ()
-    key = inputs_of(registry, (generation,))
-    if _KNOWN.get(generation, (None, ()))[0] != key:
-        _KNOWN[generation] = (key, _products(registry, generation))
-    return _KNOWN[generation][1]
-
-
-def products_with(registry: Registry, generation: str, rates: Mapping[str, float]) -> tuple[OwnProduct, ...]:
-    """`products` of the points among `rates`, which have the model's FLOP/s by point: nothing is timed."""
-    return _products(registry, generation, rates)
-
-
-_KNOWN: dict[str, tuple[object, tuple[OwnProduct, ...]]] = {}
-"""The last answer of each generation, with what was asked."""
-
-
-def _products(
-    registry: Registry, generation: str, rates: Mapping[str, float] | None = None
-) -> tuple[OwnProduct, ...]:
     bench = Bench(registry)
     shapes: dict[tuple[int, int, int, str, int], list[tuple[float, PublishedPoint]]] = {}
     for point in published_points(registry, (generation,)).get(generation, ()):

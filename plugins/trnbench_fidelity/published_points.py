@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from trnbench.errors import FactError, UnitError
 from trnbench.facts.files import Files
@@ -33,6 +33,8 @@ from trnbench_fidelity.statistics import time_error
 if TYPE_CHECKING:
     from trnbench.registry import Registry
 
+
+T = TypeVar("T")
 
 _TABLES = ("schema", "group", "sequence")  # the last is read by trnbench_fidelity.order
 
@@ -78,14 +80,7 @@ def load_published(path: Path, generation: str = "") -> tuple[PublishedPoint, ..
 def _points(path: Path, generation: str, content: bytes) -> tuple[PublishedPoint, ...]:
     """Of one content: many ask for them in one process, and each is checked key by key."""
     place, document = opened(path, content, _TABLES)
-    points: dict[str, PublishedPoint] = {}
-    for where, row in rows(place, document):
-        point = _point(where, row, generation)
-        if point.id in points:
-            raise where.error(f"id {point.id!r} is used twice", try_="give each point an id of its own")
-        points[point.id] = point
-    if not points:
-        raise place.error("no point in this file", try_="[[group]] with points = [ {id = …}, … ]")
+    points = points_of(place, document, lambda where, row: _point(where, row, generation))
     _check_contradictions(place, points)
     _check_parts(place, points)
     return tuple(points.values())
@@ -99,8 +94,7 @@ def _point(where: Place, row: dict[str, Any], generation: str) -> PublishedPoint
     where.word(row, "usable", Usable)
     where.word(row, "clock", Clock)
     where.word(row, "family", FAMILIES)
-    if not _ID.fullmatch(row["id"]):
-        raise where.error(f"{row['id']!r} is no id", try_="letters, digits, dots, dashes and underscores")
+    check_id(where, row["id"])
     if row["usable"] == "no" and not row.get("usable_note"):
         raise where.error("usable is no, but not why", try_='usable_note = "the message size is not stated"')
     if row.get("no_kernel") and ("kernel" in row or row["usable"] != "source"):
@@ -118,6 +112,11 @@ def _point(where: Place, row: dict[str, Any], generation: str) -> PublishedPoint
         fields["kernel"] = kernel_source(where.at("kernel"), row["kernel"])
     _check_value(where, row)
     return PublishedPoint(**fields)
+
+
+def check_id(where: Place, id: str) -> None:
+    if not _ID.fullmatch(id):
+        raise where.error(f"{id!r} is no id", try_="letters, digits, dots, dashes and underscores")
 
 
 def _whole(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -250,15 +249,39 @@ def opened(path: Path, content: bytes, tables: Sequence[str]) -> tuple[Place, Ma
     for key in document:
         if key not in tables:
             raise place.error(f"unknown key {key!r}", cause=near(key, tables))
+    check_schema(place, document)
+    return place, document
+
+
+def check_schema(place: Place, document: Mapping[str, Any]) -> None:
+    """Raises `FactError` for a file that is written in another one."""
     if document.get("schema") != SCHEMA:
         raise place.error(
             f"schema is {document.get('schema')!r}", cause="this trnbench reads schema 1", try_="schema = 1"
         )
-    return place, document
 
 
-def rows(
-    place: Place, document: Mapping[str, Any], *, together: Sequence[str] = ()
+def points_of(
+    place: Place,
+    document: Mapping[str, Any],
+    read: Callable[[Place, dict[str, Any]], T],
+    *,
+    together: Sequence[str] = (),
+) -> dict[str, T]:
+    """What `read` makes of each point, by id. Raises `FactError` for an id used twice, and for no point."""
+    points: dict[str, T] = {}
+    for where, row in _rows(place, document, together):
+        point = read(where, row)
+        if row["id"] in points:
+            raise where.error(f"id {row['id']!r} is used twice", try_="give each point an id of its own")
+        points[row["id"]] = point
+    if not points:
+        raise place.error("no point in this file", try_="[[group]] with points = [ {id = …}, … ]")
+    return points
+
+
+def _rows(
+    place: Place, document: Mapping[str, Any], together: Sequence[str]
 ) -> Iterator[tuple[Place, dict[str, Any]]]:
     """Each point with what its group shares; of the tables named in `together` the keys are put together."""
     for where, group in place.tables(document, "group"):
@@ -278,7 +301,7 @@ def rows(
             yield entry, both
 
 
-_READERS = tuple(f"trnbench_fidelity.{name}" for name in ("load", "point", "kernel_source", "family"))
+_READERS = ("trnbench_fidelity.published_points", "trnbench_fidelity.point")
 
 Published = Mapping[str, tuple[PublishedPoint, ...]]
 """Generation → its points."""
@@ -297,39 +320,44 @@ def published_points(
         path = generation.points_file
         if path is None or (generations and name not in generations):
             continue
-        points[name] = _read(registry, path, name)
-        for point in points[name]:
-            if point.id in owners:
-                raise FactError(
-                    f"{path}: id {point.id!r} is used twice",
-                    cause=f"{owners[point.id]} has it too",
-                    try_="give each point an id of its own",
-                )
-            owners[point.id] = path
+        points[name] = registry.reading.other(
+            f"published points of {name}",
+            Files(path),
+            tuple[PublishedPoint, ...],
+            partial(load_published, path, name),
+            _READERS,
+        )
+        check_owned(path, (point.id for point in points[name]), owners)
     return points
 
 
-def _read(registry: Registry, path: Path, generation: str) -> tuple[PublishedPoint, ...]:
-    return registry.reading.other(
-        f"published points of {generation}",
-        Files(path),
-        tuple[PublishedPoint, ...],
-        lambda: load_published(path, generation),
-        _READERS,
-    )
+def check_owned(path: Path, ids: Iterable[str], owners: dict[str, Path]) -> None:
+    """Adds `ids` to the `owners` by id. Raises `FactError` where another file has a point of one."""
+    for id in ids:
+        if id in owners:
+            raise FactError(
+                f"{path}: id {id!r} is used twice",
+                cause=f"{owners[id]} has it too",
+                try_="give each point an id of its own",
+            )
+        owners[id] = path
 
 
 def compared(
     point: PublishedPoint, use: Use, emulated: float | None = None, *, how: str = "", fitted: bool = False
 ) -> Comparison:
-    """The point beside the model's answer, in the unit of its quantity; without `e_cross`."""
+    """The point beside the model's answer, in the unit of its quantity; without `e_cross`.
+
+    Of two honesties it has the worse.
+    """
+    seen = Honesty.FITTED if fitted else Honesty.SHAPED if point.shaped else Honesty.UNTOUCHED
     return Comparison(
         id=point.id,
         family=point.family,
         generation=point.generation,
         use=use,
         vote=vote(point),
-        honesty=str(honesty(point, fitted=fitted)),
+        honesty=str(seen),
         quantity=str(point.quantity),
         unit=point.quantity.unit,
         published=point.value,
@@ -346,11 +374,6 @@ def error_of(point: PublishedPoint, emulated: float | None) -> float | None:
     if emulated is None or point.value is None:
         return None
     return time_error(emulated, point.value, lower_is_better=point.quantity.lower_is_better)
-
-
-def honesty(point: PublishedPoint, *, fitted: bool) -> Honesty:
-    """What the model has seen of the point; of two, the worse."""
-    return Honesty.FITTED if fitted else Honesty.SHAPED if point.shaped else Honesty.UNTOUCHED
 
 
 def span_of(point: PublishedPoint, points: Mapping[str, PublishedPoint]) -> tuple[float, float]:

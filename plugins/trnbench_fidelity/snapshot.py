@@ -25,7 +25,6 @@ from trnbench_fidelity.point import FAMILIES, LINKED
 
 if TYPE_CHECKING:
     from trnbench.registry import Registry
-    from trnbench_fidelity.steps.nearness import NearbySteps
 
 
 class Published:
@@ -45,7 +44,7 @@ class Published:
         self._registry: Registry | None = registry
         self._systems, self._cache = dict(systems), cache
         self._points: Nearby | None = None
-        self._steps: NearbySteps | None = None
+        self._steps: Nearby | None = None
         if plain := [case for case in cases if case.kernel.subject is None]:
             self._points = nearby(registry, systems, plain)
         if len(plain) < len(cases):
@@ -63,19 +62,22 @@ class Published:
         return self._points
 
     @property
-    def steps(self) -> NearbySteps:
+    def steps(self) -> Nearby:
         """Of models' steps."""
         if self._steps is None:
-            from trnbench_fidelity.steps.nearness import NearbySteps
+            from trnbench_fidelity.steps.nearness import remembered_steps
 
             assert self._registry is not None
-            self._steps = NearbySteps.of(self._registry, self._cache)
+            self._steps = remembered_steps(self._registry, self._cache)
         return self._steps
 
     def measurement(self, measurement: Measurement, case: Case, system: System) -> Measurement:
         """The measurement with its nearest evidence, where it is emulated and has a time."""
-        source = self.points if case.kernel.subject is None else self.steps
-        return source.measurement(measurement, case, system)
+        if case.kernel.subject is None:
+            return self.points.measurement(measurement, case, system)
+        from trnbench_fidelity.steps.nearness import step_measurement
+
+        return step_measurement(self.steps, measurement, case, system)
 
     def nearest(
         self, question: object, system: System, *, version: str, metric: Metric | None = None
@@ -91,7 +93,7 @@ class Published:
         from trnbench_steps.division import Division
 
         if isinstance(question, Division):
-            return nearest_step(question, system, self.steps.nearby, version)
+            return nearest_step(question, system, self.steps, version)
         return None
 
     def _subject(self, question: Case | KernelQuestion | CollectiveQuestion, system: System) -> Subject:
@@ -184,11 +186,12 @@ def fidelity_of(
         key = (inputs_of(registry, brought), families)
         if key not in _KNOWN:
             _KNOWN.clear()
-            _KNOWN[key] = _kept(
-                cached_validation(
-                    registry, cache, generations=brought, families=families, with_same=False, shipped=True
-                )
+            whole = cached_validation(
+                registry, cache, generations=brought, families=families, with_same=False, shipped=True
             )
+            # A run stores the statistics, and only points with a number from the model.
+            answered = tuple(point for point in whole.points if point.emulated is not None)
+            _KNOWN[key] = msgspec.structs.replace(whole, points=answered)
         fidelity = _KNOWN[key]
         if not multiplied:
             return fidelity
@@ -206,12 +209,6 @@ def fidelity_of(
         why = error.what if isinstance(error, TrnbenchError) else str(error)
         notes.append(f"the model was not held against published points: {why}")
         return None
-
-
-def _kept(fidelity: Fidelity) -> Fidelity:
-    """What a run stores: the statistics, and only points with a number from the model."""
-    points = tuple(point for point in fidelity.points if point.emulated is not None)
-    return msgspec.structs.replace(fidelity, points=points)
 
 
 _KNOWN: dict[object, Fidelity] = {}

@@ -90,9 +90,9 @@ def shipped_products(registry: Registry, generation: str) -> tuple[tuple[OwnProd
     why = outdated(registry, answers)
     if why:
         return (), why
-    from trnbench_fidelity.own_products import products_with
+    from trnbench_fidelity.own_products import products
 
-    return products_with(registry, generation, rates), ""
+    return products(registry, generation, rates), ""
 
 
 def outdated(registry: Registry, answers: Answers) -> str:
@@ -258,14 +258,13 @@ def _comparisons(registry: Registry, generation: str, rows: Mapping[str, Row]) -
 
 def summaries(found: Sources) -> tuple[PublicKernels, ...]:
     """One row per generation."""
-    return tuple(_summary(name, each) for name, each in by_generation(found).items())
-
-
-def _summary(name: str, found: Sources) -> PublicKernels:
-    return PublicKernels(
-        generation=name,
-        by=found.by,
-        version=found.version,
-        day=found.day,
-        row=row_of("public", "Public kernels", name, found.points),
+    return tuple(
+        PublicKernels(
+            generation=name,
+            by=found.by,
+            version=found.version,
+            day=found.day,
+            row=row_of("public", "Public kernels", name, each.points),
+        )
+        for name, each in by_generation(found).items()
     )

@@ -20,7 +20,14 @@ from trnbench_fidelity.bench import Bench, can_refit, fits_of
 from trnbench_fidelity.engines import engine_times
 from trnbench_fidelity.order import load_sequences, pairs
 from trnbench_fidelity.point import FAMILIES, Kind, NotEmulated, Prediction, PublishedPoint, Quantity, Usable
-from trnbench_fidelity.published_points import Published, compared, error_of, published_points, span_of
+from trnbench_fidelity.published_points import (
+    Published,
+    check_schema,
+    compared,
+    error_of,
+    published_points,
+    span_of,
+)
 from trnbench_fidelity.statistics import bounds_of, counted_error, errors_of, rows_of
 
 if TYPE_CHECKING:
@@ -77,43 +84,38 @@ def validate(
     answered = public or sources_of.Sources(day="", by=by, version=version, checkouts=(), points=())
     of_source = {point.id for point in by_id.values() if point.usable is Usable.SOURCE}
     mine = tuple(row for row in comparisons if row.id in of_source and row.published is not None)
+    rows = {row.id: row for row in comparisons if row.use is not Use.SAME_OPERATION}
     return Fidelity(
         by=by,
         version=version,
         families=rows_of(FAMILIES, comparisons),
         points=tuple(comparisons),
         public=sources_of.summaries(msgspec.structs.replace(answered, points=mine)),
-        steps=_steps(registry, published, comparisons),
-        engines=engine_times(published, _by_id(comparisons)),
-        moved=_moved(registry, published, comparisons),
+        steps=_steps(registry, published, rows),
+        engines=engine_times(published, rows),
+        moved=_moved(registry, published, rows),
         notes=(f"public kernels under the assumptions {assumptions}",)
         if assumptions and assumptions.off
         else (),
     )
 
 
-def _by_id(rows: Iterable[Comparison]) -> dict[str, Comparison]:
-    return {row.id: row for row in rows if row.use is not Use.SAME_OPERATION}
-
-
-def _steps(registry: Registry, published: Published, rows: Iterable[Comparison]) -> tuple[Step, ...]:
-    by_id = _by_id(rows)
+def _steps(registry: Registry, published: Published, rows: Mapping[str, Comparison]) -> tuple[Step, ...]:
     found: list[Step] = []
     for name, points in published.items():
         path = registry.generations[name].points_file
         assert path is not None
         for sequence in load_sequences(path, points):
-            found += pairs(sequence, by_id)
+            found += pairs(sequence, rows)
     return tuple(found)
 
 
-def _moved(registry: Registry, published: Published, rows: Iterable[Comparison]) -> tuple[Moved, ...]:
-    by_id = _by_id(rows)
+def _moved(registry: Registry, published: Published, rows: Mapping[str, Comparison]) -> tuple[Moved, ...]:
     found: list[Moved] = []
     for name, points in published.items():
         if path := registry.generations[name].untouched_file:
             for frozen in load_untouched(path, (point.id for point in points)):
-                found += moved(frozen, by_id)
+                found += moved(frozen, rows)
     return tuple(found)
 
 
@@ -191,7 +193,6 @@ def _row(
     return msgspec.structs.replace(row, active=prediction.active)
 
 
-SCHEMA = 1
 LEAST = math.log(1.05)
 """Points that moved by more are named, every one."""
 
@@ -219,10 +220,7 @@ def load_untouched(path: Path, known: Iterable[str]) -> tuple[Untouched, ...]:
     place = Place(path)
     first = {key: value for key, value in document.items() if key != "later"}
     place.check(first, {"schema": int, **_KEYS}, ("schema", *_KEYS))
-    if document["schema"] != SCHEMA:
-        raise place.error(
-            f"schema is {document['schema']!r}", cause="this trnbench reads schema 1", try_="schema = 1"
-        )
+    check_schema(place, document)
     ids = set(known)
     later = list(place.tables(document, "later"))
     for where, table in later:

@@ -66,11 +66,6 @@ def test_a_model_weighs_the_same_however_many_of_its_points_are_published() -> N
     assert sorted(others)[len(others) // 2] < 0.05
 
 
-def test_constants_outside_the_names_stay_at_nothing() -> None:
-    found = fit(POINTS, ("engine_share",)).values
-    assert {name for name, value in found.items() if value} <= {"engine_share"}
-
-
 def test_collectives_take_no_longer_than_a_published_token() -> None:
     """All-reduces in a token of 5.86 ms, whose starts take 1.16 ms and the links 0.62."""
     token = StepAnswer(id="t", generation="g", published_s=5.86e-3, starts_s=1.16e-3, moving_s=0.62e-3)

@@ -99,13 +99,9 @@ def _timed(found: tuple[str, str, str, str], point: PublishedPoint, bench: Bench
         # Half of a product: NKI has no call for it.
         columns = point.number("columns") or _ROWS
         return repeated(engine, opcode, point.dtype, {"N_stationary": columns}, count, bench, point.system)
-    kernel, arguments = "instructions", _operands(elements, dtype)
+    operand = ((_ROWS, elements), dtype)
+    arguments: tuple[Any, ...] = (operand, op, engine, source, count)
+    kernel = "instructions"
     if opcode == "nc_matmul":
-        kernel, arguments = "matmuls", (((_ROWS, _ROWS), dtype), *_operands(elements, dtype), count)
-    else:
-        arguments = (*arguments, op, engine, source, count)
+        kernel, arguments = "matmuls", (((_ROWS, _ROWS), dtype), operand, count)
     return timed(f"{PROBES}:{kernel}", arguments, bench, point.system)
-
-
-def _operands(elements: int, dtype: str) -> tuple[Any, ...]:
-    return (((_ROWS, elements), dtype),)

@@ -179,11 +179,9 @@ def _loaded(file: Path, source: KernelSource) -> tuple[Any, Provided]:
 
 def _argument(text: str) -> Any:
     """ "float32[128,512]" → a tensor of that shape, "1e-05" → the number, "(3,4)" → a tuple, "'ab'" → ab."""
-    if text.startswith(("(", "'")):
+    if text.startswith(("(", "'")) or text in ("True", "False", "None"):
         return ast.literal_eval(text)
     dtype, bracket, rest = text.partition("[")
     if bracket:
         return TensorSpec(tuple(int(side) for side in rest.rstrip("]").split(",")), dtype)
-    if text in ("True", "False", "None"):
-        return {"True": True, "False": False, "None": None}[text]
     return float(text) if any(mark in text for mark in ".e") else int(text)

@@ -10,8 +10,9 @@ from trnbench.bounded import kinds
 from trnbench.errors import ExitCode, NothingSelected, UnknownName, UsageError, quoted
 from trnbench.results.fidelity import Fidelity
 from trnbench.store.cache import Cache
-from trnbench.terminal.output import emit, paragraph, say, write
+from trnbench.terminal.output import emit, paragraph, write
 from trnbench_fidelity.commands.fidelity_tables import emit_cells
+from trnbench_fidelity.commands.validate_steps import TASKS, ended
 from trnbench_fidelity.nearness import evidence_of
 from trnbench_fidelity.nearness.bands import errors, shipped_ranges
 from trnbench_fidelity.nearness.coverage import Coverage, Judged, judged
@@ -23,10 +24,6 @@ from trnbench_fidelity.steps.validate import answered, errors_of, judged_steps
 if TYPE_CHECKING:
     from trnbench import Session
     from trnbench.registry import Registry
-
-
-TASKS = ("decode", "prefill", "train")
-"""Families of steps, beside those of points."""
 
 
 def refuse(options: Sequence[str]) -> None:
@@ -87,10 +84,7 @@ def show_coverage(
         )
     rows = coverage_rows(points)
     _show(rows, format)
-    failed = [text for family, share in least.items() for text in _below(rows, family, share)]
-    for text in failed:
-        say(f"error: {text}")
-    return ExitCode.GATE if failed else ExitCode.OK
+    return ended([text for family, share in least.items() for text in _below(rows, family, share)])
 
 
 def _show(rows: Sequence[Coverage], format: str) -> None:

@@ -57,7 +57,7 @@ def validate(
     }
     if what == "coverage" or minimum:
         band_coverage.refuse([name for name, value in asked.items() if value])
-        _check_names(registry, set(families) - set(band_coverage.TASKS), generations)
+        _check_names(registry, set(families) - set(validate_steps.TASKS), generations)
         least = band_coverage.minima(minimum)
         return band_coverage.show_coverage(state, families, generations, least, format)
     steps = WORKLOADS in families

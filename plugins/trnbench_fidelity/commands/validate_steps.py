@@ -182,7 +182,7 @@ def _limit(name: str, text: str, known: Sequence[str]) -> Limit:
 
 
 def judge(found: Fidelity, gates: Gates) -> ExitCode:
-    """Says what is not kept, each on a line of stderr."""
+    """The limits of points."""
     failed = [text for limit in gates.limits for text in _over(found, limit)]
     if gates.broken is not None:
         bounds, broken = broken_of(found.points)
@@ -191,6 +191,11 @@ def judge(found: Fidelity, gates: Gates) -> ExitCode:
                 f"--max-broken: {len(broken)} of {bounds} published inequalities are broken, "
                 f"allowed are {gates.broken}"
             )
+    return ended(failed)
+
+
+def ended(failed: Sequence[str]) -> ExitCode:
+    """Says which limits are not kept, each on a line of stderr."""
     for text in failed:
         say(f"error: {text}")
     return ExitCode.GATE if failed else ExitCode.OK
@@ -199,10 +204,7 @@ def judge(found: Fidelity, gates: Gates) -> ExitCode:
 def judge_steps(found: StepFidelity, gates: Gates) -> ExitCode:
     """The same of steps: errors with the constants fitted without each model."""
     rows = {row.family: row.crossed for row in found.rows if row.generation == EVERYWHERE}
-    failed = [text for limit in gates.limits for text in _beyond(limit, rows.get(limit.family), "all")]
-    for text in failed:
-        say(f"error: {text}")
-    return ExitCode.GATE if failed else ExitCode.OK
+    return ended([text for limit in gates.limits for text in _beyond(limit, rows.get(limit.family), "all")])
 
 
 def _over(found: Fidelity, limit: Limit) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -38,6 +38,7 @@ from trnbench_fidelity.nearness.evidence import (
 from trnbench_fidelity.point import Kind, Quantity
 
 if TYPE_CHECKING:
+    from trnbench import Generation
     from trnbench.registry import Registry
 
 
@@ -266,17 +267,27 @@ def nearby(
     except (TrnbenchError, OSError) as error:
         why = error.what if isinstance(error, TrnbenchError) else str(error)
         return Nearby(Evidence(()), {}, unread=f"published points could not be read: {why}")
-    shipped: dict[str, Bands | str] = {}
+    bands, ranges = shipped_of(registry, shipped_bands, shipped_ranges)
+    return Nearby(evidence, bands, changed, ranges=ranges)
+
+
+def shipped_of(
+    registry: Registry,
+    bands_of: Callable[[Generation], Bands | None],
+    ranges_of: Callable[[Generation], Ranges],
+) -> tuple[dict[str, Bands | str], dict[str, Ranges]]:
+    """What generations ship: bands, or why they cannot be read, and ranges."""
+    bands: dict[str, Bands | str] = {}
     ranges: dict[str, Ranges] = {}
     for name, generation in registry.generations.items():
         try:
-            bands, ranges[name] = shipped_bands(generation), shipped_ranges(generation)
+            own, ranges[name] = bands_of(generation), ranges_of(generation)
         except BadInput as error:
-            shipped[name] = f"{error.what}. {error.cause}"
+            bands[name] = f"{error.what}. {error.cause}"
         else:
-            if bands is not None:
-                shipped[name] = bands
-    return Nearby(evidence, shipped, changed, ranges=ranges)
+            if own is not None:
+                bands[name] = own
+    return bands, ranges
 
 
 def _evidence_for(registry: Registry, systems: Mapping[str, System], cases: Sequence[Case]) -> Evidence:

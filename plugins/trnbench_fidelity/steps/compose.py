@@ -61,20 +61,14 @@ def shape_of(model: Model) -> str:
     return ", ".join((kind_of(model), *words))
 
 
-def model_of(point: PublishedStep) -> Model:
-    """The model as the point has it. Raises what `load_model` raises."""
-    model = load_model(point.model)
-    if not point.head:
-        model = msgspec.structs.replace(model, head=False, head_bias=False)
-    return model
-
-
 def composed(point: PublishedStep, registry: Registry) -> Composed:
     """Raises `NotEmulated` with the reason for a point that is none, or does not lie on its system."""
     if point.job is None:
         raise NotEmulated(point.note)
     try:
-        model = model_of(point)
+        model = load_model(point.model)
+        if not point.head:
+            model = msgspec.structs.replace(model, head=False, head_bias=False)
         division = divide(model, point.layout, point.job)
         system = registry.system(point.system)
         lies = fit(division, system)
@@ -82,7 +76,7 @@ def composed(point: PublishedStep, registry: Registry) -> Composed:
         raise NotEmulated(f"{error.what}{f' ({error.cause})' if error.cause else ''}") from None
     if not lies.fits:
         raise NotEmulated(f"{point.model} {lies.verdict} of {system.name}")
-    vote = f"{point.generation} / {shape_of(load_model(point.model))}"
+    vote = f"{point.generation} / {shape_of(model)}"
     return Composed(
         point=point, division=division, system=system, vote=vote, family=class_of(point.task, model)
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping
 from enum import StrEnum
 from pathlib import Path
@@ -10,9 +9,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
-from trnbench.errors import FactError, TrnbenchError
+from trnbench.errors import TrnbenchError
 from trnbench.facts.table import Place, near, read_content
-from trnbench_fidelity.published_points import opened, rows
+from trnbench_fidelity.published_points import check_id, check_owned, opened, points_of
 from trnbench_steps.job import Job, Task, check_job
 from trnbench_steps.layout import Layout, check_layout
 
@@ -129,7 +128,6 @@ _REQUIRED = (*_TEXTS, "task", "use", "instances")
 _OURS = ("model", "system", "layout", "job", "readings", "head")
 STATED = ("batch", "seq_len", "input_len", "output_len", "tp", "pp", "dp")
 USES = ("step", "none")
-_ID = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9_.-]*")
 
 
 def load_steps(path: Path, generation: str = "") -> PublishedSteps:
@@ -141,14 +139,12 @@ def load_steps(path: Path, generation: str = "") -> PublishedSteps:
     """
     place, document = opened(path, read_content(path), _TABLES)
     readings = _readings(place, document)
-    points: dict[str, PublishedStep] = {}
-    for where, row in rows(place, document, together=("job", "layout")):
-        point = _point(where, row, generation, readings)
-        if point.id in points:
-            raise where.error(f"id {point.id!r} is used twice", try_="give each point an id of its own")
-        points[point.id] = point
-    if not points:
-        raise place.error("no point in this file", try_="[[group]] with points = [ {id = …}, … ]")
+    points = points_of(
+        place,
+        document,
+        lambda where, row: _point(where, row, generation, readings),
+        together=("job", "layout"),
+    )
     named = {name for point in points.values() for name in point.readings}
     for name in readings:
         if name not in named:
@@ -188,8 +184,7 @@ def _point(
     where.check(row, _KEYS, _REQUIRED)
     unit, task = Metric(where.word(row, "unit", Metric)), Task(where.word(row, "task", Task))
     where.word(row, "use", USES)
-    if not _ID.fullmatch(row["id"]):
-        raise where.error(f"{row['id']!r} is no id", try_="letters, digits, dots, dashes and underscores")
+    check_id(where, row["id"])
     stated = row.get("stated", {})
     for key, value in stated.items():
         if key not in STATED:
@@ -256,18 +251,11 @@ def published_steps(registry: Registry, generations: Collection[str] = ()) -> di
     Raises what `load_steps` raises, and `FactError` when two files have a point of one id.
     """
     by_generation: dict[str, PublishedSteps] = {}
-    owners: dict[str, str] = {}
+    owners: dict[str, Path] = {}
     for name, generation in registry.generations.items():
         path = generation.steps_file
         if path is None or (generations and name not in generations):
             continue
         by_generation[name] = load_steps(path, name)
-        for point in by_generation[name].points:
-            if point.id in owners:
-                raise FactError(
-                    f"{path}: id {point.id!r} is used twice",
-                    cause=f"{owners[point.id]} has it too",
-                    try_="give each point an id of its own",
-                )
-            owners[point.id] = str(path)
+        check_owned(path, (point.id for point in by_generation[name].points), owners)
     return by_generation

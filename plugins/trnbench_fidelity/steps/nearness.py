@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from trnbench import BadInput, Case, Grade, Measurement, Nearest, Nearness, Scope, System, TrnbenchError
+from trnbench import Case, Grade, Measurement, Nearest, Nearness, Scope, System, TrnbenchError
 from trnbench.bounded import TABLE, read_file
 from trnbench.digest import digest_of, packages_digest
-from trnbench_fidelity.nearness import Nearby
+from trnbench_fidelity.nearness import Nearby, shipped_of
 from trnbench_fidelity.nearness.bands import Bands, Ranges
 from trnbench_fidelity.nearness.evidence import Evidence, Known, Subject
 from trnbench_fidelity.point import Quantity
@@ -91,17 +92,8 @@ def nearby_steps(registry: Registry) -> Nearby:
     except (TrnbenchError, OSError) as error:
         why = error.what if isinstance(error, TrnbenchError) else str(error)
         return Nearby(Evidence(()), {}, unread=f"published steps could not be read: {why}")
-    shipped: dict[str, Bands | str] = {}
-    ranges: dict[str, Ranges] = {}
-    for name, generation in registry.generations.items():
-        try:
-            found, ranges[name] = shipped_step_bands(generation), shipped_step_ranges(generation)
-        except BadInput as error:
-            shipped[name] = f"{error.what}. {error.cause}"
-        else:
-            if found is not None:
-                shipped[name] = found
-    return Nearby(evidence, shipped, ranges=ranges)
+    bands, ranges = shipped_of(registry, shipped_step_bands, shipped_step_ranges)
+    return Nearby(evidence, bands, ranges=ranges)
 
 
 def nearest_step(division: Division, system: System, nearby: Nearby, version: str) -> Nearest:
@@ -139,46 +131,30 @@ def _key(registry: Registry) -> bytes:
     return digest_of("published steps", code, *(read_file(file, most=TABLE) for file in files))
 
 
-def _decoded(content: bytes | None) -> _Kept | None:
-    if content is None:
-        return None
-    try:
-        return msgspec.json.decode(content, type=_Kept)
-    except msgspec.MsgspecError:
-        return None
+def remembered_steps(registry: Registry, cache: Cache | None) -> Nearby:
+    """As `nearby_steps`; which steps that is about is worked out once for a `cache`."""
+    if cache is None:
+        return nearby_steps(registry)
+    key = _key(registry)
+    content = cache.get(key)
+    if content is not None:
+        with suppress(msgspec.MsgspecError):  # else it is made anew
+            known = msgspec.json.decode(content, type=_Kept)
+            return Nearby(Evidence(known.points), known.bands, ranges=known.ranges)
+    found = nearby_steps(registry)
+    if not found.unread:
+        kept = _Kept(points=found.evidence.points, bands=found.bands, ranges=found.ranges)
+        cache.put(key, msgspec.json.encode(kept))
+    return found
 
 
-class NearbySteps:
-    """As `Nearby`, for the cases of models' steps; small, and can be sent to other processes."""
+def step_measurement(nearby: Nearby, measurement: Measurement, case: Case, system: System) -> Measurement:
+    """The measurement with its nearest evidence, where it is emulated and has a time."""
+    evidence = measurement.evidence
+    if evidence.grade is not Grade.EMULATED or measurement.time_s is None:
+        return measurement
+    from trnbench_steps.step_request import requested
 
-    def __init__(self, nearby: Nearby) -> None:
-        self.nearby = nearby
-
-    @classmethod
-    def of(cls, registry: Registry, cache: Cache | None = None) -> NearbySteps:
-        """Of what is published; which steps that is about is worked out once for a `cache`."""
-
-        if cache is None:
-            return cls(nearby_steps(registry))
-        key = _key(registry)
-        known = _decoded(cache.get(key))
-        if known is None:
-            found = nearby_steps(registry)
-            if not found.unread:
-                content = _Kept(points=found.evidence.points, bands=found.bands, ranges=found.ranges)
-                cache.put(key, msgspec.json.encode(content))
-            return cls(found)
-        return cls(Nearby(Evidence(known.points), known.bands, ranges=known.ranges))
-
-    def measurement(self, measurement: Measurement, case: Case, system: System) -> Measurement:
-        """The measurement with its nearest evidence, where it is emulated and has a time."""
-        evidence = measurement.evidence
-        if evidence.grade is not Grade.EMULATED or measurement.time_s is None:
-            return measurement
-        from trnbench_steps.step_request import requested
-
-        division = requested(case).at(case.key.point)
-        nearest = nearest_step(division, system, self.nearby, evidence.version)
-        return msgspec.structs.replace(
-            measurement, evidence=msgspec.structs.replace(evidence, nearest=nearest)
-        )
+    division = requested(case).at(case.key.point)
+    nearest = nearest_step(division, system, nearby, evidence.version)
+    return msgspec.structs.replace(measurement, evidence=msgspec.structs.replace(evidence, nearest=nearest))

@@ -247,16 +247,14 @@ class FittedStep(msgspec.Struct, frozen=True, kw_only=True):
     held_out: dict[str, dict[str, float]]
 
 
-def fit(found: Sequence[StepAnswer], names: Sequence[str] = NAMES) -> FittedStep:
-    """Of the answers of one generation; constants that are not among `names` stay 0."""
+def fit(found: Sequence[StepAnswer]) -> FittedStep:
+    """Of the answers of one generation."""
     usable = [each for each in found if not each.why]
-    values = _fitted(usable, names)
+    values = _fitted(usable)
     votes = dict.fromkeys(each.vote for each in usable)
     return FittedStep(
         values=values,
-        held_out={
-            vote: _fitted([each for each in usable if each.vote != vote], names, values) for vote in votes
-        },
+        held_out={vote: _fitted([each for each in usable if each.vote != vote], values) for vote in votes},
     )
 
 
@@ -271,15 +269,13 @@ def most_residue(found: Sequence[StepAnswer]) -> float:
     return max(0.0, min(left, default=LIMITS["collective_residue"]))
 
 
-def _fitted(
-    found: Sequence[StepAnswer], names: Sequence[str], warm: Mapping[str, float] | None = None
-) -> dict[str, float]:
+def _fitted(found: Sequence[StepAnswer], warm: Mapping[str, float] | None = None) -> dict[str, float]:
     import numpy as np
 
     if not found:
         return dict.fromkeys(NAMES, 0.0)
     objective = _Objective(found)
-    limits = np.array([LIMITS[name] if name in names else 0.0 for name in NAMES])
+    limits = np.array([LIMITS[name] for name in NAMES])
     residue = NAMES.index("collective_residue")
     limits[residue] = min(limits[residue], most_residue(found))
     starts = [np.full(len(NAMES), share) for share in FIT_STARTS]
