@@ -87,7 +87,15 @@ class Shapes:
             return self._mixing(operator)
         if isinstance(operator, Product):
             return self._product(operator)
-        call = self._single(operator)
+        call: Call | None = None
+        if isinstance(operator, WeightGradient):
+            call = self._gradient(operator)
+        elif isinstance(operator, Elementwise):
+            call = self._elementwise(operator)
+        elif isinstance(operator, Convolution):
+            call = convolution_call(operator, self.dtype, self.cores, stays=self.stays)
+        elif isinstance(operator, Recurrence):
+            call = recurrence_call(operator, self.dtype, self.cores, stays=self.stays)
         return (("", call),) if call is not None else ()
 
     def _experts(self, product: Product) -> ExpertShare | None:
@@ -119,17 +127,6 @@ class Shapes:
         """The type that weights have in HBM."""
         stored = NAMES[self.division.job.weights]
         return stored if stored in ("int8", "float8_e4m3") else self.dtype
-
-    def _single(self, operator: Operator) -> Call | None:
-        if isinstance(operator, WeightGradient):
-            return self._gradient(operator)
-        if isinstance(operator, Elementwise):
-            return self._elementwise(operator)
-        if isinstance(operator, Convolution):
-            return convolution_call(operator, self.dtype, self.cores, stays=self.stays)
-        if isinstance(operator, Recurrence):
-            return recurrence_call(operator, self.dtype, self.cores, stays=self.stays)
-        return None
 
     def _product(self, product: Product) -> tuple[NamedCall, ...]:
         experts = self._experts(product)

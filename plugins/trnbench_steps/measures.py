@@ -36,7 +36,8 @@ class Loss(msgspec.Struct, frozen=True):
 
 
 class Measures(msgspec.Struct, frozen=True, kw_only=True):
-    """By `FORMULAS`; None where a document lacks a term, or there is no such crossover."""
+    """By `FORMULAS`; None where a document lacks a term, or there is no such crossover. `losses`: all parts,
+    the largest first."""
 
     tokens_per_s: float
     sequences_per_s: float
@@ -58,19 +59,15 @@ def measures(division: Division, system: System, time: StepTime) -> Measures:
         mbu=routed_bytes(division) * _per_device(division, system) / (seconds * rate)
         if rate and job.task is not Task.TRAIN
         else None,
-        losses=losses(time),
+        losses=tuple(
+            Loss(part, spent, seconds - spent)
+            for part, spent in sorted(time.parts.items(), key=lambda each: -each[1])
+        ),
         compute_bound_batch=_compute_bound_batch(division, system, peak, rate)
         if peak and rate and job.task is Task.DECODE
         else None,
         attention_length=attention_length(division.model),
     )
-
-
-def losses(time: StepTime) -> tuple[Loss, ...]:
-    """All parts, largest first."""
-    whole = time.time_s
-    ordered = sorted(time.parts.items(), key=lambda each: -each[1])
-    return tuple(Loss(part, seconds, whole - seconds) for part, seconds in ordered)
 
 
 def model_flops(model: Model, job: Job) -> Flops:

@@ -22,7 +22,7 @@ class Description:
     """
 
     def __init__(self, architecture: str, rules: Architecture, top: Config) -> None:
-        self.architecture, self.rules, self.top = architecture, rules, top
+        self.architecture, self.rules = architecture, rules
         self.config = top.inside(rules.inside) if rules.inside else top
         self.layers = self.count("num_hidden_layers", kind=kinds.LAYERS)
         self.hidden = self.count("hidden_size")
@@ -275,37 +275,17 @@ def read_model(
     if rules is None:
         raise _unknown(architecture, where)
     top.architecture = architecture
-    return _model(Description(architecture, rules, top), name, source, published)
-
-
-def _unknown(architecture: str, where: str) -> BadInput:
-    from difflib import get_close_matches
-
-    from trnbench.errors import quoted
-
-    known = sorted(architectures())
-    near = get_close_matches(architecture, known, n=3, cutoff=0.6)
-    return BadInput(
-        f"{where}: model_type {quoted(architecture)} is no architecture known here",
-        cause=f"did you mean {', '.join(near)}?" if near else f"known: {', '.join(known)}",
-        try_="the model_type of a known one whose layers are the same, in a copy of the file",
-    )
-
-
-def _model(
-    described: Description, name: str, source: ModelSource | None, published: tuple[PublishedCount, ...]
-) -> Model:
-    rules = described.rules
+    described = Description(architecture, rules, top)
     layers: dict[Layer, int] = {}
     norms, parallel = _norms(described), _parallel(described)
     pattern = []
     for mixer, network in zip(mixers(described), networks(described), strict=True):
         layer = Layer(attention=mixer, feed_forward=network, norm=rules.norm, norms=norms, parallel=parallel)
         pattern.append(layers.setdefault(layer, len(layers)))
-    tied = described.top if rules.inside and described.top.has("tie_word_embeddings") else described.config
+    tied = top if rules.inside and top.has("tie_word_embeddings") else described.config
     return Model(
         name=name,
-        architecture=described.architecture,
+        architecture=architecture,
         hidden=described.hidden,
         vocabulary=described.count("vocab_size"),
         kinds=tuple(layers),
@@ -325,6 +305,20 @@ def _model(
         left_out=rules.left_out,
         source=source,
         published=published,
+    )
+
+
+def _unknown(architecture: str, where: str) -> BadInput:
+    from difflib import get_close_matches
+
+    from trnbench.errors import quoted
+
+    known = sorted(architectures())
+    near = get_close_matches(architecture, known, n=3, cutoff=0.6)
+    return BadInput(
+        f"{where}: model_type {quoted(architecture)} is no architecture known here",
+        cause=f"did you mean {', '.join(near)}?" if near else f"known: {', '.join(known)}",
+        try_="the model_type of a known one whose layers are the same, in a copy of the file",
     )
 
 

@@ -234,31 +234,23 @@ def update_operators(division: Division, stage: int) -> list[Operator]:
     al. 2020, section 7.1). Experts have replicas of their own. Adam reads weights, gradient and two moments,
     and a copy of the weights where there is one.
     """
-    held, layout = rank_parameters(division, stage), division.layout
+    held, layout, job = rank_parameters(division, stage), division.layout, division.job
+    cut = layout.zero == 1
     made: list[Operator] = []
     for name, parameters, axis, replicas in (
         ("weights", held.others, Axis.REPLICA, layout.replicas),
         ("experts", held.experts, Axis.EXPERT_DATA, layout.expert_data),
     ):
-        if parameters:
-            made += _updated(division, name, parameters, axis, replicas)
+        if not parameters:
+            continue
+        if replicas > 1:
+            collective = "reduce_scatter" if cut else "all_reduce"
+            size = parameters * item_bytes(job.gradients)
+            made.append(Exchange(name=f"gradients of {name}", collective=collective, axis=axis, size=size))
+        own = parameters / (replicas if cut else 1)
+        operands = 5 if job.master and job.master != job.weights else 4
+        made.append(Elementwise(name=f"adam of {name}", rows=own, width=1, operands=operands))
+        if replicas > 1 and cut:
+            size = parameters * item_bytes(job.weights)
+            made.append(Exchange(name=name, collective="all_gather", axis=axis, size=size))
     return made
-
-
-def _updated(division: Division, name: str, parameters: int, axis: Axis, replicas: int) -> list[Operator]:
-    job, cut = division.job, division.layout.zero == 1
-    own = parameters / (replicas if cut else 1)
-    operands = 5 if job.master and job.master != job.weights else 4
-    adam = Elementwise(name=f"adam of {name}", rows=own, width=1, operands=operands)
-    if replicas == 1:
-        return [adam]
-    gradients = Exchange(
-        name=f"gradients of {name}",
-        collective="reduce_scatter" if cut else "all_reduce",
-        axis=axis,
-        size=parameters * item_bytes(job.gradients),
-    )
-    if not cut:
-        return [gradients, adam]
-    size = parameters * item_bytes(job.weights)
-    return [gradients, adam, Exchange(name=name, collective="all_gather", axis=axis, size=size)]

@@ -149,7 +149,12 @@ class StepCases:
             stop_reason="deterministic model",
             parts=tuple(Part(name=name, seconds=seconds) for name, seconds in time.parts.items()),
             bound=largest,
-            implementation=_implementation(division, own),
+            implementation=", ".join(
+                (
+                    f"step: {division.layout.ranks} ranks, layers of {len(division.model.kinds)} kinds",
+                    *(f"{name} by {source}" for name, source in own.sources),
+                )
+            ),
             doubts=tuple(doubts_of(division, system, time)),
             notes=(*fitted.notes, *_paths_said(paths), *_said(time, system)),
             detail={
@@ -173,11 +178,6 @@ class StepCases:
 
 
 STEPS = StepCases()
-
-
-def _implementation(division: Division, own: OwnKernels) -> str:
-    told = f"step: {division.layout.ranks} ranks, layers of {len(division.model.kinds)} kinds"
-    return ", ".join([told, *(f"{name} by {source}" for name, source in own.sources)])
 
 
 def _paths_said(paths: Sequence[tuple[SoftwarePath, float | None]]) -> Iterator[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +14,7 @@ from trnbench_steps.commands.plan_tables import show_plan
 from trnbench_steps.commands.workload.options import types_from
 from trnbench_steps.job import Task
 from trnbench_steps.plan import api
-from trnbench_steps.plan.pareto import Option, pareto
-from trnbench_steps.plan.search import Plan
+from trnbench_steps.plan.pareto import pareto
 
 
 def plan(
@@ -60,7 +58,10 @@ def plan(
             try_="--allow-no-evidence, or another -i",
         )
     if drawing is not None:
-        _draw(state, planned, planned.options if allow_no_evidence else planned.banded, drawing)
+        ranked = planned.options if allow_no_evidence else planned.banded
+        chart = render_page([pareto(planned.goal, ranked)], find_page(state.registry, "plan"))
+        write_whole(drawing, chart, option="--chart")
+        say(f"chart: {drawing}", level=0)
     return ExitCode.OK
 
 
@@ -76,12 +77,6 @@ def _check_drawing(state: Session, drawing: Path, *, force: bool) -> None:
         )
     check_writable(drawing, force=force, option="--chart", example="plan.svg")
     find_page(state.registry, "plan")
-
-
-def _draw(state: Session, made: Plan, ranked: Sequence[Option], drawing: Path) -> None:
-    chart = render_page([pareto(made.goal, ranked)], find_page(state.registry, "plan"))
-    write_whole(drawing, chart, option="--chart")
-    say(f"chart: {drawing}", level=0)
 
 
 _OF_TRAINING = ("tokens", "days")

@@ -26,10 +26,8 @@ def algorithms(state: Session, /, *, format: str, **options: Any) -> None:
     rows = [_row(fabric, name) for name in algorithms_of(fabric)]
     say_about(fabric)
     for rule in rules(fabric):
-        say(
-            f"auto, {' and '.join(rule.collectives)} of {_alternatives(rule.ranks)} ranks: {rule.sentence}",
-            level=0,
-        )
+        ranks = " or ".join(map(str, rule.ranks))
+        say(f"auto, {' and '.join(rule.collectives)} of {ranks} ranks: {rule.sentence}", level=0)
     say("auto elsewhere: no rule observed, the best of all that is possible", level=0)
     emit(
         rows,
@@ -58,10 +56,6 @@ def _row(fabric: Fabric, name: str) -> dict[str, object]:
         "collectives": ", ".join(does) or "–",
         "not": "; ".join(why),
     }
-
-
-def _alternatives(ranks: tuple[int, ...]) -> str:
-    return " or ".join(map(str, ranks))
 
 
 def _threshold(fabric: Fabric, name: str) -> str:

@@ -191,12 +191,6 @@ def _positive(size: int) -> None:
         )
 
 
-def _partner(fabric: Fabric, rank: int) -> int:
-    """The next rank; on a cluster that of the next instance."""
-    step = fabric.size // fabric.system.size if fabric.clustered else 1
-    return (rank + step) % fabric.size
-
-
 def _check_pair(fabric: Fabric, src: int, dst: int) -> None:
     """Raises `UsageError` where they are not two ranks."""
     if fabric.size < 2:
@@ -228,7 +222,9 @@ def pingpong(
     """A message there and back between two ranks; on a cluster over EFA to the next instance."""
     fabric = fabric_of(state, options)
     sizes = list(sweep(minbytes, maxbytes, stepfactor, None))
-    dst = _partner(fabric, src) if dst is None else dst
+    if dst is None:  # the next rank; on a cluster that of the next instance
+        step = fabric.size // fabric.system.size if fabric.clustered else 1
+        dst = (src + step) % fabric.size
     _check_pair(fabric, src, dst)
     near = Near(state, fabric)
     answers = [ask(fabric.question(PING_PONG, size, ranks=(src, dst))) for size in sizes]

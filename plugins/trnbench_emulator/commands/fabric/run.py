@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from trnbench.facts.fact import PeakChoice
     from trnbench.results.measurement import Nearest
     from trnbench_emulator.fabric.answer import Answer
-    from trnbench_emulator.fabric.question import Question
     from trnbench_emulator.fabric.systems import Fabric
 
 
@@ -114,8 +113,9 @@ def _asked(
     more: dict[str, Any] = {}
     comments = about(fabric)
     if parts:
-        for row, slower in zip(rows, _times_even(question, answers), strict=True):
-            row["times_even"] = slower
+        for row, answer in zip(rows, answers, strict=True):
+            even = ask(replace(question, size=answer.size, shares=()))
+            row["times_even"] = answer.time_s / even.time_s
         more = {"shares": list(parts), "shares_of": "senders" if collective == UNEVEN[0] else "receivers"}
         comments += [
             about_shares(collective, shares, parts),
@@ -160,12 +160,6 @@ def _results(collective: str, swept: _Sweep) -> Iterator[Result]:
             letter=Grade.EMULATED.letter,
             nearness=row["nearness"],
         )
-
-
-def _times_even(question: Question, answers: Sequence[Answer]) -> list[float]:
-    """How many times as long each takes as with even parts."""
-    even = replace(question, shares=())
-    return [answer.time_s / ask(replace(even, size=answer.size)).time_s for answer in answers]
 
 
 def _show(collective: str, swept: _Sweep) -> None:

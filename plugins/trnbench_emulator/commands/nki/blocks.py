@@ -124,8 +124,18 @@ def blocks(run: KernelRun, *, lines: bool) -> list[Block]:
     """Everything but the headline, in reading order. `lines`: with the time by source line."""
     total = run.latency_s
     whose, of_all = (f"program {run.last}", "all programs") if run.programs else ("one core", "one core")
+    programs = [
+        {
+            "name": f"program {each.program}",
+            "seconds": each.latency_s,
+            "waited": each.waited_s,
+            "bound": each.bound,
+            "instructions": each.instructions,
+        }
+        for each in run.programs
+    ]
     parts = [
-        Block("program", "Each program", _programs(run), _PROGRAMS),
+        Block("program", "Each program", programs, _PROGRAMS),
         Block("peak", f"Of each peak, scope {run.scope}", share_rows(run), _SHARES),
         Block(
             "busy",
@@ -201,19 +211,6 @@ def share_rows(run: KernelRun) -> list[dict[str, Any]]:
             }
         )
     return rows
-
-
-def _programs(run: KernelRun) -> list[dict[str, Any]]:
-    return [
-        {
-            "name": f"program {each.program}",
-            "seconds": each.latency_s,
-            "waited": each.waited_s,
-            "bound": each.bound,
-            "instructions": each.instructions,
-        }
-        for each in run.programs
-    ]
 
 
 def _terms(terms: Sequence[Any], total: float) -> list[dict[str, Any]]:

@@ -126,9 +126,24 @@ def _show_side_by_side(
     code: ExitCode,
     format: str,
 ) -> ExitCode:
-    """One row a system; `values` are those of the first, and `code` is what they end with."""
+    """One row a system; `values` are those of the first, and `code` is what they end with.
+
+    Raises `KernelError` when the kernel runs nowhere, for the same reason everywhere.
+    """
+    runs: list[KernelRun] = []
+    refused: list[tuple[str, str, str]] = []
+    errors: list[KernelError | FactError] = []
     with guarded(loaded.ref, timeout_s=options["timeout_s"]):
-        runs, refused = _side_by_side(loaded, asked, systems, options, state.registry)
+        for system in systems:
+            try:
+                made, _ = _emulated(loaded, asked, runnable(system), options, state.registry, timeline=False)
+            except (KernelError, FactError) as error:
+                refused.append((system.generation.name, system.name, error.what))
+                errors.append(error)
+            else:
+                runs.append(made)
+    if not runs and len({error.what for error in errors}) == 1:
+        raise errors[0]
     layout.show_runs(runs, refused, format)
     for row in values:
         if row["verdict"].startswith("wrong"):
@@ -169,30 +184,6 @@ def _emulated(
     if loaded.benchmark is not None:
         return beside_benchmark(emulated, near, loaded.benchmark, loaded.point, system), drawn
     return beside_kernel(emulated, near, registry, loaded.ref, given.specs(asked), system), drawn
-
-
-def _side_by_side(
-    loaded: Loaded,
-    asked: Mapping[str, given.Argument],
-    systems: Sequence[System],
-    options: Mapping[str, Any],
-    registry: Registry,
-) -> tuple[list[KernelRun], list[tuple[str, str, str]]]:
-    """Raises `KernelError` when the kernel runs nowhere, for the same reason everywhere."""
-    runs: list[KernelRun] = []
-    refused: list[tuple[str, str, str]] = []
-    errors: list[KernelError | FactError] = []
-    for system in systems:
-        try:
-            made, _ = _emulated(loaded, asked, runnable(system), options, registry, timeline=False)
-        except (KernelError, FactError) as error:
-            refused.append((system.generation.name, system.name, error.what))
-            errors.append(error)
-        else:
-            runs.append(made)
-    if not runs and len({error.what for error in errors}) == 1:
-        raise errors[0]
-    return runs, refused
 
 
 def _everywhere(registry: Registry, instances: Sequence[str]) -> list[System]:

@@ -46,8 +46,9 @@ def compare(
     with Session(str(instance), seconds=within, memory=memory, registry=state.registry) as session:
         answers = list(session.answers(candidates))
     for ref, answer in zip(kernels, answers, strict=True):
-        if answer.error is not None:
-            report(ref, answer)
+        if (problem := answer.error) is not None:
+            told = TrnbenchError(f"{ref}: {problem.what}", cause=problem.cause, try_=problem.remedy)
+            say(f"error: {told}")
     times = [answer.time_s for answer in answers if answer.time_s is not None]
     if len(times) < 2:
         return ExitCode.USAGE if any(each.verdict == "invalid" for each in answers) else ExitCode.CRASH
@@ -60,7 +61,19 @@ def compare(
         head = {"kernels": kernels, "system": system.name, "evidence": answers[0].evidence}
         emit_json({**head, **ratio, "rows": rows, "lines": lines})
     else:
-        _print(kernels, system.name, times, says, rows, lines, format)
+        people = format in ("table", "wide")
+        if people:
+            factor, word = max(times) / min(times), "fast" if second < first else "slow"
+            apart = f"; the second is {factor:.3g} times as {word}" if factor > 1.0 else ""
+            paragraph(
+                f"{kernels[0]} takes {show(first, 's')}, {kernels[1]} {show(second, 's')}, emulated on "
+                f"{system.name}{apart}; {says}"
+            )
+            write("\n")
+        emit(rows, _ROWS, format)
+        if lines and people:
+            write("\n")
+            emit(lines, ("source", *_ROWS[1:]), format, title="Time by source line")
     if gate and second > first and digits(second) != digits(first):
         say(f"error: {kernels[1]} takes {percent(second / first - 1.0)} more time than {kernels[0]}")
         slower = [line for line in lines if line["second"] > line["first"]]
@@ -68,31 +81,6 @@ def compare(
             say(f"  cause: {line['first_text']} became {line['second_text']}: {line['source']}")
         return ExitCode.GATE
     return ExitCode.OK
-
-
-def _print(
-    kernels: Sequence[str],
-    system: str,
-    times: Sequence[float],
-    says: str,
-    rows: Sequence[dict[str, Any]],
-    lines: Sequence[dict[str, Any]],
-    format: str,
-) -> None:
-    first, second = times
-    if format in ("table", "wide"):
-        ratio = max(times) / min(times)
-        word = "fast" if second < first else "slow"
-        apart = f"; the second is {ratio:.3g} times as {word}" if ratio > 1.0 else ""
-        paragraph(
-            f"{kernels[0]} takes {show(first, 's')}, {kernels[1]} {show(second, 's')}, emulated on "
-            f"{system}{apart}; {says}"
-        )
-        write("\n")
-    emit(rows, _ROWS, format)
-    if lines and format in ("table", "wide"):
-        write("\n")
-        emit(lines, ("source", *_ROWS[1:]), format, title="Time by source line")
 
 
 def candidate_of(ref: str, texts: Sequence[str], **options: Any) -> Candidate:
@@ -115,13 +103,6 @@ def candidate_of(ref: str, texts: Sequence[str], **options: Any) -> Candidate:
             )
         arguments[name] = value
     return Candidate(path=home, function=function, arguments=arguments, **options)
-
-
-def report(ref: str, answer: Answer) -> None:
-    """To stderr, why there is no time."""
-    assert answer.error is not None
-    problem = answer.error
-    say(f"error: {TrnbenchError(f'{ref}: {problem.what}', cause=problem.cause, try_=problem.remedy)}")
 
 
 def _rows(first: Answer, second: Answer) -> list[dict[str, Any]]:

@@ -107,7 +107,10 @@ class Session:
         if known is not None:
             return msgspec.structs.replace(known, id=asked.id, repeated=True)
         try:
-            answer = self._trusted(asked) if self.trusted else self._isolated(asked)
+            if self.trusted:  # in this process; its limit is an alarm, where there can be one
+                answer = self._bench.answer(asked, asked.texts(), self.seconds if can_limit() else 0.0)
+            else:
+                answer = self._isolated(asked)
         except TrnbenchError as error:  # of an argument
             return Answer.refused(Problem.of(error), asked.id)
         answer = self._with_ties(asked, answer)
@@ -126,10 +129,6 @@ class Session:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-    def _trusted(self, asked: Candidate) -> Answer:
-        """In this process; its limit is an alarm, where there can be one."""
-        return self._bench.answer(asked, asked.texts(), self.seconds if can_limit() else 0.0)
 
     def _isolated(self, asked: Candidate) -> Answer:
         question = pickle.dumps((asked, asked.texts()))

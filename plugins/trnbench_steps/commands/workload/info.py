@@ -38,7 +38,12 @@ def info(
         token_table(described, cache),
     ]
     if options["task"]:
-        tables += _step(state, described, instances, state.facts_of(facts), options)
+        division = divide(described, layout_from(options), job_from(options))
+        tables += [
+            operation_table(division),
+            memory_table(division),
+            system_table(state, division, instances, state.facts_of(facts)),
+        ]
     else:
         _refuse_alone(instances, options)
     about = {key: getattr(described, key) for key in ("name", "architecture", "kind", "source", "left_out")}
@@ -62,17 +67,6 @@ def _refuse_alone(instances: tuple[str, ...], options: dict[str, Any]) -> None:
             cause="what a rank holds depends on what is done",
             try_="--task decode --kv 4096",
         )
-
-
-def _step(
-    state: Session, model: Model, instances: tuple[str, ...], facts: Any, options: dict[str, Any]
-) -> list[Section]:
-    division = divide(model, layout_from(options), job_from(options))
-    return [
-        operation_table(division),
-        memory_table(division),
-        system_table(state, division, instances, facts),
-    ]
 
 
 def _remarks(model: Model, tables: list[Section]) -> list[str]:

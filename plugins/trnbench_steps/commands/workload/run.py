@@ -46,10 +46,17 @@ def run(
         check_html(state)
     if trace is not None:
         check_writable(trace, force=force, example="trace.json")
-    settings = _settings(state, jobs, labels, state.facts_of(facts))
+    configured, extra_facts = state.settings, state.facts_of(facts)
+    settings = RunSettings(
+        policy=as_policy(configured.policy),
+        jobs=configured.jobs if jobs is None else jobs,
+        tags=checked_tags(labels),
+        argv=tuple(sys.argv),
+        facts=tuple(str(fact.absolute()) for fact in extra_facts),
+    ).checked()
     check_named(store_path(state.store_path))
     selection = _selection(state, model, options)
-    planned = plan(state.registry, selection, extra_facts=state.facts_of(facts))
+    planned = plan(state.registry, selection, extra_facts=extra_facts)
     chosen = choose_backend(state.registry)
     ended = carry_out(state, planned, chosen, settings, None, Steadiness(0.0, False, False))
     code = tell_steps(state, planned, ended, target, format, explain=explain)
@@ -109,16 +116,3 @@ def _operator(state: Session, typed: str) -> tuple[str, str]:
 
     load_kernel(source, nki="trnbench")
     return name, source
-
-
-def _settings(
-    state: Session, jobs: int | None, labels: tuple[str, ...], facts: tuple[Path, ...]
-) -> RunSettings:
-    configured = state.settings
-    return RunSettings(
-        policy=as_policy(configured.policy),
-        jobs=configured.jobs if jobs is None else jobs,
-        tags=checked_tags(labels),
-        argv=tuple(sys.argv),
-        facts=tuple(str(fact.absolute()) for fact in facts),
-    ).checked()
