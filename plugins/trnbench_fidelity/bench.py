@@ -260,17 +260,21 @@ def lineage(registry: Registry, generation: str) -> list[Generation]:
     return list(chain.values())
 
 
-def _more(each: Generation) -> tuple[Path | None, ...]:
-    return each.points_file, each.steps_file, each.untouched_file, each.workloads, each.answers
-
-
 def _files(registry: Registry, generations: Collection[str]) -> list[Path]:
     return sorted(
         {
             path
             for name in generations
             for each in lineage(registry, name)
-            for path in (*each.facts, each.costs, *_more(each))
+            for path in (
+                *each.facts,
+                each.costs,
+                each.points_file,
+                each.steps_file,
+                each.untouched_file,
+                each.workloads,
+                each.answers,
+            )
             if path is not None
         }
     )

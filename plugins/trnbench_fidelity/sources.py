@@ -187,16 +187,6 @@ def as_json(found: Sources) -> str:
     return msgspec.json.format(msgspec.json.encode(found), indent=1).decode() + "\n"
 
 
-def by_generation(found: Sources) -> dict[str, Sources]:
-    """The same, apart for each generation that has a point."""
-    return {
-        name: msgspec.structs.replace(
-            found, points=tuple(point for point in found.points if point.generation == name)
-        )
-        for name in dict.fromkeys(point.generation for point in found.points)
-    }
-
-
 def public_rows(generation: Generation) -> PublicRows | None:
     """What the generation keeps. Raises `BadInput` for answers that hold something else."""
     answers = answers_of(generation)
@@ -264,7 +254,9 @@ def summaries(found: Sources) -> tuple[PublicKernels, ...]:
             by=found.by,
             version=found.version,
             day=found.day,
-            row=row_of("public", "Public kernels", name, each.points),
+            row=row_of(
+                "public", "Public kernels", name, [each for each in found.points if each.generation == name]
+            ),
         )
-        for name, each in by_generation(found).items()
+        for name in dict.fromkeys(point.generation for point in found.points)
     )

@@ -59,8 +59,8 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
 class KernelTimes:
     """Loads each kernel once, and times each call once."""
 
-    def __init__(self, kernels: KernelModel | None = None) -> None:
-        self.kernels = kernels or KernelModel()
+    def __init__(self) -> None:
+        self.kernels = KernelModel()
         self._loaded: dict[str, tuple[Any, Any]] = {}
         self._known: dict[tuple[Any, ...], KernelTime] = {}
 

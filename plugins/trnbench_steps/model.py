@@ -148,18 +148,14 @@ class Parameters(msgspec.Struct, frozen=True, kw_only=True):
         return sum(self.active.values())
 
 
-def weights_of(model: Model) -> Iterator[tuple[Weight, int]]:
-    """Every weight that is stored, with how often: once for each layer of its kind, or for all together."""
-    yield from ((weight, 1) for weight in model.before())
-    for layer, count in model.runs():
-        yield from ((weight, 1 if model.shared_layers else count) for weight in layer.weights(model.hidden))
-    yield from ((weight, 1) for weight in model.after())
-
-
 def parameters(model: Model) -> Parameters:
     """The parameters of `model`, counted from the shapes of its matrices and vectors."""
     total, active = dict.fromkeys(Part, 0), dict.fromkeys(Part, 0)
-    for weight, times in weights_of(model):
+    stored = [(weight, 1) for weight in (*model.before(), *model.after())]
+    for layer, count in model.runs():
+        times = 1 if model.shared_layers else count
+        stored += [(weight, times) for weight in layer.weights(model.hidden)]
+    for weight, times in stored:
         total[weight.part] += weight.parameters * times
         whole = weight.part is Part.EMBEDDING
         active[weight.part] += (weight.parameters if whole else weight.active) * times

@@ -32,9 +32,6 @@ class ExchangeTime(NamedTuple):
     moving_s: float
 
 
-NO_TIME = ExchangeTime(0.0, 0.0)
-
-
 class Stretches:
     """Operators one after the other, from collective to collective.
 
@@ -115,7 +112,7 @@ Groups: TypeAlias = tuple[tuple[int, ...], ...]
 
 
 class ExchangeTimes:
-    """StepRequest once for each size and groups."""
+    """Asked once for each size and groups."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[object, ...], ExchangeTime] = {}
@@ -129,7 +126,7 @@ class ExchangeTimes:
             self._where[place] = _smallest(system, level, layout.groups(exchange.axis))
         asked, groups, shared = self._where[place]
         if not groups or exchange.size < 1:
-            return NO_TIME
+            return ExchangeTime(0.0, 0.0)
         question = Question(
             collective=exchange.collective,
             size=exchange.size,

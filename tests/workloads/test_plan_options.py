@@ -19,7 +19,7 @@ from trnbench_steps.job import Job, Recompute, Task
 from trnbench_steps.layout import Layout
 from trnbench_steps.plan.composed import Steps, Why
 from trnbench_steps.plan.demand import Prompts, Way, apart, layouts, neighbours, shared, turned, words
-from trnbench_steps.plan.goal import By, Expected, Goal, Price, Within, check_goal, of_instance, read_prices
+from trnbench_steps.plan.goal import By, Expected, Goal, Price, Within, cheapest, check_goal, read_prices
 from trnbench_steps.plan.pareto import Option, cost_of, flips, front, pareto, priced, step_command
 from trnbench_steps.plan.search import Plan, largest, search
 from trnbench_steps.shipped_models import load_model
@@ -346,8 +346,8 @@ class TestPrices:
 
     def test_the_cheapest_of_an_instance_comes_first(self) -> None:
         dear = replace(PRICE, dollars_per_hour=3.0, kind="on demand")
-        assert of_instance([dear, PRICE], ["trn1.2xlarge"]) == [PRICE, dear]
-        assert of_instance([dear], ["trn2.48xlarge"]) == []
+        assert cheapest([dear, PRICE], ["trn1.2xlarge"]) == PRICE
+        assert cheapest([dear], ["trn2.48xlarge"]) is None
 
     @pytest.mark.parametrize(
         ("text", "said"),

@@ -43,10 +43,9 @@ def answers(registry: Registry, points: Iterable[PublishedStep]) -> Iterator[Ste
         try:
             answer = _answer(composed(point, registry), model, registry)
             yield msgspec.structs.replace(answer, span_s=spans.get(point.id))
-        except NotEmulated as no:
-            yield StepAnswer(id=point.id, generation=point.generation, why=no.why)
-        except TrnbenchError as error:  # a layout that cannot be timed costs its own point
-            yield StepAnswer(id=point.id, generation=point.generation, why=error.what)
+        except (NotEmulated, TrnbenchError) as error:  # a layout that cannot be timed costs its own point
+            why = error.why if isinstance(error, NotEmulated) else error.what
+            yield StepAnswer(id=point.id, generation=point.generation, why=why)
 
 
 def _answer(step: Composed, model: StepModel, registry: Registry) -> StepAnswer:

@@ -64,26 +64,6 @@ SOFTWARE = {name.removesuffix("_path"): name for name in PATHS}
 """Parts with a path of the software, as they are typed, and their fields of `trnbench_steps.job.Job`."""
 
 _PATHS = "; ".join(f"{name}={'|'.join(PATHS[field])}" for name, field in SOFTWARE.items())
-PARTS = (
-    word(
-        "--type",
-        "Type of a part: weights, activations, cache, gradients (bf16), moments, master (fp32; or none). "
-        "Repeatable.",
-        metavar="PART=TYPE",
-        many=True,
-        name="types",
-        rare=True,
-    ),
-    word(
-        "--path",
-        f"Path of the software, where it is known: {_PATHS}. Repeatable.",
-        metavar="PART=PATH",
-        many=True,
-        name="paths",
-        rare=True,
-    ),
-)
-"""Types and software paths of parts of a step."""
 
 JOB = (
     word("--task", "What is done with the model.", ("train", "prefill", "decode")),
@@ -115,7 +95,23 @@ JOB = (
         shown="none",
         rare=True,
     ),
-    *PARTS,
+    word(
+        "--type",
+        "Type of a part: weights, activations, cache, gradients (bf16), moments, master (fp32; or none). "
+        "Repeatable.",
+        metavar="PART=TYPE",
+        many=True,
+        name="types",
+        rare=True,
+    ),
+    word(
+        "--path",
+        f"Path of the software, where it is known: {_PATHS}. Repeatable.",
+        metavar="PART=PATH",
+        many=True,
+        name="paths",
+        rare=True,
+    ),
 )
 """Fields of `trnbench_steps.job.Job`."""
 

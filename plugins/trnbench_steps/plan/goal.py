@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import datetime
 import io
-from collections.abc import Iterable
+from collections.abc import Sequence
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -309,25 +309,26 @@ def _price(path: Path, line: int, cells: dict[str, str]) -> Price:
     )
 
 
-def of_instance(prices: Iterable[Price], names: Iterable[str]) -> list[Price]:
-    """Those of an instance by any of its names, the cheapest first."""
-    known = set(names)
-    matching = [price for price in prices if price.instance in known]
-    return sorted(matching, key=lambda each: (each.dollars_per_hour, each.line))
-
-
-def price_of(registry: Registry, prices: Iterable[Price], system: System) -> Price | None:
+def price_of(registry: Registry, prices: Sequence[Price], system: System) -> Price | None:
     """The cheapest row of the system itself, else of the instance that it is made of."""
-    instance, prices = system.instance, tuple(prices)
-    own = of_instance(prices, (system.name, instance.name, *instance.aliases))
-    if not own and instance.parent:
-        _, parent = registry.instance(instance.parent)
-        own = of_instance(prices, (parent.name, *parent.aliases))
-    return own[0] if own else None
+    own = cheapest(prices, _names(system))
+    if own is None and system.instance.parent:
+        _, parent = registry.instance(system.instance.parent)
+        own = cheapest(prices, (parent.name, *parent.aliases))
+    return own
+
+
+def _names(system: System) -> tuple[str, ...]:
+    return (system.name, system.instance.name, *system.instance.aliases)
+
+
+def cheapest(prices: Sequence[Price], names: Sequence[str]) -> Price | None:
+    """The row of an instance by any of its names; None where there is none."""
+    matching = [price for price in prices if price.instance in names]
+    return min(matching, key=lambda each: (each.dollars_per_hour, each.line), default=None)
 
 
 def hourly(system: System, price: Price) -> float:
     """Dollars of an hour of the system, which is made of one or more of what the price is about."""
-    own = (system.name, system.instance.name, *system.instance.aliases)
-    alone = price.instance in own and not system.instance.sizable
+    alone = price.instance in _names(system) and not system.instance.sizable
     return price.dollars_per_hour * (1 if alone else system.hosts)

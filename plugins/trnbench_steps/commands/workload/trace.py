@@ -12,9 +12,9 @@ from trnbench.terminal.output import say
 from trnbench_emulator.clock import ticks_up
 from trnbench_emulator.trace import Slice, Timeline, write_trace
 from trnbench_steps.division import Division
-from trnbench_steps.own_kernels import NONE_OWN, OwnKernels
+from trnbench_steps.own_kernels import OwnKernels
 from trnbench_steps.step import Composition, StepModel
-from trnbench_steps.step_constants import StepConstants, constants_of
+from trnbench_steps.step_constants import constants_of
 from trnbench_steps.step_parts import BASE
 from trnbench_steps.step_request import StepRequest
 from trnbench_steps.stretches import Event
@@ -28,12 +28,10 @@ LIMIT = 64 << 20
 """Bytes of the file, at most."""
 
 
-def step_timeline(
-    model: StepModel, division: Division, system: System, constants: StepConstants, own: OwnKernels = NONE_OWN
-) -> Timeline:
+def step_timeline(division: Division, system: System, own: OwnKernels) -> Timeline:
     """Every operator and collective of a layer, pass by pass, and then what the constants add; and the parts
     of the step, which add up to its time. Raises what composing a step raises."""
-    composition = Composition(model, division, system, own)
+    composition, constants = Composition(StepModel(), division, system, own), constants_of(system)
     processes, slices = {0: f"a step of {division.model.name} on {system.name}"}, []
     time = composition.parts().time(constants)
     slices += _row(0, "step", (Event(name, name, spent) for name, spent in time.parts.items()))
@@ -78,7 +76,7 @@ def write_step_trace(planned: Plan, done: Run, target: Path) -> None:
         return
     system = planned.systems[case.key.instance]
     asked, point = case.kernel.subject, case.key.point
-    timeline = step_timeline(StepModel(), asked.at(point), system, constants_of(system), asked.own(point))
+    timeline = step_timeline(asked.at(point), system, asked.own(point))
     about = {"tool": f"trnbench {done.tool_version}", "run": done.id, "case": case.id}
     file = write_trace(
         timeline, evidence="emulated", about={**about, "latency_s": times[case.id] or 0.0}, cap=LIMIT
