@@ -1,10 +1,9 @@
-"""Numbers and words as people read them: one unit for a column, no break before it, gains, every digit."""
+"""Numbers and words as people read them: no break before a unit, gains, every digit."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
 from typing import Any
 
 from trnbench import METRICS, signed_error
@@ -12,10 +11,7 @@ from trnbench import percent as core_percent
 from trnbench import show as core_show
 
 NBSP = "\u00a0"
-_DECIMAL = ((1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
-_BINARY = ((2.0**40, "Ti"), (2.0**30, "Gi"), (2.0**20, "Mi"), (2.0**10, "Ki"), (1.0, ""))
-_TIME = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"), (1e-12, "ps"))
-_NAMES = {"FLOP/s": "FLOPS", "OP/s": "OPS", "1/s": "/s", "1": ""}
+_PREFIXES = ((1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
 
 
 def unit_of(metric: str) -> str:
@@ -39,24 +35,13 @@ def significant(value: float, digits: int = 3) -> str:
     return f"{rounded:,.{max(places, 0)}f}"
 
 
-def scale(unit: str, values: Iterable[float]) -> tuple[float, str]:
-    """One divisor and one printed unit for a whole column, chosen by its middle value."""
-    sizes = sorted(abs(v) for v in values if v and math.isfinite(v))
-    typical = sizes[len(sizes) // 2] if sizes else 1.0
-    if unit == "s":
-        return next((pair for pair in _TIME if typical >= pair[0]), _TIME[-1])
-    steps = _BINARY if unit == "B" else _DECIMAL if unit.endswith("/s") or unit == "Hz" else ((1.0, ""),)
-    step, prefix = next((pair for pair in steps if typical >= pair[0]), steps[-1])
-    return step, prefix + _NAMES.get(unit, unit)
-
-
 def show(value: float, unit: str, digits: int = 3) -> str:
     """A single number with its own prefix: "10 PFLOPS", "46.4 TB/s", "96 GiB", "1.42 µs"."""
     if not math.isfinite(value):
         return str(value)
     if unit == "1/s":  # how often: "4.31 M/s"
-        step, name = scale(unit, [value])
-        return f"{significant(value / step, digits)}{NBSP}{name}"
+        step, prefix = next((pair for pair in _PREFIXES if abs(value) >= pair[0]), _PREFIXES[-1])
+        return f"{significant(value / step, digits)}{NBSP}{prefix}/s"
     return core_show(value, unit, digits).replace(" ", NBSP)
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any
-from xml.etree import ElementTree
 
 import msgspec
 import pytest
@@ -17,7 +15,6 @@ from whole_page import plain
 from trnbench import Evidence, Grade, Measurement, Run, Scope, Status, bench
 from trnbench.results.measurement import JUDGED
 from trnbench_reports import losses, numbers, opportunities
-from trnbench_reports.charts import engines, waterfall
 from trnbench_reports.sections import losses as section
 
 replace = msgspec.structs.replace
@@ -152,16 +149,6 @@ def test_a_limit_of_the_engine_is_no_cause(stored: Run) -> None:
     assert "1 kernel promised what the engine cannot do" in text
 
 
-def test_bars_of_a_waterfall_begin_where_the_last_one_ended(stored: Run) -> None:
-    each = losses.of(case_of(stored))
-    assert each is not None
-    found = waterfall.bars(each)
-    for before, after in pairwise(found[:-1]):
-        assert after.start == pytest.approx(before.stop)
-    assert (found[-1].start, found[-1].stop) == (0.0, pytest.approx(found[-2].stop))
-    assert [bar.kind for bar in found] == ["work", "worst", "loss", "loss", "work"]
-
-
 @pytest.mark.parametrize("limit", [0.4, 1.0, 1.6])
 def test_a_waterfall_starts_at_the_peak_that_judges_the_case(stored: Run, limit: float) -> None:
     """What the model's own limit is apart from the document is a term, of either sign."""
@@ -174,27 +161,6 @@ def test_a_waterfall_starts_at_the_peak_that_judges_the_case(stored: Run, limit:
     assert sum(seconds for _, seconds in found.terms) == pytest.approx(case.time_s)
     steps = dict(found.terms[1:])
     assert steps.get("limit of tensor in the model", 0.0) == pytest.approx((limit - 1) * peak)
-
-
-def test_drawings_are_small_and_of_one_width(stored: Run) -> None:
-    each = losses.of(case_of(stored))
-    assert each is not None
-    for made in (waterfall.draw("w", each, 0, ""), engines.draw("e", each, 0, "")):
-        assert len(made.drawing) < 6_000
-        root = ElementTree.fromstring(made.drawing)
-        assert float(root.get("width", "0")) == waterfall.WIDTH
-
-
-def test_a_strip_is_steps_on_its_ground_line() -> None:
-    points = engines.strip(0, (0.0, 0.0, 1.0, 1.0), 8.0)
-    assert [(at, round(row, 2)) for at, row in points] == [
-        (0.0, 0.9),
-        (0.0, 0.9),
-        (4.0, 0.9),
-        (4.0, 0.12),
-        (8.0, 0.12),
-        (8.0, 0.9),
-    ]
 
 
 def test_without_a_waterfall_the_parts_of_the_model_are_shown() -> None:
@@ -250,22 +216,6 @@ def synthetic_case(stored: Run) -> Measurement:
 def test_a_waterfall_that_does_not_add_up_is_none(synthetic_case: Measurement, wrong: Any) -> None:
     found = losses.of(replace(synthetic_case, detail={"waterfall": wrong}))
     assert found.terms == ()
-
-
-def test_names_of_a_hostile_plugin_stay_text(synthetic_case: Measurement) -> None:
-    time = synthetic_case.time_s
-    assert time
-    bad = "<script>alert(1)</script>"
-    case = replace(
-        synthetic_case,
-        judgement=None,
-        detail={"waterfall": [["in all", time / 2], [bad, time / 4], [bad, time / 4]], "busy": {bad: time}},
-    )
-    found = losses.of(case)
-    assert found is not None
-    made = waterfall.draw("w", found, 0, "c0123456789")
-    assert [bar.name for bar in waterfall.bars(found)] == ["in all (2)", bad, f"{bad} (2)", "in all"]
-    assert "<script" not in made.drawing
 
 
 @pytest.mark.parts

@@ -17,10 +17,14 @@ from whole_page import plain
 
 from trnbench import Band, BestPublished, Nearest, Nearness, Run
 from trnbench_reports import numbers, view
-from trnbench_reports.charts.figure import Plane, even, logarithmic, row_scale, side_by_side
+from trnbench_reports.charts.figure import Plane, Scale, linear, logarithmic, row_scale
 from trnbench_reports.sections import links
 
 positive = st.floats(min_value=1e-12, max_value=1e18)
+
+
+def even(title: str, high: float) -> Scale:
+    return linear(title, 0.0, high, [(0.0, "0"), (high, f"{high:g}")])
 
 
 def plane(**more: int) -> Plane:
@@ -55,17 +59,6 @@ def test_within_a_decade_there_are_finer_ticks() -> None:
     assert [value for value, _ in logarithmic("x", 1.5, 60).ticks] == [2, 5, 10, 20, 50]
 
 
-@given(high=positive)
-def test_even_steps_are_few_and_round(high: float) -> None:
-    made = even("x", high, most=5)
-    values = [value for value, _ in made.ticks]
-    assert 2 <= len(values) <= 6
-    assert values[0] == 0
-    assert values[-1] <= high * (1 + 1e-6)
-    lead = values[1] / 10 ** math.floor(math.log10(values[1]) + 1e-9)
-    assert min(abs(lead - each) for each in (1, 2, 5, 10)) < 1e-6
-
-
 def test_a_drawing_is_one_tree_with_its_label() -> None:
     made = plane()
     made.line([(1, 0), (1000, 10)], series=2)
@@ -94,13 +87,6 @@ def test_labels_never_touch() -> None:
     kept = narrow._apart([(narrow.px(value), label) for value, label in narrow.x.ticks])
     for (left, text), (right, _) in pairwise(kept):
         assert right - left >= 6 * len(text)
-
-
-def test_drawings_side_by_side_share_one_label() -> None:
-    first, second = plane(within=200), plane(within=300)
-    root = ElementTree.fromstring(side_by_side([first, second], "both"))
-    assert root.get("width") == "500"
-    assert [each.get("x") for each in root if each.tag == "svg"] == [str(first.left), str(200 + second.left)]
 
 
 # The links, one kind of ranks at a time: what is drawn together, and every number of the table.

@@ -19,7 +19,7 @@ import trnbench
 from trnbench import Run, Section
 from trnbench_reports import page
 from trnbench_reports.charts import figure
-from trnbench_reports.charts.figure import Figure, Plane, even
+from trnbench_reports.charts.figure import Figure, Plane, linear
 from trnbench_reports.view import figure_of
 
 pytestmark = pytest.mark.browser
@@ -180,7 +180,7 @@ def test_arrows_step_and_enter_explains(visit: Visit) -> None:
 
 def test_points_without_a_row_are_read_out_too(browser: Any, fewer: Run, tmp_path: Path) -> None:
     def lone(runs: Any) -> Any:
-        plane = Plane(even("x", 10.0), even("y", 10.0))
+        plane = Plane(linear("x", 0.0, 10.0, []), linear("y", 0.0, 10.0, []))
         plane.mark(5, 5, colour="var(--g0)", says="five of five")
         label = "a point"
         return figure.show(Figure(id="lone", title=label, label=label, drawing=plane.svg(label)))

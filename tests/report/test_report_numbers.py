@@ -53,21 +53,6 @@ def test_significant_stays_within_half_a_digit(value: float) -> None:
     assert math.isclose(shown, value, rel_tol=0.0051)
 
 
-@pytest.mark.parametrize(
-    ("unit", "values", "expected"),
-    [
-        ("FLOP/s", [1e12, 5e13, 9e13], (1e12, "TFLOPS")),
-        ("B/s", [4e11], (1e9, "GB/s")),
-        ("B", [2.0**31], (2.0**30, "GiB")),
-        ("s", [2e-6, 3e-6, 1.0], (1e-6, "µs")),
-        ("1", [7.0], (1.0, "")),
-        ("B/s", [], (1.0, "B/s")),
-    ],
-)
-def test_one_unit_for_a_column(unit: str, values: list[float], expected: tuple[float, str]) -> None:
-    assert numbers.scale(unit, values) == expected
-
-
 def test_one_number_with_its_prefix() -> None:
     assert numbers.show(1e16, "FLOP/s") == f"10{N}PFLOPS"
     assert numbers.show(46.4e12, "B/s") == f"46.4{N}TB/s"
@@ -106,7 +91,6 @@ def test_lists_in_prose() -> None:
 def test_how_often_a_second_has_a_prefix_and_three_digits() -> None:
     assert numbers.show(4_306_688.0, "1/s") == "4.31\u00a0M/s"
     assert numbers.show(12.0, "1/s") == "12.0\u00a0/s"
-    assert numbers.scale("1/s", [3e6]) == (1e6, "M/s")
 
 
 # Cells and rows of the report say the class of the nearest evidence; what has no band is grey and bare.

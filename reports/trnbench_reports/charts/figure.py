@@ -39,8 +39,6 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
     columns: tuple[str, ...] = ()
     rows: tuple[tuple[str, tuple[str, ...]], ...] = ()
     series: tuple[Series, ...] = ()
-    attributes: str = ""
-    lines: tuple[tuple[str, str], ...] = ()  # dash, what it means
 
 
 def show(figure: Figure) -> Markup:
@@ -92,17 +90,6 @@ def linear(title: str, low: float, high: float, ticks: Sequence[tuple[float, str
     return Scale(title=title, low=low, high=high, ticks=tuple(ticks))
 
 
-def even(title: str, high: float, *, most: int = 5) -> Scale:
-    """From nothing to `high` in steps of 1, 2 or 5 times a power of ten."""
-    rough = high / most
-    power = 10.0 ** math.floor(math.log10(rough))
-    step = next(times * power for times in (1, 2, 5, 10) if times * power >= rough * (1 - 1e-9))
-    count = math.floor(high / step + 1e-9)
-    places = max(0, -math.floor(math.log10(step)))
-    ticks = [(i * step, f"{i * step:,.{places}f}") for i in range(count + 1)]
-    return linear(title, 0.0, high, ticks)
-
-
 def row_scale(found: Sequence[str]) -> Scale:
     """A row for each name, from top to bottom; row i has its middle at i + 0.5."""
     ticks = tuple((i + 0.5, name) for i, name in enumerate(found))
@@ -119,15 +106,12 @@ Point = tuple[float, float]
 
 
 class Plane:
-    """`width` and `height` in pixels of the frame between the axes; `within`, if given, is the width with
-    all that stands beside it. Every place is given in values.
-    """
+    """`width` and `height` in pixels of the frame between the axes. Every place is given in values."""
 
-    def __init__(self, x: Scale, y: Scale, *, width: int = 400, height: int = 240, within: int = 0) -> None:
-        self.x, self.y, self.height = x, y, height
+    def __init__(self, x: Scale, y: Scale, *, width: int = 400, height: int = 240) -> None:
+        self.x, self.y, self.width, self.height = x, y, width, height
         widest = max((len(label) for _, label in y.ticks), default=0)
         self.left = min(round(widest * LETTER), _NAMES) + (14 if y.rows else 8) + (18 if y.title else 0)
-        self.width = within - self.left - _RIGHT if within else width
         self._inside: list[tuple[str, str]] = []  # (colour of the group or "", element)
         self._outside: list[str] = []
 
@@ -179,8 +163,8 @@ class Plane:
         thick: float,
         colour: str,
         says: str,
-        anchor: str = "",
-        series: int = 0,
+        anchor: str,
+        series: int,
     ) -> None:
         """A bar along x, `thick` pixels high, around `row`."""
         a, b = sorted((self.px(start), self.px(end)))
@@ -210,22 +194,20 @@ class Plane:
 
     def svg(self, label: str) -> Markup:
         """The drawing; `label` is what a screen reader says of it."""
-        return side_by_side([self], label)
+        wide, high = self.size
+        inner = f'x="{self.left}" y="{_TOP}" width="{self.width}" height="{self.height}"'
+        place = f'transform="translate({self.left} {_TOP})"'
+        return Markup(
+            f'<svg viewBox="0 0 {wide} {high}" width="{wide}" height="{high}" class="chart" role="img"'
+            f' tabindex="0" aria-label="{_escaped(label)}"><g {place}>{self._axes()}</g>'
+            f'<svg {inner} stroke-width="{_LINE}">{self._grouped()}</svg>'
+            f"<g {place}>{''.join(self._outside)}</g></svg>"
+        )
 
     @property
     def size(self) -> tuple[int, int]:
         """With all that stands around the frame."""
         return self.left + self.width + _RIGHT, _TOP + self.height + _BOTTOM
-
-    def drawn(self, start: int) -> str:
-        """Everything, `start` pixels from the left."""
-        x = start + self.left
-        frame = f'x="{x}" y="{_TOP}" width="{self.width}" height="{self.height}"'
-        return (
-            f'<g transform="translate({x} {_TOP})">{self._axes()}</g>'
-            f'<svg {frame} stroke-width="{_LINE}">{self._grouped()}</svg>'
-            f'<g transform="translate({x} {_TOP})">{"".join(self._outside)}</g>'
-        )
 
     def _path(self, points: Sequence[Point]) -> str:
         return "M" + "L".join(f"{_n(self.px(x))} {_n(self.py(y))}" for x, y in points)
@@ -263,19 +245,6 @@ class Plane:
         widest = max((len(text) for _, text in ticks), default=0) * LETTER + 6
         gap = abs(ticks[1][0] - ticks[0][0]) if len(ticks) > 1 else widest
         return list(ticks[:: max(1, math.ceil(widest / max(gap, 1)))])
-
-
-def side_by_side(planes: Sequence[Plane], label: str) -> Markup:
-    """One drawing of several, from left to right."""
-    wide, parts = 0, []
-    for plane in planes:
-        parts.append(plane.drawn(wide))
-        wide += plane.size[0]
-    high = max(plane.size[1] for plane in planes)
-    return Markup(
-        f'<svg viewBox="0 0 {wide} {high}" width="{wide}" height="{high}" class="chart" role="img"'
-        f' tabindex="0" aria-label="{_escaped(label)}">{"".join(parts)}</svg>'
-    )
 
 
 def _data(anchor: str, series: int, says: str) -> str:
