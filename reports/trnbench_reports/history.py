@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from markupsafe import Markup
 
-from trnbench import CaseHistory, HistoryPoint, HistoryStep
-from trnbench_reports import numbers
+from trnbench import CaseHistory, HistoryPoint
+from trnbench_reports import numbers, view
 from trnbench_reports.charts import lines
 from trnbench_reports.charts.figure import Plane, Scale, linear
 from trnbench_reports.page import LISTS, joined_script
@@ -72,7 +72,7 @@ def _entry(found: CaseHistory, *, opened: bool) -> Entry:
         found=found,
         line=lines.sparkline(found),
         latest=numbers.show(found.latest, found.unit) if found.latest is not None else "–",
-        step=_change(last) if last else "",
+        step=view.step_text(last) if last else "",
         way=last.way if last else "",
         first=last.first.run if last else "",
         chart=_chart(found) if opened else "",
@@ -144,7 +144,7 @@ def _steps(found: CaseHistory) -> list[tuple[str, ...]]:
         (
             step.first.run,
             f"{_commit(step.last)} → {_commit(step.first)}",
-            _change(step),
+            view.step_text(step),
             *(
                 numbers.show(level, found.unit) if level is not None else "–"
                 for level in (step.before, step.after)
@@ -157,7 +157,7 @@ def _steps(found: CaseHistory) -> list[tuple[str, ...]]:
 
 def _runs(found: CaseHistory) -> list[tuple[str, ...]]:
     """The newest first."""
-    steps = {step.first.run: _change(step) for step in found.steps}
+    steps = {step.first.run: view.step_text(step) for step in found.steps}
     return [
         (
             point.run,
@@ -174,10 +174,3 @@ def _runs(found: CaseHistory) -> list[tuple[str, ...]]:
 
 def _commit(point: HistoryPoint) -> str:
     return (point.commit[:_COMMIT] or "–") + (" and changes" if point.dirty else "")
-
-
-def _change(step: HistoryStep) -> str:
-    if step.change is None:
-        return str(step.verdict)
-    sign = "+" if step.change > 0 else "−"
-    return f"{sign}{abs(step.change) * 100:.1f}{numbers.NBSP}%, {step.verdict}"

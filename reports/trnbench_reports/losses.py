@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 
 import msgspec
 
@@ -32,15 +32,12 @@ class Losses(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def lines(self) -> tuple[tuple[str, str, float], ...]:
         """Place, text and seconds of the source lines that take longest; they overlap."""
-        stored = self.case.detail.get("lines")
         return tuple(
-            (line[0], line[1], seconds)
-            for line in (stored if isinstance(stored, Sequence) and not isinstance(stored, str) else ())
-            if isinstance(line, Sequence)
-            and len(line) == 3
-            and isinstance(line[0], str)
-            and isinstance(line[1], str)
-            and (seconds := _number(line[2])) is not None
+            (place, text, seconds)
+            for place, text, stored in view.rows_of(self.case.detail.get("lines"), 3)
+            if isinstance(place, str)
+            and isinstance(text, str)
+            and (seconds := view.number(stored)) is not None
         )
 
     @property
@@ -61,7 +58,7 @@ def of(case: Measurement) -> Losses | None:
     if not case.time_s or not math.isfinite(case.time_s) or case.time_s <= 0:
         return None
     detail = case.detail
-    busy = _seconds(detail.get("busy"))
+    busy = tuple(view.seconds(detail.get("busy")).items())
     if not busy:
         busy = tuple((part.name, part.seconds) for part in case.parts if part.name in _OVERLAPPING)
     busy = tuple((name, spent) for name, spent in busy if 0 < spent <= case.time_s * (1 + 1e-3))
@@ -84,29 +81,14 @@ ENGINES = ("tensor", "vector", "scalar", "gpsimd")
 def profiled(case: Measurement) -> dict[str, float]:
     """Engine → seconds it was active in an execution under a profiler; empty where none was made."""
     stored = case.detail.get("profiled")
-    if stored is None:
-        return {}
-    found = _seconds(stored.get("engines_s")) if isinstance(stored, Mapping) else ()
-    return {name: seconds for name, seconds in found if name in ENGINES and seconds >= 0}
+    found = view.seconds(stored.get("engines_s")) if isinstance(stored, Mapping) else {}
+    return {name: seconds for name, seconds in found.items() if name in ENGINES and seconds >= 0}
 
 
 def _rank(entry: tuple[str, float]) -> tuple[int, str]:
     name = entry[0]
     first = next((i for i, engine in enumerate(_OVERLAPPING) if name.startswith(engine)), len(_OVERLAPPING))
     return first, name
-
-
-def _number(value: object) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        return None
-    return float(value)
-
-
-def _seconds(found: object) -> tuple[tuple[str, float], ...]:
-    if not isinstance(found, Mapping):
-        return ()
-    pairs = ((str(name), _number(value)) for name, value in found.items())
-    return tuple((name, value) for name, value in pairs if value is not None)
 
 
 def _strip(found: object) -> tuple[tuple[str, tuple[float, ...]], ...]:
@@ -119,8 +101,8 @@ def _strip(found: object) -> tuple[tuple[str, tuple[float, ...]], ...]:
     return tuple(rows)
 
 
-STEPS = ("naive", "blocked", "")
 NAMES = {"naive": "naive", "blocked": "blocked", "": "best"}
+STEPS = tuple(NAMES)
 
 
 class Rung(msgspec.Struct, frozen=True, kw_only=True):

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from trnbench import (
     BestPublished,
     Grade,
+    HistoryStep,
     Measurement,
     Metric,
     Run,
@@ -53,15 +55,13 @@ def figure_by_id(index: int, case_id: str, metric: str) -> str:
     return f"case={quote(encodable, safe=_PLAIN)}&metric={quote(metric, safe='')}{run}"
 
 
+faint = grey
+"""An emulated number without a band: grey, never bold."""
+
 GOOD = (Status.OK, Status.DOCUMENT_LOW)
 COLOURS = 8
 """Of generations, `--g0` … of the style sheet."""
 _PREFERRED_DTYPES = ("bf16", "fp16", "fp32")
-
-
-def anchor(index: int, measurement: Measurement) -> str:
-    """The address of the case's explanation, without its `#`."""
-    return figure_of(index, measurement)
 
 
 def primary(measurement: Measurement) -> Metric | None:
@@ -78,6 +78,36 @@ def point_text(measurement: Measurement, *, without: Iterable[str] = ()) -> str:
 def systems(run: Run) -> list[SystemRecord]:
     """In the order of the page: by generation, then as the run lists them."""
     return sorted(run.systems.values(), key=lambda each: each.order)
+
+
+def number(value: object) -> float | None:
+    """A finite number that is stored; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return None
+    return float(value)
+
+
+def seconds(value: object) -> dict[str, float]:
+    """A stored mapping of names to seconds; what is none of that is left out."""
+    if not isinstance(value, Mapping):
+        return {}
+    pairs = ((str(name), number(amount)) for name, amount in value.items())
+    return {name: amount for name, amount in pairs if amount is not None}
+
+
+def rows_of(value: object, width: int) -> list[Sequence[Any]]:
+    """The lists of `width` values in a stored list; what is none of that is left out."""
+    if not isinstance(value, Sequence) or isinstance(value, str):
+        return []
+    return [row for row in value if isinstance(row, Sequence) and len(row) == width]
+
+
+def step_text(step: HistoryStep) -> str:
+    """ "+3.1 %, slower"; "broken"."""
+    if step.change is None:
+        return str(step.verdict)
+    sign = "+" if step.change > 0 else "−"
+    return f"{sign}{abs(step.change) * 100:.1f}{numbers.NBSP}%, {step.verdict}"
 
 
 def sources(run: Run) -> dict[str, Source]:
@@ -249,11 +279,6 @@ def ranged(low: str, high: str) -> str:
     value, space, unit = low.replace(" ", numbers.NBSP).rpartition(numbers.NBSP)
     one_unit = space and high.replace(" ", numbers.NBSP).endswith(f"{space}{unit}")
     return f"{value}–{high}" if one_unit else f"{low}–{high}"
-
-
-def faint(measurement: Measurement) -> bool:
-    """An emulated number without a band: grey, never bold."""
-    return grey(measurement)
 
 
 def peak_text(measurement: Measurement) -> str:

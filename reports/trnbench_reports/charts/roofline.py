@@ -35,7 +35,7 @@ def spots(index: int, cases: Sequence[Measurement]) -> list[Spot]:
                     intensity=flops / moved,
                     rate=flops / case.time_s,
                     case=case,
-                    anchor=view.anchor(index, case),
+                    anchor=view.figure_of(index, case),
                 )
             )
     return marks

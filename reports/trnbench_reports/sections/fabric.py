@@ -69,7 +69,7 @@ def _chart(id: str, index: int, kernel: str, tried: Sequence[_Tried]) -> Markup:
         size = fabric_model.size(attempt.case)
         moved = size * _factor(attempt)
         for name, seconds in attempt.seconds.items():
-            anchor = view.anchor(index, attempt.case) if name == attempt.taken else ""
+            anchor = view.figure_of(index, attempt.case) if name == attempt.taken else ""
             tip = (
                 f"{name}: {numbers.show(moved / seconds, 'B/s')}, {numbers.show(size, 'B')} in "
                 f"{numbers.show(seconds, 's')} · {fabric_model.evidence(attempt.case)}"
@@ -156,7 +156,7 @@ def _scaling(index: int, run: Run, kernel: str, swept: Sequence[fabric_model.Swe
             (
                 count,
                 rate,
-                view.anchor(index, last) if position == len(pairs) - 1 else "",
+                view.figure_of(index, last) if position == len(pairs) - 1 else "",
                 f"{count:,.0f} ranks: {numbers.show(rate, 'B/s')} · {name}, {ranks} · {note}",
             )
             for position, (count, rate) in enumerate(pairs)
@@ -180,14 +180,10 @@ def _scaling(index: int, run: Run, kernel: str, swept: Sequence[fabric_model.Swe
 
 
 def _pairs(value: object) -> list[tuple[float, float]]:
-    if not isinstance(value, Sequence) or isinstance(value, str):
-        return []
     return [
-        (float(pair[0]), float(pair[1]))
-        for pair in value
-        if isinstance(pair, Sequence)
-        and len(pair) == 2
-        and all(isinstance(part, int | float) and part > 0 and part - part == 0 for part in pair)
+        (float(count), float(rate))
+        for count, rate in view.rows_of(value, 2)
+        if (view.number(count) or 0.0) > 0 and (view.number(rate) or 0.0) > 0
     ]
 
 
@@ -257,7 +253,7 @@ def _curves(index: int, run: Run, found: Sequence[Measurement]) -> list[Curve]:
                     system=numbers.clean(record.instance, 60),
                     colour=view.colour(run, record.generation),
                     points=tuple(
-                        (size, each.metrics["busbw_bytes_per_s"].value, each, view.anchor(index, each))
+                        (size, each.metrics["busbw_bytes_per_s"].value, each, view.figure_of(index, each))
                         for size, each in sorted(by_size.items())
                     ),
                 )
@@ -268,8 +264,8 @@ def _curves(index: int, run: Run, found: Sequence[Measurement]) -> list[Curve]:
 def _size(each: Measurement) -> float:
     """Of the message: the axis that says so, else what the algorithm bandwidth implies."""
     for name in _MESSAGE:
-        value = each.case.point.get(name)
-        if isinstance(value, (int, float)) and not isinstance(value, bool):
-            return float(value)
+        value = view.number(each.case.point.get(name))
+        if value is not None:
+            return value
     algbw = each.metrics.get("algbw_bytes_per_s")
     return round(algbw.value * each.time_s, 3) if algbw and each.time_s else 0.0

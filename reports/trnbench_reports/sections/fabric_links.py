@@ -102,7 +102,7 @@ def _row(
     return Row(
         link=numbers.clean(name or "one link", 40),
         about=_about(case),
-        anchor=view.anchor(index, case),
+        anchor=view.figure_of(index, case),
         documented=numbers.show(documented, "B/s") if documented else "–",
         basis=figure.basis or ("" if documented or figure.assumed else "no figure stored"),
         assumed=figure.assumed,

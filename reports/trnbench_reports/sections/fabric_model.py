@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 from trnbench import Measurement, Run, SystemRecord
@@ -47,8 +47,7 @@ def sweeps(run: Run) -> dict[str, list[Sweep]]:
 
 
 def size(each: Measurement) -> float:
-    value = each.case.point.get("size")
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else 0.0
+    return view.number(each.case.point.get("size")) or 0.0
 
 
 def losses(index: int, run: Run) -> Markup | None:
@@ -57,14 +56,14 @@ def losses(index: int, run: Run) -> Markup | None:
     for kernel, swept in sweeps(run).items():
         for record, cases in swept:
             last = cases[-1]
-            parts = seconds(last.detail.get("waterfall_s"), zero=True)
+            parts = seconds(last.detail.get("waterfall_s"))
             total = sum(parts.get(name, 0.0) for name in stack.PARTS)
             if total <= 0:
                 continue
             bars.append(
                 Spent(
                     name=f"{numbers.clean(kernel, 20)} {numbers.clean(record.instance, 40)}",
-                    anchor=view.anchor(index, last),
+                    anchor=view.figure_of(index, last),
                     seconds={name: parts.get(name, 0.0) for name in stack.PARTS},
                     total=total,
                     evidence=evidence(last),
@@ -101,13 +100,13 @@ def pictures(index: int, run: Run) -> list[dict[str, Any]]:
                 if other is not record:
                     continue
                 about = f"{kernel} of {numbers.show(size(last), 'B')}"
-                shown = [(view.anchor(index, last), about, evidence(last), row) for row in _hottest(last)]
+                shown = [(view.figure_of(index, last), about, evidence(last), row) for row in _hottest(last)]
                 hottest += shown
                 mark = numbers.capital(evidence(last))
                 loads = links.expanded(topology, last.detail.get("link_load")) if topology else None
                 if topology is not None and loads is not None and any(loads):
                     rows = [links.row(link) for link in links.summary(topology, loads)]
-                    tables.append((view.anchor(index, last), about, evidence(last), rows))
+                    tables.append((view.figure_of(index, last), about, evidence(last), rows))
                     title = f"{mark}. {instance}, {about}: {rows[0][0]} links at {rows[0][2]}"
                     drawn = links.picture(topology, loads, title)
                 elif shown and not title:
@@ -145,7 +144,7 @@ def picture(index: int, run: Run, system: str, kernels: Collection[str]) -> dict
                 "title": title,
                 # A drawing in one colour shows nothing that its title does not say.
                 "svg": None if len(bands) == 1 else links.picture(topology, loads, title),
-                "address": view.anchor(index, last),
+                "address": view.figure_of(index, last),
                 "bands": [label for _, label in links.BANDS],
             }
     return None
@@ -153,24 +152,13 @@ def picture(index: int, run: Run, system: str, kernels: Collection[str]) -> dict
 
 def _hottest(case: Measurement) -> list[tuple[str, str, str]]:
     """Link, bytes carried, share of what it could have carried in the time; the busiest first."""
-    stored = case.detail.get("hottest_links")
-    if not isinstance(stored, Sequence) or isinstance(stored, str):
-        return []
     return [
-        (numbers.clean(link[0], 60), numbers.show(link[1], "B"), numbers.percent(link[2]))
-        for link in stored
-        if isinstance(link, Sequence)
-        and len(link) == 3
-        and all(isinstance(part, int | float) and part - part == 0 for part in link[1:])
+        (numbers.clean(link, 60), numbers.show(carried, "B"), numbers.percent(share))
+        for link, carried, share in view.rows_of(case.detail.get("hottest_links"), 3)
+        if view.number(carried) is not None and view.number(share) is not None
     ]
 
 
-def seconds(value: object, *, zero: bool = False) -> dict[str, float]:
-    """A stored mapping of names to seconds; what is none of that is left out."""
-    if not isinstance(value, Mapping):
-        return {}
-    return {
-        str(name): float(amount)
-        for name, amount in value.items()
-        if isinstance(amount, int | float) and (amount > 0 or (zero and amount == 0)) and amount - amount == 0
-    }
+def seconds(value: object) -> dict[str, float]:
+    """A stored mapping of names to seconds above zero; what is none of that is left out."""
+    return {name: amount for name, amount in view.seconds(value).items() if amount > 0}

@@ -60,7 +60,7 @@ def render(runs: Sequence[Run]) -> Markup | str:
         for scope, name in REACHES:
             rows, gains = _rows(index, run, reps, scope)
             if rows:
-                chart = draw(f"gain-{index}-{scope}", gains, str(scope)) if gains else None
+                chart = draw(f"gain-{index}-{scope}", gains, str(scope))
                 tables.append((name, rows, figure.show(chart) if chart else ""))
         if tables:
             parts.append((heading, [(r, view.colour(run, r.generation)) for r in reps], tables))
@@ -74,11 +74,7 @@ def gains(index: int, run: Run, scope: Scope) -> list[Gain]:
 
 def figures(index: int, run: Run) -> list[Figure]:
     """The chart of each reach that has gains to show."""
-    drawn = (
-        draw(f"gain-{index}-{scope}", scope_gains, str(scope))
-        for scope, _ in REACHES
-        if (scope_gains := gains(index, run, scope))
-    )
+    drawn = (draw(f"gain-{index}-{scope}", gains(index, run, scope), str(scope)) for scope, _ in REACHES)
     return [gain for gain in drawn if gain is not None]
 
 
@@ -169,7 +165,7 @@ def _row(
                         got=got,
                         promised=promised,
                         colour=view.colour(run, record.generation),
-                        anchor=view.anchor(index, case),
+                        anchor=view.figure_of(index, case),
                         tooltip=f"{name}: {gain}",
                         case=case.id,
                         first=first.id,

@@ -168,8 +168,7 @@ def point(case: Measurement) -> Point:
     nearest = case.evidence.nearest
     best = nearest.best if nearest is not None else None
     same_program = best is not None and best.kind is Nearness.SAME and best.metric == metric.name
-    bound_s = case.detail.get("bound_s")
-    bound = bound_s if isinstance(bound_s, int | float) and not isinstance(bound_s, bool) else 0.0
+    bound = view.number(case.detail.get("bound_s")) or 0.0
     return Point(
         case=case,
         size=fabric_model.size(case),

@@ -79,8 +79,8 @@ def wired(summary: Mapping[str, Any]) -> str:
         count = summary.get(name)
         if isinstance(count, int) and not isinstance(count, bool) and count > 0:
             sentences.append(said.format(count))
-    rate = summary.get("bisection_one_way_bytes_per_s")
-    if isinstance(rate, int | float) and not isinstance(rate, bool) and rate > 0:
+    rate = view.number(summary.get("bisection_one_way_bytes_per_s"))
+    if rate is not None and rate > 0:
         sentences.append(f"{numbers.show(rate, 'B/s')} through the middle, one way")
     return "; ".join(sentences)
 

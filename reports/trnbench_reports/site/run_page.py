@@ -18,7 +18,7 @@ from trnbench_reports import numbers, page
 from trnbench_reports.formats import parts
 from trnbench_reports.payload import Stored, packed, packed_columns
 from trnbench_reports.sections.headline import question
-from trnbench_reports.view import figure_by_id
+from trnbench_reports.view import figure_by_id, step_text
 
 SHOWN = 8
 """Changes of a run that its entry in the feed names."""
@@ -56,17 +56,9 @@ def moved(histories: Sequence[CaseHistory]) -> dict[str, list[Moved]]:
             key=lambda pair: (not pair[1].worse, pair[1].change is not None, -abs(pair[1].change or 0.0))
         )
     return {
-        run: [Moved(found.case, changed(step), step.way, "; ".join(step.why)) for found, step in pairs]
+        run: [Moved(found.case, step_text(step), step.way, "; ".join(step.why)) for found, step in pairs]
         for run, pairs in steps.items()
     }
-
-
-def changed(step: HistoryStep) -> str:
-    """ "+3.1 %, slower"; "broken"."""
-    if step.change is None:
-        return str(step.verdict)
-    sign = "+" if step.change > 0 else "−"
-    return f"{sign}{abs(step.change) * 100:.1f}{numbers.NBSP}%, {step.verdict}"
 
 
 def data(histories: Sequence[CaseHistory], entries: Mapping[str, Mapping[str, Any]]) -> bytes:
@@ -86,7 +78,7 @@ def data(histories: Sequence[CaseHistory], entries: Mapping[str, Mapping[str, An
             "runs": [position_of[point.run] for point in found.points],
             "values": [point.value for point in found.points],
             "statuses": [str(point.status) for point in found.points],
-            "steps": [[position_of[step.first.run], changed(step), step.way] for step in found.steps],
+            "steps": [[position_of[step.first.run], step_text(step), step.way] for step in found.steps],
         }
         for found in histories
     ]
