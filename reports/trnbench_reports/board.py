@@ -58,8 +58,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
     def least(self) -> Measurement | None:
         """The other end of the range; None where the sweep is one case, or its ends cannot be compared."""
         best = self.best
-        metric = view.primary(best) if best is not None else None
-        if best is None or metric is None:
+        if best is None:
             return None
         alike = [
             case
@@ -173,8 +172,11 @@ def _told_once(
 def _mark(each: Measurement) -> object:
     """Generation, point, and share of the peak: what a larger system repeats of its devices."""
     share = each.judgement.fraction if each.judgement is not None else None
-    point = tuple((name, value) for name, value in each.case.point.items())
-    return each.case.generation, point, round(share, 9) if share is not None else each.status
+    return (
+        each.case.generation,
+        tuple(each.case.point.items()),
+        round(share, 9) if share is not None else each.status,
+    )
 
 
 def _rank(variant: Variant) -> tuple[int, int, int]:

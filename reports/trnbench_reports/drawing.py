@@ -61,10 +61,9 @@ def _style(body: str) -> str:
     return " ".join(both.split()) + own + "".join(rules)
 
 
-def words_at(x: float, y: float, text: str, kind: str = "", anchor: str = "start") -> str:
-    """Escaped words; `kind` is a class, `anchor` as in SVG."""
+def words_at(x: float, y: float, text: str, kind: str = "") -> str:
+    """Escaped words; `kind` is a class."""
     more = f' class="{kind}"' if kind else ""
-    more += f' text-anchor="{anchor}"' if anchor != "start" else ""
     return f'<text x="{x:g}" y="{y:g}"{more}>{escape(numbers.clean(text, 160))}</text>'
 
 

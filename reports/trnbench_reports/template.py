@@ -65,11 +65,10 @@ def asset(name: str) -> str:
     return (HERE / "assets" / name).read_text(encoding="utf-8").replace("\r\n", "\n").strip("\n") + "\n"
 
 
-def policy(style: str, script: str = "") -> str:
-    """For the page's head; a page without a script allows none."""
-    scripts = f" script-src '{_digest(script)}';" if script else ""
+def policy(style: str, script: str) -> str:
+    """For the page's head."""
     return (
-        f"default-src 'none'; img-src data:; style-src '{_digest(style)}';{scripts}"
+        f"default-src 'none'; img-src data:; style-src '{_digest(style)}'; script-src '{_digest(script)}';"
         " base-uri 'none'; form-action 'none'"
     )
 

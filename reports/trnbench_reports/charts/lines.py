@@ -47,7 +47,6 @@ def draw(
     caption: str = "",
     promised: Sequence[Promise] = (),
     what: str = "line",
-    width: int = 400,
     height: int = 240,
     label: str = "",
 ) -> Figure:
@@ -60,7 +59,6 @@ def draw(
     plane = Plane(
         logarithmic(axis.title, *ends, axis.unit, base=2),
         logarithmic("bus bandwidth", low, top * 2, "B/s"),
-        width=width,
         height=height,
     )
     for promise in promised:
@@ -183,7 +181,7 @@ _FULL = 1.1
 """Share at the right end: what exceeds its document is still seen to."""
 
 
-def span_bar(low: float | None, high: float, grade: str, published: float | None = None) -> Markup:
+def span_bar(low: float | None, high: float, grade: str, published: float | None) -> Markup:
     """`low` is None for a single case: then only where it stands is marked; `published` by a diamond."""
 
     def at(share: float) -> float:

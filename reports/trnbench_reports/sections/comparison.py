@@ -47,15 +47,15 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
 
     before: str
     after: str
-    counts: str
-    first: tuple[Row, ...]
-    differs: tuple[str, ...]
-    rows: tuple[Row, ...]
-    left_out: int
-    same: int
-    refused: tuple[tuple[str, int], ...]
-    lost: tuple[str, ...]
-    new: tuple[str, ...]
+    counts: str = ""
+    first: tuple[Row, ...] = ()
+    differs: tuple[str, ...] = ()
+    rows: tuple[Row, ...] = ()
+    left_out: int = 0
+    same: int = 0
+    refused: tuple[tuple[str, int], ...] = ()
+    lost: tuple[str, ...] = ()
+    new: tuple[str, ...] = ()
     nothing: str = ""
 
 
@@ -71,10 +71,7 @@ def _part(runs: Sequence[Run], index: int) -> Part:
         comparison = trnbench.compare_runs(before, after)
     except TrnbenchError as error:
         reason = ": ".join(filter(None, (error.what, error.cause)))
-        return Part(
-            before=before.id, after=after.id, counts="", first=(), differs=(), rows=(), left_out=0, same=0,
-            refused=(), lost=(), new=(), nothing=reason,
-        )  # fmt: skip
+        return Part(before=before.id, after=after.id, nothing=reason)
     changed = [change for change in comparison.changes if not (change.equal or change.absent)]
     bare = [{each.id for each in run.measurements if view.faint(each)} for run in (before, after)]
     rows = tuple(_row(runs, index, change, bare) for change in changed[:SHOWN])
@@ -149,16 +146,13 @@ def bars(change: Change, colour: int) -> Markup:
     before, after = (side.value if side is not None else None for side in (change.before, change.after))
     if before is None or after is None or max(before, after) <= 0:
         return Markup("")
-    most, says = max(before, after), _says(change, before, after)
+    most = max(before, after)
+    says = f"before {numbers.show(before, change.unit)}, after {numbers.show(after, change.unit)}"
     return Markup(
         '<svg class="paired" width="120" height="20" viewBox="0 0 120 20" role="img" aria-label="{}">'
         '<rect class="a" x="0.5" y="1.5" width="{:.1f}" height="7"/>'
         '<rect class="b fill-{}" x="0" y="11" width="{:.1f}" height="8"/></svg>'
     ).format(escape(says), 119 * before / most, colour, 120 * after / most)
-
-
-def _says(change: Change, before: float, after: float) -> str:
-    return f"before {numbers.show(before, change.unit)}, after {numbers.show(after, change.unit)}"
 
 
 LARGEST = 3

@@ -107,22 +107,15 @@ def _named(
     dispute: Dispute, findings: Sequence[trnbench.Disagreement], known: dict[str, Source]
 ) -> Contradiction:
     """The dispute's own values; those the rules found besides are added once each."""
-    count = max(len(dispute.values), len(dispute.sources))
-    paired = len(dispute.values) == len(dispute.sources)
-    if paired:
+    if len(dispute.values) == len(dispute.sources):
         sides = [
             Side(value=value, source=cite(known, source))
             for value, source in zip(dispute.values, dispute.sources, strict=True)
         ]
     else:
         # The lists do not pair up: all values, then all documents, and no guess which said what.
-        sides = [
-            Side(
-                value=dispute.values[i] if i < len(dispute.values) else "",
-                source="" if i < len(dispute.values) else cite(known, dispute.sources[i]),
-            )
-            for i in range(count)
-        ]
+        sides = [Side(value=value, source="") for value in dispute.values]
+        sides += [Side(value="", source=cite(known, each)) for each in dispute.sources[len(sides) :]]
         if len(dispute.sources) <= len(dispute.values):
             sides.append(Side(value="", source=numbers.listed([cite(known, s) for s in dispute.sources])))
     rules = list(dict.fromkeys(finding.rule for finding in findings))
@@ -248,7 +241,7 @@ def _used(run: Run, known: dict[str, Source], facts: dict[str, Fact]) -> Iterato
             exact=f"{numbers.exact(peak.value)} {unit}",
             evidence=peak.evidence,
             basis=peak.formula or (f"printed {fact.printed} {fact.printed_unit}" if fact else "as printed"),
-            source=document(known.get(peak.source), peak.source),
+            source=document(known, peak.source),
             locator=fact.locator if fact else "",
             policy=str(choice.policy),
             note=choice.note,
@@ -266,8 +259,9 @@ def named(peak: Peak) -> str:
     return " ".join(filter(None, marks))
 
 
-def document(source: Source | None, id: str = "") -> str:
+def document(known: dict[str, Source], id: str) -> str:
     """A source as a reader looks it up: document, version, date."""
+    source = known.get(id)
     if source is None:
         return id or "derived from the facts named"
     return ", ".join(filter(None, (source.document, source.version, source.date)))
@@ -275,13 +269,13 @@ def document(source: Source | None, id: str = "") -> str:
 
 def _other(peak: Peak, known: dict[str, Source]) -> str:
     text = numbers.show(peak.value, numbers.unit_of(peak.metric))
-    whence = document(known.get(peak.source), peak.source) if peak.source else peak.formula
+    whence = document(known, peak.source) if peak.source else peak.formula
     marks = [
         f"policy {peak.policy}" if peak.policy else "",
         peak.evidence if peak.evidence != "documented" else "",
     ]
     if peak.superseded_by:
-        marks.append(f"superseded by {document(known.get(peak.superseded_by), peak.superseded_by)}")
+        marks.append(f"superseded by {document(known, peak.superseded_by)}")
     inner = ", ".join(filter(None, marks))
     return f"{text}: {whence or 'no source named'}{f' ({inner})' if inner else ''}"
 
