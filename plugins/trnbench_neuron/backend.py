@@ -30,9 +30,9 @@ class NeuronBackend:
     resource = "neuron_cores"  # by which Ray counts them
     variables = VARIABLES
 
-    def __init__(self, systems: Systems, settings: Settings | None = None, *, sample_s: float = 0.0) -> None:
+    def __init__(self, systems: Systems, settings: Settings | None = None) -> None:
         self._systems: Systems | None = systems
-        self._settings, self._sample_s = settings, sample_s
+        self._settings, self._sample_s = settings, 0.0
         self._known: Known | None = None
         self._host: Host | None = None
         self._floors: dict[str, float] = {}

@@ -206,11 +206,6 @@ def least_size(size: int) -> int:
     return least
 
 
-def seconds(result: Result) -> float:
-    """The median of its calls."""
-    return median(result.samples)
-
-
 class CollectiveObserving(Observing):
     """One case over all devices of this host."""
 
@@ -264,7 +259,7 @@ def _growth(seen: Result, size: int) -> Growth | None:
         return None
     return Growth(
         work_ratio=float(nccom.STEP),
-        time_s=seconds(seen),
+        time_s=median(seen.samples),
         less_s=seen.sweep[less],
         floor_s=seen.sweep[min(seen.sweep)] if min(seen.sweep) < less else 0.0,
     )

@@ -33,19 +33,11 @@ MAX_ANSWER = 64 * 2**20
 TAIL = 16 * 2**10
 
 
-class StageError(ToolError):
-    """The script itself says what went wrong: `kind` is the exception's type there."""
-
-    def __init__(self, kind: str, what: str, *, cause: str = "", try_: str = "") -> None:
-        super().__init__(Trouble.EXIT, what, cause=cause, try_=try_)
-        self.kind = kind
-
-
 class Conversation:
     """A context: the process starts with it and is gone, with all its children, when it closes."""
 
-    def __init__(self, python: str, stage: str, *, env: Mapping[str, str], name: str = "") -> None:
-        self.name = name or stage
+    def __init__(self, python: str, stage: str, *, env: Mapping[str, str], name: str) -> None:
+        self.name = name
         self._argv = [python, "-u", str(STAGES / f"{stage}.py")]
         self._env = dict(env)
 
@@ -88,7 +80,7 @@ class Conversation:
         return self._process.pid
 
     def ask(self, limit_s: float, **command: Any) -> dict[str, Any]:
-        """Its answer. Raises `StageError` for one it gave, `ToolError` when it gave none."""
+        """Its answer. Raises `ToolError` when it gave none, or an error of its own."""
         self.send(**command)
         return self.answer(limit_s)
 
@@ -108,8 +100,7 @@ class Conversation:
         if not isinstance(reply, dict):
             raise ToolError(Trouble.UNREADABLE, f"{self.name} answered something that is no object")
         if "error" in reply:
-            kind, text = str(reply.get("kind", "")), str(reply["error"])
-            raise StageError(kind, f"{self.name}: {text}", cause=self._last_words())
+            raise ToolError(Trouble.EXIT, f"{self.name}: {reply['error']}", cause=self._last_words())
         return reply
 
     def _line(self, limit_s: float) -> bytes:
@@ -143,7 +134,7 @@ class Conversation:
         if code > 0:
             ending = f"{self.name} ended itself with exit code {code}"
             return ToolError(Trouble.KILLED, ending, cause=self._last_words())
-        return tool_error(self.name, code, Output(self._tail(), "", 0.0))
+        return tool_error(self.name, code, Output(self._tail(), ""))
 
     def _tail(self) -> str:
         size = self._printed.seek(0, os.SEEK_END)
@@ -151,7 +142,7 @@ class Conversation:
         return self._printed.read().decode("utf-8", "replace")
 
     def _last_words(self) -> str:
-        return last_words(Output(self._tail(), "", 0.0))
+        return last_words(Output(self._tail(), ""))
 
 
 LIMIT_S = 15.0

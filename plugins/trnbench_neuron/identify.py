@@ -40,10 +40,9 @@ class Device(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Listing(msgspec.Struct, frozen=True, kw_only=True):
-    """What `neuron-ls` says. `instance_type` is "" where only the JSON was read: it has none."""
+    """What `neuron-ls -j` says."""
 
     devices: tuple[Device, ...]
-    instance_type: str = ""
     notes: tuple[str, ...] = ()
 
     @property

@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from trnbench import NotJson, parse_json
-from trnbench_neuron.tool import at, end, number, start
+from trnbench_neuron.tool import at, end, kill, number, start
 from trnbench_neuron.toolbox import Toolbox, ToolError
 
 ROOT = Path("/sys/devices/virtual/neuron_device")
@@ -41,7 +41,6 @@ class Name(msgspec.Struct, frozen=True, kw_only=True):
 
     device: str = ""  # "Trainium2"
     architecture: str = ""  # "v3"
-    instance: str = ""  # "Trn2": a family, not a size
 
 
 class Counters(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,32 +64,25 @@ class Counters(msgspec.Struct, frozen=True, kw_only=True):
         return counted
 
 
-def name(root: Path = ROOT) -> Name:
+def name(root: Path) -> Name:
     """What device 0 calls itself; empty words where the driver's folder does not say."""
     folder = root / "neuron0" / "info" / "architecture"
     return Name(
         device=_text(folder / "device_name"),
         architecture=_text(folder / "arch_type"),
-        instance=_text(folder / "instance_type"),
     )
 
 
-def counters(devices: Iterable[int], root: Path = ROOT) -> Counters:
+def counters(devices: Sequence[int], root: Path) -> Counters:
     """Sums over the cores of `devices`, as they are now."""
-    cores = [
-        core for index in devices for core in sorted((root / f"neuron{index}").glob("neuron_core[0-9]*"))
-    ]
     places = [root / f"neuron{index}" for index in devices]
+    cores = [core for path in places for core in sorted(path.glob("neuron_core[0-9]*"))]
     powers = [power for path in places if (power := _power(path / "stats" / "power" / "utilization"))]
     return Counters(
         flops=_sum(core / "stats" / "other_info" / "flop_count" for core in cores),
         executions=_sum(core / "stats" / "status" / "success" for core in cores),
         errors=_sum(core / "stats" / "status" / word for core in cores for word in ERRORS),
-        ecc_uncorrected=_sum(
-            path / "stats" / "hardware" / word
-            for path in places
-            for word in ("mem_ecc_uncorrected", "sram_ecc_uncorrected")
-        ),
+        ecc_uncorrected=_sum(path / "stats" / "hardware" / word for path in places for word in _ECC),
         power_percent=max(powers, default=None),
     )
 
@@ -258,7 +250,7 @@ class Monitor:
                     time.sleep(0.02)
             code = process.poll()
             # Only the group is killed here: closing a pipe under a thread that reads it blocks.
-            _kill(process)
+            kill(process)
             for thread in self._threads:
                 thread.join(2.0)
             if code is not None:  # its last words may come behind its end
@@ -296,14 +288,6 @@ class Monitor:
                 self._said = (self._said + chunk)[-4096:]
         except (OSError, ValueError):
             return
-
-
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    import signal
-    from contextlib import suppress
-
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
 
 
 class Reports:

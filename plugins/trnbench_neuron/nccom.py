@@ -67,20 +67,18 @@ def command(
     dtype: str,
     report: str,
     seed: int,
-    least: int = 0,
-    iterations: int = 20,
-    warmups: int = 5,
-    groups: str = "",
-    pairs: str = "",
+    least: int,
+    groups: str,
+    pairs: str,
 ) -> list[str]:
-    """The arguments for a sweep from `least`, each size `STEP` times the one before, up to `size`; for `size`
-    alone without one. The result is checked against a golden one by the tool itself.
+    """The arguments for a sweep from `least`, each size `STEP` times the one before, up to `size`. The result
+    is checked against a golden one by the tool itself.
 
     Without a `report` only options of the first versions are used; what they print is then read.
     """
-    args = [OPERATIONS[operation], "-r", str(workers), "-b", str(least or size), "-e", str(size)]
-    args += ["-f", str(STEP)] if least and least < size else []
-    args += ["-n", str(iterations), "-w", str(warmups), "-d", DTYPES[dtype]]
+    args = [OPERATIONS[operation], "-r", str(workers), "-b", str(least), "-e", str(size)]
+    args += ["-f", str(STEP)] if least < size else []
+    args += ["-n", "20", "-w", "5", "-d", DTYPES[dtype]]
     if report:
         args += ["--check", "random", "--seed", str(seed), "--non-interactive"]
         args += ["--show-algorithm", "--report-to-json-file", report]

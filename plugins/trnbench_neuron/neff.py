@@ -40,7 +40,6 @@ class Timed(msgspec.Struct, frozen=True, kw_only=True):
     samples: tuple[float, ...]
     stop_reason: str
     outputs: tuple[tuple[dict[str, Any], ...], ...]  # by core
-    nrtpy: str
     wall_s: float
     host_s: float  # of one execution by the host's clock
     executions: int
@@ -54,7 +53,7 @@ def time_neff(
     python: str,
     cores: Sequence[int],
     tag: str,
-    rules: Sequence[Rule] = RULES,
+    rules: Sequence[Rule],
 ) -> Timed:
     """Executes and times on every one of `cores` at once. Raises `ToolError`, `NoEvidence`."""
     env = child_environment(NEURON_LOGICAL_NC_CONFIG="1", NEURON_PROCESS_TAG=tag)
@@ -66,7 +65,8 @@ def time_neff(
         ]
         for worker, core in zip(workers, cores, strict=True):
             worker.send(do="load", neff=neff, inputs=inputs, core=core)
-        loaded = [worker.answer(LOAD_S) for worker in workers]
+        for worker in workers:
+            worker.answer(LOAD_S)
         outputs = []
         for worker, core in zip(workers, cores, strict=True):
             core_folder = folder / f"core{core}"
@@ -78,7 +78,6 @@ def time_neff(
         samples=tuple(samples),
         stop_reason=why,
         outputs=tuple(outputs),
-        nrtpy=str(loaded[0].get("nrtpy", "")),
         wall_s=wall_s,
         host_s=float(host["mean_s"]),
         executions=executions,
@@ -139,11 +138,10 @@ COMPILE_S = 1200.0
 
 
 class Compiled(msgspec.Struct, frozen=True, kw_only=True):
-    """The path of the NEFF, names of its arguments, the version of nki, seconds it took."""
+    """The path of the NEFF, names of its arguments, seconds it took."""
 
     neff: str
     arguments: tuple[str, ...]
-    nki: str
     seconds: float
 
 
@@ -184,7 +182,6 @@ def compile_kernel(
     return Compiled(
         neff=neffs[0],
         arguments=tuple(map(str, answer.get("arguments", ()))),
-        nki=str(answer.get("nki", "")),
         seconds=float(answer.get("seconds", 0.0)),
     )
 

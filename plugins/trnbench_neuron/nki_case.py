@@ -94,7 +94,7 @@ def _checked(case: Case, system: System, source: Source, values: list[Any], time
     return how
 
 
-def idle_time(folder: Path, *, found: Interpreters, system: System, core: int, tag: str) -> float:
+def idle_time(case: Case, system: System, folder: Path, *, found: Interpreters, core: int, tag: str) -> float:
     """Seconds of the smallest kernel there is; 0 where it does not run, which is no evidence lost."""
     source = Source(
         ref="trnbench_neuron.kernels.idle:idle",
@@ -103,19 +103,13 @@ def idle_time(folder: Path, *, found: Interpreters, system: System, core: int, t
         function="idle",
         inputs=(((1, 1), "float32"),),
     )
-    folder.mkdir(exist_ok=True)
     try:
-        values = problem.fill(source, 0)
-        arrays = problem.write(source, values, folder)
-        target = target_of(system.instance.core)
-        compiled = compile_kernel(source, arrays, folder, python=found.nki.path, target=target)
-        arrays = problem.write(source, values, folder, compiled.arguments)
-        timed = time_neff(
-            compiled.neff, arrays, folder, python=found.nrtpy.path, cores=[core], tag=tag, rules=FEW
+        idle = run_case(
+            case, system, source, folder, found=found, cores=[core], tag=tag, seed=0, rules=FEW, check=False
         )
     except TrnbenchError:
         return 0.0
-    return median(timed.samples)
+    return median(idle.timed.samples)
 
 
 class KernelObserving(Observing):
@@ -153,7 +147,12 @@ class KernelObserving(Observing):
             median(seen.timed.samples),
             lambda smaller: median(run(smaller, "smaller", rules=neff.FEW, check=False).timed.samples),
             lambda: idle_time(
-                self.folder / "idle", found=interpreters, system=self.system, core=cores[0], tag=self.tag
+                self.case,
+                self.system,
+                self.folder / "idle",
+                found=interpreters,
+                core=cores[0],
+                tag=self.tag,
             ),
         )
         return self._observation(

@@ -168,12 +168,12 @@ PATIENCE_S = 3600.0
 
 
 @contextmanager
-def alone(patience_s: float = PATIENCE_S, path: Path | None = None) -> Iterator[None]:
-    """Waits for other measurements of this user. Raises `OverTime` after `patience_s`."""
-    path = path or Path(tempfile.gettempdir()) / f"trnbench-neuron-{os.getuid()}.lock"
+def alone() -> Iterator[None]:
+    """Waits for other measurements of this user. Raises `OverTime` after `PATIENCE_S`."""
+    path = Path(tempfile.gettempdir()) / f"trnbench-neuron-{os.getuid()}.lock"
     handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
-        deadline = time.monotonic() + patience_s
+        deadline = time.monotonic() + PATIENCE_S
         while True:
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -181,7 +181,7 @@ def alone(patience_s: float = PATIENCE_S, path: Path | None = None) -> Iterator[
             except BlockingIOError:
                 if time.monotonic() >= deadline:
                     raise OverTime(
-                        f"another measurement held the devices for {patience_s:g} s",
+                        f"another measurement held the devices for {PATIENCE_S:g} s",
                         cause="another run of trnbench is under way",
                     ) from None
                 time.sleep(0.05)

@@ -55,7 +55,7 @@ def run(
     finally:
         end(process)
     stdout, stderr = (stream.decode("utf-8", "backslashreplace") for stream in streams)
-    output = Output(stdout, stderr, time.monotonic() - began)
+    output = Output(stdout, stderr)
     if code:
         raise tool_error(name, code, output)
     return output
@@ -66,21 +66,18 @@ def start(
     *,
     env: Mapping[str, str] | None = None,
     folder: Path | None = None,
-    stdin: int = subprocess.DEVNULL,
-    pass_fds: Sequence[int] = (),
 ) -> subprocess.Popen[bytes]:
     """The program started in a process group of its own. Raises `ToolError` (missing, refused)."""
     name = Path(argv[0]).name
     try:
         return subprocess.Popen(
             argv,
-            stdin=stdin,
+            stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env=dict(env) if env is not None else None,
             cwd=folder,
             start_new_session=True,
-            pass_fds=tuple(pass_fds),
         )
     except FileNotFoundError:
         raise ToolError(
@@ -90,10 +87,15 @@ def start(
         raise ToolError(Trouble.REFUSED, f"{name} cannot be executed", cause=error.strerror or "") from None
 
 
-def end(process: subprocess.Popen[bytes]) -> None:
-    """Kill the process group and close the pipes; nothing of it is left."""
+def kill(process: subprocess.Popen[bytes]) -> None:
+    """The whole process group, which may be gone."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    """Kill the process group and close the pipes; nothing of it is left."""
+    kill(process)
     process.wait()
     for stream in (process.stdin, process.stdout, process.stderr):
         if stream is not None:

@@ -23,7 +23,6 @@ class Output(msgspec.Struct, frozen=True):
 
     stdout: str
     stderr: str
-    wall_s: float
 
 
 class Trouble(StrEnum):

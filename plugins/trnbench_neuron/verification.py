@@ -205,11 +205,16 @@ def _by_reference(source: Source, inputs: Sequence[Any], outputs: Sequence[Any])
         return None
     computed = reference(*map(wide, inputs), *source.plain)
     wanted = computed if isinstance(computed, tuple) else (computed,)
+    return _differing(wanted, outputs, outputs, "reference")
+
+
+def _differing(wanted: Sequence[Any], outputs: Sequence[Any], rounded: Sequence[Any], by: str) -> str:
+    """ "" or the first result that differs; the types of `rounded` say what rounding explains."""
     if len(wanted) != len(outputs):
-        return f"{len(outputs)} results, its reference returns {len(wanted)}"
-    for index, (want, got) in enumerate(zip(wanted, outputs, strict=True)):
+        return f"{len(outputs)} results, its {by} returns {len(wanted)}"
+    for index, (want, got, typed) in enumerate(zip(wanted, outputs, rounded, strict=True)):
         exact, have = np.asarray(want).astype(np.float64), np.asarray(got).astype(np.float64)
-        if differs := disagreement(exact, have, np.asarray(got).dtype.name):
+        if differs := disagreement(exact, have, np.asarray(typed).dtype.name):
             return f"result {index}: {differs}"
     return ""
 
@@ -250,13 +255,7 @@ def _emulated_wrong(source: Source, system: System, inputs: Sequence[Any], outpu
     kernel, _, _ = load_kernel(source.ref.replace("::", ":", 1), nki="trnbench")
     with provide("trnbench"):
         trace = record(kernel, [*inputs, *source.plain], machine=Machine.of(system), functional=True)
-    if len(trace.outputs) != len(outputs):
-        return f"{len(outputs)} results, its source returns {len(trace.outputs)}"
-    for index, (expected, got) in enumerate(zip(trace.outputs, outputs, strict=True)):
-        want, have = expected.astype(np.float64), np.asarray(got).astype(np.float64)
-        if differs := disagreement(want, have, expected.dtype.name):
-            return f"result {index}: {differs}"
-    return ""
+    return _differing(trace.outputs, outputs, trace.outputs, "source")
 
 
 def operations(case: Case) -> float:

@@ -68,7 +68,6 @@ def compiled(
         "problem": problem,
         "outputs": outputs,
         "arguments": names,
-        "nki": str(getattr(nki, "__version__", "")),
         "seconds": time.monotonic() - began,
     }
 

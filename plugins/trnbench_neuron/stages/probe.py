@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from importlib import metadata
 from typing import Any
 
@@ -16,7 +15,7 @@ def versions(names: list[str]) -> dict[str, Any]:
             by_package[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
             continue
-    return {"python": ".".join(map(str, sys.version_info[:3])), "versions": by_package}
+    return {"versions": by_package}
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ def load(neff: str, inputs: list[dict[str, Any]], core: int) -> dict[str, Any]:
             array(each["file"], each["dtype"], each["shape"], raw=True), name=name, core_id=0
         )
     _held.update(model=model, inputs=tensors)
-    return {"inputs": list(tensors), "nrtpy": str(getattr(nrtpy, "__version__", ""))}
+    return {}
 
 
 def _names(model: Any, inputs: list[dict[str, Any]]) -> list[str]:
@@ -65,7 +65,6 @@ def timed(iterations: int, warmups: int, mode: str) -> dict[str, Any]:
     return {
         "durations_s": [float(each) * 1e-3 for each in report.durations_ms],
         "mean_s": float(report.mean_ms) * 1e-3,
-        "iterations": int(report.iterations),
         "began": began,
         "ended": ended,
     }
