@@ -69,7 +69,7 @@ class Cluster:
 
         return {"scheduling_strategy": NodeAffinitySchedulingStrategy(node, soft=False), **options}
 
-    def machines(self, backend: Backend, resource: str, *, keep_identity: bool = False) -> list[Machine]:
+    def machines(self, backend: Backend, resource: str, *, keep_identity: bool) -> list[Machine]:
         """Every machine that offers `resource`, after it has said what it is.
 
         Raises `UsageError` where none offers it, where one does not answer, or has another trnbench.
@@ -272,7 +272,7 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
     problem: str = ""  # why the stack could not be described
 
 
-def look(backend: Backend, *, keep_identity: bool = False) -> Seen:
+def look(backend: Backend, *, keep_identity: bool) -> Seen:
     """Asked of every machine before the first case."""
     detection, problem, extra = detected(backend), "", {}
     if detection.available:

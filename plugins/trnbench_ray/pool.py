@@ -55,10 +55,10 @@ class ClusterPool:
         attempts: Attempts,
         cases: Sequence[Case],
         *,
-        machines: Sequence[Machine] = (),
-        resource: str = "CPU",
-        jobs: int = 0,
-        retries: int = 0,
+        machines: Sequence[Machine],
+        resource: str,
+        jobs: int,
+        retries: int,
     ) -> None:
         self._cluster, self._ray = cluster, cluster.ray
         self._attempts, self._cases = attempts, cases
@@ -129,20 +129,16 @@ class ClusterPool:
         errors = self._ray.exceptions
         try:
             answer = self._ray.get(ref)
-        except errors.RayActorError as error:
-            if seat.starting:
-                self._unstarted(seat, f"{seat.place} could not begin: {_last_line(error)}")
-            else:
-                text = f"{seat.place} is gone, or its process that ran the case"
-                yield from self._lost(seat, Reason.CRASH, text)
-            return
         except errors.RayError as error:
             if seat.starting:
                 self._unstarted(seat, f"{seat.place} could not begin: {_last_line(error)}")
-                return
-            text = f"{seat.place} could not carry it out: {_last_line(error)}"
-            yield from self._blamed(seat, Reason.CRASH, text)
-            self._feed(seat)
+            elif isinstance(error, errors.RayActorError):
+                text = f"{seat.place} is gone, or its process that ran the case"
+                yield from self._lost(seat, Reason.CRASH, text)
+            else:
+                text = f"{seat.place} could not carry it out: {_last_line(error)}"
+                yield from self._blamed(seat, Reason.CRASH, text)
+                self._feed(seat)
             return
         positions, seat.batch = seat.batch, []
         if seat.starting:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -85,16 +86,11 @@ def places(count: int, most: int) -> Any:
 
 
 def _drawn(shape: tuple[int, ...]) -> int:
-    count = 1
-    for extent in shape:
-        count *= extent
-    return min(count, BLOCK)
+    return min(math.prod(shape), BLOCK)
 
 
 def _laid_out(device: Device, block: Any, shape: tuple[int, ...], dtype: str) -> Any:
-    count = 1
-    for extent in shape:
-        count *= extent
+    count = math.prod(shape)
     block_tensor = torch.from_numpy(block).to(torch_dtype(dtype)).to(device.torch_device)
     if count == len(block):
         return block_tensor.reshape(shape)

@@ -17,11 +17,11 @@ def missing() -> Detection | None:
     return Detection(available=False, why="torch is not installed", try_=f"{INSTALL}  ({SIZE})")
 
 
-def version() -> str:
-    """As pip knows it, its build behind a plus: "2.13.0+cpu"; "none" without torch."""
+def version(distribution: str = "torch") -> str:
+    """As pip knows it, its build behind a plus: "2.13.0+cpu"; "none" where it is not installed."""
     from importlib import metadata
 
     try:
-        return metadata.version("torch")
+        return metadata.version(distribution)
     except metadata.PackageNotFoundError:
         return "none"

@@ -31,8 +31,9 @@ class TorchNeuronBackend:
 
     name = "torch-neuron"
 
-    def __init__(self, systems: Systems, timing: Timing | None = None) -> None:
-        self.timing, self._neuron = timing, NeuronBackend(systems)
+    def __init__(self, systems: Systems) -> None:
+        self.timing: Timing | None = None
+        self._neuron = NeuronBackend(systems)
 
     def tuned(self, sample_s: float) -> TorchNeuronBackend:
         """The same backend that samples each case for `sample_s` at most."""
@@ -55,18 +56,10 @@ class TorchNeuronBackend:
         return Detection(available=True, instance=detection.instance, kinds=("torch",), unverified=UNVERIFIED)
 
     def environment(self) -> dict[str, Any]:
-        from importlib import metadata
-
-        def version(name: str) -> str:
-            try:
-                return metadata.version(name)
-            except metadata.PackageNotFoundError:
-                return "none"
-
         return {
             "torch_version": library.version(),
-            "torch_neuronx_version": version("torch-neuronx"),
-            "torch_xla_version": version("torch-xla"),
+            "torch_neuronx_version": library.version("torch-neuronx"),
+            "torch_xla_version": library.version("torch-xla"),
         }
 
     def unsupported(self, case: Case, system: System) -> str:

@@ -34,10 +34,8 @@ class XlaDevice:
 class XlaCarrier:
     """The clock is the host's: nothing in torch_xla tells the device's own."""
 
-    def __init__(
-        self, device: XlaDevice, settings: dict[str, str | int | float | bool] | None = None
-    ) -> None:
-        self._device, self._settings = device, settings or {}
+    def __init__(self, device: XlaDevice) -> None:
+        self._device = device
 
     def program(self, launches: Launches) -> Program:
         model = self._device.model
@@ -73,6 +71,6 @@ class XlaCarrier:
             smaller=lambda: self.program(launches.smaller()),
             idle=awaited(launches.first.idle),
             queued=queued,
-            settings={**self._settings, **launches.first.settings},
+            settings=launches.first.settings,
             notes=(*launches.first.notes, "eager operators, one graph to a call: as torch_xla compiles them"),
         )

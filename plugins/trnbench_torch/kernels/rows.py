@@ -50,12 +50,11 @@ def layer_norm(point: Point, device: Device, rng: Generator) -> Launch:
         scale = np.sqrt((centred**2).mean(axis=1, keepdims=True) + EPSILON)
         return centred / scale * data.exact(weight) + data.exact(bias)
 
-    def call() -> Any:
+    def call(x: Any = x) -> Any:
         return functional.layer_norm(x, (columns,), weight, bias, EPSILON)
 
     unit = x[:1]
-    idle = lambda: functional.layer_norm(unit, (columns,), weight, bias, EPSILON)  # noqa: E731
-    return _launch(point, device, rng, layer_norm, call, idle, x, wanted)
+    return _launch(point, device, rng, layer_norm, call, lambda: call(unit), x, wanted)
 
 
 def rms_norm(point: Point, device: Device, rng: Generator) -> Launch:
@@ -68,12 +67,11 @@ def rms_norm(point: Point, device: Device, rng: Generator) -> Launch:
         scale = np.sqrt((rows**2).mean(axis=1, keepdims=True) + EPSILON)
         return rows / scale * data.exact(weight)
 
-    def call() -> Any:
+    def call(x: Any = x) -> Any:
         return functional.rms_norm(x, (columns,), weight, EPSILON)
 
     unit = x[:1]
-    idle = lambda: functional.rms_norm(unit, (columns,), weight, EPSILON)  # noqa: E731
-    return _launch(point, device, rng, rms_norm, call, idle, x, wanted)
+    return _launch(point, device, rng, rms_norm, call, lambda: call(unit), x, wanted)
 
 
 def transpose(point: Point, device: Device, rng: Generator) -> Launch:
