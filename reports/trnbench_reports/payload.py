@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import base64
 import gzip
+import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import Enum
 from itertools import chain
 from operator import attrgetter, itemgetter
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 from markupsafe import Markup
@@ -146,19 +147,36 @@ class Stored(NamedTuple):
     behind: int = 0
 
 
-class Shelf(Protocol):
-    """Where pages of a site have what they share. `root` is the way from a page to the site's folder.
+LETTERS = 16
+"""Of a digest, in the name of a file."""
 
-    `earlier`: a run that the site has, and where its parts are; `stored`: where it then has those of the
-    page's run; `sections`: by name, where it has sections that need not be drawn."""
 
-    root: str
-    earlier: tuple[Run, Mapping[str, Stored]] | None
-    stored: dict[str, Stored]
-    sections: dict[str, str]
+class Shelf:
+    """What pages of a site share, by the digest of its content: what runs have alike is one file.
+
+    The files are scripts: from file:// a page may read nothing else. `root` is the way from a page to the
+    site's folder. `earlier`: a run that the site has, and where its parts are; `stored`: where it then has
+    those of the page's run; `sections`: by name, where it has sections that need not be drawn."""
+
+    root = "../"
+
+    def __init__(self, earlier: tuple[Run, Mapping[str, Stored]] | None, sections: Mapping[str, str]) -> None:
+        self.files: dict[str, bytes] = {}
+        self.earlier = earlier
+        self.stored: dict[str, Stored] = {}
+        self.sections = dict(sections)
 
     def place(self, data: bytes) -> str:
         """Keeps `data`, compressed, and says at which address below the site's folder."""
+        name = f"data/{hashlib.sha256(data).hexdigest()[:LETTERS]}.js"
+        if name not in self.files:
+            self.files[name] = script(name, data)
+        return name
+
+
+def script(name: str, data: bytes) -> bytes:
+    """A script that hands `data` over by the `name` of its file."""
+    return f'(self.trnbench ??= {{}})[{json.dumps(name)}] = "{packed(data)}";\n'.encode()
 
 
 class Payload(NamedTuple):

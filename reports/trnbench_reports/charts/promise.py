@@ -45,18 +45,11 @@ def ticks(line: HeadlineLine) -> list[Tick]:
         drawn.append(
             Tick("clock", line.clock_value, f"the clocks allow {numbers.show(line.clock_value, unit)}")
         )
-    published = published_value(line)
-    if published is not None:
-        drawn.append(Tick("published", published, f"best published: {numbers.show(published, unit)}"))
-    return drawn
-
-
-def published_value(line: HeadlineLine) -> float | None:
-    """Where the best published stands on the line's scale; that of a core is not multiplied: it has none."""
     best = line.published
-    if best is None or best.metric != line.sweep.metric or not best.reaches:
-        return None
-    return best.value
+    # That of a core is not multiplied: it has no place on this scale.
+    if best is not None and best.metric == line.sweep.metric and best.reaches:
+        drawn.append(Tick("published", best.value, f"best published: {numbers.show(best.value, unit)}"))
+    return drawn
 
 
 def draw(line: HeadlineLine) -> Markup:

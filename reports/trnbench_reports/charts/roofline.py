@@ -59,25 +59,20 @@ def series_of(found: Sequence[Spot]) -> dict[str, str]:
     return dict(zip(sorted(furthest, key=lambda name: -furthest[name]), OWN, strict=False))
 
 
-def sweeps_of(found: Sequence[Spot]) -> dict[str, int]:
-    """Anchor → number of its line: cases of one series that differ only in the axis swept most."""
-    groups: dict[str, list[Spot]] = defaultdict(list)
+def sweeps_of(found: Sequence[Spot]) -> list[list[Spot]]:
+    """The lines: cases of one series that differ only in the axis swept most."""
+    values: dict[str, dict[str, set[object]]] = defaultdict(lambda: defaultdict(set))
     for spot in found:
-        groups[series_name(spot)].append(spot)
-    lines: dict[tuple[str, str], int] = {}
-    numbers = {}
-    for name, spots_of in groups.items():
-        values: dict[str, set[object]] = defaultdict(set)
-        for spot in spots_of:
-            for axis, value in spot.case.case.point.items():
-                values[axis].add(value)
+        for axis, value in spot.case.case.point.items():
+            values[series_name(spot)][axis].add(value)
+    lines: dict[tuple[str, str], list[Spot]] = defaultdict(list)
+    for spot in found:
+        name = series_name(spot)
         # Axes that move together (m = n = k) are one sweep.
-        widest = max((len(points) for points in values.values()), default=0)
-        swept = {axis for axis, points in values.items() if len(points) == widest}
-        for spot in spots_of:
-            fixed = view.point_text(spot.case, without=swept)
-            numbers[spot.anchor] = lines.setdefault((name, fixed), len(lines))
-    return numbers
+        widest = max(map(len, values[name].values()), default=0)
+        swept = {axis for axis, points in values[name].items() if len(points) == widest}
+        lines[name, view.point_text(spot.case, without=swept)].append(spot)
+    return list(lines.values())
 
 
 class Roof(msgspec.Struct, frozen=True, kw_only=True):
@@ -157,17 +152,9 @@ class Frame(msgspec.Struct, frozen=True):
     plane: Plane
     colour: str
 
-    @property
-    def low_x(self) -> float:
-        return self.plane.x.low
-
-    @property
-    def low_y(self) -> float:
-        return self.plane.y.low
-
     def slope(self, bandwidth: float, top: float, label: str) -> None:
         plane = self.plane
-        start = max(self.low_x, self.low_y / bandwidth)
+        start = max(self.plane.x.low, self.plane.y.low / bandwidth)
         plane.line([(start, start * bandwidth), (top / bandwidth, top)])
         rise = math.log(10) / math.log(plane.y.high / plane.y.low) * plane.height
         run = math.log(10) / math.log(plane.x.high / plane.x.low) * plane.width
@@ -184,8 +171,8 @@ class Frame(msgspec.Struct, frozen=True):
                 plane.line([(engine / bandwidth, engine), (plane.x.high, engine)], dash="5 3", width=1)
         if roof.main:
             # Down to the axis, where no roof and hardly a point is in the way.
-            plane.line([(ridge, self.low_y), (ridge, roof.documented)], width=0.6, opacity=0.6)
-            plane.words(ridge, self.low_y, f"ridge {numbers.significant(ridge)} FLOP/B", dx=4, dy=-5)
+            plane.line([(ridge, self.plane.y.low), (ridge, roof.documented)], width=0.6, opacity=0.6)
+            plane.words(ridge, self.plane.y.low, f"ridge {numbers.significant(ridge)} FLOP/B", dx=4, dy=-5)
 
     def labels(self, flat: Sequence[Roof], bandwidth: float) -> None:
         """At the right end above the line; below it, or further left, where two would touch."""
@@ -218,7 +205,7 @@ class Frame(msgspec.Struct, frozen=True):
         """Dotted: what was reached, as a roofline of its own."""
         if bandwidth <= 0:
             return
-        start = max(self.low_x, self.low_y / bandwidth)
+        start = max(self.plane.x.low, self.plane.y.low / bandwidth)
         ends = [(start, start * bandwidth), (rate / bandwidth, rate), (self.plane.x.high, rate)]
         self.plane.line(ends, dash="1 3", width=1.6, colour=self.colour, round_ends=True)
 
@@ -226,12 +213,8 @@ class Frame(msgspec.Struct, frozen=True):
         """Joined along a sweep; series that come furthest by shape and colour, the others grey."""
         shapes = series_of(found)
         order = [*shapes, OTHERS]
-        sweeps = sweeps_of(found)
         ordered = sorted(found, key=lambda s: (s.intensity, s.rate))
-        lines: dict[int, list[Spot]] = defaultdict(list)
-        for spot in ordered:
-            lines[sweeps[spot.anchor]].append(spot)
-        for line in lines.values():
+        for line in sweeps_of(ordered):
             name = series_name(line[0])
             if len(line) > 1 and name in shapes:
                 places = [(spot.intensity, spot.rate) for spot in line]

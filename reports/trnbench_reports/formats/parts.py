@@ -50,16 +50,19 @@ def headline_svg(runs: Sequence[Run], answers: Sequence[Headline] = ()) -> bytes
 def _legend(y: int) -> list[str]:
     """The marks of a bar in words."""
     marks = (
-        (f'<rect class="band" x="20" y="{y - 10}" width="12" height="12"/>', "expected"),
-        (f'<circle class="result" cx="146" cy="{y - 4}" r="4.5"/>', "result"),
-        (f'<line class="promise" x1="266" x2="266" y1="{y - 11}" y2="{y + 3}"/>', "promised"),
-        (f'<line class="other" x1="386" x2="386" y1="{y - 8}" y2="{y}"/>', "another document"),
-        (f'<line class="clock" x1="546" x2="546" y1="{y - 11}" y2="{y + 3}"/>', "clocks allow"),
-        (f'<path class="diamond" d="M680 {y - 10}L686 {y - 4}L680 {y + 2}L674 {y - 4}Z"/>', "best published"),
-        ("", "grey: no evidence near"),
+        (40, f'<rect class="band" x="20" y="{y - 10}" width="12" height="12"/>', "expected"),
+        (158, f'<circle class="result" cx="146" cy="{y - 4}" r="4.5"/>', "result"),
+        (278, f'<line class="promise" x1="266" x2="266" y1="{y - 11}" y2="{y + 3}"/>', "promised"),
+        (398, f'<line class="other" x1="386" x2="386" y1="{y - 8}" y2="{y}"/>', "another document"),
+        (558, f'<line class="clock" x1="546" x2="546" y1="{y - 11}" y2="{y + 3}"/>', "clocks allow"),
+        (
+            694,
+            f'<path class="diamond" d="M680 {y - 10}L686 {y - 4}L680 {y + 2}L674 {y - 4}Z"/>',
+            "best published",
+        ),
+        (830, "", "grey: no evidence near"),
     )
-    places = (40, 158, 278, 398, 558, 694, 830)
-    return [shape + words_at(x, y, text, "soft") for x, (shape, text) in zip(places, marks, strict=True)]
+    return [shape + words_at(x, y, text, "soft") for x, shape, text in marks]
 
 
 def _bar(row: first.Shown, y: int) -> list[str]:

@@ -68,9 +68,7 @@ def _case(
 ) -> ImportedCase:
     algbw, busbw = (_number(match[name]) for name in ("algbw", "busbw"))
     wrong = int(match["wrong"]) if match["wrong"].isascii() and match["wrong"].isdigit() else None
-    notes = ["time out of place"] if match["in_time"] else []
-    if match["in_time"]:
-        notes.append(f"in place: {match['in_time']} µs")
+    notes = ("time out of place", f"in place: {match['in_time']} µs") if match["in_time"] else ()
     return ImportedCase(
         kernel=kernel,
         point={"dtype": DTYPES.get(match["type"], match["type"]), "size": _whole(match["size"])},
@@ -82,7 +80,7 @@ def _case(
         rate_factor=busbw / algbw if algbw >= 1.0 else None,
         wrong=wrong,
         grade=grade,
-        notes=tuple(notes),
+        notes=notes,
     )
 
 

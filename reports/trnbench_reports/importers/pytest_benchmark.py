@@ -18,29 +18,31 @@ _OURS = re.compile(
     r"(?P<instance>[^:\s]+)::(?P<kernel>\w+)(?:\[(?P<point>[^\]]*)\])?@(?P<scope>[\w-]+)"
     r"(?::(?P<division>sharded|replicated))?"
 )
+_MACHINE = ("python_version", "python_implementation", "system", "machine")
 _GRADES = ("measured", "emulated", "published", "derived")
 
 
 def read(data: bytes) -> ImportedRun:
     """The medians and, where they were saved, the samples. Raises `BadInput` for another document."""
     try:
-        document = parse_json(data, nan_is_null=True)
+        document = _mapping(parse_json(data, nan_is_null=True))
     except NotJson as error:
         raise _none(f"it is no JSON ({str(error)[:100]})") from error
-    benchmarks = document.get("benchmarks") if isinstance(document, Mapping) else None
+    benchmarks = document.get("benchmarks")
     if not isinstance(benchmarks, list) or not benchmarks:
         raise _none("it has no list of benchmarks")
     return ImportedRun(
         by=f"pytest-benchmark {document.get('version', '')}"[:60].strip(),
-        cases=tuple(_case(benchmark, number) for number, benchmark in enumerate(benchmarks, start=1)),
+        cases=tuple(
+            _case(_mapping(benchmark), number) for number, benchmark in enumerate(benchmarks, start=1)
+        ),
         created=_moment(document.get("datetime")),
         environment=_environment(document),
     )
 
 
-def _case(each: Any, number: int) -> ImportedCase:
-    stats = each.get("stats") if isinstance(each, Mapping) else None
-    name = each.get("fullname") if isinstance(each, Mapping) else None
+def _case(each: Mapping[str, Any], number: int) -> ImportedCase:
+    stats, name = each.get("stats"), each.get("fullname")
     if not isinstance(stats, Mapping) or not isinstance(name, str) or not name:
         raise _none(f"benchmark {number} has no fullname or no stats")
     extra = _mapping(each.get("extra_info"))
@@ -98,27 +100,19 @@ def _moment(value: Any) -> str:
 
 def _environment(document: Mapping[str, Any]) -> dict[str, Any]:
     """What their machine and commit say, without names."""
-    machine, commit = document.get("machine_info"), document.get("commit_info")
-    described: dict[str, Any] = {}
-    if isinstance(machine, Mapping):
-        cpu = _mapping(machine.get("cpu"))
-        environment = {
-            "python_version": machine.get("python_version"),
-            "python_implementation": machine.get("python_implementation"),
-            "system": machine.get("system"),
-            "machine": machine.get("machine"),
-            "cpu_model": cpu.get("brand_raw"),
-            "cpu_count": cpu.get("count"),
-        }
-        described |= {
-            name: value for name, value in environment.items() if isinstance(value, str | int) and value
-        }
-    if isinstance(commit, Mapping):
-        commit_id = commit.get("id")
-        if isinstance(commit_id, str) and re.fullmatch(r"[0-9a-f]{40,64}", commit_id):
-            described["git_commit"] = commit_id
-        if isinstance(commit.get("dirty"), bool):
-            described["git_dirty"] = commit["dirty"]
+    machine, commit = _mapping(document.get("machine_info")), _mapping(document.get("commit_info"))
+    cpu = _mapping(machine.get("cpu"))
+    environment = {
+        **{name: machine.get(name) for name in _MACHINE},
+        "cpu_model": cpu.get("brand_raw"),
+        "cpu_count": cpu.get("count"),
+    }
+    described = {name: value for name, value in environment.items() if isinstance(value, str | int) and value}
+    commit_id = commit.get("id")
+    if isinstance(commit_id, str) and re.fullmatch(r"[0-9a-f]{40,64}", commit_id):
+        described["git_commit"] = commit_id
+    if isinstance(commit.get("dirty"), bool):
+        described["git_dirty"] = commit["dirty"]
     return described
 
 

@@ -117,7 +117,8 @@ def _panel(
     index: int, run: Run, place: int, kind: tuple[str, str], found: Sequence[Measurement]
 ) -> dict[str, Any] | None:
     by_kernel = view.by_kernel(list(found))
-    picture = _picture(index, run, by_kernel[_lead(by_kernel)])
+    lead = _lead(by_kernel)
+    picture = _picture(index, run, by_kernel[lead])
     alone = picture is None or picture["svg"] is None
     drawn = _figure(index, run, place, kind, by_kernel, alone=alone)
     if drawn is None:
@@ -125,7 +126,7 @@ def _panel(
     return {
         "name": kind[0] if kind[1] == RATES[0] else f"{kind[0]}, {board.COUNTED[kind[1]]}",
         "figure": figure.show(drawn),
-        "lead": _lead(by_kernel),
+        "lead": lead,
         "rows": rows(index, run, by_kernel),
         "picture": picture,
     }

@@ -11,8 +11,8 @@ import trnbench
 from trnbench import Run, Site, UsageError
 from trnbench_reports.formats import parts
 from trnbench_reports.page import LISTS, STYLES, joined_script
+from trnbench_reports.payload import script
 from trnbench_reports.site import run_page
-from trnbench_reports.site.run_page import script
 from trnbench_reports.template import HERE, SITE_POLICY, asset, fill
 
 HISTORY = "data/history.js"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -16,7 +15,7 @@ import msgspec
 from trnbench import CaseHistory, HistoryStep, Run, Section, Site, UsageError, headline
 from trnbench_reports import numbers, page
 from trnbench_reports.formats import parts
-from trnbench_reports.payload import Stored, packed, packed_columns
+from trnbench_reports.payload import LETTERS, Shelf, Stored, packed_columns
 from trnbench_reports.sections.headline import question
 from trnbench_reports.view import figure_by_id, step_text
 
@@ -139,35 +138,7 @@ SEEN: Mapping[str, Callable[[Run], object]] = {
 }
 """What a section looks at, of those that look at no result: where a run has the very same as the one before,
 its section is the same too."""
-LETTERS = 16
-"""Of a digest, in the name of a file."""
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,80}")
-
-
-class Shelf:
-    """What pages share, by the digest of its content: what runs have alike is one file.
-
-    The files are scripts: from file:// a page may read nothing else. `root` as in `payload.Shelf`.
-    """
-
-    root = "../"
-
-    def __init__(self, earlier: tuple[Run, Mapping[str, Stored]] | None, sections: Mapping[str, str]) -> None:
-        self.files: dict[str, bytes] = {}
-        self.earlier = earlier
-        self.stored: dict[str, Stored] = {}
-        self.sections = dict(sections)
-
-    def place(self, data: bytes) -> str:
-        name = f"data/{hashlib.sha256(data).hexdigest()[:LETTERS]}.js"
-        if name not in self.files:
-            self.files[name] = script(name, data)
-        return name
-
-
-def script(name: str, data: bytes) -> bytes:
-    """A script that hands `data` over by the `name` of its file."""
-    return f'(self.trnbench ??= {{}})[{json.dumps(name)}] = "{packed(data)}";\n'.encode()
 
 
 def file_name(run: str) -> str:
