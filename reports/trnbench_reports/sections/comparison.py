@@ -37,7 +37,6 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     bar: Markup
     change: str
     effect: str  # the number that the column sorts by
-    verdict: str
     why: str
     faint: bool = False  # no band says how far one of its values can be trusted
 
@@ -112,7 +111,6 @@ def _row(runs: Sequence[Run], index: int, change: Change, bare: Sequence[Contain
         bar=bars(change, view.colour(runs[index], system.generation if system else case.generation)),
         change=trnbench.change_text(change),
         effect=repr(change.effect) if change.effect is not None else "",
-        verdict=str(change.verdict),
         why=_why(change),
         faint=any(side is not None and side.id in cases for side, cases in sides),
     )

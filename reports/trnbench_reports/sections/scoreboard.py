@@ -167,9 +167,7 @@ def cells(index: int, row: board.Row, others: Mapping[tuple[int, str], Beside] =
     return [_cell(index, row, cell, others) if cell is not None else None for cell in row.cells]
 
 
-def _cell(
-    index: int, row: board.Row, cell: board.Cell, others: Mapping[tuple[int, str], Beside]
-) -> Shown | None:
+def _cell(index: int, row: board.Row, cell: board.Cell, others: Mapping[tuple[int, str], Beside]) -> Shown:
     counts = Counter(str(each.status) for each in cell.bad)
     note = ", ".join(f"{count} {status}" for status, count in sorted(counts.items()))
     systems = ", ".join(numbers.clean(each, 60) for each in cell.systems) if row.system else ""
@@ -202,9 +200,7 @@ def _cell(
             systems=systems,
             other=others.get((index, top.id)),
         )
-    worst = cell.bad[0] if cell.bad else cell.cases[0] if cell.cases else None
-    if worst is None:
-        return None
+    worst = cell.bad[0] if cell.bad else cell.cases[0]
     alike = len(counts) == 1 and len(cell.bad) > 1
     return Shown(
         text=note if alike else str(worst.status),
