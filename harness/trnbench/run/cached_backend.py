@@ -45,7 +45,8 @@ class CachedBackend(Wrapper):
         self._forget()
 
     def _forget(self) -> None:
-        self._watched: dict[tuple[int, frozenset[str]], tuple[System, System, Reads]] = {}
+        # By `id`; what stands there is held on to with it, so that no other gets its id.
+        self._watched: dict[tuple[int, frozenset[str]], tuple[System, System, set[Read]]] = {}
         self._systems: dict[int, tuple[System, bytes]] = {}
         self._values: dict[tuple[int, tuple[Read, ...]], bytes] = {}
         self._kernels: dict[int, tuple[Kernel, bytes]] = {}
@@ -78,7 +79,7 @@ class CachedBackend(Wrapper):
         copy, reads = self._watching(case, system)
         seen = self.backend.observe(case, copy)
         if isinstance(seen, Observation) and seen.reason is Reason.NONE:
-            self._keep(case, system, tuple(reads), seen)
+            self._keep(case, system, tuple(sorted(reads)), seen)
         return seen
 
     # What is kept ---------------------------------------------------------------------------------
@@ -139,7 +140,7 @@ class CachedBackend(Wrapper):
 
     def _of_system(self, system: System) -> bytes:
         entry = self._systems.get(id(system))
-        if entry is None or entry[0] is not system:
+        if entry is None:
             builder = package_of(system.instance.topology)
             identity = (system.generation.name, system.instance, system.size)
             parts = (
@@ -151,22 +152,21 @@ class CachedBackend(Wrapper):
 
     def _of_kernel(self, kernel: Kernel) -> bytes:
         entry = self._kernels.get(id(kernel))
-        if entry is None or entry[0] is not kernel:
+        if entry is None:
             entry = self._kernels[id(kernel)] = (kernel, kernel_digest(kernel))
         return entry[1]
 
     def _standing(self, names: tuple[Read, ...], system: System) -> bytes:
         key = (id(system), names)
         if key not in self._values:
-            self._of_system(system)  # holds on to it, so that no other gets its id
             self._values[key] = digest_of_values(names, system)
         return self._values[key]
 
-    def _watching(self, case: Case, system: System) -> tuple[System, Reads]:
+    def _watching(self, case: Case, system: System) -> tuple[System, set[Read]]:
         kinds = frozenset(case.kernel.implementations)  # those of other kinds read other figures
         entry = self._watched.get((id(system), kinds))
-        if entry is None or entry[0] is not system:
-            reads = Reads()
+        if entry is None:
+            reads = set[Read]()
             entry = self._watched[id(system), kinds] = (system, watched(system, reads), reads)
         return entry[1], entry[2]
 
@@ -209,7 +209,7 @@ def _of_subject(kernel: Kernel) -> bytes:
     )
 
 
-_WHOLE = ("sources", "facts", "assumptions", "disputes")
+_WHOLE = ("sources", "facts", "disputes")
 """Fields of a book; what reads one as a whole depends on all of it."""
 
 
@@ -221,23 +221,7 @@ Read = tuple[str, ...]
 field) and ("costs",) for the whole of it."""
 
 
-class Reads:
-    """Everything that was read so far, each thing once."""
-
-    def __init__(self) -> None:
-        self._read: dict[Read, None] = {}
-
-    def add(self, *read: str) -> None:
-        self._read[read] = None
-
-    def __iter__(self) -> Iterator[Read]:
-        return iter(sorted(self._read))
-
-    def __len__(self) -> int:
-        return len(self._read)
-
-
-def watched(system: System, reads: Reads) -> System:
+def watched(system: System, reads: set[Read]) -> System:
     """The same system; what is read of it is added to `reads`. A copy: nothing that was worked out on
     `system` itself is known to it, so that nothing is read behind the back of `reads`."""
     book = system.book
@@ -281,23 +265,22 @@ class WatchedBook(FactBook, frozen=True, kw_only=True, dict=True):
         self, subject: str | None = None, metric: str | None = None, **criteria: Any
     ) -> Iterator[Fact]:
         """As of any book."""
-        self._reads().add("fact", subject or "", metric or "")
+        self._reads().add(("fact", subject or "", metric or ""))
         return self._unwatched().select(subject, metric, **criteria)
 
     def merged(self, other: FactBook) -> FactBook:
         """As of any book; the two together are not watched, so all of this one counts as read."""
-        for name in self.__struct_fields__:
-            self._reads().add("book", name)
+        self._reads().update(("book", name) for name in self.__struct_fields__)
         return self._unwatched().merged(other)
 
     def __getattribute__(self, name: str) -> Any:
         value = super().__getattribute__(name)
-        if name in _WHOLE and name != "assumptions":
-            self._reads().add("book", name)
+        if name in _WHOLE:
+            self._reads().add(("book", name))
         return value
 
-    def _reads(self) -> Reads:
-        reads: Reads = vars(self)["reads"]
+    def _reads(self) -> set[Read]:
+        reads: set[Read] = vars(self)["reads"]
         return reads
 
     def _unwatched(self) -> FactBook:
@@ -309,7 +292,7 @@ class _Entries(dict[str, Any]):
     """A table that tells which of its entries are asked for, and tables in it likewise. What looks at all of
     it depends on all of it: `whole`."""
 
-    def __init__(self, entries: Mapping[str, Any], reads: Reads, prefix: Read, whole: Read) -> None:
+    def __init__(self, entries: Mapping[str, Any], reads: set[Read], prefix: Read, whole: Read) -> None:
         super().__init__(entries)
         self._told = (reads, prefix, whole)
 
@@ -324,14 +307,14 @@ class _Entries(dict[str, Any]):
         entry = super().get(key)
         if prefix == _COST and isinstance(entry, dict):
             return _Entries(entry, reads, (*prefix, key), (*prefix, key))
-        reads.add(*prefix, str(key))  # that it is missing was read, too
+        reads.add((*prefix, str(key)))  # that it is missing was read, too
         return super().__getitem__(key)
 
     def __contains__(self, key: object) -> bool:
         present = super().__contains__(key)
         if not present:  # that it is missing was read
             reads, prefix, _ = self._told
-            reads.add(*prefix, str(key))
+            reads.add((*prefix, str(key)))
         return present
 
     def __iter__(self) -> Iterator[str]:
@@ -365,4 +348,4 @@ class _Entries(dict[str, Any]):
 
     def _all(self) -> None:
         reads, _, entirety = self._told
-        reads.add(*entirety)
+        reads.add(entirety)
