@@ -103,6 +103,10 @@ class Taken(msgspec.Struct, frozen=True, kw_only=True):
         return median(self.device or self.samples)
 
 
+_IDLE = 25
+"""Samples of calls without work."""
+
+
 class Way(msgspec.Struct, frozen=True, kw_only=True):
     """`iterations` to a sample, `before` each sample whatever makes it cold."""
 
@@ -113,70 +117,63 @@ class Way(msgspec.Struct, frozen=True, kw_only=True):
 
     def take(self, program: Program, rounds: int) -> Taken:
         """`rounds` samples of `program`. Raises whatever it raises."""
-        if self.iterations > 1 and program.queued is not None:
-            return self._queued(program, program.queued, rounds)
-        return self._called(program, program.run, rounds)
-
-    def idle(self, program: Program, rounds: int = 25) -> Taken:
-        """Samples of calls without work, taken the same way but never cold."""
-        if self.iterations > 1 and program.idle_queued is not None:
-            return self._queued(program, program.idle_queued, rounds, idle=True)
-        return self._called(program, program.idle or _nothing, rounds, idle=True)
-
-    def _called(self, program: Program, call: Callable[[], Any], rounds: int, idle: bool = False) -> Taken:
-        device: list[float] = []
-        iterations = 1 if idle else self.iterations
-        clock = None if idle and program.idle is None else program.device_clock
+        before, clock = self._before(program), program.device_clock
+        if self.iterations == 1:
+            return self._taken(program.run, rounds, before=before, clock=clock)
+        if program.queued is not None:
+            return self._taken(self._together(program.queued), rounds, self.iterations, before, clock)
         # With several calls to a sample the device's clock knows the last one only.
-        after = (lambda: device.append(clock())) if clock is not None and iterations == 1 else None
+        return self._taken(program.run, rounds, iterations=self.iterations)
+
+    def idle(self, program: Program) -> Taken:
+        """Samples of calls without work, taken the same way but never cold."""
+        clock = program.device_clock
+        if self.iterations > 1 and program.idle_queued is not None:
+            return self._taken(self._together(program.idle_queued), _IDLE, self.iterations, clock=clock)
+        if program.idle is None:
+            return self._taken(_nothing, _IDLE)
+        return self._taken(program.idle, _IDLE, clock=clock)
+
+    def _together(self, queued: Callable[[int], Any]) -> Callable[[], Any]:
+        """The calls of one sample as a single one."""
+        return lambda: queued(self.iterations)
+
+    def _taken(
+        self,
+        call: Callable[[], Any],
+        rounds: int,
+        inside: int = 1,
+        before: Callable[[], Any] | None = None,
+        clock: Callable[[], float] | None = None,
+        iterations: int = 1,
+    ) -> Taken:
+        """`inside`: how many calls of the program one `call` makes."""
+        device: list[float] = []
         batch = time_batch(
             call,
             rounds=rounds,
             iterations=iterations,
-            before=None if idle or iterations > 1 else self._before(program),
-            after=after,
+            before=before,
+            after=(lambda: device.append(clock() / inside)) if clock is not None else None,
             timer=self.timer,
             name=self.name,
         )
         return Taken(
-            samples=batch.samples,
+            samples=tuple(sample / inside for sample in batch.samples),
             device=tuple(device),
-            cpu_s=batch.cpu_s,
-            preempted=batch.preempted,
-            output=batch.output,
-        )
-
-    def _queued(
-        self, program: Program, queued: Callable[[int], Any], rounds: int, idle: bool = False
-    ) -> Taken:
-        device: list[float] = []
-        count, clock = self.iterations, program.device_clock
-        batch = time_batch(
-            lambda: queued(count),
-            rounds=rounds,
-            before=None if idle else self._before(program),
-            after=(lambda: device.append(clock() / count)) if clock is not None else None,
-            timer=self.timer,
-            name=self.name,
-        )
-        return Taken(
-            samples=tuple(sample / count for sample in batch.samples),
-            device=tuple(device),
-            cpu_s=tuple(each / count for each in batch.cpu_s),
+            cpu_s=tuple(each / inside for each in batch.cpu_s),
             preempted=batch.preempted,
             output=batch.output,
         )
 
     def _before(self, program: Program) -> Callable[[], Any] | None:
         hooks = [each for each in (program.ready, self.before) if each is not None]
-        if len(hooks) < 2:
-            return hooks[0] if hooks else None
 
-        def both() -> None:
+        def all_of_them() -> None:
             for hook in hooks:
                 hook()
 
-        return both
+        return all_of_them if hooks else None
 
 
 def sampled(
