@@ -321,7 +321,12 @@ class Rounds:
         if len(seen) < self.rounds:
             return None
         del self._seen[position]
-        return Entry(merged(self._attempts, case, [seen[number] for number in sorted(seen)]))
+        rounds = [seen[number] for number in sorted(seen)]
+        whole = self._attempts.judge.together(case, self._attempts.systems[case.key.instance], rounds)
+        tries = max(int(each.detail.get("tries", 1)) for each in rounds)
+        if tries > 1:
+            whole = msgspec.structs.replace(whole, detail={**whole.detail, "tries": tries})
+        return Entry(whole)
 
     def _wanted(self, position: int) -> int:
         """How many rounds the case has, by those that are there."""
@@ -332,10 +337,3 @@ class Rounds:
         judge = self._attempts.judge
         more = full < self._most and judge.undecided([seen[number] for number in sorted(seen)])
         return full + self.rounds if more else full
-
-
-def merged(attempts: Attempts, case: Case, rounds: Sequence[Measurement]) -> Measurement:
-    """One measurement of a case's rounds, none of which failed."""
-    whole = attempts.judge.together(case, attempts.systems[case.key.instance], rounds)
-    tries = max(int(each.detail.get("tries", 1)) for each in rounds)
-    return whole if tries == 1 else msgspec.structs.replace(whole, detail={**whole.detail, "tries": tries})
