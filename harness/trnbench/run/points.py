@@ -210,13 +210,8 @@ Words: TypeAlias = frozenset[str]
 
 Test: TypeAlias = Callable[[Words], bool]
 
-_TOKEN = r"\s*(?:(?P<paren>[()])|(?P<word>[^\s()]+))"
+_TOKEN = r"[()]|[^\s()]+"
 _DEEPEST = 50
-
-
-class _Token(msgspec.Struct, frozen=True):
-    text: str
-    at: int
 
 
 def names_of(name: str) -> Iterator[str]:
@@ -233,26 +228,19 @@ def parse_keyword(text: str) -> Test:
     but fp8 does not fit mxfp8; `*` and `?` are wild. `not` binds closer than `and`, `and` closer
     than `or`. Raises `UsageError` with the place of the mistake.
     """
-    tokens = [
-        _Token(
-            match["paren"] or match["word"], match.start("paren") if match["paren"] else match.start("word")
-        )
-        for match in re.finditer(_TOKEN, text)
-    ]
-    reader = _Reader(text, tokens)
+    reader = _Reader(text)
     test = reader.either(0)
     if reader.left:
-        raise reader.wrong(f"{reader.left[0].text!r} where 'and' or 'or' was expected")
+        raise reader.wrong(f"{reader.left[0][0]!r} where 'and' or 'or' was expected")
     return test
 
 
 def strangers(text: str, known: Iterable[str]) -> tuple[str, ...]:
     """The words of an expression that fit nothing known, each with the nearest known ones."""
     known = frozenset(known)
-    words = [match["word"].lower() for match in re.finditer(_TOKEN, text) if match["word"]]
     unknown = []
-    for word in dict.fromkeys(words):
-        if word not in ("and", "or", "not") and not _fits(word)(known):
+    for word in dict.fromkeys(re.findall(_TOKEN, text.lower())):
+        if word not in ("(", ")", "and", "or", "not") and not _fits(word)(known):
             from difflib import get_close_matches
 
             near = get_close_matches(word, sorted(known), n=3, cutoff=0.5)
@@ -263,11 +251,11 @@ def strangers(text: str, known: Iterable[str]) -> tuple[str, ...]:
 class _Reader:
     """Recursive descent; `left` are the tokens not read yet."""
 
-    def __init__(self, text: str, tokens: list[_Token]) -> None:
-        self.text, self.left = text, tokens
+    def __init__(self, text: str) -> None:
+        self.text, self.left = text, list(re.finditer(_TOKEN, text))
 
     def wrong(self, what: str) -> UsageError:
-        where = f"at character {self.left[0].at + 1}" if self.left else "at the end"
+        where = f"at character {self.left[0].start() + 1}" if self.left else "at the end"
         return UsageError(
             f"-k {self.text!r}: {what}, {where}",
             cause="an expression is words with and, or, not and parentheses",
@@ -275,7 +263,7 @@ class _Reader:
         )
 
     def _next_is(self, word: str) -> bool:
-        if self.left and self.left[0].text.lower() == word:
+        if self.left and self.left[0][0].lower() == word:
             self.left.pop(0)
             return True
         return False
@@ -303,10 +291,10 @@ class _Reader:
             if not self._next_is(")"):
                 raise self.wrong("a parenthesis is not closed")
             return inner
-        if not self.left or self.left[0].text in ")" or self.left[0].text.lower() in ("and", "or"):
-            found = repr(self.left[0].text) if self.left else "nothing"
+        if not self.left or self.left[0][0].lower() in (")", "and", "or"):
+            found = repr(self.left[0][0]) if self.left else "nothing"
             raise self.wrong(f"{found} where a word was expected")
-        return _fits(self.left.pop(0).text.lower())
+        return _fits(self.left.pop(0)[0].lower())
 
 
 def _fits(word: str) -> Test:
