@@ -138,7 +138,9 @@ def parse_sweep(typed: str) -> Sweep:
                 cause="there is nothing between two commas",
                 try_=_FORMS,
             )
-        return Sweep(typed=typed, axis=axis, kernel=kernel, words=_bounded(words, typed))
+        if len(words) > MAX_VALUES:
+            raise _too_many_values(typed[:40] + "…", len(words))
+        return Sweep(typed=typed, axis=axis, kernel=kernel, words=words)
     if how not in ("pow2", "range"):
         raise UnknownName("kind of sweep", str(how), ("list", "pow2", "range"), try_=_FORMS)
     start, stop, step = _limits(typed, values, how)
@@ -206,12 +208,12 @@ def check_axes(
             raise UsageError(
                 f"no kernel that fits {pattern!r} has the axis {axis!r}",
                 cause=f"it belongs to {_listed(owners)}",
-                try_=f"-a {axis}=… for those, or an axis of these: {who_has(axis, among)}",
+                try_=f"-a {axis}=… for those, or an axis of these: {_who_has(axis, among)}",
             )
         if sweep and (apart := _sides_apart(sweep, among, installed)):
             raise apart
         raise UnknownName(
-            "axis", axis, {each.name for kernel in among for each in kernel.axes}, try_=who_has(axis, among)
+            "axis", axis, {each.name for kernel in among for each in kernel.axes}, try_=_who_has(axis, among)
         )
 
 
@@ -234,7 +236,7 @@ def _sides_apart(sweep: Sweep, kernels: Sequence[Kernel], installed: Sequence[Ke
     return None
 
 
-def who_has(axis: str, kernels: Sequence[Kernel], most: int = 6) -> str:
+def _who_has(axis: str, kernels: Sequence[Kernel]) -> str:
     """Which kernels have the axes nearest to `axis`, one line; the most shared axes if none is near."""
     owners: dict[str, list[Value]] = {}
     for kernel in kernels:
@@ -243,19 +245,13 @@ def who_has(axis: str, kernels: Sequence[Kernel], most: int = 6) -> str:
     from difflib import get_close_matches
 
     near = get_close_matches(axis, owners, n=3, cutoff=0.5)
-    ranked = near or sorted(owners, key=lambda name: (-len(owners[name]), name))[:most]
+    ranked = near or sorted(owners, key=lambda name: (-len(owners[name]), name))[:6]
     return "; ".join(f"{name} ({_listed(owners[name])})" for name in ranked)
 
 
 def _listed(names: Sequence[Value], most: int = 8) -> str:
     shown = ", ".join(map(str, names[:most]))
     return shown if len(names) <= most else f"{shown}, … {len(names) - most} more"
-
-
-def _bounded(words: tuple[str, ...], typed: str) -> tuple[str, ...]:
-    if len(words) > MAX_VALUES:
-        raise _too_many_values(typed[:40] + "…", len(words))
-    return words
 
 
 def _too_many_values(typed: str, count: int) -> UsageError:

@@ -24,21 +24,16 @@ def extent_of(kernel: Kernel, system: System, scope: Scope, point: Point) -> Ext
         return Extent(scope=scope)
     if scope is Scope.LOGICAL_CORE:
         return Extent(scope=scope, cores=min(system.logical_cores, system.cores_per_device))
+    ranks = system.logical_cores_per_device if kernel.rank == "logical-core" else 1
     if scope is Scope.DEVICE:
-        ranks = system.logical_cores_per_device if kernel.rank == "logical-core" else 1
         return Extent(scope=scope, cores=system.cores_per_device, ranks=ranks)
     return Extent(
         scope=scope,
         cores=system.devices * system.cores_per_device,
         devices=system.devices,
         hosts=system.hosts,
-        ranks=_ranks(kernel, system) if kernel.spread is Spread.TOGETHER else 1,
+        ranks=system.devices * ranks if kernel.spread is Spread.TOGETHER else 1,
     )
-
-
-def _ranks(kernel: Kernel, system: System) -> int:
-    each = system.logical_cores_per_device if kernel.rank == "logical-core" else 1
-    return system.devices * each
 
 
 _NAMES = {"hbm": "device memory", "sbuf": "SBUF", "host": "host memory"}
