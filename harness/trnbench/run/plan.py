@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -29,9 +29,6 @@ from trnbench.run.sources import kernel_files
 
 if TYPE_CHECKING:
     from trnbench.registry import Registry
-
-
-T = TypeVar("T")
 
 
 MOST_CASES = 100_000
@@ -248,10 +245,11 @@ class _Planner:
                     return extent, why
             if why := kernel.refuses(point, extent):
                 return extent, why
-            sharded = division is Division.SHARDED and kernel.split is not None
-            split = kernel.split(point, extent.cores) if sharded and kernel.split else None
-            if split is not None and split.refusal:
-                return extent, split.refusal
+            split = None
+            if division is Division.SHARDED and kernel.split is not None:
+                split = kernel.split(point, extent.cores)
+                if split.refusal:
+                    return extent, split.refusal
             return extent, shortage(kernel, point, extent, system, split)
         except TrnbenchError:
             raise
@@ -301,9 +299,9 @@ def _words(point: Point) -> Words:
 def _nothing(
     selection: Selection, kernels: tuple[Kernel, ...], systems: dict[str, System], planner: _Planner
 ) -> NothingSelected:
-    size = f"{_many(len(kernels), 'kernel')} on {_many(len(systems), 'system')}"
+    size = f"{counted(len(kernels), 'kernel')} on {counted(len(systems), 'system')}"
     if planner.keyed_out:
-        cause = f"-k {selection.keyword!r} fits none of the {_many(planner.keyed_out, 'case')} of {size}"
+        cause = f"-k {selection.keyword!r} fits none of the {counted(planner.keyed_out, 'case')} of {size}"
         if unknown := strangers(selection.keyword, planner.words):
             cause += f"; not known there: {', '.join(unknown)}"
         try_ = "trnbench list kernels, trnbench list tags: the words it knows"
@@ -337,13 +335,9 @@ def _too_many_cases(kernel: Kernel, points: int) -> UsageError:
 def _empty_shard(shard: Shard, planned: int) -> NothingSelected:
     return NothingSelected(
         f"part {shard.number} of {shard.parts} has no case",
-        cause=f"the whole plan has {_many(planned, 'case')}: there are more parts than cases",
+        cause=f"the whole plan has {counted(planned, 'case')}: there are more parts than cases",
         try_=f"--shard 1/{planned}",
     )
-
-
-def _many(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 MOST_PARTS = 100_000
@@ -359,7 +353,7 @@ class Shard(NamedTuple):
     number: int
     parts: int
 
-    def of(self, cases: Sequence[T]) -> tuple[T, ...]:
+    def of(self, cases: Sequence[Case]) -> tuple[Case, ...]:
         """Its part, in order. No two parts have a case in common, and all of them together have every one.
 
         Neighbours in a plan take about as long as each other, so they are dealt like cards.
