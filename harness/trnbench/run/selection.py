@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 else:
     Subject = Any  # a protocol is nothing that a stored selection could be held to
 
-
-T = TypeVar("T")
 
 OptionValues: TypeAlias = Iterable[str] | Mapping[str, object]
 """Values of an option: words of it, or of `-a` a mapping of axes to a value or several."""
@@ -126,13 +124,10 @@ def choose_kernels(registry: Registry, selection: Selection) -> tuple[Kernel, ..
     if selection.workload is not None:
         kernel_: Kernel = resolve(_template(registry).kernel)(selection.workload)
         return (kernel_,)
-    kernels = registry.kernels
-    chosen = list(kernels.values())
-    chosen = _narrow(chosen, "kernel", selection.kernels, lambda kernel: (kernel.name,))
-    chosen = _narrow(chosen, "tag", selection.tags, lambda kernel: kernel.tags, list(kernels.values()))
-    chosen = _narrow(
-        chosen, "family", selection.families, lambda kernel: (kernel.family,), list(kernels.values())
-    )
+    everything = list(registry.kernels.values())
+    chosen = _narrow(everything, everything, "kernel", selection.kernels, lambda kernel: (kernel.name,))
+    chosen = _narrow(chosen, everything, "tag", selection.tags, lambda kernel: kernel.tags)
+    chosen = _narrow(chosen, everything, "family", selection.families, lambda kernel: (kernel.family,))
     if not chosen:
         raise NothingSelected(
             "no kernel is selected",
@@ -167,24 +162,15 @@ def choose_instances(registry: Registry, selection: Selection) -> tuple[str, ...
         for instance in generation.instances
     }
     if selection.instances:
-        wanted = list(
-            dict.fromkeys(
-                name for typed in selection.instances for name in _named(registry, instances, typed)
-            )
-        )
+        named = (name for typed in selection.instances for name in _named(registry, instances, typed))
+        wanted = list(dict.fromkeys(named))
     else:
         wanted = [name for name, (_, instance) in instances.items() if instance.default]
     order = {name: index for index, name in enumerate(instances)}
     wanted.sort(key=lambda name: order[name.partition(":")[0]])
     if selection.generations:
-        wanted = [
-            name
-            for name in wanted
-            if any(
-                fnmatchcase(instances[name.partition(":")[0]][0], pattern)
-                for pattern in selection.generations
-            )
-        ]
+        generations = {name: instances[name.partition(":")[0]][0] for name in wanted}
+        wanted = [name for name in wanted if _fits(generations[name], selection.generations)]
     if not wanted:
         asked = " ".join(
             [f"-i {pattern}" for pattern in selection.instances]
@@ -247,32 +233,33 @@ def _named(registry: Registry, known: Mapping[str, tuple[str, Instance]], typed:
         plain = not instance.sizable or count == instance.default_size
         yield instance.name if plain else f"{instance.name}:{count}"
         return
-    found = False
-    for name, (_, instance) in known.items():
-        if any(fnmatchcase(each, pattern) for each in (name, *instance.aliases)):
-            found = True
-            yield name
+    found = [
+        name
+        for name, (_, instance) in known.items()
+        if any(fnmatchcase(each, pattern) for each in (name, *instance.aliases))
+    ]
     if not found:
         raise _no_match("instance", pattern, registry.instance_names(aliases=True))
+    yield from found
 
 
 def _narrow(
     among: list[Kernel],
+    everything: list[Kernel],
     kind: str,
     patterns: Sequence[str],
     names: Callable[[Kernel], Iterable[str]],
-    everything: list[Kernel] | None = None,
 ) -> list[Kernel]:
     if not patterns:
         return among
-    known = {name for kernel in everything or among for name in names(kernel)}
+    known = {name for kernel in everything for name in names(kernel)}
     for pattern in patterns:
         _known(kind, pattern, known)
-    return [
-        kernel
-        for kernel in among
-        if any(fnmatchcase(name, pattern) for name in names(kernel) for pattern in patterns)
-    ]
+    return [kernel for kernel in among if any(_fits(name, patterns) for name in names(kernel))]
+
+
+def _fits(name: str, patterns: Iterable[str]) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
 def _known(kind: str, pattern: str, known: Iterable[str]) -> None:
@@ -311,6 +298,13 @@ def _is_glob(text: str) -> bool:
 
 PROCESSES = 3
 """Of one measured case, where nothing is said: the fewest that an interval can be told of with any sense."""
+
+
+_RECORDED = (
+    *("jobs", "timeout_s", "maxfail", "seed", "retries", "sample_s", "processes"),
+    *("keep_identity", "executor"),
+)
+"""Settings that a run keeps by their names; its policy, command line and facts have places of their own."""
 
 
 class RunSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -358,14 +352,4 @@ class RunSettings(msgspec.Struct, frozen=True, kw_only=True):
 
     def record(self) -> dict[str, Any]:
         """For `Run.settings`, together with the selection."""
-        return {
-            "jobs": self.jobs,
-            "timeout_s": self.timeout_s,
-            "maxfail": self.maxfail,
-            "seed": self.seed,
-            "retries": self.retries,
-            "sample_s": self.sample_s,
-            "processes": self.processes,
-            "keep_identity": self.keep_identity,
-            "executor": self.executor,
-        }
+        return {name: getattr(self, name) for name in _RECORDED}
