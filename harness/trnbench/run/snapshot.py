@@ -21,7 +21,7 @@ from trnbench.generation import Generation, System
 from trnbench.isolation.interrupt import from_outside
 from trnbench.isolation.output import aside
 from trnbench.results.measurement import Grade
-from trnbench.results.run import PluginRecord, Run, SystemRecord
+from trnbench.results.run import Run, SystemRecord
 from trnbench.run.environment import describe
 from trnbench.run.expectation import fidelity_of
 from trnbench.run.headline import PRODUCTS
@@ -48,10 +48,10 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def new_id(when: datetime | None = None) -> str:
+def new_id() -> str:
     """A run's id: the time in UTC, and four letters for runs of the same second."""
-    when = when or datetime.now(UTC)
-    return f"{when:%Y%m%d-%H%M%S}-{''.join(_LETTERS[drawn % len(_LETTERS)] for drawn in os.urandom(4))}"
+    letters = "".join(_LETTERS[drawn % len(_LETTERS)] for drawn in os.urandom(4))
+    return f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{letters}"
 
 
 def begin(
@@ -94,7 +94,9 @@ def begin(
         books=_private(books) if settings.facts else books,
         topologies=topologies,
         inputs=inputs_of(plan, registry.generations, costs=grade is Grade.EMULATED),
-        plugins=_plugins(registry.plugins),
+        plugins=tuple(
+            msgspec.structs.replace(plugin, error=scrub(plugin.error)) for plugin in registry.plugins
+        ),
         fidelity=fidelity,
         notes=tuple(map(scrub, notes)),
     )
@@ -138,18 +140,6 @@ def _of_backend(backend: Backend, notes: list[str]) -> dict[str, Any]:
             raise
         notes.append(f"backend {backend.name} could not describe its stack: {type(error).__name__}: {error}")
         return {}
-
-
-def _plugins(records: Iterable[PluginRecord]) -> tuple[PluginRecord, ...]:
-    return tuple(
-        PluginRecord(
-            name=record.name,
-            distribution=record.distribution,
-            version=record.version,
-            error=scrub(record.error),
-        )
-        for record in records
-    )
 
 
 _MADE: dict[bytes, bytes] = {}
