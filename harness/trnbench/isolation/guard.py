@@ -11,7 +11,7 @@ from contextlib import suppress
 from types import FrameType
 from typing import NoReturn
 
-from trnbench.isolation.interrupt import Interrupted
+from trnbench.isolation.interrupt import Interrupted, heeded
 from trnbench.isolation.output import data_apart
 
 _others: list[str] = []
@@ -84,9 +84,7 @@ def guarded(command: Callable[[], object]) -> NoReturn:
     are loaded and while a report is written too. Standard output is `sys.stdout`'s alone.
     """
     gc.set_threshold(GARBAGE)
-    numbers = [signal.SIGINT, signal.SIGTERM]
-    if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
-        numbers.append(signal.SIGHUP)
+    numbers = heeded()
     code = INTERRUPTED
     try:
         for number in numbers:

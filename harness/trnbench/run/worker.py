@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from trnbench.case_key import CaseKey
 from trnbench.errors import BadInput, ExitCode, TrnbenchError
 from trnbench.isolation import keeper
+from trnbench.isolation.child import Lost
 from trnbench.isolation.guard import GARBAGE
 from trnbench.isolation.keeper import PATIENCE_S, kept
 from trnbench.isolation.supervision import refusals, take
@@ -117,11 +118,8 @@ def epitaph(code: int | None, *, starved: bool) -> tuple[Reason, str]:
     for want of memory meanwhile."""
     if code is None:
         return Reason.CRASH, "the process that ran it closed its connection"
-    if code >= 0:
-        return Reason.CRASH, f"the process that ran it ended itself with exit code {code}"
-    name = signal.Signals(-code).name if -code in set(signal.Signals) else f"signal {-code}"
-    text = f"the process that ran it was killed by {name}"
-    if name != "SIGKILL":
+    text = f"the process that ran it {Lost(code).how}"
+    if code != -signal.SIGKILL:
         return Reason.CRASH, text
     if starved:
         return Reason.OUT_OF_MEMORY, f"{text}: the system ran out of memory and counted a process it ended"
@@ -255,9 +253,9 @@ def loads(data: bytes) -> Any:
 
 
 class _Pickler(pickle.Pickler):
-    def __init__(self, file: io.BytesIO, protocol: int) -> None:
-        super().__init__(file, protocol=protocol)
-        self._named: dict[int, str | None] = {}
+    @cached_property
+    def _named(self) -> dict[int, str | None]:
+        return {}
 
     def persistent_id(self, obj: Any) -> str | None:
         if not isinstance(obj, Kernel):
