@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from inspect import signature
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
@@ -80,7 +80,7 @@ def find_page(registry: Registry, name: str) -> Page:
 
 def render_page(found: Sequence[object], page: Page) -> bytes:
     """What a command found as its page. Raises `PluginError` when its writer fails."""
-    with _blamed(page):
+    with _page_blamed(page):
         written = called(page.write)(found)
         if not isinstance(written, bytes):
             raise TypeError(f"it returned {type(written).__name__}, not bytes")
@@ -89,13 +89,18 @@ def render_page(found: Sequence[object], page: Page) -> bytes:
 
 def render_files(asked: Site, page: Page) -> Iterator[tuple[str, bytes | None]]:
     """The files of a site, one after the other. Raises `PluginError` when its writer fails."""
-    with _blamed(page):
+    with _page_blamed(page):
         yield from called(page.write)(asked)
 
 
+def _page_blamed(page: Page) -> AbstractContextManager[None]:
+    try_ = "trnbench export RUN --as json" if page.name == "site" else f"trnbench {page.name} --format json"
+    return _blamed(f"page {page.name!r} cannot be written", page.write, try_)
+
+
 @contextmanager
-def _blamed(page: Page) -> Iterator[None]:
-    """What fails inside is told as a bug of the page's writer."""
+def _blamed(what: str, writer: str, try_: str) -> Iterator[None]:
+    """What fails inside is told as a bug of the `writer`."""
     try:
         with aside():
             yield
@@ -105,11 +110,9 @@ def _blamed(page: Page) -> Iterator[None]:
         if from_outside(error):
             raise
         raise PluginError(
-            f"page {page.name!r} cannot be written: {type(error).__name__}: {error}",
-            cause=f"a bug in {page.write}; the runs are safe in the store",
-            try_="trnbench export RUN --as json"
-            if page.name == "site"
-            else f"trnbench {page.name} --format json",
+            f"{what}: {type(error).__name__}: {error}",
+            cause=f"a bug in {writer}; the runs are safe in the store",
+            try_=try_,
         ) from error
 
 
@@ -120,31 +123,21 @@ def render_bytes(
 
     Raises `PluginError` when its writer fails.
     """
-    try:
+    ids = ", ".join(run.id for run in runs)
+    json = "trnbench export RUN --as json"
+    with _blamed(f"format {format.name!r} cannot write {ids}", format.write, json):
         write = called(format.write)
-        with aside():
-            if format.page and before is not None and "before" in signature(write).parameters:
-                document = write(runs, registry.sections, before=before)
-            else:
-                document = write(runs, registry.sections) if format.page else write(runs)
-    except TrnbenchError:
-        raise
-    except BaseException as error:
-        if from_outside(error):
-            raise
-        raise PluginError(
-            f"format {format.name!r} cannot write {', '.join(run.id for run in runs)}: "
-            f"{type(error).__name__}: {error}",
-            cause=f"a bug in {format.write}; the runs are safe in the store",
-            try_="trnbench export RUN --as json",
-        ) from error
+        if format.page and before is not None and "before" in signature(write).parameters:
+            document = write(runs, registry.sections, before=before)
+        else:
+            document = write(runs, registry.sections) if format.page else write(runs)
     if isinstance(document, str):
         return document.encode()
     if not isinstance(document, bytes):
         raise PluginError(
             f"format {format.name!r} returned {type(document).__name__}, not bytes",
             cause=f"a bug in {format.write}; the runs are safe in the store",
-            try_="trnbench export RUN --as json",
+            try_=json,
         )
     return document
 
