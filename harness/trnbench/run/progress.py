@@ -95,7 +95,6 @@ class Lines:
     ) -> None:
         self._total, self._every_s, self._clock = total, every_s, clock
         self._stream = stream or sys.stderr
-        self._began = self._last = clock()
 
     def __enter__(self) -> Callable[[Step], None]:
         self._began = self._last = self._clock()
@@ -120,7 +119,7 @@ class Lines:
             self._say(f"{step.done:,} of {step.total:,} cases ({share} %){guess}")
 
     def _say(self, text: str) -> None:
-        self._stream.write("".join(char if char.isprintable() else "�" for char in text) + "\n")
+        self._stream.write(_printable(text) + "\n")
         self._stream.flush()
 
 
@@ -157,13 +156,17 @@ class Terminal:
         if self._bar is None or self._task is None:
             return
         entry = step.entry
-        name = "".join(char if char.isprintable() else "�" for char in entry.id)
+        name = _printable(entry.id)
         self._bar.update(self._task, completed=step.part * step.total, description=name)
         if step.ended and entry.status in (Status.FAILED, Status.SUSPECT):
             from rich.text import Text
 
             text = f"{entry.status}: {name}: {entry.measurement.reason_text}"
-            self._bar.console.print(Text("".join(char if char.isprintable() else "�" for char in text)))
+            self._bar.console.print(Text(_printable(text)))
+
+
+def _printable(text: str) -> str:
+    return "".join(char if char.isprintable() else "�" for char in text)
 
 
 def progress(total: int, *, quiet: bool, terminal: bool) -> Silent | Lines | Terminal:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -82,8 +81,7 @@ class Earlier:
             if stored.state == "done" and not any(stored.counts[status] for status in AGAIN):
                 raise _complete(run_id, stored.cases)
         self._reopened: Reopened = reopened(store, run_id)
-        self._stack = ExitStack()
-        self._stack.callback(self._reopened.recording.journal.close)
+        self._journal = self._reopened.recording.journal
         self.id = run_id
         self.opening, self.run = self._reopened.found.opening, self._reopened.found.run
 
@@ -91,7 +89,7 @@ class Earlier:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._stack.close()
+        self._journal.close()
 
     @property
     def facts(self) -> tuple[Path, ...]:

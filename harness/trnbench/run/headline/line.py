@@ -154,7 +154,7 @@ UNSTATED = "one direction or both is not stated"
 def promised(run: Run, case: Measurement) -> Promised | None:
     """None where no document has a figure, or only one that no share can be taken of."""
     judgement = case.judgement
-    if judgement is None or not math.isfinite(judgement.fraction):
+    if judgement is None:
         return None
     return _promised(run, case, judgement.peaks.chosen, judgement.fraction)
 
@@ -194,7 +194,7 @@ def others(run: Run, case: Measurement) -> tuple[Promised, ...]:
     What the clocks allow is no document's figure and is left out.
     """
     judgement = case.judgement
-    if judgement is None or not math.isfinite(judgement.fraction):
+    if judgement is None:
         return ()
     chosen = judgement.peaks.chosen
     by_value: dict[float, Promised] = {}
