@@ -39,7 +39,6 @@ class Collecting:
         self._found = tuple(found)
         self.left_out = tuple(left_out)
         self._problems: list[PluginError] = []
-        self._by_hook: dict[str, tuple[Brought, ...]] = {}
         self._asked: dict[str, tuple[list[Brought], Iterator[Brought]]] = {}
 
     @classmethod
@@ -52,10 +51,6 @@ class Collecting:
         return cls(
             Discovered(Origin(name, name, "0", name), bring(plugin)) for name, plugin in plugins.items()
         )
-
-    def fresh(self) -> Self:
-        """The same plugins, nothing collected yet."""
-        return type(self)(self._found, self.left_out)
 
     # ---- loading
 
@@ -77,26 +72,15 @@ class Collecting:
 
     def brought(self, hook: str) -> tuple[Brought, ...]:
         """Everything yielded for `hook`, names unique, in the order of the plugins."""
-        if hook not in self._by_hook:
-            sofar, remaining = self._asking(hook)
-            sofar.extend(remaining)
-            self._by_hook[hook] = tuple(sofar)
-        return self._by_hook[hook]
+        return tuple(self._yielded(hook))
 
     def first(self, hook: str, kind: str, name: str) -> Any:
         """What has this name; plugins behind the one that brings it are not asked. None where nobody does."""
-        sofar, remaining = self._asking(hook)
-        for brought in sofar:
-            if (brought.kind, brought.name) == (kind, name):
-                return brought.value
-        for brought in remaining:
-            sofar.append(brought)
-            if (brought.kind, brought.name) == (kind, name):
-                return brought.value
-        return None
+        named = (each.value for each in self._yielded(hook) if (each.kind, each.name) == (kind, name))
+        return next(named, None)
 
-    def _asking(self, hook: str) -> tuple[list[Brought], Iterator[Brought]]:
-        """What was yielded so far, and what is still to be asked for."""
+    def _yielded(self, hook: str) -> Iterator[Brought]:
+        """What was yielded so far, then the rest, as it is asked for."""
         if hook not in self._asked:
             owners: dict[tuple[str, str], Origin] = {}
             remaining = (
@@ -106,7 +90,11 @@ class Collecting:
                 for brought in self._from(hook, loaded, owners)
             )
             self._asked[hook] = ([], remaining)
-        return self._asked[hook]
+        sofar, remaining = self._asked[hook]
+        yield from sofar
+        for brought in remaining:
+            sofar.append(brought)
+            yield brought
 
     def _from(self, hook: str, loaded: Loaded, owners: dict[tuple[str, str], Origin]) -> Iterator[Brought]:
         try:
@@ -220,19 +208,12 @@ class Collecting:
         return tuple(brought for hook in HOOKS for brought in self.brought(hook))
 
 
-_KINDS: Mapping[str, str] = {
-    "trnbench_generations": "generation",
-    "trnbench_backends": "backend",
-    "trnbench_importers": "importer",
-}
-
-
 _OF_TYPES: Mapping[str, str] = {"ModelFile": "model", "StepKernel": "operator", "ExecutorEntry": "executor"}
 
 
 def _kind(hook: str, value: Any) -> str:
     name = type(value).__name__
-    return _KINDS.get(hook) or _OF_TYPES.get(name) or name.lower()
+    return "backend" if hook == "trnbench_backends" else _OF_TYPES.get(name) or name.lower()
 
 
 def _apart(value: Any, origin: Origin) -> Any:

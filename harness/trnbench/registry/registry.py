@@ -48,7 +48,7 @@ class Registry(Collecting):
 
     def fresh(self) -> Self:
         """The same plugins, nothing collected yet; files are read as by this one."""
-        fresh = super().fresh()
+        fresh = type(self)(self._found, self.left_out)
         fresh.reading = self.reading
         return fresh
 
