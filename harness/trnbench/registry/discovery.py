@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from trnbench.distribution import NO_EXTERNAL, OWN, enabled, entry_points, normalised
+from trnbench.distribution import NO_EXTERNAL, OWN, EntryPoint, enabled, entry_points, normalised
 from trnbench.errors import PluginError, UnknownName
 
 
@@ -53,6 +53,11 @@ class Discovered(msgspec.Struct, frozen=True):
     origin: Origin
     load: Callable[[], Any]
 
+    @classmethod
+    def of(cls, entry: EntryPoint) -> Discovered:
+        """The plugin that an entry point names."""
+        return cls(Origin(entry.name, entry.distribution, entry.version, entry.value), entry.load)
+
 
 def discover(block: Iterable[str] = ()) -> tuple[list[Discovered], list[Origin]]:
     """Installed plugins in the order they are asked, and those left out on purpose.
@@ -63,20 +68,17 @@ def discover(block: Iterable[str] = ()) -> tuple[list[Discovered], list[Origin]]
     Raises `UnknownName` for a blocked name that no installed plugin has.
     """
     # The group's name is written out: `registry.hookspecs` imports pluggy, and --help asks nothing of it.
-    discovered = [
-        Discovered(Origin(entry.name, entry.distribution, entry.version, entry.value), entry.load)
-        for entry in entry_points(("trnbench",))
-    ]
+    discovered = [Discovered.of(entry) for entry in entry_points(("trnbench",))]
     discovered.sort(
         key=lambda each: (each.origin.external, normalised(each.origin.distribution), each.origin.name)
     )
 
-    names_ = {each.origin.name for each in discovered} | {each.origin.distribution for each in discovered}
-    comparable = {normalised(name) for name in names_}
+    known = {name for each in discovered for name in (each.origin.name, each.origin.distribution)}
+    comparable = set(map(normalised, known))
     blocked_names = set()
     for name in block:
         if normalised(name) not in comparable:
-            raise UnknownName("plugin", name, names_, try_="trnbench plugin list")
+            raise UnknownName("plugin", name, known, try_="trnbench plugin list")
         blocked_names.add(normalised(name))
 
     no_external = enabled(NO_EXTERNAL)

@@ -23,7 +23,6 @@ from trnbench.version import CONTRACT_VERSION
 
 if TYPE_CHECKING:
     from trnbench.generation import Generation
-    from trnbench.registry.discovery import Origin
 
 HOOKS = tuple(name for name in vars(hookspecs) if name.startswith("trnbench_"))
 TRACE = "TRNBENCH_PLUGIN_TRACE"
@@ -80,13 +79,11 @@ class Loader:
             with _asked(found.origin):
                 plugin = found.load()
         except Misbehaved as error:
-            loaded.import_s = time.perf_counter() - started
             loaded.error = _misbehaved(found.origin, error, "when it is imported")
             return loaded
         except BaseException as error:
             if from_outside(error):
                 raise
-            loaded.import_s = time.perf_counter() - started
             loaded.error = found.origin.blame(
                 f"cannot be imported: {found.origin.target}",
                 cause=described(error),
@@ -96,7 +93,8 @@ class Loader:
                 object_=found.origin.target,
             )
             return loaded
-        loaded.import_s = time.perf_counter() - started
+        finally:
+            loaded.import_s = time.perf_counter() - started
         loaded.key = f"{found.origin.name}@{found.origin.distribution}"
         try:
             self._register(plugin, loaded)

@@ -167,31 +167,19 @@ def subjects(what: str = "", block: Iterable[str] = ()) -> Iterator[tuple[Subjec
     try:
         registry = load_registry(block=[*block, *_installed_twice(project)], extra=project.found)
         own = {id(discovered.origin) for discovered in project.found}
-        commands = tuple(entry_points((COMMAND_GROUP,)))
+        commands = list(project.commands if by_path else entry_points((COMMAND_GROUP,)))
         chosen: list[Subject] = []
         for loaded in registry.loaded:
             origin = loaded.origin
             names = {normalised(origin.name), normalised(origin.distribution)}
             if id(origin) in own if by_path else not what or normalised(what) in names:
                 # A distribution's commands are checked once, with the first of its plugins.
-                names_known = {entry.loaded.origin.distribution for entry in chosen}
-                chosen.append(
-                    Subject(
-                        registry,
-                        loaded,
-                        tuple(
-                            entry
-                            for entry in (project.commands if by_path else commands)
-                            if entry.distribution == origin.distribution
-                            and entry.distribution not in names_known
-                        ),
-                    )
-                )
+                own_commands = [entry for entry in commands if entry.distribution == origin.distribution]
+                commands = [entry for entry in commands if entry.distribution != origin.distribution]
+                chosen.append(Subject(registry, loaded, tuple(own_commands)))
         if not chosen:
-            names_known = {loaded.origin.name for loaded in registry.loaded}
-            raise UnknownName(
-                "plugin", what, names_known, try_="trnbench plugin list, or a path: ./my-plugin"
-            )
+            known = {loaded.origin.name for loaded in registry.loaded}
+            raise UnknownName("plugin", what, known, try_="trnbench plugin list, or a path: ./my-plugin")
         yield tuple(chosen)
     finally:
         for folder in added:
@@ -214,7 +202,7 @@ def _project(path: Path) -> _Project:
                 f"{path} is no plugin", cause="a plugin is a module, or a project with a pyproject.toml"
             )
         entry = EntryPoint(GROUP, path.stem, path.stem, path.stem, "0")
-        return _Project((_discovered(entry),), (), (path.resolve().parent,))
+        return _Project((Discovered.of(entry),), (), (path.resolve().parent,))
     file = path / "pyproject.toml"
     try:
         project = read_toml(file).get("project", {})
@@ -224,27 +212,17 @@ def _project(path: Path) -> _Project:
         ) from None
     name, version = str(project.get("name", path.name)), str(project.get("version", "0"))
     groups = project.get("entry-points", {})
-    plugins = [EntryPoint(GROUP, *pair, name, version) for pair in _entries(groups, GROUP)]
+    plugins = [EntryPoint(GROUP, *pair, name, version) for pair in groups.get(GROUP, {}).items()]
     if not plugins:
         raise BadInput(
             f"{file} names no plugin",
             cause=f"it has no [project.entry-points.{GROUP}]",
             try_=f'[project.entry-points.{GROUP}] on one line, then {name} = "package.module"',
         )
-    commands = [EntryPoint(COMMAND_GROUP, *pair, name, version) for pair in _entries(groups, COMMAND_GROUP)]
+    named = groups.get(COMMAND_GROUP, {}).items()
     root = path.resolve()
     return _Project(
-        tuple(map(_discovered, plugins)),
-        tuple(commands),
+        tuple(map(Discovered.of, plugins)),
+        tuple(EntryPoint(COMMAND_GROUP, *pair, name, version) for pair in named),
         tuple(folder for folder in (root / "src", root) if folder.is_dir()),
     )
-
-
-def _entries(groups: dict[str, dict[str, str]], group: str) -> Iterator[tuple[str, str]]:
-    yield from groups.get(group, {}).items()
-
-
-def _discovered(entry: EntryPoint) -> Discovered:
-    from trnbench.registry import Origin
-
-    return Discovered(Origin(entry.name, entry.distribution, entry.version, entry.value), entry.load)
