@@ -220,17 +220,15 @@ def _files(root: str) -> list[Path]:
 def loading(subject: Subject) -> Iterator[Finding | str]:
     """Problems the registry met, slow imports, names that change, commands that do not import."""
     yield str(subject)
-    brought = subject.brought
     for problem in subject.registry.problems_of(subject.loaded.origin):
         yield Finding(problem.object or str(subject), f"{problem.what}: {problem.cause}", problem.try_)
     if subject.loaded.slow:
         yield Finding(str(subject), subject.loaded.slow, 'name code by reference: "package.module:function"')
-    names = [(brought_value.kind, brought_value.name) for brought_value in brought]
+    names = [(each.kind, each.name) for each in subject.brought]
     repeated = [
-        (brought_value.kind, brought_value.name)
-        for brought_value in subject.registry.fresh().collect()
-        if (brought_value.origin.name, brought_value.origin.distribution)
-        == (subject.loaded.origin.name, subject.loaded.origin.distribution)
+        (each.kind, each.name)
+        for each in subject.registry.fresh().collect()
+        if each.origin == subject.loaded.origin
     ]
     if names != repeated:
         differing = sorted(set(names) ^ set(repeated)) or names
@@ -246,21 +244,22 @@ def _commands(subject: Subject) -> Iterator[Finding | str]:
     import click
 
     for entry in subject.commands:
-        yield f"command {entry.name}"
+        about = f"command {entry.name}"
+        yield about
         try:
             command = entry.load()
         except (Exception, SystemExit) as error:
             yield Finding(
-                f"command {entry.name}",
+                about,
                 f"cannot be imported: {type(error).__name__}: {error}",
                 f"python -c 'import {entry.value.partition(':')[0]}'",
             )
             continue
         if not isinstance(command, click.Command):
             yield Finding(
-                f"command {entry.name}",
+                about,
                 f"{entry.value} is {type(command).__name__}, no click command",
                 "decorate it with @click.command()",
             )
         elif not command.help:
-            yield Finding(f"command {entry.name}", "has no help", "give the function a docstring")
+            yield Finding(about, "has no help", "give the function a docstring")

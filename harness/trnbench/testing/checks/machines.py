@@ -259,42 +259,33 @@ def _documented(system: System, topology: Topology) -> Iterator[Finding]:
 def _origins(system: System, topology: Topology) -> Iterator[Finding]:
     facts = {fact.id for fact in system.book.facts}
     for link_class in topology.classes.values():
+        about = f"{system.name}, links {link_class.name}"
         for what, figure in (("bandwidth", link_class.bandwidth), ("latency", link_class.latency)):
             if not figure.value >= 0 or figure.value == float("inf"):
-                yield Finding(
-                    f"{system.name}, links {link_class.name}",
-                    f"{what} is {figure.value}",
-                    "give a plain number",
-                )
+                yield Finding(about, f"{what} is {figure.value}", "give a plain number")
             for origin in figure.origin.split(" + "):
                 origins = system.book.assumptions if figure.assumed else facts
                 if origin not in facts and origin not in system.book.assumptions:
                     kind = "assumption" if figure.assumed else "fact"
                     yield Finding(
-                        f"{system.name}, links {link_class.name}",
+                        about,
                         f"{what} stands on {origin!r}, which is no {kind} of the book ({len(origins)} known)",
                         "take Figure.origin from Fact.id or Assumption.id",
                     )
             # A sum of several origins has the ranges of its parts.
             if figure.origin in system.book.assumptions and (figure.low is None or figure.high is None):
                 yield Finding(
-                    f"{system.name}, links {link_class.name}",
-                    f"{what} is assumed without a range",
-                    "give low and high, as the assumption does",
+                    about, f"{what} is assumed without a range", "give low and high, as the assumption does"
                 )
 
 
 def _budgets(system: System, topology: Topology) -> Iterator[Finding]:
     """Where a document gives a device's NeuronLink figure, something has to be held against it."""
-    joined = [
-        link_class
-        for link_class in topology.classes.values()
-        if link_class.kind in (LinkKind.NEURONLINK, LinkKind.SWITCH)
-    ]
     used = {link.cls for link in topology.links}
     covered = {name for budget in topology.budgets for name in budget.classes}
-    for link_class in joined:
-        if link_class.name in used and link_class.name not in covered:
+    for link_class in topology.classes.values():
+        joins = link_class.kind in (LinkKind.NEURONLINK, LinkKind.SWITCH)
+        if joins and link_class.name in used - covered:
             yield Finding(
                 f"{system.name}, links {link_class.name}",
                 "no Budget says what they add up to",

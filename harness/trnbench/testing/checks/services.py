@@ -68,14 +68,14 @@ _SCRIPT = re.compile(r"<script|\son\w+\s*=|javascript:", re.I)
 
 def reports(subject: Subject) -> Iterator[Finding | str]:
     """Each section and format is asked for nothing, for a run, and once more for the same run."""
-    own = [*subject.of_kind("section"), *subject.of_kind("format")]
-    if not own:
+    sections, formats = subject.of_kind("section"), subject.of_kind("format")
+    if not sections and not formats:
         return
     run = _small_run(subject)
-    for section in subject.of_kind("section"):
+    for section in sections:
         yield f"section {section.name}"
         yield from _asked(f"section {section.name}", resolve(section.render), run, html=True)
-    for format_ in subject.of_kind("format"):
+    for format_ in formats:
         yield f"format {format_.name}"
         write = resolve(format_.write)
         if format_.page:  # a page is made of sections, here of all there are
@@ -138,13 +138,14 @@ _NO_RESULTS = {
 def importers(subject: Subject) -> Iterator[Finding | str]:
     """What is no result file of that kind may be refused with a `TrnbenchError`, and with nothing else."""
     for importer in subject.of_kind("importer"):
-        yield f"importer {importer.name}"
+        about = f"importer {importer.name}"
+        yield about
         for words, data in _NO_RESULTS.items():
             try:
                 read_runs(importer, data, words)
             except PluginError as error:
                 yield Finding(
-                    f"importer {importer.name}",
+                    about,
                     error.what,
                     "raise trnbench.TrnbenchError for what cannot be read; return a Run for what can",
                 )
@@ -152,8 +153,4 @@ def importers(subject: Subject) -> Iterator[Finding | str]:
             except TrnbenchError:
                 continue
             else:
-                yield Finding(
-                    f"importer {importer.name}",
-                    f"makes a run of {words}",
-                    "raise trnbench.TrnbenchError for it",
-                )
+                yield Finding(about, f"makes a run of {words}", "raise trnbench.TrnbenchError for it")
