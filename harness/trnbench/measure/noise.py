@@ -29,7 +29,7 @@ class Noise(msgspec.Struct, frozen=True, kw_only=True):
 
 def look(proc: Path = PROC, sys: Path = SYS) -> Iterator[Noise]:
     """Every source of noise that this machine lets one look at; a tenth of a second in all."""
-    yield from _governor(sys)
+    yield _governor(sys)
     yield from _boost(sys)
     yield _load(_load_average(proc), len(os.sched_getaffinity(0)))
     yield _others(_running(proc))
@@ -39,17 +39,19 @@ def look(proc: Path = PROC, sys: Path = SYS) -> Iterator[Noise]:
     yield from _quota(sys)
 
 
-def _governor(sys: Path) -> Iterator[Noise]:
+def _noise(name: str, found: str, *, quiet: bool, advice: str) -> Noise:
+    """With the advice where it is wanted."""
+    return Noise(name=name, quiet=quiet, found=found, advice="" if quiet else advice)
+
+
+def _governor(sys: Path) -> Noise:
     governor = _text(sys / "devices/system/cpu/cpu0/cpufreq/scaling_governor")
-    if not governor:
-        yield Noise(name="clock governor", quiet=True, found="not told: the clock is not ours to set")
-    else:
-        yield Noise(
-            name="clock governor",
-            quiet=governor == "performance",
-            found=governor,
-            advice="" if governor == "performance" else "cpupower frequency-set -g performance",
-        )
+    return _noise(
+        "clock governor",
+        governor or "not told: the clock is not ours to set",
+        quiet=governor in ("", "performance"),
+        advice="cpupower frequency-set -g performance",
+    )
 
 
 def _boost(sys: Path) -> Iterator[Noise]:
@@ -57,40 +59,40 @@ def _boost(sys: Path) -> Iterator[Noise]:
     boost, no_turbo = _text(cpu / "cpufreq/boost"), _text(cpu / "intel_pstate/no_turbo")
     if boost or no_turbo:
         on = boost == "1" or no_turbo == "0"
-        advice = "a result may exceed the nominal clock's peak, and fall as the machine warms up"
-        yield Noise(
-            name="clock boost", quiet=not on, found="on" if on else "off", advice=advice if on else ""
+        yield _noise(
+            "clock boost",
+            "on" if on else "off",
+            quiet=not on,
+            advice="a result may exceed the nominal clock's peak, and fall as the machine warms up",
         )
 
 
 def _load(average: float, processors: int) -> Noise:
-    share = average / max(processors, 1)
-    return Noise(
-        name="load",
-        quiet=share <= 0.25,
-        found=f"{average:.2f} on {processors} processors in the last minute",
-        advice="" if share <= 0.25 else "wait, or end what runs: uptime, top",
+    return _noise(
+        "load",
+        f"{average:.2f} on {processors} processors in the last minute",
+        quiet=average / max(processors, 1) <= 0.25,
+        advice="wait, or end what runs: uptime, top",
     )
 
 
 def _others(count: int) -> Noise:
-    return Noise(
-        name="other processes",
+    return _noise(
+        "other processes",
+        f"{count or 'none'} running right now",
         quiet=count == 0,
-        found=f"{count} running right now" if count else "none running right now",
-        advice="end them: ps -eo pcpu,pid,comm --sort=-pcpu | head" if count else "",
+        advice="end them: ps -eo pcpu,pid,comm --sort=-pcpu | head",
     )
 
 
 def _clock(sys: Path) -> Noise:
     tick = tick_of(time.perf_counter)
     source = _text(sys / "devices/system/clocksource/clocksource0/current_clocksource") or "unknown source"
-    good = tick <= 1e-6
-    return Noise(
-        name="timer",
-        quiet=good,
-        found=f"{source}, read in {show(tick, 's')}",
-        advice="" if good else "shorter calls are timed in batches; a tsc clock source reads faster",
+    return _noise(
+        "timer",
+        f"{source}, read in {show(tick, 's')}",
+        quiet=tick <= 1e-6,
+        advice="shorter calls are timed in batches; a tsc clock source reads faster",
     )
 
 
@@ -107,11 +109,11 @@ def gaps(timer: Callable[[], float], seconds: float = PROBE_S) -> float:
 
 
 def _gaps(lost: float) -> Noise:
-    return Noise(
-        name="interruptions",
+    return _noise(
+        "interruptions",
+        f"{lost:.1%} of {PROBE_S * 1e3:g} ms went to something else",
         quiet=lost <= 0.01,
-        found=f"{lost:.1%} of {PROBE_S * 1e3:g} ms went to something else",
-        advice="" if lost <= 0.01 else "end other processes; isolcpus= keeps a processor to itself",
+        advice="end other processes; isolcpus= keeps a processor to itself",
     )
 
 
@@ -121,22 +123,21 @@ def _steal(proc: Path) -> Iterator[Noise]:
         if words[:1] == ["cpu"] and len(words) > 8:
             total = sum(int(word) for word in words[1:9]) or 1
             share = int(words[8]) / total
-            yield Noise(
-                name="stolen time",
+            yield _noise(
+                "stolen time",
+                f"{share:.2%} of all time since the start went to other virtual machines",
                 quiet=share <= 0.01,
-                found=f"{share:.2%} of all time since the start went to other virtual machines",
-                advice="" if share <= 0.01 else "a dedicated host, or a metal instance",
+                advice="a dedicated host, or a metal instance",
             )
 
 
 def _quota(sys: Path) -> Iterator[Noise]:
     quota, _, period = _text(sys / "fs/cgroup/cpu.max").partition(" ")
     if quota.isdigit() and period.strip().isdigit():
-        found = f"{int(quota) / int(period):.2g} processors' worth of time, then a pause"
-        yield Noise(
-            name="processor quota",
+        yield _noise(
+            "processor quota",
+            f"{int(quota) / int(period):.2g} processors' worth of time, then a pause",
             quiet=False,
-            found=found,
             advice="run without a limit (--cpus) of the container",
         )
 
