@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from trnbench.measure import conditions as module
-from trnbench.measure.conditions import Watch, busy, clock_hz, quiet_within, seen
+from trnbench.measure.conditions import Watch, clock_hz, disturbed, quiet_within, seen
 from trnbench.results.measurement import Conditions
 
 
@@ -138,8 +138,8 @@ def told(others: float) -> Conditions:
 
 
 def test_a_machine_is_busy_by_what_others_use() -> None:
-    assert busy(lambda: told(0.05)) is None
-    cause = busy(lambda: told(0.35))
+    assert disturbed(told(0.05)) is None
+    cause = disturbed(told(0.35))
     assert cause.what == "other processes had 35% of the processors"
 
 

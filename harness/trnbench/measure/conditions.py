@@ -203,16 +203,11 @@ def disturbed(conditions: Conditions) -> Disturbance | None:
     return cause if cause.disturbs else None
 
 
-def busy(look: Callable[[], Conditions] | None = None) -> Disturbance | None:
-    """What disturbs measurements right now; None where nothing does."""
-    return disturbed((look or seen)())
-
-
 def quiet_within(
     seconds: float, look: Callable[[], Conditions] | None = None, clock: Callable[[], float] = time.monotonic
 ) -> Disturbance | None:
     """Looks until the machine is quiet or `seconds` are over, once at least; what disturbs it then."""
-    until = clock() + seconds
-    while (cause := busy(look)) is not None and clock() < until:
+    look, until = look or seen, clock() + seconds
+    while (cause := disturbed(look())) is not None and clock() < until:
         pass
     return cause

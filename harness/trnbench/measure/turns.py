@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from enum import Enum
+from enum import StrEnum
 from typing import Any, NamedTuple, TypeAlias
 
 from trnbench.backend import Program
@@ -35,15 +35,12 @@ def borrower() -> Borrower | None:
     return _borrower.get()
 
 
-class Clock(str, Enum):
+class Clock(StrEnum):
     """What decides a pair, as `Change.metric` names it."""
 
     THREAD = "thread_time_s"
     WALL = "wall_time_s"
     DEVICE = "device_time_s"
-
-    def __str__(self) -> str:
-        return self.value
 
 
 class Turn(NamedTuple):
