@@ -7,7 +7,7 @@ import select
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 from trnbench.kernels.kernel import Case, Kernel
 from trnbench.results.measurement import Measurement, Reason
@@ -33,18 +33,22 @@ DELIVERY_S = 1.0
 def pack(attempts: Attempts, what: Sequence[Case] | Sequence[Kernel]) -> bytes:
     """What every worker is sent first. Raises `ValueError` when something cannot be sent to another
     process."""
-    try:
+    with _pickling():
         return dumps((attempts, tuple(what)))
-    except (pickle.PicklingError, AttributeError, TypeError) as error:
-        raise ValueError(str(error)) from error
 
 
 def _check_sendable(cases: Iterable[CaseMessage]) -> None:
     """Raises `ValueError` for a case with values of a plugin's that no other process can be sent."""
-    try:
+    with _pickling():
         for case in cases:
             if not all(type(value) in _PLAIN for value in case[2].point.values()):
                 pickle.dumps(case)
+
+
+@contextmanager
+def _pickling() -> Iterator[None]:
+    try:
+        yield
     except (pickle.PicklingError, AttributeError, TypeError) as error:
         raise ValueError(str(error)) from error
 

@@ -252,7 +252,17 @@ def loads(data: bytes) -> Any:
     return _Unpickler(file).load()
 
 
-class _Pickler(pickle.Pickler):
+class _Installed:
+    """What reads and writes kernels by their names looks them up once."""
+
+    @cached_property
+    def _kernels(self) -> dict[str, Kernel]:
+        from trnbench.registry import load_registry
+
+        return load_registry().kernels
+
+
+class _Pickler(_Installed, pickle.Pickler):
     @cached_property
     def _named(self) -> dict[int, str | None]:
         return {}
@@ -273,18 +283,10 @@ class _Pickler(pickle.Pickler):
         )
         return kernel.name if same else None
 
-    @cached_property
-    def _kernels(self) -> dict[str, Kernel]:
-        return _installed_kernels()
 
-
-class _Unpickler(pickle.Unpickler):
+class _Unpickler(_Installed, pickle.Unpickler):
     def persistent_load(self, pid: str) -> Kernel:
         return self._kernels[pid]
-
-    @cached_property
-    def _kernels(self) -> dict[str, Kernel]:
-        return _installed_kernels()
 
 
 def _plain(kernel: Kernel) -> bool:
@@ -293,9 +295,3 @@ def _plain(kernel: Kernel) -> bool:
     except (pickle.PicklingError, AttributeError, TypeError):
         return False
     return True
-
-
-def _installed_kernels() -> dict[str, Kernel]:
-    from trnbench.registry import load_registry
-
-    return load_registry().kernels
