@@ -61,24 +61,19 @@ class Sweep(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(dict.fromkeys(wanted))
 
     def _value(self, number: Fraction, axis: Axis) -> int | float:
+        def wrong(how: str, cause: str, try_: str) -> UsageError:
+            what = f"{axis.name} = {float(number):g} in {quoted(self.typed)} is {how}"
+            return UsageError(what, cause=cause, try_=try_)
+
         if number < axis.least:
-            raise UsageError(
-                f"{axis.name} = {float(number):g} in {quoted(self.typed)} is too small",
-                cause=f"axis {axis.name} starts at {axis.least:g}",
-                try_=f"-a {axis.name}={axis.least:g}",
-            )
+            least = f"{axis.least:g}"
+            raise wrong("too small", f"axis {axis.name} starts at {least}", f"-a {axis.name}={least}")
         if number > MAX_NUMBER:
-            raise UsageError(
-                f"{axis.name} = {float(number):g} in {quoted(self.typed)} is too large",
-                cause="an axis ends at 2^62",
-                try_=f"-a {axis.name}={axis.values[-1] if axis.values else 4096}",
-            )
+            largest = axis.values[-1] if axis.values else 4096
+            raise wrong("too large", "an axis ends at 2^62", f"-a {axis.name}={largest}")
         if axis.kind == "int" and number.denominator != 1:
-            raise UsageError(
-                f"{axis.name} = {float(number):g} in {quoted(self.typed)} is not a whole number",
-                cause=f"axis {axis.name} counts {axis.unit or 'things'}",
-                try_="a whole start and step",
-            )
+            cause = f"axis {axis.name} counts {axis.unit or 'things'}"
+            raise wrong("not a whole number", cause, "a whole start and step")
         return int(number) if axis.kind == "int" else float(number)
 
     def _as_words(self, axis: Axis) -> tuple[Value, ...]:
