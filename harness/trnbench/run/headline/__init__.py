@@ -6,7 +6,7 @@ Here: what is asked of a run, which of its cases answer, and where these stand.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from trnbench.case_key import Division, Value
@@ -152,9 +152,13 @@ def _dtype(cases: Sequence[Measurement]) -> str:
 
 def _generations(run: Run, cases: Iterable[Measurement]) -> list[str]:
     """In the order in which the run's systems are shown."""
-    order = {system.generation: system.order for system in reversed(run.systems.values())}
-    generations = dict.fromkeys(case.case.generation for case in cases)
-    return sorted(generations, key=lambda name: order.get(name, len(order) + 10**6))
+    return sorted(dict.fromkeys(case.case.generation for case in cases), key=order_of(run))
+
+
+def order_of(run: Run) -> Callable[[str], int]:
+    """The place of a generation among those that the run shows; the last one where the run has none of it."""
+    order = {system.generation: system.order for system in run.systems.values()}
+    return lambda generation: order.get(generation, 10**6)
 
 
 def _in_order(run: Run, names: Iterable[str]) -> list[str]:

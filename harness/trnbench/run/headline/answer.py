@@ -30,6 +30,7 @@ from trnbench.run.headline import (
     Answer,
     answers,
     axis_text,
+    order_of,
     primary,
     ranks_of,
     value_text,
@@ -310,8 +311,8 @@ class Headline(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 def headline(run: Run) -> Headline:
     """What a run says first, from what is stored in it alone."""
     lines = [line(run, answer) for answer in answers(run)]
-    order = {record.generation: record.order for record in run.systems.values()}
-    lines.sort(key=lambda each: (each.muted, _asked(each), order.get(each.generation, 10**6)))
+    order = order_of(run)
+    lines.sort(key=lambda each: (each.muted, _asked(each), order(each.generation)))
     # Grey lines of one reason stand together.
     reasons = list(dict.fromkeys(each.reason for each in lines if each.muted))
     lines.sort(key=lambda each: reasons.index(each.reason) if each.muted else -1)

@@ -12,7 +12,7 @@ from trnbench.facts.units import percent, show
 from trnbench.results.expectation import signed_text
 from trnbench.results.measurement import Grade
 from trnbench.results.run import Run
-from trnbench.run.headline import OTHER
+from trnbench.run.headline import OTHER, order_of
 from trnbench.run.headline.line import Line, Promised, Step
 
 AT_CLOCK = 0.98
@@ -354,12 +354,9 @@ def cards(run: Run, lines: Sequence[Line]) -> tuple[Card, ...]:
     Rows come in the order of `ORDER`. Compute, memory or links that the run did not ask says so, unless the
     run asked none of them.
     """
-    order = {record.generation: record.order for record in run.systems.values()}
     devices = {record.generation: record.device for record in run.systems.values()}
     places = {name: position for position, name in enumerate(run.systems)}
-    generations = sorted(
-        dict.fromkeys(line.generation for line in lines), key=lambda name: order.get(name, 10**6)
-    )
+    generations = sorted(dict.fromkeys(line.generation for line in lines), key=order_of(run))
     asked = any(line.question in ROWS for line in lines)
     drawn = []
     for generation in generations:
