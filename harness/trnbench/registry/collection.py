@@ -83,13 +83,13 @@ class Collecting:
         """What was yielded so far, then the rest, as it is asked for."""
         if hook not in self._asked:
             owners: dict[tuple[str, str], Origin] = {}
-            remaining = (
+            asked = (
                 brought
                 for loaded in self.loaded
                 if hook in loaded.hooks and loaded.error is None
                 for brought in self._from(hook, loaded, owners)
             )
-            self._asked[hook] = ([], remaining)
+            self._asked[hook] = ([], asked)
         sofar, remaining = self._asked[hook]
         yield from sofar
         for brought in remaining:

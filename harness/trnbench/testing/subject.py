@@ -212,7 +212,7 @@ def _project(path: Path) -> _Project:
         ) from None
     name, version = str(project.get("name", path.name)), str(project.get("version", "0"))
     groups = project.get("entry-points", {})
-    plugins = [EntryPoint(GROUP, *pair, name, version) for pair in groups.get(GROUP, {}).items()]
+    plugins = [EntryPoint(GROUP, key, ref, name, version) for key, ref in groups.get(GROUP, {}).items()]
     if not plugins:
         raise BadInput(
             f"{file} names no plugin",
@@ -223,6 +223,6 @@ def _project(path: Path) -> _Project:
     root = path.resolve()
     return _Project(
         tuple(map(Discovered.of, plugins)),
-        tuple(EntryPoint(COMMAND_GROUP, *pair, name, version) for pair in named),
+        tuple(EntryPoint(COMMAND_GROUP, key, ref, name, version) for key, ref in named),
         tuple(folder for folder in (root / "src", root) if folder.is_dir()),
     )
