@@ -95,8 +95,10 @@ def renew_public_kernels(registry: Registry, folder: Path) -> None:
     command = [sys.executable, "-m", "trnbench", "validate", *options]
     printed = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
     of_all = msgspec.json.decode(printed, type=sources.Sources)
-    for name, each in sources.by_generation(of_all).items():
-        write_answers(registry.generations[name], {sources.SECTION: public_section(each)})
+    for name in dict.fromkeys(point.generation for point in of_all.points):
+        points = tuple(point for point in of_all.points if point.generation == name)
+        section = public_section(msgspec.structs.replace(of_all, points=points))
+        write_answers(registry.generations[name], {sources.SECTION: section})
 
 
 def write_answers(generation: Generation, sections: Mapping[str, object], **stamped: Any) -> None:

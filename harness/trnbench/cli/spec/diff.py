@@ -16,9 +16,8 @@ from trnbench.cli.spec.figures import (
     scope_of,
 )
 from trnbench.errors import NothingSelected
-from trnbench.facts.fact import Fact, Peak, PeakPolicy, Scope
+from trnbench.facts.fact import Fact, Peak, PeakPolicy, Scope, show_printed
 from trnbench.facts.metric import ratio, unlike
-from trnbench.peaks.candidate import show_printed
 from trnbench.terminal.cell import Column, Columns
 from trnbench.terminal.context import Session
 from trnbench.terminal.output import Row, emit, say
