@@ -266,6 +266,15 @@ def test_options_reach_the_run(tmp_path: Path) -> None:
     assert (tmp_path / "other.html").exists()
 
 
+def test_settings_hold_where_nothing_is_typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (("TIMEOUT_S", "30"), ("MAXFAIL", "2"), ("SEED", "7")):
+        monkeypatch.setenv(f"TRNBENCH_{name}", value)
+    assert invoke("run", "act", "-a", "mode=half", "--maxfail", "4").exit_code == 0
+    with Store(tmp_path / "results.db") as store:
+        kept = store.load("latest").settings
+    assert (kept["timeout_s"], kept["maxfail"], kept["seed"]) == (30.0, 4, 7)
+
+
 def test_facts_of_ones_own_go_beside_the_plugins(tmp_path: Path) -> None:
     own = tmp_path / "my.toml"
     own.write_text(

@@ -54,10 +54,10 @@ def run(
 
 
 def _settings(shared: Session, labels: tuple[str, ...], options: Mapping[str, Any]) -> RunSettings:
-    """The fields that options name; `policy`, `jobs` and `seed` as configured where they are not typed."""
+    """The fields that options name, as configured where they are not typed."""
     configured = shared.settings
     fields = {name: options[name] for name in RunSettings.__struct_fields__ if name in options}
-    fields |= {name: configured[name] for name in ("policy", "jobs", "seed") if fields[name] is None}
+    fields |= {name: configured[name] for name, value in fields.items() if value is None}
     fields |= {
         "policy": as_policy(fields["policy"]),
         "isolate": True,
