@@ -71,11 +71,7 @@ def choose_peak(
     notes += _remarks(chosen, fitting, wanted, policy)
     others = _alternatives(chosen, _picks(fitting, bound, covered=covered), fitting) if alternatives else ()
     return PeakChoice(
-        policy=policy,
-        chosen=chosen,
-        alternatives=others,
-        engine_bound=bound,
-        note="; ".join(notes),
+        policy=policy, chosen=chosen, alternatives=others, engine_bound=bound, note="; ".join(notes)
     )
 
 

@@ -108,21 +108,8 @@ def record(
         outputs = together.run([partial(carry_out, program_recorder) for program_recorder in recorders])[0]
     if keep and sink is None:
         tally.counts = Counter(program_recorder.op for program_recorder in listing.instructions)
-    trace = Trace(
-        kernel=name,
-        machine=machine,
-        count=recorder.count,
-        tally=tally.counts,
-        instructions=listing.instructions,
-        outputs=tuple(output.array.copy() for output in outputs) if functional else (),
-        output_specs=tuple(TensorSpec(output.shape, output.dtype.name) for output in outputs),
-        sbuf_peak_bytes=recorder.ledgers[Buffer.SBUF].peak,
-        psum_peak_bytes=recorder.ledgers[Buffer.PSUM].peak,
-        programs=max(grid, 1),
-        asked=recorder.asked,
-        assumed=dict(recorder.assumed),
-        findings=() if follower is None else follower.finish(outputs),
-    )
+    findings = () if follower is None else follower.finish(outputs)
+    trace = _trace(recorder, tally.counts, listing.instructions, outputs, findings)
     for ended in recorders:
         ended.detach()
     return trace
@@ -147,6 +134,30 @@ def _carry_out(
         outputs = _outputs(recorder.kernel, result)
         recorder.finish()
     return outputs
+
+
+def _trace(
+    recorder: Recorder,
+    tally: Mapping[Op, int],
+    instructions: Sequence[Instruction],
+    outputs: Sequence[NkiTensor],
+    findings: tuple[Finding, ...],
+) -> Trace:
+    return Trace(
+        kernel=recorder.kernel,
+        machine=recorder.machine,
+        count=recorder.count,
+        tally=tally,
+        instructions=instructions,
+        outputs=tuple(output.array.copy() for output in outputs) if recorder.functional else (),
+        output_specs=tuple(TensorSpec(output.shape, output.dtype.name) for output in outputs),
+        sbuf_peak_bytes=recorder.ledgers[Buffer.SBUF].peak,
+        psum_peak_bytes=recorder.ledgers[Buffer.PSUM].peak,
+        programs=max(recorder.grid, 1),
+        asked=recorder.asked,
+        assumed=dict(recorder.assumed),
+        findings=findings,
+    )
 
 
 @contextmanager
