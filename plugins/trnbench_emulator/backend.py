@@ -17,7 +17,7 @@ from trnbench.kernels.kernel import Case
 from trnbench.kernels.work import Spread
 from trnbench.reference import resolve
 from trnbench.results.measurement import Evidence, Grade, Part
-from trnbench_emulator.clock import TICKS_PER_SECOND, seconds, ticks_up
+from trnbench_emulator import TICKS_PER_SECOND, seconds, ticks_up
 
 if TYPE_CHECKING:
     from trnbench_emulator.core.cases import CaseModel, Estimate

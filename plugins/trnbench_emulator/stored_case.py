@@ -16,8 +16,8 @@ from trnbench.kernels.kernel import Case
 from trnbench.registry import Registry
 from trnbench.results.measurement import Grade, Measurement, stored_waterfall
 from trnbench.run.extents import extent_of
+from trnbench_emulator import ticks_up
 from trnbench_emulator.backend import EmulatedBackend
-from trnbench_emulator.clock import ticks_up
 from trnbench_emulator.compiler import assuming
 from trnbench_emulator.core.cases import CaseModel
 from trnbench_emulator.trace import Slice, Timeline, write_trace

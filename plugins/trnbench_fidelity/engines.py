@@ -32,7 +32,7 @@ def active_s(timing: Timing, table: CostTable) -> dict[str, float]:
     """
     import numpy as np
 
-    from trnbench_emulator.clock import seconds
+    from trnbench_emulator import seconds
     from trnbench_emulator.core.pace import NOTHING_REMOVED, Pace
     from trnbench_emulator.core.program import GPSIMD, GPSIMD_RING, LOAD, QUEUES
 

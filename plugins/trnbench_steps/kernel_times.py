@@ -10,7 +10,7 @@ import msgspec
 
 from trnbench.case_key import Value
 from trnbench.generation import System
-from trnbench_emulator.clock import seconds
+from trnbench_emulator import seconds
 from trnbench_emulator.core.cases import CALL_LIMIT
 from trnbench_emulator.core.pace import NOTHING_REMOVED, Without
 from trnbench_emulator.core.recording import Launch

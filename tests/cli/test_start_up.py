@@ -62,7 +62,6 @@ def imported(*words: str) -> set[str]:
             ("run", "--dry-run"),
             {
                 "trnbench_emulator.backend",
-                "trnbench_emulator.clock",
                 "trnbench.run.api",
                 "trnbench.run.executor",
                 "trnbench.run.reply",

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trnbench.errors import FactError
-from trnbench_emulator.clock import TICKS_PER_SECOND, TICKS_PER_US, seconds, ticks, ticks_up
+from trnbench_emulator import TICKS_PER_SECOND, TICKS_PER_US, seconds, ticks, ticks_up
 from trnbench_emulator.core.builder import Builder
 from trnbench_emulator.core.costs import CostTable
 from trnbench_emulator.core.pace import Pace

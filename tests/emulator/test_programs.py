@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trnbench.errors import KernelError
-from trnbench_emulator.clock import ticks
+from trnbench_emulator import ticks
 from trnbench_emulator.core.costs import CostTable
 from trnbench_emulator.core.launch import WAITING, schedule_launch
 from trnbench_emulator.core.pace import Pace

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trnbench_emulator.clock import TICKS_PER_SECOND, ticks
+from trnbench_emulator import TICKS_PER_SECOND, ticks
 from trnbench_emulator.fabric.algorithms import ALGORITHMS
 from trnbench_emulator.fabric.flow import Flow
 from trnbench_emulator.fabric.fluid import simulate

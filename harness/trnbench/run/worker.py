@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from trnbench.case_key import CaseKey
 from trnbench.errors import BadInput, ExitCode, TrnbenchError
 from trnbench.isolation import keeper
-from trnbench.isolation.child import Lost
 from trnbench.isolation.guard import GARBAGE
 from trnbench.isolation.keeper import PATIENCE_S, kept
 from trnbench.isolation.supervision import refusals, take
@@ -118,6 +117,8 @@ def epitaph(code: int | None, *, starved: bool) -> tuple[Reason, str]:
     for want of memory meanwhile."""
     if code is None:
         return Reason.CRASH, "the process that ran it closed its connection"
+    from trnbench.isolation.child import Lost  # few are lost
+
     text = f"the process that ran it {Lost(code).how}"
     if code != -signal.SIGKILL:
         return Reason.CRASH, text

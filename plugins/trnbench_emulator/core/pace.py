@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from trnbench.peaks import engine_rate
-from trnbench_emulator.clock import TICKS_PER_US, ticks, ticks_up
+from trnbench_emulator import TICKS_PER_US, ticks, ticks_up
 from trnbench_emulator.compiler import AssumptionUse
 from trnbench_emulator.core.costs import CostTable
 from trnbench_emulator.core.program import QUEUES, Program, queue_of

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from trnbench.generation import System
-from trnbench_emulator.clock import seconds, ticks
+from trnbench_emulator import seconds, ticks
 from trnbench_emulator.core.costs import CostTable
 from trnbench_emulator.core.launch import LaunchSchedule, schedule_launch
 from trnbench_emulator.core.memo import Memo

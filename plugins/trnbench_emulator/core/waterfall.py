@@ -10,7 +10,7 @@ import numpy as np
 
 from trnbench.peaks import engine_rate
 from trnbench.results.measurement import AT_PEAK
-from trnbench_emulator.clock import ticks
+from trnbench_emulator import ticks
 from trnbench_emulator.core.core import EXCLUDED
 from trnbench_emulator.core.launch import WAITING, LaunchSchedule, schedule_launch
 from trnbench_emulator.core.pace import NOTHING_REMOVED, Pace, Without, rivals

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from trnbench.kernels.work import busbw_factor
-from trnbench_emulator.clock import TICKS_PER_SECOND, ticks
+from trnbench_emulator import TICKS_PER_SECOND, ticks
 from trnbench_emulator.fabric.bound import Bound
 from trnbench_emulator.fabric.explanation import LinkLoad, Waterfall, inexact, loads, waterfall
 from trnbench_emulator.fabric.planner import Planner

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import msgspec
 
 from trnbench.topology import LinkKind, NodeKind
-from trnbench_emulator.clock import TICKS_PER_SECOND
+from trnbench_emulator import TICKS_PER_SECOND
 from trnbench_emulator.fabric.algorithms.algorithm import (
     ALL_GATHER,
     ALL_REDUCE,

@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from trnbench_emulator.clock import HALF, TICKS_PER_SECOND
+from trnbench_emulator import HALF, TICKS_PER_SECOND
 from trnbench_emulator.fabric.fluid import Outcome
 from trnbench_emulator.fabric.maxmin import FULL, Floats
 from trnbench_emulator.fabric.shares import Shares

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
-from trnbench_emulator.clock import ticks
+from trnbench_emulator import ticks
 from trnbench_emulator.fabric.maxmin import Floats
 from trnbench_emulator.fabric.network import ALONE, Network
 from trnbench_emulator.fabric.schedule import Move

@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from trnbench_emulator.clock import HALF, TICKS_PER_SECOND
+from trnbench_emulator import HALF, TICKS_PER_SECOND
 from trnbench_emulator.fabric.flow import Flow, Together
 from trnbench_emulator.fabric.maxmin import Floats
 from trnbench_emulator.fabric.rates import Rates

@@ -16,7 +16,7 @@ import numpy as np
 
 from trnbench.errors import TopologyError
 from trnbench.topology import Link, LinkKind, Node, NodeKind, Topology
-from trnbench_emulator.clock import ticks
+from trnbench_emulator import ticks
 from trnbench_emulator.fabric.maxmin import Floats
 from trnbench_emulator.fabric.routes import Route, Routes
 from trnbench_emulator.fabric.schedule import Move

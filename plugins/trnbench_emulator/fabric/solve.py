@@ -19,7 +19,7 @@ from itertools import zip_longest
 import msgspec
 import numpy as np
 
-from trnbench_emulator.clock import TICKS_PER_SECOND, ticks
+from trnbench_emulator import TICKS_PER_SECOND, ticks
 from trnbench_emulator.fabric.contention_free import contention_free
 from trnbench_emulator.fabric.explicit import ExplicitFlows
 from trnbench_emulator.fabric.fluid import simulate

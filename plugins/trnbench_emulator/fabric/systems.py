@@ -16,7 +16,7 @@ from trnbench.errors import TopologyError, UsageError
 from trnbench.facts.fact import Scope
 from trnbench.generation import System
 from trnbench.topology import Figure, Link, LinkClass, LinkKind, Node, NodeKind, Topology
-from trnbench_emulator.clock import ticks
+from trnbench_emulator import ticks
 from trnbench_emulator.fabric.constants import IDEAL, Constants, constants_of
 from trnbench_emulator.fabric.groups import check_ranks, groups_along
 from trnbench_emulator.fabric.network import Network

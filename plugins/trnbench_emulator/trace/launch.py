@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from trnbench_emulator.clock import TICKS_PER_SECOND
+from trnbench_emulator import TICKS_PER_SECOND
 from trnbench_emulator.core.core import EXCLUDED, LAUNCHED, MET, TURN
 from trnbench_emulator.core.launch import LaunchSchedule
 from trnbench_emulator.core.program import KINDS, LOAD, QUEUES, RINGS, Dep, Program, queue_of

@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from trnbench.errors import UsageError
-from trnbench_emulator.clock import TICKS_PER_US
+from trnbench_emulator import TICKS_PER_US
 
 
 class Slice(msgspec.Struct, frozen=True):

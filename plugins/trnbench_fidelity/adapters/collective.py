@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from trnbench.errors import UsageError
 from trnbench.kernels.work import busbw_factor
-from trnbench_emulator.clock import seconds
+from trnbench_emulator import seconds
 from trnbench_emulator.core.recording import Launch
 from trnbench_emulator.fabric.ask import ask, published_question
 from trnbench_fidelity.bench import Bench

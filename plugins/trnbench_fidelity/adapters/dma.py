@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from trnbench_emulator.clock import seconds
+from trnbench_emulator import seconds
 from trnbench_emulator.core.pace import Pace, Without
 from trnbench_emulator.core.recording import Launch
 from trnbench_fidelity.bench import Bench

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from trnbench.kernels.work import GIB
-from trnbench_emulator.clock import seconds
+from trnbench_emulator import seconds
 from trnbench_emulator.core.recording import Launch
 from trnbench_fidelity.bench import Bench
 from trnbench_fidelity.point import NotEmulated, Prediction, PublishedPoint, Quantity

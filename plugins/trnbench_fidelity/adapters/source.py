@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from trnbench.facts.fact import Scope
-from trnbench_emulator.clock import seconds
+from trnbench_emulator import seconds
 from trnbench_emulator.nki import Machine
 from trnbench_fidelity.adapters.source_recording import recorded
 from trnbench_fidelity.bench import Bench

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from trnbench.generation import System
 from trnbench.run.output_file import write_whole
 from trnbench.terminal.output import say
-from trnbench_emulator.clock import ticks_up
+from trnbench_emulator import ticks_up
 from trnbench_emulator.trace import Slice, Timeline, write_trace
 from trnbench_steps.division import Division
 from trnbench_steps.own_kernels import OwnKernels
