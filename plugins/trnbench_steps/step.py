@@ -236,7 +236,7 @@ def update_operators(division: Division, stage: int) -> list[Operator]:
     """
     held, layout, job = rank_parameters(division, stage), division.layout, division.job
     cut = layout.zero == 1
-    made: list[Operator] = []
+    operators: list[Operator] = []
     for name, parameters, axis, replicas in (
         ("weights", held.others, Axis.REPLICA, layout.replicas),
         ("experts", held.experts, Axis.EXPERT_DATA, layout.expert_data),
@@ -246,11 +246,13 @@ def update_operators(division: Division, stage: int) -> list[Operator]:
         if replicas > 1:
             collective = "reduce_scatter" if cut else "all_reduce"
             size = parameters * item_bytes(job.gradients)
-            made.append(Exchange(name=f"gradients of {name}", collective=collective, axis=axis, size=size))
+            operators.append(
+                Exchange(name=f"gradients of {name}", collective=collective, axis=axis, size=size)
+            )
         own = parameters / (replicas if cut else 1)
         operands = 5 if job.master and job.master != job.weights else 4
-        made.append(Elementwise(name=f"adam of {name}", rows=own, width=1, operands=operands))
+        operators.append(Elementwise(name=f"adam of {name}", rows=own, width=1, operands=operands))
         if replicas > 1 and cut:
             size = parameters * item_bytes(job.weights)
-            made.append(Exchange(name=name, collective="all_gather", axis=axis, size=size))
-    return made
+            operators.append(Exchange(name=name, collective="all_gather", axis=axis, size=size))
+    return operators

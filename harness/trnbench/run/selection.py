@@ -233,14 +233,14 @@ def _named(registry: Registry, known: Mapping[str, tuple[str, Instance]], typed:
         plain = not instance.sizable or count == instance.default_size
         yield instance.name if plain else f"{instance.name}:{count}"
         return
-    found = [
+    names = [
         name
         for name, (_, instance) in known.items()
         if any(fnmatchcase(each, pattern) for each in (name, *instance.aliases))
     ]
-    if not found:
+    if not names:
         raise _no_match("instance", pattern, registry.instance_names(aliases=True))
-    yield from found
+    yield from names
 
 
 def _narrow(
