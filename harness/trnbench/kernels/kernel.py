@@ -72,6 +72,14 @@ Sizes: TypeAlias = Mapping[str, float]
 """Axis, by the word that published shapes have for it → size."""
 
 
+def _no_sizes(_: Point) -> Sizes:
+    return {}
+
+
+def _no_point(_: Mapping[str, Any]) -> Point | None:
+    return None
+
+
 class PublishedAs(msgspec.Struct, frozen=True, kw_only=True):
     """How published points speak of this kernel.
 
@@ -90,8 +98,8 @@ class PublishedAs(msgspec.Struct, frozen=True, kw_only=True):
     group: str = "core"
     operation: Callable[[Point], str]
     program: Callable[[Point], str] = lambda _: ""
-    sizes: Callable[[Point], Sizes] = lambda _: {}
-    point: Callable[[Mapping[str, Any]], Point | None] = lambda _: None
+    sizes: Callable[[Point], Sizes] = _no_sizes
+    point: Callable[[Mapping[str, Any]], Point | None] = _no_point
 
 
 def always(word: str) -> Callable[[Point], str]:
@@ -154,6 +162,16 @@ def asks(*instructions: str) -> Callable[[Point], tuple[str, ...]]:
     return lambda point: (*needs(point["dtype"], *instructions),)
 
 
+def always_valid(_: Point) -> str:
+    """Every combination of axis values makes a case."""
+    return ""
+
+
+def always_sensible(_: Point, __: Extent) -> str:
+    """Every number of ranks can share every point."""
+    return ""
+
+
 class Kernel(msgspec.Struct, frozen=True, kw_only=True):
     """Generation-agnostic. One name, one kernel; a generation adds variants, not a second owner.
 
@@ -196,8 +214,8 @@ class Kernel(msgspec.Struct, frozen=True, kw_only=True):
     work: Callable[[Point, Extent], Work]
     footprint: Callable[[Point, Extent], Mapping[str, float]]
     requires: Callable[[Point], tuple[str, ...]]
-    valid: Callable[[Point], str] = lambda _: ""
-    refuses: Callable[[Point, Extent], str] = lambda _, __: ""
+    valid: Callable[[Point], str] = always_valid
+    refuses: Callable[[Point, Extent], str] = always_sensible
     split: Callable[[Point, int], Split] | None = None
     spread: Spread = Spread.CORES
     rank: str = "device"
