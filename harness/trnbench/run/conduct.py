@@ -76,6 +76,7 @@ class Conduct:
         self._by_case = executor is not None and executor.by_case
         self._rounds = Rounds(attempts, rounds, begun, most=1 if self._by_case else MOST * rounds)
         self._tasks: tuple[Task, ...] = ()
+        self._cases: tuple[Case, ...] = ()
         self._work = self._worked = 0
         self._pool: CasePool | Pool | None = None
         self._delivered: list[Outcome] = []
@@ -118,18 +119,14 @@ class Conduct:
             return error.what
         return ""
 
-    @property
-    def _cases(self) -> tuple[Case, ...]:
-        """Of each task."""
-        return tuple(self._plan.cases[task.position] for task in self._tasks)
-
     def _left(self) -> list[int]:
         return [at for at in range(len(self._plan.cases)) if at not in self._done]
 
     def _next(self) -> bool:
         """Whether there is more to do; a case of which an earlier attempt has all processes is ended."""
-        left = self._left()
-        self._tasks = self._rounds.left(self._plan.cases, left, by_case=self._by_case)
+        cases, left = self._plan.cases, self._left()
+        self._tasks = self._rounds.left(cases, left, by_case=self._by_case)
+        self._cases = tuple(cases[task.position] for task in self._tasks)
         self._work, self._worked = len(self._tasks), 0
         self._end(sorted({*left}.difference(task.position for task in self._tasks)))
         return bool(self._tasks)
@@ -201,7 +198,7 @@ class Conduct:
     def _outcomes(self) -> Generator[Outcome]:
         if self._executor is None:
             yield from self._known()
-        if self._tasks:
+        if self._cases:
             yield from self._tried()
 
     def _known(self) -> Generator[Outcome]:
@@ -216,6 +213,7 @@ class Conduct:
                 else:
                     yield index, Entry(*outcome)
         self._tasks = tuple(self._tasks[index] for index in unknown)
+        self._cases = tuple(self._cases[index] for index in unknown)
 
     def _tried(self) -> Generator[Outcome]:
         if self._executor is not None:
