@@ -11,21 +11,85 @@ import numpy as np
 from trnbench.peaks import engine_rate
 from trnbench.results.measurement import AT_PEAK
 from trnbench_emulator import ticks
-from trnbench_emulator.core.core import EXCLUDED
+from trnbench_emulator.core.core import EXCLUDED, Core
 from trnbench_emulator.core.launch import WAITING, LaunchSchedule, schedule_launch
 from trnbench_emulator.core.pace import NOTHING_REMOVED, Pace, Without, rivals
-from trnbench_emulator.core.pieces import whole
+from trnbench_emulator.core.pieces import marks_of, whole
 from trnbench_emulator.core.program import (
     BUFFER,
     GPSIMD_RING,
     KIND_MASK,
+    LOAD,
     QUEUES,
     RINGS,
     SCALAR_RING,
     Program,
+    representatives,
 )
 from trnbench_emulator.core.recording import Recording
-from trnbench_emulator.core.scheduler import Mark, Schedule
+from trnbench_emulator.core.scheduler import Mark
+
+ALONE = Without(
+    throttle=True,
+    exclusions=True,
+    banks=True,
+    buffers=True,
+    semaphores=True,
+    start=True,
+    latency=True,
+    order=True,
+)
+"""All that makes an instruction wait, or end later than its queue takes the next one."""
+
+
+def ends_alone(recording: Recording, pace: Pace) -> list[tuple[Mark, ...]]:
+    """Of each program what `schedule` would mark without ALONE: where its pieces end, and all of it. For
+    launches whose triggers of transfers are all the Sync engine's: those of others wait for their engine.
+    """
+    programs, marks = recording.programs, marks_of(recording.pieces)
+    of = representatives(programs, recording.classes) if len(programs) > 1 else (0,)
+    ends = {number: _marked(Core(programs[number], pace, ALONE), marks) for number in dict.fromkeys(of)}
+    return [ends[number] for number in of]
+
+
+def _marked(core: Core, marks: tuple[int, ...]) -> tuple[Mark, ...]:
+    reached: list[Mark] = []
+    begin = 0
+    for end in (*marks, len(core.program)):
+        _advance(core, begin, end)
+        reached.append(Mark.of(core))
+        begin = end
+    return tuple(reached)
+
+
+def _advance(core: Core, begin: int, end: int) -> None:
+    kinds = np.frombuffer(core.op, np.uint32)[begin:end]
+    moving = np.zeros(len(core.plain), np.bool_)
+    for kind, count in enumerate(np.bincount(kinds, minlength=len(core.plain)).tolist()):
+        queue, issue, *_ = core.plain[kind]
+        if queue < LOAD:
+            core.queue_busy[queue] += count * issue
+            core.last[queue] = core.queue_busy[queue]
+        else:
+            moving[kind] = True
+    _transfer(core, kinds[moving[kinds]].tolist())
+
+
+def _transfer(core: Core, kinds: list[int]) -> None:
+    """All are there from the start: every ring sees the same engines, and the first one's stand for all."""
+    engines, last = core.engines[0], core.last
+    for kind in kinds:
+        queue, issue, _, spread, hbm, path, *_ = core.plain[kind]
+        for engine in range(spread):
+            engines[engine] += issue
+        done = engines[spread - 1]
+        if spread < len(engines):
+            engines.sort()
+        core.dma_busy += issue * spread
+        core.path_busy += path
+        core.hbm_busy += hbm
+        last[queue] = max(last[queue], done, core.path_busy if path else 0, core.hbm_busy if hbm else 0)
+
 
 UNEVEN = "programs of unequal length"
 
@@ -127,12 +191,14 @@ def _removed(
     if anchor != "hbm" and busy.get("hbm"):
         causes.append(("device memory", "hbm", True))
     terms, total_ticks = [], total
+    ends: list[tuple[Mark, ...]] = []
     for label, key, value in causes:
         removed[key] = value
         if key in _HOLDING and not any(_HOLDING[key](schedule.cause) for schedule in made.schedules):
             ticks_left = total_ticks
-        elif "order" in removed and key != "order" and _apart(recording, removed):
-            ticks_left = min(_freed(recording, made.schedules, removed), total_ticks)
+        elif removed.get("order") and _apart(recording, removed):
+            ends = ends or ends_alone(recording, pace)
+            ticks_left = min(_freed(recording, ends, removed), total_ticks)
         else:
             made = without(Without(**removed))
             ticks_left = min(made.whole_total, total_ticks)
@@ -166,8 +232,8 @@ def _freed_rings(removed: Mapping[str, Any]) -> bool:
     return queues.issuperset(RINGS)
 
 
-def _freed(recording: Recording, made: Sequence[Schedule], removed: Mapping[str, Any]) -> int:
-    """Ticks of the whole launch when `removed`, whose queues wait for nothing in the schedules `made`."""
+def _freed(recording: Recording, ends: Sequence[tuple[Mark, ...]], removed: Mapping[str, Any]) -> int:
+    """Ticks of the whole launch when `removed`, whose queues have waited for nothing up to `ends`."""
 
     def left(at: Mark) -> Mark:
         queues = removed.get("queues", frozenset())
@@ -182,7 +248,7 @@ def _freed(recording: Recording, made: Sequence[Schedule], removed: Mapping[str,
         return Mark(max(last), busy, last)
 
     return max(
-        whole(left(each.done), [left(mark) for mark in each.marks], recording.pieces)[0] for each in made
+        whole(left(done), [left(mark) for mark in marks], recording.pieces)[0] for *marks, done in ends
     )
 
 
