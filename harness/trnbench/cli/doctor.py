@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
 
+from trnbench.backend import Backend
 from trnbench.cli.commands import command_problems, find_commands
 from trnbench.errors import ExitCode, PluginError, TrnbenchError
 from trnbench.measure.noise import look
@@ -184,17 +185,21 @@ def _plugins(shared: Session) -> Iterator[Row]:
 
 def _backends(shared: Session) -> Iterator[Row]:
     for backend in shared.registry.backends.values():
-        try:
-            seen = detected(backend)
-        except PluginError as error:
-            yield _row("backend", backend.name, BROKEN, f"{error.what}: {error.cause}", error.try_)
-            continue
-        if seen.available:
-            yield _row("backend", backend.name, OK, seen.instance or "any instance")
-        else:
-            yield _row("backend", backend.name, MISSING, seen.why, seen.try_)
-        for each in seen.unverified:
-            yield _row("backend", backend.name, UNVERIFIED, each)
+        yield from _backend(backend)
+
+
+def _backend(backend: Backend) -> Iterator[Row]:
+    try:
+        seen = detected(backend)
+    except PluginError as error:
+        yield _row("backend", backend.name, BROKEN, f"{error.what}: {error.cause}", error.try_)
+        return
+    if seen.available:
+        yield _row("backend", backend.name, OK, seen.instance or "any instance")
+    else:
+        yield _row("backend", backend.name, MISSING, seen.why, seen.try_)
+    for each in seen.unverified:
+        yield _row("backend", backend.name, UNVERIFIED, each)
 
 
 def _executors(shared: Session) -> Iterator[Row]:
