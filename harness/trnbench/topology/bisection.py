@@ -65,21 +65,32 @@ def _links(topology: Topology, links: Iterable[Link] | None = None) -> list[tupl
     ]
 
 
-def _exhaustive(members: Sequence[int], cables: Sequence[tuple[int, int, float]]) -> tuple[float, int]:
-    """(bandwidth, cables) of the narrowest of all halvings of `members`; `cables` join no others."""
+def _exhaustive(members: Sequence[int], cables: Iterable[tuple[int, int, float]]) -> tuple[float, int]:
+    """(bandwidth, cables) of the narrowest of all halvings of `members`."""
+    position_of = {node: position for position, node in enumerate(members)}
+    # Cables of one bandwidth, no two between the same devices: whither they lead from each, as bits.
+    layers: list[tuple[float, list[int]]] = []
+    for src, dst, bandwidth in cables:
+        if src not in position_of or dst not in position_of:
+            continue
+        a, b = position_of[src], position_of[dst]
+        free = (ends for rate, ends in layers if rate == bandwidth and not ends[a] >> b & 1)
+        ends = next(free, None)
+        if ends is None:
+            ends = [0] * len(members)
+            layers.append((bandwidth, ends))
+        ends[a] |= 1 << b
+        ends[b] |= 1 << a
     half, odd = divmod(len(members), 2)
+    widths: set[tuple[int, ...]] = set()
     # The first device stays on one side: the other cuts are the same ones named the other way.
-    return min(
-        _crossing({members[0], *chosen}, cables)
-        for size in ((half, half + 1) if odd else (half,))
-        for chosen in combinations(members[1:], size - 1)
-    )
-
-
-def _crossing(side: set[int], cables: Sequence[tuple[int, int, float]]) -> tuple[float, int]:
-    """(bandwidth, cables) between `side` and the other devices."""
-    crossing = [bandwidth for src, dst, bandwidth in cables if (src in side) != (dst in side)]
-    return sum(crossing), len(crossing)
+    for size in (half, half + 1) if odd else (half,):
+        for chosen in combinations(range(1, len(members)), size - 1):
+            side = (0, *chosen)
+            away = ~sum([1 << node for node in side])
+            widths.add(tuple([sum([(ends[i] & away).bit_count() for i in side]) for _, ends in layers]))
+    cuts = [[layers[i][0] for i, count in enumerate(width) for _ in range(count)] for width in widths]
+    return min((sum(crossing), len(crossing)) for crossing in cuts)
 
 
 def torus_width(sides: Sequence[int]) -> int | None:
@@ -126,8 +137,11 @@ def _of_torus(topology: Topology, sides: Sequence[int]) -> Bisection:
 
 def _structured(topology: Topology) -> tuple[float, int]:
     """(bandwidth, cables) of the narrowest cut that halves the devices along one coordinate."""
-    cables = _links(topology)
-    return min((_crossing(side, cables) for side in _straight_halves(topology)), default=(float("inf"), 0))
+    best = (float("inf"), 0)
+    for side in _straight_halves(topology):
+        crossing = [b for src, dst, b in _links(topology) if (src in side) != (dst in side)]
+        best = min(best, (sum(crossing), len(crossing)))
+    return best
 
 
 def _straight_halves(topology: Topology) -> Iterable[set[int]]:
@@ -144,8 +158,9 @@ def _straight_halves(topology: Topology) -> Iterable[set[int]]:
 
 def _of_switches(topology: Topology) -> Bisection:
     """Straight cuts, each switch on the side where it costs least; compared with a lower bound."""
-    halves = _straight_halves(topology)
-    best = min((_with_switches(topology, side) for side in halves), default=(float("inf"), 0))
+    best = (float("inf"), 0)
+    for side in _straight_halves(topology):
+        best = min(best, _with_switches(topology, side))
     bound = _switch_bound(topology)
     exact = bound is not None and best[0] <= bound * (1 + 1e-12)
     method = "straight cuts between servers and racks, switches where they cost least"
@@ -209,8 +224,7 @@ def _of_network(topology: Topology) -> Bisection:
         return Bisection(cables=cables, one_way=one_way, method=method)
     middle = hosts[len(hosts) // 2]
     members = [device.id for device in topology.devices if device.host == middle]
-    out = _links(topology, (link for device in members for link in topology.out[device]))
-    own = [cable for cable in out if cable[1] in members]
+    own = _links(topology, (link for device in members for link in topology.out[device]))
     inside = _exhaustive(members, own) if 1 < len(members) <= EXHAUSTIVE_UP_TO else (0.0, 0)
     return Bisection(
         cables=cables + inside[1] + len(per_server[middle]) // 2,
