@@ -8,6 +8,7 @@ import sys
 import zipfile
 from pathlib import Path
 
+import click
 import pytest
 
 from trnbench.cli import commands as installed
@@ -91,6 +92,12 @@ def test_commands_of_others_are_listed_as_click_does(tmp_path: Path, monkeypatch
     shown = page(["--help"])
     assert shown == printed(78, "--help")
     assert shown is not None
+    found = installed.find_commands()
+    clicks = click.HelpFormatter(width=78)
+    with clicks.section(installed.OTHERS):
+        clicks.write_dl([(name, each.help) for name, each in found.items() if each.external])
+    assert installed.section_of_others(found, 78) == "\n" + clicks.getvalue()
+    assert clicks.getvalue() in shown
     assert all(f"\n  {name}" in shown for name in names)
     assert page(["run", "--help"]) == printed(78, "run", "--help")
 
