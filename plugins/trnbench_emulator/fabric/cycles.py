@@ -81,7 +81,7 @@ def _loads(network: Network, family: Sequence[Sequence[int]]) -> Floats:
     busy = np.zeros(len(network.links))
     for walk in family:
         for a, b in zip(walk, (*walk[1:], walk[0]), strict=True):
-            route = network.route(network.held[a][0], network.held[b][0])
+            route = network.route(network.ranks_on[a][0], network.ranks_on[b][0])
             np.add.at(busy, route.resources, route.weights / len(family))
     found: Floats = busy / network.bandwidth
     return found
@@ -129,7 +129,7 @@ def directed_cycles(network: Network, directions: int, most: int) -> Sequence[Cy
     if found is None:
         walks = _undirected(network)
         walks = walks[:most] if most else walks
-        found = [tuple(rank for device in walk for rank in network.held[device]) for walk in walks]
+        found = [tuple(rank for device in walk for rank in network.ranks_on[device]) for walk in walks]
         if directions == 2 and network.size > 2 and not _switched(network):
             found = [way for cycle in found for way in (cycle, cycle[::-1])]
         network.memo[key] = found
@@ -160,7 +160,7 @@ def level_cycles(network: Network) -> Sequence[tuple[Cycle, float]]:
         known = []
         if _switched(network):
             known = [
-                (tuple(rank for device in walk for rank in network.held[device]), share)
+                (tuple(rank for device in walk for rank in network.ranks_on[device]), share)
                 for walk, share in level_walks(network)
             ]
         network.memo["level cycles"] = known

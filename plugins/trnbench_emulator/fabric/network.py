@@ -123,12 +123,12 @@ class Network:
         return counts.pop() if len(counts) == 1 else 0
 
     @cached_property
-    def held(self) -> list[list[int]]:
+    def ranks_on(self) -> list[list[int]]:
         """The ranks of every device."""
-        held: list[list[int]] = [[] for _ in range(max(self.shared) + 1)]
+        ranks: list[list[int]] = [[] for _ in range(max(self.shared) + 1)]
         for rank, device in enumerate(self.shared):
-            held[device].append(rank)
-        return held
+            ranks[device].append(rank)
+        return ranks
 
     @cached_property
     def symmetry(self) -> Symmetry | None:

@@ -12,7 +12,7 @@ import msgspec
 from trnbench.case_key import CaseKey
 from trnbench.compare.change import Change, Comparison, interval_text, side_of, signed_percent
 from trnbench.compare.comparison import CONFIDENCE, THRESHOLD, compared, distance
-from trnbench.compare.gate.rule import Direction, Finding, Gated, Outcome, Rule, found, in_order, rule_of
+from trnbench.compare.gate.rule import Direction, Finding, Gated, Outcome, Rule, finding_of, in_order, rule_of
 from trnbench.facts.units import percent
 from trnbench.results.measurement import BAD, Measurement, Status, Verdict
 from trnbench.results.run import Run
@@ -88,7 +88,7 @@ class _Gate:
         """A case that its rule needs no number for."""
         case = (self._after.get(id) or self._before[id]).case
         rule = rule_of(case, self._rules)
-        return found(case, rule, id, Outcome.FAILED, kind=kind, what=what, change=change)
+        return finding_of(case, rule, id, Outcome.FAILED, kind=kind, what=what, change=change)
 
     def case(self, change: Change) -> Iterator[Finding]:
         """What the rule of a case says of it: a finding for each thing that does not hold, else one."""
@@ -100,7 +100,7 @@ class _Gate:
                 yield self.failed(before.id, "lost", f"it ran in the baseline and is {how}", change)
             return
         rule = rule_of(after.case, self._rules)
-        passed = found(after.case, rule, after.id, Outcome.PASSED, change=change)
+        passed = finding_of(after.case, rule, after.id, Outcome.PASSED, change=change)
         if after.status in BAD:
             if before is not None and before.status in BAD:
                 yield passed
@@ -125,7 +125,7 @@ class _Gate:
         other = before.evidence.grade is not after.evidence.grade
         if change.effect is None or change.verdict is Verdict.UNKNOWN or other:
             why = change.why or "there is nothing to tell how far another run would lie"
-            yield found(
+            yield finding_of(
                 after.case, rule, after.id, Outcome.INCONCLUSIVE, kind="metric", what=why, change=change
             )
             return
@@ -145,12 +145,12 @@ class _Gate:
             and shown
             and distance(change.effect) > tolerance * (1.0 + 1e-9) + (1e-9 if modelled else 0.0)
         ):
-            yield found(
+            yield finding_of(
                 after.case, rule, after.id, Outcome.FAILED, kind=kind, what=sentence, change=change,
                 causes=change.causes or self._differs or (_UNKNOWN,),
             )  # fmt: skip
         elif change.interval is not None and _reaches(change, rule.direction, tolerance):
-            yield found(
+            yield finding_of(
                 after.case, rule, after.id, Outcome.INCONCLUSIVE, kind=kind, change=change,
                 what=f"{sentence}, and the interval reaches beyond that{_more(change, tolerance)}",
             )  # fmt: skip
@@ -171,7 +171,9 @@ class _Gate:
             if high < least:
                 outcome = Outcome.FAILED
                 causes = (f"{one.bound} limits it",) if one.bound else ()
-        yield found(one.case, rule, one.id, outcome, kind="peak", what=what, causes=causes, change=change)
+        yield finding_of(
+            one.case, rule, one.id, outcome, kind="peak", what=what, causes=causes, change=change
+        )
 
 
 def _reaches(change: Change, direction: Direction, tolerance: float) -> bool:

@@ -192,7 +192,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
         return str(self.change.verdict) if self.change is not None else ""
 
 
-def found(case: CaseKey, rule: Rule, id: str, outcome: Outcome, **fields: object) -> Finding:
+def finding_of(case: CaseKey, rule: Rule, id: str, outcome: Outcome, **fields: object) -> Finding:
     """What a rule finds of a case that is called `id`."""
     finding = Finding(outcome=outcome, rule=rule.name, id=id, kernel=case.kernel, system=case.instance)
     return msgspec.structs.replace(finding, **fields)

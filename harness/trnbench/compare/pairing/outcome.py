@@ -14,7 +14,7 @@ from trnbench.case_key import CaseKey
 from trnbench.compare.change import Change, Comparison, Named, Side, interval_text, signed_percent
 from trnbench.compare.comparison import distance, moved
 from trnbench.compare.effect import of_logarithms
-from trnbench.compare.gate.rule import Direction, Finding, Gated, Outcome, Rule, found, in_order, rule_of
+from trnbench.compare.gate.rule import Direction, Finding, Gated, Outcome, Rule, finding_of, in_order, rule_of
 from trnbench.compare.pairing.duel import Batch, Course, Duel, Unfit, Wish, batch, duels, trial
 from trnbench.compare.pairing.operand import Operand
 from trnbench.compare.pairing.stage import Stage
@@ -174,4 +174,4 @@ def _finding(each: Change, rule: Rule, least: float) -> Finding:
         elif reach > tolerance:
             more = "and the interval reaches beyond that; --sample-time 60 narrows it"
             outcome, kind, what = Outcome.INCONCLUSIVE, "metric", f"{sentence}, {more}"
-    return found(each.case, rule, each.id, outcome, kind=kind, what=what, change=each)
+    return finding_of(each.case, rule, each.id, outcome, kind=kind, what=what, change=each)

@@ -151,7 +151,7 @@ class Kangaring(Algorithm):
         lanes: list[Lane] | None = network.memo.get("kangaring")
         if lanes is None:
             lanes = network.memo["kangaring"] = [
-                self._lane([network.held[device] for device in cycle], turn)
+                self._lane([network.ranks_on[device] for device in cycle], turn)
                 for turn, cycle in enumerate(device_cycles(network))
             ]
         return lanes
