@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from trnbench.facts.fact import as_policy
 from trnbench.run.executor import executor as opened_executor
-from trnbench.run.selection import RunSettings
-from trnbench.store.tag import checked_tags
 from trnbench.terminal.context import Session
 from trnbench.terminal.output import emit, say
-from trnbench.terminal.request import CASE_COLUMNS, EXACT, Request, case_rows
+from trnbench.terminal.request import CASE_COLUMNS, EXACT, Request, case_rows, settings_of
 from trnbench.terminal.settings import load_settings
 
 
@@ -38,7 +33,7 @@ def run(
     """Plan the cases that the options choose; list them, or carry them out and report."""
     if preset:
         shared.settings = load_settings(preset)
-    request = Request(shared, _settings(shared, labels, options), backend, options)
+    request = Request(shared, settings_of(shared, labels, {**options, "isolate": True}), backend, options)
     if dry_run:
         with opened_executor(shared.registry, request.settings.executor, request.settings.jobs) as by:
             planned = request.plan(request.selection(request.chosen(by)))
@@ -51,18 +46,3 @@ def run(
     steadiness = Steadiness(wait_quiet, require_quiet, strict)
     page = None if no_report else (output, force)
     return carry_out_request(request, page, steadiness, format, explain=explain)
-
-
-def _settings(shared: Session, labels: tuple[str, ...], options: Mapping[str, Any]) -> RunSettings:
-    """The fields that options name, as configured where they are not typed."""
-    configured = shared.settings
-    fields = {name: options[name] for name in RunSettings.__struct_fields__ if name in options}
-    fields |= {name: configured[name] for name, value in fields.items() if value is None}
-    fields |= {
-        "policy": as_policy(fields["policy"]),
-        "isolate": True,
-        "tags": checked_tags(labels),
-        "argv": tuple(sys.argv),
-        "facts": tuple(str(each.absolute()) for each in shared.facts_of(options["facts"])),
-    }
-    return RunSettings(**fields).checked()

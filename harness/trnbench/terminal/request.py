@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from trnbench.backend import Backend
+from trnbench.facts.fact import as_policy
 from trnbench.run.api import choose_backend, here
 from trnbench.run.plan import Plan, plan
 from trnbench.run.selection import RunSettings, Selection
+from trnbench.store.tag import checked_tags
 from trnbench.terminal.cell import Column
 from trnbench.terminal.context import Session
+from trnbench.terminal.settings import SETTINGS
 
 if TYPE_CHECKING:
     from trnbench.run.executor import Executor
@@ -38,6 +42,22 @@ def case_rows(planned: Plan) -> Iterator[dict[str, object]]:
             "division": key.division.value if key.division else "",
             "point": dict(key.point),
         }
+
+
+def settings_of(shared: Session, labels: tuple[str, ...], options: Mapping[str, Any]) -> RunSettings:
+    """The fields that `options` name, as configured where they are not typed or no option has their name.
+
+    Raises `UsageError` for a value that makes no sense."""
+    names = [name for name in RunSettings.__struct_fields__ if name in options or name in SETTINGS]
+    fields: dict[str, Any] = {name: options.get(name) for name in names}
+    fields |= {name: shared.settings[name] for name, value in fields.items() if value is None}
+    fields |= {
+        "policy": as_policy(fields["policy"]),
+        "tags": checked_tags(labels),
+        "argv": tuple(sys.argv),
+        "facts": tuple(str(each.absolute()) for each in shared.facts_of(options["facts"])),
+    }
+    return RunSettings(**fields).checked()
 
 
 class Request(NamedTuple):

@@ -126,6 +126,18 @@ def test_a_resumed_run_makes_its_steps_again_from_what_it_was_asked(store: Path,
     assert "is complete: none of its 1 cases is missing" in resumed.stderr
 
 
+def test_settings_of_a_run_hold_for_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (("TIMEOUT_S", "0.001"), ("MAXFAIL", "1"), ("SEED", "7")):
+        monkeypatch.setenv(f"TRNBENCH_{name}", value)
+    store = tmp_path / "results.db"
+    ended = invoke(store, "--no-cache", "workload", "run", *STEP, "-i", "trn1.32xlarge", "-a", "batch=1,8")
+    assert ended.exit_code == 124
+    with Store(store) as opened:
+        run = opened.load("latest")
+    assert [(each.status, each.reason) for each in run.measurements] == [("failed", "timeout")]
+    assert (run.settings["timeout_s"], run.settings["maxfail"], run.settings["seed"]) == (0.001, 1, 7)
+
+
 def test_a_layer_and_a_step_are_written_for_viewers(store: Path, tmp_path: Path) -> None:
     target = tmp_path / "trace.json"
     words = ("workload", "run", *STEP, "-i", "trn1.32xlarge", "--trace", str(target))

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
 from trnbench import Session, UnknownName, UsageError
-from trnbench.facts.fact import as_policy
 from trnbench.run.api import choose_backend
 from trnbench.run.axes import parse_sweep
 from trnbench.run.output_file import check_writable
 from trnbench.run.plan import plan
-from trnbench.run.selection import RunSettings, Selection
+from trnbench.run.selection import Selection
 from trnbench.store.path import check_named, store_path
-from trnbench.store.tag import checked_tags
 from trnbench.terminal.execution import Steadiness, carry_out
+from trnbench.terminal.request import settings_of
 from trnbench.terminal.target import check_html, report_target
 from trnbench_steps.commands.workload.options import job_from, layout_from
 from trnbench_steps.commands.workload.step_results import tell_steps
@@ -46,17 +44,10 @@ def run(
         check_html(state)
     if trace is not None:
         check_writable(trace, force=force, example="trace.json")
-    configured, extra_facts = state.settings, state.facts_of(facts)
-    settings = RunSettings(
-        policy=as_policy(configured.policy),
-        jobs=configured.jobs if jobs is None else jobs,
-        tags=checked_tags(labels),
-        argv=tuple(sys.argv),
-        facts=tuple(str(fact.absolute()) for fact in extra_facts),
-    ).checked()
+    settings = settings_of(state, labels, {"jobs": jobs, "facts": facts})
     check_named(store_path(state.store_path))
     selection = _selection(state, model, options)
-    planned = plan(state.registry, selection, extra_facts=extra_facts)
+    planned = plan(state.registry, selection, extra_facts=state.facts_of(facts))
     chosen = choose_backend(state.registry)
     ended = carry_out(state, planned, chosen, settings, None, Steadiness(0.0, False, False))
     code = tell_steps(state, planned, ended, target, format, explain=explain)
