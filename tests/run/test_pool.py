@@ -22,8 +22,11 @@ from trnbench.registry import load_registry
 from trnbench.run import pool
 from trnbench.run.conduct import usual_jobs
 from trnbench.run.execute import execute
+from trnbench.run.executor import RunCutShort
 from trnbench.run.plan import plan
 from trnbench.run.selection import RunSettings, Selection
+from trnbench.store.journal import JournalFull
+from trnbench.store.recording import Recording
 from trnbench.store.store import Store
 
 pytestmark = pytest.mark.spawned
@@ -126,6 +129,26 @@ def test_ctrl_c_stops_all_processes() -> None:
     assert 5 <= len(run.measurements) < 200
     assert seen == list(range(1, len(seen) + 1))
     assert msgspec.json.decode(msgspec.json.encode(run), type=Run) == run
+
+
+def test_a_journal_that_fills_while_an_interrupted_run_ends_cuts_it_short(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise JournalFull("the journal cannot grow", cause="the disk is full")
+
+    def interrupt(step: Any) -> None:
+        if step.done == 5:
+            monkeypatch.setattr(Recording, "add", full)
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with (
+        Store(tmp_path / "r.db") as store,
+        pytest.raises(RunCutShort, match="5 of 200 cases are kept") as cut,
+    ):
+        carried_out(*("nap",) * 200, jobs=2, on_progress=interrupt, store=store)
+    run = cut.value.run
+    assert (run.interrupted, len(run.measurements), run.missing) == (True, 5, 195)
 
 
 def test_who_has_nothing_to_do_takes_over_what_waits_behind_a_case_that_hangs() -> None:

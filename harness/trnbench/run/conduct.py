@@ -85,15 +85,22 @@ class Conduct:
         self.notes: list[str] = []
 
     def carry_out(self) -> None:
-        why = self._ended_by()
-        if why:
-            before = len(self._done)
-            if self.cut is None:
+        undecided = 0
+        try:
+            why = self._ended_by()
+            if why:
+                before = len(self._done)
                 self._end(self._left())  # what would have had more processes has a result all the same
-            self._stopped(why, len(self._done) - before)
+                undecided = len(self._done) - before
+        except CutShort as error:  # also while what an interruption left is kept
+            self.cut, why = error, error.what
+        if why:
+            self._stopped(why, undecided)
 
     def _ended_by(self) -> str:
-        """Carries out what is to be done, and then what that leaves open; why it ended early, or ""."""
+        """Carries out what is to be done, and then what that leaves open; why it ended early, or "".
+
+        Raises `CutShort` where nothing more can be carried out or kept."""
         bad = 0
         try:
             while self._next():
@@ -114,9 +121,6 @@ class Conduct:
             for index, entry in self._delivered:
                 self._taken(self._tasks[index], entry)
             return "interrupted"
-        except CutShort as error:
-            self.cut = error
-            return error.what
         return ""
 
     def _left(self) -> list[int]:
