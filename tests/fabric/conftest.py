@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 
+import msgspec
 import pytest
 
 from trnbench.topology.builder import Assembly, connect_switch, connect_torus, positions
 from trnbench.topology.graph import Figure, LinkClass, LinkKind, NodeKind, Topology
-from trnbench_emulator.fabric.algorithms.algorithm import Transfer
+from trnbench_emulator.fabric.algorithms.algorithm import Algorithm
 from trnbench_emulator.fabric.network import Network
+from trnbench_emulator.fabric.schedule import Step
 
 BANDWIDTH = 128e9
 LATENCY = 1e-6
@@ -55,61 +57,79 @@ def switch() -> Callable[..., Network]:
 
 
 @pytest.fixture(scope="session", name="delivers")
-def delivers_fixture() -> Callable[[str, int, Iterable[list[Transfer]]], None]:
+def delivers_fixture() -> Callable[[Network, Algorithm, str], None]:
     return delivers
 
 
-def delivers(collective: str, n: int, steps: Iterable[list[Transfer]]) -> None:
-    """Moves real blocks and asserts that every rank holds what `collective` promises.
+REVERSED = {"reduce_scatter": "all_gather", "reduce": "broadcast"}
+HALVES = (("reduce_scatter", "all_gather"), ("reduce", "broadcast"))
+SIZE = 2.0**26
 
-    A block's value is the set of ranks summed into it, one bit each; adding the same rank twice is an error,
-    and so is sending a block that is not there.
+
+def delivers(network: Network, algorithm: Algorithm, collective: str) -> None:
+    """Asserts that the messages of the plan, no more and no fewer, can bring every block where `collective`
+    promises it.
     """
-    steps = list(steps)
-    blocks = sorted({b for step in steps for move in step for b in move.blocks})
-    everyone = (1 << n) - 1
+    ranks = range(network.size)
+    chains = algorithm.schedule(network, collective, SIZE).chains
+    halves = [half for half in HALVES if collective == "all_reduce" and {*half} < {*algorithm.collectives}]
+    if halves:  # what is reduced is then handed out
+        plans = [algorithm.schedule(network, half, SIZE).chains for half in halves[0]]
+        assert list(chains) == [(*first, *then) for first, then in zip(*plans, strict=True)]
+        for half in halves[0]:
+            delivers(network, algorithm, half)
+    elif collective in ("all_to_all", "permute"):
+        moves = [move for chain in chains for step in chain for move in step.moves]
+        pairs = sorted(pair for move in moves for pair in network.pairs_of(move))
+        if collective == "all_to_all":
+            assert pairs == [(src, dst) for src in ranks for dst in ranks if src != dst]
+        else:
+            assert sorted(src for src, _ in pairs) == sorted(dst for _, dst in pairs) == list(ranks)
+            assert all(src != dst for src, dst in pairs)
+        size = SIZE / network.size if collective == "all_to_all" else SIZE
+        assert {move.size for move in moves} == {size}
+    else:
+        whole = sum(_delivered(network, algorithm.name, collective, chain) for chain in chains)
+        assert whole == pytest.approx(SIZE)
 
-    def at_start(rank: int, block: int) -> int | None:
-        if collective in ("all_reduce", "reduce_scatter", "reduce"):
-            return 1 << rank
-        owner = {"all_gather": block % n, "permute": block, "all_to_all": block // n, "broadcast": 0}[
-            collective
-        ]
-        return 1 << owner if owner == rank else None
 
-    held = [{b: at_start(r, b) for b in blocks} for r in range(n)]
-    for step in steps:
-        after: dict[tuple[int, int], int] = {}  # what the step changes: all sends come before it
-        for move in step:
-            for b in move.blocks:
-                value = held[move.src][b]
-                assert value is not None, f"rank {move.src} sends block {b} that it does not hold"
-                if move.add:
-                    there = after.get((move.dst, b), held[move.dst][b])
-                    assert there is not None
-                    assert not there & value, f"block {b} at rank {move.dst}: a rank is added twice"
-                    value = there | value
-                after[move.dst, b] = value
-        for (rank, b), value in after.items():
-            held[rank][b] = value
-    for rank in range(n):
-        for b in blocks:
-            if (
-                collective == "all_reduce"
-                or (collective == "reduce_scatter" and b % n == rank)
-                or (collective == "reduce" and rank == 0)
-            ):
-                assert held[rank][b] == everyone
-            elif collective == "all_gather":
-                assert held[rank][b] == 1 << b % n
-            elif collective == "broadcast":
-                assert held[rank][b] == 1
-            elif collective == "permute":
-                assert held[rank][b] in (None, 1 << b)
-            elif collective == "all_to_all" and b % n == rank:
-                assert held[rank][b] == 1 << b // n
-    if collective == "permute":  # one message each, of somebody else, and all of them different
-        came = [[b for b in blocks if held[rank][b] is not None and b != rank] for rank in range(n)]
-        assert sorted(b for each in came for b in each) == list(range(n))
-        assert all(len(each) == 1 for each in came)
-    assert blocks
+def _delivered(network: Network, name: str, collective: str, chain: Sequence[Step]) -> float:
+    """Bytes of the buffer that one chain takes care of.
+
+    A reduction is a distribution backwards: each rank sends each of its sums once, where that one would
+    receive the block.
+    """
+    ranks = range(network.size)
+    steps = [step.moves for step in chain for _ in range(step.times)]
+    unit = min(move.size for moves in steps for move in moves)
+    blocks = 1 if unit == SIZE else network.size
+    backwards = collective in REVERSED
+    if backwards:
+        steps.reverse()
+    held = [{rank} for rank in ranks]
+    if name == "scatter-gather":  # the root sends every rank its block, then all gather
+        (scatter,) = steps.pop(0)
+        ends = [pair[::-1] if backwards else pair for pair in network.pairs_of(scatter)]
+        assert ends == [(0, rank) for rank in ranks[1:]]
+        assert scatter.size == pytest.approx(unit)
+    elif REVERSED.get(collective, collective) == "broadcast":
+        held = [set() for _ in ranks]
+        held[0] = set(range(blocks))
+    elif collective == "all_reduce":  # everyone sends all it has to everyone
+        blocks = network.size
+        unit = SIZE / blocks
+        steps = [[msgspec.structs.replace(move, size=unit) for move in moves] for moves in steps]
+    for moves in steps:
+        before = [each.copy() for each in held]
+        for move in moves:
+            # What costs no access at one end is passed on in the step in which it comes.
+            source = held if 0.0 in (move.reads, move.writes) else before
+            count = round(move.size / unit)
+            assert move.size == pytest.approx(count * unit)
+            for pair in network.pairs_of(move):
+                src, dst = pair[::-1] if backwards else pair
+                lacking = sorted(source[src] - held[dst])
+                assert len(lacking) >= count, f"rank {src} has nothing more to send to rank {dst}"
+                held[dst].update(lacking[:count])
+    assert all(len(each) == blocks for each in held)
+    return unit * blocks

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -16,7 +16,6 @@ from trnbench_emulator.fabric.algorithms.algorithm import (
     BROADCAST,
     Algorithm,
     NotPossible,
-    Transfer,
     too_few,
 )
 from trnbench_emulator.fabric.ask import ask, compared
@@ -39,16 +38,12 @@ class Star(Algorithm):
         if network.size < 2:
             raise too_few(network)
         others = range(1, network.size)
-        inward = Move(size=size / network.size, pairs=tuple((r, 0) for r in others), direct=True)
-        outward = Move(size=size, pairs=tuple((0, r) for r in others), direct=True)
-        moves = (inward, outward) if collective == ALL_GATHER else (outward,)
-        return Schedule(algorithm=self.name, chains=(tuple(Step(moves=(move,)) for move in moves),))
-
-    def transfers(self, network: Network, collective: str) -> Iterator[list[Transfer]]:
-        others, whole = range(1, network.size), tuple(range(network.size))
+        own = size / network.size
+        moves = (Move(size=size, pairs=tuple((0, r) for r in others), direct=True),)
         if collective == ALL_GATHER:
-            yield [Transfer(r, 0, (r,)) for r in others]
-        yield [Transfer(0, r, whole) for r in others]
+            inward = Move(size=own, pairs=tuple((r, 0) for r in others), direct=True)
+            moves = (inward, Move(size=size - own, pairs=moves[0].pairs, direct=True))
+        return Schedule(algorithm=self.name, chains=(tuple(Step(moves=(move,)) for move in moves),))
 
 
 @pytest.fixture
@@ -64,8 +59,7 @@ def asked(system: System, collective: str = ALL_GATHER, size: float = 3 * 2.0**2
 
 @pytest.mark.parametrize("collective", Star.collectives)
 def test_its_blocks_arrive(collective: str, torus: Callable[..., Network], delivers: Any) -> None:
-    network = torus(4, 4)
-    delivers(collective, network.size, Star().transfers(network, collective))
+    delivers(torus(4, 4), Star(), collective)
 
 
 def test_it_is_asked_for_by_name_tried_compared_and_listed(system: System) -> None:

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-
-import msgspec
 
 from trnbench.errors import UsageError
 from trnbench_emulator.fabric.network import Network
@@ -37,19 +34,6 @@ def too_few(network: Network) -> NotPossible:
     )
 
 
-class Transfer(msgspec.Struct, frozen=True):
-    """`blocks` from `src` to `dst`; `add` reduces them into what is there, else they overwrite.
-
-    Blocks are numbered 0…n−1 (rank i's part of the result, or of the reduced vector), for an
-    all-to-all source·n + destination.
-    """
-
-    src: int
-    dst: int
-    blocks: tuple[int, ...]
-    add: bool = False
-
-
 class Algorithm(ABC):
     """What an algorithm can do, and its plan. `size` is the full buffer in bytes: the all-reduce vector, the
     gathered result, the reduce-scatter input, one rank's all-to-all send buffer, the broadcast message.
@@ -69,10 +53,6 @@ class Algorithm(ABC):
     @abstractmethod
     def schedule(self, network: Network, collective: str, size: float) -> Schedule:
         """Raises NotPossible."""
-
-    @abstractmethod
-    def transfers(self, network: Network, collective: str) -> Iterator[list[Transfer]]:
-        """The same, block by block, for the functional check: one list per step."""
 
     def most_ranks(self, collective: str) -> int:
         """`auto_ranks` of one collective: a broadcast down open chains has no two steps alike."""

@@ -10,8 +10,8 @@ every order of them is a lane, and lanes take shares of the buffer by the rates.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import permutations, product
+from collections.abc import Mapping, Sequence
+from itertools import permutations
 
 from trnbench_emulator.fabric.algorithms.algorithm import (
     ALL_GATHER,
@@ -19,7 +19,6 @@ from trnbench_emulator.fabric.algorithms.algorithm import (
     REDUCE_SCATTER,
     Algorithm,
     NotPossible,
-    Transfer,
     ways,
 )
 from trnbench_emulator.fabric.network import Network
@@ -84,18 +83,6 @@ class Bucket(Algorithm):
             chains.append(tuple(chain))
         return Schedule(algorithm=self.name, chains=tuple(chains), note=f"{len(lanes)} lanes")
 
-    def transfers(self, network: Network, collective: str) -> Iterator[list[Transfer]]:
-        """Block b of lane l is l·n + b; lanes run one after another here, which data does not mind."""
-        symmetry = self._torus(network)
-        reduces, gathers = ways(collective)
-        for lane, (order, sign, _) in enumerate(self._lanes(network, symmetry)):
-            if reduces:
-                for done, axis in enumerate(order):
-                    yield from _phase(symmetry, lane, order[:done], axis, sign, gather=False)
-            if gathers:
-                for done in range(len(order) - 1, -1, -1):
-                    yield from _phase(symmetry, lane, order[:done], order[done], sign, gather=True)
-
 
 def _rates(network: Network, symmetry: Symmetry, axes: Sequence[int]) -> dict[int, float]:
     """Bytes/s that every rank can send its neighbour along a dimension while all others do the same."""
@@ -121,23 +108,3 @@ def _share(order: Sequence[int], rates: Mapping[int, float]) -> float:
 
 def _unit(width: int, axis: int, value: int) -> tuple[int, ...]:
     return tuple(value if i == axis else 0 for i in range(width))
-
-
-def _phase(
-    symmetry: Symmetry, lane: int, fixed: Sequence[int], axis: int, sign: int, *, gather: bool
-) -> Iterator[list[Transfer]]:
-    """k−1 ring steps along `axis`; a rank deals in blocks whose `fixed` coordinates are its own."""
-    k, n = symmetry.digits[axis].size, len(symmetry.coords)
-    sizes = [digit.size for digit in symmetry.digits]
-    for step in range(k - 1):
-        moves = []
-        for rank, coord in enumerate(symmetry.coords):
-            held = (coord[axis] - sign * (step if gather else step + 1)) % k
-            choices = [
-                (held,) if i == axis else (coord[i],) if i in fixed else range(sizes[i])
-                for i in range(len(sizes))
-            ]
-            blocks = tuple(lane * n + symmetry.rank_at[c] for c in product(*choices))
-            there = symmetry.shifted(rank, _unit(len(sizes), axis, sign % k))
-            moves.append(Transfer(rank, there, blocks, not gather))
-        yield moves

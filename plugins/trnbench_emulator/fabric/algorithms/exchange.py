@@ -6,8 +6,6 @@ Practices of Interconnection Networks (2004), chapter 3: the bisection and each 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from trnbench_emulator.fabric.algorithms.algorithm import (
     ALL_GATHER,
     ALL_REDUCE,
@@ -16,7 +14,6 @@ from trnbench_emulator.fabric.algorithms.algorithm import (
     REDUCE,
     REDUCE_SCATTER,
     Algorithm,
-    Transfer,
     too_few,
     ways,
 )
@@ -48,18 +45,6 @@ class Mesh(Algorithm):
         steps += [Step(moves=everyone(network, size / n))] if gathers else []
         return Schedule(algorithm=self.name, chains=(tuple(steps),))
 
-    def transfers(self, network: Network, collective: str) -> Iterator[list[Transfer]]:
-        n = network.size
-        if collective == BROADCAST:
-            yield [Transfer(0, r, tuple(range(n))) for r in range(1, n)]
-        if collective == REDUCE:
-            yield [Transfer(r, 0, tuple(range(n)), True) for r in range(1, n)]
-        reduces, gathers = ways(collective)
-        if reduces:
-            yield [Transfer(s, d, (d,), True) for s in range(n) for d in range(n) if s != d]
-        if gathers:
-            yield [Transfer(s, d, (s,)) for s in range(n) for d in range(n) if s != d]
-
 
 class SingleStepMesh(Algorithm):
     """Every rank sends its whole vector to every other: one hop, n times the traffic."""
@@ -70,11 +55,6 @@ class SingleStepMesh(Algorithm):
     def schedule(self, network: Network, collective: str, size: float) -> Schedule:
         _several(network)
         return Schedule(algorithm=self.name, chains=((Step(moves=everyone(network, size, writes=2.0)),),))
-
-    def transfers(self, network: Network, collective: str) -> Iterator[list[Transfer]]:
-        n = network.size
-        whole = tuple(range(n))
-        yield [Transfer(s, d, whole, True) for s in range(n) for d in range(n) if s != d]
 
 
 class Direct(Algorithm):
@@ -91,10 +71,6 @@ class Direct(Algorithm):
         moves = everyone(network, size / network.size, writes=writes)
         return Schedule(algorithm=self.name, chains=((Step(moves=moves),),))
 
-    def transfers(self, network: Network, collective: str) -> Iterator[list[Transfer]]:
-        n = network.size
-        yield [Transfer(s, d, (s * n + d,)) for s in range(n) for d in range(n) if s != d]
-
 
 class Pairwise(Algorithm):
     """All-to-all in n−1 steps, one partner at a time."""
@@ -107,11 +83,6 @@ class Pairwise(Algorithm):
         _several(network)
         steps = tuple(Step(moves=(move,)) for move in everyone(network, size / network.size))
         return Schedule(algorithm=self.name, chains=(steps,))
-
-    def transfers(self, network: Network, collective: str) -> Iterator[list[Transfer]]:
-        n = network.size
-        for move in everyone(network, 1.0):
-            yield [Transfer(s, d, (s * n + d,)) for s, d in network.pairs_of(move)]
 
 
 def everyone(network: Network, size: float, *, writes: float = 1.0) -> tuple[Move, ...]:

@@ -6,15 +6,12 @@ of collective communication operations in MPICH", Int. J. High Perf. Comput. App
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from trnbench_emulator.fabric.algorithms.algorithm import (
     ALL_GATHER,
     ALL_REDUCE,
     REDUCE_SCATTER,
     Algorithm,
     NotPossible,
-    Transfer,
     ways,
 )
 from trnbench_emulator.fabric.network import Network
@@ -42,41 +39,6 @@ class HalvingDoubling(Algorithm):
         steps = [Step(moves=(Move(size=s, pairs=p, writes=2.0),)) for p, s in halving] if reduces else []
         steps += [Step(moves=(Move(size=s, pairs=p),)) for p, s in reversed(halving)] if gathers else []
         return Schedule(algorithm=self.name, chains=(tuple(steps),))
-
-    def transfers(self, network: Network, collective: str) -> Iterator[list[Transfer]]:
-        place, rank_at = self._places(network)
-        n = network.size
-        bits = n.bit_length() - 1
-        reduces, gathers = ways(collective)
-        order = list(range(bits))
-        if reduces:
-            for level, bit in enumerate(order):
-                yield [
-                    self._exchange(place, rank_at, r, bit, order[:level], to_partner=True) for r in range(n)
-                ]
-        if gathers:
-            for level in range(bits - 1, -1, -1):
-                yield [
-                    self._exchange(place, rank_at, r, order[level], order[:level], to_partner=False)
-                    for r in range(n)
-                ]
-
-    def _exchange(
-        self,
-        place: list[int],
-        rank_at: list[int],
-        rank: int,
-        bit: int,
-        settled: list[int],
-        *,
-        to_partner: bool,
-    ) -> Transfer:
-        """Halving sends the blocks on the partner's side, doubling those on one's own."""
-        here, there = place[rank], place[rank] ^ (1 << bit)
-        side = there if to_partner else here
-        mask = sum(1 << b for b in settled) | (1 << bit)
-        blocks = tuple(rank_at[p] for p in range(len(place)) if p & mask == side & mask)
-        return Transfer(rank, rank_at[there], blocks, to_partner)
 
     def _places(self, network: Network) -> tuple[list[int], list[int]]:
         n = network.size

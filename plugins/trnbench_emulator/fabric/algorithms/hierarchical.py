@@ -8,7 +8,7 @@ collectives between nodes names these combinations; costs of the phases: Thakur 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from trnbench_emulator.fabric.algorithms.algorithm import (
     ALL_GATHER,
@@ -17,7 +17,6 @@ from trnbench_emulator.fabric.algorithms.algorithm import (
     Algorithm,
     NotPossible,
     OverInstances,
-    Transfer,
     ways,
 )
 from trnbench_emulator.fabric.algorithms.bucket import Bucket
@@ -98,84 +97,6 @@ class Hierarchical(Algorithm, OverInstances):
                 chain += gather.chains[lane]
             chains.append(tuple(chain))
         return Schedule(algorithm=self.name, chains=tuple(chains), note=f"{m:,} servers of {g}")
-
-    def transfers(self, network: Network, collective: str) -> Iterator[list[Transfer]]:
-        """A block of the inner algorithm is cut into one block per server."""
-        groups = self._servers(network)
-        outer_steps(self.outer, len(groups))
-        inner, sub = self._inner(network, groups)
-        g, m, n = len(groups[0]), len(groups), network.size
-        reduces, gathers = ways(collective)
-        lanes = 1
-        if g > 1:
-            every = {b for step in inner.transfers(sub, ALL_GATHER) for t in step for b in t.blocks}
-            lanes = len(every) // g
-
-        def own(inner_block: int, server: int) -> int:
-            """Lane·n + the rank that the block ends at."""
-            lane, place = divmod(inner_block, g)
-            return lane * n + groups[server][place]
-
-        def widened(step: Sequence[Transfer]) -> list[Transfer]:
-            return [
-                Transfer(
-                    groups[server][t.src],
-                    groups[server][t.dst],
-                    tuple(own(b, other) for b in t.blocks for other in range(m)),
-                    t.add,
-                )
-                for t in step
-                for server in range(m)
-            ]
-
-        if reduces and g > 1:
-            for step in inner.transfers(sub, REDUCE_SCATTER):
-                yield widened(step)
-        yield from self._outer_transfers(groups, lanes, n, reduces, gathers)
-        if gathers and g > 1:
-            for step in inner.transfers(sub, ALL_GATHER):
-                yield widened(step)
-
-    def _outer_transfers(
-        self, groups: Sequence[Sequence[int]], lanes: int, n: int, reduces: bool, gathers: bool
-    ) -> Iterator[list[Transfer]]:
-        m, g = len(groups), len(groups[0])
-
-        def blocks(place: int, servers: Sequence[int]) -> tuple[int, ...]:
-            return tuple(lane * n + groups[s][place] for lane in range(lanes) for s in servers)
-
-        def step(held: Mapping[tuple[int, int], Sequence[int]], add: bool) -> list[Transfer]:
-            return [
-                Transfer(groups[a][i], groups[b][i], blocks(i, servers), add)
-                for (a, b), servers in held.items()
-                for i in range(g)
-            ]
-
-        if m < 2:
-            return
-        if self.outer == "ring":
-            if reduces:
-                for k in range(m - 1):
-                    yield step({(s, (s + 1) % m): [(s - k - 1) % m] for s in range(m)}, True)
-            if gathers:
-                for k in range(m - 1):
-                    yield step({(s, (s + 1) % m): [(s - k) % m] for s in range(m)}, False)
-            return
-        if self.outer == "mesh":
-            others = [(a, b) for a in range(m) for b in range(m) if a != b]
-            if reduces:
-                yield step({(a, b): [b] for a, b in others}, True)
-            if gathers:
-                yield step({(a, b): [a] for a, b in others}, False)
-            return
-        bits = [1 << bit for bit in range(m.bit_length() - 1)]
-        if reduces:  # the largest halves first: the partner's side of everything not yet given away
-            for bit in reversed(bits):
-                side = {(s, s ^ bit): [x for x in range(m) if (x ^ s ^ bit) < bit] for s in range(m)}
-                yield step(side, True)
-        if gathers:
-            for bit in bits:
-                yield step({(s, s ^ bit): [x for x in range(m) if (x ^ s) < bit] for s in range(m)}, False)
 
     def _pairs(self, groups: Sequence[Sequence[int]], distance: int) -> Iterator[tuple[int, int]]:
         m = len(groups)

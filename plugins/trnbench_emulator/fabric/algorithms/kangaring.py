@@ -8,7 +8,7 @@ node. The guide does not print the schedule; this one has its counts.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from trnbench_emulator.fabric.algorithms.algorithm import (
     ALL_GATHER,
@@ -16,7 +16,6 @@ from trnbench_emulator.fabric.algorithms.algorithm import (
     REDUCE_SCATTER,
     Algorithm,
     NotPossible,
-    Transfer,
     ways,
 )
 from trnbench_emulator.fabric.cycles import cycle_shares, device_cycles
@@ -77,62 +76,6 @@ class Kangaring(Algorithm):
                     )
             chains.append(tuple(chain))
         return Schedule(algorithm=self.name, chains=tuple(chains), note=f"{len(lanes)} directed cycles")
-
-    def transfers(self, network: Network, collective: str) -> Iterator[list[Transfer]]:
-        """Block of lane l for rank r is l·n + r. Copies to the secondary follow the hop they copy."""
-        lanes, n = self._lanes(network), network.size
-        reduces, gathers = ways(collective)
-        pairs, numbered = n // 2, list(enumerate(lanes))
-
-        def blocks(number: int, pair: tuple[int, int]) -> tuple[int, ...]:
-            return number * n + pair[0], number * n + pair[1]
-
-        if reduces:
-            for step in range(pairs - 1):
-                there = [
-                    (number, lane, i, lane[(i - step - 1) % pairs])
-                    for number, lane in numbered
-                    for i in range(pairs)
-                ]
-                yield [
-                    Transfer(lane[i][1], lane[i][0], blocks(number, lane_block), True)
-                    for number, lane, i, lane_block in there
-                ]
-                yield [
-                    Transfer(lane[i][0], lane[(i + 1) % pairs][0], blocks(number, lane_block), True)
-                    for number, lane, i, lane_block in there
-                ]
-            yield [
-                Transfer(second, first, (number * n + first,), True)
-                for number, lane in numbered
-                for first, second in lane
-            ]
-            yield [
-                Transfer(first, second, (number * n + second,), True)
-                for number, lane in numbered
-                for first, second in lane
-            ]
-        if gathers:
-            yield [
-                each
-                for number, lane in numbered
-                for first, second in lane
-                for each in (
-                    Transfer(second, first, (number * n + second,)),
-                    Transfer(first, second, (number * n + first,)),
-                )
-            ]
-            for step in range(pairs - 1):
-                yield [
-                    Transfer(lane[i][0], lane[(i + 1) % pairs][0], blocks(number, lane[(i - step) % pairs]))
-                    for number, lane in numbered
-                    for i in range(pairs)
-                ]
-                yield [
-                    Transfer(lane[i][0], lane[i][1], blocks(number, lane[(i - step - 1) % pairs]))
-                    for number, lane in numbered
-                    for i in range(pairs)
-                ]
 
     def _lanes(self, network: Network) -> list[Lane]:
         each = network.ranks_per_device

@@ -8,7 +8,8 @@ shares. Cost 2(n−1)(α + S/(n·B)) for an all-reduce on one cycle, S/(c·n·B)
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from itertools import pairwise
 
 from trnbench_emulator.fabric.algorithms.algorithm import (
     ALL_GATHER,
@@ -17,7 +18,6 @@ from trnbench_emulator.fabric.algorithms.algorithm import (
     PERMUTE,
     REDUCE_SCATTER,
     Algorithm,
-    Transfer,
     too_few,
     ways,
 )
@@ -45,9 +45,6 @@ class Ring(Algorithm):
         cycles = directed_cycles(network, self.directions, self.cycles)
         return list(zip(cycles, cycle_shares(network, cycles), strict=True))
 
-    def _cycles(self, network: Network) -> list[Sequence[int]]:
-        return [cycle for cycle, _ in self._lanes(network)]
-
     def schedule(self, network: Network, collective: str, size: float) -> Schedule:
         lanes = self._lanes(network)
         n = network.size
@@ -60,40 +57,14 @@ class Ring(Algorithm):
             if gathers:
                 chain.append(Step(moves=(_along(network, cycle, part / n, 1.0),), times=n - 1))
             if collective == BROADCAST:  # blocks follow each other down the open chain
+                root = cycle.index(0)
+                hops = tuple(pairwise((*cycle[root:], *cycle[:root])))
                 chain += [
-                    Step(moves=(Move(size=part / n, pairs=_window(cycle, n, step)),))
+                    Step(moves=(Move(size=part / n, pairs=hops[max(step - n + 1, 0) : step + 1]),))
                     for step in range(2 * n - 2)
                 ]
             chains.append(tuple(chain))
         return Schedule(algorithm=self.name, chains=tuple(chains), note=f"{len(lanes)} directed cycles")
-
-    def transfers(self, network: Network, collective: str) -> Iterator[list[Transfer]]:
-        """Cycle by cycle in lockstep; block b of cycle c is c·n + b."""
-        cycles = self._cycles(network)
-        n = network.size
-        reduces, gathers = ways(collective)
-        if reduces:
-            for step in range(n - 1):
-                yield [
-                    Transfer(cycle[i], cycle[(i + 1) % n], (c * n + cycle[(i - step - 1) % n],), True)
-                    for c, cycle in enumerate(cycles)
-                    for i in range(n)
-                ]
-        if gathers:
-            for step in range(n - 1):
-                yield [
-                    Transfer(cycle[i], cycle[(i + 1) % n], (c * n + cycle[(i - step) % n],))
-                    for c, cycle in enumerate(cycles)
-                    for i in range(n)
-                ]
-        if collective == BROADCAST:
-            for step in range(2 * n - 2):
-                yield [
-                    Transfer(cycle[i], cycle[i + 1], (c * n + step - i,))
-                    for c, cycle in enumerate(_from_root(cycles))
-                    for i in range(n - 1)
-                    if 0 <= step - i < n
-                ]
 
 
 def _along(network: Network, cycle: Sequence[int], size: float, reads: float) -> Move:
@@ -106,15 +77,6 @@ def _along(network: Network, cycle: Sequence[int], size: float, reads: float) ->
     return Move(size=size, pairs=tuple((cycle[i], cycle[(i + 1) % n]) for i in range(n)), reads=reads)
 
 
-def _from_root(cycles: Sequence[Sequence[int]]) -> list[list[int]]:
-    return [[*cycle[cycle.index(0) :], *cycle[: cycle.index(0)]] for cycle in map(list, cycles)]
-
-
-def _window(cycle: Sequence[int], blocks: int, step: int) -> tuple[tuple[int, int], ...]:
-    rooted = _from_root([cycle])[0]
-    return tuple((rooted[i], rooted[i + 1]) for i in range(len(rooted) - 1) if 0 <= step - i < blocks)
-
-
 class Shift(Algorithm):
     """Permute: every rank passes its message to the next along a Hamiltonian cycle, all at once.
 
@@ -125,16 +87,8 @@ class Shift(Algorithm):
     collectives = (PERMUTE,)
 
     def schedule(self, network: Network, collective: str, size: float) -> Schedule:
-        step = Step(moves=(Move(size=size, pairs=self._pairs(network)),))
-        return Schedule(algorithm=self.name, chains=((step,),))
-
-    def transfers(self, network: Network, collective: str) -> Iterator[list[Transfer]]:
-        """Block r is rank r's message."""
-        yield [Transfer(src, dst, (src,)) for src, dst in self._pairs(network)]
-
-    @staticmethod
-    def _pairs(network: Network) -> tuple[tuple[int, int], ...]:
         if network.size < 2:
             raise too_few(network)
         cycle = directed_cycles(network, 1, 1)[0]
-        return tuple(zip(cycle, (*cycle[1:], cycle[0]), strict=True))
+        step = Step(moves=(Move(size=size, pairs=tuple(pairwise((*cycle, cycle[0])))),))
+        return Schedule(algorithm=self.name, chains=((step,),))

@@ -6,8 +6,6 @@ take the tree.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from trnbench_emulator.fabric.algorithms.algorithm import (
     ALL_GATHER,
     ALL_REDUCE,
@@ -16,7 +14,6 @@ from trnbench_emulator.fabric.algorithms.algorithm import (
     REDUCE_SCATTER,
     Algorithm,
     NotPossible,
-    Transfer,
     too_few,
 )
 from trnbench_emulator.fabric.algorithms.bucket import Bucket
@@ -42,19 +39,6 @@ class ScatterGather(Algorithm):
         first = Step(moves=(Move(size=size / n / len(half.chains), pairs=pairs, direct=True),))
         chains = tuple((first, *chain) if out else (*chain, first) for chain in half.chains)
         return Schedule(algorithm=self.name, chains=chains, note=f"with {inner.name}")
-
-    def transfers(self, network: Network, collective: str) -> Iterator[list[Transfer]]:
-        inner = self._inner(network)
-        n = network.size
-        gather = list(inner.transfers(network, ALL_GATHER))
-        lanes = 1 + max(b for step in gather for t in step for b in t.blocks) // n
-        parts = {r: tuple(lane * n + r for lane in range(lanes)) for r in range(1, n)}
-        if collective == BROADCAST:
-            yield [Transfer(0, r, blocks) for r, blocks in parts.items()]
-            yield from gather
-        else:
-            yield from inner.transfers(network, REDUCE_SCATTER)
-            yield [Transfer(r, 0, blocks) for r, blocks in parts.items()]
 
     def _inner(self, network: Network) -> Algorithm:
         for half in self._halves:
@@ -87,16 +71,6 @@ class Tree(Algorithm):
         if collective in (BROADCAST, ALL_REDUCE):
             steps += [Step(moves=(Move(size=size, pairs=tuple(pairs)),)) for pairs in levels]
         return Schedule(algorithm=self.name, chains=(tuple(steps),))
-
-    def transfers(self, network: Network, collective: str) -> Iterator[list[Transfer]]:
-        levels = self._levels(network)
-        whole = tuple(range(network.size))
-        if collective in (REDUCE, ALL_REDUCE):
-            for pairs in reversed(levels):
-                yield [Transfer(b, a, whole, True) for a, b in pairs]
-        if collective in (BROADCAST, ALL_REDUCE):
-            for pairs in levels:
-                yield [Transfer(a, b, whole) for a, b in pairs]
 
     def _levels(self, network: Network) -> list[list[tuple[int, int]]]:
         """Edges (parent, child) by step; rank 0 is the root."""

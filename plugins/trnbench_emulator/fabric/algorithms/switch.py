@@ -7,9 +7,6 @@ hierarchical algorithms of Chan et al. (2007).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import product
-
 from trnbench.topology import NodeKind
 from trnbench_emulator.fabric.algorithms.algorithm import (
     ALL_GATHER,
@@ -17,7 +14,6 @@ from trnbench_emulator.fabric.algorithms.algorithm import (
     REDUCE_SCATTER,
     Algorithm,
     NotPossible,
-    Transfer,
     ways,
 )
 from trnbench_emulator.fabric.network import Network
@@ -71,39 +67,9 @@ class SwitchDirect(Algorithm):
             chains.append(tuple(chain))
         return Schedule(algorithm=self.name, chains=tuple(chains), note=f"{len(lanes)} lanes")
 
-    def transfers(self, network: Network, collective: str) -> Iterator[list[Transfer]]:
-        """Block of lane l for rank r is l·n + r."""
-        symmetry, lanes = self._levels(network)
-        reduces, gathers = ways(collective)
-        for lane, order in enumerate(lanes):
-            done = range(len(order))
-            if reduces:
-                for i in done:
-                    yield _exchange(symmetry, lane, order[:i], order[i], add=True)
-            if gathers:
-                for i in reversed(done):
-                    yield _exchange(symmetry, lane, order[:i], order[i], add=False)
-
 
 def _along(symmetry: Symmetry, axis: int) -> list[tuple[int, ...]]:
     width = len(symmetry.digits)
     return [
         tuple(by if i == axis else 0 for i in range(width)) for by in range(1, symmetry.digits[axis].size)
     ]
-
-
-def _exchange(symmetry: Symmetry, lane: int, fixed: Sequence[int], axis: int, *, add: bool) -> list[Transfer]:
-    """All pairs along `axis`: to reduce, the blocks on the receiver's side; to gather, the sender's."""
-    n, sizes = len(symmetry.coords), [digit.size for digit in symmetry.digits]
-    moves = []
-    for rank, coord in enumerate(symmetry.coords):
-        for offset in _along(symmetry, axis):
-            there = symmetry.shifted(rank, offset)
-            side = symmetry.coords[there] if add else coord
-            choices = [
-                (side[i],) if i == axis else (coord[i],) if i in fixed else range(sizes[i])
-                for i in range(len(sizes))
-            ]
-            blocks = tuple(lane * n + symmetry.rank_at[c] for c in product(*choices))
-            moves.append(Transfer(rank, there, blocks, add))
-    return moves
