@@ -79,7 +79,7 @@ def delivers(network: Network, algorithm: Algorithm, collective: str) -> None:
         for half in halves[0]:
             delivers(network, algorithm, half)
     elif collective in ("all_to_all", "permute"):
-        moves = [move for chain in chains for step in chain for move in step.moves]
+        moves = [move for chain in chains for step in chain for move in step.moves * step.times]
         pairs = sorted(pair for move in moves for pair in network.pairs_of(move))
         if collective == "all_to_all":
             assert pairs == [(src, dst) for src in ranks for dst in ranks if src != dst]
@@ -118,6 +118,7 @@ def _delivered(network: Network, name: str, collective: str, chain: Sequence[Ste
     elif collective == "all_reduce":  # everyone sends all it has to everyone
         blocks = network.size
         unit = SIZE / blocks
+        assert all(move.size == SIZE for moves in steps for move in moves)
         steps = [[msgspec.structs.replace(move, size=unit) for move in moves] for moves in steps]
     for moves in steps:
         before = [each.copy() for each in held]
