@@ -10,23 +10,19 @@ network is needed: an uneven network merely has more classes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from itertools import count
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from trnbench_emulator.fabric.equivalence import Classes, Patterns, counted
+from trnbench_emulator.fabric.equivalence import Classes, Patterns
 from trnbench_emulator.fabric.maxmin import Floats, Indices
 
 Colours = NDArray[np.uint64]
 
 MOST_PATTERNS = 400_000
 """Flows of all steps, repetitions not counted, above which no classes are looked for: some seconds."""
-
-OFTEN = 4
-"""Refinements after which it is looked whether there are too many classes already."""
 
 
 def classes_of(
@@ -37,13 +33,9 @@ def classes_of(
     late: Sequence[int] = (),
     *,
     waiting: bool = True,
-    enough: Callable[[Mapping[tuple[int, int], int]], bool] | None = None,
-) -> Classes | None:
+) -> Classes:
     """`times[c]`: repetitions of the steps of chain c; `late[r]`: ticks at which rank r begins. Where nobody
     is `waiting`, all flows begin at once and nothing hangs on who sends to whom.
-
-    `enough`: whether so many classes of flows in every (shape, step) are too many already; then None, for
-    there are more with every refinement.
     """
     shapes_seen: dict[tuple[int, ...], int] = {}
     shapes = tuple(shapes_seen.setdefault(time, len(shapes_seen)) for time in times)
@@ -60,12 +52,8 @@ def classes_of(
         src, dst = patterns.chain * ranks + patterns.src, patterns.chain * ranks + patterns.dst
         at_src, at_dst = Sums(src, len(of_rank)), Sums(dst, len(of_rank))
         sent, received, sender, receiver = (_salted(0, salt) for salt in range(3, 7))
-    different = 0
-    for refined in count():
-        if enough is not None and refined % OFTEN == OFTEN - 1:
-            first = np.unique(of_flow, return_index=True)[1]
-            if enough(counted(patterns, shapes, first)):
-                return None
+    before, different = -1, 0
+    while different != before:
         stretched = _stretched(of_flow)
         on_resource = at_resource.of(_mixed(stretched[flow_there], share_there))
         on_flow = at_flow.of(_mixed(_stretched(of_resource)[resource_there], share_here))
@@ -79,8 +67,6 @@ def classes_of(
         of_flow = _mixed(stretched, _salted(on_flow, 7))
         of_resource = _mixed(_stretched(of_resource), _salted(on_resource, 7))
         before, different = different, sum(map(_different, (of_flow, of_resource, of_rank)))
-        if different == before:
-            break
     return Classes(
         flow=np.unique(of_flow, return_inverse=True)[1].reshape(-1),
         resource=np.unique(of_resource, return_inverse=True)[1].reshape(-1),

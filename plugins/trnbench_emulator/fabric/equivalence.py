@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -79,7 +79,9 @@ class Classes(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def per_step(self) -> Counter[tuple[int, int]]:
         """How many classes of flows there are in every (shape, step)."""
-        return counted(self.patterns, self.shapes, self.first)
+        patterns = self.patterns
+        chains, steps = patterns.chain[self.first].tolist(), patterns.step[self.first].tolist()
+        return Counter((self.shapes[chain], step) for chain, step in zip(chains, steps, strict=True))
 
     @cached_property
     def carried(self) -> Floats:
@@ -101,18 +103,7 @@ class Classes(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     def effort(self, times: Sequence[Sequence[int]]) -> int:
         """Flows to simulate, each counted as often as there are others in its step."""
-        return effort_of(self.per_step, times)
-
-
-def counted(patterns: Patterns, shapes: Sequence[int], chosen: Indices) -> Counter[tuple[int, int]]:
-    """How many of the `chosen` there are in every (shape, step)."""
-    chains, steps = patterns.chain[chosen].tolist(), patterns.step[chosen].tolist()
-    return Counter((shapes[chain], step) for chain, step in zip(chains, steps, strict=True))
-
-
-def effort_of(per_step: Mapping[tuple[int, int], int], times: Sequence[Sequence[int]]) -> int:
-    """As `Classes.effort`, of so many classes in every (shape, step)."""
-    return sum(times[shape][step] * count**2 for (shape, step), count in per_step.items())
+        return sum(times[shape][step] * count**2 for (shape, step), count in self.per_step.items())
 
 
 KEPT = 16
@@ -151,7 +142,7 @@ class PlanMemo(msgspec.Struct):
     uneven: bool = False  # ranks do not keep in step by themselves
     compete: bool = False  # some flow slows another
     latency: int | None = None
-    classes: dict[int, Classes | None] = {}  # by what may be simulated at most
+    classes: Classes | msgspec.UnsetType | None = msgspec.UNSET  # None where no classes are looked for
     steps: dict[int, StepMemo] = {}  # by place in the merged chains
     moves: dict[int, tuple[Move, Shares]] = {}  # by identity
     all: Together | None = None  # of one byte, every repetition: what they carry is added up

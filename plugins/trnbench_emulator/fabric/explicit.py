@@ -16,7 +16,7 @@ from trnbench_emulator.fabric.network import RATES, Network
 from trnbench_emulator.fabric.rates import Rates
 from trnbench_emulator.fabric.schedule import Chains, Move, Schedule, Step
 from trnbench_emulator.fabric.shares import Shares, shares_of
-from trnbench_emulator.fabric.steady_state import of_each_class, too_long
+from trnbench_emulator.fabric.steady_state import of_each_class
 
 MANY = 256
 """Flows of one step from which classes are looked for before it is simulated."""
@@ -103,17 +103,15 @@ class ExplicitFlows:
         sizes = np.array([move.size * self.scale for move in step.moves])
         return Round(shares, np.repeat(sizes, [len(share.each) for share in shares]), step.times)
 
-    def classes(self, chains: Sequence[tuple[Step, ...]], most: int = 0) -> Classes | None:
-        """None where there are more flows than can be told apart in a moment, or more classes than `most`
-        (0: any amount) allows to simulate.
-        """
+    def classes(self, chains: Sequence[tuple[Step, ...]]) -> Classes | None:
+        """None where there are more flows than can be told apart in a moment."""
         kept = kept_classes(self.network, self.schedule)
-        key = self.schedule.key, most, self.network.order
+        key = self.schedule.key, self.network.order
         if key not in kept:
-            kept[key] = self._told_apart(chains, most)
+            kept[key] = self._told_apart(chains)
         return kept[key]
 
-    def _told_apart(self, chains: Sequence[tuple[Step, ...]], most: int) -> Classes | None:
+    def _told_apart(self, chains: Sequence[tuple[Step, ...]]) -> Classes | None:
         steps = [step for chain in chains for step in chain]
         if sum(len(self.network.pairs_of(move)) for step in steps for move in step.moves) > MOST_PATTERNS:
             return None
@@ -121,14 +119,12 @@ class ExplicitFlows:
         if not any(shares.each for *_, shares in moves):
             return None
         times = [tuple(step.times for step in chain) for chain in chains]
-        shapes = list(dict.fromkeys(times))
         return classes_of(
             Patterns.of(moves),
             times,
             self.capacity,
             self.network.size,
             self.network.late,
-            enough=lambda per_step: too_long(per_step, shapes, most),
         )
 
     def _moves(self, chains: Sequence[tuple[Step, ...]]) -> list[tuple[int, int, Move, Shares]]:

@@ -96,7 +96,7 @@ class Orbits:
         """Orbits are few: simulating them costs nothing."""
         return None
 
-    def classes(self, chains: Sequence[tuple[Step, ...]], most: int = 0) -> Classes | None:
+    def classes(self, chains: Sequence[tuple[Step, ...]]) -> Classes:
         """Orbits that cannot be told apart: chains that are mirror images, or take dimensions that are alike
         in each other's place. Whoever sends in a step of a chain does so with all others.
         """

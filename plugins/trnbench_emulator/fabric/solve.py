@@ -213,9 +213,9 @@ def _run(carrier: Orbits | ExplicitFlows, schedule: Schedule, before: int, most:
     if not (exact or (too_much and isinstance(carrier, Orbits))):
         # Chains of different shapes cannot be taken in lockstep: they are simulated whatever it takes.
         limit = most if chain is not None else 0
-        if limit not in memo.classes:
-            memo.classes[limit] = carrier.classes(chains, limit)
-        classes = memo.classes[limit]
+        if memo.classes is msgspec.UNSET:
+            memo.classes = carrier.classes(chains)
+        classes = memo.classes
         if classes is not None:
             outcome = simulated(classes, carrier.rates, before, limit, late, schedule.scale)
             if outcome is not None:

@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from trnbench_emulator.fabric.equivalence import Classes, effort_of
+from trnbench_emulator.fabric.equivalence import Classes
 from trnbench_emulator.fabric.flow import Flow, Together, timing
 from trnbench_emulator.fabric.fluid import Outcome, simulate
 from trnbench_emulator.fabric.maxmin import Floats, Indices
@@ -55,7 +55,7 @@ def simulated(
     for kept in (KEPT, LATER):
         if kept > KEPT and not (whole and min(long[0]) >= 2 * kept):
             break
-        cut = shortened(classes.times, kept)
+        cut = [tuple(kept if n > LONG else n for n in times) for times in classes.times]
         if most and classes.effort(cut) > most:
             return None
         outcome, ticks, number = _simulated(classes, cut, rates, before, late, scale)
@@ -75,16 +75,6 @@ def simulated(
         arrival = [each + left_out for each in outcome.arrival]
         return Outcome(arrival, outcome.carried, max(arrival, default=0), outcome.watched)
     return _simulated(classes, classes.times, rates, before, late, scale)[0] if whole else None
-
-
-def shortened(times: Sequence[Sequence[int]], kept: int = KEPT) -> list[tuple[int, ...]]:
-    """Repetitions of the steps of every shape, of long ones those that are `kept`."""
-    return [tuple(kept if n > LONG else n for n in of_shape) for of_shape in times]
-
-
-def too_long(per_step: Mapping[tuple[int, int], int], times: Sequence[Sequence[int]], most: int) -> bool:
-    """Whether `simulated` leaves these be, with so many classes in every (shape, step), and with more."""
-    return most > 0 and effort_of(per_step, shortened(times)) > most
 
 
 def of_each_class(classes: Classes, rates: Rates, before: int, scale: float) -> Outcome:
