@@ -61,7 +61,7 @@ class ExplicitFlows:
                     for resources, weights, latency in self._shares_of(move).each
                 ]
                 memo.flows[before] = Together(flows)
-            return simulate(memo.flows[before], self.capacity, self.rates, self.scale)
+            return simulate(memo.flows[before], self.rates, self.scale)
         if memo.classes is None:
             kept = kept_classes(self.network, self.schedule)
             key = step, self.network.order

@@ -17,8 +17,7 @@ class Flow(msgspec.Struct, frozen=True):
     """`size` bytes over `resources` in the shares `weights`.
 
     It takes links `before` ticks after the last of `after` (indices of earlier flows) has arrived, and
-    arrives `latency` ticks after its last byte has left. `times` > 1 repeats it back to back,
-    each repetition waiting for the one before: the steps of a ring.
+    arrives `latency` ticks after its last byte has left.
     """
 
     size: float
@@ -27,7 +26,6 @@ class Flow(msgspec.Struct, frozen=True):
     latency: int = 0
     before: int = 0
     after: tuple[int, ...] = ()
-    times: int = 1
 
 
 def timing(direct: bool, latency: int, before: int) -> tuple[int, int]:
@@ -43,29 +41,10 @@ class Order(msgspec.Struct, frozen=True):
 
     waiting: list[int]
     dependents: list[list[int]]
-    times: list[int]
     before: list[int]
     latency: list[int]
     empty: list[bool]
     starts: list[tuple[int, int]]
-
-
-def order_of(flows: Sequence[Flow]) -> Order:
-    dependents: list[list[int]] = [[] for _ in flows]
-    for index, flow in enumerate(flows):
-        for earlier in flow.after:
-            dependents[earlier].append(index)
-    starts = [(flow.before, i) for i, flow in enumerate(flows) if not flow.after]
-    heapq.heapify(starts)
-    return Order(
-        [len(flow.after) for flow in flows],
-        dependents,
-        [flow.times for flow in flows],
-        [flow.before for flow in flows],
-        [flow.latency for flow in flows],
-        [flow.size <= 0 or not len(flow.resources) for flow in flows],
-        starts,
-    )
 
 
 class Together:
@@ -81,12 +60,26 @@ class Together:
 
     @cached_property
     def order(self) -> Order:
-        return order_of(self.flows)
+        flows = self.flows
+        dependents: list[list[int]] = [[] for _ in flows]
+        for index, flow in enumerate(flows):
+            for earlier in flow.after:
+                dependents[earlier].append(index)
+        starts = [(flow.before, i) for i, flow in enumerate(flows) if not flow.after]
+        heapq.heapify(starts)
+        return Order(
+            [len(flow.after) for flow in flows],
+            dependents,
+            [flow.before for flow in flows],
+            [flow.latency for flow in flows],
+            [flow.size <= 0 or not len(flow.resources) for flow in flows],
+            starts,
+        )
 
     @cached_property
     def unrelated(self) -> bool:
         """Whether nobody waits for another."""
-        return all(not flow.after and flow.times == 1 for flow in self.flows)
+        return not any(flow.after for flow in self.flows)
 
     @cached_property
     def sizes(self) -> Floats:
@@ -111,9 +104,9 @@ class Together:
 
     @cached_property
     def _used(self) -> tuple[Floats, Indices, Floats, Indices]:
-        """Bytes of each, repetitions counted; resources and weights of all, and how many each has."""
+        """Bytes of each; resources and weights of all, and how many each has."""
         return (
-            np.array([flow.size * flow.times for flow in self.flows]),
+            np.array([flow.size for flow in self.flows]),
             np.concatenate([flow.resources for flow in self.flows]),
             np.concatenate([flow.weights for flow in self.flows]),
             np.array([len(flow.resources) for flow in self.flows], dtype=np.intp),

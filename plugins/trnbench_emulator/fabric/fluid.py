@@ -14,10 +14,9 @@ from operator import truediv
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from trnbench_emulator import HALF, TICKS_PER_SECOND
-from trnbench_emulator.fabric.flow import Flow, Together
+from trnbench_emulator.fabric.flow import Together
 from trnbench_emulator.fabric.maxmin import Floats
 from trnbench_emulator.fabric.rates import Rates
 
@@ -107,25 +106,19 @@ class _Active:
             self.ending = now + self._soonest
 
 
-def simulate(
-    flows: Sequence[Flow] | Together,
-    capacity: Floats,
-    table: Rates | None = None,
-    scale: float = 1.0,
-    carried: Floats | None = None,
-) -> Outcome:
-    """Carry all flows out. `capacity`: bytes/s per resource, that of `table` if one is given. `scale`
-    multiplies the size of every flow. `carried`: what comes out as that, where the caller knows it.
+def simulate(together: Together, table: Rates, scale: float = 1.0, carried: Floats | None = None) -> Outcome:
+    """Carry all flows out. `scale` multiplies the size of every flow. `carried`: what comes out as that,
+    where the caller knows it.
 
     Raises ValueError when a flow can never end (a resource without capacity) or waits in a circle.
     """
-    table = table or Rates(capacity)
-    together = flows if isinstance(flows, Together) else Together(flows)
+    if carried is None:
+        carried = together.carried(len(table.capacity), scale)
     if len(together) > FEW and together.unrelated:
         return _at_once(together, table, scale, carried)
     flows, order, (mixes, union) = together.flows, together.order, table.names(together)
     dependents, before, latency, empty = order.dependents, order.before, order.latency, order.empty
-    waiting, left_times, starts = order.waiting.copy(), order.times.copy(), order.starts.copy()
+    waiting, starts = order.waiting.copy(), order.starts.copy()
     arrival = [-1] * len(flows)
     arrivals: list[tuple[int, int]] = []
     active = _Active(table, union)
@@ -146,10 +139,6 @@ def simulate(
                 push(arrivals, (now + latency[index], index))
         while arrivals and arrivals[0][0] == now:
             index = pop(arrivals)[1]
-            left_times[index] -= 1
-            if left_times[index]:
-                push(starts, (now + before[index], index))
-                continue
             arrival[index] = now
             open_count -= 1
             for later in dependents[index]:
@@ -165,7 +154,6 @@ def simulate(
             changed = True
         if changed:
             active.share(now)
-    carried = together.carried(len(capacity), scale) if carried is None else carried
     return Outcome(arrival, carried, max(arrival, default=0), active.watched)
 
 
@@ -177,35 +165,18 @@ def _left(remaining: list[float], rates: Sequence[float], ticks: int) -> list[fl
     return [left - rate * passed / per_second for left, rate in zip(remaining, rates, strict=True)]
 
 
-def _at_once(together: Together, table: Rates, scale: float, carried: Floats | None) -> Outcome:
-    """Nobody waits for another."""
-    sizes, (mixes, _) = together.sizes * scale, table.names(together)
-    left, watched = burst(mixes, sizes, together.before, table, float(TICKS_PER_SECOND), HALF)
-    arrival = (left + together.latency).tolist()
-    if carried is None:
-        carried = together.carried(len(table.capacity), scale)
-    return Outcome(arrival, carried, max(arrival), watched)
-
-
-Ticks = NDArray[np.int64]
-
-
-def burst(
-    mixes: Sequence[int], sizes: Floats, begins: Ticks, rates: Rates, per_second: float, half: float
-) -> tuple[Ticks, bool]:
-    """The tick at which the last byte of each flow has left, which takes its share of resources from `begins`
-    on, at once where it has no bytes; and whether a resource that is watched ever limited one. `mixes`: what
-    `rates` are asked by.
-
-    `per_second` ticks; a time is rounded down after `half` is added. Raises ValueError when a flow can
-    never end.
+def _at_once(together: Together, table: Rates, scale: float, carried: Floats) -> Outcome:
+    """Nobody waits for another: each takes its share of resources from its own tick on, and has left at once
+    where it has no bytes.
     """
+    sizes, begins, (mixes, _) = together.sizes * scale, together.before, table.names(together)
+    per_second = float(TICKS_PER_SECOND)
     left = begins.copy()
     watched = False
     active = np.flatnonzero(sizes > 0)
     remaining, begin, mix = sizes[active], begins[active], np.array(mixes, dtype=np.intp)[active]
     several = len(set(begins.tolist())) > 1 and len(set(mixes)) == len(mixes)
-    among = rates.among(tuple(mixes)) if several else None
+    among = table.among(tuple(mixes)) if several else None
     now = int(begin.min()) if len(active) else 0
     while len(active):
         started = begin <= now
@@ -217,13 +188,13 @@ def burst(
             shares, limited = among.of(members)
             rate[started] = shares[active[started]]
         else:
-            rate[started], limited = rates.of(tuple((mix if everyone else mix[started]).tolist()))
+            rate[started], limited = table.of(tuple((mix if everyone else mix[started]).tolist()))
         watched |= limited
         moving = rate > 0
         if everyone and not moving.any():
             raise ValueError(f"{len(active)} flows can never end: a link without bandwidth, or a circle")
         ends = np.full(len(active), _NEVER)
-        ends[moving] = now + np.floor(remaining[moving] / rate[moving] * per_second + half).astype(np.int64)
+        ends[moving] = now + np.floor(remaining[moving] / rate[moving] * per_second + HALF).astype(np.int64)
         upcoming = int(ends.min())
         if not everyone:
             upcoming = min(upcoming, int(begin[~started].min()))
@@ -233,4 +204,5 @@ def burst(
         remaining = remaining[kept] - rate[kept] * (upcoming - now) / per_second
         now = upcoming
         active, begin, mix = active[kept], begin[kept], mix[kept]
-    return left, watched
+    arrival = (left + together.latency).tolist()
+    return Outcome(arrival, carried, max(arrival), watched)

@@ -46,7 +46,7 @@ class Orbits:
             if before not in memo.flows:
                 memo.flows[before] = Together([self._flow(move, before, ()) for move in step.moves])
             flows = memo.flows[before]
-            outcome = memo.keep(key, simulate(flows, self.capacity, self.rates, self.scale))
+            outcome = memo.keep(key, simulate(flows, self.rates, self.scale))
         return outcome
 
     def busy_s(self, chains: Chains) -> float:

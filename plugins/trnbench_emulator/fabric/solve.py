@@ -22,6 +22,7 @@ import numpy as np
 from trnbench_emulator import TICKS_PER_SECOND, ticks
 from trnbench_emulator.fabric.contention_free import contention_free
 from trnbench_emulator.fabric.explicit import ExplicitFlows
+from trnbench_emulator.fabric.flow import Together
 from trnbench_emulator.fabric.fluid import simulate
 from trnbench_emulator.fabric.maxmin import Floats
 from trnbench_emulator.fabric.network import LOADS, SOLVED, Network
@@ -229,7 +230,7 @@ def _run(carrier: Orbits | ExplicitFlows, schedule: Schedule, before: int, most:
         assert found is not None
         return found
     flows, last = carrier.expanded(chains, before)
-    outcome = simulate(flows, carrier.capacity, carrier.rates, schedule.scale)
+    outcome = simulate(Together(flows), carrier.rates, schedule.scale)
     ends = tuple(max((outcome.arrival[i] for i in each), default=0) for each in last)
     return _Ran(outcome.total, outcome.carried, latency, "", ends, outcome.watched)
 

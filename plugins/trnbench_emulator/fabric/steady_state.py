@@ -102,7 +102,7 @@ def _simulated(
     if key not in classes.memo:
         classes.memo[key] = member_flows(classes, times, before, late)
     rounds: MemberFlows = classes.memo[key]
-    outcome = simulate(rounds.flows, rates.capacity, rates, scale, classes.carried * scale)
+    outcome = simulate(rounds.flows, rates, scale, classes.carried * scale)
     ticks = np.array(outcome.arrival, dtype=np.int64)
     last = _last(classes, ticks, rounds.number)
     done = [int(last[each].max(initial=0)) for each in classes.by_chain]
