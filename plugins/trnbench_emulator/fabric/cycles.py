@@ -10,6 +10,7 @@ meet. How much of the buffer a family takes is what makes the busiest link least
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise, starmap
 
 import numpy as np
 
@@ -80,7 +81,7 @@ def _loads(network: Network, family: Sequence[Sequence[int]]) -> Floats:
     """Seconds that every link is busy for one byte over each hop of the family's walks together."""
     busy = np.zeros(len(network.links))
     for walk in family:
-        for a, b in zip(walk, (*walk[1:], walk[0]), strict=True):
+        for a, b in hops(walk):
             route = network.route(network.ranks_on[a][0], network.ranks_on[b][0])
             np.add.at(busy, route.resources, route.weights / len(family))
     found: Floats = busy / network.bandwidth
@@ -111,6 +112,11 @@ def _shares(loads: Floats) -> Floats:
 
 Cycle = tuple[int, ...]
 """Ranks in the order of the walk; the last passes to the first."""
+
+
+def hops(cycle: Sequence[int]) -> tuple[tuple[int, int], ...]:
+    """From each of a cycle to the next, and from the last to the first."""
+    return tuple(pairwise((*cycle, cycle[0])))
 
 
 ALIKE = 1.0 + 1e-9
@@ -144,7 +150,7 @@ def cycle_shares(network: Network, cycles: Sequence[Sequence[int]]) -> list[floa
     rates = [
         min(
             float((network.bandwidth[route.resources] / route.weights).min())
-            for route in map(network.route, cycle, (*cycle[1:], cycle[0]))
+            for route in starmap(network.route, hops(cycle))
         )
         for cycle in cycles
     ]
@@ -206,12 +212,11 @@ def _known(network: Network) -> list[Cycle]:
     if len(device_of) != len(network.topology.devices):
         return []
     joined = {(network.nodes[link.src].id, network.nodes[link.dst].id) for link in network.links}
-    cycles = []
-    for cycle in hamiltonian_cycles(network.topology):
-        steps = zip(cycle, (*cycle[1:], cycle[0]), strict=True)
-        if all((a, b) in joined for a, b in steps):
-            cycles.append(tuple(device_of[node] for node in cycle))
-    return cycles
+    return [
+        tuple(device_of[node] for node in cycle)
+        for cycle in hamiltonian_cycles(network.topology)
+        if joined.issuperset(hops(cycle))
+    ]
 
 
 def _by_halves(network: Network) -> Cycle:

@@ -86,14 +86,9 @@ class Bucket(Algorithm):
 
 def _rates(network: Network, symmetry: Symmetry, axes: Sequence[int]) -> dict[int, float]:
     """Bytes/s that every rank can send its neighbour along a dimension while all others do the same."""
-    found: dict[int, float] | None = network.memo.get("bucket rates")
-    if found is None:
-        routes, capacity = routes_of(network), capacity_of(network)
-        moved = {axis: routes[_unit(len(symmetry.digits), axis, 1)] for axis in axes}
-        found = network.memo["bucket rates"] = {
-            axis: float((capacity[route.resources] / route.weights).min()) for axis, route in moved.items()
-        }
-    return found
+    routes, capacity = routes_of(network), capacity_of(network)
+    moved = {axis: routes[_unit(len(symmetry.digits), axis, 1)] for axis in axes}
+    return {axis: float((capacity[route.resources] / route.weights).min()) for axis, route in moved.items()}
 
 
 def _share(order: Sequence[int], rates: Mapping[int, float]) -> float:

@@ -28,19 +28,6 @@ class HalvingDoubling(Algorithm):
     collectives = (ALL_REDUCE, ALL_GATHER, REDUCE_SCATTER)
 
     def schedule(self, network: Network, collective: str, size: float) -> Schedule:
-        place, rank_at = self._places(network)
-        n = network.size
-        bits = n.bit_length() - 1
-        reduces, gathers = ways(collective)
-        halving = []
-        for level, bit in enumerate(range(bits)):
-            pairs = tuple((r, rank_at[place[r] ^ (1 << bit)]) for r in range(n))
-            halving.append((pairs, size / 2 ** (level + 1)))
-        steps = [Step(moves=(Move(size=s, pairs=p, writes=2.0),)) for p, s in halving] if reduces else []
-        steps += [Step(moves=(Move(size=s, pairs=p),)) for p, s in reversed(halving)] if gathers else []
-        return Schedule(algorithm=self.name, chains=(tuple(steps),))
-
-    def _places(self, network: Network) -> tuple[list[int], list[int]]:
         n = network.size
         if n < 2 or n & (n - 1):
             raise NotPossible(
@@ -48,13 +35,17 @@ class HalvingDoubling(Algorithm):
                 cause="partners are found by flipping one bit of the rank",
                 try_="--algorithm ring or mesh, or another group size",
             )
-        place = network.memo.get("gray")
-        if place is None:
-            place = network.memo["gray"] = self._gray(network)
-        rank_at = [0] * n
-        for rank, p in enumerate(place):
-            rank_at[p] = rank
-        return place, rank_at
+        place = self._gray(network)
+        rank_at = {at: rank for rank, at in enumerate(place)}
+        bits = n.bit_length() - 1
+        reduces, gathers = ways(collective)
+        halving = []
+        for bit in range(bits):
+            pairs = tuple((r, rank_at[place[r] ^ (1 << bit)]) for r in range(n))
+            halving.append((pairs, size / 2 ** (bit + 1)))
+        steps = [Step(moves=(Move(size=s, pairs=p, writes=2.0),)) for p, s in halving] if reduces else []
+        steps += [Step(moves=(Move(size=s, pairs=p),)) for p, s in reversed(halving)] if gathers else []
+        return Schedule(algorithm=self.name, chains=(tuple(steps),))
 
     @staticmethod
     def _gray(network: Network) -> list[int]:

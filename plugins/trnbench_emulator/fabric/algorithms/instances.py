@@ -13,8 +13,6 @@ less than the whole: in truth its neighbours pass some of the disorder on.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from trnbench_emulator.fabric.algorithms.algorithm import (
     ALL_GATHER,
     ALL_REDUCE,
@@ -26,7 +24,7 @@ from trnbench_emulator.fabric.algorithms.algorithm import (
     OverInstances,
     ways,
 )
-from trnbench_emulator.fabric.cycles import directed_cycles
+from trnbench_emulator.fabric.cycles import directed_cycles, hops
 from trnbench_emulator.fabric.network import Network
 from trnbench_emulator.fabric.schedule import Move, Schedule, Step
 
@@ -46,14 +44,14 @@ class FlatRings(OverInstances):
         n = len(_parts(network)[0]) * instances
         part = size / len(walks)
         reduces, gathers = ways(collective)
-        moves = tuple(tuple((walk[i], walk[(i + 1) % len(walk)]) for i in range(len(walk))) for walk in walks)
+        pairs = [hops(walk) for walk in walks]
         steps = []
         if reduces:
             steps.append(
-                Step(moves=tuple(Move(size=part / n, pairs=p, reads=2.0) for p in moves), times=n - 1)
+                Step(moves=tuple(Move(size=part / n, pairs=p, reads=2.0) for p in pairs), times=n - 1)
             )
         if gathers:
-            steps.append(Step(moves=tuple(Move(size=part / n, pairs=p) for p in moves), times=n - 1))
+            steps.append(Step(moves=tuple(Move(size=part / n, pairs=p) for p in pairs), times=n - 1))
         return Schedule(algorithm=self.name, chains=(tuple(steps),), note=f"{len(walks)} flat rings")
 
 
@@ -75,24 +73,17 @@ class InstanceTree(OverInstances):
         roots = parts[:1] if len(parts) == instances else parts[::2]
         away = tuple((root[0], r) for root in roots for r in root[1:])
         everyone = tuple((a, b) for part in parts for a in part for b in part if a != b)
-        chain: list[Step] = []
-        if collective == BROADCAST:
-            if g > 1:
-                chain.append(Step(moves=(Move(size=size / g, pairs=away, direct=True),)))
-            chain += [Step(moves=(Move(size=size / g, pairs=pair),), times=times) for pair in pairs]
-            if g > 1:
-                chain.append(Step(moves=(Move(size=size / g, pairs=everyone, direct=True),)))
-        else:
-            back = [tuple((b, a) for a, b in pair) for pair in reversed(pairs)]
-            if g > 1:
-                chain.append(Step(moves=(Move(size=size / g, pairs=everyone, writes=2.0, direct=True),)))
-            chain += [
-                Step(moves=(Move(size=size / g, pairs=each, writes=2.0),), times=times) for each in back
-            ]
-            if g > 1:
-                chain.append(
-                    Step(moves=(Move(size=size / g, pairs=tuple((b, a) for a, b in away), direct=True),))
-                )
+        part = size / g
+        if collective == REDUCE:  # the same backwards, and what is received is added
+            pairs = [tuple((b, a) for a, b in pair) for pair in reversed(pairs)]
+            away = tuple((b, a) for a, b in away)
+        added = 2.0 if collective == REDUCE else 1.0
+        chain = [Step(moves=(Move(size=part, pairs=pair, writes=added),), times=times) for pair in pairs]
+        if g > 1:
+            ends = [Step(moves=(Move(size=part, pairs=away, direct=True),))]
+            ends.append(Step(moves=(Move(size=part, pairs=everyone, writes=added, direct=True),)))
+            first, last = ends[::-1] if collective == REDUCE else ends
+            chain = [first, *chain, last]
         return Schedule(algorithm=self.name, chains=(tuple(chain),), lockstep=True)
 
 
@@ -122,9 +113,8 @@ class InstanceShift(OverInstances):
     collectives = (PERMUTE,)
 
     def over_instances(self, network: Network, collective: str, size: float, instances: int) -> Schedule:
-        n = network.size
-        pairs: Sequence[tuple[int, int]] = tuple((r, (r + 1) % n) for r in range(n))
-        return Schedule(algorithm=self.name, chains=((Step(moves=(Move(size=size, pairs=tuple(pairs)),)),),))
+        step = Step(moves=(Move(size=size, pairs=hops(range(network.size))),))
+        return Schedule(algorithm=self.name, chains=((step,),))
 
 
 def _parts(network: Network) -> list[range]:
@@ -135,22 +125,19 @@ def _parts(network: Network) -> list[range]:
 
 
 def _walks(network: Network) -> list[list[int]]:
-    walks: list[list[int]] | None = network.memo.get("flat rings")
-    if walks is None:
-        parts = _parts(network)
-        first = parts[0]
-        cycles = directed_cycles(network.part(first), 2, 0)
-        per_device = network.size // (max(network.shared) + 1) or 1
-        devices = len(first) // per_device
-        walks = []
-        turns = max(devices // len(cycles), 1)
-        for number, cycle in enumerate(cycles):
-            for turn in range(turns):
-                # Breaking the cycle elsewhere moves the entry and the exit to other devices.
-                cut = (turn * len(cycles) + number) * per_device % len(cycle)
-                order = [*cycle[cut:], *cycle[:cut]]
-                walks.append([part[r] for part in parts for r in order])
-        network.memo["flat rings"] = walks
+    parts = _parts(network)
+    first = parts[0]
+    cycles = directed_cycles(network.part(first), 2, 0)
+    per_device = network.size // (max(network.shared) + 1) or 1
+    devices = len(first) // per_device
+    walks = []
+    turns = max(devices // len(cycles), 1)
+    for number, cycle in enumerate(cycles):
+        for turn in range(turns):
+            # Breaking the cycle elsewhere moves the entry and the exit to other devices.
+            cut = (turn * len(cycles) + number) * per_device % len(cycle)
+            order = [*cycle[cut:], *cycle[:cut]]
+            walks.append([part[r] for part in parts for r in order])
     return walks
 
 

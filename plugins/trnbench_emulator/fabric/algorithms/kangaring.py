@@ -8,8 +8,6 @@ node. The guide does not print the schedule; this one has its counts.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from trnbench_emulator.fabric.algorithms.algorithm import (
     ALL_GATHER,
     ALL_REDUCE,
@@ -18,7 +16,7 @@ from trnbench_emulator.fabric.algorithms.algorithm import (
     NotPossible,
     ways,
 )
-from trnbench_emulator.fabric.cycles import cycle_shares, device_cycles
+from trnbench_emulator.fabric.cycles import cycle_shares, device_cycles, hops
 from trnbench_emulator.fabric.network import Network
 from trnbench_emulator.fabric.schedule import Move, Schedule, Step
 
@@ -34,27 +32,27 @@ class Kangaring(Algorithm):
 
     def schedule(self, network: Network, collective: str, size: float) -> Schedule:
         lanes = self._lanes(network)
-        n, hops = network.size, network.size // 2 - 1
+        n, times = network.size, network.size // 2 - 1
         shares = cycle_shares(network, [[first for first, _ in lane] for lane in lanes])
         reduces, gathers = ways(collective)
         chains = []
         for lane, share in zip(lanes, shares, strict=True):
             block = size * share / n
-            out = tuple((lane[i][0], lane[(i + 1) % len(lane)][0]) for i in range(len(lane)))
+            out = hops([first for first, _ in lane])
             up = tuple((second, first) for first, second in lane)
             down = tuple((first, second) for first, second in lane)
             chain = []
             if reduces:
                 # The secondary's operand is read where it lies; no copy of it is written.
                 chain.append(Step(moves=(Move(size=block, pairs=up, writes=0.0),)))
-                if hops:
+                if times:
                     chain.append(
                         Step(
                             moves=(
                                 Move(size=2 * block, pairs=out, reads=2.0),
                                 Move(size=2 * block, pairs=up, writes=0.0),
                             ),
-                            times=hops,
+                            times=times,
                         )
                     )
                 # The own block's other half of the last sum; the secondary takes its result over.
@@ -63,7 +61,7 @@ class Kangaring(Algorithm):
                 chain.append(
                     Step(moves=(Move(size=block, pairs=up), Move(size=block, pairs=down, reads=0.0)))
                 )
-                if hops:
+                if times:
                     # What arrives is written to both ranks of the pair by one read of the sender's.
                     chain.append(
                         Step(
@@ -71,7 +69,7 @@ class Kangaring(Algorithm):
                                 Move(size=2 * block, pairs=out),
                                 Move(size=2 * block, pairs=down, reads=0.0),
                             ),
-                            times=hops,
+                            times=times,
                         )
                     )
             chains.append(tuple(chain))
@@ -91,19 +89,12 @@ class Kangaring(Algorithm):
                 cause="ranks of one device share its memory: there is no link to use",
                 try_="--algorithm ring, rdh or mesh",
             )
-        lanes: list[Lane] | None = network.memo.get("kangaring")
-        if lanes is None:
-            lanes = network.memo["kangaring"] = [
-                self._lane([network.ranks_on[device] for device in cycle], turn)
-                for turn, cycle in enumerate(device_cycles(network))
-            ]
-        return lanes
-
-    @staticmethod
-    def _lane(members: Sequence[Sequence[int]], turn: int) -> Lane:
-        """The pairs of every device in turn; every other lane exchanges the two roles."""
-        return tuple(
-            (ranks[i + turn % 2], ranks[i + 1 - turn % 2])
-            for ranks in members
-            for i in range(0, len(ranks), 2)
-        )
+        # The pairs of every device in turn; every other lane exchanges the two roles.
+        return [
+            tuple(
+                (network.ranks_on[device][i + turn % 2], network.ranks_on[device][i + 1 - turn % 2])
+                for device in cycle
+                for i in range(0, each, 2)
+            )
+            for turn, cycle in enumerate(device_cycles(network))
+        ]

@@ -21,7 +21,7 @@ from trnbench_emulator.fabric.algorithms.algorithm import (
     too_few,
     ways,
 )
-from trnbench_emulator.fabric.cycles import cycle_shares, directed_cycles, level_cycles
+from trnbench_emulator.fabric.cycles import cycle_shares, directed_cycles, hops, level_cycles
 from trnbench_emulator.fabric.network import Network
 from trnbench_emulator.fabric.schedule import Move, Schedule, Step
 
@@ -58,9 +58,9 @@ class Ring(Algorithm):
                 chain.append(Step(moves=(_along(network, cycle, part / n, 1.0),), times=n - 1))
             if collective == BROADCAST:  # blocks follow each other down the open chain
                 root = cycle.index(0)
-                hops = tuple(pairwise((*cycle[root:], *cycle[:root])))
+                way = tuple(pairwise((*cycle[root:], *cycle[:root])))
                 chain += [
-                    Step(moves=(Move(size=part / n, pairs=hops[max(step - n + 1, 0) : step + 1]),))
+                    Step(moves=(Move(size=part / n, pairs=way[max(step - n + 1, 0) : step + 1]),))
                     for step in range(2 * n - 2)
                 ]
             chains.append(tuple(chain))
@@ -69,12 +69,12 @@ class Ring(Algorithm):
 
 def _along(network: Network, cycle: Sequence[int], size: float, reads: float) -> Move:
     """One step along the cycle: a translation where the cycle is one, pairs otherwise."""
-    n = len(cycle)
+    pairs = hops(cycle)
     if network.symmetry is not None:
-        offsets = {network.symmetry.offset(cycle[i], cycle[(i + 1) % n]) for i in range(n)}
+        offsets = {network.symmetry.offset(*pair) for pair in pairs}
         if len(offsets) == 1:
             return Move(size=size, offset=offsets.pop(), reads=reads)
-    return Move(size=size, pairs=tuple((cycle[i], cycle[(i + 1) % n]) for i in range(n)), reads=reads)
+    return Move(size=size, pairs=pairs, reads=reads)
 
 
 class Shift(Algorithm):
@@ -89,6 +89,5 @@ class Shift(Algorithm):
     def schedule(self, network: Network, collective: str, size: float) -> Schedule:
         if network.size < 2:
             raise too_few(network)
-        cycle = directed_cycles(network, 1, 1)[0]
-        step = Step(moves=(Move(size=size, pairs=tuple(pairwise((*cycle, cycle[0])))),))
+        step = Step(moves=(Move(size=size, pairs=hops(directed_cycles(network, 1, 1)[0])),))
         return Schedule(algorithm=self.name, chains=((step,),))
