@@ -269,20 +269,6 @@ def test_a_bucket_needs_ranks_that_are_alike(name: str, torus: Make) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "name", [name for name in ALGORITHMS if name not in REFUSED and "bucket" not in name]
-)
-def test_one_rank_has_nobody_to_send_to(name: str, torus: Make) -> None:
-    alone = Network(torus(4).topology, ranks=[0])
-    with pytest.raises(NotPossible) as refusal:
-        ALGORITHMS[name].schedule(alone, ALGORITHMS[name].collectives[0], 1.0)
-    assert str(refusal.value) == (
-        "a collective needs at least 2 ranks\n"
-        "  cause: torus 4 has 1 here\n"
-        "  try:   --ranks core, or a system of several devices"
-    )
-
-
 # Kangaring's plan moves the bytes that its blocks need, over half the hops of a ring -----------------
 
 

@@ -16,7 +16,6 @@ from trnbench_emulator.fabric.algorithms.algorithm import (
     BROADCAST,
     Algorithm,
     NotPossible,
-    too_few,
 )
 from trnbench_emulator.fabric.ask import ask, compared
 from trnbench_emulator.fabric.network import Network
@@ -35,8 +34,6 @@ class Star(Algorithm):
     auto_ranks = 16
 
     def schedule(self, network: Network, collective: str, size: float) -> Schedule:
-        if network.size < 2:
-            raise too_few(network)
         others = range(1, network.size)
         own = size / network.size
         moves = (Move(size=size, pairs=tuple((0, r) for r in others), direct=True),)

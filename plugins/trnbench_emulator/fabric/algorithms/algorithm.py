@@ -25,20 +25,12 @@ class NotPossible(UsageError):
     """The algorithm cannot do this collective on this network; the message says why."""
 
 
-def too_few(network: Network) -> NotPossible:
-    """What to raise where fewer than two ranks are left to send to each other."""
-    return NotPossible(
-        "a collective needs at least 2 ranks",
-        cause=f"{network.topology.name} has {network.size} here",
-        try_="--ranks core, or a system of several devices",
-    )
-
-
 class Algorithm(ABC):
     """What an algorithm can do, and its plan. `size` is the full buffer in bytes: the all-reduce vector, the
     gathered result, the reduce-scatter input, one rank's all-to-all send buffer, the broadcast message.
 
-    Which numbers and shapes of ranks it can do, `schedule` says by raising NotPossible.
+    There are two ranks or more: `Planner` sees to that. Which numbers and shapes of them it can do, `schedule`
+    says by raising NotPossible.
     """
 
     name: str

@@ -14,7 +14,6 @@ from trnbench_emulator.fabric.algorithms.algorithm import (
     REDUCE,
     REDUCE_SCATTER,
     Algorithm,
-    too_few,
     ways,
 )
 from trnbench_emulator.fabric.network import Network
@@ -28,7 +27,6 @@ class Mesh(Algorithm):
     collectives = (ALL_REDUCE, ALL_GATHER, REDUCE_SCATTER, BROADCAST, REDUCE)
 
     def schedule(self, network: Network, collective: str, size: float) -> Schedule:
-        _several(network)
         n = network.size
         if collective in (BROADCAST, REDUCE):
             away = range(1, n)
@@ -53,7 +51,6 @@ class SingleStepMesh(Algorithm):
     collectives = (ALL_REDUCE,)
 
     def schedule(self, network: Network, collective: str, size: float) -> Schedule:
-        _several(network)
         return Schedule(algorithm=self.name, chains=((Step(moves=everyone(network, size, writes=2.0)),),))
 
 
@@ -65,7 +62,6 @@ class Direct(Algorithm):
     uneven = (ALL_GATHER, ALL_TO_ALL, REDUCE_SCATTER)
 
     def schedule(self, network: Network, collective: str, size: float) -> Schedule:
-        _several(network)
         # What is received to be summed is read again, as in a mesh.
         writes = 2.0 if collective == REDUCE_SCATTER else 1.0
         moves = everyone(network, size / network.size, writes=writes)
@@ -80,7 +76,6 @@ class Pairwise(Algorithm):
     auto_ranks = 256
 
     def schedule(self, network: Network, collective: str, size: float) -> Schedule:
-        _several(network)
         steps = tuple(Step(moves=(move,)) for move in everyone(network, size / network.size))
         return Schedule(algorithm=self.name, chains=(steps,))
 
@@ -95,8 +90,3 @@ def everyone(network: Network, size: float, *, writes: float = 1.0) -> tuple[Mov
         Move(size=size, pairs=tuple((r, (r + k) % n) for r in range(n)), writes=writes, direct=True)
         for k in range(1, n)
     )
-
-
-def _several(network: Network) -> None:
-    if network.size < 2:
-        raise too_few(network)

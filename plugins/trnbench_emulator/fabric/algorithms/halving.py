@@ -29,7 +29,7 @@ class HalvingDoubling(Algorithm):
 
     def schedule(self, network: Network, collective: str, size: float) -> Schedule:
         n = network.size
-        if n < 2 or n & (n - 1):
+        if n & (n - 1):
             raise NotPossible(
                 f"{self.name} needs a power of two of ranks, not {n}",
                 cause="partners are found by flipping one bit of the rank",

@@ -77,7 +77,7 @@ class Kangaring(Algorithm):
 
     def _lanes(self, network: Network) -> list[Lane]:
         each = network.ranks_per_device
-        if network.size < 2 or each < 2 or each % 2:
+        if each < 2 or each % 2:
             raise NotPossible(
                 f"{self.name} needs pairs of ranks that share a device",
                 cause=f"{network.topology.name} has {each or 'different numbers of'} ranks per device here",

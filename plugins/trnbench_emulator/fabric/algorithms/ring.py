@@ -18,7 +18,6 @@ from trnbench_emulator.fabric.algorithms.algorithm import (
     PERMUTE,
     REDUCE_SCATTER,
     Algorithm,
-    too_few,
     ways,
 )
 from trnbench_emulator.fabric.cycles import cycle_shares, directed_cycles, hops, level_cycles
@@ -38,8 +37,6 @@ class Ring(Algorithm):
 
     def _lanes(self, network: Network) -> Sequence[tuple[Sequence[int], float]]:
         """Cycles, each with its share of the buffer."""
-        if network.size < 2:
-            raise too_few(network)
         if not self.cycles and (across := level_cycles(network)):
             return across
         cycles = directed_cycles(network, self.directions, self.cycles)
@@ -87,7 +84,5 @@ class Shift(Algorithm):
     collectives = (PERMUTE,)
 
     def schedule(self, network: Network, collective: str, size: float) -> Schedule:
-        if network.size < 2:
-            raise too_few(network)
         step = Step(moves=(Move(size=size, pairs=hops(directed_cycles(network, 1, 1)[0])),))
         return Schedule(algorithm=self.name, chains=((step,),))

@@ -14,7 +14,6 @@ from trnbench_emulator.fabric.algorithms.algorithm import (
     REDUCE_SCATTER,
     Algorithm,
     NotPossible,
-    too_few,
 )
 from trnbench_emulator.fabric.algorithms.bucket import Bucket
 from trnbench_emulator.fabric.algorithms.exchange import Mesh
@@ -28,7 +27,7 @@ class ScatterGather(Algorithm):
 
     name = "scatter-gather"
     collectives = (BROADCAST, REDUCE)
-    _halves: tuple[Algorithm, ...] = (SwitchDirect("switch-direct"), Bucket("bucket", ports="all"), Mesh())
+    _halves: tuple[Algorithm, ...] = (SwitchDirect("switch-direct"), Bucket("bucket", ports="all"))
 
     def schedule(self, network: Network, collective: str, size: float) -> Schedule:
         inner = self._inner(network)
@@ -47,7 +46,7 @@ class ScatterGather(Algorithm):
             except NotPossible:
                 continue
             return half
-        raise too_few(network)
+        return Mesh()
 
 
 class Tree(Algorithm):
@@ -75,8 +74,6 @@ class Tree(Algorithm):
     def _levels(self, network: Network) -> list[list[tuple[int, int]]]:
         """Edges (parent, child) by step; rank 0 is the root."""
         n = network.size
-        if n < 2:
-            raise too_few(network)
         levels, have = [], 1
         while have < n:
             levels.append([(a, a + have) for a in range(min(have, n - have))])

@@ -32,7 +32,7 @@ class SwitchDirect(Algorithm):
     def _levels(self, network: Network) -> tuple[Symmetry, list[tuple[int, ...]]]:
         symmetry = network.symmetry
         switched = any(node.kind in (NodeKind.SWITCH, NodeKind.NETWORK) for node in network.nodes)
-        if symmetry is None or not switched or network.size < 2:
+        if symmetry is None or not switched:
             raise NotPossible(
                 f"{self.name} needs ranks that are alike behind switches",
                 cause=f"{network.topology.name} has no switches, or a link that others have not",
