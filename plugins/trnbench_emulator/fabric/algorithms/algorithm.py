@@ -29,8 +29,8 @@ class Algorithm(ABC):
     """What an algorithm can do, and its plan. `size` is the full buffer in bytes: the all-reduce vector, the
     gathered result, the reduce-scatter input, one rank's all-to-all send buffer, the broadcast message.
 
-    There are two ranks or more: `Planner` sees to that. Which numbers and shapes of them it can do, `schedule`
-    says by raising NotPossible.
+    There are two ranks or more: `Planner` sees to that. Which numbers and shapes of them it can do,
+    `schedule` says by raising NotPossible.
     """
 
     name: str
