@@ -22,11 +22,11 @@ from trnbench_emulator.fabric.routes import Route, Routes
 from trnbench_emulator.fabric.schedule import Move
 from trnbench_emulator.fabric.symmetry import Symmetry, find_symmetry
 
-RATES, PLANS, STEPS, SOLVED, LOADS = "rates", "plans", "steps", "solved", "loads"
+RATES, PLANS, STEPS, LOADS = "rates", "plans", "steps", "loads"
 ORBITS, ORBIT_CAPACITY, ORBIT_RATES = "orbit shares", "orbit capacity", "orbit rates"
 ALONE, ORDER = "moves alone", "order"
 """Of `Network.of_capacity`: the rates of mixes of links, what was found out about plans and steps that are
-carried out again and again, the latest answers, how long the busiest link is busy, shares and capacity of an
+carried out again and again, how long the busiest link is busy, shares and capacity of an
 orbit, how long moves take alone, how capacities compare."""
 SHARES, CLASSES = "shares", "classes"
 """Of `Network.memo`, for all that is carried out: what messages take of links, which flows are alike."""

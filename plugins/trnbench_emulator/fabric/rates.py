@@ -57,7 +57,7 @@ class Rates:
     and are worked out in an order that depends on the mixes alone: what was asked before changes no digit.
     """
 
-    LARGEST = 20_000  # answers, and arrays, kept; a long sweep of uneven traffic would keep too many
+    LARGEST = 20_000  # answers kept; a long sweep of uneven traffic would keep too many
     UNIONS = 4
     FEW = 256
     """Mixes that are stacked for all their sets."""
@@ -67,7 +67,6 @@ class Rates:
     def __init__(self, capacity: Floats, watched: NDArray[np.bool_] | None = None) -> None:
         self.capacity = capacity
         self._watched = np.zeros(0, np.intp) if watched is None else np.flatnonzero(watched)
-        self._names: dict[tuple[int, int], tuple[int, Flow]] = {}  # the flow keeps its arrays' identities
         self._together: dict[int, tuple[Together, list[int], tuple[int, ...]]] = {}  # the latest, by identity
         self._equal: dict[bytes, int] = {}
         self._kept: list[tuple[Indices, Floats]] = []
@@ -78,18 +77,12 @@ class Rates:
 
     def name(self, flow: Flow) -> int:
         """A number for the flow's mix of links, the same for equal ones."""
-        key = (id(flow.resources), id(flow.weights))
-        named = self._names.get(key)
-        if named is None:
-            content = flow.resources.tobytes() + flow.weights.tobytes()
-            number = self._equal.setdefault(content, len(self._kept))
-            if number == len(self._kept):
-                self._kept.append((flow.resources, flow.weights))
-                self._places.append(blake2b(content, digest_size=8).digest())
-            if len(self._names) >= self.LARGEST:
-                self._names.clear()
-            named = self._names[key] = number, flow
-        return named[0]
+        content = flow.resources.tobytes() + flow.weights.tobytes()
+        number = self._equal.setdefault(content, len(self._kept))
+        if number == len(self._kept):
+            self._kept.append((flow.resources, flow.weights))
+            self._places.append(blake2b(content, digest_size=8).digest())
+        return number
 
     def names(self, together: Together) -> tuple[list[int], tuple[int, ...]]:
         """As `name`, of all flows of a plan or a step; and each that is among them, where they are few."""

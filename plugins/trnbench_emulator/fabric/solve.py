@@ -25,7 +25,7 @@ from trnbench_emulator.fabric.explicit import ExplicitFlows
 from trnbench_emulator.fabric.flow import Together
 from trnbench_emulator.fabric.fluid import simulate
 from trnbench_emulator.fabric.maxmin import Floats
-from trnbench_emulator.fabric.network import LOADS, SOLVED, Network
+from trnbench_emulator.fabric.network import LOADS, Network
 from trnbench_emulator.fabric.orbits import Orbits
 from trnbench_emulator.fabric.schedule import Chains, Schedule, Step
 from trnbench_emulator.fabric.steady_state import simulated
@@ -72,45 +72,14 @@ class Carried(msgspec.Struct, frozen=True):
 
 MOST_STEPS = 1000
 """Steps of all chains, repetitions counted, up to which waiting alone is added up."""
-KEPT = 32
-"""Answers kept per network."""
 
 
 def solve(network: Network, schedule: Schedule, *, use_symmetry: bool = True, most: int = 0) -> Solution:
     """Where flows compete unevenly and simulating them would take more than `most` (0: any amount) of what
     `Classes.effort` counts, ranks are taken to wait for each other after every step, which is never
-    quicker; `way` then says so, and `least_ticks` tells how much less it can be. The latest answers are
-    kept with the network, for plans that have a name. Raises TopologyError (no route) and ValueError (a move
-    names a rank that is not there).
+    quicker; `way` then says so, and `least_ticks` tells how much less it can be. Raises TopologyError (no
+    route) and ValueError (a move names a rank that is not there).
     """
-    if not schedule.key or not use_symmetry:
-        return _solved(network, schedule, use_symmetry, most)
-    solved: dict[object, Solution] = network.of_capacity.setdefault(SOLVED, {})
-    key = schedule.key, schedule.scale, schedule.startup_s, schedule.per_message_s, most
-    if key not in solved:
-        if len(solved) >= KEPT:
-            solved.pop(next(iter(solved)))
-        solved[key] = _solved(network, schedule, use_symmetry, most)
-    return solved[key]
-
-
-def solve_beside(
-    network: Network, schedule: Schedule, others: tuple[tuple[Step, ...], ...], *, most: int = 0
-) -> Solution:
-    """The time until `schedule` is done while the chains of `others` run as well; `carried` and `accessed`
-    are those of all together. Raises what `solve` raises.
-    """
-    if not others:
-        return solve(network, schedule, most=most)
-    own = schedule.sized()
-    both = solve(network, msgspec.structs.replace(own, chains=own.chains + others), most=most)
-    total = max(both.ends[: len(own.chains)]) + ticks(own.startup_s)
-    return msgspec.structs.replace(
-        both, total_ticks=total, time_s=total / TICKS_PER_SECOND, span_s=max(both.time_s, both.span_s)
-    )
-
-
-def _solved(network: Network, schedule: Schedule, use_symmetry: bool, most: int) -> Solution:
     by_orbit = use_symmetry and _translations(network, schedule)
     carrier: Orbits | ExplicitFlows = (
         Orbits(network, schedule) if by_orbit else ExplicitFlows(network, schedule)
@@ -127,6 +96,22 @@ def _solved(network: Network, schedule: Schedule, use_symmetry: bool, most: int)
         way=("orbits" if by_orbit else "flows") + outcome.shortcut,
         ends=outcome.ends,
         memory=outcome.memory,
+    )
+
+
+def solve_beside(
+    network: Network, schedule: Schedule, others: tuple[tuple[Step, ...], ...], *, most: int = 0
+) -> Solution:
+    """The time until `schedule` is done while the chains of `others` run as well; `carried` and `accessed`
+    are those of all together. Raises what `solve` raises.
+    """
+    if not others:
+        return solve(network, schedule, most=most)
+    own = schedule.sized()
+    both = solve(network, msgspec.structs.replace(own, chains=own.chains + others), most=most)
+    total = max(both.ends[: len(own.chains)]) + ticks(own.startup_s)
+    return msgspec.structs.replace(
+        both, total_ticks=total, time_s=total / TICKS_PER_SECOND, span_s=max(both.time_s, both.span_s)
     )
 
 
