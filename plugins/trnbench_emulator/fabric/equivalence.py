@@ -143,8 +143,7 @@ class PlanMemo(msgspec.Struct):
     compete: bool = False  # some flow slows another
     latency: int | None = None
     classes: Classes | msgspec.UnsetType | None = msgspec.UNSET  # None where no classes are looked for
-    steps: dict[int, StepMemo] = {}  # by place in the merged chains
-    moves: dict[int, tuple[Move, Shares]] = {}  # by identity
+    steps: dict[Step, StepMemo] = {}
     all: Together | None = None  # of one byte, every repetition: what they carry is added up
 
 
@@ -156,15 +155,10 @@ def memo_of(network: Network, schedule: Schedule, kind: str) -> PlanMemo:
     return kept.setdefault((kind, schedule.key, schedule.per_message_s), PlanMemo())
 
 
-def step_memo(
-    network: Network, schedule: Schedule, plan: PlanMemo, place: int, step: Step, kind: str
-) -> StepMemo:
+def step_memo(network: Network, schedule: Schedule, plan: PlanMemo, step: Step, kind: str) -> StepMemo:
     """Of plans that have a name, equal steps share it: an all-reduce takes those of its reduce-scatter and of
     its all-gather. `kind`: of the flows that an outcome is about.
     """
-    memo = plan.steps.get(place)
-    if memo is None:
-        shared: dict[tuple[str, Step], StepMemo] = network.of_capacity.setdefault(STEPS, {})
-        memo = shared.setdefault((kind, step), StepMemo()) if schedule.key else StepMemo()
-        plan.steps[place] = memo
+    steps = network.of_capacity.setdefault((STEPS, kind), {}) if schedule.key else plan.steps
+    memo: StepMemo = steps.setdefault(step, StepMemo())
     return memo

@@ -34,22 +34,10 @@ class ExplicitFlows:
             RATES, Rates(network.capacity, np.arange(len(network.capacity)) >= len(network.links))
         )
 
-    def _shares_of(self, move: Move) -> Shares:
-        """What its messages take, whatever their size."""
-        # A plan that has a name keeps its moves: to look at all their pairs again would cost more.
-        kept = self.memo.moves.get(id(move))
-        if kept is not None and kept[0] is move:
-            return kept[1]
-        found = self._table.of(move)
-        self.memo.moves[id(move)] = move, found
-        return found
-
-    def step(self, place: int, step: Step, before: int) -> Outcome:
+    def step(self, step: Step, before: int) -> Outcome:
         """One repetition of a step, all ranks beginning at once; `arrival` by flows, or by their classes."""
-        memo, key = (
-            step_memo(self.network, self.schedule, self.memo, place, step, "flows"),
-            (self.scale, before),
-        )
+        memo = step_memo(self.network, self.schedule, self.memo, step, "flows")
+        key = self.scale, before
         return memo.outcomes.get(key) or memo.keep(key, self._step(memo, step, before))
 
     def _step(self, memo: StepMemo, step: Step, before: int) -> Outcome:
@@ -58,7 +46,7 @@ class ExplicitFlows:
                 flows = [
                     Flow(move.size, resources, weights, *timing(move.direct, latency, before))
                     for move in step.moves
-                    for resources, weights, latency in self._shares_of(move).each
+                    for resources, weights, latency in self._table.of(move).each
                 ]
                 memo.flows[before] = Together(flows)
             return simulate(memo.flows[before], self.rates, self.scale)
@@ -78,14 +66,14 @@ class ExplicitFlows:
         load = np.zeros(len(self.capacity))
         for step in (step for chain in chains for step in chain):
             for move in step.moves:
-                shares = self._shares_of(move)
+                shares = self._table.of(move)
                 amount = move.size * step.times
                 load += amount * np.bincount(shares.resources, shares.weights, minlength=len(load))
         return float((load / self.capacity).max(initial=0.0))
 
     def latest(self, step: Step) -> int:
         """Ticks of the longest way in a step."""
-        return max((self._shares_of(move).latest for move in step.moves), default=0)
+        return max((self._table.of(move).latest for move in step.moves), default=0)
 
     def in_step(self, outcome: Outcome, parallel: bool) -> bool:
         return len(set(outcome.arrival)) <= 1
@@ -99,7 +87,7 @@ class ExplicitFlows:
         return [[self._round(step) for step in chain] for chain in chains]
 
     def _round(self, step: Step) -> Round:
-        shares = [self._shares_of(move) for move in step.moves]
+        shares = [self._table.of(move) for move in step.moves]
         sizes = np.array([move.size * self.scale for move in step.moves])
         return Round(shares, np.repeat(sizes, [len(share.each) for share in shares]), step.times)
 
@@ -129,7 +117,7 @@ class ExplicitFlows:
 
     def _moves(self, chains: Sequence[tuple[Step, ...]]) -> list[tuple[int, int, Move, Shares]]:
         return [
-            (number, at, move, self._shares_of(move))
+            (number, at, move, self._table.of(move))
             for number, chain in enumerate(chains)
             for at, step in enumerate(chain)
             for move in step.moves

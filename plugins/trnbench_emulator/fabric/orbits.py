@@ -35,19 +35,13 @@ class Orbits:
         self._with_memory: dict[tuple[tuple[int, ...], float], Route]
         self._with_memory = network.of_capacity.setdefault(ORBITS, {})
 
-    def step(self, place: int, step: Step, before: int) -> Outcome:
+    def step(self, step: Step, before: int) -> Outcome:
         """One repetition of a step, all ranks beginning at once."""
-        memo, key = (
-            step_memo(self.network, self.schedule, self.memo, place, step, "orbits"),
-            (self.scale, before),
-        )
-        outcome = memo.outcomes.get(key)
-        if outcome is None:
-            if before not in memo.flows:
-                memo.flows[before] = Together([self._flow(move, before, ()) for move in step.moves])
-            flows = memo.flows[before]
-            outcome = memo.keep(key, simulate(flows, self.rates, self.scale))
-        return outcome
+        memo = step_memo(self.network, self.schedule, self.memo, step, "orbits")
+        if before not in memo.flows:
+            memo.flows[before] = Together([self._flow(move, before, ()) for move in step.moves])
+        key = self.scale, before
+        return memo.outcomes.get(key) or memo.keep(key, simulate(memo.flows[before], self.rates, self.scale))
 
     def busy_s(self, chains: Chains) -> float:
         """Seconds that the busiest resource is busy for one byte of the plan."""

@@ -230,8 +230,8 @@ def _in_step(
     total, latency = begins, begins
     carried = np.zeros(len(carrier.capacity))
     memory = False
-    for place, step in enumerate(chain):
-        outcome = carrier.step(place, step, before)
+    for step in chain:
+        outcome = carrier.step(step, before)
         if not lockstep and not carrier.in_step(outcome, parallel > 1):
             return None
         memory |= outcome.watched
