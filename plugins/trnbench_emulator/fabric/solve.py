@@ -23,7 +23,7 @@ from trnbench_emulator import TICKS_PER_SECOND, ticks
 from trnbench_emulator.fabric.contention_free import contention_free
 from trnbench_emulator.fabric.explicit import ExplicitFlows
 from trnbench_emulator.fabric.flow import Together
-from trnbench_emulator.fabric.fluid import simulate
+from trnbench_emulator.fabric.fluid import Outcome, simulate
 from trnbench_emulator.fabric.maxmin import Floats
 from trnbench_emulator.fabric.network import LOADS, Network
 from trnbench_emulator.fabric.orbits import Orbits
@@ -85,17 +85,17 @@ def solve(network: Network, schedule: Schedule, *, use_symmetry: bool = True, mo
         Orbits(network, schedule) if by_orbit else ExplicitFlows(network, schedule)
     )
     before = ticks(schedule.per_message_s)
-    outcome = _run(carrier, schedule, before, most, exact=not use_symmetry)
+    outcome, latency, shortcut = _run(carrier, schedule, before, most, exact=not use_symmetry)
     start = ticks(schedule.startup_s)
     return Solution(
         time_s=(outcome.total + start) / TICKS_PER_SECOND,
         total_ticks=outcome.total + start,
         carried=carrier.per_link(outcome.carried),
         accessed=carrier.per_device(outcome.carried),
-        latency_s=(outcome.latency + start) / TICKS_PER_SECOND,
-        way=("orbits" if by_orbit else "flows") + outcome.shortcut,
-        ends=outcome.ends,
-        memory=outcome.memory,
+        latency_s=(latency + start) / TICKS_PER_SECOND,
+        way=("orbits" if by_orbit else "flows") + shortcut,
+        ends=tuple(outcome.arrival),
+        memory=outcome.watched,
     )
 
 
@@ -160,15 +160,8 @@ def least_ticks(network: Network, schedule: Schedule, solution: Solution) -> int
     return min(least + ticks(schedule.startup_s), solution.total_ticks)
 
 
-class _Ran(msgspec.Struct, frozen=True):
-    """Ticks, bytes per resource, ticks of latency and overhead, and the shortcut."""
-
-    total: int
-    carried: Floats
-    latency: int
-    shortcut: str
-    ends: tuple[int, ...]
-    memory: bool
+_Ran = tuple[Outcome, int, str]
+"""What came out, by chains; ticks of latency and overhead; the shortcut."""
 
 
 def _run(carrier: Orbits | ExplicitFlows, schedule: Schedule, before: int, most: int, *, exact: bool) -> _Ran:
@@ -191,8 +184,7 @@ def _run(carrier: Orbits | ExplicitFlows, schedule: Schedule, before: int, most:
     if not memo.compete:
         outcome = carrier.alone(chains, before)
         if outcome is not None:
-            ends = tuple(outcome.arrival)
-            return _Ran(outcome.total, outcome.carried, latency, ", never competing", ends, outcome.watched)
+            return outcome, latency, ", never competing"
         memo.compete = True
     too_much = bool(most) and chain is not None and carrier.effort(chains) > most
     # Orbits are looked at no closer where they are too many for all.
@@ -205,10 +197,9 @@ def _run(carrier: Orbits | ExplicitFlows, schedule: Schedule, before: int, most:
         if classes is not None:
             outcome = simulated(classes, carrier.rates, before, limit, late, schedule.scale)
             if outcome is not None:
-                ends, amounts = tuple(outcome.arrival), outcome.carried
                 if isinstance(carrier, Orbits):
-                    amounts = carrier.carried(chains)
-                return _Ran(outcome.total, amounts, latency, ", by classes", ends, outcome.watched)
+                    outcome = msgspec.structs.replace(outcome, carried=carrier.carried(chains))
+                return outcome, latency, ", by classes"
     if too_much:
         assert chain is not None
         found = _in_step(carrier, chain, before, len(chains), lockstep=True)
@@ -216,8 +207,8 @@ def _run(carrier: Orbits | ExplicitFlows, schedule: Schedule, before: int, most:
         return found
     flows, last = carrier.expanded(chains, before)
     outcome = simulate(Together(flows), carrier.rates, schedule.scale)
-    ends = tuple(max((outcome.arrival[i] for i in each), default=0) for each in last)
-    return _Ran(outcome.total, outcome.carried, latency, "", ends, outcome.watched)
+    ends = [max((outcome.arrival[i] for i in each), default=0) for each in last]
+    return msgspec.structs.replace(outcome, arrival=ends), latency, ""
 
 
 def _in_step(
@@ -239,7 +230,7 @@ def _in_step(
         carried += outcome.carried * step.times
         latency += (carrier.latest(step) + before) * step.times
     shortcut = LOCKSTEP if lockstep else ", each step once"
-    return _Ran(total, carried, latency, shortcut, (total,) * parallel, memory)
+    return Outcome([total] * parallel, carried, total, memory), latency, shortcut
 
 
 def _merged(chains: Sequence[tuple[Step, ...]]) -> tuple[Step, ...] | None:
