@@ -27,8 +27,8 @@ _NEVER = int(np.iinfo(np.int64).max)
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """`arrival` ticks per flow, or per chain or class of them; `carried` bytes per resource; `watched`: whether
-    a resource that is watched ever limited a flow.
+    """`arrival` ticks per flow, chain or class; `carried` bytes per resource; `watched`: whether a resource
+    that is watched ever limited a flow.
     """
 
     arrival: list[int]
