@@ -95,11 +95,9 @@ def waterfall(
 
 def _alone(network: Network, move: Move) -> float:
     """Seconds of a move's slowest flow, had it all links to itself."""
+    pairs = network.pairs_of(move)[: network.size]
     if move.offset is not None:
-        assert network.symmetry is not None
-        pairs = [(network.symmetry.before(0, move.offset), 0)]  # all routes to one rank: one search
-    else:
-        pairs = list(move.pairs[: network.size])
+        pairs = [pair for pair in pairs if pair[1] == 0]  # all routes to one rank: one search
     slowest = 0.0
     for src, dst in pairs:
         route = network.route(src, dst)

@@ -100,7 +100,7 @@ class Network:
         self.capacity: Floats = np.concatenate([self.bandwidth, memories])
         self.late: tuple[int, ...] = tuple((late or {}).get(r, 0) for r in range(len(wanted))) if late else ()
         """Ticks at which every rank begins; empty where all begin at once."""
-        self._ways = Routes(
+        self.ways = Routes(
             len(self.nodes), self.links, bandwidth=self.bandwidth, latency=self.latency, cost=self.cost
         )
         self._routes: dict[tuple[int, int], Route] = {}
@@ -206,14 +206,6 @@ class Network:
         switches = {at for at, node in enumerate(self.nodes) if node.kind is NodeKind.SWITCH}
         return over, switches, leaving
 
-    def distances(self, target: int) -> list[int]:
-        """Cost from every node to node `target`; −1 where there is no way."""
-        return self._ways.distances(target)
-
-    def nexts(self, node: int, distance: Sequence[int]) -> tuple[list[int], float]:
-        """Links from `node` that begin a cheapest route to where `distance` leads, and their bandwidth."""
-        return self._ways.nexts(node, distance)
-
     def route(self, src: int, dst: int) -> Route:
         """Shares of every link for bytes from rank `src` to rank `dst`.
 
@@ -223,7 +215,7 @@ class Network:
         route = self._routes.get(key)
         if route is None:
             start, target = self.ranks[src], self.ranks[dst]
-            route = self._ways.between(start, target)
+            route = self.ways.between(start, target)
             if route is None:
                 names = self.nodes[start].name, self.nodes[target].name
                 raise TopologyError(

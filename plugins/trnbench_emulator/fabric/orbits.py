@@ -164,13 +164,13 @@ def routes_of(network: Network) -> dict[tuple[int, ...], Route]:
         return known
     symmetry = network.symmetry
     assert symmetry is not None
-    distance = network.distances(network.ranks[0])
+    distance = network.ways.distances(network.ranks[0])
     crossings = np.zeros((len(network.nodes), len(symmetry.orbit_size)))
     late = [0] * len(network.nodes)
     hops = [0] * len(network.nodes)
     bandwidth, orbit = network.bandwidth.tolist(), symmetry.link_orbit.tolist()
     for node in sorted((n for n in range(len(network.nodes)) if distance[n] > 0), key=distance.__getitem__):
-        nexts, total = network.nexts(node, distance)
+        nexts, total = network.ways.nexts(node, distance)
         row = crossings[node]
         for i in nexts:
             part = bandwidth[i] / total

@@ -213,7 +213,7 @@ class Planner:
 
     def _alone(self, group: tuple[int, ...]) -> Network:
         part = self.network.part(group)
-        reached = part.distances(part.ranks[0])
+        reached = part.ways.distances(part.ranks[0])
         joined = all(reached[rank] >= 0 for rank in part.ranks)
         return part if joined else self.fabric.build(self.fabric.topology, group)
 

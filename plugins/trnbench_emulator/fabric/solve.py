@@ -74,18 +74,18 @@ MOST_STEPS = 1000
 """Steps of all chains, repetitions counted, up to which waiting alone is added up."""
 
 
-def solve(network: Network, schedule: Schedule, *, use_symmetry: bool = True, most: int = 0) -> Solution:
+def solve(network: Network, schedule: Schedule, *, most: int = 0) -> Solution:
     """Where flows compete unevenly and simulating them would take more than `most` (0: any amount) of what
     `Classes.effort` counts, ranks are taken to wait for each other after every step, which is never
     quicker; `way` then says so, and `least_ticks` tells how much less it can be. Raises TopologyError (no
     route) and ValueError (a move names a rank that is not there).
     """
-    by_orbit = use_symmetry and _translations(network, schedule)
+    by_orbit = _translations(network, schedule)
     carrier: Orbits | ExplicitFlows = (
         Orbits(network, schedule) if by_orbit else ExplicitFlows(network, schedule)
     )
     before = ticks(schedule.per_message_s)
-    outcome, latency, shortcut = _run(carrier, schedule, before, most, exact=not use_symmetry)
+    outcome, latency, shortcut = _run(carrier, schedule, before, most)
     start = ticks(schedule.startup_s)
     return Solution(
         time_s=(outcome.total + start) / TICKS_PER_SECOND,
@@ -164,8 +164,7 @@ _Ran = tuple[Outcome, int, str]
 """What came out, by chains; ticks of latency and overhead; the shortcut."""
 
 
-def _run(carrier: Orbits | ExplicitFlows, schedule: Schedule, before: int, most: int, *, exact: bool) -> _Ran:
-    """`exact`: flow by flow, nothing taken together but steps that are in step."""
+def _run(carrier: Orbits | ExplicitFlows, schedule: Schedule, before: int, most: int) -> _Ran:
     chains = schedule.chains
     chain = _merged(chains)
     late = carrier.network.late
@@ -188,7 +187,7 @@ def _run(carrier: Orbits | ExplicitFlows, schedule: Schedule, before: int, most:
         memo.compete = True
     too_much = bool(most) and chain is not None and carrier.effort(chains) > most
     # Orbits are looked at no closer where they are too many for all.
-    if not (exact or (too_much and isinstance(carrier, Orbits))):
+    if not (too_much and isinstance(carrier, Orbits)):
         # Chains of different shapes cannot be taken in lockstep: they are simulated whatever it takes.
         limit = most if chain is not None else 0
         if memo.classes is msgspec.UNSET:

@@ -54,12 +54,6 @@ class Symmetry(msgspec.Struct, frozen=True):
             tuple(d.plus(a, o) for d, a, o in zip(self.digits, self.coords[rank], offset, strict=True))
         ]
 
-    def before(self, rank: int, offset: tuple[int, ...]) -> int:
-        """The rank that the translation takes to `rank`."""
-        return self.rank_at[
-            tuple(d.minus(a, o) for d, a, o in zip(self.digits, self.coords[rank], offset, strict=True))
-        ]
-
 
 def find_symmetry(
     nodes: Sequence[Node], links: Sequence[Link], ranks: Sequence[int], kinds: Sequence[object]
