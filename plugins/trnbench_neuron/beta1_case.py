@@ -41,7 +41,6 @@ def run_case(
     folder: Path,
     *,
     python: str,
-    core: int,
     tag: str,
     seed: int,
     calls: int = CALLS,
@@ -51,7 +50,7 @@ def run_case(
     folder.mkdir(exist_ok=True)
     values = problem.fill(source, seed)
     arrays = [msgspec.to_builtins(each) for each in problem.write(source, values, folder)]
-    env = child_environment(NEURON_PROCESS_TAG=tag, NEURON_RT_VISIBLE_CORES=str(core))
+    env = child_environment(NEURON_PROCESS_TAG=tag, NEURON_RT_VISIBLE_CORES="0")
     samples: list[float] = []
     percentiles: dict[str, float] = {}
     how = ""
@@ -98,12 +97,4 @@ def _checked(
         raise WrongResult(f"the device's result cannot be read: {error}") from None
     from trnbench_neuron import verification
 
-    wrong, how = verification.wrong(source, case, system, values, arrays, BETA1)
-    if wrong:
-        raise WrongResult(f"the device computed something else: {wrong}")
-    if not how:
-        raise NoEvidence(
-            "nothing checks this kernel's result, so a wrong one would pass",
-            try_=f"def {source.function}_wrong(inputs, outputs): return '' or what is wrong",
-        )
-    return how
+    return verification.checked(source, case, system, values, arrays, BETA1)

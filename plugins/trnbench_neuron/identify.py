@@ -18,7 +18,7 @@ from trnbench_neuron.toolbox import LISTER, Toolbox, ToolError, Trouble
 LIMIT_S = 8.0
 """It asks the driver and the instance's metadata service; longer than this means one of them hangs."""
 
-_HEADER = re.compile(r"^\s*(instance-type|logical-neuroncore-config)\s*:\s*(\S+)\s*$", re.MULTILINE)
+_INSTANCE_TYPE = re.compile(r"^\s*instance-type\s*:\s*(\S+)\s*$", re.MULTILINE)
 
 
 class Device(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,12 +66,8 @@ def read_instance_type(tools: Toolbox) -> str:
         text = run([tools.need(LISTER)], LIMIT_S).stdout
     except ToolError:
         return ""
-    return header(text).get("instance-type", "")
-
-
-def header(text: str) -> dict[str, str]:
-    """The lines above the table that are no identity."""
-    return {match[1]: match[2] for match in _HEADER.finditer(text)}
+    match = _INSTANCE_TYPE.search(text)
+    return match[1] if match else ""
 
 
 def read_listing(text: str) -> Listing:

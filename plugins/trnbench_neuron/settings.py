@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 
 import msgspec
 
@@ -29,9 +28,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     sysfs: str = ""  # the driver's folder
 
     @classmethod
-    def read(cls, environ: Mapping[str, str] | None = None) -> Settings:
-        source = os.environ if environ is None else environ
-        words = {name: source.get(PREFIX + name.upper(), "").strip() for name in cls.__struct_fields__}
+    def read(cls) -> Settings:
+        words = {name: os.environ.get(PREFIX + name.upper(), "").strip() for name in cls.__struct_fields__}
         profile = words.pop("profile") not in ("0", "no", "off")
         return cls(**words, profile=profile)
 

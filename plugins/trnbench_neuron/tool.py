@@ -34,7 +34,6 @@ def run(
     argv: Sequence[str | Path],
     limit_s: float,
     *,
-    max_bytes: int = MAX_BYTES,
     env: Mapping[str, str] | None = None,
     folder: Path | None = None,
 ) -> Output:
@@ -46,7 +45,7 @@ def run(
     began = time.monotonic()
     process = start(argv, env=env, folder=folder)
     try:
-        streams = _read(process, name, began + limit_s, limit_s, max_bytes)
+        streams = _read(process, name, began + limit_s, limit_s)
         remaining_s = max(0.0, began + limit_s - time.monotonic())
         try:
             code = process.wait(remaining_s)
@@ -141,7 +140,7 @@ def _timed_out(name: str, limit_s: float) -> ToolError:
 
 
 def _read(
-    process: subprocess.Popen[bytes], name: str, deadline: float, limit_s: float, max_bytes: int
+    process: subprocess.Popen[bytes], name: str, deadline: float, limit_s: float
 ) -> tuple[bytes, bytes]:
     """Both streams to their ends. Raises `ToolError` (timeout, too large)."""
     assert process.stdout is not None
@@ -163,10 +162,10 @@ def _read(
                     selector.unregister(key.fileobj)
                     continue
                 buffers[key.fileobj] += chunk  # type: ignore[index]  # a selector's fileobj is what was registered
-                if sum(map(len, buffers.values())) > max_bytes:
+                if sum(map(len, buffers.values())) > MAX_BYTES:
                     raise ToolError(
                         Trouble.TOO_LARGE,
-                        f"{name} printed more than {max_bytes / 2**20:g} MiB and was ended",
+                        f"{name} printed more than {MAX_BYTES / 2**20:g} MiB and was ended",
                         cause="it is stuck in a loop, or prints a debug log",
                     )
             if not ended and process.poll() is not None:

@@ -9,6 +9,8 @@ import numpy as np
 
 from trnbench import Case, System, resolve
 from trnbench_emulator.nki.problem import Source, beside
+from trnbench_neuron.settings import BETA1
+from trnbench_neuron.tool import NoEvidence, WrongResult
 
 SAMPLE_ROWS = 48
 """Rows, or elements, of a result that are computed."""
@@ -166,6 +168,23 @@ ROWS = 64
 """Rows of a matrix product that are recomputed in full."""
 
 
+def checked(
+    source: Source, case: Case, system: System, inputs: Sequence[Any], outputs: Sequence[Any], kind: str
+) -> str:
+    """How the result was found right. Raises `WrongResult`, and `NoEvidence` where nothing tells."""
+    differs, how = wrong(source, case, system, inputs, outputs, kind)
+    if differs:
+        raise WrongResult(f"the device computed something else: {differs}")
+    if not how:
+        large = f"it is too large to be computed here, and has no {source.function}_wrong"
+        raise NoEvidence(
+            "nothing checks this kernel's result, so a wrong one would pass",
+            cause="" if kind == BETA1 else large,
+            try_=f"def {source.function}_wrong(inputs, outputs): return '' or what is wrong",
+        )
+    return how
+
+
 def wrong(
     source: Source,
     case: Case,
@@ -185,13 +204,15 @@ def wrong(
     if case.kernel.family == "gemm" and len(inputs) in (2, 4) and len(outputs) == 1:
         left, right = inputs if len(inputs) == 2 else _unscaled(*inputs)
         return product_wrong(left, right, outputs[0]), "a random vector and full rows in double precision"
-    sampled = sample_wrong(source.ref, (*inputs, *source.plain), outputs) if kind == "nki" else None
+    if kind == BETA1:
+        return "", ""
+    sampled = sample_wrong(source.ref, (*inputs, *source.plain), outputs)
     if sampled is not None:
         return sampled, "elements drawn all over it, computed in double precision from the inputs"
-    sampled = _by_reference(source, inputs, outputs) if kind == "nki" else None
+    sampled = _by_reference(source, inputs, outputs)
     if sampled is not None:
         return sampled, f"{source.function}_reference, beside the kernel, in double precision"
-    if kind == "nki" and operations(case) <= EMULATED_LIMIT:
+    if operations(case) <= EMULATED_LIMIT:
         return _emulated_wrong(source, system, inputs, outputs), "its own source, executed on the host"
     return "", ""
 

@@ -12,8 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trnbench.registry import Registry
-from trnbench_neuron.identify import Documented, Listing, documented, header, identify, read_listing
-from trnbench_neuron.toolbox import ToolError, Trouble
+from trnbench_neuron.identify import (
+    Documented,
+    Listing,
+    documented,
+    identify,
+    read_instance_type,
+    read_listing,
+)
+from trnbench_neuron.toolbox import Toolbox, ToolError, Trouble
 
 
 @pytest.fixture(scope="module")
@@ -77,9 +84,11 @@ def test_processes_are_counted_and_not_kept(recorded: Callable[[str], str]) -> N
     assert seen.devices[0].runtime_versions == ("2.0.0",)
 
 
-def test_the_header_gives_the_type_and_no_identity(recorded: Callable[[str], str]) -> None:
-    found = header(recorded("neuron_ls_trn2.txt"))
-    assert found == {"instance-type": "trn2n.48xlarge", "logical-neuroncore-config": "2"}
+def test_the_header_gives_the_type(recorded: Callable[[str], str], tmp_path: Path) -> None:
+    program = tmp_path / "neuron-ls"
+    program.write_text(f"#!/bin/sh\ncat <<'END'\n{recorded('neuron_ls_trn2.txt')}\nEND\n")
+    program.chmod(0o755)
+    assert read_instance_type(Toolbox(str(tmp_path))) == "trn2n.48xlarge"
 
 
 SHAPES = [

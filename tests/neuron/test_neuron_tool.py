@@ -19,9 +19,9 @@ def tool(folder: Path, body: str, name: str = "neuron-ls") -> Toolbox:
     return Toolbox(str(folder))
 
 
-def trouble(tools: Toolbox, *, limit_s: float = 10.0, max_bytes: int = 10_000) -> ToolError:
+def trouble(tools: Toolbox, *, limit_s: float = 10.0) -> ToolError:
     with pytest.raises(ToolError) as raised:
-        run([tools.need("neuron-ls"), "-j"], limit_s, max_bytes=max_bytes)
+        run([tools.need("neuron-ls"), "-j"], limit_s)
     return raised.value
 
 
@@ -98,8 +98,9 @@ def test_a_child_that_keeps_the_pipe_open_does_not_hold_us(tmp_path: Path) -> No
     assert time.monotonic() - began < 50  # of 300, and of 60
 
 
-def test_endless_output_is_cut_off(tmp_path: Path) -> None:
-    error = trouble(tool(tmp_path, "while :; do echo DEBUG; done"), max_bytes=2**20)
+def test_endless_output_is_cut_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trnbench_neuron.tool.MAX_BYTES", 2**20)
+    error = trouble(tool(tmp_path, "while :; do echo DEBUG; done"))
     assert error.trouble is Trouble.TOO_LARGE
     assert error.what == "neuron-ls printed more than 1 MiB and was ended"
 

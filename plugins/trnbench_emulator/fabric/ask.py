@@ -174,7 +174,6 @@ def published_question(
     *,
     nodes: int = 0,
     lnc: int = 0,
-    algorithm: str = AUTO,
     context: str = NCCOM,
 ) -> Question:
     """`size` bytes as a question states them, over `ranks` logical cores of `nodes` instances.
@@ -197,6 +196,4 @@ def published_question(
             try_="ranks that divide by the nodes and fit them",
         )
     some = () if ranks == fabric.size else tuple(n * have + r for n in range(nodes) for r in range(per_node))
-    return fabric.question(
-        PERMUTE if operation == SENDRECV else operation, size, algorithm=algorithm, ranks=some
-    )
+    return fabric.question(PERMUTE if operation == SENDRECV else operation, size, ranks=some)
