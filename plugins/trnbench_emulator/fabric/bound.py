@@ -186,11 +186,7 @@ def ports_of(network: Network, reached: bool = False) -> Ports:
 
 
 def _measured(network: Network, rates: Floats) -> Ports:
-    nodes: dict[int, int] = {}
-    over = {link.src: link.dst for link in network.links if network.nodes[link.src].kind is NodeKind.CORE}
-    for rank, device in enumerate(network.shared):
-        nodes[device] = over.get(network.ranks[rank], network.ranks[rank])
-    devices, ranks = set(nodes.values()), set(network.ranks)
+    devices, ranks = set(network.device_nodes), set(network.ranks)
     out: dict[int, float] = {}
     hosts: dict[int, float] = {network.nodes[node].host: 0.0 for node in devices}
     for link, rate in zip(network.links, rates, strict=True):

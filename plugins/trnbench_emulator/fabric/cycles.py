@@ -130,16 +130,12 @@ def directed_cycles(network: Network, directions: int, most: int) -> Sequence[Cy
     there; ranks of one device follow each other. Behind switches one cycle one way round: a rank has
     one cable to its switch, which the way back would share.
     """
-    key = ("cycles", directions, most)
-    found: list[Cycle] | None = network.memo.get(key)
-    if found is None:
-        walks = _undirected(network)
-        walks = walks[:most] if most else walks
-        found = [tuple(rank for device in walk for rank in network.ranks_on[device]) for walk in walks]
-        if directions == 2 and network.size > 2 and not _switched(network):
-            found = [way for cycle in found for way in (cycle, cycle[::-1])]
-        network.memo[key] = found
-    return found
+    cycles = [
+        tuple(rank for device in walk for rank in network.ranks_on[device])
+        for walk in _undirected(network)[: most or None]
+    ]
+    both = directions == 2 and network.size > 2 and not _switched(network)
+    return _both_ways(cycles) if both else cycles
 
 
 def cycle_shares(network: Network, cycles: Sequence[Sequence[int]]) -> list[float]:
@@ -175,31 +171,24 @@ def level_cycles(network: Network) -> Sequence[tuple[Cycle, float]]:
 
 def device_cycles(network: Network) -> Sequence[Cycle]:
     """The same through the devices (numbers of `Network.shared`), every way round there is."""
-    found: list[Cycle] | None = network.memo.get("device cycles")
-    if found is None:
-        found = _undirected(network)
-        if max(network.shared) > 1 and not _switched(network):
-            found = [way for cycle in found for way in (cycle, cycle[::-1])]
-        network.memo["device cycles"] = found
-    return found
+    walks = _undirected(network)
+    return _both_ways(walks) if max(network.shared) > 1 and not _switched(network) else walks
+
+
+def _both_ways(cycles: Sequence[Cycle]) -> list[Cycle]:
+    return [way for cycle in cycles for way in (cycle, cycle[::-1])]
 
 
 def _undirected(network: Network) -> list[Cycle]:
-    return _known(network) or [_by_halves(network)]
-
-
-def _device_nodes(network: Network) -> list[int]:
-    """Position in `Network.nodes` of every device: the rank itself, or what its ranks are joined to."""
-    found = [-1] * (max(network.shared, default=-1) + 1)
-    over = {link.src: link.dst for link in network.links if network.nodes[link.src].kind is NodeKind.CORE}
-    for rank, device in enumerate(network.shared):
-        node = network.ranks[rank]
-        found[device] = over.get(node, node)
+    """Through the devices, one way round."""
+    found: list[Cycle] | None = network.memo.get("cycles")
+    if found is None:
+        found = network.memo["cycles"] = _known(network) or [_by_halves(network)]
     return found
 
 
 def _switched(network: Network) -> bool:
-    devices = set(_device_nodes(network))
+    devices = set(network.device_nodes)
     return any(
         link.src in devices and network.nodes[link.dst].kind in (NodeKind.SWITCH, NodeKind.NETWORK)
         for link in network.links
@@ -207,7 +196,7 @@ def _switched(network: Network) -> bool:
 
 
 def _known(network: Network) -> list[Cycle]:
-    nodes = _device_nodes(network)
+    nodes = network.device_nodes
     device_of = {network.nodes[node].id: device for device, node in enumerate(nodes)}
     if len(device_of) != len(network.topology.devices):
         return []
@@ -224,7 +213,7 @@ def _by_halves(network: Network) -> Cycle:
 
     The walk then crosses between the halves over two cables that nobody else needs.
     """
-    nodes = _device_nodes(network)
+    nodes = network.device_nodes
     count = len(nodes)
     order = tuple(range(count))
     if count < 4 or count % 2:

@@ -23,11 +23,11 @@ from trnbench_emulator.fabric.schedule import Move
 from trnbench_emulator.fabric.symmetry import Symmetry, find_symmetry
 
 RATES, PLANS, STEPS, LOADS = "rates", "plans", "steps", "loads"
-ORBITS, ORBIT_CAPACITY, ORBIT_RATES = "orbit shares", "orbit capacity", "orbit rates"
+ORBITS, ORBIT_RATES = "orbit shares", "orbit rates"
 ALONE, ORDER = "moves alone", "order"
 """Of `Network.of_capacity`: the rates of mixes of links, what was found out about plans and steps that are
-carried out again and again, how long the busiest link is busy, shares and capacity of an
-orbit, how long moves take alone, how capacities compare."""
+carried out again and again, how long the busiest link is busy, shares of an orbit, how long moves take alone,
+how capacities compare."""
 SHARES, CLASSES = "shares", "classes"
 """Of `Network.memo`, for all that is carried out: what messages take of links, which flows are alike."""
 
@@ -131,6 +131,15 @@ class Network:
         return ranks
 
     @cached_property
+    def device_nodes(self) -> list[int]:
+        """Position in `nodes` of every device: the rank itself, or what its ranks are joined to."""
+        found = [-1] * (max(self.shared, default=-1) + 1)
+        over = {link.src: link.dst for link in self.links if self.nodes[link.src].kind is NodeKind.CORE}
+        for node, device in zip(self.ranks, self.shared, strict=True):
+            found[device] = over.get(node, node)
+        return found
+
+    @cached_property
     def symmetry(self) -> Symmetry | None:
         """Translations that keep every link's class, bandwidth and latency; None if there are none."""
         memories = self.capacity[len(self.links) :]
@@ -181,12 +190,11 @@ class Network:
         hosts and adapters, which makes the symmetry of a server or of a group on a torus visible. What
         is planned is carried out on the whole network.
         """
-        over, switches, leaving = self._neighbourhood
-        kept = {self.ranks[rank] for rank in ranks}
-        kept |= {over[node] for node in kept if node in over} | switches
+        kept = {self.ranks[rank] for rank in ranks} | {self.device_nodes[self.shared[rank]] for rank in ranks}
+        kept |= {at for at, node in enumerate(self.nodes) if node.kind is NodeKind.SWITCH}
         links = tuple(
             Link(self.nodes[link.src].id, self.nodes[link.dst].id, link.cls)
-            for link in (self.links[i] for i in sorted(i for node in kept for i in leaving[node]))
+            for link in (self.links[i] for i in sorted(i for node in kept for i in self.ways.leaving[node]))
             if link.dst in kept
         )
         devices = {device: i for i, device in enumerate(dict.fromkeys(self.shared[r] for r in ranks))}
@@ -195,16 +203,6 @@ class Network:
             ranks=[self.nodes[self.ranks[rank]].id for rank in ranks],
             shared=[devices[self.shared[rank]] for rank in ranks],
         )
-
-    @cached_property
-    def _neighbourhood(self) -> tuple[dict[int, int], set[int], list[list[int]]]:
-        """The device of each core's node, the switches, and which links leave each node."""
-        leaving: list[list[int]] = [[] for _ in self.nodes]
-        for i, link in enumerate(self.links):
-            leaving[link.src].append(i)
-        over = {link.src: link.dst for link in self.links if self.nodes[link.src].kind is NodeKind.CORE}
-        switches = {at for at, node in enumerate(self.nodes) if node.kind is NodeKind.SWITCH}
-        return over, switches, leaving
 
     def route(self, src: int, dst: int) -> Route:
         """Shares of every link for bytes from rank `src` to rank `dst`.

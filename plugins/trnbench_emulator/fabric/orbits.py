@@ -12,7 +12,7 @@ from trnbench_emulator.fabric.equivalence import Classes, Patterns, memo_of, ste
 from trnbench_emulator.fabric.flow import Flow, Together, timing
 from trnbench_emulator.fabric.fluid import Outcome, simulate
 from trnbench_emulator.fabric.maxmin import Floats
-from trnbench_emulator.fabric.network import ORBIT_CAPACITY, ORBIT_RATES, ORBITS, Network
+from trnbench_emulator.fabric.network import ORBIT_RATES, ORBITS, Network
 from trnbench_emulator.fabric.rates import Rates
 from trnbench_emulator.fabric.routes import Route
 from trnbench_emulator.fabric.schedule import Chains, Move, Schedule, Step
@@ -141,14 +141,11 @@ class Orbits:
 
 def capacity_of(network: Network) -> Floats:
     """Bytes/s of one member of each link orbit, then of one device's memory."""
-    found: Floats | None = network.of_capacity.get(ORBIT_CAPACITY)
-    if found is None:
-        symmetry = network.symmetry
-        assert symmetry is not None
-        count = len(symmetry.orbit_size)
-        found = network.of_capacity[ORBIT_CAPACITY] = np.zeros(count + 1)
-        found[symmetry.link_orbit] = network.bandwidth
-        found[count] = network.capacity[-1] if network.size else np.inf
+    symmetry = network.symmetry
+    assert symmetry is not None
+    found = np.zeros(len(symmetry.orbit_size) + 1)
+    found[symmetry.link_orbit] = network.bandwidth
+    found[-1] = network.capacity[-1]
     return found
 
 

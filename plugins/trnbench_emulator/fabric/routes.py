@@ -26,8 +26,8 @@ class Route(msgspec.Struct, frozen=True):
 
 
 class Routes:
-    """Among nodes 0…`nodes`−1. By link: `bandwidth` in bytes/s, `latency` in ticks, `cost` in whole numbers
-    that a search adds up."""
+    """Among nodes 0…`nodes`−1, each with the links that are `leaving` it. By link: `bandwidth` in bytes/s,
+    `latency` in ticks, `cost` in whole numbers that a search adds up."""
 
     def __init__(
         self,
@@ -44,9 +44,9 @@ class Routes:
         self._from = [link.src for link in links]
         self._to = [link.dst for link in links]
         self._in: list[list[int]] = [[] for _ in range(nodes)]
-        self._out: list[list[int]] = [[] for _ in range(nodes)]
+        self.leaving: list[list[int]] = [[] for _ in range(nodes)]
         for i, link in enumerate(links):
-            self._out[link.src].append(i)
+            self.leaving[link.src].append(i)
             self._in[link.dst].append(i)
         self._searches: dict[int, tuple[list[int], list[tuple[int, int]]]] = {}
         self._onward: dict[int, dict[int, tuple[list[int], float]]] = {}
@@ -71,7 +71,7 @@ class Routes:
     def nexts(self, node: int, distance: Sequence[int]) -> tuple[list[int], float]:
         """Links from `node` that begin a cheapest route, and their bandwidth together."""
         here, cost, there = distance[node], self.cost, self._to
-        found = [i for i in self._out[node] if distance[there[i]] == here - cost[i] >= 0]
+        found = [i for i in self.leaving[node] if distance[there[i]] == here - cost[i] >= 0]
         return found, float(sum(self._rate[i] for i in found))
 
     def between(self, start: int, target: int) -> Route | None:
@@ -79,7 +79,7 @@ class Routes:
 
         Nodes that hang on one other, such as the cores of a device, share what is searched for that one.
         """
-        leaves, enters = self._out[start], self._in[target]
+        leaves, enters = self.leaving[start], self._in[target]
         if start == target or len(leaves) != 1 or len(enters) != 1:
             return self._whole(start, target)[0]
         (first,), (last,) = leaves, enters

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -101,12 +100,12 @@ def _simulated(
     key = ("member flows", tuple(times), before)
     if key not in classes.memo:
         classes.memo[key] = member_flows(classes, times, before, late)
-    rounds: MemberFlows = classes.memo[key]
-    outcome = simulate(rounds.flows, rates, scale, classes.carried * scale)
+    flows, number = classes.memo[key]
+    outcome = simulate(flows, rates, scale, classes.carried * scale)
     ticks = np.array(outcome.arrival, dtype=np.int64)
-    last = _last(classes, ticks, rounds.number)
+    last = _last(classes, ticks, number)
     done = [int(last[each].max(initial=0)) for each in classes.by_chain]
-    return Outcome(done, outcome.carried, max(done, default=0), outcome.watched), ticks, rounds.number
+    return Outcome(done, outcome.carried, max(done, default=0), outcome.watched), ticks, number
 
 
 def _last(classes: Classes, ticks: Ticks, number: Indices) -> Ticks:
@@ -138,20 +137,12 @@ def period_of(classes: Classes, block: int, arrivals: Mapping[int, Ticks]) -> tu
     return None
 
 
-class MemberFlows(msgspec.Struct, frozen=True):
-    """Flows of one member of each class, in order, and `number`, the class of each: that after the last one
-    for what stands for nobody.
-    """
-
-    flows: Together
-    number: Indices
-
-
 def member_flows(
     classes: Classes, times: Sequence[Sequence[int]], before: int, late: Sequence[int] = ()
-) -> MemberFlows:
-    """`times[shape]` in place of the repetitions of `classes`. Of the resources that a flow uses it has the
-    first member of each class.
+) -> tuple[Together, Indices]:
+    """Flows of one member of each class, in order, and the class of each: that after the last one for what
+    stands for nobody. `times[shape]` in place of the repetitions of `classes`. Of the resources that a flow
+    uses it has the first member of each class.
     """
     patterns = classes.patterns
     mixes = _mixes(classes)
@@ -193,7 +184,7 @@ def member_flows(
                     now.setdefault(a, []).append(index)
                     now.setdefault(b, []).append(index)
                 touched.update(now)
-    return MemberFlows(Together(flows), np.array(took, dtype=np.intp))
+    return Together(flows), np.array(took, dtype=np.intp)
 
 
 def _mixes(classes: Classes) -> list[tuple[Indices, Floats]]:
