@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from trnbench.errors import FactError
-from trnbench.facts.disagreement import Disagreement
+from trnbench.facts.disagreement import Disagreement, Rule
 from trnbench.facts.fact import Assembly, Dispute, FactBook
 from trnbench.facts.rule import (
     clock,
@@ -26,8 +26,6 @@ from trnbench.facts.rule import (
     words,
 )
 
-Rule = Callable[[FactBook, Sequence[Assembly]], list[Disagreement]]
-
 FINDERS: Mapping[str, Rule] = {
     "value": value,
     "count": count,
@@ -43,7 +41,7 @@ FINDERS: Mapping[str, Rule] = {
     "product": product,
     "clock": clock,
 }
-"""Rule name → the function that finds it; `rulebook.RULES` says what each is about."""
+"""Rule name → the function that finds it; `disagreement.RULES` says what each is about."""
 
 
 class Findings(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,23 +58,19 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-def check(book: FactBook, assemblies: Sequence[Assembly]) -> Findings:
-    """All rules over the book, then the book's own list of disputes held against what they found.
-
-    Raises `FactError` for a dispute that claims a rule which finds nothing of the kind.
-    """
-    return _check(book, assemblies, strict=True)
-
-
 def check_facts(book: FactBook, assemblies: Sequence[Assembly]) -> Findings:
     """Like `check`, for the book of a stored run: never raises.
 
     A run may hold only some of a generation's systems; a dispute about the others is among `named`.
     """
-    return _check(book, assemblies, strict=False)
+    return check(book, assemblies, strict=False)
 
 
-def _check(book: FactBook, assemblies: Sequence[Assembly], *, strict: bool) -> Findings:
+def check(book: FactBook, assemblies: Sequence[Assembly], *, strict: bool = True) -> Findings:
+    """All rules over the book, then the book's own list of disputes held against what they found.
+
+    Raises `FactError` for a dispute that claims a rule which finds nothing of the kind, if `strict`.
+    """
     disagreements = [disagreement for finder in FINDERS.values() for disagreement in finder(book, assemblies)]
     named = []
     for dispute in book.disputes:
@@ -88,11 +82,7 @@ def _check(book: FactBook, assemblies: Sequence[Assembly], *, strict: bool) -> F
                 if disagreement.rule == rule and concerns(dispute, disagreement)
             }
             if not mine and strict:
-                raise _idle(
-                    dispute,
-                    rule,
-                    [disagreement for disagreement in disagreements if disagreement.rule == rule],
-                )
+                raise _idle(dispute, rule, [each for each in disagreements if each.rule == rule])
             hits |= mine
         if not hits:
             named.append(dispute)

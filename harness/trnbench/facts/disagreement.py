@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, wraps
 from itertools import combinations
 
 import msgspec
 
-from trnbench.facts.fact import Direction, Fact, Provenance, Scope, marked, show_printed
+from trnbench.facts.fact import Assembly, Direction, Fact, FactBook, Provenance, Scope, marked, show_printed
 from trnbench.facts.metric import METRICS
 from trnbench.facts.units import parse_unit, read_number
 
@@ -170,6 +170,7 @@ RULES: dict[str, str] = {
 
 
 Test = Callable[[Fact, Fact, Claim, Claim], bool]
+Rule = Callable[[FactBook, Sequence[Assembly]], list[Disagreement]]
 
 
 def same_thing(facts: Iterable[Fact]) -> Iterator[tuple[Fact, list[Fact]]]:
@@ -187,18 +188,28 @@ def same_thing(facts: Iterable[Fact]) -> Iterator[tuple[Fact, list[Fact]]]:
             yield msgspec.structs.replace(members[0], dtypes=dtypes), members
 
 
-def by_pairs(rule: str, facts: Iterable[Fact], differs: Test, note: str = "") -> list[Disagreement]:
-    """One disagreement for each group with a pair that `differs`, naming all facts of such pairs."""
-    disagreements = []
-    for about, members in same_thing(facts):
-        claims = {fact.id: claim(fact) for fact in members}
-        odd: list[Claim] = []
-        for one, other in combinations(members, 2):
-            if one.id != other.id and differs(one, other, claims[one.id], claims[other.id]):
-                odd += [claims[one.id], claims[other.id]]
-        if odd:
-            disagreements.append(disagreement(rule, about, odd, note))
-    return merge_dtypes(disagreements)
+def by_pairs(note: str = "") -> Callable[[Test], Rule]:
+    """The rule that a test of two facts makes: one disagreement for each group with a pair that differs,
+    naming all facts of such pairs."""
+
+    def made(differs: Test) -> Rule:
+        @wraps(differs)
+        def rule(book: FactBook, _: Sequence[Assembly]) -> list[Disagreement]:
+            disagreements = []
+            for about, members in same_thing(book.facts):
+                claims = {fact.id: claim(fact) for fact in members}
+                odd: list[Claim] = []
+                for one, other in combinations(members, 2):
+                    if one.id != other.id and differs(one, other, claims[one.id], claims[other.id]):
+                        odd += [claims[one.id], claims[other.id]]
+                if odd:
+                    name = differs.__name__.replace("_", "-")
+                    disagreements.append(disagreement(name, about, odd, note))
+            return merge_dtypes(disagreements)
+
+        return rule
+
+    return made
 
 
 def merge_dtypes(found: Sequence[Disagreement]) -> list[Disagreement]:

@@ -25,56 +25,39 @@ NOTICED = 1.01
 """Values that agree by rounding alone are worth a word when they are more than 1 % apart."""
 
 
-def value(book: FactBook, _: Sequence[Assembly]) -> list[Disagreement]:
+@by_pairs()
+def value(one: Fact, other: Fact, a: Claim, b: Claim) -> bool:
     """Two documents, one subject, metric, scope, data type and qualifier, and values apart."""
-
-    def differs(one: Fact, other: Fact, a: Claim, b: Claim) -> bool:
-        if counted(one) or one.source == other.source or another_base(one, other):
-            return False
-        return not a.agrees(b)
-
-    return by_pairs("value", book.facts, differs)
+    if counted(one) or one.source == other.source or another_base(one, other):
+        return False
+    return not a.agrees(b)
 
 
-def count(book: FactBook, _: Sequence[Assembly]) -> list[Disagreement]:
+@by_pairs()
+def count(one: Fact, other: Fact, a: Claim, b: Claim) -> bool:
     """Counts have no rounding: 16 and 20 collective cores, over 30,000 and over 100,000 devices."""
-
-    def differs(one: Fact, other: Fact, a: Claim, b: Claim) -> bool:
-        return counted(one) and one.source != other.source and not a.agrees(b)
-
-    return by_pairs("count", book.facts, differs)
+    return counted(one) and one.source != other.source and not a.agrees(b)
 
 
-def prose(book: FactBook, _: Sequence[Assembly]) -> list[Disagreement]:
+@by_pairs()
+def prose(one: Fact, other: Fact, a: Claim, b: Claim) -> bool:
     """One document against itself: 20TB in the text, 20,736 GiB in the table."""
-
-    def differs(one: Fact, other: Fact, a: Claim, b: Claim) -> bool:
-        return one.source == other.source and not a.agrees(b)
-
-    return by_pairs("prose", book.facts, differs)
+    return one.source == other.source and not a.agrees(b)
 
 
-def unit_base(book: FactBook, _: Sequence[Assembly]) -> list[Disagreement]:
+@by_pairs("the same digits, powers of 1024 against powers of 1000")
+def unit_base(one: Fact, other: Fact, _a: Claim, _b: Claim) -> bool:
     """820 GiB/s here, 820 GB/s there: 7 % apart, and no digit differs."""
-
-    def differs(one: Fact, other: Fact, _a: Claim, _b: Claim) -> bool:
-        return another_base(one, other)
-
-    return by_pairs(
-        "unit-base", book.facts, differs, "the same digits, powers of 1024 against powers of 1000"
-    )
+    return another_base(one, other)
 
 
-def rounded(book: FactBook, _: Sequence[Assembly]) -> list[Disagreement]:
+@by_pairs("one document prints fewer digits")
+def rounded(one: Fact, other: Fact, a: Claim, b: Claim) -> bool:
     """2.9 TB/s here, 3 TB/s there: both can be right, and a percentage of them differs by 3 %."""
-
-    def differs(one: Fact, other: Fact, a: Claim, b: Claim) -> bool:
-        if counted(one) or one.limit or other.limit or another_base(one, other) or not a.agrees(b):
-            return False
-        small, large = sorted((a.value or 0.0, b.value or 0.0))
-        return small > 0.0 and large / small > NOTICED
-
-    return by_pairs("rounded", book.facts, differs, "one document prints fewer digits")
+    if counted(one) or one.limit or other.limit or another_base(one, other) or not a.agrees(b):
+        return False
+    small, large = sorted((a.value or 0.0, b.value or 0.0))
+    return small > 0.0 and large / small > NOTICED
 
 
 def another_base(one: Fact, other: Fact) -> bool:
@@ -90,38 +73,37 @@ _COMPUTED = (Provenance.DERIVED, Provenance.INFERRED)
 
 def devices_sum(book: FactBook, assemblies: Sequence[Assembly]) -> list[Disagreement]:
     """trn1.32xlarge prints 3,360 TFLOPS, and 16 times its device's 190 is 3,040."""
-    disagreements: list[Disagreement] = []
-    for assembly in assemblies:
-        count = _count(book, assembly.subject, "device_count")
-        if count is not None:
-            parts = printed(book, assembly.device, Scope.DEVICE)
-            wholes = printed(book, assembly.subject, assembly.scope)
-            disagreements += hold("devices-sum", wholes, parts, count, "devices", lambda kind: kind.additive)
-    return merge_dtypes(disagreements)
+    wholes = [(each.subject, each.scope, each.device) for each in assemblies]
+    return _sums("devices-sum", book, wholes, Scope.DEVICE, "device_count", lambda kind: kind.additive)
 
 
 def cores_sum(book: FactBook, assemblies: Sequence[Assembly]) -> list[Disagreement]:
     """trainium2 prints 667 TFLOPS, and 8 times its core's 79 is 632."""
-    disagreements: list[Disagreement] = []
-    for device, core in dict.fromkeys((assembly.device, assembly.core) for assembly in assemblies):
-        count = _count(book, device, "core_count")
-        if count is not None:
-            parts, wholes = printed(book, core, Scope.CORE), printed(book, device, Scope.DEVICE)
-            disagreements += hold("cores-sum", wholes, parts, count, "cores", lambda kind: kind.additive)
-    return merge_dtypes(disagreements)
+    wholes = dict.fromkeys((each.device, Scope.DEVICE, each.core) for each in assemblies)
+    return _sums("cores-sum", book, wholes, Scope.CORE, "core_count", lambda kind: kind.additive)
 
 
 def hosts_sum(book: FactBook, assemblies: Sequence[Assembly]) -> list[Disagreement]:
     """u-trn2x64 prints 3,200 Gbps, and 4 times its instance's 3,200 is 12,800."""
+    wholes = [(each.subject, each.scope, each.parent) for each in assemblies if each.parent]
+    return _sums("hosts-sum", book, wholes, Scope.INSTANCE, "host_count", lambda kind: kind.by_host)
+
+
+def _sums(
+    rule: str,
+    book: FactBook,
+    wholes: Iterable[tuple[str, Scope, str]],
+    below: Scope,
+    metric: str,
+    applies: Callable[[MetricKind], bool],
+) -> list[Disagreement]:
+    """Each whole (subject, scope, subject of its parts) against as many parts of scope `below` as its
+    `metric` says."""
     disagreements: list[Disagreement] = []
-    for assembly in assemblies:
-        count = _count(book, assembly.subject, "host_count") if assembly.parent else None
-        if count is not None:
-            parts, wholes = (
-                printed(book, assembly.parent, Scope.INSTANCE),
-                printed(book, assembly.subject, assembly.scope),
-            )
-            disagreements += hold("hosts-sum", wholes, parts, count, "instances", lambda kind: kind.by_host)
+    for whole, scope, part in wholes:
+        if count := book.value(whole, metric, qualifier=""):
+            parts = printed(book, part, below)
+            disagreements += hold(rule, printed(book, whole, scope), parts, count, f"{below}s", applies)
     return merge_dtypes(disagreements)
 
 
@@ -130,8 +112,7 @@ def per_device(book: FactBook, assemblies: Sequence[Assembly]) -> list[Disagreem
     disagreements: list[Disagreement] = []
     for assembly in assemblies:
         parts, wholes = (
-            printed(book, assembly.device, Scope.DEVICE),
-            printed(book, assembly.subject, Scope.DEVICE),
+            printed(book, subject, Scope.DEVICE) for subject in (assembly.device, assembly.subject)
         )
         disagreements += hold("per-device", wholes, parts, 1.0, "", lambda _: True)
     return merge_dtypes(disagreements)
@@ -181,10 +162,6 @@ def _alike(whole: Fact, part: Fact, dtype: str) -> bool:
     if (whole.metric, whole.sparse, whole.qualifier) != (part.metric, part.sparse, part.qualifier):
         return False
     return dtype in part.dtypes if dtype else not part.dtypes
-
-
-def _count(book: FactBook, subject: str, metric: str) -> float | None:
-    return book.value(subject, metric, qualifier="") or None
 
 
 PRODUCTS = (
