@@ -1,13 +1,11 @@
-"""Metrics, each with its dimension, and ratios of figures of one kind."""
+"""Metrics, each with its dimension, and whether two figures are of one kind."""
 
 from __future__ import annotations
 
-from typing import Protocol
-
 import msgspec
 
-from trnbench.errors import FactError, UnitError
-from trnbench.facts.fact import Direction, Scope
+from trnbench.errors import FactError
+from trnbench.facts.fact import Direction, Fact, Peak
 from trnbench.facts.units import BASE_UNITS, DIMENSIONS
 
 
@@ -189,40 +187,7 @@ def metric(name: str) -> MetricKind:
     )
 
 
-class Typed(Protocol):
-    """What `Fact` and `Peak` have in common."""
-
-    @property
-    def metric(self) -> str: ...
-    @property
-    def value(self) -> float | None: ...
-    @property
-    def scope(self) -> Scope: ...
-    @property
-    def sparse(self) -> bool: ...
-    @property
-    def direction(self) -> Direction: ...
-
-
-def ratio(one: Typed, other: Typed) -> float:
-    """`one` over `other`.
-
-    Raises `UnitError` when they differ in dimension, scope, direction (one way against both; an
-    unstated direction goes with either) or sparsity, or when one is words or zero.
-    """
-    difference = unlike(one, other)
-    if difference:
-        raise UnitError(
-            f"{one.metric} and {other.metric} are not compared: {difference}",
-            cause="a ratio of unlike figures says nothing about either",
-            try_="figures of one scope, direction and sparsity: trnbench.peaks.choose_peak derives them",
-        )
-    if one.value is None or not other.value:
-        raise UnitError(f"{one.metric} has no ratio", cause="one of the two figures is words, or zero")
-    return one.value / other.value
-
-
-def unlike(one: Typed, other: Typed) -> str:
+def unlike(one: Fact | Peak, other: Fact | Peak) -> str:
     """Empty where the two may be compared, else what differs."""
     a, b = metric(one.metric).dimension, metric(other.metric).dimension
     if a != b:

@@ -17,7 +17,7 @@ from trnbench.cli.spec.figures import (
 )
 from trnbench.errors import NothingSelected
 from trnbench.facts.fact import Fact, Peak, PeakPolicy, Scope, show_printed
-from trnbench.facts.metric import ratio, unlike
+from trnbench.facts.metric import unlike
 from trnbench.terminal.cell import Column, Columns
 from trnbench.terminal.context import Session
 from trnbench.terminal.output import Row, emit, say
@@ -86,7 +86,7 @@ def _ratio(one: _Cell | None, other: _Cell | None) -> float | None:
     """B over A, where both are figures of one kind."""
     if one is None or other is None or not one.figure.value or not other.figure.value:
         return None
-    return None if unlike(other.figure, one.figure) else ratio(other.figure, one.figure)
+    return None if unlike(other.figure, one.figure) else other.figure.value / one.figure.value
 
 
 def _peaks(side: Subject, scope: Scope, policy: PeakPolicy) -> dict[str, _Cell]:
