@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from trnbench.errors import StoreError, UsageError
 from trnbench.store.database import StoreFile
 from trnbench.store.journal import is_in_use
+from trnbench.store.layout import Row, change_run
 from trnbench.store.repair import check
 from trnbench.store.store import Store
 
@@ -82,17 +83,6 @@ def _check(other: StoreFile) -> None:
         )
 
 
-_TABLES = {
-    "environments": ("run", "content"),
-    "attachments": ("run", "position", "kind", "name", "sha256"),
-    "tags": ("run", "tag"),
-}
-_HEAD = (
-    *("id", "created", "finished", "interrupted", "schema_version", "tool_version", "backend", "grade"),
-    *("policy", "planned", "head", "digest"),
-)
-
-
 def _merged(
     store: Store,
     into: sqlite3.Connection,
@@ -131,33 +121,26 @@ def _cases(connection: sqlite3.Connection, number: int) -> int:
 
 
 def _copy(into: sqlite3.Connection, source: sqlite3.Connection, number: int) -> None:
-    names = ", ".join(_HEAD)
-    row: tuple[Any, ...] = source.execute(f"SELECT {names} FROM runs WHERE number = ?", (number,)).fetchone()
-    new = into.execute(f"INSERT INTO runs ({names}) VALUES ({', '.join('?' * len(_HEAD))})", row).lastrowid
+    row = source.execute("SELECT * FROM runs WHERE number = ?", (number,)).fetchone()
+    new = _insert(into, "runs", (None, *row[1:]))
     assert new is not None
-    into.executemany(
-        "INSERT OR IGNORE INTO documents (sha256, content) VALUES (?, ?)",
-        source.execute(
-            "SELECT sha256, content FROM documents WHERE sha256 IN"
-            " (SELECT sha256 FROM attachments WHERE run = ?)",
-            (number,),
-        ),
-    )
-    for table in _TABLES:
+    change_run(into, new, {"indexed": 0})
+    for row in source.execute(
+        "SELECT * FROM documents WHERE sha256 IN (SELECT sha256 FROM attachments WHERE run = ?)", (number,)
+    ):
+        _insert(into, "documents", row)
+    for table in ("environments", "attachments", "tags", "measurements"):
         _copy_rows(into, source, table, number, new)
-    # All columns in the order of the table: it is the same in both, of the present version.
-    rows = source.execute("SELECT * FROM measurements WHERE run = ? ORDER BY position", (number,))
-    into.executemany(
-        f"INSERT INTO measurements VALUES ({', '.join('?' * 18)})", ((new, *row[1:]) for row in rows)
-    )
 
 
 def _copy_rows(
     into: sqlite3.Connection, source: sqlite3.Connection, table: str, number: int, new: int
 ) -> None:
-    names = _TABLES[table]
-    rows = source.execute(f"SELECT {', '.join(names[1:])} FROM {table} WHERE run = ?", (number,))
-    into.executemany(
-        f"INSERT OR IGNORE INTO {table} ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})",
-        ((new, *row) for row in rows),
-    )
+    for row in source.execute(f"SELECT * FROM {table} WHERE run = ?", (number,)):
+        _insert(into, table, (new, *row[1:]))
+
+
+def _insert(into: sqlite3.Connection, table: str, row: Row) -> int | None:
+    """All columns in the order of the table: it is the same in both, of the present version."""
+    values = ", ".join("?" * len(row))
+    return into.execute(f"INSERT OR IGNORE INTO {table} VALUES ({values})", row).lastrowid

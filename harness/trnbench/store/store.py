@@ -151,22 +151,15 @@ class Store(StoreFile):
                 if kind not in document:
                     raise damaged(self.path, f"the head of run {run_id} does not name its {kind}")
                 document[kind][name] = msgspec.Raw(self._inflated(content))
-            rows = "SELECT document FROM measurements WHERE run = ? ORDER BY position"
-            if not sample:
-                document["measurements"] = [
-                    msgspec.Raw(self._inflated(row[0])) for row in connection.execute(rows, (number,))
-                ]
-                return loads(msgspec.json.encode(document), where, missing=missing)
-            marks, positions = _marks(connection, number)
+            marks, positions = _marks(connection, number) if sample else ([], [])
             kept = chosen(marks, sample)
-            document["measurements"] = [
-                msgspec.Raw(self._inflated(content))
-                for place in kept
-                for (content,) in connection.execute(
-                    "SELECT document FROM measurements WHERE run = ? AND position = ?",
-                    (number, positions[place]),
-                )
-            ]
+            if sample:
+                query = "SELECT document FROM measurements WHERE run = ? AND position = ?"
+                rows = [connection.execute(query, (number, positions[at])).fetchone() for at in kept]
+            else:
+                query = "SELECT document FROM measurements WHERE run = ? ORDER BY position"
+                rows = connection.execute(query, (number,)).fetchall()
+            document["measurements"] = [msgspec.Raw(self._inflated(content)) for (content,) in rows]
         run = loads(msgspec.json.encode(document), where, missing=missing)
         return run if len(kept) == len(marks) else noted(run, marks)
 
@@ -308,35 +301,18 @@ def summaries(connection: sqlite3.Connection) -> tuple[RunSummary, ...]:
     tags: dict[int, list[str]] = defaultdict(list)
     for number, tag in connection.execute("SELECT run, tag FROM tags ORDER BY tag"):
         tags[number].append(tag)
+    names = ("id", "created", "finished", "tool_version", "backend", "policy", "planned")
     return tuple(
         RunSummary(
-            id=run_id,
-            created=created,
-            finished=finished,
+            **dict(zip(names, row, strict=True)),
             interrupted=bool(interrupted),
-            tool_version=tool_version,
-            backend=backend,
             grade=Grade(grade),
-            policy=policy,
-            planned=planned,
             cases=counts[number].total(),
             counts={status: counts[number][status] for status in Status},
             instances=tuple(sorted(first[number], key=first[number].__getitem__)),
             tags=tuple(tags[number]),
         )
-        for (
-            number,
-            run_id,
-            created,
-            finished,
-            interrupted,
-            tool_version,
-            backend,
-            grade,
-            policy,
-            planned,
-        ) in connection.execute(
-            "SELECT number, id, created, finished, interrupted, tool_version, backend, grade, policy,"
-            " planned FROM runs ORDER BY number"
+        for number, interrupted, grade, *row in connection.execute(
+            f"SELECT number, interrupted, grade, {', '.join(names)} FROM runs ORDER BY number"
         )
     )
