@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from trnbench import Measurement
 from trnbench.run.execute import execute
 from trnbench.run.plan import plan
-from trnbench.run.progress import Lines, Silent, Step, Terminal, eta_s, progress, show_s
+from trnbench.run.progress import Step, eta_s, lines, progress, show_s
 from trnbench.store.entry import Entry
 
 
@@ -42,8 +42,7 @@ def test_lines_are_sparse_and_name_failures_at_once() -> None:
     fine, broken = measured("half", "crash")
     now = [0.0]
     stream = io.StringIO()
-    lines = Lines(100, stream, clock=lambda: now[0])
-    with lines as on_progress:
+    with lines(100, stream, clock=lambda: now[0]) as on_progress:
         for done in range(1, 101):
             now[0] += 0.25
             on_progress(Step(done=done, total=100, entry=Entry(broken if done == 3 else fine)))
@@ -63,7 +62,7 @@ def test_the_first_cases_give_no_guess() -> None:
     (fine,) = measured("half")
     now = [0.0]
     stream = io.StringIO()
-    with Lines(2000, stream, clock=lambda: now[0]) as on_progress:
+    with lines(2000, stream, clock=lambda: now[0]) as on_progress:
         now[0] = 9.0
         on_progress(Step(done=1, total=2000, entry=Entry(fine)))
         now[0] = 18.0
@@ -83,7 +82,7 @@ def test_control_characters_do_not_reach_the_terminal() -> None:
     (broken,) = measured("crash")
     hostile = msgspec.structs.replace(broken, reason_text="\x1b]0;owned\x07 and \u202e more")
     stream = io.StringIO()
-    with Lines(1, stream) as on_progress:
+    with lines(1, stream) as on_progress:
         on_progress(Step(done=1, total=1, entry=Entry(hostile)))
     assert "\x1b" not in stream.getvalue()
     assert "\x07" not in stream.getvalue()
@@ -97,18 +96,12 @@ def test_quiet_says_nothing(capfd: pytest.CaptureFixture[str]) -> None:
     assert capfd.readouterr() == ("", "")
 
 
-def test_each_place_gets_its_display() -> None:
-    assert isinstance(progress(1, quiet=True, terminal=True), Silent)
-    assert isinstance(progress(1, quiet=False, terminal=True), Terminal)
-    assert isinstance(progress(1, quiet=False, terminal=False), Lines)
-
-
 def test_a_terminal_gets_a_bar_and_failures_as_text(capfd: pytest.CaptureFixture[str]) -> None:
     import msgspec
 
     fine, broken = measured("half", "crash")
     marked = msgspec.structs.replace(broken, reason_text="[red]not markup[/red]")
-    with Terminal(2) as on_progress:
+    with progress(2, quiet=False, terminal=True) as on_progress:
         on_progress(Step(done=1, total=2, entry=Entry(fine)))
         on_progress(Step(done=2, total=2, entry=Entry(marked)))
     captured = capfd.readouterr()

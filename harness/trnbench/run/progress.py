@@ -5,20 +5,17 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, TextIO
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import TYPE_CHECKING, TextIO
 
 import msgspec
 
 from trnbench.results.json import loads_value
-from trnbench.results.measurement import Measurement, Status
+from trnbench.results.measurement import BAD, Measurement
 from trnbench.results.run import CaseMark, Run, chosen, noted
 from trnbench.store.entry import Entry
 
 if TYPE_CHECKING:
-    from rich.progress import Progress as Bar
-    from rich.progress import TaskID
-
     from trnbench.store.recording import Recording
 
 
@@ -70,110 +67,69 @@ def show_s(seconds: float) -> str:
     return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
 
 
-class Silent:
-    """For -q and for scripts."""
-
-    def __enter__(self) -> Callable[[Step], None]:
-        return lambda _: None
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        return None
-
-
-class Lines:
+@contextmanager
+def lines(
+    total: int, stream: TextIO | None = None, *, clock: Callable[[], float] = time.monotonic
+) -> Iterator[Callable[[Step], None]]:
     """One line every few seconds, one for every case that failed; for logs and pipes."""
+    began = last = clock()
 
-    def __init__(
-        self,
-        total: int,
-        stream: TextIO | None = None,
-        *,
-        every_s: float = EVERY_S,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._total, self._every_s, self._clock = total, every_s, clock
-        self._stream = stream or sys.stderr
+    def say(text: str) -> None:
+        print(_printable(text), file=stream or sys.stderr, flush=True)
 
-    def __enter__(self) -> Callable[[Step], None]:
-        self._began = self._last = self._clock()
-        return self._step
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        return None
-
-    def _step(self, step: Step) -> None:
-        now = self._clock()
+    def report(step: Step) -> None:
+        nonlocal last
+        now = clock()
         each = step.entry
-        if step.ended and each.status in (Status.FAILED, Status.SUSPECT):
-            self._say(f"{each.status}: {each.id}: {each.measurement.reason_text}")
-        if now - self._last >= self._every_s and step.done < step.total:
-            self._last = now
+        if step.ended and each.status in BAD:
+            say(f"{each.status}: {each.id}: {each.measurement.reason_text}")
+        if now - last >= EVERY_S and step.done < total:
+            last = now
             share = int(100 * step.part + 1e-9)
-            left = eta_s(step.part, 1.0, now - self._began)
-            known = left is not None and step.part * step.total >= FEW and share >= LITTLE
+            left = eta_s(step.part, 1.0, now - began)
+            known = left is not None and step.part * total >= FEW and share >= LITTLE
             guess = f", {show_s(left)} left" if left is not None and known else ""
-            self._say(f"{step.done:,} of {step.total:,} cases ({share} %){guess}")
+            say(f"{step.done:,} of {total:,} cases ({share} %){guess}")
 
-    def _say(self, text: str) -> None:
-        self._stream.write(_printable(text) + "\n")
-        self._stream.flush()
+    yield report
 
 
-class Terminal:
-    """A bar with the time left and the case that ended last."""
+@contextmanager
+def bar(total: int) -> Iterator[Callable[[Step], None]]:
+    """The time left and the case that ended last; for a terminal."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.text import Text
 
-    def __init__(self, total: int) -> None:
-        self._total = total
-        self._bar: Bar | None = None
-        self._task: TaskID | None = None
+    columns = (
+        BarColumn(bar_width=30),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(compact=True),
+        TextColumn("{task.description}", markup=False),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
+        task = shown.add_task("", total=total)
 
-    def __enter__(self) -> Callable[[Step], None]:
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+        def report(step: Step) -> None:
+            entry = step.entry
+            name = _printable(entry.id)
+            shown.update(task, completed=step.part * total, description=name)
+            if step.ended and entry.status in BAD:
+                text = f"{entry.status}: {name}: {entry.measurement.reason_text}"
+                shown.console.print(Text(_printable(text)))
 
-        columns: tuple[Any, ...] = (
-            BarColumn(bar_width=30),
-            MofNCompleteColumn(),
-            TimeRemainingColumn(compact=True),
-            TextColumn("{task.description}", markup=False),
-        )
-        self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
-        self._task = self._bar.add_task("", total=self._total)
-        self._bar.start()
-        return self._step
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._bar is not None:
-            self._bar.stop()
-
-    def _step(self, step: Step) -> None:
-        if self._bar is None or self._task is None:
-            return
-        entry = step.entry
-        name = _printable(entry.id)
-        self._bar.update(self._task, completed=step.part * step.total, description=name)
-        if step.ended and entry.status in (Status.FAILED, Status.SUSPECT):
-            from rich.text import Text
-
-            text = f"{entry.status}: {name}: {entry.measurement.reason_text}"
-            self._bar.console.print(Text(_printable(text)))
+        yield report
 
 
 def _printable(text: str) -> str:
     return "".join(char if char.isprintable() else "�" for char in text)
 
 
-def progress(total: int, *, quiet: bool, terminal: bool) -> Silent | Lines | Terminal:
+def progress(total: int, *, quiet: bool, terminal: bool) -> AbstractContextManager[Callable[[Step], None]]:
     """The display that suits: nothing with -q, a bar on a terminal, sparse lines otherwise."""
     if quiet:
-        return Silent()
-    return Terminal(total) if terminal else Lines(total)
+        return nullcontext(lambda _: None)
+    return bar(total) if terminal else lines(total)
 
 
 MANY = 10_000
