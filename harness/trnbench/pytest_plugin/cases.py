@@ -9,7 +9,7 @@ import msgspec
 from trnbench.backend import Backend
 from trnbench.kernels.kernel import Case
 from trnbench.measure.timing import replay
-from trnbench.results.measurement import Grade, Measurement, Status
+from trnbench.results.measurement import BAD, Grade, Measurement, Status
 from trnbench.run.api import choose_backend
 from trnbench.run.attempt import Attempts
 from trnbench.run.plan import Plan, plan
@@ -47,7 +47,7 @@ class Cases(msgspec.Struct, frozen=True, kw_only=True):
             benchmark(int)  # a fixture that is asked for and not used is a warning
         if measurement.status is Status.INCONCLUSIVE:
             pytest.xfail(f"{measurement.status}: {measurement.reason_text}")
-        if measurement.status in (Status.FAILED, Status.SUSPECT):
+        if measurement.status in BAD:
             pytest.fail(f"{measurement.status}: {measurement.reason_text}", pytrace=False)
 
     def _measurement(self, case: Case) -> Measurement:

@@ -318,6 +318,7 @@ def stored_waterfall(case: Measurement) -> tuple[tuple[str, float], ...]:
 
 GOOD = (Status.OK, Status.DOCUMENT_LOW)
 BAD = (Status.FAILED, Status.SUSPECT)
+ALARMING = (*BAD, Status.INCONCLUSIVE)
 
 
 class Verdict(str, Enum):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from trnbench.errors import counted, cut, visible
 from trnbench.facts.units import percent, show
 from trnbench.results.expectation import expected, grey, nearness_of
-from trnbench.results.measurement import Grade, Measurement, Status
+from trnbench.results.measurement import ALARMING, Grade, Measurement, Status
 from trnbench.results.run import Run
 
 if TYPE_CHECKING:
@@ -25,8 +25,6 @@ LONGEST = 300
 """Characters of any text of the run."""
 WIDEST = 1.5
 """Share of the peak beyond which a bar is cut off."""
-
-_BAD = (Status.FAILED, Status.SUSPECT, Status.INCONCLUSIVE)
 
 
 class Row(NamedTuple):
@@ -48,7 +46,7 @@ class Row(NamedTuple):
 def html(run: Run) -> str:
     """At most `ROWS` cases: bad ones first, then those with a band, grey ones last; skipped ones counted."""
     told = [measurement for measurement in run.measurements if measurement.status is not Status.SKIPPED]
-    chosen = sorted(told, key=lambda each: (each.status not in _BAD, grey(each)))[:ROWS]
+    chosen = sorted(told, key=lambda each: (each.status not in ALARMING, grey(each)))[:ROWS]
     scale = min(max([1.0, *map(_reach, chosen)]), WIDEST)
     rows = [_row(each, scale) for each in chosen]
     more = len(told) - len(rows)
@@ -71,7 +69,7 @@ def _row(each: Measurement, scale: float) -> Row:
     return Row(
         case=each.id,
         status=str(each.status),
-        alarm=each.status in _BAD,
+        alarm=each.status in ALARMING,
         result=show(metric.value, metric.unit) if metric else "–",
         share=percent(judged.fraction) if judged else "",
         bar=_width(judged.fraction, scale) if judged else None,
@@ -80,7 +78,7 @@ def _row(each: Measurement, scale: float) -> Row:
         else None,
         evidence=", ".join(filter(None, (str(each.evidence.grade), nearness_of(each)))),
         expect=" to ".join(show(end, metric.unit) for end in interval) if interval and metric else "",
-        reason=each.reason_text if each.status in _BAD else "",
+        reason=each.reason_text if each.status in ALARMING else "",
         grey=grey(each),
     )
 

@@ -13,7 +13,7 @@ from trnbench.errors import ExitCode, brief, counted, listed, worst
 from trnbench.facts.fact import FactBook, PeakPolicy, Scope
 from trnbench.reference import resolve
 from trnbench.results.fidelity import Fidelity
-from trnbench.results.measurement import Grade, Measurement, Reason, Status
+from trnbench.results.measurement import ALARMING, Grade, Measurement, Reason, Status
 from trnbench.topology.graph import Topology
 
 if TYPE_CHECKING:
@@ -184,7 +184,6 @@ class ImportedRun(msgspec.Struct, frozen=True, kw_only=True):
     environment: dict[str, Any] = {}
 
 
-_TOLD = {each.value for each in (Status.FAILED, Status.SUSPECT, Status.INCONCLUSIVE)}
 _NAMED = 5
 SAMPLE = "A sample"
 """Begins the note that says what was left out."""
@@ -210,7 +209,7 @@ def chosen(marks: Sequence[CaseMark], count: int) -> list[int]:
     """
     if len(marks) <= count:
         return list(range(len(marks)))
-    certain = {place for place, mark in enumerate(marks) if mark.status in _TOLD} | _best(marks)
+    certain = {place for place, mark in enumerate(marks) if mark.status in ALARMING} | _best(marks)
     rest = [place for place in range(len(marks)) if place not in certain]
     room = max(count - len(certain), 0)
     spread = {rest[at * len(rest) // room] for at in range(room)} if room else set()

@@ -10,7 +10,7 @@ from trnbench.backend import Reproducible
 from trnbench.errors import ExitCode, UsageError
 from trnbench.isolation.interrupt import Interruption
 from trnbench.kernels.kernel import Case
-from trnbench.results.measurement import Measurement, Status
+from trnbench.results.measurement import BAD, Measurement
 from trnbench.run.attempt import MOST, Attempts, Outcome, Retries, Rounds, Task
 from trnbench.run.executor import CasePool, CutShort, Executor
 from trnbench.run.identity import scrub
@@ -30,8 +30,6 @@ WORTH = 500
 
 MOST_JOBS = 4
 """Where nothing is said: more processes record the same kernels again and again."""
-
-_BAD = (Status.FAILED, Status.SUSPECT)
 
 
 def usual_jobs(cases: int) -> int:
@@ -108,7 +106,7 @@ class Conduct:
                 try:
                     for index, entry in outcomes:
                         ended = self._taken(self._tasks[index], entry)
-                        bad += ended is not None and ended.status in _BAD
+                        bad += ended is not None and ended.status in BAD
                         if 0 < self._settings.maxfail <= bad:
                             return f"stopped after {bad} failed or suspect cases (--maxfail)"
                         self._interruption.check()

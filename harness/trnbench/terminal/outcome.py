@@ -13,9 +13,8 @@ import msgspec
 
 from trnbench.errors import NothingSelected, TrnbenchError, counted
 from trnbench.extension import WORKLOAD_FAMILY
-from trnbench.results.measurement import Nearness, Status
+from trnbench.results.measurement import GOOD, Nearness, Status
 from trnbench.results.run import Run
-from trnbench.run.headline import GOOD
 from trnbench.terminal.cell import Column, clean
 from trnbench.terminal.context import Session
 from trnbench.terminal.output import emit, emit_json, say, write

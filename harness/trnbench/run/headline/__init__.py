@@ -6,16 +6,15 @@ Here: what is asked of a run, which of its cases answer, and where these stand.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from trnbench.case_key import Division, Value
 from trnbench.facts.fact import Scope
 from trnbench.facts.units import show
-from trnbench.results.measurement import Grade, Measurement, Metric, Status
+from trnbench.results.measurement import GOOD, Grade, Measurement, Metric
 from trnbench.results.run import Run
 
-GOOD = (Status.OK, Status.DOCUMENT_LOW)
 DTYPES = ("bf16", "fp16", "fp32")
 """The type a line is about: the first of these that was run, else the first that was."""
 KERNELS_SHOWN = 8
@@ -76,21 +75,19 @@ def answers(run: Run) -> Iterator[Answer]:
         for measurement in run.measurements
         if measurement.status in GOOD and primary(measurement) is not None
     ]
-    lines = [answer for question in QUESTIONS for answer in _answers(run, question, good)]
-    if lines:
-        lines += [answer for question in BESIDE for answer in _answers(run, question, good)]
-    else:
-        kernels = list(dict.fromkeys(case.case.kernel for case in good))[:KERNELS_SHOWN]
-        asked = [Question(OTHER, (kernel,), Scope.CORE) for kernel in kernels]
-        lines = [answer for question in asked for answer in _answers(run, question, good)]
-    yield from lines
+    asked = [answer for question in QUESTIONS for answer in _answers(run, question, good)]
+    yield from asked
+    kernels = list(dict.fromkeys(case.case.kernel for case in good))[:KERNELS_SHOWN]
+    others = BESIDE if asked else [Question(OTHER, (kernel,), Scope.CORE) for kernel in kernels]
+    for question in others:
+        yield from _answers(run, question, good)
 
 
 def _answers(run: Run, question: Question, good: Sequence[Measurement]) -> Iterator[Answer]:
     mine = [each for each in good if each.case.kernel in question.kernels]
-    for generation in _generations(run, mine):
+    for generation in sorted(dict.fromkeys(each.case.generation for each in mine), key=order_of(run)):
         here = [each for each in mine if each.case.generation == generation]
-        kernel = next(k for k in question.kernels if any(each.case.kernel == k for each in here))
+        kernel = min((each.case.kernel for each in here), key=question.kernels.index)
         here = [each for each in here if each.case.kernel == kernel]
         dtype = _dtype(here)
         here = [each for each in here if each.case.dtype == dtype]
@@ -108,7 +105,7 @@ def _same(run: Run, question: Question, cases: Sequence[Measurement]) -> Iterato
     if not question.apart:
         cases = _one_scope(cases, question.scope)
     groups: list[tuple[list[str], tuple[Measurement, ...], frozenset[object]]] = []
-    for system in _in_order(run, {case.case.instance for case in cases}):
+    for system in sorted(sorted({case.case.instance for case in cases}), key=place_of(run)):
         own = [case for case in cases if case.case.instance == system]
         record = run.systems.get(system)
         if question.apart:
@@ -150,20 +147,16 @@ def _dtype(cases: Sequence[Measurement]) -> str:
     return next((dtype for dtype in DTYPES if dtype in present), next(iter(present), ""))
 
 
-def _generations(run: Run, cases: Iterable[Measurement]) -> list[str]:
-    """In the order in which the run's systems are shown."""
-    return sorted(dict.fromkeys(case.case.generation for case in cases), key=order_of(run))
-
-
 def order_of(run: Run) -> Callable[[str], int]:
     """The place of a generation among those that the run shows; the last one where the run has none of it."""
     order = {system.generation: system.order for system in run.systems.values()}
     return lambda generation: order.get(generation, 10**6)
 
 
-def _in_order(run: Run, names: Iterable[str]) -> list[str]:
-    positions = {name: index for index, name in enumerate(run.systems)}
-    return sorted(names, key=lambda name: (positions.get(name, len(positions)), name))
+def place_of(run: Run) -> Callable[[str], int]:
+    """The place of a system among those of the run; the last one where the run has no such system."""
+    places = {name: position for position, name in enumerate(run.systems)}
+    return lambda name: places.get(name, len(places))
 
 
 def ranks_of(run: Run, case: Measurement) -> tuple[int, str] | None:

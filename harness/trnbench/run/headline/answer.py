@@ -12,12 +12,12 @@ from trnbench.facts.fact import Scope
 from trnbench.results.expectation import NOT_RECORDED, above, expected, expected_time, least_time
 from trnbench.results.fidelity import OwnProduct
 from trnbench.results.measurement import (
+    ALARMING,
     IN_MODEL,
     Grade,
     Measurement,
     Metric,
     Nearness,
-    Status,
     stored_waterfall,
     waterfall_from_peak,
 )
@@ -66,7 +66,9 @@ def line(run: Run, answer: Answer) -> Line:
     band = nearest.band if nearest is not None and not reason else None
     over, position = swept([each for each, _ in valued], best)
     judged = best.judgement
+    clock = judged.peaks.engine_bound if judged is not None else None
     ranks, counts = _ranks(run, best, metric)
+    own, own_outdated = _own(run, answer, best)
     return Line(
         question=answer.question.name,
         generation=best.case.generation,
@@ -94,7 +96,7 @@ def line(run: Run, answer: Answer) -> Line:
         since=superseding(run, best),
         others=others(run, best),
         clock=judged.of_engine_bound if judged is not None else None,
-        clock_value=_clock(best),
+        clock_value=clock.value if clock is not None else None,
         nearness=str(nearest.kind) if nearest is not None else "",
         expected=expected(best) if band is not None else None,
         votes=band.votes if band is not None else 0,
@@ -105,8 +107,8 @@ def line(run: Run, answer: Answer) -> Line:
         of_core=_of_core(run, answer, best) if nearest is not None and nearest.best is None else None,
         bound=best.bound,
         rest=rest(best),
-        own=_own(run, answer, best),
-        own_outdated=_own_outdated(run, answer, best),
+        own=own,
+        own_outdated=own_outdated,
         step=_step(best) if answer.question.name == OTHER else None,
         muted=bool(reason),
         reason=reason,
@@ -119,12 +121,6 @@ def _step(case: Measurement) -> Step | None:
         return None
     expected_s = expected_time(case.evidence, case.time_s, least_time(case)) if not _muted(case) else None
     return Step(time_s=case.time_s, tokens_per_s=rate.value, expected_s=expected_s)
-
-
-def _clock(case: Measurement) -> float | None:
-    judged = case.judgement
-    bound = judged.peaks.engine_bound if judged is not None else None
-    return bound.value if bound is not None else None
 
 
 def _of_core(run: Run, answer: Answer, best: Measurement) -> PerCore | None:
@@ -195,21 +191,15 @@ def _ranks(run: Run, case: Measurement, metric: Metric) -> tuple[str, str]:
     return f"{ranks:,} {kinds.get(ranks, kind)} ranks", "bus bandwidth"
 
 
-def _own(run: Run, answer: Answer, best: Measurement) -> tuple[OwnProduct, ...]:
-    """Of the model alone: a measured product needs none of its errors."""
-    if run.fidelity is None or not _by_model(answer, best):
-        return ()
-    return tuple(product for product in run.fidelity.products if product.generation == best.case.generation)
-
-
-def _own_outdated(run: Run, answer: Answer, best: Measurement) -> str:
-    if run.fidelity is None or not _by_model(answer, best):
-        return ""
-    return run.fidelity.outdated.get(best.case.generation, "")
-
-
-def _by_model(answer: Answer, best: Measurement) -> bool:
-    return answer.question.kernels == PRODUCTS and best.evidence.grade is not Grade.MEASURED
+def _own(run: Run, answer: Answer, best: Measurement) -> tuple[tuple[OwnProduct, ...], str]:
+    """Products, and why there are none where they are out of date. Of the model alone: a measured product
+    needs none of its errors."""
+    measured = best.evidence.grade is Grade.MEASURED
+    if run.fidelity is None or answer.question.kernels != PRODUCTS or measured:
+        return (), ""
+    generation = best.case.generation
+    products = tuple(product for product in run.fidelity.products if product.generation == generation)
+    return products, run.fidelity.outdated.get(generation, "")
 
 
 _NAMED = 3
@@ -329,9 +319,6 @@ def headline(run: Run) -> Headline:
 
 def _asked(each: Line) -> int:
     return _ASKED.index(each.question) if each.question in _ASKED else len(_ASKED)
-
-
-ALARMING = (Status.INCONCLUSIVE, Status.SUSPECT, Status.FAILED)
 
 
 def _alarms(run: Run) -> tuple[tuple[str, str], ...]:

@@ -12,7 +12,7 @@ from trnbench.facts.units import percent, show
 from trnbench.results.expectation import signed_text
 from trnbench.results.measurement import Grade
 from trnbench.results.run import Run
-from trnbench.run.headline import OTHER, order_of
+from trnbench.run.headline import OTHER, order_of, place_of
 from trnbench.run.headline.line import Line, Promised, Step
 
 AT_CLOCK = 0.98
@@ -355,14 +355,14 @@ def cards(run: Run, lines: Sequence[Line]) -> tuple[Card, ...]:
     run asked none of them.
     """
     devices = {record.generation: record.device for record in run.systems.values()}
-    places = {name: position for position, name in enumerate(run.systems)}
+    place = place_of(run)
     generations = sorted(dict.fromkeys(line.generation for line in lines), key=order_of(run))
     asked = any(line.question in ROWS for line in lines)
     drawn = []
     for generation in generations:
         mine = sorted(
             (line for line in lines if line.generation == generation),
-            key=lambda each: min(places.get(name, len(places)) for name in each.systems),
+            key=lambda each: min(map(place, each.systems)),
         )
         rows = []
         for question in ORDER if asked else ():

@@ -15,7 +15,7 @@ from trnbench.backend import Backend
 from trnbench.errors import ExitCode, TrnbenchError
 from trnbench.kernels.kernel import Case
 from trnbench.results.json import dumps_measurement, loads_value
-from trnbench.results.measurement import Measurement, Reason, Status
+from trnbench.results.measurement import BAD, Measurement, Reason, Status
 from trnbench.results.statistics import median
 from trnbench.run.attempt import Attempts, Outcome, Retries
 from trnbench.run.executor import CutShort, Rank
@@ -247,7 +247,7 @@ def together(seen: Mapping[int, Measurement], shared: Sequence[Sequence[int]] = 
         f"ranks {', '.join(map(str, rank))} ran at once on one machine and shared it" for rank in shared
     )
     text = chosen.reason_text
-    if chosen.status in (Status.FAILED, Status.SUSPECT) and text:
+    if chosen.status in BAD and text:
         text = f"rank {number}: {text}"
     return msgspec.structs.replace(chosen, notes=tuple(notes), detail=detail, reason_text=text)
 
@@ -270,7 +270,7 @@ def spread(times: Mapping[int, float]) -> dict[str, Any]:
 
 
 def _chosen(seen: Mapping[int, Measurement]) -> tuple[int, Measurement]:
-    for status in (Status.FAILED, Status.SUSPECT):
+    for status in BAD:
         for number in sorted(seen):
             if seen[number].status is status:
                 return number, seen[number]
