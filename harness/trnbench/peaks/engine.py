@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from fractions import Fraction
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from trnbench.facts.disagreement import claim
 from trnbench.facts.fact import Direction, Fact, Peak, PeakPolicy, Scope, show_printed
@@ -136,15 +138,16 @@ def engine_bound(
     parts = Parts.of(system, extent)
     if not parts.has(scope):
         return None
+    rate: Peak | _Rate | None
     if metric == "peak_flops":
         tensor = qualifier in ("", "tensor")
         rate = engine_rate(system, dtype, sparse) if tensor else _lane_rate(system, dtype, sparse, qualifier)
     elif metric == "element_rate":
         rate = _element_rate(system, dtype, qualifier)
     elif metric == "dma_bandwidth":
-        rate = _units(system, metric, scope, "dma_engine_count", "dma_engine_bandwidth", "engines")
+        rate = _units(system, scope, "dma_engine_count", "dma_engine_bandwidth", "engines")
     elif metric == "efa_bandwidth":
-        rate = _units(system, metric, scope, "efa_adapter_count", "efa_adapter_bandwidth", "adapters")
+        rate = _units(system, scope, "efa_adapter_count", "efa_adapter_bandwidth", "adapters")
     else:
         return None
     if rate is None or not parts.has(rate.scope):
@@ -166,7 +169,22 @@ def engine_bound(
     )
 
 
-def _lane_rate(system: System, dtype: str, sparse: bool, engine: str) -> Peak | None:
+class _Rate(NamedTuple):
+    """What one part of `scope` does, as a product of documented figures."""
+
+    scope: Scope
+    value: float
+    formula: str
+    facts: tuple[str, ...]
+    source: str
+
+
+def _rate(scope: Scope, facts: Sequence[Fact], formula: str, source: str) -> _Rate:
+    value = math.prod(exact(fact) for fact in facts)
+    return _Rate(scope, float(value), formula, tuple(fact.id for fact in facts), source)
+
+
+def _lane_rate(system: System, dtype: str, sparse: bool, engine: str) -> _Rate | None:
     """Vector, scalar and GpSimd: elements per cycle × clock × operations the documents count for each."""
     core = system.instance.core
     if sparse:
@@ -176,42 +194,24 @@ def _lane_rate(system: System, dtype: str, sparse: bool, engine: str) -> Peak | 
     per_element = current_fact(system, core, "operations_per_element", engine, dtype)
     if elements is None or clock is None or per_element is None:
         return None
-    value = exact(elements) * exact(clock) * exact(per_element)
-    return Peak(
-        metric="peak_flops",
-        value=float(value),
-        scope=Scope.CORE,
-        dtype=dtype,
-        evidence="derived",
-        formula=f"{elements.printed} elements per cycle × {show_printed(clock)} "
-        f"× {per_element.printed} operations",
-        facts=(elements.id, clock.id, per_element.id),
-        source=clock.source,
+    formula = (
+        f"{elements.printed} elements per cycle × {show_printed(clock)} × {per_element.printed} operations"
     )
+    return _rate(Scope.CORE, (elements, clock, per_element), formula, clock.source)
 
 
-def _element_rate(system: System, dtype: str, engine: str) -> Peak | None:
+def _element_rate(system: System, dtype: str, engine: str) -> _Rate | None:
     """Elements per cycle × clock: what the documents say without counting operations for an element."""
     core = system.instance.core
     elements = current_fact(system, core, "elements_per_cycle", engine, dtype)
     clock = current_fact(system, core, "clock", engine)
     if elements is None or clock is None:
         return None
-    return Peak(
-        metric="element_rate",
-        value=float(exact(elements) * exact(clock)),
-        scope=Scope.CORE,
-        dtype=dtype,
-        qualifier=engine,
-        evidence="derived",
-        formula=f"{elements.printed} elements per cycle × {show_printed(clock)}",
-        facts=(elements.id, clock.id),
-        source=elements.source,
-        policy=PeakPolicy.ENGINE,
-    )
+    formula = f"{elements.printed} elements per cycle × {show_printed(clock)}"
+    return _rate(Scope.CORE, (elements, clock), formula, elements.source)
 
 
-def _units(system: System, metric: str, scope: Scope, count: str, rate: str, noun: str) -> Peak | None:
+def _units(system: System, scope: Scope, count: str, rate: str, noun: str) -> _Rate | None:
     """`count` units of the highest `rate` any current document gives one of them, per part counted.
 
     The part is the largest one up to `scope`. Units counted for more than `scope` are shared: a
@@ -228,18 +228,10 @@ def _units(system: System, metric: str, scope: Scope, count: str, rate: str, nou
             for fact in system.book.select(part_subject, rate)
             if fact.value and not fact.superseded_by
         ]
-        if not rates:
-            continue
-        best = max(rates, key=exact)
-        return Peak(
-            metric=metric,
-            value=float(exact(number) * exact(best)),
-            scope=number.scope,
-            evidence="derived",
-            formula=f"{number.printed} {noun} × {show_printed(best)}",
-            facts=(number.id, best.id),
-            source=best.source,
-        )
+        if rates:
+            best = max(rates, key=exact)
+            formula = f"{number.printed} {noun} × {show_printed(best)}"
+            return _rate(number.scope, (number, best), formula, best.source)
     return None
 
 
