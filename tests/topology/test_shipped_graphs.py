@@ -24,9 +24,8 @@ SHIPPED = tuple(name for name, each in load_registry().generations.items() if ea
 
 
 @pytest.fixture
-def torus(registry: Registry, monkeypatch: pytest.MonkeyPatch) -> System:
-    """A small system, in a process that has described none."""
-    monkeypatch.setattr(snapshot, "_MADE", {})
+def torus(registry: Registry) -> System:
+    """A small system."""
     return registry.system("trn1.32xlarge")
 
 
@@ -40,7 +39,6 @@ def worked_out(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return summarise(topology)  # type: ignore[arg-type]
 
     monkeypatch.setattr("trnbench.topology.properties.summarise", noted)
-    monkeypatch.setattr(snapshot, "_MADE", {})  # what other tests of this process asked for
     return names
 
 

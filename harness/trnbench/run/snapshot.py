@@ -142,14 +142,6 @@ def _of_backend(backend: Backend, notes: list[str]) -> dict[str, Any]:
         return {}
 
 
-_MADE: dict[bytes, bytes] = {}
-"""Summaries that this process made, by what they follow from."""
-
-
-_MOST = 256
-"""Of them: a program may ask for clusters of every size."""
-
-
 SECTION = "graphs"
 """Of a generation's answers."""
 
@@ -172,22 +164,13 @@ def described(
     its core cases; why it has none is noted."""
     figures = _figures(system)
     key = digest_of("summary of a graph", packages_digest(_packages(system)), figures)
-    content = _shipped(system, figures) or (cache.get(key) if cache is not None else None)
-    if content is None and key in _MADE:
-        content = _MADE[key]
-        if cache is not None:
-            cache.put(key, content)
-    known = _known(content)
+    known = _shipped(system, figures) or (_kept(cache, key) if cache is not None else None)
     graph = _graph(system, notes) if drawn or known is None else None
-    if known is not None:
-        return graph, known
-    if graph is None:
-        return None, {}
+    if known is not None or graph is None:
+        return graph, known or {}
     from trnbench.topology.properties import summarise
 
     summary = summarise(graph)
-    if len(_MADE) < _MOST:
-        _MADE[key] = msgspec.json.encode(summary)
     if cache is not None:
         cache.put(key, msgspec.json.encode(summary))
     return graph, summary
@@ -212,7 +195,7 @@ def builders(systems: Iterable[System]) -> set[str]:
     return {package for system in systems for package in _packages(system)}
 
 
-def _shipped(system: System, figures: bytes) -> bytes | None:
+def _shipped(system: System, figures: bytes) -> dict[str, Any] | None:
     """None where nothing is shipped that was made from what the system is now."""
     if system.devices < FEWEST:
         return None
@@ -222,7 +205,7 @@ def _shipped(system: System, figures: bytes) -> bytes | None:
         row = rows.get(system.name) if rows else None
         if answers is None or row is None or row.made_from != short_digest(figures):
             return None
-        return msgspec.json.encode(row.summary) if same_code(answers.code, _packages(system)) else None
+        return row.summary if same_code(answers.code, _packages(system)) else None
     except (BadInput, SyntaxError):  # made anew
         return None
 
@@ -237,11 +220,9 @@ def _graph(system: System, notes: list[str]) -> Topology | None:
     return None
 
 
-def _known(content: bytes | None) -> dict[str, Any] | None:
-    if content is None:
-        return None
+def _kept(cache: Cache, key: bytes) -> dict[str, Any] | None:
     try:
-        return msgspec.json.decode(content, type=dict[str, Any])
+        return msgspec.json.decode(cache.get(key) or b"", type=dict[str, Any])
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return None
 
