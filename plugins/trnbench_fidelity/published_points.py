@@ -320,7 +320,7 @@ def published_points(
         path = generation.points_file
         if path is None or (generations and name not in generations):
             continue
-        points[name] = registry.reading.other(
+        points[name] = registry.reading.read(
             f"published points of {name}",
             Files(path),
             tuple[PublishedPoint, ...],

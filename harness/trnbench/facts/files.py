@@ -44,72 +44,50 @@ class Files:
         return digest_of(*(read_file(path, most=TABLE) for path in self.paths))
 
 
+class Reader(Protocol):
+    """What remembers files beyond this process."""
+
+    def read(
+        self, kind: str, files: Files, type_: type[T], parse: Callable[[], T], by: Sequence[str] = ()
+    ) -> T:
+        """What `parse` makes of the files, and what it raises; `by`: packages that it does so with, beside
+        those of facts. Nobody may change it."""
+
+    def together(self) -> AbstractContextManager[None]:
+        """What is asked for inside is asked for in one go."""
+
+
 _MOST = 64
 """Books and tables kept in a process; those that were read first go first."""
 
 _known: dict[tuple[str, bytes], Any] = {}
 
 
-class Reader(Protocol):
-    """Raises for a file what `trnbench.facts.load` raises."""
-
-    def book(self, files: Files) -> FactBook:
-        """The facts of all files as one book."""
-
-    def costs(self, file: Files) -> dict[str, Any]:
-        """A cost table as it stands in the file; whoever asks may change it."""
-
-    def other(self, kind: str, file: Files, type_: type[T], read: Callable[[], T], by: Sequence[str]) -> T:
-        """What `read` makes of the file; `by`: packages that it does so with. Nobody may change it."""
-
-    def together(self) -> AbstractContextManager[None]:
-        """What is asked for inside is asked for in one go."""
-
-
-class Parser:
-    """Every file is parsed and checked."""
-
-    def together(self) -> AbstractContextManager[None]:
-        return nullcontext()
-
-    def book(self, files: Files) -> FactBook:
-        from trnbench.facts.load import load_book
-
-        return files.read(lambda: load_book(files.paths))
-
-    def costs(self, file: Files) -> dict[str, Any]:
-        from trnbench.facts.load import load_costs
-
-        (path,) = file.paths
-        return file.read(lambda: load_costs(path))
-
-    def other(self, kind: str, file: Files, type_: type[T], read: Callable[[], T], by: Sequence[str]) -> T:
-        return file.read(read)
-
-
 class Memo:
-    """Reads contents once in a process, by the reader `beyond`."""
+    """Reads contents once in a process, by the reader `beyond` where there is one."""
 
-    def __init__(self, beyond: Reader) -> None:
+    def __init__(self, beyond: Reader | None = None) -> None:
         self._beyond = beyond
 
     def together(self) -> AbstractContextManager[None]:
-        return self._beyond.together()
+        return self._beyond.together() if self._beyond is not None else nullcontext()
 
-    def book(self, files: Files) -> FactBook:
-        return _once("book", files, self._beyond.book)
-
-    def costs(self, file: Files) -> dict[str, Any]:
-        from msgspec import to_builtins
-
-        # Tables and lists are made anew, dates and times of TOML stay what they are.
-        costs: dict[str, Any] = to_builtins(
-            _once("costs", file, self._beyond.costs), builtin_types=(date, time, datetime)
-        )
-        return costs
-
-    def other(self, kind: str, file: Files, type_: type[T], read: Callable[[], T], by: Sequence[str]) -> T:
-        return _once(kind, file, lambda each: self._beyond.other(kind, each, type_, read, by))
+    def read(
+        self, kind: str, files: Files, type_: type[T], parse: Callable[[], T], by: Sequence[str] = ()
+    ) -> T:
+        key = (kind, files.digest)
+        if key in _known:
+            earlier: T = _known[key]
+            return earlier
+        if self._beyond is not None:
+            content = self._beyond.read(kind, files, type_, parse, by)
+        else:
+            content = files.read(parse)
+        if files.steady:
+            while len(_known) >= _MOST:
+                del _known[next(iter(_known))]
+            _known[key] = content
+        return content
 
 
 def forget() -> None:
@@ -117,14 +95,28 @@ def forget() -> None:
     _known.clear()
 
 
-def _once(kind: str, files: Files, read: Callable[[Files], T]) -> T:
-    key = (kind, files.digest)
-    if key in _known:
-        earlier: T = _known[key]
-        return earlier
-    content = read(files)
-    if files.steady:
-        while len(_known) >= _MOST:
-            del _known[next(iter(_known))]
-        _known[key] = content
-    return content
+def read_book(reader: Reader, files: Files) -> FactBook:
+    """The facts of all files as one book. Raises what `load_book` raises."""
+    from trnbench.facts.fact import FactBook
+
+    def parse() -> FactBook:
+        from trnbench.facts.load import load_book
+
+        return load_book(files.paths)
+
+    return reader.read("book", files, FactBook, parse)
+
+
+def read_costs(reader: Reader, path: Path) -> dict[str, Any]:
+    """A cost table as it stands in the file; whoever asks may change it. Raises what `load_costs` raises."""
+    from msgspec import to_builtins
+
+    def parse() -> dict[str, Any]:
+        from trnbench.facts.load import load_costs
+
+        return load_costs(path)
+
+    table = reader.read("costs", Files(path), dict[str, Any], parse)
+    # Tables and lists are made anew, dates and times of TOML stay what they are.
+    costs: dict[str, Any] = to_builtins(table, builtin_types=(date, time, datetime))
+    return costs

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from trnbench.errors import FactError
 from trnbench.facts.fact import Direction, Scope
-from trnbench.facts.files import Files, Memo, Parser, Reader
+from trnbench.facts.files import Files, Memo, Reader
 from trnbench.kernels.kernel import Axis, Kernel, Point, PrimaryMetric, PublishedAs, Statement, Variant
 from trnbench.kernels.work import Extent, Spread, Work, item_bytes, peak_factor, per_core, ratio, result_dtype
 from trnbench.reference import resolve
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 Row = Mapping[str, Any]
 
-_PLAIN: Reader = Memo(Parser())
+_PLAIN: Reader = Memo()
 READING: ContextVar[Reader] = ContextVar("READING", default=_PLAIN)
 """By which files of kernels are read: a command that keeps what it read need not parse them again."""
 
@@ -57,7 +57,7 @@ def read_kernels(path: Path, module: str) -> Iterator[Kernel | Variant]:
 
         return tomllib.loads(path.read_text(encoding="utf-8"))
 
-    tables = READING.get().other("kernels", Files(path), dict[str, Any], parsed, ())
+    tables = READING.get().read("kernels", Files(path), dict[str, Any], parsed)
     yield from (Variant(**variant) for variant in tables.get("variants", ()))
     rows: dict[str, Row] = {}
     for entry in map(dict, tables["kernels"]):

@@ -11,7 +11,7 @@ import msgspec
 
 from trnbench.bounded import kinds
 from trnbench.errors import UnknownName, UsageError, quoted
-from trnbench.facts.files import Files, Memo, Parser, Reader
+from trnbench.facts.files import Files, Memo, Reader, read_book, read_costs
 from trnbench.generation import Generation
 from trnbench.reference import resolve
 from trnbench.registry.collection import Brought, Collecting
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 class Registry(Collecting):
     """Nothing is asked, read or built before it is used."""
 
-    reading: Reader = Memo(Parser())
+    reading: Reader = Memo()
 
     def __init__(self, found: Iterable[Discovered], left_out: Iterable[Origin] = ()) -> None:
         super().__init__(found, left_out)
@@ -250,7 +250,7 @@ class Registry(Collecting):
         key = (generation, tuple(extra_facts))
         if key not in self._books:
             generation_ = self.generations[generation]
-            book = self.reading.book(Files(*generation_.facts, *extra_facts))
+            book = read_book(self.reading, Files(*generation_.facts, *extra_facts))
             if generation_.identify:
                 identify: Callable[[], FactBook] = resolve(generation_.identify)
                 # One's own figures first: they replace what was read off the machine.
@@ -316,9 +316,9 @@ def merged_costs(
     for ancestor in reversed(chain):
         path = generations[ancestor].costs
         if path is not None:
-            merged = merge(merged, reading.costs(Files(path)))
+            merged = merge(merged, read_costs(reading, path))
         if (constants := generations[ancestor].workloads) is not None:
-            merged = merge(merged, {"step": reading.costs(Files(constants)).get("constants", {})})
+            merged = merge(merged, {"step": read_costs(reading, constants).get("constants", {})})
     return merged
 
 

@@ -17,8 +17,7 @@ import msgspec
 
 from trnbench.digest import blake2b, digest_of, packages_digest
 from trnbench.errors import StoreError
-from trnbench.facts.fact import FactBook
-from trnbench.facts.files import Files, Parser, Reader
+from trnbench.facts.files import Files
 
 if TYPE_CHECKING:
     import sqlite3
@@ -324,8 +323,8 @@ T = TypeVar("T")
 class RememberedFiles:
     """Books and cost tables by the contents of their files. Only what was read well is kept."""
 
-    def __init__(self, cache: Cache, anew: Reader | None = None) -> None:
-        self._cache, self._anew = cache, anew or Parser()
+    def __init__(self, cache: Cache) -> None:
+        self._cache = cache
         self._together = False
 
     @contextmanager
@@ -338,20 +337,8 @@ class RememberedFiles:
             self._together = False
             self._cache.close()
 
-    def book(self, files: Files) -> FactBook:
-        """Raises what `load_book` raises."""
-        return self._remembered("book", files, FactBook, lambda: self._anew.book(files))
-
-    def costs(self, file: Files) -> dict[str, Any]:
-        """Raises what `load_costs` raises."""
-        return self._remembered("costs", file, dict[str, Any], lambda: self._anew.costs(file))
-
-    def other(self, kind: str, file: Files, type_: type[T], read: Callable[[], T], by: Sequence[str]) -> T:
-        """Raises what `read` raises."""
-        return self._remembered(kind, file, type_, lambda: self._anew.other(kind, file, type_, read, by), by)
-
-    def _remembered(
-        self, kind: str, files: Files, type_: type[T], read: Callable[[], T], by: Sequence[str] = ()
+    def read(
+        self, kind: str, files: Files, type_: type[T], parse: Callable[[], T], by: Sequence[str] = ()
     ) -> T:
         key = digest_of(kind, packages_digest((*_READERS, *by)), files.digest)
         try:
@@ -359,7 +346,7 @@ class RememberedFiles:
             if content is not None:
                 with suppress(msgspec.MsgspecError, UnicodeDecodeError):  # else it is read anew
                     return msgspec.msgpack.decode(content, type=type_)
-            found = read()
+            found = files.read(parse)
             content = msgspec.msgpack.encode(found)
             # TOML has dates, which would come back as text.
             if files.steady and _comes_back(found, content, type_):
