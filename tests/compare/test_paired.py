@@ -15,7 +15,7 @@ from command import typed
 
 from trnbench.backend import Program
 from trnbench.case_key import CaseKey
-from trnbench.compare.comparison import moved
+from trnbench.compare.comparison import effect_verdict
 from trnbench.compare.gate.rule import Direction, Outcome, Rule
 from trnbench.compare.pairing.duel import Batch, Course, Player, Wish, batch, trial
 from trnbench.compare.pairing.instructions import counter, counts
@@ -331,7 +331,7 @@ def test_without_a_counter_it_says_what_to_install(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_count_that_rose_is_no_time() -> None:
-    assert [moved(each, 0.002) for each in (0.001, 0.003, -0.003)] == [
+    assert [effect_verdict(each, 0.002) for each in (0.001, 0.003, -0.003)] == [
         Verdict.SAME,
         Verdict.SLOWER,
         Verdict.FASTER,

@@ -156,7 +156,9 @@ def _change(
             "effect": effect.value,
             "interval": effect.interval,
             "p": effect.p,
-            "verdict": moved(effect.value, THRESHOLD if threshold is None else threshold, shown=shown),
+            "verdict": effect_verdict(
+                effect.value, THRESHOLD if threshold is None else threshold, shown=shown
+            ),
             "why": apart,
         }
     elif ratio is None:
@@ -175,7 +177,7 @@ def _change(
         fields = {
             "effect": ratio,
             "exact": True,
-            "verdict": moved(ratio, threshold or 0.0, shown=differs),
+            "verdict": effect_verdict(ratio, threshold or 0.0, shown=differs),
             "order": order_kept(steps, math.log1p(ratio)) if differs else None,
         }
     fields["verdict"] = verdict_of(_standing(old), _standing(new), fields.get("verdict", Verdict.SAME))
@@ -210,7 +212,7 @@ def _by_bands(
         ends = " and ".join(f"{show(low, change.unit)} to {show(high, change.unit)}" for low, high in both)
         why = "; ".join(filter(None, (f"their bands overlap: {ends}", apart)))
         return {"verdict": Verdict.UNKNOWN, "bands": both, "why": why}
-    return {"verdict": moved(ratio, least), "bands": both, "why": apart}
+    return {"verdict": effect_verdict(ratio, least), "bands": both, "why": apart}
 
 
 _OTHER = "more than the software differs"
@@ -257,7 +259,7 @@ def distance(effect: float) -> float:
     return math.expm1(abs(math.log1p(max(effect, -1.0 + 1e-15))))
 
 
-def moved(effect: float, least: float, *, shown: bool = True) -> Verdict:
+def effect_verdict(effect: float, least: float, *, shown: bool = True) -> Verdict:
     """What an effect is called: nothing where it is less than `least`, or not shown to be there."""
     # The last digit of 5 % is not what decides.
     if not shown or distance(effect) < least * (1.0 - EXACT):

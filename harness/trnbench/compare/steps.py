@@ -15,7 +15,7 @@ from trnbench.compare.change import Change, Refused
 from trnbench.compare.comparison import compared
 from trnbench.compare.pairs import paired
 from trnbench.errors import TrnbenchError
-from trnbench.results.history import LEAST, CaseHistory, HistoryPoint, HistoryStep
+from trnbench.results.history import LEAST, CaseHistory, HistoryPoint, HistoryStep, steps_in_order
 from trnbench.results.measurement import Grade, Verdict
 from trnbench.results.run import Run
 from trnbench.store.store import Store
@@ -63,10 +63,7 @@ def _explained(each: CaseHistory, known: Mapping[tuple[str, str], Known]) -> Cas
                 worse=change.verdict is Verdict.SLOWER,
                 causes=change.causes,
             )
-    order = [*(point.run for point in each.points), *steps]
-    return msgspec.structs.replace(
-        each, steps=tuple(steps[run] for run in dict.fromkeys(order) if run in steps)
-    )
+    return steps_in_order(each, steps)
 
 
 def _named(each: CaseHistory, step: HistoryStep, known: Mapping[tuple[str, str], Known]) -> HistoryStep:

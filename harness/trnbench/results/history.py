@@ -120,10 +120,13 @@ def with_steps(
             step = marked.get(new.run) or HistoryStep(first=new, last=old, verdict=verdict)
             worse = verdict in (Verdict.BROKEN, Verdict.LOST) or (verdict is Verdict.EVIDENCE and step.worse)
             marked[new.run] = msgspec.structs.replace(step, last=old, verdict=verdict, worse=worse)
-    order = [*(point.run for point in found.points), *((after.point.run,) if after is not None else ())]
-    return msgspec.structs.replace(
-        found, steps=tuple(marked[run] for run in dict.fromkeys(order) if run in marked)
-    )
+    return steps_in_order(found, marked)
+
+
+def steps_in_order(found: CaseHistory, marked: Mapping[str, HistoryStep]) -> CaseHistory:
+    """The same with the steps of `marked`, by run, in the order of its points; one behind them comes last."""
+    order = dict.fromkeys((*(point.run for point in found.points), *marked))
+    return msgspec.structs.replace(found, steps=tuple(marked[run] for run in order if run in marked))
 
 
 def _levels_of(found: CaseHistory, known: Differences) -> Iterator[HistoryStep]:

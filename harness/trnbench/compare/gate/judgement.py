@@ -136,12 +136,9 @@ class _Gate:
         limit = f"rule {rule.name} allows {signed_percent(tolerance).removeprefix('+')}"
         sentence = f"{name} {signed_percent(change.effect)} ({how}), {limit}"
         kind = "slower" if change.effect > 0 else "faster"
-        wrong = rule.direction is Direction.EITHER or (rule.direction is Direction.WORSE) == (
-            change.effect > 0
-        )
         shown = modelled or (change.p is not None and change.p < 1.0 - CONFIDENCE)
         if (
-            wrong
+            rule.direction.wrong(change.effect) > 0.0
             and shown
             and distance(change.effect) > tolerance * (1.0 + 1e-9) + (1e-9 if modelled else 0.0)
         ):
@@ -179,11 +176,8 @@ class _Gate:
 def _reaches(change: Change, direction: Direction, tolerance: float) -> bool:
     """Whether a change that the rule forbids is within the interval."""
     assert change.interval is not None
-    slower = change.interval.high > 0 and distance(change.interval.high) > tolerance
-    faster = change.interval.low < 0 and distance(change.interval.low) > tolerance
-    if direction is Direction.EITHER:
-        return slower or faster
-    return slower if direction is Direction.WORSE else faster
+    ends = (change.interval.low, change.interval.high)
+    return any(direction.wrong(end) > 0.0 and distance(end) > tolerance for end in ends)
 
 
 def _more(change: Change, tolerance: float) -> str:

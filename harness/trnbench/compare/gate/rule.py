@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
@@ -30,6 +31,14 @@ class Direction(str, Enum):
 
     def __str__(self) -> str:
         return self.value
+
+    def wrong(self, effect: float) -> float:
+        """How far an effect goes this way; below zero where it goes the other."""
+        if self is Direction.EITHER:
+            return abs(effect)
+        if self is Direction.NONE:
+            return -math.inf
+        return effect if self is Direction.WORSE else -effect
 
 
 class Rule(msgspec.Struct, frozen=True, kw_only=True):

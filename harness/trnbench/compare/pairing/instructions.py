@@ -20,7 +20,7 @@ import msgspec
 
 from trnbench.case_key import CaseKey
 from trnbench.compare.change import Change, Side
-from trnbench.compare.comparison import moved
+from trnbench.compare.comparison import effect_verdict
 from trnbench.compare.pairing.duel import Wish, duels, keyed, seats
 from trnbench.compare.pairing.operand import Kind, Operand, environment, search_path
 from trnbench.errors import TrnbenchError, UsageError, cut
@@ -125,7 +125,7 @@ def _change(cases: tuple[CaseKey, CaseKey], first: float, second: float, thresho
     )
     return Change(
         case=cases[1], metric="instructions", unit="", before=before, after=after, effect=effect, exact=True,
-        verdict=moved(effect, threshold),  # slower by this metric; nothing of time is claimed
+        verdict=effect_verdict(effect, threshold),  # slower by this metric; nothing of time is claimed
     )  # fmt: skip
 
 

@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 from trnbench.case_key import CaseKey
 from trnbench.compare.change import Change, Comparison, Named, Side, interval_text, signed_percent
-from trnbench.compare.comparison import distance, moved
+from trnbench.compare.comparison import distance, effect_verdict
 from trnbench.compare.effect import of_logarithms
-from trnbench.compare.gate.rule import Direction, Finding, Gated, Outcome, Rule, finding_of, in_order, rule_of
+from trnbench.compare.gate.rule import Finding, Gated, Outcome, Rule, finding_of, in_order, rule_of
 from trnbench.compare.pairing.duel import Batch, Course, Duel, Unfit, Wish, batch, duels, trial
 from trnbench.compare.pairing.operand import Operand
 from trnbench.compare.pairing.stage import Stage
@@ -100,7 +100,7 @@ def change(seen: Played, backend: str, threshold: float) -> Change:
         after=_side(cases[1], median([each.after_s for each in seen.batches]), backend),
         effect=effect,
         interval=interval,
-        verdict=moved(effect, threshold, shown=shown),
+        verdict=effect_verdict(effect, threshold, shown=shown),
     )
 
 
@@ -148,28 +148,20 @@ def gated(compared: Comparison, rules: Sequence[Rule], *, strict: bool) -> Gated
     return Gated(comparison=compared, findings=in_order(findings), strict=strict)
 
 
-_WORSE: Mapping[Direction, Callable[[float], float]] = {
-    Direction.WORSE: lambda effect: effect,
-    Direction.BETTER: lambda effect: -effect,
-    Direction.EITHER: abs,
-    Direction.NONE: lambda _: -math.inf,
-}
-
-
 def _finding(each: Change, rule: Rule, least: float) -> Finding:
     outcome, kind, what = Outcome.PASSED, "", ""
     if each.effect is None:
         outcome, kind, what = Outcome.FAILED, "failure", f"it cannot be compared: {each.why}"
     else:
         tolerance = rule.tolerance if rule.tolerance is not None else least
-        worse = _WORSE[rule.direction]
+        wrong = rule.direction.wrong
         ends = (each.interval.low, each.interval.high) if each.interval is not None else (each.effect,)
-        reach = max(map(worse, ends))
+        reach = max(map(wrong, ends))
         sentence = (
             f"{each.metric} {signed_percent(each.effect)} ({interval_text(each)}), rule {rule.name} allows "
             f"{100.0 * tolerance:g} %"
         )
-        if each.verdict.changed and worse(each.effect) > tolerance:
+        if each.verdict.changed and wrong(each.effect) > tolerance:
             outcome, kind, what = Outcome.FAILED, str(each.verdict), sentence
         elif reach > tolerance:
             more = "and the interval reaches beyond that; --sample-time 60 narrows it"
