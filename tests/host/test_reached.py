@@ -20,7 +20,7 @@ from trnbench import Calibration, FactBook, Provenance, Scope, Source, Status
 from trnbench.facts.fact import Direction, Peak, PeakChoice, PeakPolicy
 from trnbench.peaks import choose_peak
 from trnbench.registry import Registry
-from trnbench.results.measurement import Grade
+from trnbench.results.measurement import Grade, Metric
 from trnbench.results.run import Run
 from trnbench.run.execute import execute
 from trnbench.run.guard import Circumstances, weigh
@@ -142,9 +142,10 @@ def test_above_a_measured_peak_is_no_blame() -> None:
     around = Circumstances(
         unit="FLOP/s", scope=Scope.CORE, direction=Direction.NONE, grade=Grade.MEASURED, clock="host"
     )
-    found = weigh(104e9, "higher", PeakChoice(policy=PeakPolicy.SEED, chosen=peak), around)
-    assert found.status is Status.OK
-    assert found.comment == "104.0 % of what small kernels reached on this machine: that is no bound"
+    metric = Metric(name="flops_per_s", value=104e9, unit="FLOP/s", better="higher", scope=Scope.CORE)
+    status, _, judged = weigh(metric, PeakChoice(policy=PeakPolicy.SEED, chosen=peak), around)
+    assert status is Status.OK
+    assert judged.comment == "104.0 % of what small kernels reached on this machine: that is no bound"
 
 
 def test_a_peak_of_all_cores_is_still_measured() -> None:

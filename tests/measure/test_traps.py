@@ -18,7 +18,7 @@ from trnbench.facts.fact import PeakPolicy
 from trnbench.measure.observe import backlog, observe
 from trnbench.measure.sampling import SampleLimit
 from trnbench.measure.session import Flush, calibrate, host_flush, measure, tick_of, warm_up
-from trnbench.results.measurement import Evidence
+from trnbench.results.measurement import Evidence, Metric
 from trnbench.run.judge import Judge
 from trnbench.run.plan import plan
 
@@ -356,11 +356,12 @@ def test_a_measured_rate_above_the_peak_is_suspect_even_without_a_clock_to_bound
     around = Circumstances(
         unit="FLOP/s", scope=Scope.CORE, direction=Direction.NONE, grade=Grade.MEASURED, clock="host"
     )
-    verdict = weigh(319e9, "higher", choice, around)
-    assert verdict.status is Status.SUSPECT
-    assert verdict.reason_text.startswith("319.0 % of the documented peak; most likely: ")
-    assert len(verdict.causes) > 1
-    assert weigh(99e9, "higher", choice, around).status is Status.OK
+    metric = Metric(name="flops_per_s", value=319e9, unit="FLOP/s", better="higher", scope=Scope.CORE)
+    status, text, judged = weigh(metric, choice, around)
+    assert status is Status.SUSPECT
+    assert text.startswith("319.0 % of the documented peak; most likely: ")
+    assert len(judged.causes) > 1
+    assert weigh(msgspec.structs.replace(metric, value=99e9), choice, around)[0] is Status.OK
 
 
 # ---- the rest of what a measurement holds

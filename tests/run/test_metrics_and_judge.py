@@ -27,6 +27,7 @@ from trnbench import (
     Status,
     Work,
 )
+from trnbench.results.measurement import Judgement, Metric
 from trnbench.run.guard import TOLERANCE, Circumstances, rank_causes, weigh
 from trnbench.run.judge import Judge
 from trnbench.run.metrics import derive
@@ -251,25 +252,32 @@ def test_nothing_known_says_so() -> None:
     assert causes == ("none of the known mistakes gives this ratio: read the kernel's counts",)
 
 
+def weighed(
+    value: float, peaks: PeakChoice, circumstances: Circumstances, better: str = "higher"
+) -> tuple[Status, str, Judgement]:
+    unit, scope = circumstances.unit, circumstances.scope
+    return weigh(Metric(name="m", value=value, unit=unit, better=better, scope=scope), peaks, circumstances)
+
+
 @given(st.floats(1.0011, 1e6))
 def test_above_the_bound_is_never_a_pass(ratio: float) -> None:
-    verdict = weigh(100.0 * ratio, "higher", choice(90.0, 100.0), around())
-    assert verdict.status is Status.SUSPECT
-    assert verdict.causes
-    assert verdict.of_engine_bound == pytest.approx(ratio)
+    status, _, judged = weighed(100.0 * ratio, choice(90.0, 100.0), around())
+    assert status is Status.SUSPECT
+    assert judged.causes
+    assert judged.of_engine_bound == pytest.approx(ratio)
 
 
 @given(st.floats(1e-6, 1.0 + TOLERANCE / 2))
 def test_within_tolerance_of_the_bound_is_never_suspect(ratio: float) -> None:
-    verdict = weigh(100.0 * ratio, "higher", choice(100.0, 100.0), around())
-    assert (verdict.status, verdict.causes) == (Status.OK, ())
+    status, _, judged = weighed(100.0 * ratio, choice(100.0, 100.0), around())
+    assert (status, judged.causes) == (Status.OK, ())
 
 
 @pytest.mark.parametrize(
     ("ratio", "status"), [(1.0009, Status.OK), (1.0011, Status.SUSPECT), (1.009, Status.SUSPECT)]
 )
 def test_a_thousandth_is_rounding(ratio: float, status: Status) -> None:
-    assert weigh(100.0 * ratio, "higher", choice(100.0, 100.0), around()).status is status
+    assert weighed(100.0 * ratio, choice(100.0, 100.0), around())[0] is status
 
 
 @pytest.mark.parametrize(("ratio", "explained"), [(8.07, True), (8.09, False)])
@@ -284,27 +292,29 @@ def test_a_clock_is_boosted_by_a_quarter_at_most(ratio: float, explained: bool) 
 
 
 def test_between_document_and_clocks_the_document_is_low() -> None:
-    verdict = weigh(10.07e15, "higher", choice(10.0e15, 10.07e15), around())
-    assert verdict.status is Status.DOCUMENT_LOW
-    assert verdict.comment == (
+    status, text, judged = weighed(10.07e15, choice(10.0e15, 10.07e15), around())
+    assert status is Status.DOCUMENT_LOW
+    assert text == judged.comment
+    assert judged.comment == (
         "100.7 % of the documented figure, 100.0 % of what the clocks allow: the document's figure is low "
         "(99.3 % of the clocks')"
     )
-    assert verdict.causes == ("the document rounds its figure down, or prints it for a lower clock",)
+    assert judged.causes == ("the document rounds its figure down, or prints it for a lower clock",)
 
 
 def test_without_a_bound_it_is_compared_and_says_so() -> None:
-    verdict = weigh(110.0, "higher", choice(100.0, None), around(unit="B/s"))
-    assert verdict.status is Status.OK
-    assert verdict.comment == (
+    status, _, judged = weighed(110.0, choice(100.0, None), around(unit="B/s"))
+    assert status is Status.OK
+    assert judged.comment == (
         "110.0 % of the documented figure; no document gives a clock that bounds this figure: "
         "compared, not judged"
     )
-    assert verdict.causes
-    below = weigh(90.0, "higher", choice(100.0, None), around(unit="B/s"))
+    assert judged.causes
+    _, _, below = weighed(90.0, choice(100.0, None), around(unit="B/s"))
     assert below.comment == "no document gives a clock that bounds this figure: compared, not judged"
     assert below.causes == ()
 
 
 def test_where_less_is_better_the_share_turns_round() -> None:
-    assert weigh(2e-6, "lower", choice(1e-6, None), around(unit="s")).fraction == pytest.approx(0.5)
+    _, _, judged = weighed(2e-6, choice(1e-6, None), around(unit="s"), "lower")
+    assert judged.fraction == pytest.approx(0.5)

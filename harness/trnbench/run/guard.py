@@ -11,7 +11,7 @@ from trnbench.facts.fact import Direction, PeakChoice, Scope
 from trnbench.facts.units import percent
 from trnbench.generation import System
 from trnbench.kernels.kernel import Case
-from trnbench.results.measurement import Grade, Metric, ProcessSamples, Stability, Status
+from trnbench.results.measurement import Grade, Judgement, Metric, ProcessSamples, Stability, Status
 from trnbench.results.stability import stability_of
 
 TOLERANCE = 1e-3
@@ -36,17 +36,6 @@ class Circumstances(msgspec.Struct, frozen=True, kw_only=True):
     other_dtype_ratios: tuple[tuple[str, float], ...] = ()  # how much higher the peak of another dtype is
 
 
-class Verdict(msgspec.Struct, frozen=True, kw_only=True):
-    """What a number is worth beside its peak; `causes` of an impossible one, the likeliest first."""
-
-    status: Status
-    fraction: float  # of the chosen peak
-    of_engine_bound: float | None = None
-    causes: tuple[str, ...] = ()
-    comment: str = ""
-    reason_text: str = ""
-
-
 class _Cause(msgspec.Struct, frozen=True):
     """A mistake that multiplies the true number by `factor`, or by anything up to it (`vague`)."""
 
@@ -67,79 +56,61 @@ class _Cause(msgspec.Struct, frozen=True):
         return self.weight if self.vague else self.weight * min(left, 1.0) ** 2
 
 
-def weigh(value: float, better: str, choice: PeakChoice, around: Circumstances) -> Verdict:
-    """`value` against its peak: ok, document-low or suspect, with ranked causes."""
-    fraction = _share(value, choice.chosen.value, better)
+def weigh(metric: Metric, choice: PeakChoice, around: Circumstances) -> tuple[Status, str, Judgement]:
+    """`metric` against its peak: ok, document-low or suspect, why, and its judgement with ranked causes."""
+    fraction = _share(metric.value, choice.chosen.value, metric.better)
     bound = choice.engine_bound
-    of_bound = _share(value, bound.value, better) if bound is not None else None
+    of_bound = _share(metric.value, bound.value, metric.better) if bound is not None else None
+    judged = Judgement(metric=metric.name, fraction=fraction, peaks=choice, of_engine_bound=of_bound)
     above_document = fraction > 1.0 + TOLERANCE
     if of_bound is not None and of_bound > 1.0 + TOLERANCE:
         said = f"{percent(of_bound)} of what the clocks allow"
-        verdict = _impossible(fraction, of_bound, around, said, ": it cannot be")
-        return msgspec.structs.replace(verdict, of_engine_bound=of_bound)
+        return _impossible(judged, of_bound, around, said, ": it cannot be")
     if above_document and choice.chosen.evidence == "measured":
-        return Verdict(
-            status=Status.OK,
-            fraction=fraction,
-            of_engine_bound=of_bound,
-            comment=f"{percent(fraction)} of what small kernels reached on this machine: that is no bound",
-        )
+        comment = f"{percent(fraction)} of what small kernels reached on this machine: that is no bound"
+        return Status.OK, "", msgspec.structs.replace(judged, comment=comment)
     if above_document and bound is not None:
-        gap = _share(choice.chosen.value, bound.value, better)
+        gap = _share(choice.chosen.value, bound.value, metric.better)
         text = (
             f"{percent(fraction)} of the documented figure, {percent(of_bound or 0.0)} of what the clocks "
             f"allow: the document's figure is low ({percent(gap)} of the clocks')"
         )
-        return Verdict(
-            status=Status.DOCUMENT_LOW,
-            fraction=fraction,
-            of_engine_bound=of_bound,
-            causes=("the document rounds its figure down, or prints it for a lower clock",),
-            comment=text,
-            reason_text=text,
-        )
+        causes = ("the document rounds its figure down, or prints it for a lower clock",)
+        return Status.DOCUMENT_LOW, text, msgspec.structs.replace(judged, causes=causes, comment=text)
     if above_document and around.unit == "FLOP/s" and around.grade is Grade.MEASURED:
         # Rates of memory and links are printed as totals, and streams do exceed them. A peak of
         # operations is units × clock: nothing honest is above it but a clock that was boosted.
         said = f"{percent(fraction)} of the documented peak"
-        return _impossible(fraction, fraction, around, said, ", and no clock is known that allows it")
-    highest = _of_highest(value, better, choice)
+        return _impossible(judged, fraction, around, said, ", and no clock is known that allows it")
+    highest = _of_highest(metric, choice)
     if bound is None and around.grade in (Grade.EMULATED, Grade.DERIVED) and highest > 1.0 + TOLERANCE:
         # A model is made of documented rates: beyond all of them it counts something wrong.
         said = f"{percent(highest)} of the highest figure that a document gives"
-        return _impossible(fraction, highest, around, said, ": no model of these documents can say so")
-    comment = ""
+        return _impossible(judged, highest, around, said, ": no model of these documents can say so")
     if bound is None:
         comment = "no document gives a clock that bounds this figure: compared, not judged"
         if above_document:
             comment = f"{percent(fraction)} of the documented figure; {comment}"
-    return Verdict(
-        status=Status.OK,
-        fraction=fraction,
-        of_engine_bound=of_bound,
-        causes=rank_causes(fraction, around) if bound is None and above_document else (),
-        comment=comment,
-    )
+            judged = msgspec.structs.replace(judged, causes=rank_causes(fraction, around))
+        judged = msgspec.structs.replace(judged, comment=comment)
+    return Status.OK, "", judged
 
 
-def _impossible(fraction: float, share: float, around: Circumstances, said: str, why: str) -> Verdict:
+def _impossible(
+    judged: Judgement, share: float, around: Circumstances, said: str, why: str
+) -> tuple[Status, str, Judgement]:
     """A number that cannot be: `share` of its bound is too much."""
     causes = rank_causes(share, around)
-    return Verdict(
-        status=Status.SUSPECT,
-        fraction=fraction,
-        causes=causes,
-        comment=said + why,
-        reason_text=f"{said}; most likely: {causes[0]}",
-    )
+    text = f"{said}; most likely: {causes[0]}"
+    return Status.SUSPECT, text, msgspec.structs.replace(judged, causes=causes, comment=said + why)
 
 
-def _of_highest(value: float, better: str, choice: PeakChoice) -> float:
+def _of_highest(metric: Metric, choice: PeakChoice) -> float:
     """Of the most that any document promises; 0 where the peak was measured."""
     if choice.chosen.evidence == "measured":
         return 0.0
     figures = [peak.value for peak in (choice.chosen, *choice.alternatives) if peak.value > 0.0]
-    return min((_share(value, figure, better) for figure in figures), default=0.0)
+    return min((_share(metric.value, figure, metric.better) for figure in figures), default=0.0)
 
 
 def rank_causes(ratio: float, around: Circumstances) -> tuple[str, ...]:

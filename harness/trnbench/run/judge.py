@@ -135,7 +135,6 @@ class Judge:
             interval=interval_of(processes),
             stability=belief.stability,
             metrics=metrics,
-            primary=primary.name,
             judgement=judgement,
         )
 
@@ -171,7 +170,6 @@ class Judge:
             reason_text=text,
             time_s=time_s,
             metrics=metrics,
-            primary=case.primary.name,
             judgement=judgement,
         )
 
@@ -216,7 +214,6 @@ class Judge:
             status=Status.FAILED,
             reason=reason,
             reason_text=text or f"failed: {reason}",
-            primary=case.primary.name,
             reference_peaks=self._reference(case, system),
         )
 
@@ -234,18 +231,7 @@ class Judge:
         choice = self.peak(case, system)
         if choice is None or not choice.chosen.value > 0.0 or _in_cache(case, system):
             return Status.OK, "", None
-        weighed = weigh(
-            metric.value, metric.better, choice, circumstances(case, seen, system, counts, metric, choice)
-        )
-        judgement = Judgement(
-            metric=metric.name,
-            fraction=weighed.fraction,
-            peaks=choice,
-            of_engine_bound=weighed.of_engine_bound,
-            causes=weighed.causes,
-            comment=weighed.comment,
-        )
-        return weighed.status, weighed.reason_text, judgement
+        return weigh(metric, choice, circumstances(case, seen, system, counts, metric, choice))
 
 
 def _in_cache(case: Case, system: System) -> bool:
@@ -292,6 +278,7 @@ def _measurement(case: Case, seen: Observation, counts: Mapping[str, float], **f
         clock=seen.clock,
         samples=seen.samples,
         stop_reason=seen.stop_reason,
+        primary=case.primary.name,
         work=dict(counts),
         parts=seen.parts,
         bound=seen.bound,

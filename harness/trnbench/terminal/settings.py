@@ -149,50 +149,23 @@ class Origin(NamedTuple):
 class Settings:
     """The effective settings. `values` has every key with its origin."""
 
+    policy: str
+    backend: str
+    jobs: int
+    seed: int
+    format: str
+    store: Path | None  # None for the default place, $XDG_DATA_HOME/trnbench/results.db
+    facts: tuple[Path, ...]
+    no_plugin: tuple[str, ...]
+    trusted: tuple[str, ...]
+
     def __init__(self, values: Mapping[str, Origin], presets: Mapping[str, Path]) -> None:
         self.values = dict(values)
         self.presets = dict(presets)  # name → the file that has it
+        vars(self).update((key, setting.value) for key, setting in values.items())
 
     def __getitem__(self, key: str) -> Any:
         return self.values[key].value
-
-    @property
-    def policy(self) -> str:
-        return str(self["policy"])
-
-    @property
-    def backend(self) -> str:
-        return str(self["backend"])
-
-    @property
-    def jobs(self) -> int:
-        return int(self["jobs"])
-
-    @property
-    def seed(self) -> int:
-        return int(self["seed"])
-
-    @property
-    def format(self) -> str:
-        return str(self["format"])
-
-    @property
-    def store(self) -> Path | None:
-        """None for the default place, $XDG_DATA_HOME/trnbench/results.db."""
-        found: Path | None = self["store"]
-        return found
-
-    @property
-    def facts(self) -> tuple[Path, ...]:
-        return tuple(self["facts"])
-
-    @property
-    def no_plugin(self) -> tuple[str, ...]:
-        return tuple(self["no_plugin"])
-
-    @property
-    def trusted(self) -> tuple[str, ...]:
-        return tuple(self["trusted"])
 
     @property
     def selection(self) -> dict[str, Any]:
