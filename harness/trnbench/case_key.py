@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from enum import Enum
+from enum import StrEnum
 from typing import TypeAlias
 
 import msgspec
@@ -13,7 +13,7 @@ Value: TypeAlias = int | float | str | bool
 """What an axis can hold."""
 
 
-class Division(str, Enum):
+class Division(StrEnum):
     """What the cores of a scope wider than one do with a problem; older runs say nothing, and mean the first.
 
     What is one operation of all of them by nature (a collective, a step on its layout) is neither.
@@ -21,9 +21,6 @@ class Division(str, Enum):
 
     REPLICATED = "replicated"  # each does all of it
     SHARDED = "sharded"  # each does its share of it
-
-    def __str__(self) -> str:
-        return self.value
 
 
 class CaseKey(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -133,15 +133,30 @@ def forked() -> int:
 def ended(pid: int, alone_s: float = 0.0) -> int:
     """Have the keeper `pid`, a child of this process, end what it keeps, if it does not by itself within
     `alone_s`; its exit code, or -signal."""
-    now = time.monotonic()
-    steps = [(now + alone_s, signal.SIGTERM), (now + alone_s + PATIENCE_S, signal.SIGKILL)]
+    for seconds, number in ((alone_s, signal.SIGTERM), (PATIENCE_S, signal.SIGKILL)):
+        code = collected(pid, time.monotonic() + seconds)
+        if code is not None:
+            return code
+        os.kill(pid, number)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+def collected(pid: int, until: float) -> int | None:
+    """How a child of this process ended; None where it has not, at `until`."""
     while True:
         found, status = os.waitpid(pid, os.WNOHANG)
         if found:
             return os.waitstatus_to_exitcode(status)
-        if steps and time.monotonic() >= steps[0][0]:
-            os.kill(pid, steps.pop(0)[1])
+        if time.monotonic() >= until:
+            return None
         time.sleep(1e-3)
+
+
+def kill_group(pid: int) -> None:
+    """A process with its group, or without where it has none of its own."""
+    for kill in (os.killpg, os.kill):
+        with suppress(ProcessLookupError, PermissionError):
+            kill(pid, signal.SIGKILL)
 
 
 def _keep(child: int, closed: Iterable[int]) -> NoReturn:
@@ -155,9 +170,7 @@ def _keep(child: int, closed: Iterable[int]) -> NoReturn:
             if os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None:
                 break
             _collect(but=child)
-        for kill in (os.killpg, os.kill):  # it has no group of its own where it has the terminal
-            with suppress(ProcessLookupError, PermissionError):
-                kill(child, signal.SIGKILL)
+        kill_group(child)
         code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         end_descendants()
     finally:

@@ -18,7 +18,16 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from trnbench.isolation.child import Lost
-from trnbench.isolation.keeper import adopt, end_descendants, ended, forked, kept, last_with
+from trnbench.isolation.keeper import (
+    adopt,
+    collected,
+    end_descendants,
+    ended,
+    forked,
+    kept,
+    kill_group,
+    last_with,
+)
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -109,7 +118,11 @@ def _serve(work: Callable[[bytes], bytes], prepare: Callable[[], None], theirs: 
     nowhere = os.open(os.devnull, os.O_RDWR)
     for descriptor in range(3):
         os.dup2(nowhere, descriptor)
-    sys.stdin, sys.stdout, sys.stderr = open(0, closefd=False), *_silent()  # noqa: SIM115
+    sys.stdin = open(0, closefd=False)  # noqa: SIM115
+    sys.stdout, sys.stderr = (
+        open(number, "w", errors="replace", closefd=False)  # noqa: SIM115
+        for number in (1, 2)
+    )
     prepare()
     taken = _address_space()
     gc.collect()
@@ -119,10 +132,6 @@ def _serve(work: Callable[[bytes], bytes], prepare: Callable[[], None], theirs: 
         while True:
             question, seconds, memory = theirs.recv()
             theirs.send(_carried_out(work, question, seconds, taken + memory))
-
-
-def _silent() -> tuple[object, ...]:
-    return tuple(open(number, "w", errors="replace", closefd=False) for number in (1, 2))
 
 
 def _carried_out(work: Callable[[bytes], bytes], question: bytes, seconds: float, memory: int) -> Ending:
@@ -141,10 +150,8 @@ def _carried_out(work: Callable[[bytes], bytes], question: bytes, seconds: float
             os.close(watched)
     code = None
     if result == b"":  # closed without a result: it ended, ends by itself, or has closed all it had
-        code = _code(pid, until)
-    for kill in (os.killpg, os.kill):  # which of the two there is depends on how far it came
-        with suppress(ProcessLookupError, PermissionError):
-            kill(pid, signal.SIGKILL)
+        code = collected(pid, until)
+    kill_group(pid)
     if code is None:
         os.waitpid(pid, 0)
     end_descendants()
@@ -178,19 +185,6 @@ def _result(reading: int, process: int, until: float) -> bytes | None:
             parts = [b"".join(parts)]
             wanted += min(int.from_bytes(parts[0][:_HEAD]), LONGEST_RESULT)
     return b"".join(parts)[_HEAD:wanted]
-
-
-def _code(pid: int, until: float) -> int | None:
-    """How the process ended; None where it has not, at `until`. Collects it."""
-    pause = 0.5e-3
-    while True:
-        found, status = os.waitpid(pid, os.WNOHANG)
-        if found:
-            return os.waitstatus_to_exitcode(status)
-        if time.monotonic() > until:
-            return None
-        time.sleep(pause)
-        pause = min(2 * pause, 0.05)
 
 
 def _child(

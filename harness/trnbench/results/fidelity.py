@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from enum import Enum
+from enum import StrEnum
 
 import msgspec
 
@@ -39,7 +39,7 @@ class OwnProduct(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     others: tuple[str, ...] = ()
 
 
-class Use(str, Enum):
+class Use(StrEnum):
     """What became of a published point."""
 
     EMULATED = "emulated"  # as stated
@@ -51,23 +51,17 @@ class Use(str, Enum):
     NOT_EMULATED = "not emulated"  # the model cannot take it as stated
     NOT_USED = "not used"  # says too little, or of something else
 
-    def __str__(self) -> str:
-        return self.value
-
 
 COUNTED = (Use.EMULATED, Use.CONTRADICTED)
 """Uses whose errors make medians; bounds are counted in a column of their own."""
 
 
-class Honesty(str, Enum):
+class Honesty(StrEnum):
     """What the model has seen of a point."""
 
     FITTED = "fitted"  # a constant's value came from it
     SHAPED = "shaped"  # a rule of the model was chosen by looking at it
     UNTOUCHED = "untouched"
-
-    def __str__(self) -> str:
-        return self.value
 
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

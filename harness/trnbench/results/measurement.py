@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from enum import Enum
+from enum import StrEnum
 from typing import Any, NamedTuple
 
 import msgspec
@@ -16,7 +16,7 @@ from trnbench.facts.units import percent, show
 from trnbench.results.statistics import Interval
 
 
-class Nearness(str, Enum):
+class Nearness(StrEnum):
     """Nearest first. The last two have no band: such a number is grey, never first, never an interval."""
 
     SAME = "same"  # this kernel, this generation, size within a factor of 2 in each axis
@@ -25,9 +25,6 @@ class Nearness(str, Enum):
     FAMILY = "family"  # the same family on this generation
     ELSEWHERE = "elsewhere"  # the same kernel or family on another generation only
     NONE = "none"  # nothing is published
-
-    def __str__(self) -> str:
-        return self.value
 
     @property
     def banded(self) -> bool:
@@ -145,15 +142,12 @@ class ProcessSamples(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     doubts_of_time: tuple[str, ...] = ()
 
 
-class Grade(str, Enum):
+class Grade(StrEnum):
     MEASURED = "measured"  # on the device named
     EMULATED = "emulated"  # by the model and version named
     DOCUMENTED = "documented"  # printed in the source named
     PUBLISHED = "published"  # measured by others, source named
     DERIVED = "derived"  # by the formula named
-
-    def __str__(self) -> str:
-        return self.value
 
     @property
     def letter(self) -> str:
@@ -169,7 +163,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     nearest: Nearest | None = None  # of an emulated number: the nearest published evidence and its band
 
 
-class Status(str, Enum):
+class Status(StrEnum):
     OK = "ok"
     DOCUMENT_LOW = "document-low"  # above a documented figure that is itself below the engine bound
     INCONCLUSIVE = "inconclusive"  # measured, but not stable enough to judge
@@ -177,11 +171,8 @@ class Status(str, Enum):
     FAILED = "failed"
     SKIPPED = "skipped"
 
-    def __str__(self) -> str:
-        return self.value
 
-
-class Reason(str, Enum):
+class Reason(StrEnum):
     """Why a case failed. The sentence for people is in `Measurement.reason_text`."""
 
     NONE = ""
@@ -191,9 +182,6 @@ class Reason(str, Enum):
     WRONG_RESULT = "wrong result"
     NO_EVIDENCE = "no evidence"
     ERROR = "error"
-
-    def __str__(self) -> str:
-        return self.value
 
 
 class Metric(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -321,7 +309,7 @@ BAD = (Status.FAILED, Status.SUSPECT)
 ALARMING = (*BAD, Status.INCONCLUSIVE)
 
 
-class Verdict(str, Enum):
+class Verdict(StrEnum):
     """In the order in which people are told."""
 
     BROKEN = "broken"  # it failed or is suspect, and was neither before
@@ -333,9 +321,6 @@ class Verdict(str, Enum):
     NEW = "new"  # it runs, and was skipped or not there before
     UNKNOWN = "cannot be told"
     SAME = "no difference shown"
-
-    def __str__(self) -> str:
-        return self.value
 
     @property
     def changed(self) -> bool:

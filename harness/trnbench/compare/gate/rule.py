@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from enum import Enum
+from enum import StrEnum
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,16 +21,13 @@ if TYPE_CHECKING:
     from trnbench.results.junit import Tested
 
 
-class Direction(str, Enum):
+class Direction(StrEnum):
     """Which way a value has to go to break a rule."""
 
     WORSE = "worse"
     BETTER = "better"  # a number that improves by itself is wrong as often as not
     EITHER = "either"
     NONE = "none"  # the value may go where it will; failures, shares of peaks and ages still count
-
-    def __str__(self) -> str:
-        return self.value
 
     def wrong(self, effect: float) -> float:
         """How far an effect goes this way; below zero where it goes the other."""
@@ -171,13 +168,10 @@ _KEYS: dict[str, tuple[str, Read]] = {
 """Keys of a rule: the field, and how its value is read."""
 
 
-class Outcome(str, Enum):
+class Outcome(StrEnum):
     FAILED = "failed"
     INCONCLUSIVE = "inconclusive"
     PASSED = "passed"
-
-    def __str__(self) -> str:
-        return self.value
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Mapping, Sequence
-from enum import Enum
+from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,14 +15,11 @@ from trnbench.errors import MissingFile, UnknownName, UsageError, quoted
 from trnbench.registry.hookspecs import GROUP
 
 
-class Kind(str, Enum):
+class Kind(StrEnum):
     KERNEL = "kernel"
     SETTING = "setting"
     FACTS = "facts"
     SOURCES = "sources"  # a commit, or a folder: its code needs a process of its own
-
-    def __str__(self) -> str:
-        return self.value
 
 
 class Operand(NamedTuple):
