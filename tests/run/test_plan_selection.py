@@ -17,7 +17,7 @@ from trnbench.errors import TrnbenchError, UsageError
 from trnbench.facts.fact import Scope
 from trnbench.registry import Registry
 from trnbench.run.plan import plan
-from trnbench.run.points import names_of, parse_keyword, strangers
+from trnbench.run.points import parse_keyword, strangers, words_of
 from trnbench.run.selection import Selection
 
 core_kernels = part("trnbench_kernels")
@@ -118,7 +118,7 @@ def test_a_plan_has_a_bound_of_cases(lab: Registry, monkeypatch: pytest.MonkeyPa
 # `-k` expressions.
 
 
-CASE = frozenset({*names_of("gemm_skinny"), "bf16", "mxfp8", "tensor", *names_of("trn2-16.48xlarge"), "core"})
+CASE = words_of("gemm_skinny", "trn2-16.48xlarge") | {"bf16", "mxfp8", "tensor", "core"}
 
 
 @pytest.mark.parametrize(("text", "fits"), pairs(Path(__file__).parent / "keywords.txt"))

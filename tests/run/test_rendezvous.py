@@ -26,9 +26,9 @@ from trnbench.run.ranks.connection import (
     NONCE,
     PROOF,
     Gone,
+    Late,
     Line,
     Place,
-    Stranger,
     admit,
     find,
     place_of,
@@ -63,7 +63,7 @@ def greeted(
     def of(place: int, greet: Any, *words: Any) -> None:
         try:
             found[place] = greet(ends[place], *words)
-        except Stranger as error:
+        except (Gone, Late) as error:
             found[place] = type(error)
             ends[place].close()
 
@@ -85,7 +85,7 @@ def test_two_that_hold_the_key_agree_on_a_key_of_their_own(ends: Any) -> None:
 
 
 def test_another_key_is_a_stranger_on_both_sides(ends: Any) -> None:
-    assert greeted(ends, KEY, KEY[:-1] + "0") == (Stranger, Stranger)
+    assert greeted(ends, KEY, KEY[:-1] + "0") == (Gone, Gone)
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_what_a_stranger_says_is_never_parsed(
     monkeypatch.setattr("trnbench.run.ranks.connection.parse_json", lambda *_, **__: pytest.fail("parsed"))
     ends[1].sendall(said)
     ends[1].shutdown(socket.SHUT_WR)
-    with pytest.raises(Stranger):
+    with pytest.raises(Gone):
         admit(ends[0], KEY)
     assert list(tmp_path.iterdir()) == []
 
@@ -117,15 +117,15 @@ def test_an_answer_heard_before_opens_no_other_door(ends: Any) -> None:
     again = _tcp_pair()
     with again[0], again[1]:
         again[1].sendall(kept)
-        with pytest.raises(Stranger):
+        with pytest.raises(Gone):
             admit(again[0], KEY)
 
 
 def test_who_says_nothing_is_not_waited_for(ends: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "GREETING_S", 0.05)
-    with pytest.raises(Stranger):
+    with pytest.raises(Late):
         admit(ends[0], KEY)
-    with pytest.raises(Stranger):
+    with pytest.raises(Late):
         present(ends[1], KEY, 1)
 
 

@@ -48,19 +48,6 @@ def test_routes_in_tori_are_all_the_shortest_ones(torus: Build, case: Any) -> No
     assert {tuple(route) for route in router.routes(src, dst)} >= {router.route(src, dst)}
 
 
-@given(cases)
-def test_shares_conserve_the_flow(torus: Build, case: tuple[list[int], int, int, bool]) -> None:
-    sides, src, dst, _ = case
-    topology = torus(sides)
-    router = Router(topology)
-    shares = router.shares(src, dst)
-    assert sum(shares.values()) == pytest.approx(router.distance(src, dst))
-    for node in range(len(topology.nodes)):
-        leaves = sum(share for link, share in shares.items() if link.src == node)
-        enters = sum(share for link, share in shares.items() if link.dst == node)
-        assert leaves - enters == pytest.approx((node == src) - (node == dst))
-
-
 def test_a_broken_cable_is_routed_around(torus: Build) -> None:
     whole = torus((4, 4))
     links = tuple(link for link in whole.links if {link.src, link.dst} != {0, 1})

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from trnbench.errors import PluginError
 from trnbench.run.plan import plan
-from trnbench.run.points import Points, names_of, parse_keyword
+from trnbench.run.points import Points, parse_keyword, words_at, words_of
 from trnbench.run.reply import detected
 from trnbench.run.selection import Selection, choose_instances, choose_kernels, choose_scopes
 from trnbench.terminal.output import Row
@@ -65,14 +65,11 @@ def _chosen(registry: Registry, selection: Selection) -> Iterable[Kernel]:
     scopes = choose_scopes(selection)
     fits = parse_keyword(selection.keyword) if selection.keyword else None
     for kernel in kernels:
-        words = frozenset(
-            word for name in (kernel.name, kernel.family, *kernel.tags) for word in names_of(name)
-        )
+        words = words_of(kernel.name, kernel.family, *kernel.tags)
         if scopes and not scopes & _scope_words(kernel):
             continue
         for point in points.combine(kernel, wide=False)[0]:
-            own = frozenset(value for value in point.values() if isinstance(value, str))
-            if fits is None or fits(words | own):
+            if fits is None or fits(words | words_at(point)):
                 yield kernel
                 break
 

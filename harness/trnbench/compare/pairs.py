@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
-from fnmatch import fnmatchcase
 from typing import NamedTuple, TypeAlias
 
 import msgspec
 
-from trnbench.bounded import kinds
 from trnbench.case_key import CaseKey, Division, Value
 from trnbench.compare.change import Refused
-from trnbench.errors import UsageError, quoted
+from trnbench.errors import UsageError
 from trnbench.results.measurement import Measurement, Status
 from trnbench.results.run import Run
-from trnbench.run.axes import Term, parse_terms, relation_of
-from trnbench.run.points import Words, names_of, parse_keyword
+from trnbench.run.axes import Term, parse_terms
+from trnbench.run.points import Words, parse_keyword, words_at, words_of
 
 _OWN = ("kernel", "instance", "generation", "scope", "division", "family")
 """What a term may name beside axes."""
@@ -43,14 +41,8 @@ class Chosen(msgspec.Struct, frozen=True, kw_only=True):
         if value is None:
             return False
         if isinstance(value, int | float) and not isinstance(value, bool):
-            return relation_of(term.relation)(value, kinds.AXIS.read(term.value, f"axis {term.axis}"))
-        if term.relation not in ("=", "==", "!="):
-            raise UsageError(
-                f"{term.relation!r} compares numbers, not {term.axis}, in {quoted(self.typed)}",
-                cause=f"{term.axis} takes words",
-                try_=f"'{term.axis}={term.value}'",
-            )
-        return fnmatchcase(str(value), term.value) is (term.relation != "!=")
+            return term.number_test()(value)
+        return term.word_test(self.typed, term.axis)(value)
 
 
 def chosen(typed: str, option: str) -> Chosen:
@@ -69,8 +61,7 @@ def keyword_test(keyword: str) -> Test:
 def _words(case: CaseKey) -> Words:
     names = (case.kernel, case.family, *case.tags, case.instance, case.generation, case.scope.value)
     names += (case.division.value,) if case.division else ()
-    values = (value for value in case.point.values() if isinstance(value, str))
-    return frozenset((*(word for name in names for word in names_of(name)), *(v.lower() for v in values)))
+    return words_of(*names) | words_at(case.point)
 
 
 Pair: TypeAlias = tuple[Measurement, Measurement]

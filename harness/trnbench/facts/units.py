@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
+from typing import TypeAlias
 
 import msgspec
 
@@ -222,8 +223,12 @@ def _split_per(text: str) -> tuple[str, Scope | None]:
     return text, None
 
 
-def _read(text: str) -> tuple[str, Fraction, str, bool] | None:
-    """(dimension, factor, base, integer) of a unit without its "per" suffix."""
+_Parts: TypeAlias = tuple[str, Fraction, str, bool]
+"""Dimension, factor, base and integer of a `Unit`."""
+
+
+def _read(text: str) -> _Parts | None:
+    """A unit without its "per" suffix."""
     if text in ("", *_COUNTS):
         return "count", Fraction(1), "", False
     if text in ("x", "×", "times"):
@@ -237,7 +242,7 @@ def _read(text: str) -> tuple[str, Fraction, str, bool] | None:
     return _read_operations(text) or _read_bytes(text) or _read_bits(text) or _read_other(text)
 
 
-def _read_operations(text: str) -> tuple[str, Fraction, str, bool] | None:
+def _read_operations(text: str) -> _Parts | None:
     # "47.5 FP32 TFLOP" of a device page means per second: documents drop the S.
     match = re.fullmatch(r"(kilo|mega|giga|tera|peta|exa)?(FLOPS?|OPS?)", text, re.IGNORECASE)
     if match and match[1]:
@@ -249,7 +254,7 @@ def _read_operations(text: str) -> tuple[str, Fraction, str, bool] | None:
     return "flops", Fraction(10) ** _DECIMAL[match[1]], "decimal", "FL" not in match[2]
 
 
-def _read_bytes(text: str) -> tuple[str, Fraction, str, bool] | None:
+def _read_bytes(text: str) -> _Parts | None:
     match = re.fullmatch(r"([kKMGTPE]?)(i?)B(?:ytes?)?(/s|/sec|/second|ps|/ns|/us)?", text)
     if match is None or (match[2] and not match[1]) or match[1] + match[2] in ("ki", "Ei"):
         return None
@@ -260,14 +265,14 @@ def _read_bytes(text: str) -> tuple[str, Fraction, str, bool] | None:
     return ("bytes_per_s" if per else "bytes"), factor, base, False
 
 
-def _read_bits(text: str) -> tuple[str, Fraction, str, bool] | None:
+def _read_bits(text: str) -> _Parts | None:
     match = re.fullmatch(r"([kKMGTP]?)(?:bps|b/s|b/sec|bits?/s|bits?/sec)", text)
     if match is None:
         return None
     return "bytes_per_s", Fraction(10) ** _DECIMAL[match[1]] / 8, "decimal", False
 
 
-def _read_other(text: str) -> tuple[str, Fraction, str, bool] | None:
+def _read_other(text: str) -> _Parts | None:
     for pattern, dimension in ((r"(.?)Hz", "hertz"), (r"(.?)W", "watts"), (r"(.?)s(?:ec)?", "seconds")):
         match = re.fullmatch(pattern, text)
         if match is None:

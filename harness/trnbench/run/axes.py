@@ -280,6 +280,25 @@ class Term(msgspec.Struct, frozen=True):
     relation: str
     value: str
 
+    def number_test(self) -> Callable[[Any], bool]:
+        """Whether it holds of a number. Raises `UsageError`."""
+        holds, limit = _RELATIONS[self.relation], kinds.AXIS.read(self.value, f"axis {self.axis}")
+        return lambda value: holds(value, limit)
+
+    def word_test(self, typed: str, called: str, option: str = "") -> Callable[[object], bool]:
+        """Whether it holds of a word; `typed` behind `option`, and what it is about, are named in errors.
+
+        Raises `UsageError`.
+        """
+        if self.relation not in ("=", "==", "!="):
+            raise UsageError(
+                f"{self.relation!r} compares numbers, not {self.axis}, in {quoted(typed)}",
+                cause=f"{called} takes words",
+                try_=f"{option}'{self.axis}={self.value}'",
+            )
+        wanted = self.relation != "!="
+        return lambda value: fnmatchcase(str(value), self.value) is wanted
+
 
 class Exclusion(msgspec.Struct, frozen=True, kw_only=True):
     """Leaves out the points on which every term holds; kernels without one of the axes keep all."""
@@ -294,22 +313,12 @@ class Exclusion(msgspec.Struct, frozen=True, kw_only=True):
             axis = kernel.axis(term.axis)
             if axis is None:
                 return None
-            tests.append(self._words(term) if axis.kind == "str" else self._numbers(term))
-        return lambda point: all(test(point) for test in tests)
-
-    def _words(self, term: Term) -> Callable[[Point], bool]:
-        if term.relation not in ("=", "==", "!="):
-            raise UsageError(
-                f"{term.relation!r} compares numbers, not {term.axis}, in {quoted(self.typed)}",
-                cause=f"axis {term.axis} takes words",
-                try_=f"--exclude '{term.axis}={term.value}'",
+            word = axis.kind == "str"
+            test = (
+                term.word_test(self.typed, f"axis {axis.name}", "--exclude ") if word else term.number_test()
             )
-        wanted = term.relation != "!="
-        return lambda point: fnmatchcase(str(point[term.axis]), term.value) is wanted
-
-    def _numbers(self, term: Term) -> Callable[[Point], bool]:
-        holds, limit = _RELATIONS[term.relation], kinds.AXIS.read(term.value, f"axis {term.axis}")
-        return lambda point: term.axis in point and holds(point[term.axis], limit)
+            tests.append((axis.name, test))
+        return lambda point: all(name in point and test(point[name]) for name, test in tests)
 
 
 def parse_exclusion(typed: str) -> Exclusion:
@@ -330,8 +339,3 @@ def parse_terms(typed: str, option: str, noun: str) -> tuple[Term, ...]:
             )
         terms.append(Term(match["axis"], match["relation"], match["value"]))
     return tuple(terms)
-
-
-def relation_of(relation: str) -> Callable[[Any, Any], bool]:
-    """What a term's relation asks of two numbers."""
-    return _RELATIONS[relation]

@@ -16,7 +16,7 @@ from trnbench.generation import Instance, System
 from trnbench.kernels.kernel import Case, Kernel, Point
 from trnbench.kernels.work import Extent, Spread
 from trnbench.run.extents import extent_of, shortage
-from trnbench.run.points import Combined, Points, Test, Words, names_of, parse_keyword, strangers
+from trnbench.run.points import Combined, Points, Test, Words, parse_keyword, strangers, words_at, words_of
 from trnbench.run.selection import (
     Selection,
     choose_instances,
@@ -190,7 +190,7 @@ class _Planner:
         if len(self.cases) + len(combined) > MOST_CASES:
             raise _too_many_cases(kernel, len(combined))
         for point in combined:
-            if self.keyword and not self.keyword(words := called | _words(point)):
+            if self.keyword and not self.keyword(words := called | words_at(point)):
                 self.keyed_out += 1
                 self.words |= words
                 continue
@@ -289,11 +289,7 @@ def _called(kernel: Kernel, system: System, scope: Scope, division: Division | N
     names = (kernel.name, kernel.family, *kernel.tags)
     names += (system.instance.name, *system.instance.aliases, system.generation.name, scope.value)
     names += (division.value,) if division else ()
-    return frozenset(word for name in names for word in names_of(name))
-
-
-def _words(point: Point) -> Words:
-    return frozenset(value.lower() for value in point.values() if isinstance(value, str))
+    return words_of(*names)
 
 
 def _nothing(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from itertools import product
 from typing import TypeAlias
@@ -206,7 +206,7 @@ def _check_dtypes(dtypes: Sequence[str], kernels: Sequence[Kernel]) -> None:
 
 
 Words: TypeAlias = frozenset[str]
-"""What a case is called, in lower case: see `names_of`."""
+"""What a case is called, in lower case: see `words_of`."""
 
 Test: TypeAlias = Callable[[Words], bool]
 
@@ -214,11 +214,16 @@ _TOKEN = r"[()]|[^\s()]+"
 _DEEPEST = 50
 
 
-def names_of(name: str) -> Iterator[str]:
-    """A name and its parts: all_reduce, all, reduce."""
-    name = name.lower()
-    yield name
-    yield from name.replace("-", "_").replace(".", "_").split("_")
+def words_of(*names: str) -> Words:
+    """Names and their parts: all_reduce, all, reduce."""
+    lower = [name.lower() for name in names]
+    parts = [part for name in lower for part in name.replace("-", "_").replace(".", "_").split("_")]
+    return frozenset((*lower, *parts))
+
+
+def words_at(point: Point) -> Words:
+    """Values that are words: a type, a mode."""
+    return frozenset(value.lower() for value in point.values() if isinstance(value, str))
 
 
 def parse_keyword(text: str) -> Test:

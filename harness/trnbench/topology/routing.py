@@ -80,23 +80,6 @@ class Router:
             for route in self.routes(hop.dst, dst):
                 yield (hop, *route)
 
-    def shares(self, src: int, dst: int) -> dict[Link, float]:
-        """How much of a flow each link carries when every node splits it evenly over its first hops."""
-        weights = {src: 1.0}
-        carried: dict[Link, float] = {}
-        while weights and set(weights) != {dst}:
-            following: dict[int, float] = {}
-            for node, share in weights.items():
-                if node == dst:
-                    following[node] = following.get(node, 0.0) + share
-                    continue
-                hops = self.first_hops(node, dst)
-                for hop in hops:
-                    carried[hop] = carried.get(hop, 0.0) + share / len(hops)
-                    following[hop.dst] = following.get(hop.dst, 0.0) + share / len(hops)
-            weights = following
-        return carried
-
     def way_out(self, node: int) -> int:
         """Links from a device to the nearest network. Raises `TopologyError` when there is none."""
         ways = [way for network in self._networks if (way := self._to_network(node, network)) is not None]

@@ -217,11 +217,7 @@ class Line:
         """Raises `Gone`."""
         text = json.dumps(message).encode()
         proof = self._proof(self._ways[0], self._sent, text)
-        try:
-            self._socket.settimeout(30.0)
-            self._socket.sendall(_HEAD.pack(len(text), proof) + text)
-        except OSError:
-            raise Gone from None
+        _give(self._socket, _HEAD.pack(len(text), proof) + text, time.monotonic() + 30.0)
         self._sent += 1
 
     def hear(self, deadline: float | None, *, most: int = MOST) -> dict[str, Any]:
@@ -246,19 +242,7 @@ class Line:
 
     def _fill(self, size: int, deadline: float | None) -> None:
         while len(self._rest) < size:
-            left = None if deadline is None else deadline - time.monotonic()
-            if left is not None and left <= 0.0:
-                raise Late
-            try:
-                self._socket.settimeout(left)
-                chunk = self._socket.recv(min(size - len(self._rest), 1 << 16))
-            except TimeoutError:
-                raise Late from None
-            except OSError:
-                raise Gone from None
-            if not chunk:
-                raise Gone
-            self._rest += chunk
+            self._rest += _part(self._socket, size - len(self._rest), deadline)
 
     def _proof(self, way: bytes, number: int, text: bytes) -> bytes:
         return hmac.digest(self._key, struct.pack("!4sQ", way, number) + text, hashlib.sha256)
@@ -273,19 +257,18 @@ GREETING_S = 5.0
 """For the whole of it: two ranks need one round trip."""
 
 
-class Stranger(Exception):
-    """The other side does not hold the key, is no rank, or is too slow to be one."""
-
-
 def admit(connection: socket.socket, key: str) -> tuple[int, bytes]:
-    """Rank 0's side: the rank that came, and a key for this connection alone. Raises `Stranger`."""
+    """Rank 0's side: the rank that came, and a key for this connection alone.
+
+    Raises `Gone` where the other side does not hold the key or is no rank, `Late` where it is too slow.
+    """
     deadline = time.monotonic() + GREETING_S
     mine = secrets.token_bytes(NONCE)
     _give(connection, MAGIC + mine, deadline)
     answer = _take(connection, len(MAGIC) + 4 + NONCE + PROOF, deadline)
     told, proof = answer[:-PROOF], answer[-PROOF:]
     if not told.startswith(MAGIC) or not hmac.compare_digest(proof, _proof(key, b"comes", mine, told)):
-        raise Stranger
+        raise Gone
     theirs = told[-NONCE:]
     _give(connection, _proof(key, b"is let in", theirs, mine), deadline)
     (rank,) = struct.unpack("!I", told[len(MAGIC) : -NONCE])
@@ -293,16 +276,16 @@ def admit(connection: socket.socket, key: str) -> tuple[int, bytes]:
 
 
 def present(connection: socket.socket, key: str, rank: int) -> bytes:
-    """The others' side: the key for this connection. Raises `Stranger`."""
+    """The others' side: the key for this connection. Raises the same."""
     deadline = time.monotonic() + GREETING_S
     begins = _take(connection, len(MAGIC) + NONCE, deadline)
     theirs, mine = begins[-NONCE:], secrets.token_bytes(NONCE)
     if not begins.startswith(MAGIC):
-        raise Stranger
+        raise Gone
     told = MAGIC + struct.pack("!I", rank) + mine
     _give(connection, told + _proof(key, b"comes", theirs, told), deadline)
     if not hmac.compare_digest(_take(connection, PROOF, deadline), _proof(key, b"is let in", mine, theirs)):
-        raise Stranger
+        raise Gone
     return _proof(key, b"talks", theirs, mine)
 
 
@@ -315,18 +298,28 @@ def _give(connection: socket.socket, data: bytes, deadline: float) -> None:
         connection.settimeout(max(deadline - time.monotonic(), 0.001))
         connection.sendall(data)
     except OSError:
-        raise Stranger from None
+        raise Gone from None
 
 
 def _take(connection: socket.socket, size: int, deadline: float) -> bytes:
     data = b""
     while len(data) < size:
-        try:
-            connection.settimeout(max(deadline - time.monotonic(), 0.001))
-            part = connection.recv(size - len(data))
-        except OSError:  # among them the time-out
-            raise Stranger from None
-        if not part:
-            raise Stranger
-        data += part
+        data += _part(connection, size - len(data), deadline)
     return data
+
+
+def _part(connection: socket.socket, most: int, deadline: float | None) -> bytes:
+    """What comes next, of `most` bytes. Raises `Gone`, and `Late` after `deadline`."""
+    left = None if deadline is None else deadline - time.monotonic()
+    if left is not None and left <= 0.0:
+        raise Late
+    try:
+        connection.settimeout(left)
+        part = connection.recv(min(most, 1 << 16))
+    except TimeoutError:
+        raise Late from None
+    except OSError:
+        raise Gone from None
+    if not part:
+        raise Gone
+    return part

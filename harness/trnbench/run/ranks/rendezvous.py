@@ -27,7 +27,6 @@ from trnbench.run.ranks.connection import (
     Late,
     Line,
     Place,
-    Stranger,
     admit,
     find,
     own_name,
@@ -89,7 +88,7 @@ def join(rank: Rank, place: Place, own: Mapping[str, Any]) -> Line:
         found = find(place, deadline)
         if found is None:
             break
-        with contextlib.suppress(OSError, Gone, Stranger), contextlib.ExitStack() as stack:
+        with contextlib.suppress(OSError, Gone, Late), contextlib.ExitStack() as stack:
             connection = stack.enter_context(socket.create_connection((found.host, found.port), timeout=5.0))
             line = Line(connection, present(connection, found.key, rank.rank), first=False)
             line.send(**own)
@@ -202,7 +201,7 @@ class Door:
             rank, own = admit(connection, key)
             line = Line(connection, own, first=True)
             self._guests.put((rank, line, line.hear(time.monotonic() + GREETING_S, most=HELLO)))
-        except (Stranger, Gone, Late, OSError):
+        except (Gone, Late, OSError):
             connection.close()
         finally:
             self._asked.release()
