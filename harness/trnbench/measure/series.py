@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from trnbench.results.measurement import Stability
+from trnbench.results.stability import drift_of
 from trnbench.results.statistics import bootstrap, mad, median, quantile, relative_spread
 
 FAR = 5.0
@@ -89,10 +90,8 @@ def stability(series: Series) -> Stability:
         return Stability(
             verdict="unstable", why=f"only {len(times)} samples", advice="give it more time: --sample-time 5"
         )
-    middle = median(times)
     spread = relative_spread(times)
-    half = len(times) // 2
-    drift = (median(times[half:]) - median(times[:half])) / middle
+    drift = drift_of(times)
     share = len(series.outliers) / len(series.samples)
     worst = max(spread, abs(drift))
     verdict = "stable" if worst <= 0.02 and share <= 0.1 else "noisy" if worst <= 0.10 else "unstable"

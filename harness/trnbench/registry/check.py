@@ -88,16 +88,16 @@ def _convert(value: Any) -> Any:
 
 def _generation(value: Generation) -> Generation:
     generation: Generation = _convert(value)
-    if not generation.facts and not generation.identify:
-        raise Refused("it names no fact file", 'give facts=(HERE / "facts.toml",)')
+    named = bool(generation.facts or generation.identify)
+    _need(named, "it names no fact file", 'give facts=(HERE / "facts.toml",)')
     for instance in generation.instances:
         for name in (instance.name, *instance.aliases):
             _check_name("Instance", name)
-        if instance.sizable and not instance.parent:
-            raise Refused(
-                f"instance {instance.name!r} is sizable but has no parent",
-                "name in parent= the instance it is made of",
-            )
+        _need(
+            bool(instance.parent) or not instance.sizable,
+            f"instance {instance.name!r} is sizable but has no parent",
+            "name in parent= the instance it is made of",
+        )
     return generation
 
 
@@ -113,16 +113,15 @@ def _kernel(kernel: Kernel | Variant | Template) -> Kernel | Variant | Template:
         return record
 
     for field in ("name", "family", "title", "about", "groups"):
-        if not isinstance(getattr(kernel, field), str):
-            raise Refused(f"{field} is no string", f'give {field}="…"')
+        _need(isinstance(getattr(kernel, field), str), f"{field} is no string", f'give {field}="…"')
     for field in ("work", "footprint", "requires", "valid"):
-        if not callable(getattr(kernel, field)):
-            raise Refused(f"{field} is no function", f"give {field}=a function")
+        _need(callable(getattr(kernel, field)), f"{field} is no function", f"give {field}=a function")
     for kind, reference in kernel.implementations.items():
-        if not isinstance(reference, str):
-            raise Refused(
-                f"implementations[{kind!r}] is no reference", 'name the function: "package.module:function"'
-            )
+        _need(
+            isinstance(reference, str),
+            f"implementations[{kind!r}] is no reference",
+            'name the function: "package.module:function"',
+        )
     _axes(kernel)
     _need(
         isinstance(kernel.scopes, tuple)
@@ -157,12 +156,10 @@ def _axes(kernel: Kernel) -> None:
         "give axes=(trnbench.Axis(...),)",
     )
     names = [axis.name for axis in kernel.axes]
-    if len(set(names)) != len(names):
-        raise Refused(f"two axes share a name: {names}", "rename one of them")
+    _need(len(set(names)) == len(names), f"two axes share a name: {names}", "rename one of them")
     for axis in kernel.axes:
         _check_name("Axis", axis.name)
-        if not axis.values:
-            raise Refused(f"axis {axis.name!r} has no values", "give values=(…,)")
+        _need(bool(axis.values), f"axis {axis.name!r} has no values", "give values=(…,)")
     for group in kernel.zipped:
         strangers = [name for name in group if name not in names]
         _need(not strangers, f"zipped names no axis: {', '.join(strangers)}", f"axes: {', '.join(names)}")
@@ -183,11 +180,11 @@ def _backend(value: Any) -> Any:
         for name in ("name", "detect", "environment", "unsupported", "observe")
         if not hasattr(value, name)
     ]
-    if missing:
-        raise Refused(
-            f"{type(value).__name__} is no Backend: it lacks {', '.join(missing)}",
-            "implement every member of trnbench.Backend",
-        )
+    _need(
+        not missing,
+        f"{type(value).__name__} is no Backend: it lacks {', '.join(missing)}",
+        "implement every member of trnbench.Backend",
+    )
     _check_name("Backend", str(value.name))
     return value
 

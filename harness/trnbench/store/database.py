@@ -227,7 +227,6 @@ class StoreFile:
     def __init__(self, path: str | Path | None = None, *, busy_s: float = BUSY_S) -> None:
         self.path = store_path(path)
         self._busy_s = busy_s
-        self._waits_s = busy_s
         self._connection: sqlite3.Connection | None = None
         self._writable = False
         self.behind: StoreError | None = None  # why it lacks cases of the run that was last recorded
@@ -323,8 +322,6 @@ class StoreFile:
             self.close()
         if self._connection is None:
             self._connection = connect(self.path, write=write, busy_s=waits_s, say=self.on_change)
-            self._writable, self._waits_s = write, waits_s
-        if waits_s != self._waits_s:
-            self._connection.execute(f"PRAGMA busy_timeout = {round(waits_s * 1000)}")
-            self._waits_s = waits_s
+            self._writable = write
+        self._connection.execute(f"PRAGMA busy_timeout = {round(waits_s * 1000)}")
         return self._connection

@@ -102,18 +102,15 @@ complete_dtypes = _of_kernels(
 )
 
 
-def complete_scopes(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
-    """No plugin brings one."""
-    from trnbench.run.selection import SCOPES
+def offered(words: Iterable[str] | str) -> Completion:
+    """Words that are always the same, or a reference to them."""
 
-    return [scope for scope in SCOPES if scope.startswith(incomplete)]
+    def complete(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
+        from trnbench.reference import resolve
 
+        return [word for word in resolve(words) if word.startswith(incomplete)]
 
-def complete_divisions(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
-    """No plugin brings one."""
-    from trnbench.run.selection import DIVISIONS
-
-    return [division for division in DIVISIONS if division.startswith(incomplete)]
+    return complete
 
 
 Offered = tuple[str, str]

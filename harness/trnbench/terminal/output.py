@@ -56,20 +56,13 @@ def emit(
         return ()
     from trnbench.terminal import table
 
-    if format not in ("csv", "md"):
-        return _aligned(rows, cols, title, ruled)
-    write(table.csv(rows, cols) if format == "csv" else table.markdown(rows, cols, title))
-    return ()
-
-
-def _aligned(
-    rows: Sequence[Mapping[str, object]], columns: Sequence[Column], title: str, ruled: bool
-) -> Sequence[str]:
-    from trnbench.terminal import table
+    if format in ("csv", "md"):
+        write(table.csv(rows, cols) if format == "csv" else table.markdown(rows, cols, title))
+        return ()
     from trnbench.terminal.screen import suits_colours, width
 
     room = width()
-    shown, left_out = table.text(rows, columns, title, width=room, styled=suits_colours(), ruled=ruled)
+    shown, left_out = table.text(rows, cols, title, width=room, styled=suits_colours(), ruled=ruled)
     write(shown)
     say_left_out(left_out)
     return left_out
@@ -81,10 +74,8 @@ def say_left_out(headings: Sequence[str]) -> None:
         from trnbench.terminal import table
         from trnbench.terminal.screen import width
 
-        say(
-            table.wrapped(f"columns not shown: {', '.join(headings)}; --format wide shows them", width()),
-            level=0,
-        )
+        text = f"columns not shown: {', '.join(headings)}; --format wide shows them"
+        say(table.wrapped(text, width()), level=0)
 
 
 def paragraph(text: str, hang: int = 4) -> None:

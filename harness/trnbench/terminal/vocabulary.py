@@ -14,7 +14,6 @@ from trnbench.terminal.word_values import (
     Reading,
     configured_format,
     no_cache,
-    offered,
     quiet,
     table_format,
 )
@@ -40,7 +39,7 @@ WORDS = Table(
             "Documents that percentages are taken of: seed, device, engine or latest.  [default: seed]",
             metavar="POLICY",
             name="policy",
-            offers=offered(POLICIES),
+            offers=names.offered(POLICIES),
         ),
         word(
             "--facts",
@@ -264,7 +263,7 @@ WORDS = Table(
             "NAME=READING",
             many=True,
             name="readings",
-            offers=offered(
+            offers=names.offered(
                 f"{name}={reading}" for name, readings in READINGS.items() for reading in readings
             ),
             rare=True,

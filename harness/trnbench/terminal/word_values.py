@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import click
 
 from trnbench.terminal import VERBOSITY, WIDE, names
@@ -91,11 +89,6 @@ def readings_of(texts: tuple[str, ...]) -> dict[str, str]:
     return {BUILDERS[name]: reading for name, _, reading in pairs}
 
 
-def offered(words: Iterable[str]) -> names.Completion:
-    """Completion by names that are always the same."""
-    return lambda _ctx, _param, incomplete: [word for word in words if word.startswith(incomplete)]
-
-
 SHELLS = ("bash", "zsh", "fish", "powershell")
 
 SUBJECTS = section(
@@ -110,7 +103,7 @@ SUBJECTS = section(
     word("B", name="b", metavar="B", offers=names.complete_systems),
     word("subject", metavar="KERNEL|INSTANCE", offers=names.complete_subjects),
     word("generations", metavar="[GENERATION]...", nargs=-1, offers=names.complete_generations),
-    word("what", takes=ListName(), metavar="[WHAT]", default="", offers=offered(LISTS)),
+    word("what", takes=ListName(), metavar="[WHAT]", default="", offers=names.offered(LISTS)),
     word("before", default="", offers=names.complete_runs),
     word("after", default="", offers=names.complete_runs),
     word("tags", metavar="[TAG]...", nargs=-1, offers=names.complete_run_tags),
@@ -185,7 +178,7 @@ CASES = section(
         metavar="SCOPE",
         many=True,
         name="scopes",
-        offers=names.complete_scopes,
+        offers=names.offered("trnbench.run.selection:SCOPES"),
     ),
     word(
         "--division",
@@ -193,7 +186,7 @@ CASES = section(
         metavar="WORD",
         many=True,
         name="divisions",
-        offers=names.complete_divisions,
+        offers=names.offered("trnbench.run.selection:DIVISIONS"),
     ),
     word(
         "-a --axis",
