@@ -85,6 +85,10 @@ def _row(part: str, name: str, state: str, found: str, try_: str = "") -> Row:
     return {"part": part, "name": name, "state": state, "found": found, "try": try_}
 
 
+def _broken(part: str, name: str, error: TrnbenchError) -> Row:
+    return _row(part, name, BROKEN, f"{error.what}: {error.cause}".rstrip(": "), error.try_)
+
+
 def _python() -> Iterator[Row]:
     machine = f"{platform.python_implementation()} {platform.python_version()} on {platform.machine()}"
     yield _row("python", "python", OK, machine)
@@ -126,7 +130,7 @@ def _settings(shared: Session) -> Iterator[Row]:
     try:
         _ = shared.settings
     except TrnbenchError as error:
-        yield _row("settings", "settings", BROKEN, f"{error.what}: {error.cause}", error.try_)
+        yield _broken("settings", "settings", error)
     else:
         files = [str(path) for path in (user_file(), project_file()) if path.is_file()]
         yield _row("settings", "settings", OK, ", ".join(files) or "defaults")
@@ -157,7 +161,7 @@ def _store(shared: Session) -> Iterator[Row]:
         with Store(path) as store:
             count = len(store.list())
     except TrnbenchError as error:
-        yield _row("store", str(path), BROKEN, f"{error.what}: {error.cause}".rstrip(": "), error.try_)
+        yield _broken("store", str(path), error)
     else:
         yield _row("store", str(path), OK, f"{count} runs")
 
@@ -173,14 +177,14 @@ def _plugins(shared: Session) -> Iterator[Row]:
         problems = registry.problems_of(loaded.origin)
         name = f"{loaded.origin.name} ({loaded.origin.source})"
         for problem in problems:
-            yield _row("plugin", name, BROKEN, f"{problem.what}: {problem.cause}".rstrip(": "), problem.try_)
+            yield _broken("plugin", name, problem)
         if not problems:
             hooks = ", ".join(hook.removeprefix("trnbench_") for hook in loaded.hooks)
             yield _row("plugin", name, UNVERIFIED if loaded.slow else OK, loaded.slow or hooks)
     for origin in registry.left_out:
         yield _row("plugin", f"{origin.name} ({origin.source})", MISSING, "left out on purpose")
     for error in command_problems(find_commands(shared.no_plugin)):
-        yield _row("plugin", error.plugin, BROKEN, f"{error.what}: {error.cause}", error.try_)
+        yield _broken("plugin", error.plugin, error)
 
 
 def _backends(shared: Session) -> Iterator[Row]:
@@ -192,7 +196,7 @@ def _backend(backend: Backend) -> Iterator[Row]:
     try:
         seen = detected(backend)
     except PluginError as error:
-        yield _row("backend", backend.name, BROKEN, f"{error.what}: {error.cause}", error.try_)
+        yield _broken("backend", backend.name, error)
         return
     if seen.available:
         yield _row("backend", backend.name, OK, seen.instance or "any instance")

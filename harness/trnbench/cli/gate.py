@@ -18,6 +18,7 @@ from trnbench.compare.gate.rule import Finding, Gated, Outcome, annotation_lines
 from trnbench.compare.gate.rule import junit as as_junit
 from trnbench.compare.gate.rule import summary as in_markdown
 from trnbench.errors import MissingFile, UsageError
+from trnbench.results.measurement import BAD
 from trnbench.run.output_file import check_writable, write_whole
 from trnbench.store.store import Store
 from trnbench.store.tag import LATEST
@@ -118,8 +119,7 @@ def _print(gated: Gated, format: str) -> None:
         say("likeliest causes:")
         for line in counted(causes):
             say(line)
-    counts = ", ".join(f"{len(some):,} {outcome}" for outcome in Outcome if (some := gated.of(outcome)))
-    say(f"gate {'passed' if gated.passed else 'failed'}: {counts or 'nothing that ran in either'}")
+    say(f"gate {'passed' if gated.passed else 'failed'}: {gated.counts() or 'nothing that ran in either'}")
 
 
 def _row(each: Finding) -> dict[str, object]:
@@ -169,6 +169,6 @@ def accept(shared: Session, /, *, run: str, why: str, author: str, output: Path 
     check_writable(output, force=True)  # that it is a baseline has been seen
     write_whole(output, written(baseline))
     click.echo(str(output))
-    bad = sum(count for status, count in found.counts().items() if str(status) in ("failed", "suspect"))
+    bad = sum(count for status, count in found.counts().items() if status in BAD)
     if bad:
         say(f"warning: {bad:,} of its cases failed or are suspect: the gate will not call them new", level=0)

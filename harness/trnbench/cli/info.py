@@ -47,20 +47,18 @@ _PEAKS: Columns = ("instance", "scope", "dtype", "peak", "source", "formula", "n
 def about_kernel(registry: Registry, kernel: Kernel, policy: PeakPolicy) -> tuple[str, list[Section]]:
     """Its title, and all there is to know about it; peaks by `policy`."""
     planned = plan(registry, Selection(kernels=(kernel.name,)))
-    primary = kernel.primary
     about: list[tuple[str, str]] = [
         ("name", kernel.name),
         ("about", kernel.about),
         ("family", kernel.family),
         ("tags", ", ".join(kernel.tags)),
         ("scopes", _scopes(kernel)),
-        ("judged by", f"{primary.name} in {primary.unit}, {primary.better} is better"),
-        ("held against", _held(primary)),
     ]
-    for scope, other in kernel.primary_at.items():
+    primaries = {"": kernel.primary, **{f", {scope}": each for scope, each in kernel.primary_at.items()}}
+    for at, primary in primaries.items():
         about += [
-            (f"judged by, {scope}", f"{other.name} in {other.unit}, {other.better} is better"),
-            (f"held against, {scope}", _held(other)),
+            (f"judged by{at}", f"{primary.name} in {primary.unit}, {primary.better} is better"),
+            (f"held against{at}", _held(primary)),
         ]
     about += [(f"implementation, {kind}", reference) for kind, reference in kernel.implementations.items()]
     about += [("tests", str(each)) for each in kernel.tests]

@@ -41,10 +41,10 @@ def with_causes(before: Run, after: Run, pairs: Sequence[Pair], changes: Sequenc
             for cause in inputs.causes(old, new)
         }
     return [
-        msgspec.structs.replace(change, causes=_causes(inputs, pair, change, idle))
-        if _one_case(pair) and (change.verdict in _MOVED or _is_shown(change))
+        msgspec.structs.replace(change, causes=_causes(inputs, (old, new), change, idle))
+        if old.case.joint == new.case.joint and (change.verdict in _MOVED or _is_shown(change))
         else change
-        for pair, change in together
+        for (old, new), change in together
     ]
 
 
@@ -57,11 +57,6 @@ def _causes(inputs: Inputs, pair: Pair, change: Change, idle: set[tuple[str, str
     causes = inputs.causes(old, new)
     moving = tuple(cause for cause in causes if (old.case.family, cause) not in idle)
     return moving or causes or (inputs.unknown,)
-
-
-def _one_case(pair: Pair) -> bool:
-    """Whether both sides are the same case."""
-    return pair[0].case.joint == pair[1].case.joint
 
 
 def _modelled(change: Change) -> bool:

@@ -10,6 +10,7 @@ from trnbench.facts.fact import Direction, PeakChoice, PeakPolicy, Scope
 from trnbench.generation import System
 from trnbench.kernels.kernel import Case
 from trnbench.peaks.choose import scaled
+from trnbench.reference import resolve
 from trnbench.results.measurement import Metric
 
 
@@ -98,7 +99,7 @@ class CasePeaks:
         self, policy: PeakPolicy, choose: Chooser | None = None, *, alternatives: bool = True
     ) -> None:
         self._policy, self._alternatives = policy, alternatives
-        self._choose = choose or _choose_peak()
+        self._choose = choose or resolve("trnbench.peaks:choose_peak")
         self._known: dict[tuple[Any, ...], PeakChoice | None] = {}
 
     def of(self, case: Case, system: System) -> PeakChoice | None:
@@ -125,9 +126,3 @@ class CasePeaks:
             found = self._choose(system, **criteria)
             self._known[key] = scaled(found, factor, case.extent) if found else None
         return self._known[key]
-
-
-def _choose_peak() -> Chooser:
-    from trnbench.peaks import choose_peak
-
-    return choose_peak

@@ -51,8 +51,8 @@ def bisection(topology: Topology) -> Bisection | None:
         return _of_torus(topology, sides)
     if has_switch:
         return _of_switches(topology)
-    cut = _structured(topology)
-    return Bisection(cables=cut[1], one_way=cut[0], method="narrowest straight cut", exact=False)
+    one_way, cables = _structured(topology)
+    return Bisection(cables=cables, one_way=one_way, method="narrowest straight cut", exact=False)
 
 
 def _links(topology: Topology, links: Iterable[Link] | None = None) -> list[tuple[int, int, float]]:
@@ -137,11 +137,7 @@ def _of_torus(topology: Topology, sides: Sequence[int]) -> Bisection:
 
 def _structured(topology: Topology) -> tuple[float, int]:
     """(bandwidth, cables) of the narrowest cut that halves the devices along one coordinate."""
-    best = (float("inf"), 0)
-    for side in _straight_halves(topology):
-        crossing = [b for src, dst, b in _links(topology) if (src in side) != (dst in side)]
-        best = min(best, (sum(crossing), len(crossing)))
-    return best
+    return min(_crossing(topology, side) for side in _straight_halves(topology))
 
 
 def _straight_halves(topology: Topology) -> Iterable[set[int]]:
@@ -158,18 +154,17 @@ def _straight_halves(topology: Topology) -> Iterable[set[int]]:
 
 def _of_switches(topology: Topology) -> Bisection:
     """Straight cuts, each switch on the side where it costs least; compared with a lower bound."""
-    best = (float("inf"), 0)
-    for side in _straight_halves(topology):
-        best = min(best, _with_switches(topology, side))
+    one_way, cables = _structured(topology)
     bound = _switch_bound(topology)
-    exact = bound is not None and best[0] <= bound * (1 + 1e-12)
+    exact = bound is not None and one_way <= bound * (1 + 1e-12)
     method = "straight cuts between servers and racks, switches where they cost least"
     if exact:
         method += "; no halving can carry less, by the ports of either switch"
-    return Bisection(cables=best[1], one_way=best[0], method=method, exact=exact)
+    return Bisection(cables=cables, one_way=one_way, method=method, exact=exact)
 
 
-def _with_switches(topology: Topology, side: set[int]) -> tuple[float, int]:
+def _crossing(topology: Topology, side: set[int]) -> tuple[float, int]:
+    """(bandwidth, cables) between `side` and the other devices, each switch where it costs least."""
     crossing = [b for src, dst, b in _links(topology) if (src in side) != (dst in side)]
     for switch in topology.of_kind(NodeKind.SWITCH):
         ports = [(link.dst in side, topology.bandwidth(link)) for link in topology.out[switch.id]]

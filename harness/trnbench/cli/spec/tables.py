@@ -106,15 +106,16 @@ def _assumptions(subject: Subject) -> Iterable[Row]:
     wanted = parts if subject.name == instance.name else {"", subject.name}
     for assumption in subject.system.book.assumptions.values():
         if assumption.subject in wanted:
+            printed = f"{assumption.printed} {assumption.printed_unit}".strip()
             yield {
                 "id": assumption.id,
                 "metric": assumption.metric,
-                "assumed": f"{assumption.printed} {assumption.printed_unit}".strip(),
+                "assumed": printed,
                 "low": normalised(assumption.low, assumption.metric),
                 "high": normalised(assumption.high, assumption.metric),
                 "reason": assumption.reason,
                 "subject": assumption.subject,
-                "printed": f"{assumption.printed} {assumption.printed_unit}".strip(),
+                "printed": printed,
                 "value": assumption.value,
                 "unit": METRICS[assumption.metric].unit,
                 "evidence": "assumed",
@@ -127,15 +128,8 @@ def _sources(subject: Subject, rows: Iterable[Row]) -> Iterable[Row]:
     for identifier in dict.fromkeys(str(row["source"]) for row in rows):
         source = book.sources.get(identifier)
         if source is not None:
-            yield {
-                "source": source.id,
-                "document": source.document,
-                "version": source.version,
-                "date": source.date,
-                "seed": source.seed,
-                "path": source.path,
-                "note": source.note,
-            }
+            told = ("document", "version", "date", "seed", "path", "note")
+            yield {"source": source.id, **{name: getattr(source, name) for name in told}}
 
 
 _COLUMNS: Columns = (

@@ -218,6 +218,10 @@ class Gated(msgspec.Struct, frozen=True, kw_only=True):
         """The findings of one outcome."""
         return tuple(finding for finding in self.findings if finding.outcome is outcome)
 
+    def counts(self) -> str:
+        """`1 failed, 40 passed`."""
+        return ", ".join(f"{len(some):,} {outcome}" for outcome in Outcome if (some := self.of(outcome)))
+
     @property
     def passed(self) -> bool:
         """Nothing failed; with `strict` nothing inconclusive either."""
@@ -277,12 +281,11 @@ def summary(gated: Gated) -> str:
     """Whether it passed, counts, what failed with its causes, what is inconclusive."""
     comparison = gated.comparison
     word = "passed" if gated.passed else "failed"
-    counts = ", ".join(f"{len(some):,} {outcome}" for outcome in Outcome if (some := gated.of(outcome)))
     lines = [
         f"## trnbench gate: {word}",
         "",
         f"Run `{_code(comparison.after.id)}` ({comparison.after.grade}) against "
-        f"`{_code(comparison.before.id)}`: {counts or 'no case'}.",
+        f"`{_code(comparison.before.id)}`: {gated.counts() or 'no case'}.",
         "",
     ]
     for outcome in (Outcome.FAILED, Outcome.INCONCLUSIVE):
