@@ -72,6 +72,7 @@ def check(book: FactBook, assemblies: Sequence[Assembly], *, strict: bool = True
     Raises `FactError` for a dispute that claims a rule which finds nothing of the kind, if `strict`.
     """
     disagreements = [disagreement for finder in FINDERS.values() for disagreement in finder(book, assemblies)]
+    disputes_of: list[list[Dispute]] = [[] for _ in disagreements]
     named = []
     for dispute in book.disputes:
         hits: set[int] = set()
@@ -87,16 +88,14 @@ def check(book: FactBook, assemblies: Sequence[Assembly], *, strict: bool = True
         if not hits:
             named.append(dispute)
         for index in hits:
-            disagreement = disagreements[index]
-            disagreements[index] = msgspec.structs.replace(
-                disagreement, disputes=(*disagreement.disputes, dispute.id)
-            )
-    by_id = {dispute.id: dispute for dispute in book.disputes}
+            disputes_of[index].append(dispute)
     completed = (
         msgspec.structs.replace(
-            disagreement, strangers=strangers(disagreement, [by_id[name] for name in disagreement.disputes])
+            disagreement,
+            disputes=tuple(dispute.id for dispute in disputes),
+            strangers=strangers(disagreement, disputes),
         )
-        for disagreement in disagreements
+        for disagreement, disputes in zip(disagreements, disputes_of, strict=True)
     )
     return Findings(found=tuple(completed), named=tuple(named))
 

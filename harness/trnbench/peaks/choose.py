@@ -48,16 +48,7 @@ def choose_peak(
         metric=metric, scope=scope, dtype=dtype, sparse=sparse, qualifier=qualifier, direction=direction
     )
     fitting, notes = _fitting(system, wanted, parts)
-    bound = engine_bound(
-        system,
-        metric=metric,
-        scope=scope,
-        dtype=dtype,
-        sparse=sparse,
-        qualifier=qualifier,
-        direction=direction,
-        extent=extent,
-    )
+    bound = engine_bound(system, **msgspec.structs.asdict(wanted), extent=extent)
     covered = _covered(system)
     for applied in (policy, *_INSTEAD):
         pick = bound if applied is PeakPolicy.ENGINE else _pick(applied, fitting, covered=covered)
