@@ -16,7 +16,6 @@ from trnbench import (
     Measurement,
     Metric,
     Run,
-    Scope,
     Source,
     Status,
     SystemRecord,
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from trnbench import Measurement
 
 
-SHARE, PEAK, SINCE, CLOCK = "share", "peak", "since", "clock"
+SHARE, PEAK, SINCE = "share", "peak", "since"
 EXPECT, PUBLISHED, LOSS, BUSY, TIME = "expect", "published", "loss", "busy", "time_s"
 """Parts of an explanation that are no metric of the case."""
 
@@ -135,13 +134,6 @@ def _colours(generations: tuple[tuple[str, int], ...]) -> dict[str, int]:
         free = [index for index in reversed(range(COLOURS)) if index not in chosen.values()]
         chosen.setdefault(name, free[0] if free else order % COLOURS)
     return chosen
-
-
-def reach(record: SystemRecord | None, scope: Scope) -> str:
-    """The scope in words that compare across systems: the system's own scope is "whole system"."""
-    if record is not None and scope is record.scope:
-        return "whole system"
-    return str(scope).replace("-", " ")
 
 
 def best(found: Iterable[Measurement]) -> Measurement | None:

@@ -183,7 +183,7 @@ def test_points_without_a_row_are_read_out_too(browser: Any, fewer: Run, tmp_pat
         plane = Plane(linear("x", 0.0, 10.0, []), linear("y", 0.0, 10.0, []))
         plane.mark(5, 5, colour="var(--g0)", says="five of five")
         label = "a point"
-        return figure.show(Figure(id="lone", title=label, label=label, drawing=plane.svg(label)))
+        return figure.show(Figure(id="lone", title=label, drawing=plane.svg(label)))
 
     path = tmp_path / "lone.html"
     path.write_bytes(

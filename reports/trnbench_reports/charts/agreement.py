@@ -7,7 +7,7 @@ from math import log
 
 from trnbench import Comparison
 from trnbench_reports import numbers
-from trnbench_reports.charts.figure import SHAPES, SYMBOLS, Figure, Plane, Series, logarithmic
+from trnbench_reports.charts.figure import SYMBOLS, Figure, Plane, Series, logarithmic
 
 BANDS = (0.25, 0.10)
 SIDE = 360
@@ -50,15 +50,13 @@ def draw(
     quantity = _QUANTITY.get(unit, "values")
     counted = numbers.plural(len(points), "point")
     title = f"{counted} of {quantity}: {within} within a factor of 1.25 of the published value"
-    label = f"{title}. Emulated against published, logarithmic, equal axes."
     return Figure(
         id=id,
         title=numbers.capital(title),
-        label=label,
         caption="the diagonal is agreement, bands are factors 1.10 and 1.25; each generation has its colour",
-        drawing=plane.svg(label),
+        drawing=plane.svg(f"{title}. Emulated against published, logarithmic, equal axes."),
         series=tuple(
-            Series(index=i, name=titles.get(name, name), symbol=SYMBOLS[SHAPES[i % len(SHAPES)]])
+            Series(index=i, name=titles.get(name, name), symbol=SYMBOLS[i % len(SYMBOLS)])
             for i, name in enumerate(families)
         ),
         columns=_COLUMNS,

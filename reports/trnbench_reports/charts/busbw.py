@@ -10,12 +10,9 @@ from msgspec.structs import replace
 from trnbench import Measurement
 from trnbench_reports import numbers, view
 from trnbench_reports.charts import lines
-from trnbench_reports.charts.figure import SHAPES, SYMBOLS, Figure, Plane, Scale, Series, logarithmic
-from trnbench_reports.charts.lines import Axis, Line, Promise, name_levels
+from trnbench_reports.charts.figure import OWN, PUBLISHED, SYMBOLS, Figure, Plane, Scale, Series, logarithmic
+from trnbench_reports.charts.lines import Line, Promise, name_levels
 
-PUBLISHED = SHAPES.index("diamond")
-"""Of the marks of what is published; systems have the others."""
-OWN = tuple(place for place in range(len(SHAPES)) if place != PUBLISHED)
 MOST = len(OWN)
 """Systems of one chart; the table has all."""
 WIDTH, WHOLE, HEIGHT = 470, 1000, 260
@@ -35,6 +32,11 @@ class Point(msgspec.Struct, frozen=True, kw_only=True):
     best_name: str
     bound: float
     published: float
+
+    @property
+    def gain(self) -> float:
+        """Of the best algorithm over what is taken, as a share."""
+        return self.best / self.rate - 1 if self.best else 0.0
 
 
 class Sweep(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,7 +91,6 @@ def draw(
     return Figure(
         id=id,
         title=title,
-        label=label,
         caption="thick: taken; dashed: what the links allow; dotted: best algorithm; "
         "◆ published of the same size and ranks",
         drawing=plane.svg(label),
@@ -97,7 +98,7 @@ def draw(
             Series(
                 index=row,
                 name=sweep.system + (" (no band)" if sweep.faint else ""),
-                symbol=SYMBOLS[SHAPES[OWN[row]]],
+                symbol=SYMBOLS[OWN[row]],
                 colour=sweep.colour,
             )
             for row, sweep in enumerate(shown)
@@ -176,7 +177,8 @@ def draw_bandwidth(id: str, kernel: str, curves: Sequence[Curve]) -> Figure:
             )
             for curve in curves
         ],
-        Axis(title="message size", unit="B"),
+        "message size",
+        "B",
         caption=_caption(curves, promised),
         promised=promised,
         what="system",

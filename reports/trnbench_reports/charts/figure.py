@@ -12,10 +12,13 @@ from markupsafe import Markup, escape
 from trnbench_reports import numbers
 from trnbench_reports.template import fill
 
-SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right")
+SYMBOLS = "●■▲◆✚▼▶"
+"""Of the shapes of marks, in their order (shapes.html.j2)."""
+PUBLISHED = SYMBOLS.index("◆")
+"""Of the marks of what is published; what a run has gets the others."""
+OWN = tuple(place for place in range(len(SYMBOLS)) if place != PUBLISHED)
 OTHERS = (3, 4, 5, 6, 7, 8)
 """Colours of what is no generation: those keep theirs through the whole page."""
-SYMBOLS = dict(zip(SHAPES, "●■▲◆✚▼▶", strict=True))
 
 
 class Series(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,7 +36,6 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
 
     id: str
     title: str
-    label: str
     drawing: Markup
     caption: str = ""
     columns: tuple[str, ...] = ()
@@ -150,7 +152,7 @@ class Plane:
         self, x: float, y: float, *, colour: str, says: str, anchor: str = "", series: int = 0, shape: int = 0
     ) -> None:
         """A point that the pointer and the arrow keys find; `anchor` is the row it leads to."""
-        name = f"k{shape % len(SHAPES)}"
+        name = f"k{shape % len(SYMBOLS)}"
         position = f'x="{_n(self.px(x))}" y="{_n(self.py(y))}"'
         self._inside.append((colour, f'<use href="#{name}" {position}{_data(anchor, series, says)}</use>'))
 

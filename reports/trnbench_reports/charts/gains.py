@@ -59,12 +59,10 @@ def draw(id: str, gains: Sequence[Gain], reach: str) -> Figure | None:
     short = sum(gain.got < (gain.promised or 0) * 0.98 for gain in shown)
     title = f"One {reach}: {short} of {len(shown)} gains stay short of what the documents promise"
     by_generation = {gain.generation: gain.colour for gain in shown}
-    label = f"{title}. Dot: gain got; upright line: gain promised."
     return Figure(
         id=id,
         title=title,
-        label=label,
         caption="dot: gain got; upright line: gain promised; widest miss first",
-        drawing=plane.svg(label),
+        drawing=plane.svg(f"{title}. Dot: gain got; upright line: gain promised."),
         series=tuple(Series(index=i, name=g, colour=by_generation[g]) for i, g in enumerate(generations)),
     )

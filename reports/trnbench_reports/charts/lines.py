@@ -9,7 +9,7 @@ from markupsafe import Markup, escape
 
 from trnbench import CaseHistory
 from trnbench_reports import numbers
-from trnbench_reports.charts.figure import LETTER, SHAPES, SYMBOLS, Figure, Plane, Series, logarithmic
+from trnbench_reports.charts.figure import LETTER, SYMBOLS, Figure, Plane, Series, logarithmic
 
 _APART = 12  # pixels between two lines of small words
 
@@ -21,13 +21,6 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
     colour: int
     points: tuple[tuple[float, float, str, str], ...]
     bold: bool = False
-
-
-class Axis(msgspec.Struct, frozen=True, kw_only=True):
-    """`unit` "B" for sizes, "" for counts."""
-
-    title: str
-    unit: str = ""
 
 
 class Promise(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,22 +35,24 @@ def draw(
     id: str,
     title: str,
     lines: Sequence[Line],
-    axis: Axis,
+    axis: str,
+    unit: str,
     *,
-    caption: str = "",
+    caption: str,
+    what: str,
     promised: Sequence[Promise] = (),
-    what: str = "line",
     height: int = 240,
     label: str = "",
 ) -> Figure:
-    """`lines` is not empty and every value is positive. `what` heads the first column of the table."""
+    """`lines` is not empty and every value is positive. `unit` of the axis is "B" for sizes, "" for counts;
+    `what` heads the first column of the table."""
     xs = [x for line in lines for x, *_ in line.points]
     rates = [y for line in lines for _, y, *_ in line.points]
     top = max([*rates, *(each.value for each in promised)])
     low = max(min([*rates, *(each.value for each in promised)]) / 1.6, max(rates) / 1e5)
     ends = min(xs) / 1.4, max(xs) * 1.4
     plane = Plane(
-        logarithmic(axis.title, *ends, axis.unit, base=2),
+        logarithmic(axis, *ends, unit, base=2),
         logarithmic("bus bandwidth", low, top * 2, "B/s"),
         height=height,
     )
@@ -73,18 +68,17 @@ def draw(
         for at, rate, anchor, tip in line.points:
             colour = f"var(--g{line.colour})"
             plane.mark(at, rate, colour=colour, says=tip, anchor=anchor, series=index, shape=index)
-    columns, rows = _table(lines, axis, what)
+    columns, rows = _table(lines, unit, what)
     label = (
         label or f"{title}. {numbers.plural(len(rates), 'point')} on {numbers.plural(len(lines), 'line')}."
     )
     return Figure(
         id=id,
         title=title,
-        label=label,
         drawing=plane.svg(label),
         caption=caption,
         series=tuple(
-            Series(index=i, name=line.name, symbol=SYMBOLS[SHAPES[i % len(SHAPES)]], colour=line.colour)
+            Series(index=i, name=line.name, symbol=SYMBOLS[i % len(SYMBOLS)], colour=line.colour)
             for i, line in enumerate(lines)
         ),
         columns=columns,
@@ -118,11 +112,11 @@ def name_levels(plane: Plane, promised: Sequence[Promise], ends: tuple[float, fl
 
 
 def _table(
-    lines: Sequence[Line], axis: Axis, what: str
+    lines: Sequence[Line], unit: str, what: str
 ) -> tuple[tuple[str, ...], tuple[tuple[str, tuple[str, ...]], ...]]:
     """A row for each line, which leads to its last case, and a column for each place on the axis."""
     places = sorted({at for line in lines for at, *_ in line.points})
-    shown = [numbers.show(at, axis.unit) if axis.unit else f"{at:,.0f}" for at in places]
+    shown = [numbers.show(at, unit) if unit else f"{at:,.0f}" for at in places]
     rows = []
     for line in lines:
         rates = {at: rate for at, rate, *_ in line.points}

@@ -10,7 +10,7 @@ import msgspec
 
 from trnbench import BestPublished, Measurement, PeakChoice, Status
 from trnbench_reports import numbers, view
-from trnbench_reports.charts.figure import LETTER, SHAPES, SYMBOLS, Figure, Plane, Series, logarithmic
+from trnbench_reports.charts.figure import LETTER, OWN, PUBLISHED, SYMBOLS, Figure, Plane, Series, logarithmic
 
 
 class Spot(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,11 +47,9 @@ def series_name(spot: Spot) -> str:
 
 OTHERS = "other kernels"
 """The series of all that have no shape of their own."""
-OWN = tuple(shape for shape in SHAPES if shape != "diamond")
-"""Shapes of series; the diamond is of what is published."""
 
 
-def series_of(found: Sequence[Spot]) -> dict[str, str]:
+def series_of(found: Sequence[Spot]) -> dict[str, int]:
     """Names of the series that come furthest → shape, each another; the table names the others."""
     furthest: dict[str, float] = {}
     for spot in found:
@@ -229,7 +227,7 @@ class Frame(msgspec.Struct, frozen=True):
                 says=view.tooltip(spot.case),
                 anchor=spot.anchor,
                 series=order.index(name),
-                shape=SHAPES.index(shapes.get(name, OWN[0])),
+                shape=shapes.get(name, OWN[0]),
             )
 
     def published(self, index: int, found: Sequence[Spot]) -> None:
@@ -248,7 +246,7 @@ class Frame(msgspec.Struct, frozen=True):
                 says=numbers.clean(f"published: {numbers.show(best.value, best.unit)}{at}, {best.id}", 200),
                 anchor=view.figure_of(index, spot.case, view.PUBLISHED),
                 series=len(OWN) + 1,
-                shape=SHAPES.index("diamond"),
+                shape=PUBLISHED,
             )
 
 
@@ -291,13 +289,11 @@ def figure(
     series = series_of(inside)
     unnamed = len({series_name(spot) for spot in inside}) - len(series)
     main = next(roof for roof in flat if roof.main)
-    label = f"{title}. {len(point)} cases; the table below has the same numbers."
     return Figure(
         id=id,
         title=title,
-        label=label,
         caption=_caption(where, main, len(point), len(present), len(point) - len(inside), unnamed),
-        drawing=plane.svg(label),
+        drawing=plane.svg(f"{title}. {len(point)} cases; the table below has the same numbers."),
         series=tuple(
             Series(index=i, name=name, symbol=SYMBOLS[shape], colour=colour)
             for i, (name, shape) in enumerate(series.items())

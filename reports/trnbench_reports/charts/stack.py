@@ -125,12 +125,10 @@ def draw(id: str, title: str, bars: Sequence[Spent], caption: str) -> Figure:
                 series=index,
             )
             start += share
-    label = f"{title}. {len(bars)} bars."
     return Figure(
         id=id,
         title=title,
-        label=label,
-        drawing=plane.svg(label),
+        drawing=plane.svg(f"{title}. {len(bars)} bars."),
         caption=caption,
         series=tuple(
             Series(index=i, name=name, symbol=SYMBOL, colour=COLOURS[part])

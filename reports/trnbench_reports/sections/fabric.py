@@ -12,7 +12,7 @@ from trnbench_reports import numbers, view
 from trnbench_reports.charts import busbw, figure, links
 from trnbench_reports.charts import lines as lines_
 from trnbench_reports.charts.busbw import Curve
-from trnbench_reports.charts.lines import Axis, Line, Promise
+from trnbench_reports.charts.lines import Line, Promise
 from trnbench_reports.sections import fabric_links, fabric_model
 from trnbench_reports.template import fill
 
@@ -97,7 +97,8 @@ def _chart(id: str, index: int, kernel: str, tried: Sequence[_Tried]) -> Markup:
                 )
                 for position, (name, points) in enumerate(series.items())
             ],
-            Axis(title="message size", unit="B"),
+            "message size",
+            "B",
             caption=_caption(last, sorted(taken)),
             promised=promised,
             what="algorithm",
@@ -172,7 +173,8 @@ def _scaling(index: int, run: Run, kernel: str, swept: Sequence[fabric_model.Swe
             f"scaling-{index}-{kernel}",
             f"Emulated. {collective} of {numbers.show(largest, 'B')} from {least:,.0f} to {most:,.0f} ranks",
             curves,
-            Axis(title="ranks"),
+            "ranks",
+            "",
             caption="the first two devices of a system, more of them, all; a cluster grows by instances",
             what="system",
         )
