@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -19,33 +20,9 @@ LIMIT_S = 120
 _SIZE = re.compile(rb'width="(\d+)" height="(\d+)"')
 
 
-def headline(runs: Sequence[Run]) -> bytes:
-    """The first screen."""
-    return png("headline", parts.headline_svg(runs))
-
-
-def scoreboard(runs: Sequence[Run]) -> bytes:
-    """The main row of each kernel."""
-    return png("scoreboard", parts.scoreboard_svg(runs))
-
-
-def losses(runs: Sequence[Run]) -> bytes:
-    """Where the time goes."""
-    return png("losses", parts.losses_svg(runs))
-
-
-def links(runs: Sequence[Run]) -> bytes:
-    """The collective that leads each kind of ranks."""
-    return png("links", parts.links_svg(runs))
-
-
-def generations(runs: Sequence[Run]) -> bytes:
-    """Gain got against gain promised."""
-    return png("generations", parts.generations_svg(runs))
-
-
-def png(part: str, svg: bytes) -> bytes:
-    """`svg` of a part, two pixels for each. Raises `UsageError` where no browser is found or it fails."""
+def png(part: str, runs: Sequence[Run]) -> bytes:
+    """The drawing of a part at twice its size. Raises `UsageError` where no browser is found or it fails."""
+    svg: bytes = getattr(parts, f"{part}_svg")(runs)
     browser = next(filter(None, map(shutil.which, BROWSERS)), None)
     if browser is None:
         raise UsageError(
@@ -82,3 +59,10 @@ def png(part: str, svg: bytes) -> bytes:
                 try_=f"trnbench report --part {part} -o {part}.svg",
             )
         return picture.read_bytes()
+
+
+headline = partial(png, "headline")
+scoreboard = partial(png, "scoreboard")
+losses = partial(png, "losses")
+links = partial(png, "links")
+generations = partial(png, "generations")
