@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
@@ -26,20 +26,6 @@ OPENED = 700
 the others have their line in the table, and the command shows each of them alone."""
 
 
-class Entry(NamedTuple):
-    """A series as a row: its line, and what follows below it for those that have a part of their own."""
-
-    found: CaseHistory
-    line: Markup | str
-    latest: str
-    step: str
-    way: str
-    first: str
-    chart: Markup | str
-    steps: list[tuple[str, ...]]
-    runs: list[tuple[str, ...]]
-
-
 def render(found: Sequence[CaseHistory]) -> bytes:
     """One HTML file, the same bytes for the same histories. Without a script it does not sort and filter."""
     style, script = asset("page.css") + asset("history.css"), joined_script(LISTS)
@@ -52,7 +38,12 @@ def render(found: Sequence[CaseHistory]) -> bytes:
         policy=policy(style, script),
         style=Markup(style),
         script=Markup(script),
-        entries=[_entry(each, opened=at < opened) for at, each in enumerate(ranked)],
+        found=ranked,
+        sparkline=lines.sparkline,
+        step_text=view.step_text,
+        chart=_chart,
+        steps=_steps,
+        runs=_runs,
         stepped=sum(1 for each in found if each.steps),
         opened=opened,
         evidence=sorted({str(each.evidence) for each in ranked}),
@@ -64,21 +55,6 @@ def _weight(found: CaseHistory) -> tuple[bool, bool, float]:
     """What has a step goes first, one without a size before those with one, these by size."""
     change = found.steps[-1].change if found.steps else None
     return not found.steps, change is not None, -abs(change or 0.0)
-
-
-def _entry(found: CaseHistory, *, opened: bool) -> Entry:
-    last = found.steps[-1] if found.steps else None
-    return Entry(
-        found=found,
-        line=lines.sparkline(found),
-        latest=numbers.show(found.latest, found.unit) if found.latest is not None else "–",
-        step=view.step_text(last) if last else "",
-        way=last.way if last else "",
-        first=last.first.run if last else "",
-        chart=_chart(found) if opened else "",
-        steps=_steps(found) if opened else [],
-        runs=_runs(found) if opened else [],
-    )
 
 
 def _chart(found: CaseHistory) -> Markup | str:

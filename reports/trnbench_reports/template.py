@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from trnbench_reports import glossary, numbers
+from trnbench_reports import glossary, numbers, view
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -44,7 +44,13 @@ def environment() -> Environment:
         capital=numbers.capital,
         terms=glossary.line,
     )
-    jinja.globals.update(term=glossary.button, term_texts=glossary.texts)
+    jinja.globals.update(
+        term=glossary.button,
+        term_texts=glossary.texts,
+        cause=glossary.cause,
+        unit_of=numbers.unit_of,
+        view=view,
+    )
     return jinja
 
 

@@ -18,6 +18,7 @@ from whole_page import plain
 import trnbench
 from trnbench import Band, Measurement, Metric, Nearest, Nearness, Run, Scope, Status
 from trnbench_reports import numbers
+from trnbench_reports.charts import stack
 from trnbench_reports.sections import comparison, workloads
 
 replace = msgspec.structs.replace
@@ -198,7 +199,7 @@ def test_a_row_says_time_band_rate_and_what_takes_most(stored: Run) -> None:
 
 
 def test_the_bar_is_the_whole_time(stored: Run) -> None:
-    widths = re.findall(r'width="([\d.]+)%"', str(workloads.row(0, stored, stored.measurements[0]).bar))
+    widths = re.findall(r'width="([\d.]+)%"', str(stack.bar(workloads.shares(stored.measurements[0]))))
     assert sum(map(float, widths[1:])) == pytest.approx(100.0, abs=0.05)
 
 

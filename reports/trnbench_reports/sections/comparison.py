@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
-import msgspec
 from markupsafe import Markup, escape
 
 import trnbench
@@ -24,70 +23,37 @@ _FIRST = 3
 _REASONS = 8
 
 
-class Row(msgspec.Struct, frozen=True, kw_only=True):
-    """One case in both runs; texts, and the addresses that explain its two values."""
-
-    kernel: str
-    system: str
-    point: str
-    before: str
-    after: str
-    before_at: str
-    after_at: str
-    bar: Markup
-    change: str
-    effect: str  # the number that the column sorts by
-    why: str
-    faint: bool = False  # no band says how far one of its values can be trusted
-
-
-class Part(msgspec.Struct, frozen=True, kw_only=True):
-    """The first run of the page against a later one."""
-
-    before: str
-    after: str
-    counts: str = ""
-    first: tuple[Row, ...] = ()
-    differs: tuple[str, ...] = ()
-    rows: tuple[Row, ...] = ()
-    left_out: int = 0
-    same: int = 0
-    refused: tuple[tuple[str, int], ...] = ()
-    lost: tuple[str, ...] = ()
-    new: tuple[str, ...] = ()
-    nothing: str = ""
-
-
 def render(runs: Sequence[Run]) -> Markup | str:
     """Nothing of a page of one run."""
     parts = [_part(runs, index) for index in range(1, len(runs)) if runs[index].id != runs[0].id]
-    return fill("comparison", parts=parts) if parts else ""
+    return fill("comparison", parts=parts, bars=bars, **_WORDS) if parts else ""
 
 
-def _part(runs: Sequence[Run], index: int) -> Part:
+def _part(runs: Sequence[Run], index: int) -> dict[str, Any]:
+    """The first run of the page against a later one."""
     before, after = runs[0], runs[index]
+    part = {"before": before, "after": after, "index": index, "nothing": ""}
     try:
         comparison = trnbench.compare_runs(before, after)
     except TrnbenchError as error:
-        reason = ": ".join(filter(None, (error.what, error.cause)))
-        return Part(before=before.id, after=after.id, nothing=reason)
+        return {**part, "nothing": ": ".join(filter(None, (error.what, error.cause)))}
     changed = [change for change in comparison.changes if not (change.equal or change.absent)]
-    bare = [{each.id for each in run.measurements if view.faint(each)} for run in (before, after)]
-    rows = tuple(_row(runs, index, change, bare) for change in changed[:SHOWN])
-    moved = [row for row, change in zip(rows, changed, strict=False) if change.verdict.changed]
-    return Part(
-        before=before.id,
-        after=after.id,
-        counts=comparison.counts(),
-        first=tuple(moved[:_FIRST]),
-        differs=comparison.differs,
-        rows=rows,
-        left_out=len(changed) - len(rows),
-        same=sum(change.equal for change in comparison.changes),
-        refused=tuple(Counter(change.why for change in comparison.refused).most_common(_REASONS)),
-        lost=_absent(comparison, Verdict.LOST),
-        new=_absent(comparison, Verdict.NEW),
-    )
+    shown = changed[:SHOWN]
+    return {
+        **part,
+        "counts": comparison.counts(),
+        "first": [change for change in shown if change.verdict.changed][:_FIRST],
+        "differs": comparison.differs,
+        "changes": shown,
+        "without_band": [
+            {each.id for each in run.measurements if view.faint(each)} for run in (before, after)
+        ],
+        "left_out": len(changed) - len(shown),
+        "same": sum(change.equal for change in comparison.changes),
+        "refused": Counter(change.why for change in comparison.refused).most_common(_REASONS),
+        "lost": _absent(comparison, Verdict.LOST),
+        "new": _absent(comparison, Verdict.NEW),
+    }
 
 
 def _absent(found: RunComparison, verdict: Verdict) -> tuple[str, ...]:
@@ -95,29 +61,9 @@ def _absent(found: RunComparison, verdict: Verdict) -> tuple[str, ...]:
     return tuple(change.id for change in found.of(verdict) if change.absent)
 
 
-def _row(runs: Sequence[Run], index: int, change: Change, bare: Sequence[Container[str]]) -> Row:
-    """`bare` are the cases of the two runs without a band."""
+def _point(change: Change) -> str:
     case = change.case
-    sides = zip((change.before, change.after), bare, strict=True)
-    system = runs[index].systems.get(case.instance)
-    return Row(
-        kernel=case.kernel,
-        system=case.instance,
-        point=", ".join((case.reach, *(f"{name}={value}" for name, value in case.point.items()))),
-        before=_value(change, change.before),
-        after=_value(change, change.after),
-        before_at=_address(0, change, change.before),
-        after_at=_address(index, change, change.after),
-        bar=bars(change, view.colour(runs[index], system.generation if system else case.generation)),
-        change=trnbench.change_text(change),
-        effect=repr(change.effect) if change.effect is not None else "",
-        why=_why(change),
-        faint=any(side is not None and side.id in cases for side, cases in sides),
-    )
-
-
-def _address(index: int, change: Change, side: Side | None) -> str:
-    return view.figure_by_id(index, side.id, change.metric) if side is not None else ""
+    return ", ".join((case.reach, *(f"{name}={value}" for name, value in case.point.items())))
 
 
 def _why(change: Change) -> str:
@@ -139,18 +85,24 @@ def _value(change: Change, side: Side | None) -> str:
     return numbers.clean(numbers.show(side.value, change.unit), 40)
 
 
-def bars(change: Change, colour: int) -> Markup:
+_WORDS = {"change": trnbench.change_text, "why": _why, "point": _point, "value": _value}
+"""What templates say of a change by."""
+
+
+def bars(change: Change, after: Run) -> Markup:
     """Widths are of the larger of the two, which is all of it; nothing where either has no value."""
-    before, after = (side.value if side is not None else None for side in (change.before, change.after))
-    if before is None or after is None or max(before, after) <= 0:
+    system = after.systems.get(change.case.instance)
+    colour = view.colour(after, system.generation if system else change.case.generation)
+    first, second = (side.value if side is not None else None for side in (change.before, change.after))
+    if first is None or second is None or max(first, second) <= 0:
         return Markup("")
-    most = max(before, after)
-    says = f"before {numbers.show(before, change.unit)}, after {numbers.show(after, change.unit)}"
+    most = max(first, second)
+    says = f"before {numbers.show(first, change.unit)}, after {numbers.show(second, change.unit)}"
     return Markup(
         '<svg class="paired" width="120" height="20" viewBox="0 0 120 20" role="img" aria-label="{}">'
         '<rect class="a" x="0.5" y="1.5" width="{:.1f}" height="7"/>'
         '<rect class="b fill-{}" x="0" y="11" width="{:.1f}" height="8"/></svg>'
-    ).format(escape(says), 119 * before / most, colour, 120 * after / most)
+    ).format(escape(says), 119 * first / most, colour, 120 * second / most)
 
 
 LARGEST = 3
@@ -177,14 +129,9 @@ def since(before: Run, after: Run, index: int) -> Markup:
     return fill(
         "since",
         before=before,
-        groups=[
-            {
-                "why": key[1],
-                "rows": [_change_row(index, each) for each in group],
-                "more": counts[key] - len(group),
-            }
-            for key, group in groups.items()
-        ],
+        index=index,
+        groups=[(key[1], group, counts[key] - len(group)) for key, group in groups.items()],
+        **_WORDS,
         moved=len(moved),
         nothing=not moved and not alone,
         same=equal,
@@ -192,13 +139,3 @@ def since(before: Run, after: Run, index: int) -> Markup:
         lost=_absent(comparison, Verdict.LOST),
         new=_absent(comparison, Verdict.NEW),
     )
-
-
-def _change_row(index: int, change: Change) -> dict[str, str]:
-    return {
-        "case": change.id,
-        "change": trnbench.change_text(change),
-        "before": _value(change, change.before),
-        "after": _value(change, change.after),
-        "address": _address(index, change, change.after),
-    }

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -198,7 +198,11 @@ def render(runs: Sequence[Run]) -> Markup:
                     for name, group in groupby(_used(run, cited, facts), key=lambda used: used.instance)
                 ],
                 "disputes": disagreements(run),
-                "assumptions": list(_assumptions(run)),
+                "assumptions": [
+                    (generation, assumption)
+                    for generation, book in run.books.items()
+                    for assumption in book.assumptions.values()
+                ],
                 "sources": _cited(run),
             }
         )
@@ -280,39 +284,8 @@ def _other(peak: Peak, known: dict[str, Source]) -> str:
     return f"{text}: {whence or 'no source named'}{f' ({inner})' if inner else ''}"
 
 
-def _assumptions(run: Run) -> Iterator[dict[str, Any]]:
-    for generation, book in run.books.items():
-        for assumption in book.assumptions.values():
-            unit = numbers.unit_of(assumption.metric)
-            yield {
-                "generation": generation,
-                "id": assumption.id,
-                "subject": assumption.subject,
-                "metric": assumption.metric.replace("_", " "),
-                "value": numbers.show(assumption.value, unit),
-                "exact": f"{assumption.printed} {assumption.printed_unit}",
-                "range": f"{numbers.show(assumption.low, unit)} to {numbers.show(assumption.high, unit)}",
-                "reason": assumption.reason,
-            }
-
-
-def _cited(run: Run) -> list[dict[str, Any]]:
+def _cited(run: Run) -> list[tuple[Source, int]]:
     """Every document with how many facts stand on it; the seeds first. Addresses are text, not links."""
-    counts: dict[str, int] = defaultdict(int)
-    for book in run.books.values():
-        for fact in book.facts:
-            counts[fact.source] += 1
-    cited = [
-        {
-            "id": key,
-            "document": s.document,
-            "version": s.version,
-            "date": s.date,
-            "path": s.path,
-            "seed": s.seed,
-            "note": s.note,
-            "facts": counts[key],
-        }
-        for key, s in view.sources(run).items()
-    ]
-    return sorted(cited, key=lambda each: (not each["seed"], numbers.clean(each["document"])))
+    counts = Counter(fact.source for book in run.books.values() for fact in book.facts)
+    cited = [(source, counts[key]) for key, source in view.sources(run).items()]
+    return sorted(cited, key=lambda each: (not each[0].seed, numbers.clean(each[0].document)))

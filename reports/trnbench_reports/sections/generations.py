@@ -22,20 +22,14 @@ REACHES = ((Scope.DEVICE, "one device"), (Scope.CORE, "one core"))
 
 
 class Cell(msgspec.Struct, frozen=True, kw_only=True):
-    """`promise` is the figure and `document` who gives it; the drawer has what superseded it."""
+    """`promise` is the figure and `document` who gives it; the drawer has what superseded it. `missing` says
+    why there is no case."""
 
-    value: str = ""
-    letter: str = ""
-    share: str = ""
-    expect: str = ""
-    faint: bool = False
+    case: Measurement | None = None
     promise: str = ""
     document: str = ""
     gain: str = ""
     missing: str = ""
-    address: str = ""
-    share_address: str = ""
-    peak_address: str = ""
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,7 +57,7 @@ def render(runs: Sequence[Run]) -> Markup | str:
                 chart = draw(f"gain-{index}-{scope}", gains, str(scope))
                 tables.append((name, rows, figure.show(chart) if chart else ""))
         if tables:
-            parts.append((heading, [(r, view.colour(run, r.generation)) for r in reps], tables))
+            parts.append((index, heading, [(r, view.colour(run, r.generation)) for r in reps], tables))
     return fill("generations", parts=parts, documents=documents) if parts else ""
 
 
@@ -171,28 +165,10 @@ def _row(
                         first=first.id,
                     )
                 )
-        cells.append(_cell(index, run, case, gain))
+        promise, document = _promise(run, case)
+        cells.append(Cell(case=case, promise=promise, document=document, gain=gain))
     some = next(iter(cases.values()))
     return Row(kernel=name, point=view.point_text(some, without=("dtype",)), cells=tuple(cells))
-
-
-def _cell(index: int, run: Run, case: Measurement, gain: str) -> Cell:
-    metric = view.primary(case)
-    assert metric is not None
-    promise, document = _promise(run, case)
-    return Cell(
-        value=numbers.show(metric.value, metric.unit),
-        letter=case.evidence.grade.letter,
-        share=numbers.percent(case.judgement.fraction) if case.judgement else "no documented peak",
-        expect=view.expect_text(case),
-        faint=view.faint(case),
-        promise=promise,
-        document=document,
-        gain=gain,
-        address=view.figure_of(index, case),
-        share_address=view.figure_of(index, case, view.SHARE),
-        peak_address=view.figure_of(index, case, view.PEAK),
-    )
 
 
 def _promise(run: Run, case: Measurement) -> tuple[str, str]:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from trnbench import Measurement, Metric, Nearness, Run
 from trnbench_reports import board, numbers, view
 from trnbench_reports.charts import busbw, figure
@@ -25,30 +23,6 @@ KINDS = 4
 RATES = ("busbw_bytes_per_s", "network_bytes_per_s")
 
 
-class Row(msgspec.Struct, frozen=True, kw_only=True):
-    """One collective on one system, at the largest message; `case` is its id."""
-
-    case: str
-    kernel: str
-    system: str
-    colour: int
-    size: str
-    rate: str
-    share: str
-    value: float | None
-    of_bound: str
-    bound: float | None
-    letter: str
-    expect: str
-    faint: bool
-    taken: str
-    better: str
-    lost: str
-    address: str
-    share_address: str
-    loss_address: str
-
-
 def render(runs: Sequence[Run]) -> Markup | str:
     """Nothing when no case has ranks."""
     parts = []
@@ -60,7 +34,7 @@ def render(runs: Sequence[Run]) -> Markup | str:
         ]
         if panels:
             parts.append({"heading": heading, "panels": panels, "id": index})
-    return fill("links", parts=parts) if parts else ""
+    return fill("links", parts=parts, taken=_taken, lost=_lost) if parts else ""
 
 
 def kinds(run: Run) -> dict[tuple[str, str], list[Measurement]]:
@@ -127,7 +101,7 @@ def _panel(
         "name": kind[0] if kind[1] == RATES[0] else f"{kind[0]}, {board.COUNTED[kind[1]]}",
         "figure": figure.show(drawn),
         "lead": lead,
-        "rows": rows(index, run, by_kernel),
+        "rows": [(kernel, each) for kernel in by_kernel for each in _sweeps(run, by_kernel[kernel])],
         "picture": picture,
     }
 
@@ -196,50 +170,19 @@ def _title(kernel: str, ranks: str, sweeps: Sequence[Sweep]) -> str:
     )
 
 
-def rows(index: int, run: Run, by_kernel: Mapping[str, Sequence[Measurement]]) -> list[Row]:
-    """A row for each collective and system, of good cases of one kind of ranks."""
-    listed = []
-    for kernel, found in by_kernel.items():
-        for sweep in _sweeps(run, found):
-            last = sweep.points[-1]
-            case, judged = last.case, last.case.judgement
-            algorithm = numbers.clean(case.implementation.removeprefix("collective: ").partition(",")[0], 40)
-            gain = last.best / last.rate - 1 if last.best else 0.0
-            lost = _lost(case)
-            listed.append(
-                Row(
-                    case=case.id,
-                    kernel=kernel,
-                    system=sweep.system,
-                    colour=sweep.colour,
-                    size=numbers.show(last.size, "B"),
-                    rate=numbers.show(last.rate, "B/s"),
-                    share=numbers.percent(judged.fraction) if judged is not None else "–",
-                    value=judged.fraction if judged is not None else None,
-                    of_bound=numbers.percent(last.rate / last.bound) if last.bound else "–",
-                    bound=last.rate / last.bound if last.bound else None,
-                    letter=case.evidence.grade.letter,
-                    expect=view.expect_text(case),
-                    faint=sweep.faint,
-                    taken=algorithm,
-                    better=f"{last.best_name} +{numbers.percent(gain)}" if gain > 0.005 else "",
-                    lost=f"{numbers.clean(lost[0], 40)} {numbers.percent(lost[1])}" if lost else "",
-                    address=view.figure_of(index, case),
-                    share_address=view.figure_of(index, case, view.SHARE),
-                    loss_address=view.figure_of(index, case, view.LOSS),
-                )
-            )
-    return listed
+def _taken(case: Measurement) -> str:
+    """The algorithm."""
+    return numbers.clean(case.implementation.removeprefix("collective: ").partition(",")[0], 40)
 
 
-def _lost(case: Measurement) -> tuple[str, float] | None:
-    """The largest term beside the ideal one, as a share of the time."""
+def _lost(case: Measurement) -> str:
+    """The largest term beside the ideal one, as a share of the time; "" where none is stored."""
     parts = fabric_model.seconds(case.detail.get("waterfall_s"))
     lost = {name: seconds for name, seconds in parts.items() if name != "ideal"}
     if not lost or not case.time_s:
-        return None
+        return ""
     name = max(lost, key=lambda each: lost[each])
-    return name, lost[name] / case.time_s
+    return f"{numbers.clean(name, 40)} {numbers.percent(lost[name] / case.time_s)}"
 
 
 def _picture(index: int, run: Run, found: Sequence[Measurement]) -> dict[str, Any] | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from trnbench import Grade, Run
-from trnbench_reports import glossary, losses, numbers, opportunities, view
+from trnbench_reports import losses, numbers, opportunities, view
 from trnbench_reports.charts import stack
 from trnbench_reports.losses import LIMIT, Losses
 from trnbench_reports.opportunities import Opportunity
@@ -46,26 +46,6 @@ class Bar(msgspec.Struct, frozen=True, kw_only=True):
     faint: bool
 
 
-class Row(msgspec.Struct, frozen=True, kw_only=True):
-    """One opportunity: what goes with its cause."""
-
-    kernel: str
-    point: str
-    where: str
-    colour: int
-    cause: str
-    cause_colour: str
-    seconds: str
-    share: str
-    value: float
-    fraction: float
-    reached: str
-    letter: str
-    address: str
-    at: str
-    faint: bool
-
-
 def render(runs: Sequence[Run]) -> Markup | str:
     """Nothing when no case says what was busy."""
     parts = [
@@ -74,7 +54,8 @@ def render(runs: Sequence[Run]) -> Markup | str:
         if (part_html := _part(index, run, heading))
     ]
     steps = tuple(losses.NAMES.values())
-    return fill("losses", parts=parts, steps=steps, beside=beside(runs)) if parts else ""
+    reached = opportunities.fraction
+    return fill("losses", parts=parts, steps=steps, beside=beside(runs), reached=reached) if parts else ""
 
 
 def _part(index: int, run: Run, heading: str) -> dict[str, Any] | None:
@@ -84,12 +65,14 @@ def _part(index: int, run: Run, heading: str) -> dict[str, Any] | None:
     ranked = opportunities.of(chosen)
     shown = drawn(chosen)
     return {
+        "index": index,
+        "run": run,
         "heading": heading,
         "title": _title(ranked),
         "bars": [bar(index, each) for each in shown],
         "legend": stack.legend(name for each in shown for name, _ in opportunities.causes(each)),
-        "rows": [_row(index, run, each) for each in ranked[:SHOWN]],
-        "more": [_row(index, run, each) for each in ranked[SHOWN : SHOWN + FOLDED]],
+        "rows": ranked[:SHOWN],
+        "more": ranked[SHOWN : SHOWN + FOLDED],
         "smaller": max(0, len(ranked) - SHOWN - FOLDED),
         "passed": [_passed(index, each) for each in chosen if opportunities.passed(each)],
         "beyond": [_passed(index, each) for each in chosen if _is_beyond(each)],
@@ -183,27 +166,6 @@ def _lines(each: Losses) -> str:
     """The command that tells the time by source line, from the one that writes the timeline."""
     command, trace, _ = each.command.partition(" --trace ")
     return f"{command} --lines" if trace else ""
-
-
-def _row(index: int, run: Run, each: Opportunity) -> Row:
-    case = each.case
-    return Row(
-        kernel=case.case.kernel,
-        point=view.point_text(case),
-        where=case.case.generation,
-        colour=view.colour(run, case.case.generation),
-        cause=each.cause,
-        cause_colour=glossary.cause(each.cause),
-        seconds=f"−{numbers.show(each.seconds, 's')}",
-        share=numbers.percent(each.share),
-        value=each.seconds,
-        fraction=each.share,
-        reached=numbers.percent(opportunities.fraction(each.losses)),
-        letter=case.evidence.grade.letter,
-        address=view.figure_of(index, case, view.LOSS),
-        at=view.figure_of(index, case, view.SHARE),
-        faint=view.faint(case),
-    )
 
 
 def _passed(index: int, each: Losses) -> tuple[str, str, str]:
