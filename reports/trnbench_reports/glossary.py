@@ -6,13 +6,9 @@ import re
 import tomllib
 from functools import cache, cached_property, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 from markupsafe import Markup, escape
-
-if TYPE_CHECKING:
-    from markupsafe import Markup
 
 LIST = Path(__file__).parent / "glossary.toml"
 _TAGS = re.compile(r"<(svg|style|script)\b.*?</\1>|<[^>]*>", re.DOTALL)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
@@ -14,9 +13,6 @@ from trnbench_reports.charts import lines
 from trnbench_reports.charts.figure import Plane, Scale, linear
 from trnbench_reports.page import LISTS, joined_script
 from trnbench_reports.template import asset, fill, policy
-
-if TYPE_CHECKING:
-    from markupsafe import Markup
 
 _COMMIT = 10
 _WIDTH, _HEIGHT = 620, 150

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from markupsafe import Markup, escape
 
@@ -13,10 +13,6 @@ from trnbench_reports import glossary, numbers
 from trnbench_reports.payload import Payload, Shelf, packed, payloads, shelved
 from trnbench_reports.sections import comparison
 from trnbench_reports.template import SITE_POLICY, asset, fill, policy
-
-if TYPE_CHECKING:
-    from markupsafe import Markup
-
 
 PARTS = (
     "numbers.js",  # as people read them

@@ -11,16 +11,13 @@ from contextlib import contextmanager
 from enum import Enum
 from itertools import chain
 from operator import attrgetter, itemgetter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 from markupsafe import Markup
 
 import trnbench
 from trnbench import Measurement, Run
-
-if TYPE_CHECKING:
-    from markupsafe import Markup
 
 _FEW = 4  # times as many values as different ones: worth a list of the different ones
 _SAMPLE = 256  # values that are looked at first: where hardly two are equal, no list is tried

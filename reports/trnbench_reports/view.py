@@ -6,7 +6,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 
 from trnbench import (
@@ -25,10 +25,6 @@ from trnbench import (
     nearness_of,
 )
 from trnbench_reports import numbers
-
-if TYPE_CHECKING:
-    from trnbench import Measurement
-
 
 SHARE, PEAK, SINCE = "share", "peak", "since"
 EXPECT, PUBLISHED, LOSS, BUSY, TIME = "expect", "published", "loss", "busy", "time_s"

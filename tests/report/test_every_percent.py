@@ -10,6 +10,8 @@ import json
 import math
 import re
 import statistics
+from html import unescape
+from operator import itemgetter
 from typing import Any
 
 import pytest
@@ -18,6 +20,7 @@ import trnbench
 from trnbench_reports import board, opportunities
 from trnbench_reports.charts import promise
 from trnbench_reports.sections import generations, headline, links, scoreboard
+from trnbench_reports.template import environment
 
 pytestmark = pytest.mark.parts
 
@@ -139,17 +142,23 @@ def test_every_figure_of_the_losses(run: trnbench.Run, raw: Raw, cases: Raw) -> 
 
 def test_every_per_cent_of_the_links(run: trnbench.Run, raw: Raw, cases: Raw) -> None:
     """Shares of the document, of the bound of the links, and of the largest loss."""
+    words = {"parts": (), "taken": links._taken, "lost": links._lost}
+    row = environment().get_template("links.html.j2").make_module(words).told
     for (ranks, metric), found in links.kinds(run).items():
-        for row in links.rows(0, run, {each.case.kernel: [each] for each in found}):
-            case = cases[row.case]
+        for each in found:
+            case = cases[each.id]
             assert (f"{case['detail']['rank']} ranks", case["primary"]) == (ranks, metric)
-            (text,) = PERCENT.findall(row.share)
-            _check(text, _share(raw, case), row.share)
-            (text,) = PERCENT.findall(row.of_bound)
-            _check(text, case["detail"]["bound_s"] / case["time_s"], row.of_bound)
+            (sweep,) = links._sweeps(run, [each])
+            share, of_bound, lost = itemgetter(3, 4, 8)(
+                re.findall(r"<td.*?</td>", unescape(row(0, "", sweep)))
+            )
+            (text,) = PERCENT.findall(share)
+            _check(text, _share(raw, case), share)
+            (text,) = PERCENT.findall(of_bound)
+            _check(text, case["detail"]["bound_s"] / case["time_s"], of_bound)
             rest = {k: v for k, v in case["detail"]["waterfall_s"].items() if k != "ideal"}
-            (text,) = PERCENT.findall(row.lost)
-            _check(text, max(rest.values()) / case["time_s"], row.lost)
+            (text,) = PERCENT.findall(lost)
+            _check(text, max(rest.values()) / case["time_s"], lost)
 
 
 def test_every_gain_of_the_generations(run: trnbench.Run, raw: Raw, cases: Raw) -> None:

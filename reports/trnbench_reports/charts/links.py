@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import msgspec
 from markupsafe import Markup
@@ -13,9 +12,6 @@ from markupsafe import Markup
 import trnbench
 from trnbench import LinkKind, Topology
 from trnbench_reports import numbers
-
-if TYPE_CHECKING:
-    from markupsafe import Markup
 
 BANDS = (
     (0, "unused"),

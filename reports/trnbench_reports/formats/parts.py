@@ -132,13 +132,14 @@ def scoreboard_md(runs: Sequence[Run]) -> bytes:
 def losses_svg(runs: Sequence[Run]) -> bytes:
     """Where the time of the kernels goes that are furthest from their peak."""
     body, y = [words_at(_EDGE, 30, "Where the time goes", "strong")], 60
-    for index, run in enumerate(runs):
+    for run in runs:
         for loss in losses.drawn(opportunities.chosen(run)):
-            shown = losses.bar(index, loss)
-            body += [words_at(_EDGE, y, shown.name, "strong"), words_at(_EDGE, y + 15, shown.where, "soft")]
+            shown, name = losses.bar(loss), loss.case.case.kernel
+            body += [words_at(_EDGE, y, name, "strong"), words_at(_EDGE, y + 15, shown.where, "soft")]
             body.append(placed(str(shown.bar), 460, y - 10, 700))
             causes = ", ".join(f"{name} {share}" for name, share in shown.causes[:2])
-            reached = f"at the peak {shown.reached}{f', {causes}' if causes else ''}"
+            share = numbers.percent(opportunities.fraction(loss))
+            reached = f"at the peak {share}{f', {causes}' if causes else ''}"
             body.append(words_at(460, y + 18, reached, "soft"))
             y += 46
     return _drawn("losses", runs, body, y)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from markupsafe import Markup, escape
 
@@ -12,10 +12,6 @@ import trnbench
 from trnbench import Change, Run, RunComparison, Side, TrnbenchError, Verdict
 from trnbench_reports import numbers, view
 from trnbench_reports.template import fill
-
-if TYPE_CHECKING:
-    from markupsafe import Markup
-
 
 SHOWN = 60
 """Cases in the table, the largest changes; the command has all."""

@@ -116,7 +116,7 @@ def pictures(index: int, run: Run) -> list[dict[str, Any]]:
     return listed
 
 
-def picture(index: int, run: Run, system: str, kernels: Collection[str]) -> dict[str, Any] | None:
+def picture(run: Run, system: str, kernels: Collection[str]) -> dict[str, Any] | None:
     """One topology with the load of its links under the largest message of one of `kernels`."""
     topology = run.topologies.get(system)
     if topology is None:
@@ -144,7 +144,6 @@ def picture(index: int, run: Run, system: str, kernels: Collection[str]) -> dict
                 "title": title,
                 # A drawing in one colour shows nothing that its title does not say.
                 "svg": None if len(bands) == 1 else links.picture(topology, loads, title),
-                "address": view.figure_of(index, last),
                 "bands": [label for _, label in links.BANDS],
             }
     return None

@@ -92,7 +92,7 @@ def _panel(
 ) -> dict[str, Any] | None:
     by_kernel = view.by_kernel(list(found))
     lead = _lead(by_kernel)
-    picture = _picture(index, run, by_kernel[lead])
+    picture = _picture(run, by_kernel[lead])
     alone = picture is None or picture["svg"] is None
     drawn = _figure(index, run, place, kind, by_kernel, alone=alone)
     if drawn is None:
@@ -185,7 +185,7 @@ def _lost(case: Measurement) -> str:
     return f"{numbers.clean(name, 40)} {numbers.percent(lost[name] / case.time_s)}"
 
 
-def _picture(index: int, run: Run, found: Sequence[Measurement]) -> dict[str, Any] | None:
+def _picture(run: Run, found: Sequence[Measurement]) -> dict[str, Any] | None:
     """The smallest system that can be drawn: what a larger one does, it does as well."""
     kernels = {each.case.kernel for each in found}
     systems = {each.case.instance for each in found}
@@ -193,6 +193,6 @@ def _picture(index: int, run: Run, found: Sequence[Measurement]) -> dict[str, An
         (len(topology.links), picture)
         for name in systems
         if (topology := run.topologies.get(name)) is not None
-        and (picture := fabric_model.picture(index, run, name, kernels)) is not None
+        and (picture := fabric_model.picture(run, name, kernels)) is not None
     ]
     return min(drawn, key=lambda each: each[0])[1] if drawn else None

@@ -28,22 +28,24 @@ _NAMED = 3
 
 
 class Bar(msgspec.Struct, frozen=True, kw_only=True):
-    """One kernel: its bar, its strips, in words the causes with their addresses, and the lines that take
-    longest (place, text, share of the time); `command` prints them where the run keeps none."""
+    """One kernel: its bar, its strips, and in words the causes, each with its share of the time."""
 
-    name: str
-    where: str
-    address: str
-    reached: str
+    losses: Losses
     bar: Markup
     causes: list[tuple[str, str]]
-    loss: str
     strip: Markup | str
     busy: str
-    lines: list[tuple[str, str, str]]
-    timeline: str
-    command: str
-    faint: bool
+
+    @property
+    def where(self) -> str:
+        case = self.losses.case
+        return f"{case.case.generation}, {view.point_text(case)}"
+
+    @property
+    def command(self) -> str:
+        """What tells the time by source line where the run keeps none: from what writes the timeline."""
+        command, trace, _ = self.losses.command.partition(" --trace ")
+        return f"{command} --lines" if trace else ""
 
 
 def render(runs: Sequence[Run]) -> Markup | str:
@@ -69,14 +71,14 @@ def _part(index: int, run: Run, heading: str) -> dict[str, Any] | None:
         "run": run,
         "heading": heading,
         "title": _title(ranked),
-        "bars": [bar(index, each) for each in shown],
+        "bars": [bar(each) for each in shown],
         "legend": stack.legend(name for each in shown for name, _ in opportunities.causes(each)),
         "rows": ranked[:SHOWN],
         "more": ranked[SHOWN : SHOWN + FOLDED],
         "smaller": max(0, len(ranked) - SHOWN - FOLDED),
-        "passed": [_passed(index, each) for each in chosen if opportunities.passed(each)],
-        "beyond": [_passed(index, each) for each in chosen if _is_beyond(each)],
-        "ladder": [_rung(index, each) for each in losses.rungs(run)],
+        "passed": [each for each in chosen if opportunities.passed(each)],
+        "beyond": [each for each in chosen if _is_beyond(each)],
+        "ladder": losses.rungs(run),
     }
 
 
@@ -115,9 +117,8 @@ def drawn(found: Sequence[Losses]) -> list[Losses]:
     return first[:DRAWN]
 
 
-def bar(index: int, each: Losses) -> Bar:
+def bar(each: Losses) -> Bar:
     """`each` as a bar with its causes in words."""
-    case = each.case
     ranked = sorted(opportunities.causes(each), key=lambda term: -term[1])
     if not each.terms:
         ranked = [("no waterfall is stored", max(0.0, 1 - opportunities.fraction(each)) * each.time_s)]
@@ -130,26 +131,15 @@ def bar(index: int, each: Losses) -> Bar:
     lanes = [(name, shares) for name, shares in each.strip if shares][:LANES]
     busiest = ", ".join(f"{numbers.clean(n, 24)} {numbers.percent(s / each.time_s)}" for n, s in busy[:2])
     return Bar(
-        name=case.case.kernel,
-        where=f"{case.case.generation}, {view.point_text(case)}",
-        address=view.figure_of(index, case, view.SHARE),
-        reached=numbers.percent(opportunities.fraction(each)),
+        losses=each,
         bar=stack.bar([(name, seconds / each.time_s) for name, seconds in parts], at_peak),
         causes=[
             (_cause(name), numbers.percent(seconds / each.time_s))
             for name, seconds in ranked[:_NAMED]
             if seconds > opportunities.LEAST * each.time_s
         ],
-        loss=view.figure_of(index, case, view.LOSS),
         strip=stack.strip(lanes, f"when each engine was busy: {busiest}") if lanes else "",
         busy=busiest,
-        lines=[
-            (numbers.clean(number, 60), numbers.clean(text, 120), numbers.percent(seconds / each.time_s))
-            for number, text, seconds in each.lines[:2]
-        ],
-        timeline=view.figure_of(index, case, view.BUSY),
-        command=_lines(each),
-        faint=view.faint(case),
     )
 
 
@@ -162,19 +152,6 @@ def _cause(name: str) -> str:
     return numbers.clean(name, 60)
 
 
-def _lines(each: Losses) -> str:
-    """The command that tells the time by source line, from the one that writes the timeline."""
-    command, trace, _ = each.command.partition(" --trace ")
-    return f"{command} --lines" if trace else ""
-
-
-def _passed(index: int, each: Losses) -> tuple[str, str, str]:
-    case = each.case
-    name = f"{numbers.clean(case.case.kernel, 40)} {numbers.clean(case.case.generation, 30)}"
-    text = numbers.percent(opportunities.fraction(each))
-    return name, text, view.figure_of(index, case, view.SHARE)
-
-
 def _is_beyond(each: Losses) -> bool:
     """Whether most of what is missing lies between the document and what the engine can do of this."""
     return bool(each.terms) and any(
@@ -182,28 +159,6 @@ def _is_beyond(each: Losses) -> bool:
         for name, seconds in each.terms[1:]
         if seconds > 0 and not opportunities.passed(each)
     )
-
-
-def _rung(index: int, rung: losses.Rung) -> dict[str, Any]:
-    """A row of the table: what each step reaches of the peak, and how much faster the last one is."""
-    first = rung.first
-    return {
-        "kernel": rung.kernel,
-        "where": first.case.generation,
-        "point": view.point_text(first),
-        "letter": first.evidence.grade.letter,
-        "steps": [
-            (
-                view.figure_of(index, case, view.SHARE),
-                numbers.percent(case.judgement.fraction) if case.judgement else view.value_text(case),
-                min(case.judgement.fraction, 1.0) if case.judgement else 0.0,
-            )
-            if case is not None
-            else None
-            for case in rung.cases
-        ],
-        "gain": numbers.times(rung.gain) if rung.gain is not None else "",
-    }
 
 
 class Beside(msgspec.Struct, frozen=True, kw_only=True):

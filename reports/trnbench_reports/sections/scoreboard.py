@@ -120,8 +120,8 @@ def render(runs: Sequence[Run]) -> Markup:
             rows[number] = (kernel, kept[:most] + loud)
         parts.append(
             {
+                "index": index,
                 "heading": heading,
-                "id": f"board-{index}",
                 "generations": [(name, view.colour(run, name), _systems(run, name)) for name in wanted],
                 "rows": rows,
                 "folded": _folded(rows),
@@ -132,11 +132,11 @@ def render(runs: Sequence[Run]) -> Markup:
                     {cell.letter for _, kept in rows for _, m in kept for cell in m if cell and cell.letter}
                 ),
                 "skips": _skips(run),
-                "loud": _loud(index, run),
+                "loud": _loud(run),
                 "low": run.counts()[Status.DOCUMENT_LOW],
             }
         )
-    return fill("scoreboard", parts=parts)
+    return fill("scoreboard", parts=parts, named=NAMED, why=_why, causes=_causes)
 
 
 def _folded(rows: Sequence[tuple[str, Sequence[tuple[board.Row, Sequence[Shown | None]]]]]) -> set[str]:
@@ -252,17 +252,7 @@ def _skips(run: Run) -> list[tuple[str, str, str, int]]:
     ]
 
 
-class Loud(msgspec.Struct, frozen=True, kw_only=True):
-    """Cases of one status and cause: address and name of the first, how many more, what the first says."""
-
-    links: list[tuple[str, str]]
-    more: int
-    status: str
-    why: str
-    causes: str
-
-
-def _loud(index: int, run: Run) -> list[tuple[str, list[Loud]]]:
+def _loud(run: Run) -> list[tuple[str, list[list[Measurement]]]]:
     """Suspect and failed cases, and inconclusive ones, each kind with its heading. Those whose reasons differ
     by their figures alone stand together: a busy machine disturbs every case."""
     kinds = (
@@ -275,21 +265,8 @@ def _loud(index: int, run: Run) -> list[tuple[str, list[Loud]]]:
         for case in run.measurements:
             if case.status in statuses:
                 alike[str(case.status), _FIGURES.sub("#", _why(case)), _causes(case)].append(case)
-        rows = [
-            Loud(
-                links=[
-                    (view.figure_of(index, case, view.SHARE), numbers.clean(case.id, 200))
-                    for case in cases[:NAMED]
-                ],
-                more=len(cases[NAMED:]),
-                status=status,
-                why=_why(cases[0]),
-                causes=causes,
-            )
-            for (status, _, causes), cases in alike.items()
-        ]
-        if rows:
-            listed.append((heading, rows))
+        if alike:
+            listed.append((heading, list(alike.values())))
     return listed
 
 
