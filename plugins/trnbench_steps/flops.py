@@ -127,19 +127,8 @@ def step_flops(model: Model, job: Job) -> Flops:
     return training(model, tokens).plus(again).times(job.batch)
 
 
-class Floor(msgspec.Struct, frozen=True, kw_only=True):
-    """Seconds; 0 where no document gives what it follows from."""
-
-    memory_s: float
-    engine_s: float
-
-    @property
-    def time_s(self) -> float:
-        return max(self.memory_s, self.engine_s)
-
-
-def floor(division: Division, system: System) -> Floor:
-    """What no step of `division` on `system` is faster than.
+def floor_s(division: Division, system: System) -> float:
+    """Seconds that no step of `division` on `system` is faster than; 0 where no document gives any.
 
     Memory: the weights that one token meets and the cache of all its sequences, of the ranks of a device,
     over the highest HBM rate that a document gives it; of experts those of one token, for several may choose
@@ -153,10 +142,8 @@ def floor(division: Division, system: System) -> Floor:
     rate = engine_rate(system, job.activations)
     cores = layout.ranks * (system.cores_per_device // per_device)
     flops = step_flops(division.model, job).all
-    return Floor(
-        memory_s=read * min(per_device, layout.ranks) / bandwidth if bandwidth else 0.0,
-        engine_s=flops / (rate.value * cores) if rate is not None else 0.0,
-    )
+    memory_s = read * min(per_device, layout.ranks) / bandwidth if bandwidth else 0.0
+    return max(memory_s, flops / (rate.value * cores) if rate is not None else 0.0)
 
 
 def read_bytes(division: Division) -> float:

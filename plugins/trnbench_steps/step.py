@@ -15,7 +15,7 @@ from trnbench.run.expectation import expectations
 from trnbench_emulator.backend import MODEL_VERSION
 from trnbench_steps.calls import Shapes
 from trnbench_steps.division import Division, divide
-from trnbench_steps.flops import floor
+from trnbench_steps.flops import floor_s
 from trnbench_steps.hbm import logical_cores, rank_parameters
 from trnbench_steps.job import Job, Recompute, Task
 from trnbench_steps.kernel_times import KernelTimes
@@ -88,7 +88,7 @@ def step(
     division = divide(described, layout, job)
     nearest = expectations(registry or load_registry(), {}).nearest(division, system, version=MODEL_VERSION)
     time = StepModel().time(division, system, constants_of(system))
-    return msgspec.structs.replace(time, nearest=nearest, least_s=floor(division, system).time_s)
+    return msgspec.structs.replace(time, nearest=nearest, least_s=floor_s(division, system))
 
 
 class Composition:

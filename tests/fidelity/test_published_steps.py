@@ -11,7 +11,7 @@ from trnbench.errors import FactError
 from trnbench.registry import load_registry
 from trnbench_fidelity.steps.compose import Composed, composed, shape_of
 from trnbench_fidelity.steps.load import Metric, PublishedStep, load_steps, published_steps
-from trnbench_steps.flops import floor
+from trnbench_steps.flops import floor_s
 from trnbench_steps.job import Task
 from trnbench_steps.shipped_models import load_model
 
@@ -46,7 +46,7 @@ def test_each_usable_one_fits_its_system_and_has_a_time() -> None:
 
 def test_none_was_measured_faster_than_documents_allow() -> None:
     for each in steps():
-        assert floor(each.division, each.system).time_s < each.point.time_s, each.point.id
+        assert floor_s(each.division, each.system) < each.point.time_s, each.point.id
 
 
 def test_the_others_say_why() -> None:

@@ -13,7 +13,7 @@ import trnbench
 from trnbench.generation import System
 from trnbench.registry import load_registry
 from trnbench_steps.division import Division, divide
-from trnbench_steps.flops import floor
+from trnbench_steps.flops import floor_s
 from trnbench_steps.job import Job, Recompute, Task
 from trnbench_steps.layout import Layout
 from trnbench_steps.measures import measures
@@ -203,7 +203,7 @@ def test_no_step_is_faster_than_documents_allow(
     job = Job(task=task, batch=batch, sequence=length, kv=length)
     on = load_registry().system(system)
     division = divide(described, Layout(tp=tp, dp=dp), job)
-    assert MODEL.parts(division, on).time(NONE).time_s >= floor(division, on).time_s
+    assert MODEL.parts(division, on).time(NONE).time_s >= floor_s(division, on)
 
 
 def test_a_step_beyond_documents_is_suspect(trn2: System) -> None:

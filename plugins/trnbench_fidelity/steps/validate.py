@@ -23,7 +23,7 @@ from trnbench_fidelity.steps.errors import StepError, StepFidelity, rows, step_e
 from trnbench_fidelity.steps.load import PublishedStep, published_steps
 from trnbench_fidelity.steps.nearness import known_steps
 from trnbench_steps.division import Division
-from trnbench_steps.flops import floor
+from trnbench_steps.flops import floor_s
 from trnbench_steps.job import Task
 from trnbench_steps.step import StepModel
 from trnbench_steps.step_constants import NONE, Constant, StepConstants, read_constants
@@ -57,7 +57,7 @@ def _answer(step: Composed, model: StepModel, registry: Registry) -> StepAnswer:
         family=step.family,
         vote=step.vote,
         published_s=step.point.time_s,
-        floor_s=floor(step.division, step.system).time_s,
+        floor_s=floor_s(step.division, step.system),
         naive_s=naive_s(step.division, step.system, registry),
         rows=tuple(_row(parts, number) for number in range(len(parts.stages))),
         moving_s=without.parts.get(COLLECTIVES, 0.0),
@@ -84,7 +84,7 @@ def naive_s(division: Division, system: System, registry: Registry) -> float:
     Raises `UsageError` where the tensor ranks do not lie in an instance.
     """
     job, layout, model = division.job, division.layout, division.model
-    seconds = floor(division, system).time_s
+    seconds = floor_s(division, system)
     if layout.tp == 1:
         return seconds
     inside = system.instance.parent if system.instance.sizable else system.name

@@ -12,7 +12,7 @@ from trnbench import Nearest, System, TrnbenchError, UsageError
 from trnbench.run.expectation import expectations
 from trnbench_emulator.backend import MODEL_VERSION
 from trnbench_steps.division import Division, divide
-from trnbench_steps.flops import floor
+from trnbench_steps.flops import floor_s
 from trnbench_steps.hbm import Fit, fit
 from trnbench_steps.job import Job
 from trnbench_steps.layout import Layout
@@ -96,7 +96,7 @@ class Steps:
             return Refusal(Why.FITS, error.what)
         if not lies.fits:
             return Refusal(Why.FITS, lies.verdict.removeprefix("does not fit: "))
-        return Placed(division=division, system=system, lies=lies, least_s=floor(division, system).time_s)
+        return Placed(division=division, system=system, lies=lies, least_s=floor_s(division, system))
 
     def composed(self, layout: Layout, job: Job, system: System) -> Composed | Refusal:
         """What it takes."""
