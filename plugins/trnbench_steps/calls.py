@@ -50,6 +50,9 @@ NAMES = {
     "fp8": "float8_e4m3",
     "cfp8": "float8_e4m3",
 }
+PASSES = 2.0
+"""Forward passes that a backward pass counts as: so many operations it has, and no kernel of its own."""
+
 ON_THE_WAY = ("activation", "gate")
 """How the names of those end that are applied as the sums of a matrix product leave PSUM."""
 
@@ -93,9 +96,9 @@ class Shapes:
         elif isinstance(operator, Elementwise):
             call = self._elementwise(operator)
         elif isinstance(operator, Convolution):
-            call = convolution_call(operator, self.dtype, self.cores, stays=self.stays)
+            call = self._convolution(operator)
         elif isinstance(operator, Recurrence):
-            call = recurrence_call(operator, self.dtype, self.cores, stays=self.stays)
+            call = self._recurrence(operator)
         return (("", call),) if call is not None else ()
 
     def _experts(self, product: Product) -> ExpertShare | None:
@@ -301,6 +304,49 @@ class Shapes:
             compiled=self.division.job.attention_path != FUSED,
         )
 
+    def _convolution(self, operator: Convolution) -> Call:
+        rows, parts = tiles_of(ceil(operator.channels / self.cores))
+        parts *= operator.sequences
+        return Call(
+            source="convolution:short_convolution",
+            inputs=(
+                ((rows, parts, operator.tokens + operator.taps - 1), self.dtype),
+                ((rows, parts, operator.taps), self.dtype),
+            ),
+            times=PASSES if operator.backward else 1.0,
+            stays=self.stays,
+            weights=operator.tokens == 1,
+        )
+
+    def _recurrence(self, operator: Recurrence) -> Call | None:
+        """None where a state is wider than the array: a roofline takes its place."""
+        keys, values = operator.key_dim, operator.value_dim
+        if max(keys, values) > ROWS:
+            return None
+        per_core = operator.sequences * operator.heads / self.cores
+        heads = ceil(per_core)
+        if operator.before:
+            key, value, gate = (
+                ((keys, heads), self.dtype),
+                ((values, heads), self.dtype),
+                ((2, heads), "float32"),
+            )
+            return Call(
+                source="delta_step:delta_step",
+                inputs=(key, key, value, gate, gate, ((heads, keys, values), "float32")),
+                times=per_core / heads,
+                stays=self.stays,
+            )
+        tokens = operator.tokens
+        prompt, wanted = ((heads, keys, tokens), self.dtype), ((heads, values, tokens), self.dtype)
+        return Call(
+            source="delta:delta_prompt",
+            inputs=(prompt, prompt, wanted, ((2, heads, tokens), "float32"), ((heads, 2), "float32")),
+            times=per_core / heads * (PASSES if operator.backward else 1.0),
+            stays=self.stays,
+            weights=False,
+        )
+
 
 def _inner(network: FeedForward) -> int:
     """Features of what a network works on between its matrices."""
@@ -311,49 +357,3 @@ def tiles_of(features: int) -> tuple[int, int]:
     """Rows of the array and how often they are filled; the last may be filled in part."""
     parts = ceil(features / ROWS)
     return ceil(features / parts), parts
-
-
-PASSES = 2.0
-"""Forward passes that a backward pass counts as: so many operations it has, and no kernel of its own."""
-
-
-def convolution_call(operator: Convolution, dtype: str, cores: int, *, stays: bool) -> Call:
-    """At one core's share of `cores`; `stays` where activations are in SBUF."""
-    rows, parts = tiles_of(ceil(operator.channels / cores))
-    parts *= operator.sequences
-    return Call(
-        source="convolution:short_convolution",
-        inputs=(
-            ((rows, parts, operator.tokens + operator.taps - 1), dtype),
-            ((rows, parts, operator.taps), dtype),
-        ),
-        times=PASSES if operator.backward else 1.0,
-        stays=stays,
-        weights=operator.tokens == 1,
-    )
-
-
-def recurrence_call(operator: Recurrence, dtype: str, cores: int, *, stays: bool) -> Call | None:
-    """The same; None where a state is wider than the array: a roofline takes its place."""
-    keys, values = operator.key_dim, operator.value_dim
-    if max(keys, values) > ROWS:
-        return None
-    per_core = operator.sequences * operator.heads / cores
-    heads = ceil(per_core)
-    if operator.before:
-        key, value, gate = (((keys, heads), dtype), ((values, heads), dtype), ((2, heads), "float32"))
-        return Call(
-            source="delta_step:delta_step",
-            inputs=(key, key, value, gate, gate, ((heads, keys, values), "float32")),
-            times=per_core / heads,
-            stays=stays,
-        )
-    tokens = operator.tokens
-    prompt, wanted = ((heads, keys, tokens), dtype), ((heads, values, tokens), dtype)
-    return Call(
-        source="delta:delta_prompt",
-        inputs=(prompt, prompt, wanted, ((2, heads, tokens), "float32"), ((heads, 2), "float32")),
-        times=per_core / heads * (PASSES if operator.backward else 1.0),
-        stays=stays,
-        weights=False,
-    )

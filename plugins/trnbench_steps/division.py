@@ -20,17 +20,6 @@ from trnbench_steps.paths import BLOCKS, CHOSEN, EVERY, OPERATORS
 from trnbench_steps.weight import Cut, Part, Weight
 
 
-def check_divisible(model: Model, layout: Layout, job: Job) -> None:
-    """Raises `UsageError` unless batch, sequence, layers, experts and widths divide; heads may be padded."""
-    _check_task(model, layout, job)
-    _check_batch(layout, job)
-    _check_sequence(layout, job)
-    _check_layers(model, layout)
-    _check_experts(model, layout)
-    for layer in model.kinds:
-        _check_widths(layer, layout)
-
-
 def _check_task(model: Model, layout: Layout, job: Job) -> None:
     if model.encoder and job.task is Task.DECODE:
         raise UsageError(
@@ -230,11 +219,20 @@ class Division(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
 
 def divide(model: Model, layout: Layout, job: Job) -> Division:
-    """The shares of `model` on `layout`. Raises `UsageError` for what does not divide, with the reason."""
+    """The shares of `model` on `layout`.
+
+    Raises `UsageError` unless batch, sequence, layers, experts and widths divide; heads may be padded.
+    """
     check_job(job)
     check_layout(layout)
+    _check_task(model, layout, job)
+    _check_batch(layout, job)
+    _check_sequence(layout, job)
+    _check_layers(model, layout)
+    _check_experts(model, layout)
+    for layer in model.kinds:
+        _check_widths(layer, layout)
     notes: list[str] = []
-    check_divisible(model, layout, job)
     heads = tuple(_heads(layer.attention, layout.tp, job, notes.append) for layer in model.kinds)
     if model.vocabulary % layout.tp:
         padded = -(-model.vocabulary // layout.tp) * layout.tp

@@ -54,12 +54,14 @@ def cache_bytes(model: Model, length: int, dtype: str) -> float:
     """Bytes of one sequence of `length` tokens, on all ranks together, nothing kept twice."""
     if model.encoder:
         return 0.0
-    total = 0.0
-    for layer, count in model.runs():
-        state, inputs = state_elements(layer.attention)
-        held = token_elements(layer.attention) * cached_tokens(layer.attention, length) + inputs
-        total += count * (held * item_bytes(dtype) + state * item_bytes(STATE))
-    return total
+    return sum(count * _layer_cache(layer.attention, length, dtype) for layer, count in model.runs())
+
+
+def _layer_cache(attention: Attention, length: int, dtype: str) -> float:
+    """Bytes that a layer keeps of one sequence of `length` tokens."""
+    state, inputs = state_elements(attention)
+    kept = token_elements(attention) * cached_tokens(attention, length) + inputs
+    return kept * item_bytes(dtype) + state * item_bytes(STATE)
 
 
 def kept_per_layer(division: Division, kind: int, recompute: Recompute) -> Fraction:
@@ -192,15 +194,11 @@ def _cache(division: Division, stage: int) -> float:
     length = -(-job.cached // division.layout.cp)
     total = 0.0
     for kind, count in division.stages[stage].items():
-        attention, heads = model.kinds[kind].attention, division.heads[kind]
-        if attention.kind is AttentionKind.LATENT:
-            elements, state, inputs = token_elements(attention), 0, 0
-        else:
-            rank = msgspec.structs.replace(attention, heads=heads.queries, kv_heads=heads.keys)
-            elements = token_elements(rank)
-            state, inputs = state_elements(rank)
-        kept = elements * cached_tokens(attention, length) + inputs
-        total += count * (kept * item_bytes(job.cache) + state * item_bytes(STATE))
+        heads = division.heads[kind]
+        attention = msgspec.structs.replace(
+            model.kinds[kind].attention, heads=heads.queries, kv_heads=heads.keys
+        )
+        total += count * _layer_cache(attention, length, job.cache)
     return total * division.sequences
 
 

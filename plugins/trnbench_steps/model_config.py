@@ -97,7 +97,7 @@ def _expert_layers(described: Description) -> frozenset[int]:
     """The layers that have experts, counted from 0."""
     if described.has("expert_layers"):
         return described.config.places(described.rules.key("expert_layers"), described.layers)
-    if "expert_frequency" in described.rules.keys and (often := described.count("expert_frequency", 1)) != 1:
+    if (often := described.count("expert_frequency", 1)) != 1:
         raise described.config.error(
             f"{described.rules.key('expert_frequency')} {often} is not known here",
             cause="all models of this architecture have 1",
@@ -108,7 +108,7 @@ def _expert_layers(described: Description) -> frozenset[int]:
         if "first_expert_layer" in described.rules.keys
         else 0
     )
-    step = described.count("expert_step", 1) if "expert_step" in described.rules.keys else 1
+    step = described.count("expert_step", 1)
     dense = (
         described.config.places(described.rules.key("dense_layers"), described.layers)
         if described.has("dense_layers")
@@ -172,9 +172,7 @@ def _kinds(described: Description) -> list[AttentionKind]:
             and _window_key(described) not in described.rules.defaults
         ):
             return every
-    first = (
-        described.count("window_from_layer", 0, kinds.OPTIONAL) if described.has("window_from_layer") else 0
-    )
+    first = described.count("window_from_layer", 0, kinds.OPTIONAL)
     interval = described.count("full_attention_interval", 0, kinds.OPTIONAL)
     return [
         AttentionKind.FULL if place < first or (interval and (place + 1) % interval == 0) else other

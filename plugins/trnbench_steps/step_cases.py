@@ -16,7 +16,7 @@ from trnbench import Case, Evidence, Grade, Observation, Part, System, TrnbenchE
 from trnbench_emulator.backend import MODEL, MODEL_VERSION
 from trnbench_steps.attention import AttentionKind
 from trnbench_steps.division import Division, divide, path_of
-from trnbench_steps.flops import floor
+from trnbench_steps.flops import floor_s
 from trnbench_steps.hbm import Fit, fit
 from trnbench_steps.job import Task
 from trnbench_steps.measures import FORMULAS, measures
@@ -193,7 +193,7 @@ def doubts_of(division: Division, system: System, time: StepTime) -> Iterator[st
     for name, share, limit in (("MFU", told.mfu, "clocks"), ("MBU", told.mbu, "documented HBM rates")):
         if share is not None and share > 1.0 + TOLERANCE:
             yield f"{name} of {percent(share)}, and the {limit} allow 100 %"
-    least = floor(division, system).time_s
+    least = floor_s(division, system)
     if time.time_s < least * (1.0 - TOLERANCE):
         yield f"{show(time.time_s, 's')}, and reading and multiplying alone take {show(least, 's')}"
 
@@ -214,7 +214,8 @@ def _said(time: StepTime, system: System) -> tuple[str, ...]:
 
 def _detail(division: Division, system: System, time: StepTime, found: Fit) -> dict[str, Any]:
     """What a report and a table show of a step; formulas are told with it, for a run outlives its code."""
-    told = measures(division, system, time)
+    told = msgspec.structs.asdict(measures(division, system, time))
+    losses = told.pop("losses")
     constants = {
         name: {"value": each.value * UNITS[name][1], "points": list(each.points)}
         for name, each in named_constants(system).items()
@@ -227,18 +228,8 @@ def _detail(division: Division, system: System, time: StepTime, found: Fit) -> d
         "cores": found.cores,
         "parts": time.parts,
         "roofline_share": time.roofline_share,
-        **{
-            name: getattr(told, name)
-            for name in (
-                "tokens_per_s",
-                "sequences_per_s",
-                "mfu",
-                "mbu",
-                "compute_bound_batch",
-                "attention_length",
-            )
-        },
-        "if_fixed": [[loss.part, loss.without_s] for loss in told.losses],
+        **told,
+        "if_fixed": [[loss.part, loss.without_s] for loss in losses],
         "formulas": FORMULAS,
         "memory": {**msgspec.to_builtins(found.rank), "device": found.used, "capacity": found.capacity},
         "constants": constants,

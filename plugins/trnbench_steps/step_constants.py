@@ -100,6 +100,11 @@ def named_constants(system: System) -> dict[str, Constant]:
 
 def constants_of(system: System) -> StepConstants:
     """The values of `named_constants`, in seconds and shares."""
+    return in_seconds(named_constants(system))
+
+
+def in_seconds(named: Mapping[str, Constant], without: str = "") -> StepConstants:
+    """The values, in seconds and shares; those of a fit without the model `without` where they are known."""
     return StepConstants(
-        **{name: each.value * UNITS[name][1] for name, each in named_constants(system).items()}
+        **{name: each.held_out.get(without, each.value) * UNITS[name][1] for name, each in named.items()}
     )

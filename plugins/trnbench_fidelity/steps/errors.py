@@ -11,7 +11,7 @@ from trnbench.results.fidelity import Errors
 from trnbench_fidelity.statistics import of_votes
 from trnbench_fidelity.steps.archive import StepArchive
 from trnbench_fidelity.tables import count_text, grid, with_span
-from trnbench_steps.step_constants import UNITS, Constant, StepConstants
+from trnbench_steps.step_constants import Constant, in_seconds
 
 EVERYWHERE = "all"
 """Generation of a row that counts a task on all of them, whatever the kind of model."""
@@ -67,13 +67,13 @@ class StepFidelity(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 def step_errors(kept: StepArchive, named: Mapping[str, Constant]) -> list[StepError]:
     """Of the points of one generation, with its constants `named`."""
-    now = constants(named)
+    now = in_seconds(named)
     errors = []
     for answer in kept.answers:
         if answer.why:
             errors.append(StepError(id=answer.id, generation=answer.generation, why=answer.why))
             continue
-        crossed = answer.time_s(constants(named, answer.vote))
+        crossed = answer.time_s(in_seconds(named, answer.vote))
         errors.append(
             StepError(
                 id=answer.id,
@@ -131,13 +131,6 @@ def _errors(points: Iterable[StepError], name: str, *, spans: bool = True) -> Er
             if (e := getattr(point, name)) is not None
         ),
         spans=spans,
-    )
-
-
-def constants(named: Mapping[str, Constant], without: str = "") -> StepConstants:
-    """The values, in seconds and shares; those of a fit without the model `without` where they are known."""
-    return StepConstants(
-        **{name: each.held_out.get(without, each.value) * UNITS[name][1] for name, each in named.items()}
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from trnbench.facts.units import percent, show
+from trnbench.results.json import plain
 from trnbench.terminal.cell import Column
 from trnbench.terminal.output import emit, emit_json, paragraph, write
 from trnbench_steps.commands.workload.tables import seconds
@@ -38,7 +39,7 @@ def show_plan(registry: Registry, plan: Plan, *, top: int, any_evidence: bool, f
                 "options": rows[: len(ranked)],
                 "without_evidence": rows[len(ranked) :],
                 "front": [label(each) for each in front(ranked)],
-                "flips": [{**_plain(each), "sentence": each.sentence} for each in turning],
+                "flips": [{**plain(each), "sentence": each.sentence} for each in turning],
                 "refused": plan.refused,
                 "without_price": plan.without_price,
                 "steps": plan.steps,
@@ -57,17 +58,10 @@ def show_plan(registry: Registry, plan: Plan, *, top: int, any_evidence: bool, f
         emit(table, _columns(plan), format, ruled=False)
         write("\n" + "".join(f"{n}  {command(plan.goal.named, each)}\n" for n, each in enumerate(shown, 1)))
     else:
-        emit(list(map(_plain, plan.refused)), ("system", "layout", "batches", "why", "reason"), format)
+        emit(list(map(plain, plan.refused)), ("system", "layout", "batches", "why", "reason"), format)
     write("\n")
     for line in _remarks(plan, turning if ranked else []):
         paragraph(line)
-
-
-def _plain(struct: object) -> Row:
-    import msgspec
-
-    plain: Row = msgspec.to_builtins(struct)
-    return plain
 
 
 def _best_of_each(options: Sequence[Option]) -> list[Option]:

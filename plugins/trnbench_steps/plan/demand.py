@@ -14,7 +14,7 @@ token takes as long as the last one, with the cache full.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from enum import Enum
 from math import ceil, prod
 
@@ -180,21 +180,12 @@ def shared(goal: Goal, prompt: Expected, step: Expected, batch: int, replicas: i
     """By replicas of a system, `replicas` of them with `batch` requests each, that do both."""
     steps = goal.output - 1
 
-    def systems(prompt_s: float, step_s: float) -> float:
+    def counts(prompt_s: float, step_s: float) -> tuple[float, float]:
         """A request keeps a replica for its prompt, and for its share of the steps."""
-        return _busy(goal, prompt_s + steps * step_s / batch, replicas)
+        return _busy(goal, prompt_s + steps * step_s / batch, replicas), 0.0
 
-    exact = systems(prompt.time_s, step.time_s)
-    banded = prompt.banded and step.banded
-    return Service(
-        way=Way.SHARED,
-        decoding=ceil(exact),
-        prompting=0,
-        exact=exact,
-        least=ceil(systems(prompt.low_s, step.low_s)) if banded else 0,
-        most=ceil(systems(prompt.high_s, step.high_s)) if banded else 0,
-        token=step.plus(prompt, batch / steps),
-        first=prompt.plus(step),
+    return _service(
+        Way.SHARED, counts, prompt, step, token=step.plus(prompt, batch / steps), first=prompt.plus(step)
     )
 
 
@@ -209,26 +200,38 @@ class Prompts(msgspec.Struct, frozen=True, kw_only=True):
 
 def apart(goal: Goal, prompts: Prompts, step: Expected, batch: int, replicas: int) -> Service:
     """By systems that take prompts, and others that decode `batch` requests on each of `replicas`."""
-    steps = goal.output - 1
+    steps, moved_s = goal.output - 1, prompts.moved_s
 
-    def decoding(step_s: float) -> float:
-        return _busy(goal, steps * step_s / batch, replicas)
+    def counts(prompt_s: float, step_s: float) -> tuple[float, float]:
+        return _busy(goal, steps * step_s / batch, replicas), _busy(goal, prompt_s, prompts.replicas)
 
-    def prompting(prompt_s: float) -> float:
-        return _busy(goal, prompt_s, prompts.replicas)
+    first = prompts.time.plus(Expected(time_s=moved_s, low_s=moved_s, high_s=moved_s))
+    return _service(Way.APART, counts, prompts.time, step, token=step, first=first, prompts_on=prompts.words)
 
-    prompt = prompts.time
+
+def _service(
+    way: Way,
+    counts: Callable[[float, float], tuple[float, float]],
+    prompt: Expected,
+    step: Expected,
+    *,
+    token: Expected,
+    first: Expected,
+    prompts_on: str = "",
+) -> Service:
+    """`counts`: systems that decode and that take prompts, by the seconds of a prompt and of a step."""
+    exact = counts(prompt.time_s, step.time_s)
     banded = prompt.banded and step.banded
     return Service(
-        way=Way.APART,
-        decoding=ceil(decoding(step.time_s)),
-        prompting=ceil(prompting(prompt.time_s)),
-        exact=decoding(step.time_s) + prompting(prompt.time_s),
-        least=ceil(decoding(step.low_s)) + ceil(prompting(prompt.low_s)) if banded else 0,
-        most=ceil(decoding(step.high_s)) + ceil(prompting(prompt.high_s)) if banded else 0,
-        token=step,
-        first=prompt.plus(Expected(time_s=prompts.moved_s, low_s=prompts.moved_s, high_s=prompts.moved_s)),
-        prompts_on=prompts.words,
+        way=way,
+        decoding=ceil(exact[0]),
+        prompting=ceil(exact[1]),
+        exact=sum(exact),
+        least=sum(map(ceil, counts(prompt.low_s, step.low_s))) if banded else 0,
+        most=sum(map(ceil, counts(prompt.high_s, step.high_s))) if banded else 0,
+        token=token,
+        first=first,
+        prompts_on=prompts_on,
     )
 
 

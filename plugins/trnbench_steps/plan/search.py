@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 from msgspec.structs import replace
@@ -110,13 +110,16 @@ def place(option: Option, by: By) -> tuple[object, ...]:
     return (not option.banded, option.within.place, *keys[by], *tie)
 
 
+_Made: TypeAlias = tuple[Option | None, Refusal | None]
+"""What a layout, a batch and a way of serving come to, and why it is none or too slow."""
+
+
 class _Search:
     def __init__(self, registry: Registry, goal: Goal, prices: dict[str, Price | None]) -> None:
         self.goal, self.prices = goal, prices
         self.steps = Steps(registry, goal.model)
         self.serving = Serving(goal, self.steps)
-        self.made: dict[tuple[object, ...], Option | Refusal] = {}
-        self.late: dict[int, Refusal] = {}
+        self.made: dict[tuple[object, ...], _Made] = {}
         self.options: dict[int, Option] = {}
         self.beaten: set[tuple[str, Layout, Job]] = set()
         self.refused: dict[tuple[str, str, str], Refused] = {}
@@ -184,9 +187,8 @@ class _Search:
         tries: list[Option] = []
         for way in self.serving.ways(system, job.weights):
             for batch in self._batches(system, layout, job, way):
-                option = self._option(system, layout, replace(job, batch=batch), way)
-                refusal = option if isinstance(option, Refusal) else self.late.get(id(option))
-                if isinstance(option, Option) and refusal is None:
+                option, refusal = self._option(system, layout, replace(job, batch=batch), way)
+                if refusal is None and option is not None:
                     tries.append(option)
                     self.options[id(option)] = option
                 elif refusal is not None and not quietly:
@@ -212,8 +214,8 @@ class _Search:
 
         def over(end: str) -> Callable[[int], float]:
             def share(each: int) -> float:
-                option = self._option(system, layout, replace(job, batch=each * replicas), way)
-                return self._over(option, end) if isinstance(option, Option) else float("inf")
+                option, _ = self._option(system, layout, replace(job, batch=each * replicas), way)
+                return self._over(option, end) if option is not None else float("inf")
 
             return share
 
@@ -230,22 +232,22 @@ class _Search:
             (getattr(time, end) / limit for time, limit in limits if limit and time is not None), default=0.0
         )
 
-    def _option(self, system: System, layout: Layout, job: Job, way: str) -> Option | Refusal:
-        """As it is put together, whether it keeps the limits or not; `late` says of those that do not."""
+    def _option(self, system: System, layout: Layout, job: Job, way: str) -> _Made:
+        """As it is put together, whether it keeps the limits or not."""
         key = (system.name, layout, job, way)
         if key not in self.made:
             self.made[key] = self._put_together(system, layout, job, way)
         return self.made[key]
 
-    def _put_together(self, system: System, layout: Layout, job: Job, way: str) -> Option | Refusal:
+    def _put_together(self, system: System, layout: Layout, job: Job, way: str) -> _Made:
         placed = self.steps.placed(layout, job, system)
         if isinstance(placed, Refusal):
-            return placed
+            return None, placed
         if slow := self._ruled_out(placed.least_s, job):
-            return slow
+            return None, slow
         composed = self.steps.composed(layout, job, system)
         if isinstance(composed, Refusal):
-            return composed
+            return None, composed
         return self._made(composed, way)
 
     def _ruled_out(self, least_s: float, job: Job) -> Refusal | None:
@@ -262,17 +264,17 @@ class _Search:
             return Refusal(Why.SLOW, told)
         return None
 
-    def _made(self, composed: Composed, way: str) -> Option | Refusal:
+    def _made(self, composed: Composed, way: str) -> _Made:
         goal, placed, time = self.goal, composed.placed, composed.time
         job, layout, system = placed.division.job, placed.division.layout, placed.system
         training = goal.training
         service = self.serving.service(composed, way) if way else None
         if isinstance(service, Refusal):
-            return service
+            return None, service
         token = service.token if service is not None else time
         first = service.first if service is not None else self.serving.first(system, layout, job.weights)
         if isinstance(first, Refusal):
-            return first
+            return None, first
         tokens = job.batch * (goal.sequence if training else 1) / time.time_s
         days = goal.tokens / tokens / DAY if training else 0.0
         within = self._within(token, first, time.times(days / time.time_s))
@@ -297,10 +299,7 @@ class _Search:
             price=self.prices[system.name],
             notes=placed.lies.notes,
         )
-        option = self._priced(option, system)
-        if isinstance(within, Refusal):
-            self.late[id(option)] = within
-        return option
+        return self._priced(option, system), within if isinstance(within, Refusal) else None
 
     def _within(self, token: Expected, first: Expected | None, days: Expected) -> Within | Refusal:
         """The least sure of all limits, or which of them is not kept."""
