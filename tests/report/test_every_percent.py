@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 import trnbench
-from trnbench_reports import board, opportunities
+from trnbench_reports import board, numbers, opportunities
 from trnbench_reports.charts import promise
 from trnbench_reports.sections import generations, headline, links, scoreboard
 from trnbench_reports.template import environment
@@ -101,9 +101,10 @@ def test_every_per_cent_and_place_of_the_first_screen(run: trnbench.Run, raw: Ra
             line, shown = row.line, headline.shown(0, row)
             case = cases[line.sweep.case]
             figure, rate = _figure(raw, case, _chosen(case)), _rate(case)
-            (text,) = PERCENT.findall(shown.share.text)
-            _check(text, rate / figure, shown.share.text)
-            _clause(raw, case, shown.clause)
+            share = numbers.percent(line.of.fraction)
+            (text,) = PERCENT.findall(share)
+            _check(text, rate / figure, share)
+            _clause(raw, case, row.clause)
             marks = {each.kind: each.value for each in promise.ticks(line) if each.kind != "other"}
             assert abs(marks["promise"] - figure) <= 1e-6 * figure
             if "clock" in marks and _chosen(case)["metric"] == "peak_flops":

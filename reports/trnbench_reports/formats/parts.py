@@ -68,9 +68,10 @@ def _legend(y: int) -> list[str]:
 def _bar(row: first.Shown, y: int) -> list[str]:
     """One row of a card: its name, its bar, what to expect, the result and the promise."""
     kind = "soft" if row.faint else ""
-    marks = [words_at(_EDGE, y + 17, row.name, kind or "strong"), words_at(128, y + 17, row.short, "soft")]
+    name = words_at(_EDGE, y + 17, row.row.name, kind or "strong")
+    marks = [name, words_at(128, y + 17, row.short, "soft")]
     if row.got is None:
-        return [*marks, words_at(690, y + 17, row.clause, "soft")]
+        return [*marks, words_at(690, y + 17, row.row.clause, "soft")]
     if row.bar:
         bar = placed(str(row.bar), 350, y, 320)
         marks.append(f'<g class="faint">{bar}</g>' if row.faint else bar)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -165,38 +166,15 @@ def cite(known: dict[str, Source], id: str) -> str:
     return ", ".join(filter(None, (source.document, source.version))) if source else id
 
 
-class Used(msgspec.Struct, frozen=True, kw_only=True):
-    """A peak that cases were, or would have been, judged by."""
-
-    instance: str
-    what: str
-    scope: str
-    value: str
-    exact: str
-    evidence: str
-    basis: str  # formula or "as printed"
-    source: str
-    locator: str
-    policy: str
-    note: str
-    others: tuple[str, ...]
-    bound: str
-    cases: int
-
-
 def render(runs: Sequence[Run]) -> Markup:
     parts = []
     for _, run, heading in view.each_run(runs):
-        cited = view.sources(run)
-        facts = {fact.id: fact for book in run.books.values() for fact in book.facts}
         parts.append(
             {
                 "heading": heading,
                 "policy": run.policy,
-                "peaks": [
-                    (name, list(group))
-                    for name, group in groupby(_used(run, cited, facts), key=lambda used: used.instance)
-                ],
+                "known": view.sources(run),
+                "peaks": [(name, list(group)) for name, group in groupby(_used(run), key=itemgetter(0))],
                 "disputes": disagreements(run),
                 "assumptions": [
                     (generation, assumption)
@@ -206,10 +184,12 @@ def render(runs: Sequence[Run]) -> Markup:
                 "sources": _cited(run),
             }
         )
-    return fill("documents", parts=parts)
+    return fill("documents", parts=parts, named=named, document=document, other=_other)
 
 
-def _used(run: Run, known: dict[str, Source], facts: dict[str, Fact]) -> Iterator[Used]:
+def _used(run: Run) -> Iterator[tuple[str, PeakChoice, Fact | None, int]]:
+    """Each peak that cases of an instance were, or would have been, judged by, its fact, and how many."""
+    facts = {fact.id: fact for book in run.books.values() for fact in book.facts}
     groups: dict[tuple[object, ...], list[tuple[PeakChoice, Measurement]]] = defaultdict(list)
     order = {record.instance: i for i, record in enumerate(view.systems(run))}
     for measurement in run.measurements:
@@ -234,25 +214,8 @@ def _used(run: Run, known: dict[str, Source], facts: dict[str, Fact]) -> Iterato
             groups[key].append((choice, measurement))
     for _, group in sorted(groups.items(), key=lambda item: item[0]):
         choice, case = group[0]
-        peak, bound = choice.chosen, choice.engine_bound
-        unit = numbers.unit_of(peak.metric)
-        fact = next((facts[name] for name in peak.facts if name in facts), None)
-        yield Used(
-            instance=case.case.instance,
-            what=named(peak),
-            scope=str(peak.scope),
-            value=numbers.show(peak.value, unit),
-            exact=f"{numbers.exact(peak.value)} {unit}",
-            evidence=peak.evidence,
-            basis=peak.formula or (f"printed {fact.printed} {fact.printed_unit}" if fact else "as printed"),
-            source=document(known, peak.source),
-            locator=fact.locator if fact else "",
-            policy=str(choice.policy),
-            note=choice.note,
-            others=tuple(_other(alternative, known) for alternative in choice.alternatives),
-            bound=numbers.show(bound.value, unit) if bound else "no clock bounds it",
-            cases=len(group),
-        )
+        fact = next((facts[name] for name in choice.chosen.facts if name in facts), None)
+        yield case.case.instance, choice, fact, len(group)
 
 
 def named(peak: Peak) -> str:
@@ -271,7 +234,7 @@ def document(known: dict[str, Source], id: str) -> str:
     return ", ".join(filter(None, (source.document, source.version, source.date)))
 
 
-def _other(peak: Peak, known: dict[str, Source]) -> str:
+def _other(known: dict[str, Source], peak: Peak) -> str:
     text = numbers.show(peak.value, numbers.unit_of(peak.metric))
     whence = document(known, peak.source) if peak.source else peak.formula
     marks = [

@@ -26,32 +26,17 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Shown(msgspec.Struct, frozen=True, kw_only=True):
-    """A row of a card: `got` first, then what it is held against; empty strings where there is nothing."""
+    """A row of a card, and what the page and a picture of it show; empty strings where there is nothing."""
 
-    name: str
-    what: str
-    clause: str
-    faint: bool = False
+    row: HeadlineRow
+    faint: bool = True
     bar: Markup | str = ""
-    by: str = ""
     got: Figure | None = None
     time: Figure | None = None
-    share: Figure | None = None
-    of: Figure | None = None
     of_document: str = ""
-    since: Figure | None = None
-    since_document: str = ""
-    low: str = ""
-    counted: str = ""
-    swept: str = ""
     expect: Figure | None = None
-    behind: str = ""
     published: Figure | None = None
-    published_at: str = ""
-    above: str = ""
-    own: str = ""
     reason: str = ""
-    loss: str = ""
     promise: str = ""
     short: str = ""
     part: str = ""
@@ -66,9 +51,10 @@ def render(runs: Sequence[Run], since: str = "") -> Markup:
     for index, run, heading in view.each_newest(runs):
         answered = headline(run)
         cards = _told_once([shown_card(index, run, card) for card in answered.cards])
-        evidence = (f"{row.clause}. {row.behind}. {row.counted}" for card in cards for row in card["rows"])
+        evidence = (_evidence(shown.row) for card in cards for shown in card["rows"])
         parts.append(
             {
+                "index": index,
                 "heading": heading,
                 "run": run,
                 "found": answered,
@@ -81,7 +67,15 @@ def render(runs: Sequence[Run], since: str = "") -> Markup:
                 "held": _held(run),
             }
         )
-    return fill("headline", parts=parts, question=question(runs), since=since)
+    words = {"what": _what, "swept": _swept, "behind": _behind, "published_at": _published_at}
+    words |= {"document": _document, "grade": _grade}
+    return fill("headline", parts=parts, question=question(runs), since=since, **words)
+
+
+def _evidence(row: HeadlineRow) -> str:
+    """What is said of it with terms that are explained."""
+    line = row.line
+    return f"{row.clause}. {_behind(line) if line else ''}. {line.counts if line else ''}"
 
 
 def question(runs: Sequence[Run]) -> str:
@@ -150,8 +144,8 @@ def _further(rows: list[Shown]) -> list[Shown]:
     marked = []
     for row in rows:
         again = row.promise in promises
-        marked.append(replace(row, further=row.name in names, repeats=again))
-        names.add(row.name)
+        marked.append(replace(row, further=row.row.name in names, repeats=again))
+        names.add(row.row.name)
         promises.add(row.promise)
     return marked
 
@@ -171,7 +165,7 @@ def _told_once(cards: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def shown(index: int, row: HeadlineRow) -> Shown:
     line = row.line
     if line is None:
-        return Shown(name=row.name, what="", clause=row.clause, faint=True)
+        return Shown(row=row)
     case = line.sweep.case
 
     def figure(text: str, metric: str) -> Figure:
@@ -180,31 +174,16 @@ def shown(index: int, row: HeadlineRow) -> Shown:
     unit, sweep, step = line.sweep.unit, line.sweep, line.step
     part = line.of_core
     return Shown(
-        name=row.name,
-        what=_what(line),
+        row=row,
         short=_short(line),
-        clause=row.clause,
         faint=line.muted,
         bar=promise.draw(line) if sweep.better == "higher" else "",
-        by="model" if line.grade is Grade.EMULATED else str(line.grade),
         got=figure(numbers.show(sweep.best, unit), sweep.metric),
         time=figure(numbers.show(step.time_s, "s"), view.TIME) if step else None,
-        share=figure(numbers.percent(line.of.fraction), view.SHARE) if line.of else None,
-        of=figure(numbers.show(line.of.value, unit), view.PEAK) if line.of else None,
         of_document=_document(line.of.source, line.of.date) if line.of else "",
-        since=figure(numbers.show(line.since.value, unit), view.SINCE) if line.since else None,
-        since_document=_document(line.since.source, line.since.date) if line.since else "",
-        low="the document's figure is low" if line.of and line.of.fraction > 1 else "",
-        counted=line.counts,
-        swept=_swept(line),
         expect=figure(_between(line), view.EXPECT) if line.expected else None,
-        behind=_behind(line),
         published=_published(index, line),
-        published_at=_published_at(line),
-        above=line.above if line.published is not None and line.published.reaches else "",
-        own=row.own,
         reason=line.reason,
-        loss=view.figure_by_id(index, case, view.LOSS),
         promise=(line.of.figure or numbers.show(line.of.value, unit)) if line.of else "",
         part=part.where.removeprefix("on ").removeprefix("a ") if part else "",
         part_bar=promise.draw_part(part) if part else "",
@@ -236,6 +215,10 @@ def _short(line: HeadlineLine) -> str:
         return f"{line.dtype}, {numbers.show(line.step.tokens_per_s, 'token/s')}"
     word = _SHORT.get(line.question, line.called)
     return f"{word}, {line.systems[0]}" if line.ranks else word
+
+
+def _grade(line: HeadlineLine) -> str:
+    return "model" if line.grade is Grade.EMULATED else str(line.grade)
 
 
 def _document(source: str, date: str) -> str:
