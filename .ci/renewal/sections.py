@@ -14,9 +14,8 @@ from trnbench_fidelity.point import Usable
 from trnbench_fidelity.published_points import published_points
 from trnbench_fidelity.sources import PublicRows, Row, Sources
 from trnbench_fidelity.steps.archive import StepArchive, StepRow, StepRows
-from trnbench_fidelity.steps.errors import constants
 from trnbench_fidelity.steps.load import published_steps
-from trnbench_steps.step_constants import UNITS, Constant
+from trnbench_steps.step_constants import UNITS, Constant, in_seconds
 
 ASKED = frozenset((Use.EMULATED, Use.BOUND, Use.CONTRADICTED, Use.NOT_EMULATED))
 """Of all other points the file of points itself says why the model was not asked."""
@@ -81,7 +80,7 @@ def step_bands(
 
 def step_ends(kept: StepArchive, named: Mapping[str, Constant]) -> dict[str, Ends]:
     """What the ranges of the constants `named` do to the time of each step, one at a time."""
-    now = constants(named)
+    now = in_seconds(named)
     ends: dict[str, Ends] = {}
     for answer in kept.answers:
         if answer.why:

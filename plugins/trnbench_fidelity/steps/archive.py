@@ -24,15 +24,25 @@ NAMES = tuple(UNITS)
 """Constants in the order of a row's coefficients."""
 
 
-class StepAnswer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class StepSeconds(msgspec.Struct, frozen=True, kw_only=True):
     """`rows`: of each pipeline stage that may be the slowest, seconds without constants and then seconds for
     one of each of `NAMES` (a second, or a share of 1). `starts_s` of them are the starts of its collectives,
-    `moving_s` what these take beside. `why`: the reason where there is no answer, and then nothing else.
-
-    `published_s`, `floor_s` and `naive_s` are what was measured, what documents allow at best, and the sum
-    that people make on paper. `span_s`: the least and the most that sources print of the same step, where
-    they contradict each other.
+    `moving_s` what these take beside. `floor_s` and `naive_s` are what documents allow at best, and the sum
+    that people make on paper. `why`: the reason where there is no answer, and then nothing else.
     """
+
+    rows: tuple[tuple[float, ...], ...] = ()
+    floor_s: float = 0.0
+    naive_s: float = 0.0
+    starts_s: float = 0.0
+    moving_s: float = 0.0
+    roofline_share: float = 0.0
+    why: str = ""
+
+
+class StepAnswer(StepSeconds, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`published_s` is what was measured. `span_s`: the least and the most that sources print of the same
+    step, where they contradict each other."""
 
     id: str
     generation: str
@@ -40,13 +50,6 @@ class StepAnswer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     vote: str = ""
     published_s: float = 0.0
     span_s: tuple[float, float] | None = None
-    floor_s: float = 0.0
-    naive_s: float = 0.0
-    rows: tuple[tuple[float, ...], ...] = ()
-    starts_s: float = 0.0
-    moving_s: float = 0.0
-    roofline_share: float = 0.0
-    why: str = ""
 
     def time_s(self, constants: StepConstants) -> float:
         """Of the stage that takes longest with these constants."""
@@ -85,18 +88,11 @@ class StepArchive(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     ends: dict[str, Ends] = {}
 
 
-class StepRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What is kept of an answer to a usable point, by the names of `StepAnswer` and `StepArchive`."""
+class StepRow(StepSeconds, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What is kept of an answer to a usable point, and by the names of `StepArchive`."""
 
-    rows: tuple[tuple[float, ...], ...] = ()
-    floor_s: float = 0.0
-    naive_s: float = 0.0
-    starts_s: float = 0.0
-    moving_s: float = 0.0
-    roofline_share: float = 0.0
     inside: bool | None = None
     ends: Ends | None = None
-    why: str = ""
 
 
 class StepRows(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -137,10 +133,8 @@ def step_archives(registry: Registry) -> dict[str, StepArchive]:
     """
     kept: dict[str, StepArchive] = {}
     for name, steps in published_steps(registry).items():
-        rows, bands = (
-            shipped_steps(registry.generations[name]),
-            shipped_step_bands(registry.generations[name]),
-        )
+        generation = registry.generations[name]
+        rows, bands = shipped_steps(generation), shipped_step_bands(generation)
         if rows is None or bands is None:
             continue
         spans = contradicted(registry, steps.points)
@@ -169,7 +163,6 @@ def _answer(
         return StepAnswer(id=point.id, generation=point.generation, why=no.why)
     if row.why:
         return StepAnswer(id=point.id, generation=point.generation, why=row.why)
-    same = {name: getattr(row, name) for name in StepRow.__struct_fields__ if name not in ("inside", "ends")}
     return StepAnswer(
         id=point.id,
         generation=point.generation,
@@ -177,5 +170,5 @@ def _answer(
         vote=step.vote,
         published_s=point.time_s,
         span_s=spans.get(point.id),
-        **same,
+        **{name: getattr(row, name) for name in StepSeconds.__struct_fields__},
     )
