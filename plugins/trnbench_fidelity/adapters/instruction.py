@@ -16,12 +16,12 @@ COUNTS = {"tensor": 512, "vector": 8, "scalar": 8}
 
 # Operation of a point → opcode, engine, and for `instructions` of the probes: operation, source.
 _PROBES: dict[str, tuple[str, str, str, str]] = {
-    "nc_matmul": ("nc_matmul", "tensor", "", ""),
-    "nc_matmul interval": ("nc_matmul", "tensor", "", ""),
-    "nc_matmul half": ("nc_matmul", "tensor", "", ""),
+    **dict.fromkeys(
+        ("nc_matmul", "nc_matmul interval", "nc_matmul half", "nc_matmul half interval"),
+        ("nc_matmul", "tensor", "", ""),
+    ),
     "load_stationary": ("load_stationary", "tensor", "", ""),
     "scalar copy psum": ("tensor_copy", "scalar", "copy", "psum"),
-    "nc_matmul half interval": ("nc_matmul", "tensor", "", ""),
     "scalar activation sbuf": ("activation", "scalar", "exp", "sbuf"),
     "scalar activation psum": ("activation", "scalar", "exp", "psum"),
     "vector copy psum": ("tensor_copy", "vector", "copy", "psum"),

@@ -106,17 +106,21 @@ def _sizes(of: Subject) -> str:
     return ", ".join(words) + (f" of {nodes:,.0f} instances" if nodes > 1 else "")
 
 
+_METRICS = {
+    Quantity.LATENCY: "latency_s",
+    Quantity.FLOPS: "flops_per_s",
+    Quantity.BUSBW: "busbw_bytes_per_s",
+}
+
+
 def value_of(point: Known, metric: Metric, case: Case | None = None) -> float | None:
     """What a published point says in the unit of the metric, None where it says something else."""
+    if metric.name == _METRICS.get(point.quantity):
+        return point.value
     if point.quantity is Quantity.LATENCY:
-        return point.value if metric.name == "latency_s" else _rate(point, metric, case)
-    if point.quantity is Quantity.FLOPS:
-        return point.value if metric.name == "flops_per_s" else None
-    if point.quantity is Quantity.BUSBW:
-        return point.value if metric.name == "busbw_bytes_per_s" else None
-    if point.quantity is Quantity.BANDWIDTH and point.subject.group not in LINKS:
-        return point.value if metric.unit == "B/s" else None
-    return None
+        return _rate(point, metric, case)
+    streamed = point.quantity is Quantity.BANDWIDTH and point.subject.group not in LINKS
+    return point.value if streamed and metric.unit == "B/s" else None
 
 
 def _alike(point: Known, subject: Subject, metric: Metric) -> bool:

@@ -118,9 +118,8 @@ def bands(evidence: Evidence, errors: Mapping[str, float], by: str, version: str
     by_generation: dict[str, dict[str, dict[Nearness, Band]]] = {}
     for point in evidence.points:
         generation, group = point.subject.generation, point.subject.group
-        groups = by_generation.setdefault(generation, {}) if point.id in errors else {}
-        if point.id in errors and group not in groups:
-            groups[group] = class_bands(evidence, errors, generation, group)
+        if point.id in errors and group not in by_generation.setdefault(generation, {}):
+            by_generation[generation][group] = class_bands(evidence, errors, generation, group)
     return {
         generation: Bands(generation=generation, by=by, version=version, groups=groups)
         for generation, groups in by_generation.items()

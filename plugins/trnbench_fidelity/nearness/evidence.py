@@ -165,23 +165,13 @@ NAMED = 3
 
 
 class Evidence:
-    """All points, filed by generation and group, by program and by operation. Read once, asked often.
-
-    `limits` are published inequalities of collectives in a graph.
-    """
+    """All points, filed by generation and group. `limits`: inequalities of collectives in a graph."""
 
     def __init__(self, points: Iterable[Known], limits: Iterable[Known] = ()) -> None:
         self.points, self._limits = tuple(points), tuple(limits)
         self._groups: dict[tuple[str, str], list[Known]] = {}
-        self._programs: dict[tuple[str, str, str], list[Known]] = {}
-        self._operations: dict[tuple[str, str, str, str], list[Known]] = {}
-        self._elsewhere: dict[str, list[Known]] = {}
         for point in self.points:
-            of = point.subject
-            self._groups.setdefault((of.generation, of.group), []).append(point)
-            self._programs.setdefault((of.generation, of.group, of.program), []).append(point)
-            self._operations.setdefault((of.generation, of.group, of.operation, of.dtype), []).append(point)
-            self._elsewhere.setdefault(of.group, []).append(point)
+            self._groups.setdefault((point.subject.generation, point.subject.group), []).append(point)
 
     def of_group(self, generation: str, group: str) -> Sequence[Known]:
         return self._groups.get((generation, group), ())
@@ -191,28 +181,14 @@ class Evidence:
         found = [each for each in self._limits if _bounds(each.subject, subject)]
         return min(found, key=lambda each: (each.value, each.id), default=None)
 
-    def candidates(self, subject: Subject, kind: Nearness) -> Sequence[Known]:
-        """Points that would put `subject` into class `kind`, were there none nearer."""
-        of = subject
-        if kind in (Nearness.SAME, Nearness.KERNEL):
-            found = self._programs.get((of.generation, of.group, of.program), ()) if of.program else ()
-            if kind is Nearness.SAME:
-                return [each for each in found if same_size(of, each.subject)]
-            return found
-        if kind is Nearness.OPERATION:
-            return self._operations.get((of.generation, of.group, of.operation, of.dtype), ())
-        if kind is Nearness.FAMILY:
-            return self.of_group(of.generation, of.group)
-        if kind is Nearness.ELSEWHERE:
-            return [e for e in self._elsewhere.get(of.group, ()) if e.subject.generation != of.generation]
-        return ()
-
     def classify(
         self, subject: Subject, without: Callable[[Known], bool] = lambda _: False
     ) -> tuple[Nearness, tuple[Known, ...]]:
         """The class of the nearest evidence, and what is in it, nearest first; `without` removes points."""
-        for kind in Nearness:
-            left = [candidate for candidate in self.candidates(subject, kind) if not without(candidate)]
+        group = self.of_group(subject.generation, subject.group)
+        for kind, near in _NEAR_ENOUGH.items():
+            among = self.points if kind is Nearness.ELSEWHERE else group
+            left = [each for each in among if near(subject, each.subject) and not without(each)]
             if left:
                 return kind, tuple(sorted(left, key=lambda each: (_distance(subject, each.subject), each.id)))
         return Nearness.NONE, ()
@@ -224,6 +200,21 @@ def same_size(one: Subject, other: Subject) -> bool:
     if one.dtype != other.dtype or one.sizes.keys() != other.sizes.keys() or not one.sizes:
         return False
     return all(_apart(one.sizes[axis], other.sizes[axis]) <= NEAR for axis in one.sizes)
+
+
+def _same_program(one: Subject, other: Subject) -> bool:
+    return bool(one.program) and one.program == other.program
+
+
+_NEAR_ENOUGH: dict[Nearness, Callable[[Subject, Subject], bool]] = {
+    Nearness.SAME: lambda one, other: _same_program(one, other) and same_size(one, other),
+    Nearness.KERNEL: _same_program,
+    Nearness.OPERATION: lambda one, other: (one.operation, one.dtype) == (other.operation, other.dtype),
+    Nearness.FAMILY: lambda _, __: True,
+    Nearness.ELSEWHERE: lambda one, other: one.group == other.group,
+}
+"""Which points put a subject into a class, the nearest class first: of its generation and group, and at last
+of any generation."""
 
 
 def _bounds(published: Subject, asked: Subject) -> bool:
