@@ -42,7 +42,7 @@ class World:
             from trnbench_torch.collective_part import join
 
             join(self.task, 0)
-            self._answers("came up")
+            self._replies("came up")
             self.size = task.size
             self._current = self._part(task.size)
             self._tiny = self._part(LEAST)
@@ -93,21 +93,21 @@ class World:
         for _ in range(count):
             self._current.call()
         self._spent[0].append((time.perf_counter() - start) / count)
-        for rank, seconds in enumerate(self._answers("ran"), 1):
+        for rank, (seconds, _) in enumerate(self._replies("ran"), 1):
             self._spent[rank].append(seconds / count)
 
     def ready(self) -> None:
         self._order(Order.READY)
         self._current.ready()
-        self._answers("filled its buffers")
+        self._replies("filled its buffers")
 
     def check(self) -> str:
         """One call from fresh buffers, then what every rank says of its result."""
         self.ready()
         self.run(1)
         self._order(Order.CHECK)
-        wrong = [self._current.check(), *self._texts("looked at its result")]
-        return next((complaint for complaint in wrong if complaint), "")
+        wrong = [self._current.check(), *(text for _, text in self._replies("looked at its result"))]
+        return next(filter(None, wrong), "")
 
     def witness(self) -> Witness:
         """Which rank the others wait for."""
@@ -167,6 +167,7 @@ class World:
                 raise self._gone(rank, "was told what to do") from None
 
     def _replies(self, until: str) -> list[tuple[float, str]]:
+        """Of each rank, the seconds that the order took and what it says."""
         replies = []
         for rank, peer in enumerate(self._peers, 1):
             assert peer.stdout is not None
@@ -178,12 +179,6 @@ class World:
                 raise TrnbenchError(f"rank {rank} failed: {text}", try_="trnbench doctor")
             replies.append((seconds, text))
         return replies
-
-    def _answers(self, until: str) -> list[float]:
-        return [seconds for seconds, _ in self._replies(until)]
-
-    def _texts(self, until: str) -> list[str]:
-        return [text for _, text in self._replies(until)]
 
     def _gone(self, rank: int, until: str) -> TrnbenchError:
         lines = self._logs[rank - 1].read_text(errors="replace").strip().splitlines()
@@ -207,7 +202,7 @@ class World:
             return
         self._order(Order.SIZE, size)
         self._current = self._part(size)
-        self._answers("took another size")
+        self._replies("took another size")
         self.size = size
         self._spent = [[] for _ in self._spent]
 
@@ -215,7 +210,7 @@ class World:
         self._order(Order.NEXT_TO_NOTHING, count)
         for _ in range(count):
             self._tiny.call()
-        self._answers("ran on next to nothing")
+        self._replies("ran on next to nothing")
 
     def _overhead(self) -> float:
         """Seconds from an order to the last answer to it, with nothing to do."""
@@ -223,6 +218,6 @@ class World:
         for _ in range(30):
             start = time.perf_counter()
             self._order(Order.NOTHING)
-            self._answers("answered")
+            self._replies("answered")
             times.append(time.perf_counter() - start)
         return median(times)
