@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -60,23 +60,13 @@ class FeedForward(msgspec.Struct, frozen=True, kw_only=True):
         self, hidden: int, width: int, part: Part, *, bias: bool, copies: int = 1, used: int = 1
     ) -> list[Weight]:
         rising = ("gate", "up") if self.gated else ("up",)
-        matrices = [
-            Weight(
-                name=name, part=part, inputs=hidden, outputs=width, cut=Cut.OUTPUTS, copies=copies, used=used
-            )
-            for name in rising
-        ]
-        matrices.append(
-            Weight(
-                name="down", part=part, inputs=width, outputs=hidden, cut=Cut.INPUTS, copies=copies, used=used
-            )
-        )
+        matrix = partial(Weight, part=part, copies=copies, used=used)
+        matrices = [matrix(name=name, inputs=hidden, outputs=width, cut=Cut.OUTPUTS) for name in rising]
+        matrices.append(matrix(name="down", inputs=width, outputs=hidden, cut=Cut.INPUTS))
         if bias:
-            matrices += [
-                vector(f"{name} bias", part, width, cut=Cut.OUTPUTS, copies=copies, used=used)
-                for name in rising
-            ]
-            matrices.append(vector("down bias", part, hidden, copies=copies, used=used))
+            added = partial(vector, part=part, copies=copies, used=used)
+            matrices += [added(f"{name} bias", length=width, cut=Cut.OUTPUTS) for name in rising]
+            matrices.append(added("down bias", length=hidden))
         return matrices
 
 

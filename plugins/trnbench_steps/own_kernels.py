@@ -59,18 +59,14 @@ def kind_of(operator: Operator) -> str:
     return operator.name if isinstance(operator, Product) else ""
 
 
-def replaceable(division: Division) -> tuple[str, ...]:
-    """What the kernels of a user may be for, in the order of a layer."""
+def check_own(own: OwnKernels, division: Division) -> None:
+    """Raises `UnknownName` for what a step of `division` does not do."""
     operators = [
         operator for kind in range(len(division.model.kinds)) for operator in layer_operators(division, kind)
     ]
     operators += last_operators(division)
-    return tuple(dict.fromkeys(name for operator in operators if (name := kind_of(operator))))
-
-
-def check_own(own: OwnKernels, division: Division) -> None:
-    """Raises `UnknownName` for what a step of `division` does not do."""
-    known = replaceable(division)
+    # In the order of a layer.
+    known = tuple(dict.fromkeys(name for operator in operators if (name := kind_of(operator))))
     for name, _ in own.sources:
         if name not in known:
             raise UnknownName("operator", name, known, try_="--operator attention=kernel.py::flash")

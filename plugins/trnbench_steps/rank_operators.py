@@ -344,12 +344,8 @@ def backward_operators(division: Division, kind: int) -> list[Operator]:
 
 def _gradients(operator: Operator) -> list[Operator]:
     if isinstance(operator, Product):
-        gradient = Product(
-            name=f"{operator.name} gradient",
-            tokens=operator.tokens,
-            inputs=operator.outputs,
-            outputs=operator.inputs,
-            copies=operator.copies,
+        gradient = msgspec.structs.replace(
+            operator, name=f"{operator.name} gradient", inputs=operator.outputs, outputs=operator.inputs
         )
         weights = WeightGradient(
             name=f"{operator.name} weight gradient",
@@ -365,12 +361,6 @@ def _gradients(operator: Operator) -> list[Operator]:
         again = operator.collective == "all_gather" and operator.axis is Axis.TENSOR
         return [operator, turned] if again else [turned]
     if isinstance(operator, Elementwise):
-        return [
-            Elementwise(
-                name=f"{operator.name} gradient",
-                rows=operator.rows,
-                width=operator.width,
-                operands=operator.operands + 1,
-            )
-        ]
+        name = f"{operator.name} gradient"
+        return [msgspec.structs.replace(operator, name=name, operands=operator.operands + 1)]
     return [msgspec.structs.replace(operator, backward=True)]

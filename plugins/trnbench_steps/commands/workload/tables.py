@@ -101,19 +101,18 @@ def published_tables(model: Model) -> list[Section]:
 
 def token_table(model: Model, cache: str) -> Section:
     """What one token takes, after none and after many: the rates that do not depend on a layout."""
-    rows: list[Row] = [
-        {
+    rows: list[Row] = []
+    for length in (128, 2048, 8192):
+        row: Row = {
             "length": length,
             "prefill": forward(model, length).all / length,
             "training": training(model, length).all / length,
         }
-        for length in (128, 2048, 8192)
-    ]
-    if not model.encoder:
-        for row, length in zip(rows, (128, 2048, 8192), strict=True):
+        if not model.encoder:
             row["decode"] = forward(model, 1, length - 1).all
             row["cache"] = cache_bytes(model, length, cache)
             row["cache_growth"] = cache_bytes_per_token(model, cache)
+        rows.append(row)
     columns: list[Column | str] = [Column("length", "tokens", "right")]
     columns += [
         Column(key, f"{key} FLOP a token", "right", flop)
