@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import Enum
 from itertools import chain
-from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple
 
 import msgspec
@@ -88,8 +87,7 @@ def _objects(values: list[Any]) -> list[Any]:
     """Structs of any types, or dictionaries, or both."""
     of = list(map(type, values))
     fields = {value: value.__struct_fields__ for value in set(of) if issubclass(value, msgspec.Struct)}
-    alike = len(fields) == 1 and len(set(of)) == 1
-    names = [fields[of[0]]] if alike else [fields.get(k) or tuple(v) for k, v in zip(of, values, strict=True)]
+    names = [fields.get(k) or tuple(v) for k, v in zip(of, values, strict=True)]
     shapes = dict(zip(dict.fromkeys(names), range(len(values)), strict=False))
     if any(type(name) is not str for shape in shapes for name in shape):
         raise TypeError("a key is not text")
@@ -101,17 +99,8 @@ def _objects(values: list[Any]) -> list[Any]:
         if len(having) < len(shapes):
             mine = [value for value, number in zip(values, shape_of, strict=True) if number in having]
         # As pairs, not as an object: a script would sort keys that look like numbers.
-        named.append([name, _column(_field(mine, name, structs=alike, dicts=not fields))])
+        named.append([name, _column([getattr(v, name) if type(v) in fields else v[name] for v in mine])])
     return ["o", [list(shape) for shape in shapes], _joined(shape_of), named]
-
-
-def _field(values: list[Any], name: str, *, structs: bool, dicts: bool) -> list[Any]:
-    """What stands at `name` of each, all of which have it."""
-    if structs:
-        return list(map(attrgetter(name), values))
-    if dicts:
-        return list(map(itemgetter(name), values))
-    return [getattr(value, name) if isinstance(value, msgspec.Struct) else value[name] for value in values]
 
 
 def _lists(values: list[Any]) -> list[Any]:
