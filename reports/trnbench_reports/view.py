@@ -15,6 +15,7 @@ from trnbench import (
     HistoryStep,
     Measurement,
     Metric,
+    PeakChoice,
     Run,
     Source,
     Status,
@@ -103,6 +104,12 @@ def step_text(step: HistoryStep) -> str:
         return str(step.verdict)
     sign = "+" if step.change > 0 else "−"
     return f"{sign}{abs(step.change) * 100:.1f}{numbers.NBSP}%, {step.verdict}"
+
+
+def offered(measurement: Measurement) -> tuple[PeakChoice, ...]:
+    """Every peak that it was, or would have been, judged by."""
+    judged = measurement.judgement
+    return (*((judged.peaks,) if judged else ()), *measurement.reference_peaks)
 
 
 def sources(run: Run) -> dict[str, Source]:

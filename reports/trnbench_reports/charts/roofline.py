@@ -87,8 +87,7 @@ def choices(cases: Sequence[Measurement], metric: str) -> list[PeakChoice]:
     """Every peak of `metric` these cases were, or would have been, judged by; skipped ones included."""
     by_key: dict[tuple[object, ...], PeakChoice] = {}
     for case in cases:
-        offered = (case.judgement.peaks, *case.reference_peaks) if case.judgement else case.reference_peaks
-        for choice in offered:
+        for choice in view.offered(case):
             peak = choice.chosen
             if peak.metric == metric and peak.value > 0:
                 by_key.setdefault((peak.dtype, peak.sparse, peak.qualifier, peak.value), choice)

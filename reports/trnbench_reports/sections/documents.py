@@ -193,12 +193,7 @@ def _used(run: Run) -> Iterator[tuple[str, PeakChoice, Fact | None, int]]:
     groups: dict[tuple[object, ...], list[tuple[PeakChoice, Measurement]]] = defaultdict(list)
     order = {record.instance: i for i, record in enumerate(view.systems(run))}
     for measurement in run.measurements:
-        offered = (
-            (measurement.judgement.peaks, *measurement.reference_peaks)
-            if measurement.judgement
-            else measurement.reference_peaks
-        )
-        for choice in offered:
+        for choice in view.offered(measurement):
             peak = choice.chosen
             key = (
                 order.get(measurement.case.instance, 99),

@@ -67,9 +67,18 @@ def render(runs: Sequence[Run], since: str = "") -> Markup:
                 "held": _held(run),
             }
         )
-    words = {"what": _what, "swept": _swept, "behind": _behind, "published_at": _published_at}
-    words |= {"document": _document, "grade": _grade}
-    return fill("headline", parts=parts, question=question(runs), since=since, **words)
+    return fill(
+        "headline",
+        parts=parts,
+        question=question(runs),
+        since=since,
+        what=_what,
+        grade=_grade,
+        document=_document,
+        swept=_swept,
+        behind=_behind,
+        published_at=_published_at,
+    )
 
 
 def _evidence(row: HeadlineRow) -> str:
