@@ -88,7 +88,7 @@ def _points(path: Path, generation: str, content: bytes) -> tuple[PublishedPoint
 
 def _point(where: Place, row: dict[str, Any], generation: str) -> PublishedPoint:
     _no_lists_of_numbers_checked(where, row)
-    where.check({k: v for k, v in row.items() if k != "value"} | _whole(row), _KEYS, _REQUIRED)
+    where.check(row | _whole(row), _KEYS, _REQUIRED)
     where.word(row, "kind", Kind)
     where.word(row, "quantity", Quantity)
     where.word(row, "usable", Usable)
@@ -125,7 +125,7 @@ def _whole(row: Mapping[str, Any]) -> dict[str, Any]:
         key: float(row[key])
         for key in ("value", "low", "high")
         if isinstance(row.get(key), int | float) and not isinstance(row[key], bool)
-    } or ({"value": row["value"]} if "value" in row else {})
+    }
 
 
 def _no_lists_of_numbers_checked(where: Place, row: Mapping[str, Any]) -> None:

@@ -200,7 +200,9 @@ def kept(registry: Registry, generations: Collection[str] = ()) -> Sources | Non
 
     Raises `BadInput` for a file that holds something else, or when they are not of one run.
     """
-    sources: Sources | None = None
+    first: PublicRows | None = None
+    fetched: dict[Checkout, None] = {}
+    points: list[Comparison] = []
     for name, generation in registry.generations.items():
         if generations and name not in generations:
             continue
@@ -213,23 +215,25 @@ def kept(registry: Registry, generations: Collection[str] = ()) -> Sources | Non
                 cause="what is kept beside a generation is of the shipped model",
                 try_="run the public kernels again without --assume: docs/fidelity.md",
             )
-        if sources is not None and (rows.by, rows.version) != (sources.by, sources.version):
+        first = first or rows
+        if (rows.by, rows.version) != (first.by, first.version):
             raise BadInput(
                 f"public kernels of {name} were run by {rows.by} {rows.version}, "
-                f"another generation's by {sources.by} {sources.version}",
+                f"another generation's by {first.by} {first.version}",
                 cause="only one of them was made anew",
                 try_="run the public kernels of all generations again: docs/fidelity.md",
             )
-        fetched = dict.fromkeys((*(sources.checkouts if sources else ()), *rows.checkouts))
-        points = (*(sources.points if sources else ()), *_comparisons(registry, name, rows.points))
-        sources = Sources(
-            day=sources.day if sources else rows.day,
-            by=rows.by,
-            version=rows.version,
-            checkouts=tuple(fetched),
-            points=points,
-        )
-    return sources
+        fetched |= dict.fromkeys(rows.checkouts)
+        points += _comparisons(registry, name, rows.points)
+    if first is None:
+        return None
+    return Sources(
+        day=first.day,
+        by=first.by,
+        version=first.version,
+        checkouts=tuple(fetched),
+        points=tuple(points),
+    )
 
 
 def _comparisons(registry: Registry, generation: str, rows: Mapping[str, Row]) -> Iterator[Comparison]:

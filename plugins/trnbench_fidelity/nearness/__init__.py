@@ -260,14 +260,16 @@ def nearby(
 
     Where `cases` are named, points of other generations than theirs are read only if one of them needs those.
     """
-    own = {name for name, system in (systems or {}).items() if not _shipped(registry, system)}
-    generations = {system.generation.name for system in (systems or {}).values()}
+    systems = systems or {}
+    generations = {system.generation.name for system in systems.values()}
     edited = {name for name in generations if _edited(registry, name)}
     changed = [
-        name for name, system in (systems or {}).items() if name in own or system.generation.name in edited
+        name
+        for name, system in systems.items()
+        if system.generation.name in edited or not _shipped(registry, system)
     ]
     try:
-        evidence = _evidence_for(registry, systems or {}, tuple(cases))
+        evidence = _evidence_for(registry, systems, tuple(cases))
     except (TrnbenchError, OSError) as error:
         why = error.what if isinstance(error, TrnbenchError) else str(error)
         return Nearby(Evidence(()), {}, unread=f"published points could not be read: {why}")
