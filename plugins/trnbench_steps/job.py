@@ -31,6 +31,9 @@ class Recompute(str, Enum):
         return self.value
 
 
+TYPES = ("weights", "activations", "cache", "gradients", "moments", "master")
+"""Fields of a job that name a data type."""
+
 LENGTH = 4096
 """Tokens of a sequence, or of the cache of one that decodes, unless told."""
 
@@ -91,7 +94,7 @@ def check_job(job: Job) -> None:
     kinds.TOKENS.checked(length, option)
     if job.kv:
         kinds.TOKENS.checked(job.kv, "--kv")
-    for option in ("weights", "activations", "cache", "gradients", "moments", "master"):
+    for option in TYPES:
         check_dtype(getattr(job, option) or "fp32", option)
     for name, words in PATHS.items():
         if (word := getattr(job, name)) and word not in words:

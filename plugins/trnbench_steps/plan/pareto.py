@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from trnbench import Nearest, percent, show
-from trnbench_steps.job import Job
+from trnbench_steps.job import TYPES, Job
 from trnbench_steps.layout import Layout
 from trnbench_steps.plan.composed import Why
 from trnbench_steps.plan.demand import Service, turned, words
@@ -86,9 +86,6 @@ class Option(msgspec.Struct, frozen=True, kw_only=True):
 def command(named: str, option: Option) -> str:
     """What one types to see the option's step with all its parts."""
     return step_command(named, option.system, option.layout, option.job)
-
-
-TYPES = ("weights", "activations", "cache", "gradients", "moments", "master")
 
 
 def step_command(named: str, system: str, layout: Layout, job: Job) -> str:
