@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -22,12 +23,11 @@ from trnbench_emulator.nki.tensor import NkiTensor
 from trnbench_emulator.nki.values import VirtualRegister
 
 
-class Rules:
+class Rules(msgspec.Struct, frozen=True):
     """Checks of one call: every failure names call, generation, rule, limit, file and line."""
 
-    def __init__(self, call: str, machine: Machine) -> None:
-        self.call = call
-        self.machine = machine
+    call: str
+    machine: Machine
 
     def fail(self, text: str, *, cause: str = "", try_: str = "") -> KernelError:
         return KernelError(

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import numpy as np
 
 from trnbench.errors import KernelError
@@ -19,7 +20,7 @@ _erf = np.vectorize(math.erf, otypes=[np.float32])
 _ROOT_2_PI = math.sqrt(2 / math.pi)
 
 
-class Function:
+class Function(msgspec.Struct, frozen=True, eq=False):
     """`apply` works on NumPy arrays. As an argument (`op=nl.add`) it names the operation; called
     on tiles it allocates the result in SBUF and issues the instruction that computes it.
 
@@ -28,28 +29,14 @@ class Function:
     accumulator holds before.
     """
 
-    __slots__ = ("alu", "apply", "arity", "bitwise", "fold", "name", "start", "table")
-
-    def __init__(
-        self,
-        name: str,
-        arity: int,
-        apply: Callable[..., Any],
-        *,
-        bitwise: bool = False,
-        table: bool = False,
-        alu: bool = False,
-        fold: Callable[..., Any] | None = None,
-        start: float = 0.0,
-    ) -> None:
-        self.name = name
-        self.arity = arity
-        self.apply = apply
-        self.bitwise = bitwise
-        self.table = table
-        self.alu = alu
-        self.fold = fold
-        self.start = start
+    name: str
+    arity: int
+    apply: Callable[..., Any]
+    bitwise: bool = False
+    table: bool = False
+    alu: bool = False
+    fold: Callable[..., Any] | None = None
+    start: float = 0.0
 
     def __repr__(self) -> str:
         return f"nl.{self.name}"

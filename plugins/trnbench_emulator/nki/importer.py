@@ -19,6 +19,8 @@ from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any
 
+import msgspec
+
 from trnbench_emulator.nki import site
 from trnbench_emulator.nki.language.creation import KEYWORDS
 from trnbench_emulator.nki.names import WHY
@@ -30,12 +32,11 @@ _MARKS = (".git", "pyproject.toml", "setup.py", "setup.cfg")
 _DEPTH, _FOLDERS = 5, 5000
 
 
-class Imports:
+class Imports(msgspec.Struct):
     """What importing showed: packages stood in for, and statements that failed."""
 
-    def __init__(self) -> None:
-        self.absent: list[str] = []
-        self.faults: list[Fault] = []
+    absent: list[str] = []
+    faults: list[Fault] = []
 
 
 class _Source(SourceFileLoader):

@@ -46,11 +46,10 @@ class Tally:
         counts[op] = counts[op] + 1 if op in counts else 1
 
 
-class Listing:
+class Listing(msgspec.Struct):
     """Every instruction, kept. For tests and small kernels: operands stay alive."""
 
-    def __init__(self) -> None:
-        self.instructions: list[Instruction] = []
+    instructions: list[Instruction] = []
 
     def issue(self, op: Op, writes: Operands, reads: Operands, place: Place) -> None:
         self.instructions.append(Instruction(op, writes, reads, *place))

@@ -6,6 +6,8 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import msgspec
+
 from trnbench.errors import KernelError
 from trnbench_emulator.nki import site
 from trnbench_emulator.nki.machine import Machine
@@ -15,20 +17,17 @@ MOST_PROGRAMS = 2
 """Cores of a logical NeuronCore."""
 
 
-class Simulation:
+class Simulation(msgspec.Struct):
     """What calls outside of a run do: refused without a `machine` that they are carried out for.
 
     `written`: the arguments that the last launch has written to. `timed` emulates a call's time.
     """
 
-    __slots__ = ("calls", "carry_out", "machine", "timed", "written")
-
-    def __init__(self) -> None:
-        self.machine: Machine | None = None
-        self.carry_out: Callable[[Any, Sequence[Any], Mapping[str, Any]], Any] | None = None
-        self.timed: Callable[[Any, Mapping[str, Any]], Any] | None = None
-        self.written: list[int | str] = []
-        self.calls = 0
+    machine: Machine | None = None
+    carry_out: Callable[[Any, Sequence[Any], Mapping[str, Any]], Any] | None = None
+    timed: Callable[[Any, Mapping[str, Any]], Any] | None = None
+    written: list[int | str] = []
+    calls: int = 0
 
 
 SIMULATION = Simulation()

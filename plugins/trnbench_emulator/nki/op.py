@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 TENSOR, VECTOR, SCALAR, GPSIMD, DMA = "tensor", "vector", "scalar", "gpsimd", "dma"
 
 
-class Op:
+class Op(msgspec.Struct, eq=False):
     """All that an instruction's cost depends on; one object per combination, shared by its repetitions.
 
     `variables` are what cost formulas see (N, P, K, N_stationary, …; see docs/emulator.md).
@@ -15,26 +17,13 @@ class Op:
     those of the tensor engine, `elements` the element operations of the others.
     """
 
-    __slots__ = ("dtype", "elements", "engine", "flops", "opcode", "traffic", "variables")
-
-    def __init__(
-        self,
-        engine: str,
-        opcode: str,
-        dtype: str,
-        variables: dict[str, Any],
-        traffic: dict[str, int],
-        *,
-        flops: int = 0,
-        elements: int = 0,
-    ) -> None:
-        self.engine = engine
-        self.opcode = opcode
-        self.dtype = dtype
-        self.variables = variables
-        self.traffic = traffic
-        self.flops = flops
-        self.elements = elements
+    engine: str
+    opcode: str
+    dtype: str
+    variables: dict[str, Any]
+    traffic: dict[str, int]
+    flops: int = 0
+    elements: int = 0
 
     def key(self) -> tuple[Any, ...]:
         """Equal for ops of two recordings that cost the same."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
+import msgspec
+
 from trnbench_emulator.nki.machine import Machine
 
 
@@ -24,16 +26,13 @@ class Recording(Protocol):
     shadow: Any
 
 
-class _State:
-    __slots__ = ("apply", "assign", "files", "place", "recorder")
-
-    def __init__(self) -> None:
-        self.recorder: Any = None  # a `Recorder`; what it is made of knows it as a `Recording`
-        self.place: tuple[str, int] | None = None  # file and line of a call that is carried out later
-        self.files = 0  # that are being executed: only then may stand-ins be used
-        # What `nl.add(x, y)` and `tile[…] = value` do. The language says it, in instructions.
-        self.apply: Callable[..., Any] | None = None
-        self.assign: Callable[[Any, Any], None] | None = None
+class _State(msgspec.Struct):
+    recorder: Any = None  # a `Recorder`; what it is made of knows it as a `Recording`
+    place: tuple[str, int] | None = None  # file and line of a call that is carried out later
+    files: int = 0  # that are being executed: only then may stand-ins be used
+    # What `nl.add(x, y)` and `tile[…] = value` do. The language says it, in instructions.
+    apply: Callable[..., Any] | None = None
+    assign: Callable[[Any, Any], None] | None = None
 
 
 STATE = _State()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -15,13 +16,10 @@ from trnbench_emulator.nki.recording import STATE, Recording
 from trnbench_emulator.nki.view import wrong
 
 
-class VirtualRegister:
+class VirtualRegister(msgspec.Struct, eq=False):
     """A register. Its value is unknown where it was loaded from memory in timing mode."""
 
-    __slots__ = ("value",)
-
-    def __init__(self, value: int | None = None) -> None:
-        self.value = value
+    value: int | None = None
 
     def known(self, use: str) -> int:
         """The value; raises `KernelError` when no value flows through this run."""

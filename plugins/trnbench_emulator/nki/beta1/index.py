@@ -6,19 +6,18 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
+
 from trnbench.errors import KernelError
 from trnbench_emulator.nki import site
 
 Box = tuple[tuple[int, int], ...]
 
 
-class Mask:
+class Mask(msgspec.Struct, frozen=True, eq=False):
     """All of the conditions hold."""
 
-    __slots__ = ("conditions",)
-
-    def __init__(self, conditions: tuple[Grid, ...]) -> None:
-        self.conditions = conditions
+    conditions: tuple[Grid, ...]
 
     def __and__(self, other: Any) -> Any:
         if isinstance(other, Mask):
@@ -87,18 +86,15 @@ def leaves_nothing(mask: Any, shape: tuple[int, ...]) -> bool:
     return mask is not None and box_of(mask, shape) is None
 
 
-class Grid:
+class Grid(msgspec.Struct, frozen=True, eq=False):
     """const + Σ coefficients[d] · i_d, where i_d runs from 0 to sizes[d] - 1 along dimension d of a tile.
 
     Broadcast as NumPy does: dimensions are matched from the last one.
     """
 
-    __slots__ = ("coefficients", "const", "sizes")
-
-    def __init__(self, const: int, coefficients: tuple[int, ...], sizes: tuple[int, ...]) -> None:
-        self.const = const
-        self.coefficients = coefficients
-        self.sizes = sizes
+    const: int
+    coefficients: tuple[int, ...]
+    sizes: tuple[int, ...]
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from trnbench.errors import KernelError
@@ -22,16 +23,8 @@ from trnbench_emulator.nki.recorder import current
 from trnbench_emulator.nki.tensor import NkiTensor
 
 
-class Operation(Function):
+class Operation(Function, frozen=True, eq=False):
     """`nl.add` of Beta 1: takes `mask=` and `dtype=`, returns the result."""
-
-    __slots__ = ()
-
-    def __init__(self, of: Function) -> None:
-        super().__init__(
-            of.name, of.arity, of.apply,
-            bitwise=of.bitwise, table=of.table, alu=of.alu, fold=of.fold, start=of.start,
-        )  # fmt: skip
 
     def __call__(self, *operands: Any, dtype: Any = None, mask: Any = None, **named: Any) -> Any:
         operands += tuple(named[name] for name in ("x", "y", "src") if name in named)
@@ -44,7 +37,9 @@ class Operation(Function):
         return apply(self.name, operands, dtype=dtype, mask=mask)
 
 
-OPERATIONS: dict[str, Operation] = {name: Operation(function) for name, function in FUNCTIONS.items()}
+OPERATIONS: dict[str, Operation] = {
+    name: Operation(**msgspec.structs.asdict(function)) for name, function in FUNCTIONS.items()
+}
 
 
 def apply(

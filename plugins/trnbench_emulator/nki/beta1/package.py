@@ -7,6 +7,8 @@ import inspect
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from trnbench.errors import KernelError
 from trnbench_emulator.nki import site
 from trnbench_emulator.nki.beta1.grid import jit
@@ -127,11 +129,10 @@ def simulate_kernel(kernel: Any, *args: Any, **kwargs: Any) -> Any:
     )
 
 
-class BufferAllocation:
+class BufferAllocation(msgspec.Struct, frozen=True):
     """A buffer with an allocation: `sbuf.alloc(…)`, `sbuf.mod_alloc(…)`. Where tiles lie is not modelled."""
 
-    def __init__(self, buffer: Buffer) -> None:
-        self.buffer = buffer
+    buffer: Buffer
 
     def alloc(self, *args: Any, **named: Any) -> BufferAllocation:
         return self

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from trnbench.errors import KernelError
@@ -44,11 +45,10 @@ def ndarray(
     return recorder.allocate(shape, dtype, buffer, name, address)
 
 
-class Memory:
+class Memory(msgspec.Struct, frozen=True):
     """`sbuf`, `psum` and `hbm` as keywords of NKI 0.1, which a kernel uses without importing them."""
 
-    def __init__(self, buffer: Buffer) -> None:
-        self.buffer = buffer
+    buffer: Buffer
 
     def view(self, dtype: Any, shape: Any, name: str = "") -> NkiTensor:
         """A tensor there, as of `nl.ndarray`."""
