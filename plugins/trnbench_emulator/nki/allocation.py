@@ -34,7 +34,6 @@ class Allocations:
         self.careful = False
         self.shadow: Shadow | None = None
         self.places = site.Places()
-        self._fits: set[Form] = set()
         self.hbm_bytes = 0
         self.ledgers = {
             Buffer.SBUF: Ledger("sbuf", machine.sbuf_partition_bytes, self),
@@ -144,7 +143,7 @@ class Allocations:
 
     def check_fits(self, form: Form, name: str) -> None:
         """Raises `KernelError` for a tile that is larger than its memory."""
-        if not form.on_chip or form in self._fits:
+        if not form.on_chip:
             return
         machine, label = self.machine, f" {name!r}" if name else ""
         if form.partitions > machine.partitions:
@@ -161,4 +160,3 @@ class Allocations:
                 f"of {form.buffer.memory.upper()} on {machine.generation} ({site.here()})",
                 try_="tile the free dimensions",
             )
-        self._fits.add(form)

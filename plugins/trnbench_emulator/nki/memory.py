@@ -140,7 +140,6 @@ class Form:
         "nbytes",
         "on_chip",
         "partitions",
-        "parts",
         "run_bytes",
         "shape",
         "strides",
@@ -166,8 +165,7 @@ class Form:
         self.partitions = shape[0] if self.on_chip else 1
         self.free = prod(shape[1:]) if self.on_chip else self.elements
         self.run_bytes = self._run() * dtype.size
-        # Views on it by how they are made, and where they begin: of two slices, and of anything else.
-        self.parts: dict[Any, tuple[Form, int]] = {}
+        # Views on it by how they are indexed, and where they begin.
         self.children: dict[Any, tuple[Form, int]] = {}
 
     def _run(self) -> int:

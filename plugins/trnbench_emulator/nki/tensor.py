@@ -81,13 +81,8 @@ class NkiTensor(Values, Arrangement, msgspec.Struct, eq=False):
         if type(index) is not tuple:
             index = (index,)
         form = self.form
-        if len(index) == 2 and type(index[0]) is type(index[1]) is slice:
-            rows, columns = index
-            views = form.parts
-            key: Any = (rows.start, rows.stop, rows.step, columns.start, columns.stop, columns.step)
-        else:
-            views = form.children
-            key = tuple([(i.start, i.stop, i.step) if type(i) is slice else i for i in index])
+        views = form.children
+        key = tuple([(i.start, i.stop, i.step) if type(i) is slice else i for i in index])
         try:
             hit = views.get(key)
         except TypeError:  # a tensor or an array as index
@@ -190,12 +185,8 @@ class NkiTensor(Values, Arrangement, msgspec.Struct, eq=False):
         return IndirectTensor(self.storage, form, self.offset, index=index, step=step, bound=bound)
 
     def _as(self, dtype: DType, shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> Self:
-        form = self.form
-        key = ("as", dtype, shape, strides)
-        hit = form.children.get(key)
-        if hit is None:
-            hit = form.children[key] = (intern(form.buffer, dtype, shape, strides, form.indirect), 0)
-        view: Any = NkiTensor(self.storage, hit[0], offset)
+        form = intern(self.form.buffer, dtype, shape, strides, self.form.indirect)
+        view: Any = NkiTensor(self.storage, form, offset)
         return cast("Self", view)
 
     def _without(self, dim: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
