@@ -14,16 +14,13 @@ from trnbench_emulator.nki.memory import Form, Storage, intern, row_major
 def indexed(form: Form, index: tuple[Any, ...]) -> tuple[Form, int]:
     """The form and offset of `tensor[index]`. Out of bounds is an error, not cut off as in NumPy."""
     shape, strides = form.shape, form.strides
-    if any(component is Ellipsis for component in index):
-        position = next(i for i, component in enumerate(index) if component is Ellipsis)
-        index = (*index[:position], *[slice(None)] * (len(shape) - len(index) + 1), *index[position + 1 :])
-    if len(index) > len(shape):
-        raise KernelError(f"{len(index)} indices on {form!r} ({site.here()})")
-    index = (*index, *[slice(None)] * (len(shape) - len(index)))
+    entries = filled_up(index, len(shape))
+    if len(entries) > len(shape):
+        raise KernelError(f"{len(entries)} indices on {form!r} ({site.here()})")
     new_shape: list[int] = []
     new_strides: list[int] = []
     offset = 0
-    for axis, (entry, size, stride) in enumerate(zip(index, shape, strides, strict=True)):
+    for axis, (entry, size, stride) in enumerate(zip(entries, shape, strides, strict=True)):
         numbers = getattr(entry, "numbers", entry)  # of a loop that is followed
         if isinstance(numbers, range):  # nl.affine_range(n): all of its numbers
             entry = slice(numbers.start, numbers.stop, numbers.step)
@@ -62,6 +59,14 @@ def indexed(form: Form, index: tuple[Any, ...]) -> tuple[Form, int]:
     if not new_shape:
         new_shape, new_strides = [1], [1]
     return intern(form.buffer, form.dtype, tuple(new_shape), tuple(new_strides), form.indirect), offset
+
+
+def filled_up(index: tuple[Any, ...], rank: int) -> list[Any]:
+    """Entries for `rank` dimensions: those that the index does not name are taken whole."""
+    entries = list(index)
+    at = next((number for number, entry in enumerate(entries) if entry is Ellipsis), len(entries))
+    entries[at : at + 1] = [slice(None)] * (rank - len(entries) + (at < len(entries)))
+    return entries
 
 
 def ends_of(part: slice, size: int) -> tuple[int, int, int]:

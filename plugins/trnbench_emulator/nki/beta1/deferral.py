@@ -6,7 +6,6 @@ until what comes next shows where its result goes. Each round of nl.static_range
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -41,34 +40,13 @@ class Pending(msgspec.Struct, eq=False):
         finally:
             STATE.place = before
 
-    def add(self, dst: Any) -> None:
-        """Carry it out so that it adds to `dst`."""
-        assert self.adds is not None
-        self.call = self.adds
-        self.issue(dst)
 
-
-_PLACES = Places()
+OUTSIDE = Places()
 """Of calls outside a recording."""
 
 
-def hold(
-    result: Any,
-    call: Callable[[Any], None],
-    into: tuple[Buffer, ...],
-    exact: bool,
-    adds: Callable[[Any], None] | None,
-) -> None:
-    """Keep back the call that the caller of our caller makes."""
-    places = _PLACES if STATE.recorder is None else STATE.recorder.places
-    SLOT.held = Pending(result, call, into, exact, adds, places.of(sys._getframe(3)))
-
-
-class _Slot:
-    __slots__ = ("held",)
-
-    def __init__(self) -> None:
-        self.held: Pending | None = None
+class _Slot(msgspec.Struct):
+    held: Pending | None = None
 
 
 SLOT = _Slot()

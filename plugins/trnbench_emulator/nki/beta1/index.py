@@ -10,6 +10,7 @@ import msgspec
 
 from trnbench.errors import KernelError
 from trnbench_emulator.nki import site
+from trnbench_emulator.nki.view import filled_up
 
 Box = tuple[tuple[int, int], ...]
 
@@ -39,46 +40,36 @@ class Mask(msgspec.Struct, frozen=True, eq=False):
 
     __ror__ = __or__
 
-    def box(self) -> dict[tuple[int, int, int], tuple[int, int]]:
-        """(dimension from the end, its size, rank) → the part of it that is inside.
-
-        Raises `KernelError` for a mask that leaves no box, such as a triangle.
-        """
-        bounds: dict[tuple[int, int, int], tuple[int, int]] = {}
-        for condition in self.conditions:
-            used = [at for at, c in enumerate(condition.coefficients) if c and condition.sizes[at] > 1]
-            if len(used) > 1:
-                raise KernelError(
-                    f"a mask joins {len(used)} dimensions of a tile ({site.here()})",
-                    cause="what is left of the tile is no box; engines that skip elements are not modelled",
-                    try_="nisa.affine_select, or two masks of one dimension each",
-                )
-            if not used:
-                continue
-            at, size = used[0], condition.sizes[used[0]]
-            step = condition.coefficients[at]
-            inside = [n for n in range(size) if condition.const + step * n >= 0]
-            key = (at, size, len(condition.sizes))
-            low, high = bounds.get(key, (0, size))
-            bounds[key] = (max(low, inside[0]), min(high, inside[-1] + 1))
-        return bounds
-
 
 def box_of(mask: Any, shape: tuple[int, ...]) -> Box | None:
     """The part of a tile of this shape that the mask lets through; None where it is nothing.
 
-    A condition concerns a dimension of its own size at its own place.
+    A condition concerns a dimension of its own size at its own place. Raises `KernelError` for a mask that
+    leaves no box, such as a triangle.
     """
-    whole_box = tuple((0, size) for size in shape)
-    if mask is None or mask is True or (isinstance(mask, Mask) and not mask.conditions):
-        return whole_box
+    sides = list(_whole_box(shape))
     if not isinstance(mask, Mask):
-        return whole_box if mask else None
-    sides = list(whole_box)
-    for (at, size, _), (low, high) in mask.box().items():
-        if at < len(sides) and sides[at][1] == size:
-            sides[at] = (low, high)
+        return tuple(sides) if mask is None or mask else None
+    for condition in mask.conditions:
+        moving = condition.moving
+        if len(moving) > 1:
+            raise KernelError(
+                f"a mask joins {len(moving)} dimensions of a tile ({site.here()})",
+                cause="what is left of the tile is no box; engines that skip elements are not modelled",
+                try_="nisa.affine_select, or two masks of one dimension each",
+            )
+        for at in moving:
+            size, step = condition.sizes[at], condition.coefficients[at]
+            if at < len(shape) and shape[at] == size:
+                first = -(condition.const // step) if step > 0 else 0
+                end = size if step > 0 else condition.const // -step + 1
+                low, high = sides[at]
+                sides[at] = max(low, first), min(high, end)
     return None if any(low >= high for low, high in sides) else tuple(sides)
+
+
+def _whole_box(shape: tuple[int, ...]) -> Box:
+    return tuple((0, size) for size in shape)
 
 
 def leaves_nothing(mask: Any, shape: tuple[int, ...]) -> bool:
@@ -104,12 +95,17 @@ class Grid(msgspec.Struct, frozen=True, eq=False):
     def T(self) -> Grid:  # noqa: N802 - as arrays have it
         return Grid(self.const, self.coefficients[::-1], self.sizes[::-1])
 
-    def bounds(self) -> tuple[int, int]:
-        """The smallest and the largest value."""
+    @property
+    def moving(self) -> list[int]:
+        """The dimensions along which the value changes."""
+        return [at for at, coefficient in enumerate(self.coefficients) if coefficient and self.sizes[at] > 1]
+
+    def bounds(self, box: Box | None = None) -> tuple[int, int]:
+        """The smallest and the largest value, of all or where the counters are in a box."""
         low = high = self.const
-        for coefficient, size in zip(self.coefficients, self.sizes, strict=True):
-            reach = coefficient * (size - 1)
-            low, high = low + min(reach, 0), high + max(reach, 0)
+        for coefficient, (start, end) in zip(self.coefficients, box or _whole_box(self.sizes), strict=True):
+            ends = coefficient * start, coefficient * (end - 1)
+            low, high = low + min(ends), high + max(ends)
         return low, high
 
     def widened(self, rank: int) -> Grid:
@@ -179,11 +175,11 @@ class Grid(msgspec.Struct, frozen=True, eq=False):
     def _divided(self, other: Any, sign: str, apply: Callable[[int, int], int]) -> Grid:
         """Quotients and remainders where they are sums of multiples again; else a `KernelError`."""
         by = whole(other)
-        used = [at for at, coefficient in enumerate(self.coefficients) if coefficient and self.sizes[at] > 1]
-        if by and not used:
+        moving = self.moving
+        if by and not moving:
             return Grid(apply(self.const, by), (0,) * len(self.sizes), self.sizes)
-        if by and len(used) == 1:
-            at = used[0]
+        if by and len(moving) == 1:
+            at = moving[0]
             values = [apply(self.const + self.coefficients[at] * n, by) for n in range(self.sizes[at])]
             steps = {b - a for a, b in itertools.pairwise(values)}
             if len(steps) == 1:
@@ -271,11 +267,8 @@ class Grids(tuple[Grid, ...]):
 
 def entries_of(index: Any, rank: int) -> list[Any]:
     """Of an index, an entry for each of `rank` dimensions, and None for each new one."""
-    entries = list(index) if isinstance(index, tuple) else [index]
-    missing = rank - sum(entry is not None and entry is not Ellipsis for entry in entries)
-    at = next((number for number, entry in enumerate(entries) if entry is Ellipsis), len(entries))
-    entries[at : at + 1] = [slice(None)] * missing
-    return entries
+    entries = index if isinstance(index, tuple) else (index,)
+    return filled_up(entries, rank + sum(entry is None for entry in entries))
 
 
 def broadcast(left: tuple[int, ...], right: tuple[int, ...]) -> tuple[int, ...]:

@@ -14,7 +14,7 @@ from trnbench_emulator.nki import language as today
 from trnbench_emulator.nki.beta1.deferral import settle
 from trnbench_emulator.nki.beta1.index import broadcast, leaves_nothing
 from trnbench_emulator.nki.beta1.tile import CALLS, Tile, later
-from trnbench_emulator.nki.beta1.view import FREE, PARTITION
+from trnbench_emulator.nki.beta1.view import PARTITION
 from trnbench_emulator.nki.dtype import DTYPES, DType, dtype_of
 from trnbench_emulator.nki.functions import FUNCTIONS, Function
 from trnbench_emulator.nki.language import composite, elementwise
@@ -82,11 +82,7 @@ def of_one_rank(operands: tuple[Any, ...]) -> tuple[Any, ...]:
     if any(operand.kinds[:1] != (PARTITION,) for operand in tiles):
         return operands
     return tuple(
-        operand.like(
-            (operand.shape[0], *[1] * (rank - len(operand.shape)), *operand.shape[1:]),
-            (operand.strides[0], *[0] * (rank - len(operand.shape)), *operand.strides[1:]),
-            (PARTITION, *[FREE] * (rank - 1)),
-        )
+        operand.widened(1, rank - len(operand.shape))
         if isinstance(operand, Tile) and len(operand.shape) < rank and not operand.over
         else operand
         for operand in operands
@@ -102,20 +98,12 @@ def _spread(tile: Tile, shape: tuple[int, ...]) -> Tile:
     """As wide as the others: a column of numbers stays one, other free dimensions are read repeatedly."""
     if tile.shape == shape:
         return tile
-    tile = _widened(tile, len(shape))
+    tile = tile.widened(0, len(shape) - len(tile.shape))
     if tile.shape[0] != shape[0]:
         return broadcast_to(tile, shape)
     if prod(tile.shape[1:]) == 1:
         return tile
     return repeated(tile, shape)
-
-
-def _widened(tile: Tile, rank: int) -> Tile:
-    """With free dimensions of size 1 before its own."""
-    more = rank - len(tile.shape)
-    if more <= 0:
-        return tile
-    return tile.like((1,) * more + tile.shape, (0,) * more + tile.strides, (FREE,) * more + tile.kinds)
 
 
 def repeated(tile: Tile, shape: tuple[int, ...]) -> Tile:
@@ -130,7 +118,7 @@ def broadcast_to(src: Tile, shape: Any, *, dtype: Any = None, **_: Any) -> Tile:
     """A view where only free dimensions grow; otherwise a tile whose partitions are filled."""
     settle()
     sizes = tuple(int(size) for size in shape)
-    src = _widened(src, len(sizes))
+    src = src.widened(0, len(sizes) - len(src.shape))
     if len(src.shape) > len(sizes) or any(a not in (1, b) for a, b in zip(src.shape, sizes, strict=True)):
         raise KernelError(f"broadcast_to: {src!r} cannot become {list(sizes)} ({site.here()})")
     if src.shape == sizes and (dtype is None or dtype_of(dtype) is src.dtype):
@@ -190,4 +178,4 @@ def in_sbuf(tile: Tile, mask: Any = None) -> Tile:
     return copied
 
 
-CALLS.apply, CALLS.broadcast_to, CALLS.copy = apply, broadcast_to, copy
+CALLS.update(apply=apply, broadcast_to=broadcast_to, copy=copy)

@@ -26,7 +26,7 @@ class Root:
     it, so that capacity is no rule here.
     """
 
-    __slots__ = ("_tiles", "axis", "buffer", "dtype", "fill", "name", "shape", "strides", "whole", "written")
+    __slots__ = ("_tiles", "axis", "buffer", "dtype", "fill", "name", "shape", "strides", "written")
 
     def __init__(
         self, shape: tuple[int, ...], axis: int, dtype: DType, buffer: Buffer, name: str = ""
@@ -40,8 +40,6 @@ class Root:
         self.written = False
         self._tiles: dict[int, NkiTensor] = {}
         self.strides = _strides(shape, max(axis, 0))
-        # Those of its one tile, where an instruction takes that as it is.
-        self.whole = self.strides if axis == 0 and len(shape) > 1 else None
 
     @classmethod
     def holding(cls, tensor: NkiTensor) -> Root:
@@ -49,7 +47,6 @@ class Root:
         axis = 0 if tensor.form.on_chip else -1
         root = cls(tensor.shape, axis, tensor.dtype, tensor.buffer, tensor.name)
         root._tiles[0] = tensor
-        root.whole = None  # it may have gaps
         return root
 
     def tile(self, block: int) -> NkiTensor:
@@ -70,7 +67,7 @@ class Root:
             return recorder.allocate(sizes, self.dtype, self.buffer, self.name)
         if len(sizes) == 1:
             sizes = (*sizes, 1)
-        form = intern(self.buffer, self.dtype, sizes, self.whole or _strides(sizes, 0))
+        form = intern(self.buffer, self.dtype, sizes, _strides(sizes, 0))
         recorder.check_fits(form, self.name)
         line = STATE.place or recorder.places.of(sys._getframe(1))
         life = Life(recorder.count, form.row_bytes, self.name, line)

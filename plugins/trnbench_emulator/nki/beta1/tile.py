@@ -8,31 +8,28 @@ from functools import cache
 from math import prod
 from typing import Any
 
-import msgspec
-
 from trnbench.errors import KernelError
 from trnbench_emulator.nki import isa, site
-from trnbench_emulator.nki.beta1.deferral import hold, settle, taken
-from trnbench_emulator.nki.beta1.index import Grid, box_of
+from trnbench_emulator.nki.beta1.deferral import OUTSIDE, SLOT, Pending, settle, taken
+from trnbench_emulator.nki.beta1.index import box_of
 from trnbench_emulator.nki.beta1.root import Root
-from trnbench_emulator.nki.beta1.view import BLOCK, FREE, PARTITION, indexed, operand_of
-from trnbench_emulator.nki.dtype import DType, dtype_of
+from trnbench_emulator.nki.beta1.view import BLOCK, FREE, PARTITION, View
+from trnbench_emulator.nki.dtype import dtype_of
 from trnbench_emulator.nki.memory import Buffer, intern
+from trnbench_emulator.nki.recording import STATE
 from trnbench_emulator.nki.tensor import NkiTensor
 from trnbench_emulator.nki.view import reshaped, sizes_of
 
-
-class Calls:
-    """`apply`, `broadcast_to` and `copy` of Beta 1's language."""
-
-    __slots__ = ("apply", "broadcast_to", "copy")
-
-    apply: Callable[..., Any]
-    broadcast_to: Callable[..., Any]
-    copy: Callable[..., Any]
+CALLS: dict[str, Callable[..., Any]] = {}
+"""`apply`, `broadcast_to` and `copy` of Beta 1's language."""
 
 
-CALLS = Calls()
+def _binary(name: str) -> Callable[[Any, Any], Any]:
+    return lambda tile, other: CALLS["apply"](name, (tile, other))
+
+
+def _reflected(name: str) -> Callable[[Any, Any], Any]:
+    return lambda tile, other: CALLS["apply"](name, (other, tile))
 
 
 class Arithmetic:
@@ -40,69 +37,23 @@ class Arithmetic:
 
     __slots__ = ()
 
-    def __add__(self, other: Any) -> Any:
-        return _operate("add", self, other)
-
-    def __radd__(self, other: Any) -> Any:
-        return _operate("add", other, self)
-
-    def __sub__(self, other: Any) -> Any:
-        return _operate("subtract", self, other)
-
-    def __rsub__(self, other: Any) -> Any:
-        return _operate("subtract", other, self)
-
-    def __mul__(self, other: Any) -> Any:
-        return _operate("multiply", self, other)
-
-    def __rmul__(self, other: Any) -> Any:
-        return _operate("multiply", other, self)
-
-    def __truediv__(self, other: Any) -> Any:
-        return _operate("divide", self, other)
-
-    def __rtruediv__(self, other: Any) -> Any:
-        return _operate("divide", other, self)
+    __add__, __radd__ = _binary("add"), _reflected("add")
+    __sub__, __rsub__ = _binary("subtract"), _reflected("subtract")
+    __mul__, __rmul__ = _binary("multiply"), _reflected("multiply")
+    __truediv__, __rtruediv__ = _binary("divide"), _reflected("divide")
+    __lt__, __le__ = _binary("less"), _binary("less_equal")
+    __gt__, __ge__ = _binary("greater"), _binary("greater_equal")
 
     def __neg__(self) -> Any:
-        return _operate("multiply", self, -1.0)
-
-    def __lt__(self, other: Any) -> Any:
-        return _operate("less", self, other)
-
-    def __le__(self, other: Any) -> Any:
-        return _operate("less_equal", self, other)
-
-    def __gt__(self, other: Any) -> Any:
-        return _operate("greater", self, other)
-
-    def __ge__(self, other: Any) -> Any:
-        return _operate("greater_equal", self, other)
-
-
-def _operate(name: str, left: Any, right: Any) -> Any:
-    return CALLS.apply(name, (left, right))
+        return CALLS["apply"]("multiply", (self, -1.0))
 
 
 _UNNAMED = 3
 """References to a value that only the call at hand knows: the caller's, ours, and the counting call's."""
 
 
-class Tile(Arithmetic, msgspec.Struct, eq=False):
-    """Sizes and strides as its user sees them. `kinds` tells blocks, partition and free dimensions apart,
-    `over` holds where an index may leave the tensor: a mask has to keep it inside. `rows` is a tile of
-    indices that are read at run time, with the step and the number of what they count.
-    """
-
-    root: Root
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
-    kinds: tuple[str, ...]
-    dtype: DType
-    block: int = 0
-    offset: int = 0
-    over: tuple[tuple[Grid, int], ...] = ()
-    rows: tuple[Tile, int, int] | None = None
+class Tile(Arithmetic, View, eq=False):
+    """What a kernel of Beta 1 has: all of a tensor, or a part of it."""
 
     @classmethod
     def of(cls, root: Root) -> Tile:
@@ -114,36 +65,11 @@ class Tile(Arithmetic, msgspec.Struct, eq=False):
         """All of a tensor of today's NKI."""
         return cls.of(Root.holding(tensor))
 
-    @property
-    def buffer(self) -> Buffer:
-        return self.root.buffer
-
-    @property
-    def ndim(self) -> int:
-        return len(self.shape)
-
-    @property
-    def size(self) -> int:
-        return prod(self.shape)
-
-    @property
-    def on_chip(self) -> bool:
-        return self.root.axis >= 0
-
-    def __len__(self) -> int:
-        return self.shape[0]
-
-    def __repr__(self) -> str:
-        return f"{self.dtype.name}{list(self.shape)}@{self.buffer.value}"
-
     # Views --------------------------------------------------------------------------------------
 
     def __class_getitem__(cls, _: Any) -> type[Tile]:
         """`tensor[mutable]`, an annotation."""
         return cls
-
-    def __getitem__(self, index: Any) -> Tile:
-        return indexed(self, index)
 
     def reshape(self, *shape: Any, **named: Any) -> Tile:
         """The same elements under another shape; the partition stays in place."""
@@ -161,24 +87,21 @@ class Tile(Arithmetic, msgspec.Struct, eq=False):
         kinds = (self.kinds[0] if self.on_chip else FREE, *[FREE] * (len(sizes) - 1))
         return self.like(sizes, strides, kinds)
 
-    def like(self, shape: tuple[int, ...], strides: tuple[int, ...], kinds: tuple[str, ...]) -> Tile:
-        """Another view from the same place on."""
-        return Tile(
-            self.root, shape, strides, kinds, self.dtype, self.block, self.offset, self.over, self.rows
+    def widened(self, at: int, count: int) -> Tile:
+        """`count` more free dimensions, of size 1, before dimension `at`."""
+        return self.like(
+            (*self.shape[:at], *[1] * count, *self.shape[at:]),
+            (*self.strides[:at], *[0] * count, *self.strides[at:]),
+            (*self.kinds[:at], *[FREE] * count, *self.kinds[at:]),
         )
 
     def expand_dims(self, axis: int) -> Tile:
         """One more free dimension, of size 1."""
-        at = axis if axis >= 0 else len(self.shape) + 1 + axis
-        return self.like(
-            (*self.shape[:at], 1, *self.shape[at:]),
-            (*self.strides[:at], 0, *self.strides[at:]),
-            (*self.kinds[:at], FREE, *self.kinds[at:]),
-        )
+        return self.widened(axis if axis >= 0 else len(self.shape) + 1 + axis, 1)
 
     def broadcast_to(self, *shape: Any, **_: Any) -> Tile:
         """Dimensions of size 1 repeated; other partitions are filled by an instruction."""
-        view: Tile = CALLS.broadcast_to(self, shape[0] if len(shape) == 1 else shape)
+        view: Tile = CALLS["broadcast_to"](self, shape[0] if len(shape) == 1 else shape)
         return view
 
     def view(self, dtype: Any) -> Tile:
@@ -191,14 +114,8 @@ class Tile(Arithmetic, msgspec.Struct, eq=False):
         return view
 
     def astype(self, dtype: Any) -> Tile:
-        copied: Tile = CALLS.copy(self, dtype=dtype)
+        copied: Tile = CALLS["copy"](self, dtype=dtype)
         return copied
-
-    def operand(self, mask: Any = None) -> NkiTensor:
-        """What instructions of today's NKI take: partition first, inside the mask's box."""
-        root = self.root
-        whole = self.strides is root.whole and self.shape is root.shape and self.dtype is root.dtype
-        return root.tile(0) if whole and mask is None else operand_of(self, mask)
 
     def overwritten(self, src: Tile, mask: Any = None) -> NkiTensor:
         """This tile as the destination of a transfer. Where that brings all of it anew from HBM, the
@@ -211,8 +128,6 @@ class Tile(Arithmetic, msgspec.Struct, eq=False):
 
     def _is_all_of_a_place(self) -> bool:
         root = self.root
-        if self.strides is root.whole and self.shape is root.shape:
-            return root.buffer is Buffer.SBUF
         return (
             root.buffer is Buffer.SBUF
             and not self.over
@@ -230,12 +145,10 @@ class Tile(Arithmetic, msgspec.Struct, eq=False):
             == (self.block, self.offset, self.shape, self.strides)
         )
 
-    def is_all_of(self, root: Root) -> bool:
-        return (
-            self.root is root
-            and not (self.block or self.offset)
-            and (self.shape, self.strides) == (root.shape, root.strides)
-        )
+    def is_whole(self) -> bool:
+        """Is it all of its tensor, as that lies?"""
+        root = self.root
+        return not (self.block or self.offset) and (self.shape, self.strides) == (root.shape, root.strides)
 
     def fitted(self, shape: tuple[int, ...]) -> Tile | None:
         """This tile under a shape that differs in dimensions of size 1; None where it is another one."""
@@ -269,22 +182,20 @@ class Tile(Arithmetic, msgspec.Struct, eq=False):
             )
         if dst.same_place(value):
             return
-        if isinstance(value, Tile):
-            held = taken(value)
-            if held is not None:
-                fits = dst.buffer in held.into and (not held.exact or dst.dtype is value.dtype)
-                fits = fits and value.is_all_of(held.result.root)
-                target = dst if dst.over else dst.fitted(value.shape)
-                unnamed = sys.getrefcount(value) <= _UNNAMED + (value is held.result)
-                if fits and target is not None and unnamed:
-                    held.issue(target)
-                    return
-                held.issue(held.result)
-            settle()
-            isa.tensor_copy(*_aligned(dst, value))
-            return
+        held = taken(value)
+        if held is not None:
+            fits = dst.buffer in held.into and (not held.exact or dst.dtype is value.dtype)
+            target = dst if dst.over else dst.fitted(value.shape)
+            unnamed = sys.getrefcount(value) <= _UNNAMED + (value is held.result)
+            if fits and value.is_whole() and target is not None and unnamed:
+                held.issue(target)
+                return
+            held.issue(held.result)
         settle()
-        isa.memset(dst.operand(), value)
+        if isinstance(value, Tile):
+            isa.tensor_copy(*_aligned(dst, value))
+        else:
+            isa.memset(dst.operand(), value)
 
     def __iadd__(self, value: Any) -> Any:
         return self._in_place("add", value)
@@ -298,14 +209,15 @@ class Tile(Arithmetic, msgspec.Struct, eq=False):
     def _in_place(self, name: str, value: Any) -> Tile:
         held = taken(value)
         if held is not None:
-            if name == "add" and value.is_all_of(value.root) and held.adds and self.buffer is Buffer.PSUM:
+            if name == "add" and value.is_whole() and held.adds and self.buffer is Buffer.PSUM:
                 target = self.fitted(value.shape)
                 if target is not None:
-                    held.add(target)
+                    held.call = held.adds
+                    held.issue(target)
                     return self
             held.issue(held.result)
         settle()
-        CALLS.apply(name, (self, value), into=self)
+        CALLS["apply"](name, (self, value), into=self)
         return self
 
 
@@ -318,7 +230,7 @@ def _kinds(axis: int, rank: int) -> tuple[str, ...]:
 def _aligned(dst: Tile, src: Tile) -> tuple[NkiTensor, NkiTensor]:
     target = dst if dst.over else dst.fitted(src.shape)
     if target is None:
-        wide: Tile = CALLS.broadcast_to(src, dst.shape)
+        wide: Tile = CALLS["broadcast_to"](src, dst.shape)
         settle()
         return dst.operand(), wide.operand()
     return target.operand(), src.operand()
@@ -340,5 +252,7 @@ def later(
     """A tile of this shape and type in `buffer`, which `issue` fills; see `Pending` for the others."""
     settle()
     result = Tile.of(Root(shape, 0, dtype, buffer))
-    hold(result, issue, into, exact, adds)
+    # The line that is told is the one that calls our caller.
+    places = OUTSIDE if STATE.recorder is None else STATE.recorder.places
+    SLOT.held = Pending(result, issue, into, exact, adds, places.of(sys._getframe(2)))
     return result

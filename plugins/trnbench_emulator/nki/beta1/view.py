@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol, TypeVar
+from math import prod
+from typing import Any, Self
+
+import msgspec
 
 from trnbench.errors import KernelError
 from trnbench_emulator.nki import site
 from trnbench_emulator.nki.beta1.deferral import settle
-from trnbench_emulator.nki.beta1.index import Grid, box_of, broadcast, entries_of, whole
+from trnbench_emulator.nki.beta1.index import Box, Grid, box_of, broadcast, entries_of, whole
 from trnbench_emulator.nki.beta1.root import Root
 from trnbench_emulator.nki.dtype import DType
 from trnbench_emulator.nki.memory import Buffer, Form, intern
@@ -18,51 +21,90 @@ BLOCK, PARTITION, FREE = "block", "partition", "free"
 """Kinds of a tile's dimensions."""
 
 
-class View(Protocol):
-    """A `Tile`, whose own words tell what these are."""
+class View(msgspec.Struct, eq=False):
+    """Sizes and strides as its user sees them. `kinds` tells blocks, partition and free dimensions apart,
+    `over` holds where an index may leave the tensor: a mask has to keep it inside. `rows` is a tile of
+    indices that are read at run time, with the step and the number of what they count.
+    """
 
     root: Root
     shape: tuple[int, ...]
     strides: tuple[int, ...]
     kinds: tuple[str, ...]
-    block: int
-    offset: int
     dtype: DType
-    over: tuple[tuple[Grid, int], ...]
-    rows: Any
+    block: int = 0
+    offset: int = 0
+    over: tuple[tuple[Grid, int], ...] = ()
+    rows: tuple[View, int, int] | None = None
 
     @property
-    def buffer(self) -> Buffer: ...
+    def buffer(self) -> Buffer:
+        return self.root.buffer
+
     @property
-    def on_chip(self) -> bool: ...
+    def ndim(self) -> int:
+        return len(self.shape)
+
     @property
-    def size(self) -> int: ...
+    def size(self) -> int:
+        return prod(self.shape)
+
+    @property
+    def on_chip(self) -> bool:
+        return self.root.axis >= 0
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        return f"{self.dtype.name}{list(self.shape)}@{self.buffer.value}"
+
+    def like(self, shape: tuple[int, ...], strides: tuple[int, ...], kinds: tuple[str, ...]) -> Self:
+        """Another view from the same place on."""
+        return msgspec.structs.replace(self, shape=shape, strides=strides, kinds=kinds)
+
+    def __getitem__(self, index: Any) -> Self:
+        """The part that `index` picks. What leaves the tensor is noted: a mask may keep it inside."""
+        entries = entries_of(index, len(self.shape))
+        named = sum(entry is not None for entry in entries)
+        if named > len(self.shape):
+            raise _wrong(self, f"{named} indices for {len(self.shape)} dimensions")
+        common: tuple[int, ...] = ()
+        rows = self.rows
+        for axis, entry in enumerate(entries):
+            if isinstance(entry, View):
+                entries[axis], rows = _read_at_run_time(self, entry, axis, rows)
+            if isinstance(entries[axis], Grid):
+                common = broadcast(common, entries[axis].sizes)
+        layout = _Layout(self, common)
+        for entry in entries:
+            layout.add(entry)
+        part: Self = layout.view(rows)
+        return part
+
+    def operand(self, mask: Any = None) -> NkiTensor:
+        """What instructions of today's NKI take: partition first, inside the mask's box.
+
+        Raises `KernelError` where the mask leaves nothing, the tile spans blocks, or an index leaves the
+        tensor.
+        """
+        if mask is None and not self.over and self.rows is None:
+            root = self.root
+            key = (root.buffer, self.dtype, self.shape, self.strides, self.kinds)
+            form = _FORMS.get(key)
+            if form is None and (not self.on_chip or PARTITION in self.kinds) and BLOCK not in self.kinds:
+                if len(_FORMS) >= _MOST:
+                    _FORMS.clear()
+                form = _FORMS[key] = _masked(self, None).form
+            if form is not None:
+                base = root.tile(self.block)
+                return NkiTensor(base.storage, form, base.offset + self.offset)
+        return _masked(self, mask)
 
 
-AnyView = TypeVar("AnyView", bound=View)
-"""A tile: its parts are tiles."""
-
-
-def indexed(tile: AnyView, index: Any) -> AnyView:
-    """The part of a tile that `index` picks. What leaves the tensor is noted: a mask may keep it inside."""
-    if type(index) is tuple and len(index) == len(tile.shape) and not tile.over:
-        part = _plain(tile, index)
-        if part is not None:
-            return part
-    entries = _whole_index(tile, index)
-    common: tuple[int, ...] = ()
-    rows = tile.rows
-    for axis, entry in enumerate(entries):
-        if isinstance(entry, type(tile)):
-            entries[axis], rows = _read_at_run_time(tile, entry, axis, rows)
-        if isinstance(entries[axis], Grid):
-            common = broadcast(common, entries[axis].sizes)
-    layout = _Layout(tile, common)
-    for entry in entries:
-        layout.add(entry)
-    of_type: Any = type(tile)
-    view: AnyView = layout.view(of_type, rows)
-    return view
+_FORMS: dict[Any, Form] = {}
+"""Of operands that no mask cuts."""
+_MOST = 1 << 14
 
 
 class _Layout:
@@ -96,8 +138,13 @@ class _Layout:
         elif isinstance(entry, slice):
             move = self._slice(entry, size, stride, kind)
         else:
-            move = _number(tile, entry)
-            move += size if move < 0 else 0
+            number = whole(entry)
+            if number is None:
+                raise KernelError(
+                    f"index of type {type(entry).__name__} on {tile!r} ({site.here()})",
+                    cause="numbers, slices, nl.ds, nl.arange, nl.mgrid and tiles of indices are emulated",
+                )
+            move = number + size if number < 0 else number
             if not 0 <= move < size:
                 raise _wrong(tile, f"index {entry} is outside a dimension of size {size}")
         if kind == BLOCK:
@@ -138,7 +185,7 @@ class _Layout:
         self._dimension(count, step * stride, kind)
         return start
 
-    def view(self, of_type: Any, rows: Any) -> Any:
+    def view(self, rows: Any) -> Any:
         """A tile of this layout."""
         if self.begin is not None:
             common = slice(self.begin, self.begin + len(self.common))
@@ -149,32 +196,9 @@ class _Layout:
         over = tuple((_placed(grid, at, begin, rank), size) for grid, size, at in self.checks)
         if tile.over and over:
             raise _wrong(tile, "it is indexed twice outside its bounds")
-        return of_type(
-            tile.root, tuple(self.shape), tuple(self.strides), tuple(self.kinds), tile.dtype,
-            self.block, self.offset, over, rows,
-        )  # fmt: skip
-
-
-def _plain(tile: AnyView, index: tuple[Any, ...]) -> AnyView | None:
-    """Where `index` is slices of plain numbers inside a tensor in HBM: most loads and stores."""
-    root = tile.root
-    if root.axis >= 0:
-        return None
-    shape, offset = [], tile.offset
-    for part, size, stride in zip(index, tile.shape, tile.strides, strict=True):
-        if type(part) is not slice:
-            return None
-        start, stop = part.start, part.stop
-        if type(start) is type(stop) is int and 0 <= start < stop <= size and part.step is None:
-            shape.append(stop - start)
-            offset += start * stride
-        else:
-            return None
-    of_type: Any = type(tile)
-    view: AnyView = of_type(
-        root, tuple(shape), tile.strides, tile.kinds, tile.dtype, tile.block, offset, (), tile.rows
-    )
-    return view
+        part = tile.like(tuple(self.shape), tuple(self.strides), tuple(self.kinds))
+        part.block, part.offset, part.over, part.rows = self.block, self.offset, over, rows
+        return part
 
 
 def _read_at_run_time(tile: View, index: View, at: int, rows: Any) -> tuple[Grid, tuple[View, int, int]]:
@@ -191,25 +215,6 @@ def _read_at_run_time(tile: View, index: View, at: int, rows: Any) -> tuple[Grid
     return Grid(0, (0,) * len(shape), shape), (index, tile.strides[at], tile.shape[at])
 
 
-def _whole_index(tile: View, index: Any) -> list[Any]:
-    """One entry per dimension, and None for each new one."""
-    entries = entries_of(index, len(tile.shape))
-    named = sum(entry is not None for entry in entries)
-    if named > len(tile.shape):
-        raise _wrong(tile, f"{named} indices for {len(tile.shape)} dimensions")
-    return entries
-
-
-def _number(tile: View, given: Any) -> int:
-    number = whole(given)
-    if number is None:
-        raise KernelError(
-            f"index of type {type(given).__name__} on {tile!r} ({site.here()})",
-            cause="numbers, slices, nl.ds, nl.arange, nl.mgrid and tiles of indices are emulated",
-        )
-    return number
-
-
 def _placed(grid: Grid, at: int, spread: int, rank: int) -> Grid:
     """An index over the dimensions of the whole result."""
     first = spread if at < 0 else at
@@ -223,30 +228,6 @@ def _placed(grid: Grid, at: int, spread: int, rank: int) -> Grid:
 
 def _wrong(tile: View, why: str) -> KernelError:
     return KernelError(f"{tile!r}: {why} ({site.here()})")
-
-
-def operand_of(tile: View, mask: Any = None) -> NkiTensor:
-    """What instructions of today's NKI take: partition first, inside the mask's box.
-
-    Raises `KernelError` where the mask leaves nothing, the tile spans blocks, or an index leaves the tensor.
-    """
-    if mask is None and not tile.over and tile.rows is None:
-        root = tile.root
-        key = (root.buffer, tile.dtype, tile.shape, tile.strides, tile.kinds)
-        form = _FORMS.get(key)
-        if form is None and (not tile.on_chip or PARTITION in tile.kinds) and BLOCK not in tile.kinds:
-            if len(_FORMS) >= _MOST:
-                _FORMS.clear()
-            form = _FORMS[key] = _masked(tile, None).form
-        if form is not None:
-            base = root.tile(tile.block)
-            return NkiTensor(base.storage, form, base.offset + tile.offset)
-    return _masked(tile, mask)
-
-
-_FORMS: dict[Any, Form] = {}
-"""Of operands that no mask cuts."""
-_MOST = 1 << 14
 
 
 def _masked(tile: View, mask: Any) -> NkiTensor:
@@ -285,11 +266,8 @@ def _masked(tile: View, mask: Any) -> NkiTensor:
     return NkiTensor(base.storage, intern(tile.buffer, tile.dtype, shape, steps), base.offset + offset)
 
 
-def _inside(tile: View, where: Grid, size: int, box: tuple[tuple[int, int], ...]) -> None:
-    low = high = where.const
-    for coefficient, (start, end) in zip(where.coefficients, box, strict=True):
-        ends = coefficient * start, coefficient * (end - 1)
-        low, high = low + min(ends), high + max(ends)
+def _inside(tile: View, where: Grid, size: int, box: Box) -> None:
+    low, high = where.bounds(box)
     if low < 0 or high >= size:
         raise KernelError(
             f"index {low if low < 0 else high} is outside a dimension of size {size} of {tile!r} "
