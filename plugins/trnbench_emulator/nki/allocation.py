@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Allocations:
-    """Allocates for one kernel. `count`: the instructions it has issued. `careful`: see `Clock`."""
+    """Allocates for one kernel. `count`: the instructions it has issued. `careful`: see `Recording`."""
 
     def __init__(
         self, machine: Machine, *, functional: bool, programs: Programs | None, program: int
@@ -32,6 +32,7 @@ class Allocations:
         self.program = program
         self.count = 0
         self.careful = False
+        self.indirect = False  # any tensor addressed at run time so far
         self.shadow: Shadow | None = None
         self.places = site.Places()
         self.hbm_bytes = 0

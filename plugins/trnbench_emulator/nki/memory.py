@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from math import prod
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -13,6 +13,7 @@ import numpy.typing as npt
 from trnbench.errors import KernelError
 from trnbench_emulator.nki.dtype import DType
 from trnbench_emulator.nki.op import Op
+from trnbench_emulator.nki.recording import Recording
 from trnbench_emulator.nki.site import NOWHERE, Place, here
 
 
@@ -38,7 +39,7 @@ class Life(msgspec.Struct, eq=False, gc=False):
     """From allocation to last use, counted in instructions. `bytes` per partition.
 
     `died`: how many instructions had been issued when Python dropped the tile. `last` is followed from the
-    first moment on at which tiles may not fit, see `Clock.careful`. `takes`: whose places it takes, where
+    first moment on at which tiles may not fit, see `Recording.careful`. `takes`: whose places it takes, where
     that was decided beforehand (Beta 1).
     """
 
@@ -52,13 +53,6 @@ class Life(msgspec.Struct, eq=False, gc=False):
     takes: tuple[Life, ...] = ()
 
 
-class Clock(Protocol):
-    """Counts instructions. `careful`: every operand is looked at, so that last uses are known."""
-
-    count: int
-    careful: bool
-
-
 class Ledger:
     """Bytes per partition of one on-chip memory, and proof that they fit.
 
@@ -70,7 +64,7 @@ class Ledger:
 
     __slots__ = ("capacity", "clock", "held", "lives", "memory", "peak", "purge", "suspicions")
 
-    def __init__(self, memory: str, capacity: int, clock: Clock) -> None:
+    def __init__(self, memory: str, capacity: int, clock: Recording) -> None:
         self.clock = clock
         self.memory = memory
         self.capacity = capacity

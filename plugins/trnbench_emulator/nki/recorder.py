@@ -59,7 +59,6 @@ class Recorder(Allocations):
         self.assumed: Counter[str] = Counter()  # what the compiler was taken to do, and how often
         self.grid = grid  # how many programs were launched, 0 without a grid
         self.asked = False  # for the number of this program
-        self.indirect = False  # any tensor addressed at run time so far
         self.accumulators: dict[str, Any] = {}  # sums that an engine holds between instructions
         self.generators: dict[Any, Any] = {}  # random numbers, per engine
         self.identities: dict[Any, NkiTensor] = {}
@@ -94,12 +93,10 @@ class Recorder(Allocations):
         if self.careful:
             reads = self._looked_at(op, writes, reads, line)
         elif op.engine != DMA:
-            for view in writes:
-                if view.offset >= view.storage.row:
-                    self._check_start(op, view)
-            for view in reads:
-                if view.offset >= view.storage.row:
-                    self._check_start(op, view)
+            for views in (writes, reads):
+                for view in views:
+                    if view.offset >= view.storage.row:
+                        self._check_start(op, view)
         self.issue(op, writes, reads, line)
 
     def _looked_at(
@@ -119,9 +116,7 @@ class Recorder(Allocations):
                 if compute and view.offset >= storage.row:
                     self._check_start(op, view)
         count = self.count
-        for view in writes:
-            view.storage.life.last = count
-        for view in reads:
+        for view in (*writes, *reads):
             view.storage.life.last = count
         return reads
 
@@ -172,8 +167,6 @@ class Recorder(Allocations):
 
     def _check_start(self, op: Op, view: NkiTensor) -> None:
         """Compute engines reach partitions from a multiple of 32 on (of 64, or 0, for larger operands)."""
-        if op.engine == DMA:
-            return
         form, address = view.form, view.storage.place
         first = view.offset * form.dtype.size // view.storage.form.row_bytes
         first += address[1] if address is not None else 0
@@ -181,7 +174,7 @@ class Recorder(Allocations):
         allowed: tuple[int, ...] = (0,) if count > 64 else (0, 64) if count > 32 else (0, 32, 64, 96)
         if op.opcode in _SCALED and form.dtype.size == 1:
             allowed = tuple(quadrant + at for quadrant in allowed for at in (0, 4, 8, 12))
-        if first not in allowed and count > 0:
+        if first not in allowed:
             listed = ", ".join(str(partition) for partition in allowed)
             raise KernelError(
                 f"{op.opcode} on {self.machine.generation}: an operand of {count} partitions starts at "

@@ -11,17 +11,11 @@ from trnbench_emulator.nki import site
 from trnbench_emulator.nki.dtype import DType, dtype_of
 from trnbench_emulator.nki.memory import Buffer, Form, Storage, intern
 from trnbench_emulator.nki.recording import STATE, Recording
-from trnbench_emulator.nki.values import (
-    Addressing,
-    IndirectValues,
-    Values,
-    column_indirect,
-    scalar_indirect,
-    vector_indirect,
-)
-from trnbench_emulator.nki.view import Arrangement, Region, indexed, region_of, wrong
+from trnbench_emulator.nki.values import IndirectValues, Values, VirtualRegister
+from trnbench_emulator.nki.view import Arrangement, Region, indexed, region_of
 
 _MAX_CHILDREN = 1 << 16
+COLUMN_SINCE = 4  # NeuronCore-v4
 
 
 class NkiTensor(Values, Arrangement, msgspec.Struct, eq=False):
@@ -114,7 +108,7 @@ class NkiTensor(Values, Arrangement, msgspec.Struct, eq=False):
             return picked if partition or not shape else picked._as(dtype, shape, strides, picked.offset)
         if partition:
             raise self._wrong("select", "the partition dimension of a tile cannot be selected at run time")
-        return self._at(index, scalar_indirect(self.form, index, dim, dtype, shape or (1,), strides or (1,)))
+        return self._addressed("scalar", index, dim, dtype, shape or (1,), strides or (1,))
 
     def vector_select(self, dim: int, vector_offset: NkiTensor) -> NkiTensor:
         """Row `vector_offset[p]` of an HBM tensor for each partition p."""
@@ -122,13 +116,16 @@ class NkiTensor(Values, Arrangement, msgspec.Struct, eq=False):
             raise self._wrong("vector_select", "it takes dimension 0 of a tensor in HBM")
         count = vector_offset.form.partitions
         shape = (count, *self.form.shape[1:])
-        return self._at(
-            vector_offset, vector_indirect(self.form, 0, self.form.dtype, shape, self.form.strides)
-        )
+        return self._addressed("vector", vector_offset, 0, self.form.dtype, shape, self.form.strides)
 
     def indirect(self, index: NkiTensor, num_elem: int | None = None) -> NkiTensor:
         """Columns at free offsets that `index` holds, in its snake order (NeuronCore-v4)."""
-        return self._at(index, column_indirect(self.form, index, num_elem))
+        recorder: Recording | None = STATE.recorder
+        if recorder is not None and recorder.machine.nc_version < COLUMN_SINCE:
+            raise self._wrong("indirect", f"it needs NeuronCore-v4, this is {recorder.machine.core}")
+        form, total = self.form, index.form.elements if num_elem is None else num_elem
+        columns = intern(form.buffer, form.dtype, (form.shape[0], total), (form.strides[0], 1), "column")
+        return IndirectTensor(self.storage, columns, self.offset, index=index, step=1, bound=form.free)
 
     def ap(
         self,
@@ -151,15 +148,12 @@ class NkiTensor(Values, Arrangement, msgspec.Struct, eq=False):
         start = int(self.offset * scale) + (0 if offset is None else offset)
         shape, strides = tuple(c for _, c in pairs), tuple(s for s, _ in pairs)
         if scalar_offset is not None or vector_offset is not None:
-            base = NkiTensor(self.storage, self.form, start) if kind is self.form.dtype else self.view(kind)
-            base = NkiTensor(self.storage, base.form, start)
+            base = NkiTensor(self.storage, self.view(kind).form, start)
             if scalar_offset is not None and vector_offset is not None:
                 raise self._wrong("ap", "scalar_offset and vector_offset exclude each other")
             if vector_offset is not None:
-                addressing = vector_indirect(base.form, indirect_dim, kind, shape, strides)
-                return base._at(vector_offset, addressing)
-            addressing = scalar_indirect(base.form, scalar_offset, indirect_dim, kind, shape, strides)
-            return base._at(scalar_offset, addressing)
+                return base._addressed("vector", vector_offset, indirect_dim, kind, shape, strides)
+            return base._addressed("scalar", scalar_offset, indirect_dim, kind, shape, strides)
         row = self.storage.form.nbytes // max(self.storage.form.partitions, 1) // kind.size
         if self.form.on_chip and pairs and pairs[0][1] > 1 and pairs[0][0] % row:
             raise self._wrong(
@@ -179,29 +173,34 @@ class NkiTensor(Values, Arrangement, msgspec.Struct, eq=False):
             )
         return self._as(kind, shape, strides, start)
 
-    def _at(self, index: Any, addressing: Addressing) -> IndirectTensor:
-        """Addressed at run time by `index`."""
-        form, step, bound = addressing
-        return IndirectTensor(self.storage, form, self.offset, index=index, step=step, bound=bound)
+    def _addressed(
+        self, how: str, index: Any, dim: int, dtype: DType, shape: tuple[int, ...], strides: tuple[int, ...]
+    ) -> IndirectTensor:
+        """A pattern moved at run time, by `index` times the stride of `dim`: all of it ("scalar"), or each
+        row of its first dimension by an index of its own ("vector")."""
+        base = self.form
+        if how == "vector":
+            if base.on_chip:
+                raise self._wrong("ap", "vector_offset addresses tensors in HBM")
+        elif not isinstance(index, (Values, VirtualRegister)):
+            raise self._wrong(
+                "ap", f"scalar_offset is {type(index).__name__}, it must be a register or a tile"
+            )
+        elif isinstance(index, Values) and index.form.elements != 1:
+            raise self._wrong("ap", f"scalar_offset has shape {list(index.form.shape)}, it must be (1, 1)")
+        if base.indirect:
+            raise self._wrong("ap", "it is addressed at run time already")
+        if not 0 <= dim < len(base.shape):
+            raise self._wrong("ap", f"indirect_dim={dim}: there is no such dimension")
+        form = intern(base.buffer, dtype, shape, strides, how)
+        return IndirectTensor(
+            self.storage, form, self.offset, index=index, step=base.strides[dim], bound=base.shape[dim]
+        )
 
     def _as(self, dtype: DType, shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> Self:
         form = intern(self.form.buffer, dtype, shape, strides, self.form.indirect)
         view: Any = NkiTensor(self.storage, form, offset)
         return cast("Self", view)
-
-    def _without(self, dim: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Sizes and strides of the other dimensions."""
-        shape, strides = self.form.shape, self.form.strides
-        return shape[:dim] + shape[dim + 1 :], strides[:dim] + strides[dim + 1 :]
-
-    def _dim(self, dim: int, call: str) -> int:
-        at = dim if dim >= 0 else len(self.form.shape) + dim
-        if not 0 <= at < len(self.form.shape):
-            raise self._wrong(call, f"it has no dimension {dim}")
-        return at
-
-    def _wrong(self, call: str, why: str) -> KernelError:
-        return wrong(self.form, call, why)
 
     @property
     def region(self) -> Region:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -10,10 +10,7 @@ import numpy.typing as npt
 
 from trnbench.errors import KernelError
 from trnbench_emulator.nki import site
-from trnbench_emulator.nki.dtype import DType
-from trnbench_emulator.nki.memory import Form, Storage, intern
-from trnbench_emulator.nki.recording import STATE, Recording
-from trnbench_emulator.nki.view import wrong
+from trnbench_emulator.nki.memory import Form, Storage
 
 
 class VirtualRegister(msgspec.Struct, eq=False):
@@ -100,75 +97,18 @@ class Values:
         return bytes_of(self.storage.written, self.form, self.offset)
 
 
-COLUMN_SINCE = 4  # NeuronCore-v4
-
-
-class Addressing(NamedTuple):
-    """The form of such a view; `step`: elements per unit of the index; `bound`: its end."""
-
-    form: Form
-    step: int
-    bound: int
-
-
-def scalar_indirect(
-    base: Form, index: Any, dim: int, dtype: DType, shape: tuple[int, ...], strides: tuple[int, ...]
-) -> Addressing:
-    """All of the pattern moved by one index times the stride of `dim`."""
-    if not isinstance(index, (Values, VirtualRegister)):
-        raise wrong(base, "ap", f"scalar_offset is {type(index).__name__}, it must be a register or a tile")
-    if isinstance(index, Values) and index.form.elements != 1:
-        raise wrong(base, "ap", f"scalar_offset has shape {list(index.form.shape)}, it must be (1, 1)")
-    return _addressing(base, dim, dtype, shape, strides, "scalar")
-
-
-def vector_indirect(
-    base: Form, dim: int, dtype: DType, shape: tuple[int, ...], strides: tuple[int, ...]
-) -> Addressing:
-    """Row `index[p]` of dimension `dim` for every p of the pattern's first dimension."""
-    if base.on_chip:
-        raise wrong(base, "ap", "vector_offset addresses tensors in HBM")
-    return _addressing(base, dim, dtype, shape, strides, "vector")
-
-
-def column_indirect(base: Form, index: Values, count: int | None) -> Addressing:
-    """Free offsets from `index`, offset i at [i % 16, i // 16]."""
-    recorder: Recording | None = STATE.recorder
-    if recorder is not None and recorder.machine.nc_version < COLUMN_SINCE:
-        raise wrong(base, "indirect", f"it needs NeuronCore-v4, this is {recorder.machine.core}")
-    total = index.form.elements if count is None else count
-    form = intern(base.buffer, base.dtype, (base.shape[0], total), (base.strides[0], 1), "column")
-    return Addressing(form, 1, base.free)
-
-
-def _addressing(
-    base: Form, dim: int, dtype: DType, shape: tuple[int, ...], strides: tuple[int, ...], kind: str
-) -> Addressing:
-    if base.indirect:
-        raise wrong(base, "ap", "it is addressed at run time already")
-    if not 0 <= dim < len(base.shape):
-        raise wrong(base, "ap", f"indirect_dim={dim}: there is no such dimension")
-    return Addressing(intern(base.buffer, dtype, shape, strides, kind), base.strides[dim], base.shape[dim])
-
-
 _SNAKE = 16  # partitions over which offsets of .indirect() run; 32 for the tensor engine
 
 
-class IndirectValues:
+class IndirectValues(Values):
     """Reads and writes the elements that an index picks. `step`: elements per unit of the index; `bound`: its
     end."""
 
     __slots__ = ()
 
-    if TYPE_CHECKING:
-        storage: Storage
-        form: Form
-        offset: int
-        index: Any
-        step: int
-        bound: int
-
-        def _wrong(self, call: str, why: str) -> KernelError: ...
+    index: Any
+    step: int
+    bound: int
 
     def positions(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
         """Element positions in the storage, and which of them lie inside."""
@@ -206,7 +146,10 @@ class IndirectValues:
             # Several columns of indices follow each other, column by column.
             flat = values.reshape(values.shape[0], -1).T.reshape(-1)
             if len(flat) < self.form.shape[0]:
-                raise self._wrong("ap", f"{self.form.shape[0]} rows need as many indices, got {len(flat)}")
+                raise KernelError(
+                    f"ap: {self.form!r}: {self.form.shape[0]} rows need as many indices, got {len(flat)} "
+                    f"({site.here()})"
+                )
             return flat[: self.form.shape[0]]
         return values.reshape(-1)[:1]
 

@@ -154,11 +154,6 @@ def grouped(form: Form, source: Any, target: Any, sizes: dict[str, int]) -> tupl
     return split, tuple(names.index(group) for group in wanted), merged
 
 
-def wrong(form: Form, call: str, why: str) -> KernelError:
-    """What to raise where a view of `form` cannot be made."""
-    return KernelError(f"{call}: {form!r}: {why} ({site.here()})")
-
-
 class Region(NamedTuple):
     """The box of memory a view touches: partitions and elements of a partition, ends excluded.
 
@@ -227,16 +222,29 @@ class Arrangement:
 
     __slots__ = ()
 
+    form: Form
+    offset: int
+
     if TYPE_CHECKING:
-        form: Form
-        offset: int
 
         def _as(
             self, dtype: DType, shape: tuple[int, ...], strides: tuple[int, ...], offset: int
         ) -> Self: ...
-        def _without(self, dim: int) -> tuple[tuple[int, ...], tuple[int, ...]]: ...
-        def _dim(self, dim: int, call: str) -> int: ...
-        def _wrong(self, call: str, why: str) -> KernelError: ...
+
+    def _without(self, dim: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Sizes and strides of the other dimensions."""
+        shape, strides = self.form.shape, self.form.strides
+        return shape[:dim] + shape[dim + 1 :], strides[:dim] + strides[dim + 1 :]
+
+    def _dim(self, dim: int, call: str) -> int:
+        at = dim if dim >= 0 else len(self.form.shape) + dim
+        if not 0 <= at < len(self.form.shape):
+            raise self._wrong(call, f"it has no dimension {dim}")
+        return at
+
+    def _wrong(self, call: str, why: str) -> KernelError:
+        """What to raise where a view cannot be made."""
+        return KernelError(f"{call}: {self.form!r}: {why} ({site.here()})")
 
     def reshape(self, *shape: Any) -> Self:
         """The same elements under another shape; dimension 0 stays the partition on chip."""

@@ -59,7 +59,7 @@ def box_of(mask: Any, shape: tuple[int, ...]) -> Box | None:
                 try_="nisa.affine_select, or two masks of one dimension each",
             )
         for at in moving:
-            size, step = condition.sizes[at], condition.coefficients[at]
+            size, step = condition.shape[at], condition.coefficients[at]
             if at < len(shape) and shape[at] == size:
                 first = -(condition.const // step) if step > 0 else 0
                 end = size if step > 0 else condition.const // -step + 1
@@ -78,52 +78,48 @@ def leaves_nothing(mask: Any, shape: tuple[int, ...]) -> bool:
 
 
 class Grid(msgspec.Struct, frozen=True, eq=False):
-    """const + Σ coefficients[d] · i_d, where i_d runs from 0 to sizes[d] - 1 along dimension d of a tile.
+    """const + Σ coefficients[d] · i_d, where i_d runs from 0 to shape[d] - 1 along dimension d of a tile.
 
     Broadcast as NumPy does: dimensions are matched from the last one.
     """
 
     const: int
     coefficients: tuple[int, ...]
-    sizes: tuple[int, ...]
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return self.sizes
+    shape: tuple[int, ...]
 
     @property
     def T(self) -> Grid:  # noqa: N802 - as arrays have it
-        return Grid(self.const, self.coefficients[::-1], self.sizes[::-1])
+        return Grid(self.const, self.coefficients[::-1], self.shape[::-1])
 
     @property
     def moving(self) -> list[int]:
         """The dimensions along which the value changes."""
-        return [at for at, coefficient in enumerate(self.coefficients) if coefficient and self.sizes[at] > 1]
+        return [at for at, coefficient in enumerate(self.coefficients) if coefficient and self.shape[at] > 1]
 
     def bounds(self, box: Box | None = None) -> tuple[int, int]:
         """The smallest and the largest value, of all or where the counters are in a box."""
         low = high = self.const
-        for coefficient, (start, end) in zip(self.coefficients, box or _whole_box(self.sizes), strict=True):
+        for coefficient, (start, end) in zip(self.coefficients, box or _whole_box(self.shape), strict=True):
             ends = coefficient * start, coefficient * (end - 1)
             low, high = low + min(ends), high + max(ends)
         return low, high
 
     def widened(self, rank: int) -> Grid:
         """The same values under more leading dimensions of size 1."""
-        more = rank - len(self.sizes)
+        more = rank - len(self.shape)
         if more <= 0:
             return self
-        return Grid(self.const, (0,) * more + self.coefficients, (1,) * more + self.sizes)
+        return Grid(self.const, (0,) * more + self.coefficients, (1,) * more + self.shape)
 
     def __getitem__(self, index: Any) -> Grid:
         """New dimensions of size 1 by None; slices that take everything, or a part of a dimension."""
         const, coefficients, sizes, axis = self.const, [], [], 0
-        for entry in entries_of(index, len(self.sizes)):
+        for entry in entries_of(index, len(self.shape)):
             if entry is None:
                 coefficients.append(0)
                 sizes.append(1)
                 continue
-            size, step = self.sizes[axis], self.coefficients[axis]
+            size, step = self.shape[axis], self.coefficients[axis]
             axis += 1
             if isinstance(entry, slice):
                 indices = range(size)[entry]
@@ -138,19 +134,19 @@ class Grid(msgspec.Struct, frozen=True, eq=False):
 
     def __add__(self, other: Any) -> Any:
         if isinstance(other, Grid):
-            left, right = self.widened(len(other.sizes)), other.widened(len(self.sizes))
+            left, right = self.widened(len(other.shape)), other.widened(len(self.shape))
             return Grid(
                 left.const + right.const,
                 tuple(a + b for a, b in zip(left.coefficients, right.coefficients, strict=True)),
-                broadcast(left.sizes, right.sizes),
+                broadcast(left.shape, right.shape),
             )
         by = whole(other)
-        return NotImplemented if by is None else Grid(self.const + by, self.coefficients, self.sizes)
+        return NotImplemented if by is None else Grid(self.const + by, self.coefficients, self.shape)
 
     __radd__ = __add__
 
     def __neg__(self) -> Grid:
-        return Grid(-self.const, tuple(-coefficient for coefficient in self.coefficients), self.sizes)
+        return Grid(-self.const, tuple(-coefficient for coefficient in self.coefficients), self.shape)
 
     def __sub__(self, other: Any) -> Any:
         return self + (-other)
@@ -162,7 +158,7 @@ class Grid(msgspec.Struct, frozen=True, eq=False):
         by = whole(other)
         if by is None:
             return NotImplemented
-        return Grid(self.const * by, tuple(coefficient * by for coefficient in self.coefficients), self.sizes)
+        return Grid(self.const * by, tuple(coefficient * by for coefficient in self.coefficients), self.shape)
 
     __rmul__ = __mul__
 
@@ -177,15 +173,15 @@ class Grid(msgspec.Struct, frozen=True, eq=False):
         by = whole(other)
         moving = self.moving
         if by and not moving:
-            return Grid(apply(self.const, by), (0,) * len(self.sizes), self.sizes)
+            return Grid(apply(self.const, by), (0,) * len(self.shape), self.shape)
         if by and len(moving) == 1:
             at = moving[0]
-            values = [apply(self.const + self.coefficients[at] * n, by) for n in range(self.sizes[at])]
+            values = [apply(self.const + self.coefficients[at] * n, by) for n in range(self.shape[at])]
             steps = {b - a for a, b in itertools.pairwise(values)}
             if len(steps) == 1:
-                coefficients = [0] * len(self.sizes)
+                coefficients = [0] * len(self.shape)
                 coefficients[at] = steps.pop()
-                return Grid(values[0], tuple(coefficients), self.sizes)
+                return Grid(values[0], tuple(coefficients), self.shape)
         raise KernelError(
             f"an index is not a sum of multiples after {sign} {other!r} ({site.here()})",
             cause="indices of NKI are affine: counters times constants",
@@ -202,7 +198,7 @@ class Grid(msgspec.Struct, frozen=True, eq=False):
         difference = difference + shift
         low, high = difference.bounds()
         if low >= 0:
-            return True if max(difference.sizes, default=1) == 1 else Mask(())
+            return True if max(difference.shape, default=1) == 1 else Mask(())
         if high < 0:
             return False
         return Mask((difference,))
@@ -221,7 +217,7 @@ class Grid(msgspec.Struct, frozen=True, eq=False):
 
     def __repr__(self) -> str:
         terms = [f"{c}·i{d}" for d, c in enumerate(self.coefficients) if c]
-        return f"index {' + '.join([str(self.const), *terms])} of sizes {list(self.sizes)}"
+        return f"index {' + '.join([str(self.const), *terms])} of sizes {list(self.shape)}"
 
 
 def arange(*given: Any) -> Grid:

@@ -75,7 +75,7 @@ class View(msgspec.Struct, eq=False):
             if isinstance(entry, View):
                 entries[axis], rows = _read_at_run_time(self, entry, axis, rows)
             if isinstance(entries[axis], Grid):
-                common = broadcast(common, entries[axis].sizes)
+                common = broadcast(common, entries[axis].shape)
         layout = _Layout(self, common)
         for entry in entries:
             layout.add(entry)
@@ -218,11 +218,11 @@ def _read_at_run_time(tile: View, index: View, at: int, rows: Any) -> tuple[Grid
 def _placed(grid: Grid, at: int, spread: int, rank: int) -> Grid:
     """An index over the dimensions of the whole result."""
     first = spread if at < 0 else at
-    before, after = first, rank - first - len(grid.sizes)
+    before, after = first, rank - first - len(grid.shape)
     return Grid(
         grid.const,
         (0,) * before + grid.coefficients + (0,) * after,
-        (1,) * before + grid.sizes + (1,) * after,
+        (1,) * before + grid.shape + (1,) * after,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import prod as product
 from typing import Any
 
@@ -38,20 +39,18 @@ def _reduced(call: str, function: Function, x: NkiTensor, axis: Any, dtype: Any,
     return dst
 
 
-def sum(x: NkiTensor, axis: Any, dtype: Any = None, keepdims: bool = False) -> NkiTensor:
-    return _reduced("sum", FUNCTIONS["add"], x, axis, dtype, keepdims)
+def _folding(name: str, function: str) -> Callable[[NkiTensor, Any, Any, bool], NkiTensor]:
+    def fold(x: NkiTensor, axis: Any, dtype: Any = None, keepdims: bool = False) -> NkiTensor:
+        return _reduced(name, FUNCTIONS[function], x, axis, dtype, keepdims)
+
+    fold.__name__ = fold.__qualname__ = name
+    return fold
 
 
-def max(x: NkiTensor, axis: Any, dtype: Any = None, keepdims: bool = False) -> NkiTensor:
-    return _reduced("max", FUNCTIONS["maximum"], x, axis, dtype, keepdims)
-
-
-def min(x: NkiTensor, axis: Any, dtype: Any = None, keepdims: bool = False) -> NkiTensor:
-    return _reduced("min", FUNCTIONS["minimum"], x, axis, dtype, keepdims)
-
-
-def prod(x: NkiTensor, axis: Any, dtype: Any = None, keepdims: bool = False) -> NkiTensor:
-    return _reduced("prod", FUNCTIONS["multiply"], x, axis, dtype, keepdims)
+sum = _folding("sum", "add")
+max = _folding("max", "maximum")
+min = _folding("min", "minimum")
+prod = _folding("prod", "multiply")
 
 
 def all(x: NkiTensor, axis: Any, dtype: Any = None) -> NkiTensor:

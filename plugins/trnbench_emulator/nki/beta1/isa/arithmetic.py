@@ -211,7 +211,7 @@ def iota(expr: Grid, dtype: Any, *, mask: Any = None, **_: Any) -> Tile:
     def issue(dst: Tile) -> None:
         today.iota(dst.operand(mask), pattern, expr.const, step)
 
-    return later(expr.sizes, dtype_of(dtype), issue)
+    return later(expr.shape, dtype_of(dtype), issue)
 
 
 def affine_select(
@@ -248,5 +248,5 @@ def affine_select(
 def _pattern(expr: Any, call: str) -> tuple[list[list[int]], int]:
     if not isinstance(expr, Grid):
         raise KernelError(f"{call}: {expr!r} is no index made of nl.arange ({site.here()})")
-    pairs = list(zip(expr.coefficients, expr.sizes, strict=True))[1:]
+    pairs = list(zip(expr.coefficients, expr.shape, strict=True))[1:]
     return [[step, size] for step, size in pairs] or [[1, 1]], expr.coefficients[0]
