@@ -13,8 +13,8 @@ from trnbench_emulator.nki.machine import Machine
 class Recording(Protocol):
     """`count` instructions were issued, by program `program`.
 
-    `careful`: every operand is looked at, so that last uses are known. `indirect`: any tensor was addressed at
-    run time so far. `shadow`: the `Shadow` of the launch, if any.
+    `careful`: every operand is looked at, so that last uses are known. `indirect`: any tensor was addressed
+    at run time so far. `shadow`: the `Shadow` of the launch, if any.
     """
 
     machine: Machine
