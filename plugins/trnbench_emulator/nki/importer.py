@@ -11,7 +11,7 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import partial
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from importlib.util import module_from_spec, spec_from_file_location
@@ -24,7 +24,7 @@ import msgspec
 from trnbench_emulator.nki import site
 from trnbench_emulator.nki.language.creation import KEYWORDS
 from trnbench_emulator.nki.names import WHY
-from trnbench_emulator.nki.stand_in import Reason, fill
+from trnbench_emulator.nki.stand_in import Reason, hollow, stand_in
 from trnbench_emulator.nki.statements import Fault, execute, guarded_lines
 
 OURS = ("nki", "neuronxcc")
@@ -48,10 +48,20 @@ class _Source(SourceFileLoader):
         self.lazy = lazy
 
     def exec_module(self, module: ModuleType) -> None:
-        if module.__name__ in self.lazy:
-            vars(module)["__getattr__"] = _Package(self, module)
-        else:
+        if module.__name__ not in self.lazy:
             self.execute(module)
+            return
+
+        def asked(name: str) -> Any:
+            """A module of the package is imported by whoever asks for it; other names are its file's."""
+            dunder = name.startswith("__") and name != "__all__"
+            if dunder or _has_file(module, name):
+                raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
+            del vars(module)["__getattr__"]
+            self.execute(module)
+            return getattr(module, name)
+
+        vars(module)["__getattr__"] = asked
 
     def execute(self, module: ModuleType) -> None:
         text = self.get_data(self.path)
@@ -61,26 +71,9 @@ class _Source(SourceFileLoader):
         self.imports.faults += execute(text, self.path, module)
 
 
-class _Package:
-    """The `__getattr__` of a package whose file has not been executed."""
-
-    def __init__(self, loader: _Source, module: ModuleType) -> None:
-        self.loader = loader
-        self.module = module
-        self.executed = False
-
-    def __call__(self, name: str) -> Any:
-        dunder = name.startswith("__") and name != "__all__"
-        if dunder or self.executed or self._has_file(name):
-            raise AttributeError(f"module {self.module.__name__!r} has no attribute {name!r}")
-        self.executed = True
-        self.loader.execute(self.module)
-        return getattr(self.module, name)
-
-    def _has_file(self, name: str) -> bool:
-        """A module of the package is imported by whoever asks for it."""
-        folders = map(Path, self.module.__path__)
-        return any((each / f"{name}.py").is_file() or (each / name).is_dir() for each in folders)
+def _has_file(package: ModuleType, name: str) -> bool:
+    folders = map(Path, package.__path__)
+    return any((each / f"{name}.py").is_file() or (each / name).is_dir() for each in folders)
 
 
 class _Files(MetaPathFinder):
@@ -128,7 +121,7 @@ class _Absent(MetaPathFinder, Loader):
         file = frame.f_code.co_filename
         if by_name and first in OURS:
             return None  # `from nki.isa import name`: the module says why it has no such name
-        if not file.startswith(self.folder) or frame.f_lineno in _guarded(file):
+        if not file.startswith(self.folder) or frame.f_lineno in guarded_lines(file):
             return None
         if first not in (*self.taken, *OURS):
             self.taken[first] = _package_below(self.folder, first, self.depth)
@@ -145,9 +138,7 @@ class _Absent(MetaPathFinder, Loader):
         return ModuleSpec(name, self, is_package=True)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        module = ModuleType(spec.name)
-        fill(module, self.reasons[spec.name])
-        return module
+        return hollow(spec.name, partial(stand_in, spec.name, reason=self.reasons[spec.name]))
 
     def exec_module(self, module: ModuleType) -> None:
         """There is nothing to execute."""
@@ -174,11 +165,6 @@ def _importer() -> tuple[FrameType, bool]:
         by_name = by_name or frame.f_code.co_name == "_handle_fromlist"
         frame = frame.f_back
     return frame, by_name
-
-
-@lru_cache(maxsize=64)
-def _guarded(file: str) -> frozenset[int]:
-    return guarded_lines(file)
 
 
 def _package_below(folder: str, name: str, depth: int) -> Path | None:

@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 
 from trnbench_emulator.nki import site
 from trnbench_emulator.nki.names import Refused
+from trnbench_emulator.nki.stand_in import hollow
 
 _FROM = opmap["IMPORT_FROM"]
 
@@ -120,17 +121,11 @@ def _nothing(*_: Any, **__: Any) -> None:
 
 
 def _module(name: str) -> ModuleType:
-    module = ModuleType(name)
-    module.__path__ = []
-
-    def attribute(wanted: str) -> Any:
-        if wanted.startswith("__"):
-            raise AttributeError(wanted)
+    def refused(wanted: str) -> NoReturn:
         raise Refused(
             f"{name}.{wanted} is used, which trnbench does not stand in for ({site.here()})",
             cause="device, xla_device, sync, mark_step and wait_device_ops are, with the CPU as device",
             try_="install torch_xla",
         )
 
-    vars(module)["__getattr__"] = attribute
-    return module
+    return hollow(name, refused)

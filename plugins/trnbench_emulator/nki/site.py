@@ -120,6 +120,6 @@ def of_error(trace: TracebackType | None, inside: str = "") -> str:
     while trace is not None:
         name = trace.tb_frame.f_code.co_filename
         if name in wanted or (not inside and not name.startswith(_HERE)):
-            line = f"{Path(name).name}:{trace.tb_lineno}"
+            line = told((name, trace.tb_lineno))
         trace = trace.tb_next
     return line

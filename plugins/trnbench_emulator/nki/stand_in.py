@@ -6,7 +6,7 @@ as defaults. A kernel that uses one is refused with the line that asked for what
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FunctionType, ModuleType
 from typing import Any
@@ -51,8 +51,7 @@ class StandInType(type):
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         if _decorates(args, kwargs):
             return args[0]
-        if not _allowed():
-            raise refusal(cls)
+        _allow(cls)
         return super().__call__(*args, **kwargs)
 
     def __getitem__(cls, item: Any) -> Any:
@@ -71,15 +70,13 @@ class _StandIn(metaclass=StandInType):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if _decorates(args, kwargs):
             return args[0]
-        if not _allowed():
-            raise refusal(type(self))
+        _allow(type(self))
         return self
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        if not _allowed():
-            raise refusal(type(self))
+        _allow(type(self))
         return getattr(type(self), name)
 
     def __bool__(self) -> bool:
@@ -116,18 +113,20 @@ def refusal(kind: Any) -> KernelError:
     )
 
 
-def fill(module: ModuleType, reason: Reason) -> None:
-    """Let every attribute of a module be a stand-in."""
+def hollow(name: str, answer: Callable[[str], Any]) -> ModuleType:
+    """A module without a file: each of its attributes is what `answer` says of the name, once."""
+    module = ModuleType(name)
     module.__path__ = []
 
-    def attribute(name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        child = stand_in(module.__name__, name, reason)
-        setattr(module, name, child)
+    def attribute(wanted: str) -> Any:
+        if wanted.startswith("__"):
+            raise AttributeError(wanted)
+        child = answer(wanted)
+        setattr(module, wanted, child)
         return child
 
     vars(module)["__getattr__"] = attribute
+    return module
 
 
 def _decorates(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
@@ -136,5 +135,7 @@ def _decorates(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     return isinstance(args[0], (FunctionType, type)) or hasattr(args[0], "__wrapped__")
 
 
-def _allowed() -> bool:
-    return STATE.recorder is None and STATE.files > 0
+def _allow(kind: Any) -> None:
+    """Raises `KernelError` unless files are being executed: only then may a stand-in be used."""
+    if STATE.recorder is not None or not STATE.files:
+        raise refusal(kind)

@@ -10,6 +10,7 @@ import ast
 import linecache
 import sys
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -149,6 +150,7 @@ def _bound(statement: ast.stmt) -> Iterator[str]:
             )
 
 
+@lru_cache(maxsize=64)
 def guarded_lines(path: str) -> frozenset[int]:
     """Lines of import statements in a file that says itself what to do without."""
     try:
