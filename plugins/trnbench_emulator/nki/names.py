@@ -33,8 +33,6 @@ WHY: dict[str, dict[str, str]] = {
 }
 """Public names that are refused, and why."""
 
-KNOWN: dict[str, frozenset[str]] = {module: frozenset(names) for module, names in WHY.items()}
-
 REMOVED: dict[str, frozenset[str]] = {
     "nki.isa": frozenset({"builtin_custom_op", "tensor_copy_dynamic_dst", "tensor_copy_dynamic_src"}),
     "nki.language": frozenset(
@@ -60,13 +58,14 @@ def refuse(module: str, name: str, provided: Iterable[str], where: str = "") -> 
             cause="it was in Beta 1 (neuronxcc.nki) and was removed in 0.2",
             try_="port the kernel to NKI 0.3 or later",
         )
-    if name in KNOWN.get(module, ()):
+    known = WHY.get(module, {})
+    if name in known:
         return Refused(
             f"{module}.{name} is part of NKI but trnbench does not emulate it ({where})",
-            cause=f"{WHY[module][name]}; docs/nki.md lists what is emulated",
+            cause=f"{known[name]}; docs/nki.md lists what is emulated",
             try_="write it with the calls provided, or run the kernel on a device",
         )
-    near = difflib.get_close_matches(name, [*provided, *KNOWN.get(module, ())], n=3, cutoff=0.6)
+    near = difflib.get_close_matches(name, [*provided, *known], n=3, cutoff=0.6)
     return Refused(
         f"{module} has no {name!r} ({where})",
         cause=f"did you mean {', '.join(near)}?" if near else "NKI 0.6 lists no such name",

@@ -23,9 +23,7 @@ class _Fields(type):
 
 def _from_dataclass(made: Any) -> bool:
     # dataclass compiles its constructor from text: such a function has no file of its own.
-    return str(getattr(made, "__qualname__", "")).startswith("__create_fn__") or (
-        getattr(getattr(made, "__code__", None), "co_filename", "") == "<string>"
-    )
+    return getattr(getattr(made, "__code__", None), "co_filename", "") == "<string>"
 
 
 def _unannotated(cls: type) -> bool:

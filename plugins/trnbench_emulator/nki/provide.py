@@ -44,12 +44,8 @@ class Provided(msgspec.Struct, frozen=True):
         return f"{text} ({self.dialect})" if self.dialect else text
 
 
-def real_installed() -> bool:
-    """Is there a real `nki` package? Looked up, not imported."""
-    return _found("nki")
-
-
 def _found(name: str) -> bool:
+    """Is there a real package of this name? Looked up, not imported."""
     present = sys.modules.get(name)
     if present is not None:
         return present is not _facades().get(name)
@@ -70,7 +66,7 @@ def provide(mode: str = "auto") -> Iterator[Provided]:
     """
     if mode not in MODES:
         raise UsageError(f"nki={mode!r} is unknown", cause=f"it is one of {', '.join(MODES)}")
-    real = mode != "trnbench" and real_installed()
+    real = mode != "trnbench" and _found("nki")
     if mode == "real" and not real:
         raise UsageError(
             "the real nki package is not installed",
