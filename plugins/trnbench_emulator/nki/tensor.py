@@ -143,7 +143,7 @@ class NkiTensor(Values, Arrangement, msgspec.Struct, eq=False):
         `vector_offset` (one index per partition) times the stride of `indirect_dim` is added at run time.
         """
         pairs = [tuple(int(number) for number in pair) for pair in pattern]
-        kind = self.form.dtype if dtype is None else dtype_of(dtype)
+        kind = dtype_of(dtype or self.form.dtype)
         scale = self.form.dtype.size / kind.size
         start = int(self.offset * scale) + (0 if offset is None else offset)
         shape, strides = tuple(c for _, c in pairs), tuple(s for s, _ in pairs)

@@ -166,7 +166,7 @@ def copy(src: Any, *, mask: Any = None, dtype: Any = None, **_: Any) -> Tile:
         if not leaves_nothing(mask, src.shape):
             isa.tensor_copy(dst.operand(mask), src.operand(mask))
 
-    return later(src.shape, src.dtype if dtype is None else dtype_of(dtype), issue)
+    return later(src.shape, dtype or src.dtype, issue)
 
 
 def in_sbuf(tile: Tile, mask: Any = None) -> Tile:

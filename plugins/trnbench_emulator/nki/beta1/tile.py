@@ -251,7 +251,7 @@ def later(
 ) -> Tile:
     """A tile of this shape and type in `buffer`, which `issue` fills; see `Pending` for the others."""
     settle()
-    result = Tile.of(Root(shape, 0, dtype, buffer))
+    result = Tile.of(Root(shape, 0, dtype_of(dtype), buffer))
     # The line that is told is the one that calls our caller.
     places = OUTSIDE if STATE.recorder is None else STATE.recorder.places
     SLOT.held = Pending(result, issue, into, exact, adds, places.of(sys._getframe(2)))

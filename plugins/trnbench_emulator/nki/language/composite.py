@@ -99,7 +99,7 @@ def broadcast_to(x: NkiTensor, shape: Any, dtype: Any = None) -> NkiTensor:
     sizes = tuple(shape)
     if len(sizes) != len(x.shape) or any(a not in (1, b) for a, b in zip(x.shape, sizes, strict=True)):
         raise KernelError(f"broadcast_to: {x!r} cannot become {list(sizes)} ({site.here()})")
-    kind = x.dtype if dtype is None else dtype_of(dtype)
+    kind = dtype_of(dtype or x.dtype)
     if x.shape == sizes and kind is x.dtype:
         return x
     view = x
@@ -148,7 +148,7 @@ def transpose(x: NkiTensor, dtype: Any = None) -> NkiTensor:
     """A tile in PSUM with the transpose of a 2-D tile."""
     if len(x.shape) != 2:
         raise KernelError(f"transpose: {x!r} has {len(x.shape)} dimensions, not 2 ({site.here()})")
-    kind = x.dtype if dtype is None else dtype_of(dtype)
+    kind = dtype_of(dtype or x.dtype)
     dst = ndarray(x.shape[::-1], kind, psum)
     isa.nc_transpose(dst, x, engine=isa.engine.tensor)
     return dst

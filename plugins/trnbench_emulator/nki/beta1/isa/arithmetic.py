@@ -13,7 +13,7 @@ from trnbench_emulator.nki.beta1.index import Grid, Mask, broadcast, leaves_noth
 from trnbench_emulator.nki.beta1.operation import broadcast_to, in_sbuf, of_one_rank
 from trnbench_emulator.nki.beta1.tile import Tile, later
 from trnbench_emulator.nki.constraints import word
-from trnbench_emulator.nki.dtype import DTYPES, dtype_of
+from trnbench_emulator.nki.dtype import DTYPES
 from trnbench_emulator.nki.functions import FUNCTIONS
 from trnbench_emulator.nki.isa.constants import (
     gpsimd_engine,
@@ -57,9 +57,8 @@ def returning(
         if into is not None:
             issue(into)
             return into
-        kind = like.dtype if dtype is None else dtype_of(dtype)
         sizes = (like.shape[0], columns) if columns else like.shape
-        return later(shape(arguments) if shape else sizes, kind, issue)
+        return later(shape(arguments) if shape else sizes, dtype or like.dtype, issue)
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = f"nisa.{name} of Beta 1: the result is returned."
@@ -180,7 +179,6 @@ def tensor_reduce(
     sizes = tuple(1 if at in axes else size for at, size in enumerate(data.shape))
     shape = sizes if keepdims else tuple(size for at, size in enumerate(data.shape) if at not in axes)
     shape = shape if len(shape) > 1 else (*shape, 1)
-    kind = data.dtype if dtype is None else dtype_of(dtype)
 
     def issue(dst: Tile) -> None:
         if not leaves_nothing(mask, data.shape):
@@ -192,16 +190,15 @@ def tensor_reduce(
                 negate=negate,
             )
 
-    return later(shape, kind, issue)
+    return later(shape, dtype or data.dtype, issue)
 
 
 def tensor_partition_reduce(op: Any, data: Tile, *, mask: Any = None, dtype: Any = None, **_: Any) -> Tile:
-    kind = data.dtype if dtype is None else dtype_of(dtype)
 
     def issue(dst: Tile) -> None:
         today.tensor_partition_reduce(dst.operand(), op, data.operand(mask))
 
-    return later((1, *data.shape[1:]), kind, issue)
+    return later((1, *data.shape[1:]), dtype or data.dtype, issue)
 
 
 def iota(expr: Grid, dtype: Any, *, mask: Any = None, **_: Any) -> Tile:
@@ -211,7 +208,7 @@ def iota(expr: Grid, dtype: Any, *, mask: Any = None, **_: Any) -> Tile:
     def issue(dst: Tile) -> None:
         today.iota(dst.operand(mask), pattern, expr.const, step)
 
-    return later(expr.shape, dtype_of(dtype), issue)
+    return later(expr.shape, dtype, issue)
 
 
 def affine_select(
@@ -220,7 +217,6 @@ def affine_select(
     """The tile where `pred` holds, a comparison of indices; else the number."""
     settle()
     on_true_tile = in_sbuf(on_true_tile, mask)
-    kind = on_true_tile.dtype if dtype is None else dtype_of(dtype)
     shape = on_true_tile.shape
     if isinstance(pred, Mask) and len(pred.conditions) > 1:
         raise KernelError(
@@ -242,7 +238,7 @@ def affine_select(
             cmp_op=FUNCTIONS["greater_equal"], offset=expr.const,
         )  # fmt: skip
 
-    return later(shape, kind, issue)
+    return later(shape, dtype or on_true_tile.dtype, issue)
 
 
 def _pattern(expr: Any, call: str) -> tuple[list[list[int]], int]:

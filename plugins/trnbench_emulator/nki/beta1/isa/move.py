@@ -12,7 +12,6 @@ from trnbench_emulator.nki.beta1.index import leaves_nothing
 from trnbench_emulator.nki.beta1.root import shaped
 from trnbench_emulator.nki.beta1.tile import Tile, later
 from trnbench_emulator.nki.constraints import word
-from trnbench_emulator.nki.dtype import dtype_of
 from trnbench_emulator.nki.functions import FUNCTIONS
 from trnbench_emulator.nki.isa.constants import dge_mode as dge_modes
 from trnbench_emulator.nki.isa.constants import (
@@ -34,7 +33,7 @@ def memset(
         if not leaves_nothing(mask, sizes):
             today.memset(dst.operand(mask), value, engine=engine)
 
-    return later(sizes, dtype_of(dtype), issue)
+    return later(sizes, dtype, issue)
 
 
 def dma_copy(

@@ -12,7 +12,6 @@ from trnbench_emulator.nki.beta1.deferral import settle
 from trnbench_emulator.nki.beta1.isa import nc_matmul, tensor_reduce
 from trnbench_emulator.nki.beta1.operation import broadcast_to, column_of, in_sbuf
 from trnbench_emulator.nki.beta1.tile import Tile, later
-from trnbench_emulator.nki.dtype import dtype_of
 from trnbench_emulator.nki.functions import FUNCTIONS
 from trnbench_emulator.nki.recorder import current
 
@@ -22,7 +21,6 @@ def loop_reduce(
 ) -> Tile:
     """The reduction of x over the rounds of these loops: the first round copies, the others combine."""
     first = not any(int(index) for index in loop_indices)
-    kind = x.dtype if dtype is None else dtype_of(dtype)
 
     def issue(dst: Tile) -> None:
         if first:
@@ -30,7 +28,7 @@ def loop_reduce(
         else:
             isa.tensor_tensor(dst.operand(mask), dst.operand(mask), x.operand(mask), op)
 
-    return later(x.shape, kind, issue)
+    return later(x.shape, dtype or x.dtype, issue)
 
 
 def transpose(x: Tile, *, dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
@@ -100,16 +98,20 @@ min = _folded("min", "minimum")
 prod = _folded("prod", "multiply")
 
 
-def mean(
-    x: Tile, axis: Any, *, dtype: Any = None, mask: Any = None, keepdims: bool = False, **_: Any
-) -> Tile:
-    settle()
-    return Tile.holding(today.mean(x.operand(mask), axis, dtype, keepdims))
+def _averaged(name: str) -> Any:
+    function = getattr(today, name)
+
+    def average(
+        x: Tile, axis: Any, *, dtype: Any = None, mask: Any = None, keepdims: bool = False, **_: Any
+    ) -> Tile:
+        settle()
+        return Tile.holding(function(x.operand(mask), axis, dtype, keepdims))
+
+    average.__name__ = name
+    return average
 
 
-def var(x: Tile, axis: Any, *, dtype: Any = None, mask: Any = None, keepdims: bool = False, **_: Any) -> Tile:
-    settle()
-    return Tile.holding(today.var(x.operand(mask), axis, dtype, keepdims))
+mean, var = _averaged("mean"), _averaged("var")
 
 
 def all(x: Tile, axis: Any, *, dtype: Any = None, mask: Any = None, **_: Any) -> Tile:

@@ -15,14 +15,14 @@ from trnbench_emulator.nki.beta1.index import leaves_nothing
 from trnbench_emulator.nki.beta1.operation import broadcast_to, copy, in_sbuf
 from trnbench_emulator.nki.beta1.root import Root, shaped
 from trnbench_emulator.nki.beta1.tile import Tile, later
-from trnbench_emulator.nki.dtype import DTYPES, DType, dtype_of
+from trnbench_emulator.nki.dtype import DTYPES, dtype_of
 from trnbench_emulator.nki.memory import Buffer
 
 _FP32 = DTYPES["float32"]
 
 
-def _buffer(given: Any, default: Buffer = Buffer.SBUF) -> Buffer:
-    given = default if given is None else getattr(given, "buffer", given)
+def _buffer(given: Any) -> Buffer:
+    given = Buffer.SBUF if given is None else getattr(given, "buffer", given)
     try:
         return Buffer(given)
     except ValueError:
@@ -34,13 +34,10 @@ def ndarray(shape: Any, dtype: Any, *, name: str = "", buffer: Any = None, **_: 
     settle()
     memory = _buffer(buffer)
     sizes, axis = shaped(shape, memory)
-    root = shared_root(sizes, dtype_of(dtype), memory, name) if axis < 0 else None
-    return Tile.of(root or Root(sizes, axis, dtype_of(dtype), memory, name))
-
-
-def shared_root(sizes: tuple[int, ...], dtype: DType, where: Buffer, name: str) -> Root:
-    """A tensor in HBM: programs of one launch that allocate it in turn get the same one."""
-    return LAUNCH.shared(lambda: Root(sizes, -1, dtype, where, name), where)
+    kind = dtype_of(dtype)
+    if axis >= 0:
+        return Tile.of(Root(sizes, axis, kind, memory, name))
+    return Tile.of(LAUNCH.shared(lambda: Root(sizes, axis, kind, memory, name), memory))
 
 
 def full(shape: Any, fill_value: Any, dtype: Any, *, buffer: Any = None, name: str = "", **_: Any) -> Tile:
@@ -100,8 +97,7 @@ def load(src: Tile, *, mask: Any = None, dtype: Any = None, **_: Any) -> Tile:
         if not leaves_nothing(mask, src.shape):
             isa.dma_copy(dst.overwritten(src, mask), src.operand(mask))
 
-    kind = src.dtype if dtype is None else dtype_of(dtype)
-    return later(src.shape or (1,), kind, issue, into=(Buffer.SBUF,))
+    return later(src.shape or (1,), dtype or src.dtype, issue, into=(Buffer.SBUF,))
 
 
 def load_transpose2d(src: Tile, *, mask: Any = None, dtype: Any = None, **_: Any) -> Tile:
