@@ -249,13 +249,6 @@ class Residence:
 
     def _moved(self, each: Instruction) -> Instruction:
         """The instruction on the places its tiles have now."""
-        same, held = self._same, self._held
-        for view in (*each.reads, *each.writes):
-            place = held.get(same.get(view.storage, view.storage))
-            if place is not None and place is not view.storage:
-                break
-        else:
-            return each
         reads, writes = (tuple(map(self._now, views)) for views in (each.reads, each.writes))
         return Instruction(each.op, writes, reads, each.file, each.line)
 
