@@ -93,18 +93,15 @@ def seed_of(case: Case) -> int:
 def outputs_of(source: Source, system: System) -> tuple[tuple[tuple[int, ...], str], ...]:
     """Shapes and types of the results: what the kernel's source says when it is executed by shapes."""
     kernel, _, _ = load_kernel(source.ref.replace("::", ":", 1), nki="trnbench")
+    # Types of results do not depend on sizes; one tile of each argument keeps this quick.
+    small = [TensorSpec(tuple(min(size, 512) for size in shape), dtype) for shape, dtype in source.inputs]
     with provide("trnbench"):
         trace = record(
             kernel,
-            [*(TensorSpec(shape, dtype) for shape, dtype in _small(source.inputs)), *source.plain],
+            [*small, *source.plain],
             machine=Machine.of(system),
         )
     return tuple((spec.shape, spec.dtype) for spec in trace.output_specs)
-
-
-def _small(inputs: tuple[tuple[tuple[int, ...], str], ...]) -> tuple[tuple[tuple[int, ...], str], ...]:
-    # Types of results do not depend on sizes; one tile of each argument keeps this quick.
-    return tuple((tuple(min(size, 512) for size in shape), dtype) for shape, dtype in inputs)
 
 
 def smaller(kernel: Kernel, point: Point) -> dict[str, Value] | None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from trnbench.errors import KernelError
@@ -218,19 +220,14 @@ def current() -> Recorder:
     return recorder
 
 
-class recording:  # noqa: N801 - reads as a statement: `with recording(recorder):`
+@contextmanager
+def recording(recorder: Recorder) -> Iterator[None]:
     """Make `recorder` the one that calls talk to, and restore the one before."""
-
-    def __init__(self, recorder: Recorder) -> None:
-        self.recorder = recorder
-
-    def __enter__(self) -> Recorder:
-        self.before = STATE.recorder
-        STATE.recorder = self.recorder
-        return self.recorder
-
-    def __exit__(self, *_: object) -> None:
-        STATE.recorder = self.before
+    before, STATE.recorder = STATE.recorder, recorder
+    try:
+        yield
+    finally:
+        STATE.recorder = before
 
 
 def _with_indices(writes: tuple[NkiTensor, ...], reads: tuple[NkiTensor, ...]) -> tuple[NkiTensor, ...]:

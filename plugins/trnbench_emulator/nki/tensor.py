@@ -12,7 +12,7 @@ from trnbench_emulator.nki.dtype import DType, dtype_of
 from trnbench_emulator.nki.memory import Buffer, Form, Storage, intern
 from trnbench_emulator.nki.recording import STATE, Recording
 from trnbench_emulator.nki.values import IndirectValues, Values, VirtualRegister
-from trnbench_emulator.nki.view import Arrangement, Region, indexed, region_of
+from trnbench_emulator.nki.view import Arrangement, Region, indexed, region_of, span
 
 _MAX_CHILDREN = 1 << 16
 COLUMN_SINCE = 4  # NeuronCore-v4
@@ -161,11 +161,8 @@ class NkiTensor(Values, Arrangement, msgspec.Struct, eq=False):
                 f"the partition stride is {pairs[0][0]}, it must be equal to the storage's free-dim element "
                 f"count, which is {row}",
             )
-        reach = [(count - 1) * stride for stride, count in pairs]
-        first, last = (
-            start + sum(min(number, 0) for number in reach),
-            start + sum(max(number, 0) for number in reach),
-        )
+        low, high = span(shape, strides)
+        first, last = start + low, start + high
         if first < 0 or last >= self.storage.form.nbytes // kind.size or not all(c > 0 for _, c in pairs):
             raise KernelError(
                 f".ap({[list(pair) for pair in pairs]}, offset={offset or 0}) reaches outside "

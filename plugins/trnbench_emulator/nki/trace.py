@@ -226,19 +226,16 @@ def _where(source: str) -> str:
 def _argument(recorder: Recorder, name: str, value: Any) -> Any:
     if isinstance(value, (tuple, list)) and any(isinstance(v, (np.ndarray, TensorSpec)) for v in value):
         return type(value)(_argument(recorder, name, item) for item in value)
-    if isinstance(value, TensorSpec):
-        if recorder.functional:
-            raise KernelError(
-                f"argument {name!r} has a shape but no values",
-                cause="functional mode computes values",
-                try_="pass a NumPy array, or record shapes only",
-            )
-        tensor = recorder.allocate(tuple(value.shape), dtype_of(value.dtype), Buffer.HBM, name)
-        if recorder.shadow is not None:
-            recorder.shadow.given(tensor)
-        return tensor
-    if isinstance(value, np.ndarray):
-        tensor = recorder.allocate(value.shape or (1,), dtype_of(value.dtype), Buffer.HBM, name)
+    if isinstance(value, TensorSpec) and recorder.functional:
+        raise KernelError(
+            f"argument {name!r} has a shape but no values",
+            cause="functional mode computes values",
+            try_="pass a NumPy array, or record shapes only",
+        )
+    if isinstance(value, (np.ndarray, TensorSpec)):
+        # A number as an array has no dimension, a tensor has one.
+        shape = value.shape or (1,) if isinstance(value, np.ndarray) else tuple(value.shape)
+        tensor = recorder.allocate(shape, dtype_of(value.dtype), Buffer.HBM, name)
         recorder.fill(tensor, value)
         return tensor
     return value

@@ -106,8 +106,8 @@ def _aliases(tree: ast.Module) -> Iterator[tuple[str, str]]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
-                if alias.name.partition(".")[0] in OURS:
-                    first = alias.name.partition(".")[0]
+                first = alias.name.partition(".")[0]
+                if first in OURS:
                     yield (alias.asname, alias.name) if alias.asname else (first, first)
         elif isinstance(node, ast.ImportFrom) and not node.level:
             for alias in node.names:

@@ -183,13 +183,13 @@ def region_of(storage: Storage, form: Form, offset: int) -> Region:
         return _placed(storage, 0, root.partitions, 0, root.free)
     old, new = form.dtype.size, root.dtype.size
     if not form.on_chip:
-        low, high = _span(form.shape, form.strides)
+        low, high = span(form.shape, form.strides)
         return Region(storage, (0, 1), ((offset + low) * old // new, -(-(offset + high + 1) * old // new)))
     per_partition = root.free * new // old
     first, start = divmod(offset, per_partition)
     step = form.strides[0] // per_partition if per_partition else 0
     last = first + (form.shape[0] - 1) * step
-    low, high = _span(form.shape[1:], form.strides[1:])
+    low, high = span(form.shape[1:], form.strides[1:])
     return _placed(
         storage,
         min(first, last),
@@ -207,7 +207,8 @@ def _placed(storage: Storage, first: int, last: int, start: int, end: int) -> Re
     return Region(memory, (first + partition, last + partition), (byte + start * size, byte + end * size))
 
 
-def _span(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int, int]:
+def span(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int, int]:
+    """The first and the last element that a view reaches, from where it begins."""
     low = high = 0
     for n, s in zip(shape, strides, strict=True):
         if s < 0:

@@ -13,6 +13,8 @@ from contextlib import nullcontext
 from math import prod
 from typing import Any
 
+import msgspec
+
 from trnbench.errors import KernelError
 from trnbench_emulator.nki import site
 from trnbench_emulator.nki.beta1.deferral import SLOT, settle
@@ -86,15 +88,14 @@ def _counted(call: str, size: object) -> int:
     return int(count)
 
 
-class _Launch:
+class _Launch(msgspec.Struct):
     """The grid under way, the program that runs, and what its programs share."""
 
-    def __init__(self) -> None:
-        self.sizes: tuple[int, ...] = ()
-        self.at: tuple[int, ...] = ()
-        self.asked = False  # for the number of a program: only then are they unlike each other
-        self._shared: list[Root] = []
-        self._next = 0
+    sizes: tuple[int, ...] = ()
+    at: tuple[int, ...] = ()
+    asked: bool = False  # for the number of a program: only then are they unlike each other
+    _shared: list[Root] = []
+    _next: int = 0
 
     def programs(self, sizes: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
         """Every program in turn; nested launches leave the outer one as it was."""

@@ -14,7 +14,7 @@ from itertools import chain, count
 from trnbench_emulator.nki import isa
 from trnbench_emulator.nki.beta1.deferral import ROUNDS
 from trnbench_emulator.nki.beta1.elision import Recorded, known, uncopied
-from trnbench_emulator.nki.instruction import Instruction
+from trnbench_emulator.nki.instruction import Instruction, Operands
 from trnbench_emulator.nki.memory import Buffer, Life, Storage
 from trnbench_emulator.nki.op import Op
 from trnbench_emulator.nki.recorder import Recorder
@@ -81,9 +81,6 @@ def _uses(instructions: Sequence[Instruction]) -> tuple[dict[Storage, int], dict
                     first[storage] = number
                 last[storage] = number
     return first, last
-
-
-Operands = tuple[NkiTensor, ...]
 
 
 @contextmanager

@@ -204,14 +204,13 @@ class _Layout:
 def _read_at_run_time(tile: View, index: View, at: int, rows: Any) -> tuple[Grid, tuple[View, int, int]]:
     """A tile of indices, one per partition, stands for counters that do not move by themselves."""
     settle()
-    if rows is None and index.on_chip and not tile.on_chip and not index.shape:  # a number: its axis goes
-        return Grid(0, (), ()), (index, tile.strides[at], tile.shape[at])
-    if rows is not None or not index.on_chip or tile.on_chip or index.size != index.shape[0]:
+    count = index.shape[0] if index.shape else 1
+    if rows is not None or not index.on_chip or tile.on_chip or index.size != count:
         raise KernelError(
             f"{index!r} as an index of {tile!r} ({site.here()})",
             cause="one tile of one index per partition addresses rows of a tensor in HBM",
         )
-    shape = index.shape if len(index.shape) > 1 else (*index.shape, 1)
+    shape = (*index.shape, 1) if len(index.shape) == 1 else index.shape  # of a number none: its axis goes
     return Grid(0, (0,) * len(shape), shape), (index, tile.strides[at], tile.shape[at])
 
 

@@ -40,29 +40,29 @@ def ndarray(shape: Any, dtype: Any, *, name: str = "", buffer: Any = None, **_: 
     return Tile.of(LAUNCH.shared(lambda: Root(sizes, axis, kind, memory, name), memory))
 
 
-def full(shape: Any, fill_value: Any, dtype: Any, *, buffer: Any = None, name: str = "", **_: Any) -> Tile:
+def full(shape: Any, fill_value: Any, dtype: Any, **named: Any) -> Tile:
     """A tile filled by memset, block by block as they are used; zeros in PSUM cost nothing, since the first
     product overwrites."""
-    tile = ndarray(shape, dtype, buffer=buffer, name=name)
+    tile = ndarray(shape, dtype, **named)
     if tile.on_chip:
         tile.root.fill = fill_value
     return tile
 
 
-def zeros(shape: Any, dtype: Any, *, buffer: Any = None, name: str = "", **_: Any) -> Tile:
-    return full(shape, 0, dtype, buffer=buffer, name=name)
+def zeros(shape: Any, dtype: Any, **named: Any) -> Tile:
+    return full(shape, 0, dtype, **named)
 
 
-def ones(shape: Any, dtype: Any, *, buffer: Any = None, name: str = "", **_: Any) -> Tile:
-    return full(shape, 1, dtype, buffer=buffer, name=name)
+def ones(shape: Any, dtype: Any, **named: Any) -> Tile:
+    return full(shape, 1, dtype, **named)
 
 
-def zeros_like(a: Tile, dtype: Any = None, *, buffer: Any = None, name: str = "", **_: Any) -> Tile:
-    return zeros(a.shape, dtype or a.dtype, buffer=buffer or a.buffer, name=name)
+def zeros_like(a: Tile, dtype: Any = None, *, buffer: Any = None, **named: Any) -> Tile:
+    return zeros(a.shape, dtype or a.dtype, buffer=buffer or a.buffer, **named)
 
 
-def empty_like(a: Tile, dtype: Any = None, *, buffer: Any = None, name: str = "", **_: Any) -> Tile:
-    return ndarray(a.shape, dtype or a.dtype, buffer=buffer or a.buffer, name=name)
+def empty_like(a: Tile, dtype: Any = None, *, buffer: Any = None, **named: Any) -> Tile:
+    return ndarray(a.shape, dtype or a.dtype, buffer=buffer or a.buffer, **named)
 
 
 def rand(shape: Any, dtype: Any = _FP32, **_: Any) -> Tile:
