@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import PurePath
@@ -31,7 +32,7 @@ from trnbench_emulator.core.pieces import (
 )
 from trnbench_emulator.core.program import Program, work_class
 from trnbench_emulator.nki import Machine, record
-from trnbench_emulator.nki.op import Op
+from trnbench_emulator.nki.op import DMA, TENSOR, Op
 from trnbench_emulator.nki.provide import provide
 from trnbench_emulator.nki.recorder import DEFAULT_LIMIT
 
@@ -90,7 +91,7 @@ class Recording(msgspec.Struct, frozen=True, dict=True):
         return sum(program.memory for program in self.programs)
 
     @cached_property
-    def counts(self) -> tuple[dict[int, int], ...]:
+    def counts(self) -> tuple[Counter[int], ...]:
         """Of each program how often each of its ops occurs in the whole problem."""
         return tuple(_counts(program, self.pieces) for program in self.programs)
 
@@ -99,24 +100,30 @@ class Recording(msgspec.Struct, frozen=True, dict=True):
         """The work class of each program."""
         return tuple(map(work_class, self.programs))
 
-    def tally(self) -> dict[Op, int]:
+    def tally(self) -> Counter[Op]:
         """How often each op runs in all programs."""
-        merged: dict[Any, Op] = {}
-        total: dict[Op, int] = {}
+        total = Counter[Op]()
         for program, counts in zip(self.programs, self.counts, strict=True):
             for number, count in counts.items():
-                op = program.ops[number]
-                op = merged.setdefault(op.key(), op)
-                total[op] = total.get(op, 0) + count
+                total[program.ops[number]] += count
         return total
 
-    def traffic(self) -> dict[str, int]:
+    def work(self) -> Counter[tuple[str, str]]:
+        """FLOP of the tensor engine by data type, and elements of each other engine ("": of any type)."""
+        done = Counter[tuple[str, str]]()
+        for op, count in self.tally().items():
+            if op.engine == TENSOR:
+                done[TENSOR, op.dtype] += op.flops * count
+            elif op.engine != DMA:
+                done[op.engine, ""] += op.elements * count
+        return +done
+
+    def traffic(self) -> Counter[str]:
         """Bytes by memory and direction, of all programs."""
-        moved: dict[str, int] = {}
-        for program, counts in zip(self.programs, self.counts, strict=True):
-            for number, count in counts.items():
-                for name, amount in program.ops[number].traffic.items():
-                    moved[name] = moved.get(name, 0) + amount * count
+        moved = Counter[str]()
+        for op, count in self.tally().items():
+            for name, amount in op.traffic.items():
+                moved[name] += amount * count
         return moved
 
 
@@ -255,12 +262,12 @@ def _memory(recording: Recording | KernelError) -> int:
     return recording.memory if isinstance(recording, Recording) else 0
 
 
-def _counts(program: Program, pieces: Sequence[Piece]) -> dict[int, int]:
-    counts: dict[int, int] = {}
+def _counts(program: Program, pieces: Sequence[Piece]) -> Counter[int]:
+    counts = Counter[int]()
     for begin, end, weight in spans(pieces) if pieces else ((0, len(program), 1),):
         numbers = np.bincount(np.array(program.op[begin:end], np.int64))
         for op in np.flatnonzero(numbers).tolist():
-            counts[op] = counts.get(op, 0) + weight * int(numbers[op])
+            counts[op] += weight * int(numbers[op])
     return counts
 
 

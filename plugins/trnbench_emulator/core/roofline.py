@@ -7,7 +7,6 @@ that it is an upper bound of performance. It stands in for no recording.
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterable
 
 import msgspec
@@ -21,7 +20,7 @@ from trnbench.peaks import engine_bound, engine_rate
 from trnbench_emulator import nki_sources
 from trnbench_emulator.core.costs import CostTable
 from trnbench_emulator.core.timing import Timing
-from trnbench_emulator.nki.op import DMA, TENSOR
+from trnbench_emulator.nki.op import TENSOR
 
 TOLERANCE = 1e-3
 """Documents round clocks to two and more digits."""
@@ -39,21 +38,20 @@ def beyond_clocks(rates: Iterable[tuple[str, float, Peak | None]]) -> tuple[str,
 
 def doubts_of(timing: Timing, system: System) -> tuple[str, ...]:
     """Why the time of a launch cannot be, of one core on average; nothing where it can."""
-    work: Counter[tuple[str, str, str]] = Counter()  # (metric, type, engine) → FLOP or elements
-    for op, count in timing.recording.tally().items():
-        if op.engine == TENSOR:
-            work["peak_flops", op.dtype, TENSOR] += op.flops * count
-        elif op.engine != DMA:
-            work["element_rate", "", op.engine] += op.elements * count
     seconds = timing.latency_s * len(timing.programs)
     return beyond_clocks(
         (
             f"{engine} {dtype}".strip(),
             amount / seconds,
-            engine_bound(system, metric=metric, scope=Scope.CORE, dtype=dtype, qualifier=engine),
+            engine_bound(
+                system,
+                metric="peak_flops" if engine == TENSOR else "element_rate",
+                scope=Scope.CORE,
+                dtype=dtype,
+                qualifier=engine,
+            ),
         )
-        for (metric, dtype, engine), amount in work.items()
-        if amount
+        for (engine, dtype), amount in timing.recording.work().items()
     )
 
 

@@ -19,7 +19,6 @@ from trnbench_emulator.backend import MODEL, MODEL_VERSION
 from trnbench_emulator.compiler import AS_SHIPPED, Assumptions, check_meaningful
 from trnbench_emulator.core.cases import line_seconds
 from trnbench_emulator.core.costs import CostTable
-from trnbench_emulator.core.program import Program
 from trnbench_emulator.core.recording import Launch, Recording
 from trnbench_emulator.core.timing import KernelModel, Timing
 from trnbench_emulator.kernel_run.result import KernelRun, Line, Share, alternatives, assumed, best_of
@@ -28,7 +27,7 @@ from trnbench_emulator.nki import TensorSpec, load_kernel, provide
 from trnbench_emulator.nki.beta1.grid import Beta1Kernel, Dimension, nc
 from trnbench_emulator.nki.dtype import dtype_of
 from trnbench_emulator.nki.jit import Kernel
-from trnbench_emulator.nki.op import DMA, TENSOR, Op
+from trnbench_emulator.nki.op import TENSOR
 from trnbench_emulator.nki.recorder import DEFAULT_LIMIT
 from trnbench_emulator.trace import Timeline
 from trnbench_emulator.trace.launch import timeline_of
@@ -150,7 +149,7 @@ def emulate(
             cause="there is nothing whose time could be told",
             try_="nl.load, nl.store and nisa calls inside the kernel",
         )
-    shares = _shares_of_a_second(system, extent, policy, Counts(*recording.programs), programs)
+    shares = list(shares_of(system, extent, policy, recording))
     closest = best_of(shares)
     timing = model.timing(recording, system, replace(launch, held=closest.part if closest else ""))
     run = _kernel_run(recording, timing, shares, model.table(system), extent, system)
@@ -168,25 +167,6 @@ def emulate(
         return run, None
     core_name = f"{system.name} {system.instance.core} core"
     return run, timeline_of(timing.scheduled, core_name, cores=extent.cores, launch=timing.launch)
-
-
-def _shares_of_a_second(
-    system: System, extent: Extent, policy: PeakPolicy, counts: Counts, programs: int
-) -> list[Share]:
-    """As if it took a second: which peak a kernel comes closest to does not depend on the time."""
-    return [
-        Share(what=name, value=value, unit=unit, choice=choice)
-        for name, value, unit, choice in shares_of(
-            system,
-            extent,
-            policy,
-            flops=_mean(counts.flops(), programs),
-            elements=_mean(counts.elements(), programs),
-            moved=_mean(counts.bytes(), programs),
-            dma_bytes=counts.dma_bytes() / programs,
-            latency_s=1.0,
-        )
-    ]
 
 
 def _switches(recording: Recording) -> Counter[str]:
@@ -221,9 +201,9 @@ def _kernel_run(
         latency_s=timing.latency_s,
         bound=timing.bound,
         instructions=recording.calls,
-        flops=sum(Counts(*recording.programs).flops().values()),
+        flops=sum(float(count) for (engine, _), count in recording.work().items() if engine == TENSOR),
         busy_s=dict(timing.busy_s),
-        bytes={name: float(amount) for name, amount in sorted(timing.bytes.items())},
+        bytes={name: float(amount) for name, amount in sorted(recording.traffic().items())},
         shares=tuple(replace(share, value=share.value / timing.latency_s) for share in shares),
         waterfall=tuple(Part(name=name, seconds=seconds) for name, seconds in waterfall),
         path=tuple(Part(name=name, seconds=seconds) for name, seconds in (timing.path if explained else ())),
@@ -235,21 +215,24 @@ def _kernel_run(
     )
 
 
-def _mean(counts: Mapping[str, float], programs: int) -> dict[str, float]:
-    """Of one core, on average."""
-    return {name: count / programs for name, count in counts.items()}
-
-
 def _lines(timing: Timing, table: CostTable) -> tuple[Line, ...]:
     """The lines of the program that ends last, by the time of their engines and of the DMA engines, the
     longest first.
     """
     spent = line_seconds(timing, table)
-    issued = Counts(timing.schedule.program).lines()
+    program = timing.schedule.program
+    engines: dict[tuple[str, int], Counter[str]] = defaultdict(Counter)  # how many instructions each got
+    for (op, place), count in Counter(zip(program.op, program.place, strict=True)).items():
+        engines[program.places[place]][program.ops[op].engine] += count
     return tuple(
-        Line(file=line[0], line=line[1], seconds=seconds, instructions=count, engine=engine)
+        Line(
+            file=line[0],
+            line=line[1],
+            seconds=seconds,
+            instructions=engines[line].total(),
+            engine=engines[line].most_common(1)[0][0],
+        )
         for line, seconds in sorted(spent.items(), key=lambda each: (-each[1], each[0]))
-        for count, engine in (issued[line],)
     )
 
 
@@ -263,56 +246,3 @@ def _shape(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return TensorSpec(value.shape or (1,), dtype_of(value.dtype).name)
     return value
-
-
-class Counts:
-    """How often each op ran at each line: memory grows with the source, not with the loops."""
-
-    def __init__(self, *programs: Program) -> None:
-        self.at: Counter[tuple[Op, str, int]] = Counter()
-        for program in programs:
-            pairs = Counter(zip(program.op, program.place, strict=True))
-            for (op, line), count in pairs.items():
-                self.at[(program.ops[op], *program.places[line])] += count
-
-    def lines(self) -> dict[tuple[str, int], tuple[int, str]]:
-        """(instructions, engine that got most of them) of every line."""
-        engines: dict[tuple[str, int], Counter[str]] = defaultdict(Counter)
-        for (op, file, line), count in self.at.items():
-            engines[file, line][op.engine] += count
-        return {
-            source_line: (counter.total(), counter.most_common(1)[0][0])
-            for source_line, counter in engines.items()
-        }
-
-    def flops(self) -> dict[str, float]:
-        """Of the tensor engine, by data type."""
-        totals: dict[str, float] = defaultdict(float)
-        for (op, _, _), count in self.at.items():
-            if op.engine == TENSOR and op.flops:
-                totals[op.dtype] += float(op.flops * count)
-        return dict(totals)
-
-    def elements(self) -> dict[str, float]:
-        """Element operations of the other engines."""
-        totals: dict[str, float] = defaultdict(float)
-        for (op, _, _), count in self.at.items():
-            if op.engine not in (TENSOR, DMA) and op.elements:
-                totals[op.engine] += float(op.elements * count)
-        return dict(totals)
-
-    def bytes(self) -> dict[str, float]:
-        """Moved, by memory and direction."""
-        totals: dict[str, float] = defaultdict(float)
-        for (op, _, _), count in self.at.items():
-            for name, amount in op.traffic.items():
-                totals[name] += float(amount * count)
-        return dict(totals)
-
-    def dma_bytes(self) -> float:
-        """What the DMA engines carried."""
-        return sum(
-            float(op.variables.get("bytes", 0)) * count
-            for (op, _, _), count in self.at.items()
-            if op.engine == DMA
-        )

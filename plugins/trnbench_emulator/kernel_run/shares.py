@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from trnbench.errors import UsageError
 from trnbench.facts.fact import PeakChoice, PeakPolicy, Scope
@@ -10,68 +10,52 @@ from trnbench.generation import System
 from trnbench.kernels.work import Extent
 from trnbench.peaks import choose_peak
 from trnbench.peaks.candidate import once_for_system
+from trnbench_emulator.core.program import QUEUES
+from trnbench_emulator.core.recording import Recording
+from trnbench_emulator.kernel_run.result import Share
+from trnbench_emulator.nki.op import DMA, TENSOR
 
-LANES = ("vector", "scalar", "gpsimd")
-_ALONE = {"hbm_read", "hbm_write"}
 
-
-def shares_of(
-    system: System,
-    extent: Extent,
-    policy: PeakPolicy,
-    *,
-    flops: Mapping[str, float],
-    elements: Mapping[str, float],
-    moved: Mapping[str, float],
-    dma_bytes: float,
-    latency_s: float,
-) -> Iterator[tuple[str, float, str, PeakChoice]]:
-    """(what, rate of the whole scope, unit, peak), for what was used and has a peak.
-
-    The counts are of one core: `flops` of the tensor engine by data type, `elements` of the other
-    engines, `moved` bytes by memory and direction. All cores do the same in `latency_s`.
+def shares_of(system: System, extent: Extent, policy: PeakPolicy, recording: Recording) -> Iterator[Share]:
+    """Of what was used and has a peak, as if it took a second: which peak a kernel comes closest to does not
+    depend on the time. All launches of the scope do the same.
     """
-
-    def peak(metric: str, dtype: str = "") -> PeakChoice | None:
-        return _peak(system, metric, dtype, extent, policy)
-
-    rate = extent.cores / latency_s
-    for dtype, count in sorted(flops.items()):
-        choice = peak("peak_flops", dtype) if count else None
+    rate = extent.cores / len(recording.programs)
+    work = recording.work()
+    for engine, dtype in sorted(work, key=lambda each: (QUEUES.index(each[0]), each[1])):
+        # The documents count elements and cycles, and multiply by operations as they see fit: elements are
+        # what a kernel's instructions have, held against what the clocks allow.
+        if engine == TENSOR:
+            unit, choice = "FLOP/s", _peak(system, "peak_flops", dtype, "", extent, policy)
+        else:
+            unit = "element/s"
+            choice = _peak(system, "element_rate", "", engine, extent, PeakPolicy.ENGINE)
         if choice is not None:
-            yield f"tensor {dtype}", count * rate, "FLOP/s", choice
-    for engine in LANES:
-        choice = lanes(system, engine, extent) if elements.get(engine) else None
+            what = f"{engine} {dtype}".strip()
+            yield Share(what=what, value=work[engine, dtype] * rate, unit=unit, choice=choice)
+    moved = recording.traffic()
+    hbm = moved.get("hbm_read", 0) + moved.get("hbm_write", 0)
+    tally = recording.tally().items()
+    dma = sum(op.variables.get("bytes", 0) * count for op, count in tally if op.engine == DMA)
+    for what, amount in (("hbm", hbm), ("dma", dma)):
+        choice = _peak(system, f"{what}_bandwidth", "", "", extent, policy) if amount else None
         if choice is not None:
-            yield engine, elements[engine] * rate, "element/s", choice
-    hbm = sum(count for name, count in moved.items() if name in _ALONE)
-    choice = peak("hbm_bandwidth") if hbm else None
-    if choice is not None:
-        yield "hbm", hbm * rate, "B/s", choice
-    choice = peak("dma_bandwidth") if dma_bytes else None
-    if choice is not None:
-        yield "dma", dma_bytes * rate, "B/s", choice
+            yield Share(what=what, value=amount * rate, unit="B/s", choice=choice)
 
 
 @once_for_system
-def _peak(system: System, metric: str, dtype: str, extent: Extent, policy: PeakPolicy) -> PeakChoice | None:
-    return choose_peak(system, metric=metric, scope=extent.scope, dtype=dtype, extent=extent, policy=policy)
-
-
-@once_for_system
-def lanes(system: System, engine: str, extent: Extent) -> PeakChoice | None:
-    """The bound of an engine's elements per second; None where no document gives lanes and clock.
-
-    The documents count elements and cycles, and multiply by operations as they see fit: elements are
-    what a kernel's instructions have.
-    """
+def _peak(
+    system: System, metric: str, dtype: str, engine: str, extent: Extent, policy: PeakPolicy
+) -> PeakChoice | None:
+    """None where no document gives it."""
     return choose_peak(
         system,
-        metric="element_rate",
+        metric=metric,
         scope=extent.scope,
+        dtype=dtype,
         qualifier=engine,
         extent=extent,
-        policy=PeakPolicy.ENGINE,
+        policy=policy,
     )
 
 
