@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from array import array
-from typing import NamedTuple
 
 from trnbench_emulator.core.pace import Claim, Pace, Throttle, Without, of_banks, rivals
 from trnbench_emulator.core.program import (
@@ -34,15 +33,6 @@ _SYNC = LOAD + STORE
 """Less one of the Sync engine's two queues: the other."""
 
 
-class Ticks(NamedTuple):
-    """Of every instruction, and `cause`, what it waited for longest."""
-
-    start: array[int]
-    issued: array[int]
-    end: array[int]
-    cause: array[int]
-
-
 class Core:
     """Queues issue and complete in order; start = max(queue free, operands ready, memory not excluded).
 
@@ -58,11 +48,10 @@ class Core:
     `start`, `issued`, `end`: ticks of every instruction; `cause`: what it waited for longest.
     """
 
-    def __init__(self, program: Program, pace: Pace, without: Without, ticks: Ticks | None = None) -> None:
-        """`ticks`: of an earlier run of as many instructions, which nobody needs any more."""
+    def __init__(self, program: Program, pace: Pace, without: Without) -> None:
         steps = [pace.step(op, without) for op in program.ops]
         self.program = program
-        self.kinds = kinds = Kinds.told(program, rivals(steps))
+        kinds = Kinds.told(program, rivals(steps))
         self.op = kinds.op
         self.plain: list[Plain] = [
             (s.queue, s.issue, s.latency, s.engines, s.hbm, s.path, s.floor, of_banks(s, banks), s.hold)
@@ -72,8 +61,7 @@ class Core:
         self.ordered, self.buffers = not without.order, not without.buffers
         self.semaphore = 0 if without.semaphores else pace.semaphore
         none, count = array("q", [0]), len(program)
-        self.ticks = ticks or Ticks(none * count, none * count, none * count, none * count)
-        self.start, self.issued, self.end, self.cause = self.ticks
+        self.start, self.issued, self.end, self.cause = (none * count for _ in range(4))
         self.free, self.last = [0] * len(QUEUES), [0] * len(QUEUES)
         self.rings = tuple(sorted({s.queue - LOAD for s in steps if s.queue >= LOAD}))
         self.others = [[ring for ring in self.rings if ring != own] for own in range(len(RINGS))]

@@ -12,7 +12,6 @@ import msgspec
 from trnbench_emulator.core.core import MET, Core
 from trnbench_emulator.core.pace import NOTHING_REMOVED, Pace, Without
 from trnbench_emulator.core.pieces import marks_of, whole
-from trnbench_emulator.core.program import representatives
 from trnbench_emulator.core.recording import BARRIER, Recording, rendezvous_of
 from trnbench_emulator.core.scheduler import Path, Schedule, schedule
 
@@ -88,8 +87,9 @@ class LaunchSchedule(msgspec.Struct, kw_only=True):
     @property
     def memory(self) -> int:
         """Bytes that the ticks of all instructions take here."""
-        several = {id(schedule): schedule.ticks for schedule in self.schedules}
-        return sum(len(column) * column.itemsize for ticks in several.values() for column in ticks)
+        several = {id(schedule): schedule for schedule in self.schedules}.values()
+        columns = (column for s in several for column in (s.start, s.issued, s.end, s.cause))
+        return sum(len(column) * column.itemsize for column in columns)
 
     @property
     def total(self) -> int:
@@ -159,14 +159,11 @@ def schedule_launch(
     signal: int = 0,
     without: Without = NOTHING_REMOVED,
     waiting: bool = True,
-    over: LaunchSchedule | None = None,
 ) -> LaunchSchedule:
     """`signal`: ticks until one core sees what another tells it. Programs of one equivalence class are
-    scheduled once. With `waiting=False` nobody waits for another program, and no signal takes time. `over`:
-    of such a launch, what nobody needs any more, and is overwritten.
+    scheduled once. With `waiting=False` nobody waits for another program, and no signal takes time.
     """
-    programs = recording.programs
-    of = representatives(programs, recording.classes) if len(programs) > 1 else (0,)
+    programs, of = recording.programs, recording.representatives
     waiting = waiting and len(programs) > 1
     stops = {number: rendezvous_of(programs[number]) for number in of} if waiting else {}
     waits: dict[int, dict[int, Wait]] = {number: {} for number in of}
@@ -175,13 +172,7 @@ def schedule_launch(
     else:
         marks = marks_of(recording.pieces)
         schedules = {
-            number: schedule(
-                programs[number],
-                pace,
-                without=without,
-                marks=marks,
-                over=None if over is None else over.schedules[number],
-            )
+            number: schedule(programs[number], pace, without=without, marks=marks)
             for number in dict.fromkeys(of)
         }
     return LaunchSchedule(

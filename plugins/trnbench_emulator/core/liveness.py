@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections import deque
-from operator import attrgetter
 
 import msgspec
 
 from trnbench_emulator.core.tile import Tile, Users
 from trnbench_emulator.nki.machine import Machine
 from trnbench_emulator.nki.memory import Life
-
-_BORN = attrgetter("born")
 
 
 class Birth(msgspec.Struct, frozen=True, gc=False):

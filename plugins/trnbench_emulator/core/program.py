@@ -185,12 +185,3 @@ def work_class(program: Program) -> bytes:
     )
     digest.update(repr(content).encode())
     return digest.digest()
-
-
-def representatives(programs: tuple[Program, ...], classes: tuple[bytes, ...]) -> tuple[int, ...]:
-    """For each program of a launch the first of the same work class whose instructions cost the same."""
-    seen: dict[Any, int] = {}
-    return tuple(
-        seen.setdefault((work, tuple(op.key() for op in program.ops)), number)
-        for number, (program, work) in enumerate(zip(programs, classes, strict=True))
-    )

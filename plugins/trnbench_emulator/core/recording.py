@@ -100,6 +100,17 @@ class Recording(msgspec.Struct, frozen=True, dict=True):
         """The work class of each program."""
         return tuple(map(work_class, self.programs))
 
+    @cached_property
+    def representatives(self) -> tuple[int, ...]:
+        """For each program the first of the same work class whose instructions cost the same."""
+        if len(self.programs) == 1:
+            return (0,)
+        seen: dict[Any, int] = {}
+        return tuple(
+            seen.setdefault((work, tuple(op.key() for op in program.ops)), number)
+            for number, (program, work) in enumerate(zip(self.programs, self.classes, strict=True))
+        )
+
     def tally(self) -> Counter[Op]:
         """How often each op runs in all programs."""
         total = Counter[Op]()

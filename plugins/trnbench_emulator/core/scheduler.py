@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Container
+from collections.abc import Callable, Container
+from itertools import pairwise
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from trnbench_emulator.core.core import LAUNCHED, TURN, Core, Ticks
+from trnbench_emulator.core.core import LAUNCHED, TURN, Core
 from trnbench_emulator.core.pace import NOTHING_REMOVED as NOTHING_REMOVED
 from trnbench_emulator.core.pace import Pace, Without
 from trnbench_emulator.core.program import (
@@ -53,10 +54,13 @@ class Path:
         self.schedule = schedule
         self.program = schedule.program
         self.spent: Counter[str] = Counter()
-        self._start = np.frombuffer(schedule.start, np.int64)
-        self._ops = np.frombuffer(self.program.op, np.uint32)
-        self._lines = _Lines(np.array(_LINES)[schedule.queues()], np.frombuffer(schedule.cause, np.int64))
-        self._of_op = np.zeros(len(self.program.ops), np.int64)
+        self._of_op = [0] * len(self.program.ops)
+        lines = np.array(_LINES)[schedule.queues()]
+        previous = np.full(len(lines), -1)
+        for line in set(_LINES):
+            mine = np.flatnonzero(lines == line)
+            previous[mine[1:]] = mine[:-1]
+        self._previous: list[int] = previous.tolist()
 
     def whole(self) -> dict[str, int]:
         """From the last end to the first start; adds up to the schedule's `total`."""
@@ -70,10 +74,8 @@ class Path:
 
     def told(self, until: int) -> dict[str, int]:
         """All that was spent, where the path was left at tick `until`."""
-        for number, ticks in enumerate(self._of_op.tolist()):
-            op = self.program.ops[number]
+        for op, ticks in zip(self.program.ops, self._of_op, strict=True):
             self.spent[f"{op.opcode} on {op.engine}"] += ticks
-        self._of_op[:] = 0
         if until:
             self.spent["earlier instructions"] += until
         return {name: ticks for name, ticks in self.spent.items() if ticks}
@@ -84,13 +86,7 @@ class Path:
         """
         schedule = self.schedule
         while number >= 0:
-            if schedule.cause[number] == TURN and number not in stops:
-                # Back to the one of its queue that waited for something else than its turn.
-                mine = self._lines.back(number)
-                self._of_op[self._ops[number]] += until - schedule.start[number]
-                np.add.at(self._of_op, self._ops[mine[1:-1]], np.diff(self._start[mine[1:]]))
-                until, number = schedule.start[int(mine[1])], int(mine[0])
-            self._of_op[self._ops[number]] += until - schedule.start[number]
+            self.spend(number, until - schedule.start[number])
             until = schedule.start[number]
             if number in stops:
                 return number, until
@@ -99,7 +95,7 @@ class Path:
 
     def spend(self, at: int, ticks: int) -> None:
         """On instruction `at`."""
-        self._of_op[self._ops[at]] += ticks
+        self._of_op[self.program.op[at]] += ticks
 
     def before(self, at: int, until: int, cause: int) -> tuple[int, int]:
         """Whom `at`, which started at tick `until`, waited for because of `cause`, and until when."""
@@ -110,7 +106,7 @@ class Path:
         if cause == LAUNCHED:
             return -1, until
         if cause == TURN:
-            return self._lines.previous(at), until
+            return self._previous[at], until
         return self._rival(at, until), until
 
     def _rival(self, at: int, until: int) -> int:
@@ -119,30 +115,6 @@ class Path:
             if self.schedule.issued[number] == until and self.schedule.start[number] < until:
                 return number
         return -1
-
-
-class _Lines:
-    """Instructions of each queue in order."""
-
-    def __init__(self, queues: Ints, cause: Ints) -> None:
-        self.of = queues
-        self.members: dict[int, Ints] = {}
-        self.place = np.zeros(len(queues), np.int64)
-        self.first = np.zeros(len(queues), np.int64)
-        for queue in range(len(QUEUES)):
-            mine = self.members[queue] = np.flatnonzero(queues == queue)
-            places = np.arange(len(mine))
-            self.place[mine] = places
-            self.first[mine] = np.maximum.accumulate(np.where(cause[mine] == TURN, 0, places))
-
-    def back(self, at: int) -> Ints:
-        """Those of its queue up to instruction `at`, from the last one on that did not wait for its turn."""
-        return self.members[int(self.of[at])][self.first[at] : self.place[at] + 1]
-
-    def previous(self, at: int) -> int:
-        """The one before `at` in its queue, -1 for the first."""
-        line = int(self.place[at])
-        return int(self.members[int(self.of[at])][line - 1]) if line else -1
 
 
 STRIP_ROWS = {
@@ -167,29 +139,24 @@ class Schedule(msgspec.Struct, kw_only=True):
 
     program: Program
     done: Mark
-    ticks: Ticks
+    start: array[int]
+    issued: array[int]
+    end: array[int]
+    cause: array[int]
     marks: tuple[Mark, ...] = ()
 
     @classmethod
     def of(cls, core: Core, marks: tuple[Mark, ...] = ()) -> Schedule:
         """What a core has done by now."""
-        return cls(program=core.program, done=Mark.of(core), ticks=core.ticks, marks=marks)
-
-    @property
-    def start(self) -> array[int]:
-        return self.ticks.start
-
-    @property
-    def issued(self) -> array[int]:
-        return self.ticks.issued
-
-    @property
-    def end(self) -> array[int]:
-        return self.ticks.end
-
-    @property
-    def cause(self) -> array[int]:
-        return self.ticks.cause
+        return cls(
+            program=core.program,
+            done=Mark.of(core),
+            start=core.start,
+            issued=core.issued,
+            end=core.end,
+            cause=core.cause,
+            marks=marks,
+        )
 
     @property
     def total(self) -> int:
@@ -257,18 +224,16 @@ def schedule(
     *,
     without: Without = NOTHING_REMOVED,
     marks: tuple[int, ...] = (),
-    over: Schedule | None = None,
 ) -> Schedule:
-    """When each instruction starts and ends on a core.
+    """When each instruction starts and ends on a core."""
+    core = Core(program, pace, without)
+    return Schedule.of(core, marked(core, marks, core.advance)[:-1])
 
-    `over`: a schedule of the program that nobody needs any more, whose ticks are overwritten.
-    """
-    core = Core(program, pace, without, over.ticks if over is not None else None)
-    marked: list[Mark] = []
-    begin = 0
-    for until in marks:
-        core.advance(begin, until)
-        marked.append(Mark.of(core))
-        begin = until
-    core.advance(begin, len(program))
-    return Schedule.of(core, tuple(marked))
+
+def marked(core: Core, marks: tuple[int, ...], advance: Callable[[int, int], None]) -> tuple[Mark, ...]:
+    """What was busy how long at each of `marks`, and at the end, when `advance` carries out the program."""
+    reached = []
+    for begin, end in pairwise((0, *marks, len(core.program))):
+        advance(begin, end)
+        reached.append(Mark.of(core))
+    return tuple(reached)

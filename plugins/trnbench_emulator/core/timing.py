@@ -98,6 +98,11 @@ class Timing(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return self.schedule.strip()
 
     @cached_property
+    def bytes(self) -> dict[str, int]:
+        """By memory and direction, of all programs."""
+        return self.recording.traffic()
+
+    @cached_property
     def path(self) -> tuple[tuple[str, float], ...]:
         """The critical path by cause, from program to program; adds up to `latency_s`."""
         path = self.scheduled.path()

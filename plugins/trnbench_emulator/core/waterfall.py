@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,10 +25,9 @@ from trnbench_emulator.core.program import (
     RINGS,
     SCALAR_RING,
     Program,
-    representatives,
 )
 from trnbench_emulator.core.recording import Recording
-from trnbench_emulator.core.scheduler import Mark
+from trnbench_emulator.core.scheduler import Mark, marked
 
 ALONE = Without(
     throttle=True,
@@ -46,20 +46,10 @@ def ends_alone(recording: Recording, pace: Pace) -> list[tuple[Mark, ...]]:
     """Of each program what `schedule` would mark without ALONE: where its pieces end, and all of it. For
     launches whose triggers of transfers are all the Sync engine's: those of others wait for their engine.
     """
-    programs, marks = recording.programs, marks_of(recording.pieces)
-    of = representatives(programs, recording.classes) if len(programs) > 1 else (0,)
-    ends = {number: _marked(Core(programs[number], pace, ALONE), marks) for number in dict.fromkeys(of)}
+    programs, marks, of = recording.programs, marks_of(recording.pieces), recording.representatives
+    cores = {number: Core(programs[number], pace, ALONE) for number in of}
+    ends = {number: marked(core, marks, partial(_advance, core)) for number, core in cores.items()}
     return [ends[number] for number in of]
-
-
-def _marked(core: Core, marks: tuple[int, ...]) -> tuple[Mark, ...]:
-    reached: list[Mark] = []
-    begin = 0
-    for end in (*marks, len(core.program)):
-        _advance(core, begin, end)
-        reached.append(Mark.of(core))
-        begin = end
-    return tuple(reached)
 
 
 def _advance(core: Core, begin: int, end: int) -> None:
@@ -124,22 +114,12 @@ def waterfall_of(
         name: max(spent.get(name, 0) for spent in busy_of)
         for name in dict.fromkeys(name for spent in busy_of for name in spent)
     }
-
-    before: list[LaunchSchedule] = []
-
-    def without(causes: Without) -> LaunchSchedule:
-        """Only the last of these is looked at."""
-        over = before.pop() if before else None
-        scheduled = schedule_launch(recording, pace, without=causes, waiting=False, over=over)
-        before.append(scheduled)
-        return scheduled
-
     total = launched.whole_total
-    nobody_waits = without(NOTHING_REMOVED) if any(launched.waits) else launched
+    nobody_waits = schedule_launch(recording, pace, waiting=False) if any(launched.waits) else launched
     alone = min(nobody_waits.whole_total, total)
     ideals = [ideal_ticks(recording, number, pace) for number in range(len(recording.programs))]
     anchor = _anchor(busy, held, multiplies=any(ideals))
-    terms, rest_ticks = _removed(recording, pace, busy, without, nobody_waits, alone, anchor)
+    terms, rest_ticks = _removed(recording, pace, busy, nobody_waits, alone, anchor)
     if anchor == "tensor":
         ideal = min(max(ideals), rest_ticks)
         terms.append(("tensor engine not filled", rest_ticks - ideal))
@@ -168,7 +148,6 @@ def _removed(
     recording: Recording,
     pace: Pace,
     busy: Mapping[str, int],
-    without: Callable[[Without], LaunchSchedule],
     made: LaunchSchedule,
     total: int,
     anchor: str,
@@ -200,7 +179,7 @@ def _removed(
             ends = ends or ends_alone(recording, pace)
             ticks_left = min(_freed(recording, ends, removed), total_ticks)
         else:
-            made = without(Without(**removed))
+            made = schedule_launch(recording, pace, without=Without(**removed), waiting=False)
             ticks_left = min(made.whole_total, total_ticks)
         terms.append((label, total_ticks - ticks_left))
         total_ticks = ticks_left
@@ -255,13 +234,10 @@ def _freed(recording: Recording, ends: Sequence[tuple[Mark, ...]], removed: Mapp
 def absent_causes(program: Program, pace: Pace) -> frozenset[str]:
     """Causes that cannot delay any instruction of `program`: without them it takes as long."""
     steps = [pace.step(op, NOTHING_REMOVED) for op in program.ops]
-    deps = np.frombuffer(program.deps, np.int64) if len(program.deps) else np.empty(0, np.int64)
     never = {
         "throttle": pace.throttle is None or not any(step.queue == 0 and step.issue for step in steps),
         "banks": not rivals(steps),
-        "exclusions": not any(step.claims or step.banked for step in steps),
-        "buffers": not (deps & KIND_MASK == BUFFER).any(),
-        "semaphores": not pace.semaphore or not len(deps),
+        "semaphores": not pace.semaphore or not len(program.deps),
         "start": not any(step.engines for step in steps),
     }
     return frozenset(name for name, absent in never.items() if absent)

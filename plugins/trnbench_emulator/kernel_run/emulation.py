@@ -203,7 +203,7 @@ def _kernel_run(
         instructions=recording.calls,
         flops=sum(float(count) for (engine, _), count in recording.work().items() if engine == TENSOR),
         busy_s=dict(timing.busy_s),
-        bytes={name: float(amount) for name, amount in sorted(recording.traffic().items())},
+        bytes={name: float(amount) for name, amount in sorted(timing.bytes.items())},
         shares=tuple(replace(share, value=share.value / timing.latency_s) for share in shares),
         waterfall=tuple(Part(name=name, seconds=seconds) for name, seconds in waterfall),
         path=tuple(Part(name=name, seconds=seconds) for name, seconds in (timing.path if explained else ())),
