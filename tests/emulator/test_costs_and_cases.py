@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trnbench.errors import FactError, KernelError
+from trnbench_emulator.core import cases
 from trnbench_emulator.core import recording as recordings
 from trnbench_emulator.core.cases import CaseModel
 from trnbench_emulator.core.costs import CostTable, evaluate
@@ -132,7 +133,8 @@ def test_kept_by_core_not_by_instance(make_case: Any) -> None:
 
 def test_too_many_calls_are_no_reason_for_a_formula(make_case: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     case, system = make_case("gemm", "trn2-16.48xlarge", dtype="bf16", size=1024)
-    model = CaseModel(limit=50)
+    monkeypatch.setattr(cases, "CALL_LIMIT", 50)
+    model = CaseModel()
     with pytest.raises(KernelError) as caught:
         model.estimate(case, system)
     assert re.fullmatch(

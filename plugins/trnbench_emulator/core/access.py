@@ -8,13 +8,10 @@ from trnbench_emulator.core.scoreboard import (
     ROWS,
     ROWS_BITS,
     read_again,
-    read_sole,
     use_of,
-    write_sole,
     write_to,
 )
 from trnbench_emulator.core.tile import (
-    BOXES,
     Box,
     Sole,
     Tile,
@@ -81,7 +78,7 @@ class Accesses(Liveness):
     def _access(
         self, tile: Tile, view: NkiTensor, write: bool, number: int, queue: int, hazards: Users
     ) -> None:
-        storage, form, sole = view.storage, view.form, tile.sole
+        storage, form = view.storage, view.form
         tile.users[queue] = number
         if tile.unwritten is not None:
             if not write and not form.indirect:
@@ -90,21 +87,13 @@ class Accesses(Liveness):
                     self.held_against(tile)
                 return
             self.held_against(tile)
-        if sole is not None and sole.form is form and sole.offset == view.offset:
-            ref = sole.ref
-            (write_sole if write else read_sole)(sole, number, queue, hazards)
+        if form.indirect or storage.place is not None:
+            use = self._use(tile, box_of(view))
         else:
-            if form.indirect or storage.place is not None:
-                use = self._use(tile, box_of(view))
-            else:
-                use = self._known(tile, form, storage.form, view.offset)
-            ref = use.ref
-            if write:
-                write_to(use, number, queue, hazards)
-            else:
-                read_again(use, number, queue, hazards)
-        if ref:
-            self._refs.append(ref)
+            use = self._known(tile, form, storage.form, view.offset)
+        (write_to if write else read_again)(use, number, queue, hazards)
+        if use.ref:
+            self._refs.append(use.ref)
             self._owners.append(number)
 
     def held_against(self, tile: Tile) -> None:
@@ -124,7 +113,7 @@ class Accesses(Liveness):
 
     def _new(self, tile: Tile, form: Form, root: Form, offset: int) -> Use:
         """The first use of a view."""
-        box = BOXES.get((form, root, offset)) or known_box(form, root, offset)
+        box = known_box(form, root, offset)
         area = tile.areas.get(box[0] >> ROWS_BITS)
         if area is not None and (box[1] - 1) >> ROWS_BITS == box[0] >> ROWS_BITS:
             ref = self.program.psum.ref(tile.number, box) if tile.memory == "psum" else 0

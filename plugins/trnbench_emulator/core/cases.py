@@ -22,7 +22,7 @@ from trnbench_emulator.core.memo import Memo
 from trnbench_emulator.core.program import QUEUES
 from trnbench_emulator.core.recording import Launch, Recording
 from trnbench_emulator.core.roofline import doubts_of, roofline
-from trnbench_emulator.core.scheduler import STRIP_ROWS, STRIP_SPANS, Schedule
+from trnbench_emulator.core.scheduler import STRIP_ROW, STRIP_ROWS, STRIP_SPANS, Schedule
 from trnbench_emulator.core.timing import KernelModel, Timing
 from trnbench_emulator.nki import TensorSpec
 from trnbench_emulator.nki.jit import Kernel
@@ -84,11 +84,10 @@ def _strip(schedule: Schedule, kept: list[Place]) -> dict[str, str]:
     program, beyond = schedule.program, len(kept)
     numbers = {source_line: number for number, source_line in enumerate(kept)}
     number = np.array([numbers.get(source_line, beyond) for source_line in program.places])
-    row_of = {queue: row for row, shown in enumerate(STRIP_ROWS.values()) for queue in shown}
-    row = np.array([row_of.get(queue, -1) for queue in program.queues])[np.frombuffer(program.op, np.uint32)]
+    row = np.array([STRIP_ROW[queue] for queue in program.queues])[np.frombuffer(program.op, np.uint32)]
     start = np.frombuffer(schedule.start, np.int64)
     took = np.frombuffer(schedule.issued, np.int64) - start
-    shown = np.flatnonzero((row >= 0) & (took > 0))
+    shown = np.flatnonzero(took)
     span = np.minimum(start[shown] // max(-(-schedule.total // STRIP_SPANS), 1), STRIP_SPANS - 1)
     line = number[np.frombuffer(program.place, np.uint32)[shown]]
     cell = (row[shown] * STRIP_SPANS + span) * (beyond + 1) + line
@@ -140,9 +139,8 @@ class _Profile(NamedTuple):
 class CaseModel:
     """Cases of core, device and instance scope; kernels are loaded once."""
 
-    def __init__(self, kernels: KernelModel | None = None, *, limit: int = CALL_LIMIT) -> None:
-        self.kernels = kernels or KernelModel()
-        self.limit = limit
+    def __init__(self) -> None:
+        self.kernels = KernelModel()
         self._sources = Sources()
         self._launched: dict[tuple[str, int], Kernel] = {}
         self._profiles: Memo[tuple[Timing, _Profile]] = Memo(lambda entry: entry[0].memory)
@@ -195,7 +193,7 @@ class CaseModel:
         launch = Launch(
             programs=case.extent.cores if shared else 1,
             cores=case.extent.cores if shared else case.extent.cores_of_device,
-            limit=self.limit,
+            limit=CALL_LIMIT,
             held=held_by(case),
             explain=case.explain,
         )

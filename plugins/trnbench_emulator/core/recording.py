@@ -158,7 +158,7 @@ def record_launch(
     pieces: tuple[Piece, ...] = ()
     with provide("trnbench"):  # a kernel may import while it runs
         for number in range(launch.programs):
-            execution = _Execution(kernel, machine, launch, named, number)
+            execution = Execution(kernel, machine, launch, named, number)
             if len(parts) > 1 or any(times > 1 for _, times in parts):
                 pieces = record_pieces(arguments, parts, execution, lengths)
             else:
@@ -169,7 +169,7 @@ def record_launch(
     return Recording(tuple(programs), pieces)
 
 
-class _Execution:
+class Execution:
     """One program of a launch, executed as often as it takes, each time behind what is recorded."""
 
     def __init__(
@@ -180,6 +180,7 @@ class _Execution:
         self.restart()
 
     def restart(self) -> None:
+        """Drop what is recorded."""
         self.builder = Builder(self.machine)
         self.program = self.builder.program
         self.last: Arguments = ()
@@ -198,7 +199,7 @@ class _Execution:
         return count
 
     def again(self) -> int:
-        """The same once more."""
+        """The same once more, as it was announced."""
         return self._executed(self.last) if self.copy is None else once_more(self.builder, self.copy)
 
     def _executed(self, arguments: Arguments) -> int:

@@ -125,7 +125,7 @@ STRIP_ROWS = {
 }
 """Rows of a strip, and the queues that keep each busy."""
 
-_STRIP_ROW = {queue: row for row, queues in enumerate(STRIP_ROWS.values()) for queue in queues}
+STRIP_ROW = {queue: row for row, queues in enumerate(STRIP_ROWS.values()) for queue in queues}
 
 STRIP_SPANS = 40
 """Equal spans of the time that a strip tells apart."""
@@ -176,7 +176,7 @@ class Schedule(msgspec.Struct, kw_only=True):
         """How busy each engine's queue was in `parts` equal spans: one digit each, 9 is all of it."""
         width = max(-(-self.total // parts), 1)
         ops = np.frombuffer(self.program.op, np.uint32)
-        base = np.array([_STRIP_ROW[queue] * parts for queue in self.program.queues], np.int64)
+        base = np.array([STRIP_ROW[queue] * parts for queue in self.program.queues], np.int64)
         start = np.frombuffer(self.start, np.int64)
         took = np.frombuffer(self.issued, np.int64) - start
         first = start // width

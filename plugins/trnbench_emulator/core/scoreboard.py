@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from trnbench_emulator.core.program import BUFFER, KIND_BITS, LOAD, QUEUES, RAW, WAR, WAW, Program
-from trnbench_emulator.core.tile import Area, Box, Sole, Tile, Use, Users
+from trnbench_emulator.core.tile import Box, Sole, Tile, Use, Users
 
 ROWS_BITS = 7  # boxes are found by groups of 128 rows
 ROWS = 1 << ROWS_BITS
@@ -13,12 +13,7 @@ def use_of(tile: Tile, box: Box, ref: int = 0) -> Use:
     """`box` of `tile`, with the areas it lies in. `ref`: its banks."""
     tile.divide()
     first, last = box[0] >> ROWS_BITS, (box[1] - 1) >> ROWS_BITS
-    areas = []
-    for group in range(first, last + 1):
-        area = tile.areas.get(group)
-        if area is None:
-            area = tile.areas[group] = Area()
-        areas.append(area)
+    areas = [tile.areas[group] for group in range(first, last + 1)]
     return Use(box, areas, areas[0], ref)
 
 
@@ -35,26 +30,17 @@ def look(use: Use, hazards: Users) -> None:
                 and mine[2] < box[3]
                 and (len(box) == 4 or overlap(box, mine))
             ):
-                for queue, number in users.items():
-                    if queue not in hazards or hazards[queue] >> KIND_BITS < number:
-                        hazards[queue] = number << KIND_BITS | RAW
+                wait_for(users, hazards, RAW)
 
 
 def read(use: Use, number: int, queue: int, hazards: Users) -> None:
     """Instruction `number` of `queue` reads it."""
     look(use, hazards)
-    if len(use.areas) > 1:
-        for area in use.areas:
-            area.read(use, number, queue)
-        return
-    area = use.first
-    users = area.reads.get(use.box)
-    if users is None:
+    for area in use.areas:
         area.read(use, number, queue)
-    else:
-        users[queue] = number
-        use.readers = users
-    version = area.version
+    if len(use.areas) > 1:
+        return
+    version = use.first.version
     if version != use.version:
         use.version, use.waited = version, 1 << queue
     else:
@@ -79,10 +65,10 @@ def meet(use: Use, queue: int, hazards: Users) -> None:
     for area in use.areas:
         for box, users in area.reads.items():
             if overlap(box, use.box):
-                _wait(hazards, users, WAR, own)
+                wait_for(users, hazards, WAR, own)
         for box, users in area.writes:
             if overlap(box, use.box):
-                _wait(hazards, users, WAW, own)
+                wait_for(users, hazards, WAW, own)
 
 
 def write_to(use: Use, number: int, queue: int, hazards: Users) -> None:
@@ -98,22 +84,11 @@ def write_to(use: Use, number: int, queue: int, hazards: Users) -> None:
         area.write(use.box, number, queue)
 
 
-def read_sole(sole: Sole, number: int, queue: int, hazards: Users) -> None:
-    """Instruction `number` of `queue` reads the one box of a tile."""
-    sole.readers[queue] = number
-    if not sole.waited >> queue & 1:
-        sole.waited |= 1 << queue
-        _wait(hazards, sole.written, RAW)
-
-
 def write_sole(sole: Sole, number: int, queue: int, hazards: Users) -> None:
-    """Instruction `number` of `queue` writes it."""
-    if queue < LOAD and not sole.readers and queue in sole.written:
-        sole.written[queue] = number
-        return
+    """Instruction `number` of `queue` writes the one box of a tile."""
     own = queue if queue < LOAD else -1
-    _wait(hazards, sole.readers, WAR, own)
-    _wait(hazards, sole.written, WAW, own)
+    wait_for(sole.readers, hazards, WAR, own)
+    wait_for(sole.written, hazards, WAW, own)
     sole.written, sole.readers, sole.waited = {queue: number}, {}, 0
 
 
@@ -132,7 +107,8 @@ def _meet(one: Box, other: Box) -> bool:
     return all(one[at] < other[at + 1] and other[at] < one[at + 1] for at in range(4, len(one), 2))
 
 
-def _wait(hazards: Users, users: Users, kind: int, own: int = -1) -> None:
+def wait_for(users: Users, hazards: Users, kind: int, own: int = -1) -> None:
+    """For the last of each queue, but of the queue `own`."""
     for queue, number in users.items():
         if queue != own and hazards.get(queue, -1) >> KIND_BITS < number:
             hazards[queue] = number << KIND_BITS | kind

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import Any
 
 import msgspec
@@ -222,7 +223,7 @@ class Tile(msgspec.Struct, eq=False, gc=False):
     users: Users = {}
     sole: Sole | None = None
     unwritten: list[Read] | None = None
-    areas: dict[int, Area] = {}
+    areas: defaultdict[int, Area] = msgspec.field(default_factory=lambda: defaultdict(Area))
     uses: dict[tuple[Form, int], Use] = {}
 
     def divide(self) -> None:
