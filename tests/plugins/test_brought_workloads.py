@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 from parts import part
+from plugin_parts import plugin
 
-import trnbench
 from trnbench import ModelFile, StepKernel
 from trnbench.cli.main import cli
 from trnbench.errors import UnknownName
@@ -37,13 +36,8 @@ vocab_size = 32000
 """
 
 
-class Plugin:
-    def __init__(self, *values: Any) -> None:
-        self.values = values
-
-    @trnbench.hookimpl
-    def trnbench_workloads(self) -> Iterator[Any]:
-        yield from self.values
+def bringing(*values: Any) -> Any:
+    return plugin(trnbench_workloads=lambda: values)
 
 
 @pytest.fixture
@@ -54,7 +48,7 @@ def model(tmp_path: Path) -> ModelFile:
 
 
 def test_a_model_of_a_plugin_is_found_by_its_name(model: ModelFile) -> None:
-    registry = Registry.of(acme=Plugin(model))
+    registry = Registry.of(acme=bringing(model))
     found = model_of(registry, "acme-small")
     assert (found.name, found.layers, found.hidden) == ("acme-small", 4, 512)
     assert model_of(registry, "gpt2").layers == 12
@@ -64,12 +58,12 @@ def test_a_model_of_a_plugin_is_found_by_its_name(model: ModelFile) -> None:
 
 
 def test_a_model_that_is_described_here_keeps_its_name(tmp_path: Path, model: ModelFile) -> None:
-    registry = Registry.of(acme=Plugin(ModelFile(name="gpt2", path=model.path)))
+    registry = Registry.of(acme=bringing(ModelFile(name="gpt2", path=model.path)))
     assert model_of(registry, "gpt2").layers == 12
 
 
 def test_what_is_no_workload_is_refused(model: ModelFile) -> None:
-    registry = Registry.of(acme=Plugin("llama"), other=Plugin(model))
+    registry = Registry.of(acme=bringing("llama"), other=bringing(model))
     assert list(registry.models) == ["acme-small"]
     (problem,) = registry.problems
     assert (
@@ -96,7 +90,7 @@ def test_commands_take_it(model: ModelFile, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def checked(*values: Any) -> list[str]:
-    registry = Registry.of(acme=Plugin(*values))
+    registry = Registry.of(acme=bringing(*values))
     (loaded,) = registry.loaded
     return [
         f"{each.about}: {each.problem}"

@@ -234,22 +234,6 @@ def test_yielding_a_name_twice_is_the_plugins_own_fault() -> None:
     )
 
 
-def test_what_a_plugin_prints_goes_to_stderr(capsys: pytest.CaptureFixture[str]) -> None:
-    def kernels() -> list[trnbench.Kernel]:
-        print("hello from a plugin")
-        return []
-
-    Registry.of(a=plugin(trnbench_kernels=kernels)).collect()
-    seen = capsys.readouterr()
-    assert (seen.out, seen.err) == ("", "hello from a plugin\n")
-
-
-def test_trace_prints_each_call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setenv("TRNBENCH_PLUGIN_TRACE", "1")
-    _ = Registry.of(a=plugin(trnbench_kernels=lambda: [kernel("k")])).kernels
-    assert capsys.readouterr().err.startswith("trnbench plugin: trnbench_kernels <- a (a 0): 1 yielded in ")
-
-
 def test_builtin_plugins_come_first_and_external_ones_can_be_left_out(install: Any, monkeypatch: Any) -> None:
     install(
         "aaa-early",
@@ -269,10 +253,3 @@ def test_builtin_plugins_come_first_and_external_ones_can_be_left_out(install: A
     registry = load_registry()
     assert "aaa" not in registry.kernels
     assert [origin.name for origin in registry.left_out] == ["aaa-early"]
-
-
-def test_leaving_out_a_plugin_that_is_not_there_is_an_error() -> None:
-    with pytest.raises(UnknownName) as error:
-        load_registry(block=["reprots"])
-    assert error.value.what == "unknown plugin 'reprots'"
-    assert "did you mean reports" in error.value.cause
