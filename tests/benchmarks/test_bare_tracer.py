@@ -27,61 +27,7 @@ from trnbench_emulator.nki import Machine, TensorSpec, load_kernel, record
 
 ROUNDS = 15
 FLASH = Path(trnbench_kernels.__file__).parent / "nki" / "flash.py"
-BLOCK_SPARSE = """
-import nki
-import nki.isa as nisa
-import nki.language as nl
-
-
-@nki.jit
-def block_sparse(a, b, seed):
-    out = nl.ndarray((a.shape[1], b.shape[1]), dtype=a.dtype, buffer=nl.shared_hbm)
-    for m in range(a.shape[1] // 128):
-        for n in range(b.shape[1] // 512):
-            sums = nl.ndarray((128, 512), dtype=nl.float32, buffer=nl.psum)
-            empty = True
-            for k in range(a.shape[0] // 128):
-                seed = (seed * 1103515245 + 12345) % 2147483648
-                if seed >> 16 & 1:
-                    continue
-                left = nl.ndarray((128, 128), dtype=a.dtype, buffer=nl.sbuf)
-                nisa.dma_copy(dst=left, src=a[128 * k : 128 * k + 128, 128 * m : 128 * m + 128])
-                right = nl.ndarray((128, 512), dtype=b.dtype, buffer=nl.sbuf)
-                nisa.dma_copy(dst=right, src=b[128 * k : 128 * k + 128, 512 * n : 512 * n + 512])
-                nisa.nc_matmul(dst=sums, stationary=left, moving=right)
-                empty = False
-            tile = nl.ndarray((128, 512), dtype=out.dtype, buffer=nl.sbuf)
-            if empty:
-                nisa.memset(dst=tile, value=0.0)
-            else:
-                nisa.tensor_copy(dst=tile, src=sums)
-            nisa.dma_copy(dst=out[128 * m : 128 * m + 128, 512 * n : 512 * n + 512], src=tile)
-    return out
-"""
-BANDED = """
-import neuronxcc.nki as nki
-import neuronxcc.nki.isa as nisa
-import neuronxcc.nki.language as nl
-
-
-@nki.jit
-def banded(a, b):
-    out = nl.ndarray((a.shape[1], b.shape[1]), dtype=a.dtype, buffer=nl.shared_hbm)
-    tiles = a.shape[1] // 128
-    for m in range(tiles):
-        reach = m * m % 7
-        for n in range(b.shape[1] // 512):
-            sums = nl.zeros((128, 512), dtype=nl.float32, buffer=nl.psum)
-            for k in range(max(m - reach, 0), min(m + reach + 1, tiles)):
-                left = nl.load(a[128 * k : 128 * k + 128, 128 * m : 128 * m + 128])
-                right = nl.load(b[128 * k : 128 * k + 128, 512 * n : 512 * n + 512])
-                sums += nisa.nc_matmul(left, right)
-            tile = nl.copy(sums, dtype=out.dtype)
-            high = nisa.tensor_reduce(nl.max, tile, axis=1)
-            tile = nisa.tensor_scalar(tile, nl.subtract, high)
-            nl.store(out[128 * m : 128 * m + 128, 512 * n : 512 * n + 512], value=tile)
-    return out
-"""
+HERE = Path(__file__).parent
 
 
 def tensor(*shape: int) -> tuple[tuple[int, ...], str]:
@@ -90,15 +36,19 @@ def tensor(*shape: int) -> tuple[tuple[int, ...], str]:
 
 QUERY, VALUE = tensor(1, 128, 1, 4096), tensor(1, 4096, 128)
 SQUARE = tensor(4096, 4096)
-KERNELS: dict[str, tuple[Path | str, tuple[Any, ...], str]] = {
+KERNELS: dict[str, tuple[Path, tuple[Any, ...], str]] = {
     "flash": (FLASH, (QUERY, QUERY, VALUE, True, 0), "trn2-16.48xlarge"),
     "flash_backward": (
         FLASH,
         (QUERY, QUERY, QUERY, tensor(2, 1, 4096, 128), (QUERY, VALUE), tensor(1, 4096, 2), True, 0),
         "trn2-16.48xlarge",
     ),
-    "block_sparse": (BLOCK_SPARSE, (tensor(2048, 2048), tensor(2048, 2048), 7), "trn2-16.48xlarge"),
-    "banded": (BANDED, (tensor(2048, 2048), tensor(2048, 2048)), "trn1.32xlarge"),
+    "block_sparse": (
+        HERE / "block_sparse.txt",
+        (tensor(2048, 2048), tensor(2048, 2048), 7),
+        "trn2-16.48xlarge",
+    ),
+    "banded": (HERE / "banded.txt", (tensor(2048, 2048), tensor(2048, 2048)), "trn1.32xlarge"),
 }
 
 
@@ -123,7 +73,7 @@ def spent(work: Callable[[], object]) -> float:
 def test_executed_calls_beside_a_bare_tracer(benchmark: Any, name: str, tmp_path: Path) -> None:
     source, values, instance = KERNELS[name]
     file = tmp_path / "kernel.py"
-    file.write_text(source.read_text() if isinstance(source, Path) else source)
+    file.write_text(source.read_text())
     kernel, _, _ = load_kernel(f"{file}::{name}", nki="trnbench")
     system = load_registry().system(instance)
     machine, pace = Machine.of(system), Pace(CostTable(system))

@@ -54,16 +54,6 @@ def test_a_run_is_no_different_from_itself(monkeypatch: pytest.MonkeyPatch) -> N
     assert counted([run, run], 0.0).equal == {"no difference shown": 4}
 
 
-def test_more_work_is_told_apart_from_the_rest() -> None:
-    steady = {f"k{number}": [[1.0], [1.001], [0.999]] for number in range(4)}
-    slower = {
-        name: [[each * (1.05 if number % 2 else 1.0) for each in one] for one in found]
-        for number, (name, found) in enumerate(steady.items())
-    }
-    told = counted([steady, slower], 0.05)
-    assert (told.equal, told.slowed) == ({"no difference shown": 2}, {"slower": 2})
-
-
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--runs", type=int, default=20)

@@ -7,13 +7,13 @@ taken in turns, because the machine may be busy with others.
 from __future__ import annotations
 
 import random
-import resource
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from process_tree import python_s
 from run_history import case_id, measurement, run
 
 from trnbench.store.store import Store
@@ -37,14 +37,6 @@ def store(tmp_path: Path, benchmark: Any) -> Path:
     return path
 
 
-def processor_s(*command: str) -> float:
-    """Of a child, its own time and the system's."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run([sys.executable, *command], check=True, stdout=subprocess.DEVNULL)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-
-
 def test_history_of_one_case(benchmark: Any, store: Path) -> None:
     words = ("-m", "trnbench", "--store", str(store), "history", case_id(), "--format", "csv")
     shown = subprocess.run([sys.executable, *words], check=True, capture_output=True, text=True).stdout
@@ -52,7 +44,7 @@ def test_history_of_one_case(benchmark: Any, store: Path) -> None:
     pairs = []
 
     def pair() -> None:
-        pairs.append(processor_s(*words) / processor_s("-c", "pass"))
+        pairs.append(python_s(*words) / python_s("-c", "pass"))
 
     benchmark.pedantic(pair, rounds=15 if benchmark.enabled else 1, iterations=1)
     benchmark.extra_info["ratio_to_bare_python"] = sorted(pairs)[len(pairs) // 2]

@@ -187,13 +187,5 @@ def test_what_pairs_find_beside_busy_processes(kernel: str, more: int) -> None:
     assert found.reached, str(found)
 
 
-def test_a_share_says_whether_it_is_what_is_asked_for() -> None:
-    same, slower = Verdict.SAME, Verdict.SLOWER
-    assert Share("python", 0, Counter({same: 99, slower: 1}), (0.0,)).reached
-    assert not Share("python", 0, Counter({same: 98, Verdict.FASTER: 2}), (0.0,)).reached
-    assert Share("python", 5, Counter({slower: 9, same: 1}), (0.05,)).reached
-    assert not Share("python", 2, Counter({slower: 4, same: 6}), (0.02,)).reached
-
-
 if __name__ == "__main__":
     main()

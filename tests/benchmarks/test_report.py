@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from grown_run import grown
+from process_tree import python_s
 
 import trnbench
 from trnbench.store.store import Store
@@ -102,17 +103,6 @@ def child(code: str, *words: str) -> list[float]:
     return [float(each) for each in told.stdout.split()]
 
 
-def bare_start() -> float:
-    """Processor seconds that Python takes to start and end, of five the median."""
-    code = (
-        "import resource, subprocess, sys\n"
-        "subprocess.run([sys.executable, '-c', 'pass'], check=True)\n"
-        "used = resource.getrusage(resource.RUSAGE_CHILDREN)\n"
-        "print(used.ru_utime + used.ru_stime)\n"
-    )
-    return median(child(code)[0] for _ in range(5))
-
-
 @pytest.mark.parametrize("name", ["default", "many"])
 def test_writing(benchmark: Any, stores: dict[str, Path], pages: Path, name: str) -> None:
     """10,000 cases: 250 starts of bare Python, 250 MB kept (docs/research/report.md has what it takes)."""
@@ -121,7 +111,7 @@ def test_writing(benchmark: Any, stores: dict[str, Path], pages: Path, name: str
     ratios, whole, peaks = [], [], []
 
     def pair() -> None:
-        bare = bare_start()
+        bare = median(python_s("-c", "pass") for _ in range(5))
         written, all_of_it, peak = child(WRITE, str(stores[name]), str(page))
         ratios.append(written / bare)
         whole.append(all_of_it / bare)

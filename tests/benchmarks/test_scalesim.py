@@ -22,43 +22,7 @@ from trnbench_emulator.nki import TensorSpec, load_kernel
 
 INTERPRETER = os.environ.get("TRNBENCH_TEST_SCALESIM", "")
 
-CONFIG = """
-[general]
-run_name = product
-[architecture_presets]
-ArrayHeight = 128
-ArrayWidth = 128
-IfmapSramSzkB = 8192
-FilterSramSzkB = 8192
-OfmapSramSzkB = 8192
-IfmapOffset = 0
-FilterOffset = 10000000
-OfmapOffset = 20000000
-Bandwidth = 256
-Dataflow = ws
-MemoryBanks = 1
-ReadRequestBuffer = 512
-WriteRequestBuffer = 512
-[layout]
-IfmapCustomLayout = False
-IfmapSRAMBankBandwidth = 128
-IfmapSRAMBankNum = 128
-IfmapSRAMBankPort = 2
-FilterCustomLayout = False
-FilterSRAMBankBandwidth = 128
-FilterSRAMBankNum = 128
-FilterSRAMBankPort = 2
-[sparsity]
-SparsitySupport = false
-SparseRep = ellpack_block
-OptimizedMapping = false
-BlockSize = 8
-RandomNumberGeneratorSeed = 40
-[run_presets]
-InterfaceBandwidth = USER
-UseRamulatorTrace = False
-"""
-
+CONFIG = Path(__file__).with_name("scalesim.cfg").read_text()
 RUN = """
 import contextlib, io, sys, time
 from scalesim.scale_sim import scalesim

@@ -8,13 +8,12 @@ in turns. Without the option a few of each are answered.
 from __future__ import annotations
 
 import resource
-import subprocess
-import sys
 from pathlib import Path
-from statistics import median
+from statistics import mean, median
 from typing import Any
 
 import pytest
+from process_tree import python_s
 
 from trnbench.nki import Session
 from trnbench.registry import load_registry
@@ -46,10 +45,7 @@ def spent(count: int, mark: str, trusted: bool, **options: Any) -> float:
 
 
 def start_s(count: int) -> float:
-    begin = processor_s()
-    for _ in range(count):
-        subprocess.run([sys.executable, "-c", "pass"], check=True)
-    return (processor_s() - begin) / count
+    return mean(python_s("-c", "pass") for _ in range(count))
 
 
 @pytest.mark.parametrize(("trusted", "values"), [(False, False), (True, False), (False, True), (True, True)])

@@ -7,16 +7,15 @@ and every case in two of the runs. Times are processor time in starts of bare Py
 from __future__ import annotations
 
 import os
-import resource
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from statistics import median
+from subprocess import DEVNULL
 from typing import Any
 
 import msgspec
 import pytest
+from process_tree import python_s
 
 from trnbench import Measurement, Run
 from trnbench.store.store import Store
@@ -77,27 +76,19 @@ def ids(default_run: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Pa
     return path, [each.id for each in runs]
 
 
-def processor_s(words: list[str], modules: Path) -> float:
-    """Of a process of its own, whose modules are compiled already."""
-    environment = {**os.environ, "PYTHONPYCACHEPREFIX": str(modules)}
-    environment.pop("PYTHONDONTWRITEBYTECODE", None)
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run([sys.executable, *words], check=True, env=environment, capture_output=True)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
-
-
 def test_a_site_of_twenty_runs(benchmark: Any, ids: tuple[Path, list[str]], tmp_path: Path) -> None:
-    (store, runs), modules = ids, tmp_path / "modules"
+    store, runs = ids
+    compiled = {**os.environ, "PYTHONPYCACHEPREFIX": str(tmp_path / "modules")}
+    compiled.pop("PYTHONDONTWRITEBYTECODE", None)
     command = ["-m", "trnbench", "--store", str(store), "site"]
     told: dict[str, list[float]] = {"write": [], "add": []}
     rounds = 3 if benchmark.enabled else 1
 
     def starts(words: list[str]) -> float:
-        bare = median(processor_s(["-c", "pass"], modules) for _ in range(7))
-        return processor_s(words, modules) / bare
+        bare = median(python_s("-c", "pass", env=compiled) for _ in range(7))
+        return python_s(*words, env=compiled, stderr=DEVNULL) / bare
 
-    processor_s([*command, str(tmp_path / "first"), *runs[:2]], modules)  # compiles
+    python_s(*command, str(tmp_path / "first"), *runs[:2], env=compiled, stderr=DEVNULL)  # compiles
 
     def write() -> None:
         early, whole = tmp_path / "early", tmp_path / "whole"

@@ -102,25 +102,6 @@ def test_torch_utils_benchmark_sees_the_same_order_of_time() -> None:
     assert 0.1 < median(ours(call, 10)) / median(theirs(call, 10)) < 10
 
 
-def test_turns_alternate_and_pairs_stay_together() -> None:
-    order: list[str] = []
-
-    def turn(name: str, value: float) -> Callable[[], tuple[float, ...]]:
-        def taken() -> tuple[float, ...]:
-            order.append(name)
-            return (value, 3 * value)
-
-        return taken
-
-    pairs = in_turns(turn("a", 1.0), turn("b", 2.0), 4)
-    assert "".join(order) == "abbaabba"
-    assert pairs.ratios(min) == [0.5] * 4
-    assert (
-        told("x", pairs)
-        == "x, 4 pairs of turns: medians 0.5000 (0.5000 to 0.5000), minima 0.5000 (0.5000 to 0.5000)"
-    )
-
-
 def beside_do_bench(kernel: str, point: dict[str, Any]) -> tuple[float, float]:
     """(seconds by the path of a measured case, seconds by do_bench) of one call on GPU 0."""
     from triton.testing import do_bench

@@ -84,9 +84,9 @@ _BETA1 = dict.fromkeys(("load", "copy", "activation", "tensor_scalar", "tensor_t
 }
 
 
-def traced(source: Path | str, name: str) -> tuple[Callable[..., Any], list[Call]]:
-    """The kernel `name` of a file or a text, bound to stand-ins, and the list that its calls go to."""
-    text = source.read_text() if isinstance(source, Path) else source
+def traced(source: Path, name: str) -> tuple[Callable[..., Any], list[Call]]:
+    """The kernel `name` of a file, bound to stand-ins, and the list that its calls go to."""
+    text = source.read_text()
     calls: list[Call] = []
     results = _CREATED | (_BETA1 if "neuronxcc" in text else {})
     language, isa = (Names(module, calls, results) for module in ("language", "isa"))
@@ -104,5 +104,5 @@ def traced(source: Path | str, name: str) -> tuple[Callable[..., Any], list[Call
     modules |= {f"neuronxcc.{path}": module for path, module in modules.items() if path != "neuronxcc"}
     namespace: dict[str, Any] = {"__name__": "traced"}
     with mock.patch.dict(sys.modules, modules):
-        exec(compile(text, str(source)[:80], "exec"), namespace)
+        exec(compile(text, str(source), "exec"), namespace)
     return namespace[name], calls

@@ -6,12 +6,13 @@ Shared pages are counted in parts (PSS), so that the processes add up. Asked eve
 from __future__ import annotations
 
 import os
+import resource
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 
 class Cost(NamedTuple):
@@ -37,6 +38,14 @@ def carried_out(store: Path, *words: str) -> Cost:
     after = os.times()
     children = after.children_user + after.children_system - before.children_user - before.children_system
     return Cost(most, parent_s, children)
+
+
+def python_s(*words: str, **more: Any) -> float:
+    """Processor seconds of `python WORDS…`, its own and the system's; it has to end with 0."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run([sys.executable, *words], check=True, stdout=subprocess.DEVNULL, **more)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def _tree(process: int) -> Iterator[int]:
