@@ -24,11 +24,6 @@ def test_a_seed_draws_the_same_tests_of_each_kind_again() -> None:
     }
 
 
-def test_a_further_test_leaves_the_order_of_the_others() -> None:
-    more = {**TESTS, "sweeps": [*TESTS["sweeps"], "test_auto.py::test_bytes[new]"]}
-    assert len(drawn("7", TESTS) - drawn("7", more)) <= 1
-
-
 class Asked:
     """The part of pytest's configuration that says what was asked for."""
 

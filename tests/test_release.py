@@ -139,14 +139,3 @@ def test_a_page_is_short_and_plain(root: Path, name: str) -> None:
     assert [sentence for sentence in sentences(text) if len(sentence.split()) > 25] == []
     if name != "README.md":
         assert re.findall(r"^## (.+)$", text, re.MULTILINE) == HEADINGS
-
-
-@pytest.mark.parametrize("name", PAGES)
-def test_links_lead_to_files_and_headings(root: Path, name: str) -> None:
-    folder = root / "docs" / "decisions"
-    for target in re.findall(r"\]\(([^)]+)\)", (folder / name).read_text()):
-        file, _, heading = target.partition("#")
-        assert (folder / file).is_file(), target
-        lines = (folder / file).read_text().splitlines()
-        titles = [re.sub(r"[^\w -]", "", line.lstrip("# ")).lower().replace(" ", "-") for line in lines]
-        assert not heading or heading in titles, target

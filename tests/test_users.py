@@ -54,18 +54,3 @@ def test_a_command_that_fails_is_told(tmp_path: Path) -> None:
     task = SCRIPT["Task"]("somebody", "nothing", ("trnbench no-such-command",), "answer")
     found = SCRIPT["tried"](task)
     assert (found.well, found.failed) == (False, "trnbench no-such-command: exit code 2")
-
-
-@pytest.mark.parametrize(
-    ("line", "stands"),
-    [
-        ("4 × trn2-16.48xlarge (tp 32), maybe: 28.5 ms a token, $160 an hour, $22.2 per M tokens.", 1),
-        ("0 × trn2-16.48xlarge (tp 32), maybe: 28.5 ms a token, $160 an hour, $22.2 per M tokens.", 0),
-        ("trn2-16.48xlarge (tp 32): 28.5 ms a token, $160 an hour, $22.2 per M tokens.", 0),
-        ("4 × trn2-16.48xlarge (tp 32), maybe: 28.5 ms a token, $22.2 per M tokens.", 0),
-        ("Price: trn2-16.48xlarge, nowhere, made up, 40 dollars an hour on 2026-11-01.", 0),
-    ],
-)  # fmt: skip
-def test_how_many_at_what_price_is_answered_by_both(line: str, stands: int) -> None:
-    (task,) = (task for task in TASKS if task.user == "infrastructure lead")
-    assert SCRIPT["place"]([line], task.answer) == stands

@@ -23,16 +23,12 @@ def test_what_holds_is_short(page: str) -> None:
     assert page.count("\n") <= 200
 
 
-def test_every_page_of_research_is_listed_and_its_links_lead_somewhere(root: Path) -> None:
+def test_every_page_of_research_is_listed(root: Path) -> None:
     folder = root / "docs" / "research"
     pages = sorted(folder.glob("*.md"))
     index = (folder / "README.md").read_text(encoding="utf-8")
     listed = re.findall(r"^\| \[[^]]*\]\(([\w-]+\.md)\)", index, re.MULTILINE)
     assert sorted(listed) == sorted(each.name for each in pages if each.name != "README.md")
-    texts = {each: each.read_text(encoding="utf-8") for each in (*pages, root / "docs" / "fidelity.md")}
-    for file, text in texts.items():
-        for target in re.findall(r"\]\(([^)#]+)", text):
-            assert (file.parent / target).is_file(), f"{file.name}: {target}"
 
 
 def test_every_key_is_explained(page: str) -> None:
