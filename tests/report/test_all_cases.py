@@ -10,18 +10,12 @@ from typing import Any
 
 import pytest
 from page_visit import Visit
-from synthetic_run import make_run, with_verdicts
 from whole_page import BUILT_IN
 
 from trnbench import Run, Status
 from trnbench_reports import numbers, page, view
 
 pytestmark = pytest.mark.browser
-
-
-@pytest.fixture(scope="module")
-def fewer() -> Run:
-    return with_verdicts(make_run(sizes=3, extra_kernels=0))
 
 
 @pytest.fixture(scope="module")

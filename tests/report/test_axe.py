@@ -14,7 +14,6 @@ import msgspec
 import pytest
 from headline_parts import changed
 from page_visit import Visit
-from synthetic_run import make_run, with_verdicts
 from whole_page import BUILT_IN
 
 from trnbench import Run
@@ -42,11 +41,6 @@ def axe() -> str:
         if os.environ.get("TESTS_REQUIRE_BROWSER"):
             pytest.fail("axe-playwright-python is not installed, and TESTS_REQUIRE_BROWSER is set")
         pytest.skip("axe-playwright-python is not installed (extra: test)")
-
-
-@pytest.fixture(scope="module")
-def small() -> Run:
-    return with_verdicts(make_run(sizes=1, extra_kernels=0))
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,14 +23,6 @@ DRAWN = """(figure) => Object.entries([...figure.querySelectorAll('use[data-s]')
   (found[kind] ??= new Set()).add(mark.dataset.s);
   return found;
 }, {})).filter(([, series]) => series.size > 1).map(([kind, series]) => [kind, [...series]])"""
-
-
-@pytest.fixture
-def opened(browser: Any, default_run: Path) -> Iterator[Visit]:
-    visit = Visit(browser, default_run / "trnbench-report.html")
-    yield visit
-    assert visit.complaints == []
-    visit.close()
 
 
 def unfolded(opened: Visit) -> None:

@@ -42,7 +42,7 @@ def raises(error: BaseException) -> Callable[[Any], str]:
 
 
 FAILURES: dict[str, tuple[Callable[[Any], Any], str]] = {
-    "exception": (raises(ValueError("no column")), "ValueError: no column"),
+    "exception": (raises(ValueError("no <power> column")), "ValueError: no &lt;power&gt; column"),
     "exit": (raises(SystemExit(0)), "SystemExit: 0"),
     "interrupt": (raises(GeneratorExit()), "GeneratorExit"),
     "os-exit": (lambda runs: os._exit(0), "it ends the process: os._exit(0)"),
@@ -73,12 +73,13 @@ def test_whatever_a_section_does_it_is_a_box_with_its_name(
         return "looked"
 
     text = page(
-        Section(name="bad", title="Bad", order=1, render=section),  # type: ignore[arg-type]
+        Section(name="bad", title="Bad & worse", order=1, render=section),  # type: ignore[arg-type]
         Section(name="good", title="Good", order=2, render=looks),  # type: ignore[arg-type]
         run=run,
     )
-    assert f"<strong>The section “Bad” could not be written: {told}</strong>" in text
-    assert "the plugin that brings the section <code>bad</code>" in text
+    assert f"<strong>The section “Bad &amp; worse” could not be written: {told}</strong>" in text
+    assert "Likely cause: the plugin that brings the section <code>bad</code>" in text
+    assert "Try <code>trnbench plugin list</code>" in text
     assert "looked" in text
     assert later[-1] == before
     assert os.getcwd() == folder

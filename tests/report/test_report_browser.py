@@ -12,7 +12,6 @@ from xml.etree import ElementTree
 import pytest
 from campaigns import sweep
 from page_visit import Visit
-from synthetic_run import make_run, with_verdicts
 from whole_page import BUILT_IN
 
 import trnbench
@@ -31,12 +30,6 @@ CHECKER = (Path(__file__).parent / "overlaps.js").read_text()
 def whole(run: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The page of a run of everything."""
     return written(run, tmp_path_factory)
-
-
-@pytest.fixture(scope="module")
-def fewer() -> Run:
-    """Three sizes of each kernel: what is clicked and searched does not depend on how many there are."""
-    return with_verdicts(make_run(sizes=3, extra_kernels=0))
 
 
 @pytest.fixture(scope="module")

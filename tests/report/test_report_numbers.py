@@ -21,20 +21,6 @@ N = numbers.NBSP
 @pytest.mark.parametrize(
     ("value", "text"),
     [
-        (0.9250, f"92.5{N}%"),
-        (0.9996, f"99.9{N}%"),
-        (1.0, f"100.0{N}%"),
-        (1.0004, f"100.1{N}%"),
-        (0, f"0.0{N}%"),
-    ],
-)
-def test_percent_never_rounds_to_a_hundred(value: float, text: str) -> None:
-    assert numbers.percent(value) == text
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
         (9.996, "10.0"),
         (99.95, "100"),
         (1234567, "1,230,000"),

@@ -197,20 +197,6 @@ def test_an_empty_section_takes_no_room(small: Run) -> None:
     assert 'href="#void"' not in text
 
 
-def test_a_section_that_raises_is_boxed(small: Run) -> None:
-    def broken(runs: Any) -> str:
-        raise ValueError("no <power> column")
-
-    text = render(small, Section(name="power", title="Power & heat", order=45, render=broken))  # type: ignore[arg-type]
-    assert (
-        "<strong>The section “Power &amp; heat” could not be written: ValueError: "
-        "no &lt;power&gt; column</strong>"
-    ) in text
-    assert "Likely cause: the plugin that brings the section <code>power</code>" in text
-    assert "Try <code>trnbench plugin list</code>" in text
-    assert 'id="method"' in text
-
-
 def test_a_section_whose_code_is_gone_is_boxed(small: Run) -> None:
     text = render(small, Section(name="gone", title="Gone", order=45, render="no_such_package.power:render"))
     assert "could not be written: cannot load &#39;no_such_package.power:render&#39;: ModuleNotFound" in text

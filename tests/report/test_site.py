@@ -24,7 +24,6 @@ from comparison import comparison
 from page_visit import Visit
 from run_history import case_id, measurement
 from run_history import run as run_of
-from synthetic_run import make_run, with_verdicts
 from unpacked_columns import restored
 
 import trnbench
@@ -59,8 +58,7 @@ def moved(run: Run, factor: float, day: int) -> Run:
 
 
 @pytest.fixture(scope="module")
-def runs() -> list[Run]:
-    small = with_verdicts(make_run(sizes=1, extra_kernels=0))
+def runs(small: Run) -> list[Run]:
     return [moved(small, 1.0, 1), moved(small, 1.5, 2), moved(small, 1.5, 3)]
 
 

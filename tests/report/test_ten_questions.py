@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +15,6 @@ from trnbench import Run
 from trnbench_reports import page
 
 pytestmark = [pytest.mark.browser, pytest.mark.campaign("default run"), pytest.mark.parts]
-
-
-@pytest.fixture
-def opened(browser: Any, default_run: Path) -> Iterator[Visit]:
-    visit = Visit(browser, default_run / "trnbench-report.html")
-    yield visit
-    assert visit.complaints == []
-    visit.close()
 
 
 def seen(opened: Visit, part: str) -> str:
