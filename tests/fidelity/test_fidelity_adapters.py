@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 from typing import Any, ClassVar
 
 import msgspec
@@ -16,23 +15,8 @@ from trnbench.registry import Registry, load_registry
 from trnbench.results.fidelity import Use
 from trnbench_fidelity.adapters import collective, dma, hbm, instruction, source
 from trnbench_fidelity.bench import Bench, can_refit, fits_of, refitted
-from trnbench_fidelity.point import KernelSource, Kind, NotEmulated, PublishedPoint, Quantity, Usable
+from trnbench_fidelity.point import NotEmulated, PublishedPoint, Quantity, Usable
 from trnbench_fidelity.validate import compare
-
-KERNEL = """
-import nki
-import nki.isa as nisa
-import nki.language as nl
-
-@nki.jit
-def scaled(x, factor):
-    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
-    tile = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=tile, src=x)
-    nisa.tensor_scalar(dst=tile, data=tile, op0=nl.multiply, operand0=factor)
-    nisa.dma_copy(dst=out, src=tile)
-    return out
-"""
 
 
 @pytest.fixture(scope="module")
@@ -139,54 +123,6 @@ def test_a_call_of_a_kernel_copies_its_input_and_its_result(
 )
 def test_what_cannot_be_emulated_says_why(bench: Bench, adapter: object, fields: Any, why: str) -> None:
     assert refusal(adapter, point(**fields), bench) == why
-
-
-class TestSources:
-    @pytest.fixture
-    def folder(self, tmp_path: Path) -> Path:
-        (tmp_path / "repo" / "kernels").mkdir(parents=True)
-        (tmp_path / "repo" / "kernels" / "scaled.py").write_text(KERNEL)
-        return tmp_path
-
-    def wanted(self, **fields: object) -> PublishedPoint:
-        found = KernelSource(
-            file="kernels/scaled.py", function="scaled", arguments=("float32[128,512]", "2.0")
-        )
-        return point(family="kernel", usable=Usable.SOURCE, kernel=found, **fields)
-
-    def test_a_public_kernel_is_loaded_and_timed(self, registry: Registry, folder: Path) -> None:
-        (found,) = compare(self.wanted(), Bench(registry, kernels=folder), with_same=False)
-        assert (found.use, found.honesty) == (Use.EMULATED, "untouched")
-        assert found.emulated is not None
-        assert found.emulated > 0
-        assert found.how.startswith("kernels/scaled.py::scaled, 3 calls, ")
-
-    def test_without_the_folder_it_needs_its_source(self, bench: Bench) -> None:
-        (found,) = compare(self.wanted(), bench, with_same=False)
-        assert (found.use, found.how) == (Use.NEEDS_SOURCE, "kernels/scaled.py::scaled")
-
-    def test_a_folder_without_it(self, registry: Registry, tmp_path: Path) -> None:
-        (found,) = compare(self.wanted(), Bench(registry, kernels=tmp_path), with_same=False)
-        assert (found.use, found.how) == (Use.NEEDS_SOURCE, f"kernels/scaled.py is not under {tmp_path}")
-
-    def test_the_file_with_the_longest_common_path_is_taken(self, registry: Registry, folder: Path) -> None:
-        (folder / "scaled.py").write_text("this is no Python")
-        (found,) = compare(self.wanted(), Bench(registry, kernels=folder), with_same=False)
-        assert (found.use, found.honesty) == (Use.EMULATED, "untouched")
-
-    def test_a_kernel_that_does_not_load(self, registry: Registry, folder: Path) -> None:
-        (folder / "repo" / "kernels" / "scaled.py").write_text("raise RuntimeError('no')")
-        (found,) = compare(self.wanted(), Bench(registry, kernels=folder), with_same=False)
-        assert found.use is Use.NOT_EMULATED
-        assert "scaled.py" in found.how
-        assert found.emulated is None
-
-    def test_a_bound_is_held_or_not_and_never_counted(self, registry: Registry, folder: Path) -> None:
-        high = self.wanted(kind=Kind.UPPER_BOUND, value=1.0)
-        low = self.wanted(kind=Kind.UPPER_BOUND, value=1e-12)
-        found = [compare(each, Bench(registry, kernels=folder), with_same=False)[0] for each in (high, low)]
-        assert [each.use for each in found] == [Use.BOUND, Use.BOUND]
-        assert [each.e is not None and each.e <= 0 for each in found] == [True, False]
 
 
 class TestFits:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 
 import msgspec
@@ -25,17 +26,7 @@ from trnbench_fidelity.point import (
     kernel_source,
 )
 
-BODY = """
-@nki.jit
-def summed(x, y):
-    out = nl.ndarray(x.shape, x.dtype, buffer=nl.shared_hbm)
-    WIDTH = 64  # columns at once
-    for at in nl.affine_range(x.shape[1] // WIDTH):
-        a = nl.load(x[:, nl.ds(at * WIDTH, WIDTH)])
-        nisa.tensor_tensor(a, a, nl.load(y[:, nl.ds(at * WIDTH, WIDTH)]), nl.add)
-        nisa.dma_copy(dst=out[:, nl.ds(at * WIDTH, WIDTH)], src=a)
-    return out
-"""
+BODY = tomllib.loads(Path(__file__).with_name("public_kernels.toml").read_text(encoding="utf-8"))["summed"]
 IMPORTS = "import nki\nimport nki.isa as nisa\nimport nki.language as nl\n"
 HEADER = ("import nki", "import nki.isa as nisa", "import nki.language as nl")
 TENSORS = ("float32[128,512]", "float32[128,512]")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import tomllib
 from pathlib import Path
 
 import msgspec
@@ -10,68 +11,15 @@ import pytest
 from published_point import published_point
 
 from trnbench.registry import Registry
+from trnbench.results.fidelity import Comparison, Use
 from trnbench_emulator.compiler import assumptions
 from trnbench_fidelity.adapters.source import find, predict, repository
 from trnbench_fidelity.bench import Bench
-from trnbench_fidelity.point import Clock, KernelSource, NotEmulated, PublishedPoint, Quantity
+from trnbench_fidelity.point import Clock, KernelSource, Kind, NotEmulated, PublishedPoint, Quantity
 from trnbench_fidelity.probes import launch_of
+from trnbench_fidelity.validate import compare
 
-TODAY = """
-import torch
-from torch.nn import Module
-import nki
-import nki.isa as nisa
-import nki.language as nl
-
-class Host(Module):
-    kind = torch.bfloat16
-
-@nki.jit
-def copied(x, factor=1.0):
-    out = nl.ndarray(x.shape, x.dtype, buffer=nl.shared_hbm)
-    tile = nl.load(x)
-    nisa.tensor_scalar(tile, tile, nl.multiply, factor)
-    nisa.dma_copy(dst=out, src=tile)
-    return out
-
-@nki.jit
-def lost(x):
-    return torch.zeros(x.shape).cuda
-"""
-BORROWED = """
-import nki
-import nki.language as nl
-from kernels_of_others.tiles import doubled
-
-@nki.jit
-def twice(x):
-    out = nl.ndarray(x.shape, x.dtype, buffer=nl.shared_hbm)
-    doubled(x, out)
-    return out
-"""
-TILES = """
-import nki.isa as nisa
-import nki.language as nl
-
-def doubled(x, out):
-    tile = nl.load(x)
-    nisa.tensor_scalar(tile, tile, nl.multiply, 2.0)
-    nisa.dma_copy(dst=out, src=tile)
-"""
-OLD = """
-import neuronxcc.nki as nki
-import neuronxcc.nki.isa as nisa
-import neuronxcc.nki.language as nl
-
-@nki.jit
-def product(a, b):
-    out = nl.ndarray((128, 512), nl.float32, buffer=nl.shared_hbm)
-    psum = nl.zeros((nl.par_dim(128), 512), nl.float32, buffer=nl.psum)
-    for k in nl.affine_range(a.shape[0] // 128):
-        psum += nisa.nc_matmul(nl.load(a[nl.ds(k * 128, 128)]), nl.load(b[nl.ds(k * 128, 128)]))
-    nl.store(out, nl.copy(psum))
-    return out
-"""
+KERNELS = tomllib.loads(Path(__file__).with_name("public_kernels.toml").read_text(encoding="utf-8"))
 ONE = KernelSource(file="kernels/today.py", function="copied", arguments=("float32[128,512]",))
 
 
@@ -79,13 +27,50 @@ ONE = KernelSource(file="kernels/today.py", function="copied", arguments=("float
 def folder(tmp_path: Path) -> Path:
     home = tmp_path / "owner__repo" / "kernels"
     home.mkdir(parents=True)
-    (home / "today.py").write_text(TODAY)
-    (home / "old.py").write_text(OLD)
+    (home / "today.py").write_text(KERNELS["today"])
+    (home / "old.py").write_text(KERNELS["old"])
     return tmp_path
 
 
 def point(kernel: KernelSource, **fields: object) -> PublishedPoint:
     return published_point(**{"kernel": kernel, "dtype": "bf16", **fields})
+
+
+def compared(registry: Registry, folder: Path | None, **fields: object) -> Comparison:
+    (found,) = compare(point(ONE, **fields), Bench(registry, kernels=folder), with_same=False)
+    return found
+
+
+def test_a_public_kernel_is_loaded_and_timed(registry: Registry, folder: Path) -> None:
+    found = compared(registry, folder)
+    assert (found.use, found.honesty) == (Use.EMULATED, "untouched")
+    assert found.emulated is not None
+    assert found.emulated > 0
+
+
+def test_without_the_folder_or_its_file_it_needs_its_source(registry: Registry, tmp_path: Path) -> None:
+    found = compared(registry, None)
+    assert (found.use, found.how) == (Use.NEEDS_SOURCE, "kernels/today.py::copied")
+    found = compared(registry, tmp_path)
+    assert (found.use, found.how) == (Use.NEEDS_SOURCE, f"kernels/today.py is not under {tmp_path}")
+
+
+def test_the_file_with_the_longest_common_path_is_taken(registry: Registry, folder: Path) -> None:
+    (folder / "today.py").write_text("this is no Python")
+    assert compared(registry, folder).use is Use.EMULATED
+
+
+def test_a_kernel_that_does_not_load(registry: Registry, folder: Path) -> None:
+    (folder / "owner__repo" / "kernels" / "today.py").write_text("raise RuntimeError('no')")
+    found = compared(registry, folder)
+    assert (found.use, found.emulated) == (Use.NOT_EMULATED, None)
+    assert "today.py" in found.how
+
+
+def test_a_bound_is_held_or_not_and_never_counted(registry: Registry, folder: Path) -> None:
+    found = [compared(registry, folder, kind=Kind.UPPER_BOUND, value=value) for value in (1.0, 1e-12)]
+    assert [each.use for each in found] == [Use.BOUND, Use.BOUND]
+    assert [each.e is not None and each.e <= 0 for each in found] == [True, False]
 
 
 def test_what_a_file_lacks_for_its_host_side_is_stood_in_for(registry: Registry, folder: Path) -> None:
@@ -142,8 +127,8 @@ def test_of_two_files_the_one_in_the_repository_is_taken(folder: Path) -> None:
     assert find(folder, ONE, "owner/repo") == folder / "owner__repo" / "kernels" / "today.py"
     with pytest.raises(NotEmulated, match="is there twice"):
         find(folder, ONE)
-    (other / "today.py").write_text(TODAY)
-    assert find(folder, ONE).read_text() == TODAY  # the same twice is one
+    (other / "today.py").write_text(KERNELS["today"])
+    assert find(folder, ONE).read_text() == KERNELS["today"]  # the same twice is one
 
 
 def test_the_repository_of_a_source() -> None:
@@ -170,11 +155,11 @@ def test_what_the_compiler_is_not_taken_to_do_is_told(registry: Registry, folder
 def test_a_package_of_another_checkout_is_imported(tmp_path: Path, registry: Registry) -> None:
     """Its modules too, and none of it is left behind; without the checkout it is a stand-in."""
     (tmp_path / "repo").mkdir()
-    (tmp_path / "repo" / "borrowed.py").write_text(BORROWED)
+    (tmp_path / "repo" / "borrowed.py").write_text(KERNELS["borrowed"])
     package = tmp_path / "library" / "src" / "kernels_of_others"
     package.mkdir(parents=True)
     (package / "__init__.py").write_text("")
-    (package / "tiles.py").write_text(TILES)
+    (package / "tiles.py").write_text(KERNELS["tiles"])
     source = KernelSource(file="borrowed.py", function="twice", arguments=("float32[128,512]",))
     point = published_point(kernel=source)
     found = predict(point, Bench(registry, kernels=tmp_path))
