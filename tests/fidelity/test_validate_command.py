@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
+from command import typed
 from comparison import comparison
 
 from renewal import inserted
-from trnbench.cli.main import cli
 from trnbench.errors import BadInput, FactError
 from trnbench.registry import Registry, load_registry
 from trnbench.results.fidelity import Fidelity, Use
@@ -45,7 +45,7 @@ def _asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def run(*args: str) -> Result:
-    return CliRunner().invoke(cli, ["-q", "validate", *args])
+    return typed("-q", "validate", *args)
 
 
 @cache
@@ -119,7 +119,7 @@ def test_contradicted_points_have_the_interval_of_their_sources() -> None:
 
 
 def test_broken_inequalities_come_first() -> None:
-    result = CliRunner().invoke(cli, ["validate", "--generation", "trn2"])
+    result = typed("validate", "--generation", "trn2")
     lines = result.stdout.splitlines()
     broken = rows("bounds", "--generation", "trn2")
     of = sum(row["bounds"] for row in rows("--generation", "trn2") if row["family"] != "public")
@@ -182,7 +182,7 @@ GOLDEN = (Path(__file__).parent / "validate_hbm.txt").read_text(encoding="utf-8"
 
 
 def test_what_a_person_sees() -> None:
-    result = CliRunner().invoke(cli, ["validate", "--family", "hbm"])
+    result = typed("validate", "--family", "hbm")
     assert result.exit_code == 0
     assert result.stdout == GOLDEN
     assert result.stderr.startswith("model: trnbench schedule + flows ")
