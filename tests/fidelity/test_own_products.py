@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from altered_answers import altered, answers, replaced
+from altered_answers import altered, replaced
 from click.testing import CliRunner, Result
 
 import trnbench
-from renewal.sections import product_rows
 from trnbench.cli.main import cli
 from trnbench.facts.fact import Scope
 from trnbench.kernels.work import Extent
@@ -88,9 +87,6 @@ def test_what_does_not_go_with_it_is_told() -> None:
 
 @pytest.mark.parametrize("name", ["trn1", "trn2", "trn3"])
 def test_shipped_rows_are_those_of_the_model(registry: Registry, name: str) -> None:
-    """Whoever changes the model, facts, costs or points makes them anew: .ci/renew answers."""
-    rates = answers(registry, name).section(PRODUCTS, dict[str, float])
-    assert rates == product_rows(products(registry, name))
     assert shipped_products(registry, name) == (products(registry, name), "")
 
 

@@ -13,12 +13,12 @@ from typing import Any
 import msgspec
 import pytest
 from altered_answers import altered, replaced
-from click.testing import CliRunner, Result
+from click.testing import Result
+from command import typed
 from comparison import comparison
 
 from renewal import inserted
 from renewal.sections import public_section
-from trnbench.cli.main import cli
 from trnbench.errors import BadInput, FactError
 from trnbench.registry.registry import Registry, load_registry
 from trnbench.results.fidelity import Bounds, Comparison, Use
@@ -79,13 +79,6 @@ def test_a_row_per_generation_and_where_the_kernels_are_from() -> None:
         "",
         "Sources: a/b 0123456789ab (2026-01-02, a copy).",
     ]
-
-
-def test_the_page_of_errors_shows_what_is_kept() -> None:
-    page = (ROOT / "docs" / "errors.md").read_text()
-    found = kept(load_registry())
-    assert found is not None
-    assert inserted(page, public_markdown(found), PUBLIC_BEGIN, PUBLIC_END) == page
 
 
 def test_what_is_kept_is_of_published_points() -> None:
@@ -200,7 +193,7 @@ def renewed(tmp_path: Path, version: str) -> Registry:
 
 
 def test_validate_says_when_public_kernels_were_run() -> None:
-    result = CliRunner().invoke(cli, ["validate", "--generation", "trn3"])
+    result = typed("validate", "--generation", "trn3")
     (line,) = [each for each in result.stderr.splitlines() if each.startswith("public kernels: ")]
     assert re.fullmatch(
         r"public kernels: run on [-0-9]{10} by trnbench schedule \+ flows \d+, from sources that are not "
@@ -208,7 +201,7 @@ def test_validate_says_when_public_kernels_were_run() -> None:
         line,
     )
     assert re.search(r"^Public kernels +trn3 +3, 36 ", result.stdout, re.MULTILINE)
-    assert "ublic kernels" not in CliRunner().invoke(cli, ["validate", "--family", "hbm"]).output
+    assert "ublic kernels" not in typed("validate", "--family", "hbm").output
 
 
 def test_times_of_another_model_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -238,13 +231,13 @@ def test_what_points_say_today_counts(tmp_path: Path) -> None:
 
 
 def test_the_command_prints_both_forms(tmp_path: Path) -> None:
-    arguments = ["-q", "validate", "sources", "--kernels", str(tmp_path), "--generation", "trn3"]
-    found = json.loads(CliRunner().invoke(cli, [*arguments, "--format", "json"]).output)
+    arguments = ("sources", "--kernels", str(tmp_path), "--generation", "trn3")
+    found = json.loads(run(*arguments, "--format", "json").output)
     assert {each["use"] for each in found["points"]} == {"needs source", "no kernel"}
-    shown = CliRunner().invoke(cli, [*arguments, "--format", "md"]).output
+    shown = run(*arguments, "--format", "md").output
     assert "| Public kernels | trn3 | 0 | – |" in shown
     assert "- nki-library d2ad3a57, 2026-04-13, does not have this kernel: t3-topk-b1-before, " in shown
-    table = CliRunner().invoke(cli, arguments).output
+    table = run(*arguments).output
     assert "not run" in table
     assert re.search("t3-topk-b8-after +nki-library d2ad3a57, 2026-04-13, does not have this kernel", table)
 
@@ -289,7 +282,7 @@ SHIPPED = Sources(day="2026-11-21", by="trnbench", version="1", checkouts=(), po
 
 
 def run(*args: str) -> Result:
-    return CliRunner().invoke(cli, ["-q", "validate", *args])
+    return typed("-q", "validate", *args)
 
 
 def test_what_was_made_under_other_assumptions_is_never_kept(tmp_path: Path) -> None:
