@@ -19,29 +19,7 @@ from trnbench_fidelity.bench import constants
 from trnbench_fidelity.point import FAMILIES, Clock, Kind, PublishedPoint, Quantity, Usable
 from trnbench_fidelity.published_points import published_points
 
-FACTS = """schema = 1
-[sources.mine]
-document = "My own tables"
-date = "2030-01-01"
-[[group]]
-subject = "mine.1"
-scope = "instance"
-source = "mine"
-locator = "row 1"
-facts = [ { metric = "device_count", printed = "1", unit = "" } ]
-[[group]]
-subject = "mine"
-scope = "device"
-source = "mine"
-locator = "row 1"
-facts = [ { metric = "core_count", printed = "1", unit = "" } ]
-"""
-COSTS = """schema = 1
-[[fits]]
-name = "dma.descriptor_ns"
-value = 1
-points = ["b"]
-"""
+HERE = Path(__file__).parent
 POINT = """{ id = "a", family = "hbm", kind = "measured", hardware = "x", op = "read", metric = "bandwidth",
  quantity = "bandwidth_bytes_per_s", printed = "2.5", unit = "GB/s", value = 2.5e9, source = "s",
  usable = "direct", clock = "profile", system = "mine.9" }""".replace("\n", "")
@@ -53,8 +31,6 @@ class Plugin:
         self.answers: Path | None = None
         self.untouched: Path | None = None
         self.published_steps: Path | None = None
-        (folder / "facts.toml").write_text(FACTS)
-        (folder / "costs.toml").write_text(COSTS)
         (folder / "published.toml").write_text(f"schema = 1\n[[group]]\npoints = [ {points} ]\n")
 
     @hookimpl
@@ -63,8 +39,8 @@ class Plugin:
             name="mine",
             title="Mine",
             order=1,
-            facts=(self.folder / "facts.toml",),
-            costs=self.folder / "costs.toml",
+            facts=(HERE / "mine_facts.toml",),
+            costs=HERE / "mine_costs.toml",
             published=self.folder / "published.toml",
             answers=self.answers,
             untouched=self.untouched,
@@ -154,26 +130,7 @@ def test_sequences_name_published_points(tmp_path: Path) -> None:
     ]
 
 
-STEP = """schema = 1
-[[reading]]
-id = "r"
-says = "so"
-[[group]]
-source = "s"
-locator = "row 1"
-hardware = "x"
-instances = 1
-model_printed = "M"
-types_printed = "bf16"
-metric = "TPOT"
-unit = "ms/token"
-task = "decode"
-use = "step"
-model = "gpt2"
-system = "mine.1"
-readings = ["r"]
-points = [ { id = "a", printed = "2.5", job = { kv = 64 } } ]
-"""
+STEP = (HERE / "mine_steps.toml").read_text()
 
 
 @pytest.mark.parametrize(

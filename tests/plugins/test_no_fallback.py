@@ -15,52 +15,9 @@ from plugin_parts import Install, Trnbench
 pytestmark = pytest.mark.parts
 
 
-PLUGIN = """
-    import trnbench
-    from trnbench import Axis, Kernel, PrimaryMetric, Scope, Work
-
-    @trnbench.hookimpl
-    def trnbench_kernels():
-        yield Kernel(
-            name="acme_double", family="stream", title="Double", about="Reads, doubles, writes.",
-            axes=(
-                Axis(name="dtype", kind="str", values=("bf16", "fp32")),
-                Axis(name="rows", values=(128, 256)),
-            ),
-            scopes=(Scope.CORE,),
-            primary=PrimaryMetric(
-                name="hbm_bytes_per_s", unit="B/s", count="hbm_bytes", peak="hbm_bandwidth"
-            ),
-            work=lambda point, extent: Work(
-                bytes={"hbm": 2 * point["rows"] * 2048 * (2 if point["dtype"] == "bf16" else 4)},
-                formula="hbm_bytes = 2 · rows · 2048 · bytes of an element",
-            ),
-            footprint=lambda point, extent: {},
-            requires=lambda point: (),
-            implementations={"nki": "acme_nki:double"},
-        )
-"""
-SOURCE = """import nki
-import nki.isa as nisa
-import nki.language as nl
-
-@nki.jit
-def double(x):
-    rows, columns = x.shape
-    result = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.shared_hbm)
-    for row in range(0, rows, 128):
-        tile = nl.ndarray((128, columns), dtype=x.dtype, buffer=nl.sbuf)
-        nisa.dma_copy(dst=tile, src=x[row:row + 128, 0:columns])
-        nisa.tensor_scalar(dst=tile, data=tile, op0=nl.multiply, operand0=2.0)
-        nisa.dma_copy(dst=result[row:row + 128, 0:columns], src=tile)
-    return result
-
-def double_inputs(point):
-    return (((point["rows"], 2048), {"bf16": "bfloat16", "fp32": "float32"}[point["dtype"]]),)
-
-def double_reference(x):
-    return 2 * x
-"""
+HERE = Path(__file__).parent
+PLUGIN = (HERE / "acme_double.py.txt").read_text(encoding="utf-8")
+SOURCE = (HERE / "acme_nki.py.txt").read_text(encoding="utf-8")
 WHERE = ("acme_double", "-i", "trn2-16.48xlarge", "--no-report")
 
 
@@ -217,7 +174,7 @@ def test_a_declared_formula_is_derived_and_shown_as_that(bring: Any, trnbench: A
 
 # An emulator of somebody else's takes the place of ours by its entry point; the core cannot tell them ---
 
-ROOFLINE = Path(__file__).parents[1] / "third_party" / "roofline_emulator.py"
+ROOFLINE = HERE.parent / "third_party" / "roofline_emulator.py"
 GEMM = ("gemm", "-i", "trn2-16.48xlarge", "--dtype", "bf16", "-a", "size=4096", "--scope", "device")
 
 
