@@ -6,9 +6,7 @@ from typing import Any
 
 import pytest
 
-from trnbench import FactBook, Generation, Provenance
-from trnbench.facts.check import check
-from trnbench.facts.fact import Assembly
+from trnbench import FactBook, Provenance
 from trnbench.registry import Registry
 
 BOOKS = pytest.mark.parametrize("name", ["trn1", "trn2", "trn3"])
@@ -80,22 +78,9 @@ def test_all_contradictions_are_named(books: dict[str, FactBook]) -> None:
 
 
 @BOOKS
-def test_rules_find_what_the_disputes_claim_and_nothing_unnamed(
-    name: str, books: dict[str, FactBook], generations: dict[str, Generation]
-) -> None:
-    assemblies = [
-        Assembly(subject=each.name, scope=each.scope, device=each.device, core=each.core, parent=each.parent)
-        for each in generations[name].instances
-    ]
-    findings = check(books[name], assemblies)  # raises when a dispute claims a rule that finds nothing
-    assert [f"{each.rule} {each.subject} {each.named}" for each in findings.unnamed] == []
-
-
-@BOOKS
 def test_assumptions_are_bounded_and_say_why(name: str, books: dict[str, FactBook]) -> None:
     for each in books[name].assumptions.values():
         assert each.low < each.high, each.id
-        assert each.low <= each.value <= each.high, each.id
         assert len(each.reason) > 40, each.id
 
 

@@ -77,31 +77,6 @@ def test_the_seed_facts_are_those_listed_and_nothing_else_with_a_number(books: d
     assert sorted(extra) == ["trn2-16.48xlarge/memory_pool_device_count@seed-trn2#prose"]
 
 
-@pytest.mark.parametrize(
-    ("generation", "subject", "metric", "criteria", "value"),
-    [
-        ("trn1", "trn1.32xlarge", "hbm_bandwidth", {"source": "seed-trn1"}, 13_120 * 2**30),
-        ("trn1", "trn1.32xlarge", "peak_flops", {"source": "seed-trn1", "dtype": "bf16"}, 3.36e15),
-        ("trn1", "trn1.2xlarge", "hbm_capacity", {"source": "seed-trn1-product"}, 32e9),
-        ("trn1", "trainium1", "peak_flops", {"source": "seed-trainium", "dtype": "int8"}, 380e12),
-        ("trn2", "u-trn2x64", "neuronlink_bandwidth", {"qualifier": "inter-instance"}, 256e9),
-        ("trn2", "trn2-16.48xlarge", "efa_bandwidth", {"source": "seed-trn2"}, 400e9),
-        ("trn3", "trn3-gen2-ultraserver", "neuronlink_bandwidth", {"source": "seed-trn3"}, 2048 * 2**30),
-        ("trn3", "trn3-gen1-ultraserver", "peak_flops", {"dtype": "mxfp4"}, 161.088e15),
-    ],
-)
-def test_normalised_values(
-    books: dict[str, FactBook],
-    generation: str,
-    subject: str,
-    metric: str,
-    criteria: dict[str, str],
-    value: float,
-) -> None:
-    fact = next(books[generation].select(subject, metric, **criteria))  # type: ignore[arg-type]
-    assert fact.value == pytest.approx(value, rel=1e-12)
-
-
 def test_figures_per_device_have_the_scope_of_a_device(books: dict[str, FactBook]) -> None:
     links = [f for book in books.values() for f in book.facts if f.metric == "neuronlink_bandwidth"]
     assert len(links) > 20
