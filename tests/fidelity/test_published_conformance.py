@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import fnmatch
 import math
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from plugin_parts import generation, instance, plugin
 
-from trnbench import Generation, Instance, Scope, hookimpl
 from trnbench.facts.units import normalise
 from trnbench.registry import Registry
 from trnbench.testing.subject import Finding, Subject
@@ -23,39 +22,18 @@ HERE = Path(__file__).parent
 POINT = """{ id = "a", family = "hbm", kind = "measured", hardware = "x", op = "read", metric = "bandwidth",
  quantity = "bandwidth_bytes_per_s", printed = "2.5", unit = "GB/s", value = 2.5e9, source = "s",
  usable = "direct", clock = "profile", system = "mine.9" }""".replace("\n", "")
+GOOD = POINT.replace('"a"', '"b"').replace("mine.9", "mine.1")
 
 
-class Plugin:
-    def __init__(self, folder: Path, points: str) -> None:
-        self.folder = folder
-        self.answers: Path | None = None
-        self.untouched: Path | None = None
-        self.published_steps: Path | None = None
-        (folder / "published.toml").write_text(f"schema = 1\n[[group]]\npoints = [ {points} ]\n")
-
-    @hookimpl
-    def trnbench_generations(self) -> Iterator[Generation]:
-        yield Generation(
-            name="mine",
-            title="Mine",
-            order=1,
-            facts=(HERE / "mine_facts.toml",),
-            costs=HERE / "mine_costs.toml",
-            published=self.folder / "published.toml",
-            answers=self.answers,
-            untouched=self.untouched,
-            published_steps=self.published_steps,
-            instances=(
-                Instance(
-                    name="mine.1",
-                    title="Mine",
-                    scope=Scope.INSTANCE,
-                    device="mine",
-                    core="mine-core",
-                    topology="nowhere:nothing",
-                ),
-            ),
-        )
+def published(folder: Path, points: str, **fields: Any) -> Registry:
+    """With a generation of one instance and these published points."""
+    path = folder / "published.toml"
+    path.write_text(f"schema = 1\n[[group]]\npoints = [ {points} ]\n")
+    files = {"facts": (HERE / "mine_facts.toml",), "costs": HERE / "mine_costs.toml", "published": path}
+    mine = generation(
+        "mine", instances=(instance("mine.1", device="mine", core="mine-core"),), **files, **fields
+    )
+    return Registry.of(mine=plugin(trnbench_generations=lambda: [mine]))
 
 
 def findings(registry: Registry) -> list[str]:
@@ -78,54 +56,50 @@ def findings(registry: Registry) -> list[str]:
                 "constant dma.descriptor_ns: is fitted on 'b', which is no published point",
             ],
         ),
-        (POINT.replace('"a"', '"b"').replace("mine.9", "mine.1"), []),
+        (GOOD, []),
     ],
 )
 def test_systems_and_fits_are_looked_up(tmp_path: Path, points: str, expected: list[str]) -> None:
-    assert findings(Registry.of(mine=Plugin(tmp_path, points))) == expected
+    assert findings(published(tmp_path, points)) == expected
 
 
 def test_what_public_kernels_gave_is_of_published_points(tmp_path: Path) -> None:
-    plugin = Plugin(tmp_path, POINT.replace('"a"', '"b"').replace("mine.9", "mine.1"))
-    plugin.answers = tmp_path / "answers.json"
-    assert findings(Registry.of(mine=plugin)) == [
-        f"generation mine: {plugin.answers} holds no answers of a generation: there is no file "
-        f"{plugin.answers}: it is missing, or was made by another version of trnbench"
+    answers = tmp_path / "answers.json"
+    assert findings(published(tmp_path, GOOD, answers=answers)) == [
+        f"generation mine: {answers} holds no answers of a generation: there is no file "
+        f"{answers}: it is missing, or was made by another version of trnbench"
     ]
-    plugin.answers.write_text(
+    answers.write_text(
         '{"generation": "mine", "sections": {"public_kernels": {"day": "2030-01-01", "by": "a model", '
         '"version": "1", "checkouts": [], "points": {"gone": {"emulated": 1.0}}}}}'
     )
-    assert findings(Registry.of(mine=plugin)) == [
+    assert findings(published(tmp_path, GOOD, answers=answers)) == [
         "point gone: answers.json has a time of its kernel, but no such point is published"
     ]
 
 
 def test_a_file_that_cannot_be_read_is_a_finding(tmp_path: Path) -> None:
-    (found,) = findings(Registry.of(mine=Plugin(tmp_path, '{ id = "a" }')))
+    (found,) = findings(published(tmp_path, '{ id = "a" }'))
     assert found.endswith("published.toml: [[group]] 1, point a: key 'family' is missing: ")
 
 
-GOOD = POINT.replace('"a"', '"b"').replace("mine.9", "mine.1")
-
-
 def test_the_frozen_list_names_published_points(tmp_path: Path) -> None:
-    plugin = Plugin(tmp_path, GOOD)
-    plugin.untouched = tmp_path / "untouched.toml"
+    untouched = tmp_path / "untouched.toml"
+    registry = published(tmp_path, GOOD, untouched=untouched)
     head = 'schema = 1\nmodel = "m"\nversion = "6"\nday = 2030-01-01\n[errors]\n'
-    plugin.untouched.write_text(head + "b = 0.5\n")
-    assert findings(Registry.of(mine=plugin)) == []
-    plugin.untouched.write_text(head + "gone = 0.5\n")
-    assert findings(Registry.of(mine=plugin)) == [
-        f"generation mine: {plugin.untouched}: errors.gone: no such point is published: known: b"
+    untouched.write_text(head + "b = 0.5\n")
+    assert findings(registry) == []
+    untouched.write_text(head + "gone = 0.5\n")
+    assert findings(registry) == [
+        f"generation mine: {untouched}: errors.gone: no such point is published: known: b"
     ]
 
 
 def test_sequences_name_published_points(tmp_path: Path) -> None:
-    plugin = Plugin(tmp_path, GOOD)
+    registry = published(tmp_path, GOOD)
     path = tmp_path / "published.toml"
     path.write_text(path.read_text() + '[[sequence]]\nname = "s"\nsource = "x"\npoints = ["b", "gone"]\n')
-    assert findings(Registry.of(mine=plugin)) == [
+    assert findings(registry) == [
         f"generation mine: {path}: sequence 's': names 'gone', which is no point of the file: known: b"
     ]
 
@@ -142,14 +116,13 @@ STEP = (HERE / "mine_steps.toml").read_text()
     ],
 )
 def test_a_published_step_is_one_of_a_system(tmp_path: Path, steps: str, problem: str) -> None:
-    plugin = Plugin(tmp_path, POINT)
-    plugin.published_steps = tmp_path / "steps.toml"
-    plugin.published_steps.write_text(steps)
-    registry = Registry.of(mine=plugin)
+    path = tmp_path / "steps.toml"
+    path.write_text(steps)
+    registry = published(tmp_path, POINT, published_steps=path)
     (loaded,) = registry.loaded
     found = checks._published_steps(Subject(registry, loaded, ()), registry.generations["mine"])
     (finding,) = (each for each in found if isinstance(each, Finding))
-    assert finding.problem.replace(str(plugin.published_steps), "FILE").startswith(problem)
+    assert finding.problem.replace(str(path), "FILE").startswith(problem)
 
 
 # The published measurements that come with the plugins -----------------------------------------------
@@ -253,10 +226,10 @@ def test_every_family_is_known_and_used(points: tuple[PublishedPoint, ...]) -> N
 def test_constants_are_fitted_on_points_that_exist(registry: Registry, points: Any) -> None:
     ids = {point.id for point in points}
     fitted = 0
-    for generation in registry.generations:
-        for name, fit in constants(registry.costs(generation)):
+    for name in registry.generations:
+        for constant, fit in constants(registry.costs(name)):
             for wanted in fit["points"]:
-                assert fnmatch.filter(ids, wanted), f"{generation} {name}: {wanted}"
+                assert fnmatch.filter(ids, wanted), f"{name} {constant}: {wanted}"
             assert math.isfinite(fit["value"])
             fitted += len(fit["points"])
     assert fitted > 0

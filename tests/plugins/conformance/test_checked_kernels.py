@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 from checked_project import change, found
+from messages import messages
 from parts import part
 from plugin_parts import Trnbench
 
@@ -38,79 +39,17 @@ def test_kernels_that_break_a_rule_are_found(project: Path, old: str, new: str, 
     assert any(each.problem.startswith(problem) for each in found(project, "kernels"))
 
 
-# File, what goes for what, whose field, and why it cannot be used; with {name} and {package} of the project.
-NOWHERE = [
-    (
-        "__init__.py",
-        ".topology:ring",
-        ".topology:rink",
-        "Instance '{name}.4xlarge': trnbench_generations gives topology = '{package}.topology:rink'",
-        "AttributeError: module '{package}.topology' has no attribute 'rink'",
-    ),
-    (
-        "__init__.py",
-        ".section:render",
-        ".sections:render",
-        "Section '{name}': trnbench_reports gives render = '{package}.sections:render'",
-        "ModuleNotFoundError: No module named '{package}.sections'",
-    ),
-    (
-        "__init__.py",
-        ".section:render",
-        ".section:FAMILY",
-        "Section '{name}': trnbench_reports gives render = '{package}.section:FAMILY'",
-        "it is str, no function",
-    ),
-    (
-        "__init__.py",
-        'base="trn1",',
-        'base="trn1", identify="{package}.topology:here",',
-        "Generation '{name}': trnbench_generations gives identify = '{package}.topology:here'",
-        "AttributeError: module '{package}.topology' has no attribute 'here'",
-    ),
-    (
-        "kernel.py",
-        ':scale"}',
-        ':rescale"}',
-        "{kernel}['nki'] = '{package}.kernel_nki:rescale'",
-        "unknown kernel 'rescale': did you mean scale, scale_inputs?",
-    ),
-    (
-        "kernel.py",
-        ':scale"}',
-        ':scale", "numpy": "{package}.kernel:nothing"}',
-        "{kernel}['numpy'] = '{package}.kernel:nothing'",
-        "AttributeError: module '{package}.kernel' has no attribute 'nothing'",
-    ),
-    (
-        "kernel.py",
-        ':scale"}',
-        ':scale", "collective": "gossip"}',
-        "{kernel}['collective'] = 'gossip'",
-        "it is not a collective of the emulator: all_reduce, all_gather, ",
-    ),
-    (
-        "kernel.py",
-        ':scale"}',
-        ':scale", "nky": "{package}.kernel:_work"}',
-        "{kernel}['nky'] = '{package}.kernel:_work'",
-        "nothing carries out kind 'nky'",
-    ),
-]
-
-
-@pytest.mark.parametrize(("file", "old", "new", "field", "why"), NOWHERE)
-def test_references_that_lead_nowhere_are_found(
-    project: Path, file: str, old: str, new: str, field: str, why: str
-) -> None:
+@pytest.mark.parametrize(("change_of", "told", "_"), messages(Path(__file__).with_name("leads_nowhere.txt")))
+def test_references_that_lead_nowhere_are_found(project: Path, change_of: str, told: str, _: int) -> None:
+    """Given: the file, what goes for what; told: whose field, and why it cannot be used."""
     package = next(project.glob("probe_*")).name
     name = package.replace("_", "-")
+    file, old, new = change_of.split(" | ")
     change(project, file, old, new.replace("{package}", package))
     (finding,) = (*found(project, "references"), *found(project, "sources"))
-    kernel = f"Kernel '{package}_scale': trnbench_kernels gives implementations"
-    about, _, gives = field.format(name=name, package=package, kernel=kernel).partition(": ")
+    about, _, problem = told.format(name=name, package=package).partition(": ")
     assert finding.about == f"{about} of {name} 0.1.0"
-    assert finding.problem.startswith(f"{gives}, which cannot be used: {why.format(package=package)}")
+    assert finding.problem.startswith(problem)
     assert finding.try_ == f"correct it in {package}, or install what it needs"
 
 
