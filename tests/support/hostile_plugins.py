@@ -30,10 +30,16 @@ while True: time.sleep(3600)
 _STARTS = "import subprocess; subprocess.Popen(['sleep', '3600'])"
 _ESCAPES = "import subprocess; subprocess.Popen(['sleep', '3600'], start_new_session=True)"
 
-IMPORT = {
-    "exits": "import sys; sys.exit(0)",
+_DIES = {
     "exits without a word": "import os; os._exit(0)",
+    "exits in C": "import ctypes; ctypes.CDLL(None).exit(0)",
+    "touches what is not there": "import ctypes; ctypes.string_at(0)",
     "kills itself": "import os, signal; os.kill(os.getpid(), signal.SIGKILL)",
+}
+
+IMPORT = {
+    **_DIES,
+    "exits": "import sys; sys.exit(0)",
     "raises what is no Exception": "class Own(BaseException): pass\nraise Own",
     "interrupts": "raise KeyboardInterrupt",
     "is no Python": "def f(:",
@@ -51,8 +57,6 @@ IMPORT = {
     "clears the environment": "import os; os.environ.clear()",
     "traces": "import sys; sys.settrace(lambda *_: 1 / 0)",
     "speaks another contract": "trnbench_contract = object()",
-    "exits in C": "import ctypes; ctypes.CDLL(None).exit(0)",
-    "touches what is not there": "import ctypes; ctypes.string_at(0)",
     "hangs and hears no alarm": _DEAF,
     "clears the path of modules": "import sys; sys.path.clear()",
     "replaces the path of modules": "import sys; sys.path = []",
@@ -101,6 +105,7 @@ _HOOKS = {
 }
 
 _RENDERS = {
+    **_DIES,
     "raises": "1 / 0",
     "exits": "import sys; sys.exit(0)",
     "raises what is no Exception": "raise type('Own', (BaseException,), {})",
@@ -110,10 +115,6 @@ _RENDERS = {
     "changes what it is given": "runs[0].environment.clear(); runs[0].systems.clear(); return ''",
     "prints": "print('printed by bad'); return ''",
     "recurses": "return render(runs)",
-    "exits without a word": "import os; os._exit(0)",
-    "exits in C": "import ctypes; ctypes.CDLL(None).exit(0)",
-    "touches what is not there": "import ctypes; ctypes.string_at(0)",
-    "kills itself": "import os, signal; os.kill(os.getpid(), signal.SIGKILL)",
     "hangs": "import time; time.sleep(3600)",
     "hangs and hears no alarm": _DEAF,
     "changes the folder": "import os; os.chdir('/'); return ''",
@@ -124,11 +125,8 @@ _RENDERS = {
 }
 
 ENDS = {
+    **_DIES,
     "exits": "import sys; sys.exit(0)",
-    "exits without a word": "import os; os._exit(0)",
-    "exits in C": "import ctypes; ctypes.CDLL(None).exit(0)",
-    "touches what is not there": "import ctypes; ctypes.string_at(0)",
-    "kills itself": "import os, signal; os.kill(os.getpid(), signal.SIGKILL)",
     "raises": "1 / 0",
     "raises what is no Exception": "raise type('Own', (BaseException,), {})",
     "interrupts": "raise KeyboardInterrupt",
@@ -148,38 +146,24 @@ HOOK = {
     for name, (hook, body) in _HOOKS.items()
 }
 
-RENDER = {
-    name: (
-        "import trnbench\n\n@trnbench.hookimpl\ndef trnbench_reports():\n"
-        "    yield trnbench.Section(name='bad', title='Bad', order=99, render='bad:render')\n\n"
-        f"def render(runs, *_):\n{indent(dedent(body), '    ')}\n"
-    )
-    for name, body in _RENDERS.items()
-}
 
-READ = {
-    name: (
-        "import trnbench\n\n@trnbench.hookimpl\ndef trnbench_importers():\n"
-        "    yield trnbench.Importer(name='bad', title='Bad', read='bad:read')\n\n"
-        f"def read(data):\n{indent(dedent(body), '    ')}\n"
+def _module(hook: str, made: str, function: str, body: str) -> str:
+    """A plugin whose hook yields one value, and the function that this one names."""
+    return (
+        f"import trnbench\n\n@trnbench.hookimpl\ndef trnbench_{hook}():\n    yield trnbench.{made}\n\n"
+        f"def {function}:\n{indent(dedent(body), '    ')}\n"
     )
-    for name, body in ENDS.items()
-}
 
-WRITE = {
-    name: (
-        "import trnbench\n\n@trnbench.hookimpl\ndef trnbench_reports():\n"
-        "    yield trnbench.Format(name='bad', title='Bad', suffix='.bad', write='bad:write')\n\n"
-        f"def write(runs):\n{indent(dedent(body), '    ')}\n"
-    )
-    for name, body in ENDS.items()
-}
+
+_SECTION = "Section(name='bad', title='Bad', order=99, render='bad:render')"
+_IMPORTER = "Importer(name='bad', title='Bad', read='bad:read')"
+_FORMAT = "Format(name='bad', title='Bad', suffix='.bad', write='bad:write')"
+RENDER = {name: _module("reports", _SECTION, "render(runs, *_)", body) for name, body in _RENDERS.items()}
+READ = {name: _module("importers", _IMPORTER, "read(data)", body) for name, body in ENDS.items()}
+WRITE = {name: _module("reports", _FORMAT, "write(runs)", body) for name, body in ENDS.items()}
 
 _COMMANDS = {
-    "exits without a word": "import os; os._exit(0)",
-    "exits in C": "import ctypes; ctypes.CDLL(None).exit(0)",
-    "touches what is not there": "import ctypes; ctypes.string_at(0)",
-    "kills itself": "import os, signal; os.kill(os.getpid(), signal.SIGKILL)",
+    **_DIES,
     "raises": "1 / 0",
     "starts a process and raises": f"{_ESCAPES}; 1 / 0",
 }
