@@ -45,6 +45,19 @@ def link_class() -> Callable[..., LinkClass]:
 
 
 @pytest.fixture(scope="session")
+def split() -> Topology:
+    """Two devices that only a host joins."""
+    assembly = Assembly("split")
+    for i in range(2):
+        assembly.add(f"d{i}", NodeKind.DEVICE, (i,))
+    host = assembly.add("host", NodeKind.HOST)
+    assembly.declare(plain_class("pcie", LinkKind.PCIE, level=2))
+    for i in range(2):
+        assembly.join(i, host, "pcie")
+    return assembly.finish(("graph",))
+
+
+@pytest.fixture(scope="session")
 def built(registry: Registry) -> Callable[..., Topology]:
     """The graph of an installed system, by name and options."""
 

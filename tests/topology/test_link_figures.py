@@ -49,31 +49,22 @@ def test_the_most_specific_subject_wins(build_book: Callable[..., FactBook]) -> 
     assert Figures(book, ("other", "chip")).require("neuronlink_bandwidth", "x").value == 1e9
 
 
+def assuming(subject: str = "") -> FactBook:
+    hop = Assumption(
+        id="hop", metric="latency", printed="2", printed_unit="µs", value=2e-6, low=1e-6, high=4e-6,
+        reason="none is printed", subject=subject,
+    )  # fmt: skip
+    return FactBook(assumptions={"hop": hop})
+
+
 def test_an_assumption_keeps_its_range() -> None:
-    assumed = Assumption(
-        id="hop",
-        metric="latency",
-        printed="2",
-        printed_unit="µs",
-        value=2e-6,
-        low=1e-6,
-        high=4e-6,
-        reason="none is printed",
-    )
-    book = FactBook(assumptions={"hop": assumed})
-    figure = Figures(book, ("box",)).require("latency", "a hop", assumptions=("hop",), divide=2)
+    figure = Figures(assuming(), ("box",)).require("latency", "a hop", assumptions=("hop",), divide=2)
     assert figure == Figure(value=1e-6, origin="hop", formula="2 µs / 2", assumed=True, low=0.5e-6, high=2e-6)
 
 
 def test_an_assumption_of_another_subject_is_not_taken() -> None:
-    assumed = Assumption(
-        id="hop", metric="latency", printed="2", printed_unit="µs", value=2e-6, low=1e-6, high=4e-6,
-        reason="none is printed", subject="chip",
-    )  # fmt: skip
     with pytest.raises(TopologyError):
-        Figures(FactBook(assumptions={"hop": assumed}), ("box",)).require(
-            "latency", "a hop", assumptions=("hop",)
-        )
+        Figures(assuming("chip"), ("box",)).require("latency", "a hop", assumptions=("hop",))
 
 
 def test_a_missing_figure_names_metric_subject_and_remedy() -> None:

@@ -120,15 +120,8 @@ def test_thirty_thousand_devices_on_one_switch(link_class: Callable[..., LinkCla
     assert [link.dst for link in router.route(0, 29_999)] == [30_000, 29_999]
 
 
-def test_no_route_through_a_host(link_class: Callable[..., LinkClass]) -> None:
-    assembly = Assembly("split")
-    for i in range(2):
-        assembly.add(f"d{i}", NodeKind.DEVICE, (i,))
-    host = assembly.add("host", NodeKind.HOST)
-    assembly.declare(link_class("pcie", LinkKind.PCIE, level=2))
-    for i in range(2):
-        assembly.join(i, host, "pcie")
-    router = Router(assembly.finish(("graph",)))
+def test_no_route_through_a_host(split: Topology) -> None:
+    router = Router(split)
     with pytest.raises(TopologyError) as error:
         router.route(0, 1)
     assert str(error.value) == (

@@ -133,16 +133,8 @@ def test_a_graph_in_two_parts_fails(torus: Build) -> None:
     )
 
 
-def test_a_host_is_no_way_between_devices(link_class: Callable[..., LinkClass]) -> None:
-    assembly = Assembly("split")
-    for i in range(2):
-        assembly.add(f"d{i}", NodeKind.DEVICE, (i,))
-    host = assembly.add("host", NodeKind.HOST)
-    assembly.declare(link_class("pcie", LinkKind.PCIE, level=2))
-    for i in range(2):
-        assembly.join(i, host, "pcie")
-    found = verdicts(assembly.finish(("graph",)))
-    assert found["connectivity"].detail == (
+def test_a_host_is_no_way_between_devices(split: Topology) -> None:
+    assert verdicts(split)["connectivity"].detail == (
         "no route leads from d0 to 1 devices, the first is d1; only a host joins them"
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -21,15 +22,15 @@ def task(kernel: str, ranks: int = 2, size: int = 65536, dtype: str = "fp32") ->
 
 
 def world(made: Task) -> Any:
+    """Closed at the end of its block."""
     from trnbench_torch.world import World
 
-    return World(made)
+    return closing(World(made))
 
 
 @pytest.mark.parametrize("kernel", DISTRIBUTED)
 def test_every_rank_ends_with_what_it_should(kernel: str) -> None:
-    made = world(task(kernel, ranks=3 if kernel == "all_to_all" else 2))
-    try:
+    with world(task(kernel, ranks=3 if kernel == "all_to_all" else 2)) as made:
         program = made.program()
         assert program.check(program.run()) == ""
         made.run(3)
@@ -43,23 +44,17 @@ def test_every_rank_ends_with_what_it_should(kernel: str) -> None:
         program.idle_queued(2)
         assert program.least_s == pytest.approx(100 * made.overhead_s)
         assert program.settings["distributed_backend"] == "gloo"
-    finally:
-        made.close()
     assert all(peer.returncode == 0 for peer in made._peers)
 
 
 @pytest.mark.parametrize("dtype", ["bf16", "fp16", "int8"])
 def test_sums_in_every_type_that_gloo_carries(dtype: str) -> None:
-    made = world(task("all_reduce", dtype=dtype, size=4096))
-    try:
+    with world(task("all_reduce", dtype=dtype, size=4096)) as made:
         assert made.check() == ""
-    finally:
-        made.close()
 
 
 def test_a_wrong_element_is_found_and_named() -> None:
-    made = world(task("all_gather", size=4096))
-    try:
+    with world(task("all_gather", size=4096)) as made:
         call = made._current.call
 
         def spoiled() -> None:
@@ -68,26 +63,20 @@ def test_a_wrong_element_is_found_and_named() -> None:
 
         made._current.call = spoiled
         assert made.check().startswith("element 5 of rank 0 is ")
-    finally:
-        made.close()
 
 
 def test_a_result_left_from_before_does_not_pass() -> None:
-    made = world(task("permute", size=4096))
-    try:
+    with world(task("permute", size=4096)) as made:
         assert made.check() == ""
         made._current.call = lambda: None  # this rank takes no part any more
-        made._order = lambda order, count=1: None
-        made._replies = lambda until: [(0.0, "")]
-        assert "element 0 of rank 0 is 0" in made.check()
-    finally:
-        del made._order, made._replies
-        made.close()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(made, "_order", lambda order, count=1: None)
+            patch.setattr(made, "_replies", lambda until: [(0.0, "")])
+            assert "element 0 of rank 0 is 0" in made.check()
 
 
 def test_a_rank_that_is_gone_is_named_with_its_last_words() -> None:
-    made = world(task("broadcast", size=4096))
-    try:
+    with world(task("broadcast", size=4096)) as made:
         made._logs[0].write_text("something broke\n")
         os.kill(made._peers[0].pid, 9)
         made._peers[0].wait()
@@ -95,14 +84,11 @@ def test_a_rank_that_is_gone_is_named_with_its_last_words() -> None:
             made.run(1)
         assert told.value.what.startswith("rank 1 ended before it ")
         assert told.value.cause == "something broke"
-    finally:
-        made.close()
 
 
 def test_a_rank_that_never_comes_up_is_told() -> None:
-    made = task("no_such_collective", size=4096)
     with pytest.raises((TrnbenchError, KeyError)):
-        world(made)
+        world(task("no_such_collective", size=4096))
 
 
 def test_the_straggler_is_named() -> None:
