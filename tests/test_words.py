@@ -130,7 +130,6 @@ def long_help() -> Iterator[str]:
             context = click.Context(command)
             for member in command.list_commands(context):
                 leaf = command.get_command(context, member)
-                assert leaf is not None
                 read(f"{name} {member}", leaf)
 
     for name, entry in find_commands().items():

@@ -125,8 +125,6 @@ def beside_pyperf(kernel: str, seconds: float) -> tuple[float, float]:
     """Seconds of a call: our median of pairs, and pyperf's of its values, on one processor."""
     ours = compared(registry(), kernel, 0, seconds=seconds)
     side = ours.before
-    assert side is not None
-    assert side.value is not None
     out = Path(f"/tmp/pyperf-{os.getpid()}.json")
     out.unlink(missing_ok=True)
     processor, home = str(max(os.sched_getaffinity(0))), str(Path(planted_kernels.__file__).parent)

@@ -160,7 +160,6 @@ class TestFits:
         fresh._costs["trn2"] = {**costs, "fits": changed}
         (found,) = compare(each, Bench(fresh), with_same=False)
         assert (found.use, found.honesty) == (Use.EMULATED, "fitted")
-        assert found.published is not None
         assert found.e_cross == pytest.approx(math.log((512 / 2.4e9 + 100e-9) / found.published), abs=1e-5)
         shaped = msgspec.structs.replace(each, shaped=("a.rule",))
         (seen,) = compare(shaped, Bench(fresh), with_same=False)

@@ -41,7 +41,6 @@ def test_a_latency_and_a_share_of_the_peak_become_rates(registry: Registry) -> N
     found = {each.id: each for each in products(registry, "trn2")}
     assert found["t2-gemm4096-v2"].published_flops_per_s == pytest.approx(2 * 4096**3 / 1801e-6)
     peak = registry.system("trn2-16.48xlarge").fact(Scope.CORE, "peak_flops", dtype="bf16")
-    assert peak is not None
     assert found["t2-gemm2048-lhsT-hand"].published_flops_per_s == pytest.approx(0.9092 * peak)
     assert "t2-kda-base-matmul" not in found  # the scale of its times is disputed
 
@@ -54,7 +53,6 @@ def test_a_product_of_two_cores_is_timed_as_two_programs(registry: Registry) -> 
     scope = Scope.LOGICAL_CORE
     axes = {"dtype": "bf16", "m": own.m, "n": own.n, "k": own.k}
     seen, _ = Bench(registry).observe("gemm_shared", point.system, axes, scope, Extent(scope=scope, cores=2))
-    assert seen.time_s is not None
     launch = sum(part.seconds for part in seen.parts if part.name == "launch")
     assert 2 * own.m * own.n * own.k / own.model_flops_per_s == pytest.approx(seen.time_s - launch, abs=1e-12)
 

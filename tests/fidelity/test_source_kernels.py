@@ -44,7 +44,6 @@ def compared(registry: Registry, folder: Path | None, **fields: object) -> Compa
 def test_a_public_kernel_is_loaded_and_timed(registry: Registry, folder: Path) -> None:
     found = compared(registry, folder)
     assert (found.use, found.honesty) == (Use.EMULATED, "untouched")
-    assert found.emulated is not None
     assert found.emulated > 0
 
 

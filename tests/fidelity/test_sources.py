@@ -156,7 +156,6 @@ def test_what_is_kept_comes_back() -> None:
     )
     public = kept(load_registry(), ["trn3"])
     shipped = public_rows(load_registry().generations["trn3"])
-    assert public is not None
     assert public_section(public) == shipped
 
 
@@ -180,7 +179,6 @@ def test_a_run_carries_what_public_kernels_gave() -> None:
     found = fidelity_of(registry, "emulated", ["trn3"], notes, linked=False)
     assert notes == []
     public = kept(registry, ["trn3"])
-    assert public is not None
     assert found.public == summaries(public)
 
 
@@ -188,7 +186,6 @@ def renewed(tmp_path: Path, version: str) -> Registry:
     """Installed plugins, trn3's public kernels as if run by another version of the model."""
     registry = load_registry()
     rows = public_rows(registry.generations["trn3"])
-    assert rows is not None
     return altered(registry, "trn3", tmp_path, {SECTION: msgspec.structs.replace(rows, version=version)})
 
 

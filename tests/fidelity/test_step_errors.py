@@ -45,7 +45,6 @@ def fidelity() -> StepFidelity:
 
 def row(family: str, generation: str = EVERYWHERE) -> Errors:
     (found,) = (each for each in fidelity().rows if (each.family, each.generation) == (family, generation))
-    assert found.crossed is not None
     return found.crossed
 
 
@@ -118,8 +117,6 @@ def test_the_page_shows_them() -> None:
 def test_no_step_is_faster_than_documents_allow() -> None:
     for each in fidelity().points:
         if not each.why:
-            assert each.model is not None
-            assert each.floor is not None
             assert each.model >= each.floor, each.id
 
 

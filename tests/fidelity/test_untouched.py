@@ -74,7 +74,6 @@ def test_an_error_that_is_no_number_is_named(tmp_path: Path) -> None:
 def test_no_point_leaves_the_list(generation: str, counts: dict[str, int]) -> None:
     registry = load_registry()
     path = registry.generations[generation].untouched_file
-    assert path is not None
     points = published_points(registry, [generation])[generation]
     found = load_untouched(path, (point.id for point in points))
     assert {each.version: len(each.errors) for each in found} == counts

@@ -63,7 +63,6 @@ def test_it_runs_checks_itself_and_can_do_less(name: str) -> None:
     assert program.check(program.run()) == ""
     assert program.awaited
     assert program.checked
-    assert program.smaller is not None
     smaller = program.smaller()
     assert smaller.check(smaller.run()) == ""
     assert 1.9 < program.amount / smaller.amount < 9.0
@@ -76,7 +75,6 @@ def test_each_core_has_a_problem_of_its_own(name: str) -> None:
     kernel = KERNELS[name]
     program = prepared(kernel, SMALL[name], cores=2)
     assert program.check(program.run()) == ""
-    assert program.idle is not None
     program.idle()
     closed(program)
     one = kernel.work(SMALL[name], Extent(scope=Scope.CORE)).as_counts()

@@ -86,7 +86,6 @@ def test_what_is_unknown_is_measured_and_says_how() -> None:
     for each in found.book.facts:
         assert each.provenance is Provenance.MEASURED
         assert each.source == REACHED
-        assert each.value is not None
         assert each.value > 1e6
         assert each.locator.startswith(("fma.c, fma_", "chase.c, triad: 3 arrays of 1 MiB"))
 

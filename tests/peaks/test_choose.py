@@ -27,9 +27,7 @@ def system(name: str) -> System:
 
 
 def choose(name: str, metric: str, scope: Scope, **more: Any) -> PeakChoice:
-    choice = choose_peak(system(name), metric=metric, scope=scope, **more)
-    assert choice is not None
-    return choice
+    return choose_peak(system(name), metric=metric, scope=scope, **more)
 
 
 def shown(choice: PeakChoice) -> str:

@@ -49,7 +49,6 @@ def test_stored_loads_are_those_of_the_links(real: Run) -> None:
         for kernel in ("all_reduce", "all_to_all"):
             stored = case(real, kernel, instance)
             loads = links.expanded(graph, stored.detail["link_load"])
-            assert loads is not None
             assert len(loads) == len(graph.links)
             name, _, share = stored.detail["hottest_links"][0]
             ends = name.split(" > ")
@@ -84,7 +83,6 @@ def test_every_part_is_there(text: str) -> None:
 def test_links_are_coloured_by_their_load(real: Run, text: str) -> None:
     graph = real.topologies["u-trn2x64"]
     loads = links.expanded(graph, case(real, "all_to_all", "u-trn2x64").detail["link_load"])
-    assert loads is not None
     drawn = str(links.picture(graph, loads, "label"))
     assert drawn.partition(">")[2] in text
     for index in range(1, len(links.BANDS)):

@@ -23,7 +23,6 @@ replace = msgspec.structs.replace
 def told(case: Measurement) -> Measurement:
     """`case` with a waterfall whose largest cause is known."""
     time = case.time_s
-    assert time
     work = time * (case.judgement.fraction if case.judgement else 0.5)
     rest = time - work
     waits, launch = 0.75 * rest, 0.1 * rest
@@ -134,8 +133,6 @@ def test_a_limit_of_the_engine_is_no_cause(stored: Run) -> None:
     """What a document promises beyond the engine's reach: told apart, ranked nowhere."""
     case = case_of(stored)
     time = case.time_s
-    assert time
-    assert case.judgement is not None
     low = replace(
         case,
         judgement=replace(case.judgement, fraction=0.1, of_engine_bound=0.2),
@@ -153,7 +150,6 @@ def test_a_limit_of_the_engine_is_no_cause(stored: Run) -> None:
 def test_a_waterfall_starts_at_the_peak_that_judges_the_case(stored: Run, limit: float) -> None:
     """What the model's own limit is apart from the document is a term, of either sign."""
     case = case_of(stored)
-    assert case.time_s
     peak = case.judgement.fraction * case.time_s
     terms = [["tensor at its peak", limit * peak], ["launch", case.time_s - limit * peak]]
     found = losses.of(replace(case, detail={"waterfall": terms}))
@@ -259,7 +255,6 @@ def test_a_profile_of_another_form_counts_as_absent(stored: Run, odd: Any) -> No
 
 def test_the_lines_that_take_longest_stand_beside_the_bar(stored: Run) -> None:
     case = case_of(stored)
-    assert case.time_s
     lines = [
         ["gemm.py:31", "nisa.nc_matmul(<b>", 0.4 * case.time_s],
         ["gemm.py:9", "load", 0.1 * case.time_s],

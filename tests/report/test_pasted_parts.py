@@ -62,7 +62,6 @@ def test_no_text_is_cut_or_collides(browser: Any, headline_run: Run, tmp_path: P
 @pytest.mark.skipif(not any(map(shutil.which, picture.BROWSERS)), reason="no Chromium on PATH")
 def test_a_part_becomes_a_png_of_twice_its_size(headline_run: Run) -> None:
     size = re.search(rb'width="(\d+)" height="(\d+)"', parts.headline_svg([headline_run]))
-    assert size is not None
     drawn = picture.headline([headline_run])
     assert drawn.startswith(b"\x89PNG")
     assert struct.unpack(">II", drawn[16:24]) == (2 * int(size[1]), 2 * int(size[2]))

@@ -156,7 +156,6 @@ def test_markdown_words_stay_words(hostile: Run) -> None:
 def test_every_format_says_how_steady_a_measured_number_is(run: Run) -> None:
     chosen = next(each for each in run.measurements if each.status is Status.OK and each.judgement)
     times = (0.98, 1.0, 1.02)
-    assert chosen.time_s is not None
     processes = tuple(ProcessSamples(samples=(t * chosen.time_s,), time_s=t * chosen.time_s) for t in times)
     steady = msgspec.structs.replace(
         chosen, processes=processes, interval=interval_of(processes), stability=Stability(verdict="stable")
@@ -294,7 +293,6 @@ def test_openmetrics_of_several_runs_and_of_hostile_words() -> None:
         first.backend,
         second.backend,
     }
-    assert text_string_to_metric_families(openmetrics.write([]).decode()) is not None
     assert openmetrics.write([]) == b"# EOF\n"
 
 

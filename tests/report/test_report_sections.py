@@ -71,7 +71,6 @@ class TestHeadline:
             for row in card.rows
             if row.line and row.line.of
         )
-        assert line.of is not None
         line = replace(line, expected=(line.sweep.best * 0.8, line.sweep.best * 1.1), muted=False)
         drawn = str(promise.draw(line))
         (label,) = re.findall('aria-label="([^"]*)"', drawn)
@@ -188,7 +187,6 @@ class TestScoreboard:
 
     def test_a_cause_is_said_once(self, run: Run) -> None:
         suspect = next(each for each in run.measurements if each.status is Status.SUSPECT)
-        assert suspect.judgement is not None
         judged = replace(suspect.judgement, causes=("the timer stopped", "a clock boosted"))
         one = replace(suspect, judgement=judged, reason_text="most likely the timer stopped")
         text = plain(scoreboard.render([replace(run, measurements=(one,))]))
@@ -202,7 +200,6 @@ class TestScoreboard:
 
     def test_document_low_is_said(self, small: Run) -> None:
         first = next(each for each in small.measurements if each.judgement)
-        assert first.judgement is not None
         low = replace(first, status=Status.DOCUMENT_LOW, judgement=replace(first.judgement, fraction=1.04))
         text = scoreboard.render([only(replace(small, measurements=(low,)), first.case.instance)])
         assert "1 case above the documented figure, yet below what rows, columns and clocks allow" in plain(
@@ -259,7 +256,6 @@ class TestRooflines:
         ]
         (spot,) = roofline.spots(0, [case])
         assert spot.intensity == pytest.approx(2 * 4096**3 / (3 * 4096**2 * 2))
-        assert case.time_s is not None
         assert spot.rate == pytest.approx(2 * 4096**3 / case.time_s)
 
     def test_one_chart_for_each_system_and_each_distinct_core(self, small: Run) -> None:

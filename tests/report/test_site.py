@@ -101,7 +101,6 @@ def of_page(site: Path, run: Run) -> tuple[list[str], Any]:
     """Addresses of the data of a run's page, and the run that they are put together to."""
     page = (site / f"runs/{run.id}.html").read_text()
     found = re.search(r'id="?data-json"? data-src="([^"]*)"', page)
-    assert found is not None
     names = [each.removeprefix("../") for each in found[1].split()]
     apart = {}
     for name in names:
@@ -287,7 +286,6 @@ def test_a_page_of_a_run_unpacks_its_views_and_explains_a_figure(visit: Any, run
 def test_a_permalink_finds_its_case_whatever_the_order_of_its_axes(visit: Any, runs: list[Run]) -> None:
     case = next(each for each in runs[0].measurements if len(each.case.point) > 1 and each.time_s)
     axes = re.search(r"\[(.*)\]", case.id)
-    assert axes is not None
     turned = case.id.replace(axes[1], ",".join(reversed(axes[1].split(","))))
     page = visit("case.html", f"#case={turned}")
     page.until("document.querySelectorAll('#case tbody tr').length >= 3")

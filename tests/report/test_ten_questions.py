@@ -81,7 +81,6 @@ def test_which_documents_contradict_each_other(opened: Visit) -> None:
 def test_which_kernel_is_slowest_against_its_bound(opened: Visit) -> None:
     first = seen(opened, "#losses .stacked >> nth=0")
     share = re.search(r"At the peak ([\d.]+) %", first)
-    assert share is not None
     rest = re.findall(r"At the peak ([\d.]+) %", seen(opened, "#losses .stacks"))
     assert float(share[1]) == min(map(float, rest))
 

@@ -15,9 +15,7 @@ from trnbench.store.answers import Answers, answers_of
 
 def answers(registry: Registry, name: str) -> Answers:
     """What the generation ships."""
-    shipped = answers_of(registry.generations[name])
-    assert shipped is not None
-    return shipped
+    return answers_of(registry.generations[name])
 
 
 def altered(

@@ -173,7 +173,6 @@ def test_a_shuffled_graph_is_recognised(data: st.DataObject) -> None:
     for node in range(count):
         moved[order[node]] = frozenset(order[n] for n in one[node])
     mapping = isomorphism(one, moved)
-    assert mapping is not None
     assert is_isomorphism(one, moved, mapping)
 
 
@@ -191,7 +190,6 @@ def test_it_agrees_with_networkx(first: int, second: int) -> None:
 def test_tori_that_are_hypercubes(torus: Build, sides: tuple[int, ...], bits: int) -> None:
     topology = torus(sides)
     mapping = hypercube_mapping(topology)
-    assert mapping is not None
     assert is_isomorphism(device_adjacency(topology), hypercube_adjacency(bits), mapping)
 
 

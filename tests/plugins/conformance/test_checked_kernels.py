@@ -193,12 +193,11 @@ def scale_reference"""
         f"{package}_scale[dtype={dtype},rows=128,columns=2048]@core" for dtype in ("bf16", "fp32")
     ]
     for finding in findings:
-        problem = re.fullmatch(
+        assert re.fullmatch(
             rf"{package}\.kernel_nki:scale \(kernel_nki\.py:13\) takes [\d.,]+ µs, and [\d.,]+ in the pieces "
             r"that scale_pieces gives \(\+[\d.]+%\)",
             finding.problem,
         )
-        assert problem is not None
         assert (
             finding.try_ == "cut where nothing of one piece reaches into the next, or leave the function out"
         )
