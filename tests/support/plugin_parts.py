@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 import trnbench
 from trnbench.kernels.work import Work
@@ -73,3 +76,13 @@ def plugin(**hooks: Callable[[], Any]) -> Any:
 def texts(registry: Registry) -> list[str]:
     registry.collect()
     return [str(problem) for problem in registry.problems]
+
+
+def pip_install(project: Path, target: Path) -> None:
+    """Offline: no index, no dependencies, the build backend that is installed here."""
+    pytest.importorskip("hatchling", reason="building a project needs hatchling")
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index"]
+    command += ["--no-build-isolation", "--disable-pip-version-check"]
+    subprocess.run(
+        [*command, "--target", str(target), str(project)], check=True, capture_output=True, timeout=120
+    )
