@@ -114,7 +114,6 @@ def with_costs(tmp_path: Path, more: str) -> Registry:
 
 
 def test_a_changed_cost_file_is_another_question(tmp_path: Path) -> None:
-    assert shipped_products(with_costs(tmp_path, "# mine"), "trn1")[1] == ""
     why = "trn1/costs.toml has changed since it was timed"
     assert shipped_products(with_costs(tmp_path, "[mine]"), "trn1") == ((), why)
 
@@ -132,11 +131,6 @@ def test_a_sentence_of_the_headline_says_that_it_is_out_of_date(tmp_path: Path) 
     assert f"our own products are not set beside published ones of trn1: {said}" in run.notes
     notes = {case.evidence.nearest.note for case in run.measurements if case.evidence.nearest is not None}
     assert notes == {"band of the shipped model"}
-    same = trnbench.bench(
-        ("gemm",), instances=("trn1.2xlarge",), axes=("dtype=bf16",), registry=with_costs(tmp_path, "# mine")
-    )
-    usual = trnbench.bench(("gemm",), instances=("trn1.2xlarge",), axes=("dtype=bf16",))
-    assert trnbench.headline(same).said == trnbench.headline(usual).said
 
 
 def test_a_file_without_rows_is_named(tmp_path: Path) -> None:

@@ -278,13 +278,6 @@ def test_markdown_is_all_of_it() -> None:
     assert text == markdown(validation.validate(load_registry()))
 
 
-def test_the_validation_is_the_same_every_time() -> None:
-    registry = load_registry()
-    assert validate(registry, families=("dma", "instruction")) == validate(
-        load_registry(), families=("dma", "instruction")
-    )
-
-
 def test_a_table_goes_between_its_markers() -> None:
     text = f"a\n{BEGIN}\nold\n{END}\nb\n"
     assert inserted(text, "new\n") == f"a\n{BEGIN}\n\nnew\n\n{END}\nb\n"

@@ -12,17 +12,10 @@ from page_visit import Visit
 
 pytestmark = [pytest.mark.browser, pytest.mark.campaign("default run"), pytest.mark.parts]
 
-WIDER = """() => [...document.querySelectorAll('main td, main th')]
-  .filter((cell) => cell.checkVisibility() && cell.scrollWidth > cell.clientWidth + 1)
-  .map((cell) => [cell.closest('section').id, cell.textContent.slice(0, 60)])"""
-LEGENDS = """() => [...document.querySelectorAll('#rooflines .figure, #links .figure')].map((figure) =>
-  [...figure.querySelectorAll('.legend [data-s]')].map((entry) =>
-    entry.querySelector('span').textContent + getComputedStyle(entry.querySelector('span')).color))"""
-DRAWN = """(figure) => Object.entries([...figure.querySelectorAll('use[data-s]')].reduce((found, mark) => {
-  const kind = mark.getAttribute('href') + getComputedStyle(mark).fill;
-  (found[kind] ??= new Set()).add(mark.dataset.s);
-  return found;
-}, {})).filter(([, series]) => series.size > 1).map(([kind, series]) => [kind, [...series]])"""
+HERE = Path(__file__).parent
+WIDER = (HERE / "wider_cells.js").read_text()
+LEGENDS = (HERE / "legends.js").read_text()
+DRAWN = (HERE / "shared_marks.js").read_text()
 
 
 def unfolded(opened: Visit) -> None:

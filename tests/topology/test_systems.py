@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,24 +21,8 @@ pytestmark = pytest.mark.parts
 
 Build = Callable[..., Topology]
 
-NEURON_LS = {
-    0: [12, 3, 4, 1],
-    1: [13, 0, 5, 2],
-    2: [14, 1, 6, 3],
-    3: [15, 2, 7, 0],
-    4: [0, 7, 8, 5],
-    5: [1, 4, 9, 6],
-    6: [2, 5, 10, 7],
-    7: [3, 6, 11, 4],
-    8: [4, 11, 12, 9],
-    9: [5, 8, 13, 10],
-    10: [6, 9, 14, 11],
-    11: [7, 10, 15, 8],
-    12: [8, 15, 0, 13],
-    13: [9, 12, 1, 14],
-    14: [10, 13, 2, 15],
-    15: [11, 14, 3, 12],
-}
+RECORDED = Path(__file__).parents[1] / "neuron" / "recorded" / "neuron_ls_trn2.json"
+NEURON_LS = {each["neuron_device"]: each["connected_to"] for each in json.loads(RECORDED.read_text())}
 
 
 def joined(topology: Topology, kind: NodeKind) -> dict[str, list[str]]:
