@@ -9,56 +9,14 @@ from typing import Any
 
 import pytest
 from checked_project import change, found
+from messages import messages
 
 from trnbench.testing import CHECKS, check_plugin
 from trnbench.testing.checks import services
 
-# What goes for `old` in a file of the new project, and how the one problem begins.
 BROKEN = [
-    (
-        "command.py",
-        "import click",
-        "import no_click as click",
-        "cannot be imported: ModuleNotFoundError: No module named 'no_click'",
-    ),
-    ("command.py", '"""Show the size', '_ = """Show the size', "has no help"),
-    ("topology.py", "budgets=[total]", "budgets=[]", "no Budget says what they add up to"),
-    (
-        "topology.py",
-        "    assembly = Assembly",
-        "    import msgspec\n    odd = msgspec.structs.replace"
-        "(link.latency, origin='hearsay', assumed=False)\n"
-        "    link = msgspec.structs.replace(link, latency=odd)\n"
-        "    assembly = Assembly",
-        "latency stands on 'hearsay', which is no fact of the book (",
-    ),
-    (
-        "topology.py",
-        "    assembly = Assembly(system.name)",
-        "    import time\n    assembly = Assembly(f'{system.name} at {time.perf_counter_ns()}')",
-        "is another graph the second time",
-    ),
-]
-# The same of facts, where several rules may be broken: one problem has this in it.
-FACTS = [
-    ('printed = "524", unit = "TFLOPS"', 'printed = "524", unit = "GB/s"', "peak_flops cannot be in GB/s"),
-    ('source = "', 'source = "not-', "not-"),
-    ('printed = "131"', 'printed = "191"', "documents disagree by rule"),
-    ('version = "1.0"\ndate = "2026-01-01"\n', "", "has neither version nor date"),
-    ('{ metric = "core_count", printed = "2" },\n', "", "no fact gives core_count of"),
-    ('low = "0.5"', 'low = "1.5"', "outside its own range"),
-]
-LINKS = [
-    ("assembly.join(device, host,", "assembly.send(device, host,", "symmetry: 4 links have no way back"),
-    ("scaled(whole, 1 / 2,", "scaled(whole, 1 / 3,", "sum of links, cables of a device: "),
-]
-SECTIONS = [
-    ("return runs[0].id", "raises for no run: IndexError: tuple index out of range ("),
-    ("return '<p>'", "returns a plain string"),
-    ("return Markup('<img src=http://x.example/a.png>')", "loads or runs something"),
-    ("return Markup('<p onclick=x()>')", "loads or runs something"),
-    ("import time; return Markup(time.perf_counter_ns())", "is different the second time"),
-    ("return None", "returns NoneType"),
+    pytest.param(*row.values, id=row.id, marks=[] if row.id.startswith("loading") else [pytest.mark.parts])
+    for row in messages(Path(__file__).with_name("broken_promises.txt"))
 ]
 
 
@@ -74,18 +32,17 @@ def test_new_project_breaks_no_promise(project: Path) -> None:
     assert empty <= {"backends", "importers", "pieces", "published", "workloads"}
 
 
-@pytest.mark.parametrize(
-    ("file", "old", "new", "problem"),
-    [pytest.param(*row, marks=[pytest.mark.parts] if row[0] == "topology.py" else []) for row in BROKEN],
-)
-def test_one_broken_promise_is_the_one_finding(
-    project: Path, file: str, old: str, new: str, problem: str
+@pytest.mark.parametrize(("change_of", "told", "_"), BROKEN)
+def test_each_broken_promise_is_found(
+    project: Path, change_of: str, told: str, _: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    change(project, file, old, new)
-    (finding,) = found(project, "topologies" if file == "topology.py" else "loading")
-    assert finding.problem.startswith(problem)
-    if problem == "has no help":
-        assert finding.try_ == "give the function a docstring"
+    """Given: the check, the file, what goes for what; told: a line of each finding in turn."""
+    monkeypatch.setattr(services, "_small_run", _one_run)
+    check, file, old, *new = change_of.replace("\\n", "\n").split(" | ")
+    change(project, file, old, "".join(new))
+    findings = [f"{each.problem}; {each.try_}" for each in found(project, check)]
+    for line, finding in zip(told.splitlines(), findings, strict=True):
+        assert line in finding
 
 
 def test_an_import_error_says_what_is_missing(project: Path) -> None:
@@ -101,30 +58,6 @@ def test_values_that_change_from_call_to_call_are_found(project: Path) -> None:
     change(project, "__init__.py", "yield Section(name=", "yield Section(name=f'n{next(COUNT)}' or ")
     (finding,) = found(project, "loading")
     assert finding.problem == "yields other things the second time: section n0, section n1"
-
-
-@pytest.mark.parts
-@pytest.mark.parametrize(("old", "new", "problem"), FACTS)
-def test_facts_that_break_a_rule_are_found(project: Path, old: str, new: str, problem: str) -> None:
-    change(project, "facts.toml", old, new)
-    assert any(problem in f"{each.problem}" for each in found(project, "facts"))
-
-
-@pytest.mark.parts
-@pytest.mark.parametrize(("old", "new", "problem"), LINKS)
-def test_links_that_break_a_rule_are_found(project: Path, old: str, new: str, problem: str) -> None:
-    change(project, "topology.py", old, new)
-    assert any(each.problem.startswith(problem) for each in found(project, "topologies"))
-
-
-@pytest.mark.parts
-@pytest.mark.parametrize(("new", "problem"), SECTIONS)
-def test_sections_that_break_a_rule_are_found(
-    project: Path, new: str, problem: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(services, "_small_run", _one_run)
-    change(project, "section.py", 'return Markup("")', new)
-    assert any(each.problem.startswith(problem) for each in found(project, "reports"))
 
 
 _RUNS: list[Any] = []
