@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from messages import messages
 from plugin_parts import Install, Trnbench
 
 pytestmark = pytest.mark.parts
@@ -25,10 +26,10 @@ WHERE = ("acme_double", "-i", "trn2-16.48xlarge", "--no-report")
 def bring(site: Path, install: Install) -> Callable[..., None]:
     """`bring(old, new)`: the plugin is installed, that one thing changed in its source."""
 
-    def make(old: str = "", new: str = "", also: str = "") -> None:
+    def make(old: str = "", new: str = "") -> None:
         assert old in SOURCE
         install("acme-double", PLUGIN)
-        (site / "acme_nki.py").write_text(SOURCE.replace(old, new) + also)
+        (site / "acme_nki.py").write_text(SOURCE.replace(old, new))
 
     return make
 
@@ -53,66 +54,11 @@ def reasons(trnbench: Trnbench) -> list[tuple[str, str, str]]:
     ]
 
 
-UNUSABLE = "the NKI source of acme_double cannot be used: "
-NEXT = "; try: {}trnbench nki run acme_double -i trn2-16.48xlarge --arg dtype=bf16 --arg rows=128"
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "also", "text"),
-    [
-        (
-            "nisa.tensor_scalar(",
-            "nisa.tensr_scalar(",
-            "",
-            "acme_nki:double (acme_nki.py:5) cannot be recorded: nki.isa has no 'tensr_scalar' "
-            "(acme_nki.py:12); did you mean tensor_scalar, tensor_scalar_reduce, tensor_scalar_cumulative?"
-            + NEXT.format(""),
-        ),
-        (
-            "rows, columns = x.shape",
-            "rows, columns = x.shape[2]",
-            "",
-            "acme_nki:double (acme_nki.py:5) cannot be recorded: "
-            "kernel 'double' failed: IndexError: tuple index out of range (acme_nki.py:7)" + NEXT.format(""),
-        ),
-        (
-            "import nki.language as nl",
-            "import nki.languages as nl",
-            "",
-            UNUSABLE + "acme_nki imports 'nki.languages', which trnbench does not emulate "
-            "(acme_nki.py:3); language, isa and typing of nki and neuronxcc.nki are provided"
-            + NEXT.format("run the kernel on a device; "),
-        ),
-        (
-            '{"bf16": "bfloat16", "fp32": "float32"}',
-            '{"fp8": "float8_e4m3"}',
-            "",
-            UNUSABLE + "double_inputs failed: KeyError: 'bf16' (acme_nki.py:17)" + NEXT.format(""),
-        ),
-        (
-            "def double_inputs",
-            "def inputs",
-            "",
-            UNUSABLE + "acme_nki:double cannot be given arguments: its module has no double_inputs "
-            "(acme_nki.py:5); the shapes of a kernel's arguments follow from a case's point"
-            + NEXT.format(
-                "def double_inputs(point): return ((shape, dtype), …), or None where it does not take "
-                "the point; "
-            ),
-        ),
-        (
-            "",
-            "",
-            "\ndef double_pieces(inputs):\n    return ((inputs, len(inputs) / 0),)\n",
-            "double_pieces failed: ZeroDivisionError: division by zero (acme_nki.py:23)" + NEXT.format(""),
-        ),
-    ],
-    ids=["misspelt", "raises", "import", "inputs raise", "no inputs", "pieces raise"],
-)
+@pytest.mark.parametrize(("change", "text", "_"), messages(HERE / "sources_that_fail.txt"))
 def test_a_source_that_fails_fails_every_case(
-    bring: Callable[..., None], trnbench: Trnbench, old: str, new: str, also: str, text: str
+    bring: Callable[..., None], trnbench: Trnbench, change: str, text: str, _: int
 ) -> None:
-    bring(old, new, also)
+    bring(*change.replace("\\n", "\n").split(" | "))
     done = trnbench("run", *WHERE)
     assert done.returncode == 3
     assert "Traceback" not in done.stderr
