@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import fnmatch
-import math
 from pathlib import Path
 from typing import Any
 
 import pytest
 from plugin_parts import generation, instance, plugin
 
-from trnbench.facts.units import normalise
 from trnbench.registry import Registry
 from trnbench.testing.subject import Finding, Subject
 from trnbench_fidelity import checks
-from trnbench_fidelity.bench import constants
-from trnbench_fidelity.point import FAMILIES, Clock, Kind, PublishedPoint, Quantity, Usable
+from trnbench_fidelity.point import FAMILIES, Clock, Kind, PublishedPoint, Usable
 from trnbench_fidelity.published_points import published_points
 
 HERE = Path(__file__).parent
@@ -125,17 +121,13 @@ def test_a_published_step_is_one_of_a_system(tmp_path: Path, steps: str, problem
     assert finding.problem.replace(str(path), "FILE").startswith(problem)
 
 
-# The published measurements that come with the plugins -----------------------------------------------
+# The published measurements that come with the plugins: what neither loading them asks for nor the check,
+# which test_conformance.py carries out on all that trnbench brings -------------------------------------
 
 
 @pytest.fixture(scope="module")
 def points(registry: Registry) -> tuple[PublishedPoint, ...]:
     return tuple(point for found in published_points(registry).values() for point in found)
-
-
-def test_all_points_load_and_no_id_is_used_twice(points: tuple[PublishedPoint, ...]) -> None:
-    assert len(points) == 487
-    assert len({point.id for point in points}) == 487
 
 
 def test_every_generation_has_its_own(registry: Registry) -> None:
@@ -145,23 +137,10 @@ def test_every_generation_has_its_own(registry: Registry) -> None:
         assert {point.generation for point in found} == {name}
 
 
-def test_values_are_what_is_printed(points: tuple[PublishedPoint, ...]) -> None:
+def test_every_point_says_how_it_was_measured(points: tuple[PublishedPoint, ...]) -> None:
     for point in points:
-        if point.value is None:
-            assert point.value_note, point.id
-            assert not point.printed, point.id
-        elif point.quantity is not Quantity.RATE:
-            assert normalise(point.printed, point.unit)[0] == pytest.approx(point.value, rel=1e-12), point.id
-        else:
-            assert float(point.printed) == point.value, point.id
-
-
-def test_every_point_names_its_source_and_what_it_can_be_used_for(points: tuple[PublishedPoint, ...]) -> None:
-    for point in points:
-        assert point.source, point.id
         assert point.how_measured, point.id
         assert point.confidence, point.id
-        assert point.usable is not Usable.NO or point.usable_note, point.id
 
 
 def test_shapes_of_what_is_emulated_are_numbers(points: tuple[PublishedPoint, ...]) -> None:
@@ -174,9 +153,7 @@ def test_shapes_of_what_is_emulated_are_numbers(points: tuple[PublishedPoint, ..
             assert all(point.number(name) for name in "MNK"), point.id
 
 
-def test_systems_are_those_of_the_plugins(registry: Registry, points: tuple[PublishedPoint, ...]) -> None:
-    for name in {point.system for point in points if point.system}:
-        registry.instance(name)
+def test_what_is_emulated_as_stated_names_its_system(points: tuple[PublishedPoint, ...]) -> None:
     for point in points:
         assert point.system or point.usable is not Usable.DIRECT, point.id
 
@@ -218,15 +195,3 @@ def test_ranges_hold_their_value(points: tuple[PublishedPoint, ...]) -> None:
 
 def test_every_family_is_known_and_used(points: tuple[PublishedPoint, ...]) -> None:
     assert {point.family for point in points} == set(FAMILIES)
-
-
-def test_constants_are_fitted_on_points_that_exist(registry: Registry, points: Any) -> None:
-    ids = {point.id for point in points}
-    fitted = 0
-    for name in registry.generations:
-        for constant, fit in constants(registry.costs(name)):
-            for wanted in fit["points"]:
-                assert fnmatch.filter(ids, wanted), f"{name} {constant}: {wanted}"
-            assert math.isfinite(fit["value"])
-            fitted += len(fit["points"])
-    assert fitted > 0
