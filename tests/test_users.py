@@ -50,7 +50,7 @@ def test_an_answer_may_be_broken_over_lines(lines: tuple[str, ...], line: int) -
     assert SCRIPT["place"](lines, "is fastest") == line
 
 
-def test_a_command_that_fails_is_told(tmp_path: Path) -> None:
+def test_a_command_that_fails_is_told() -> None:
     task = SCRIPT["Task"]("somebody", "nothing", ("trnbench no-such-command",), "answer")
     found = SCRIPT["tried"](task)
     assert (found.well, found.failed) == (False, "trnbench no-such-command: exit code 2")

@@ -35,7 +35,6 @@ def tensor(*shape: int) -> tuple[tuple[int, ...], str]:
 
 
 QUERY, VALUE = tensor(1, 128, 1, 4096), tensor(1, 4096, 128)
-SQUARE = tensor(4096, 4096)
 KERNELS: dict[str, tuple[Path, tuple[Any, ...], str]] = {
     "flash": (FLASH, (QUERY, QUERY, VALUE, True, 0), "trn2-16.48xlarge"),
     "flash_backward": (

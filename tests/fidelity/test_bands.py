@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import msgspec
 import pytest
-from click.testing import CliRunner
+from command import typed
 from comparison import comparison
 from evidence_point import point, subject
 from hypothesis import given
@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 
 from renewal.sections import groups_of
 from trnbench import Band, Nearness
-from trnbench.cli.main import cli
 from trnbench.errors import BadInput
 from trnbench.results.fidelity import Comparison, Fidelity, PublicKernels, Use
 from trnbench_fidelity.nearness.bands import (
@@ -362,7 +361,7 @@ class TestCommand:
         monkeypatch.setattr("trnbench_fidelity.commands.band_coverage.judged_points", lambda *_: points)
 
     def run(self, *options: str) -> tuple[int, str, str]:
-        done = CliRunner().invoke(cli, ["validate", *options])
+        done = typed("validate", *options)
         return done.exit_code, done.stdout, done.stderr
 
     def test_rows_of_data(self) -> None:

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 from altered_answers import altered, replaced
-from click.testing import CliRunner, Result
+from click.testing import Result
+from command import typed
 
 import trnbench
-from trnbench.cli.main import cli
 from trnbench.facts.fact import Scope
 from trnbench.kernels.work import Extent
 from trnbench.registry import Registry, load_registry
@@ -23,7 +23,7 @@ from trnbench_fidelity.sources import PRODUCTS, shipped_products
 
 
 def run(*args: str) -> Result:
-    return CliRunner().invoke(cli, ["validate", "same", *args])
+    return typed("validate", "same", *args)
 
 
 def test_the_best_published_of_a_shape_is_held_against_ours(registry: Registry) -> None:

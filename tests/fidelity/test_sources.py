@@ -159,7 +159,7 @@ def test_what_is_kept_comes_back() -> None:
     assert public_section(public) == shipped
 
 
-def test_each_generation_has_its_points(tmp_path: Path) -> None:
+def test_each_generation_has_its_points() -> None:
     other = msgspec.structs.replace(MADE.points[0], generation="trn2")
     mixed = msgspec.structs.replace(MADE, points=(*MADE.points, other))
     first, second = summaries(mixed)

@@ -261,7 +261,7 @@ def test_a_malformed_file_costs_a_run_only_its_fidelity(tmp_path: Path) -> None:
     ]
 
 
-def test_two_files_with_one_id(tmp_path: Path) -> None:
+def test_two_files_with_one_id() -> None:
     import msgspec
 
     registry = load_registry()

@@ -6,9 +6,9 @@ import json
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
+from command import typed
 
-from trnbench.cli.main import cli
 from trnbench.registry import Registry
 from trnbench_fidelity.steps import validate
 from trnbench_fidelity.steps.archive import StepArchive, step_archives
@@ -37,7 +37,7 @@ def _kept(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def run(*args: str) -> Result:
-    return CliRunner().invoke(cli, ["-q", "validate", "--family", "workloads", *args])
+    return typed("-q", "validate", "--family", "workloads", *args)
 
 
 def test_what_breaks_documents_comes_first_then_errors_by_class() -> None:

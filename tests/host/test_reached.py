@@ -102,7 +102,7 @@ def test_the_multiply_adds_are_those_that_are_counted() -> None:
 
 @needs_compiler
 @pytest.mark.usefixtures("_quick")
-def test_what_is_known_is_not_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_known_is_not_measured() -> None:
     known = book(cpu())
     assert {fact.metric for fact in measured(known, cpu()).book.facts} == {"host_memory_bandwidth"}
     assert reached(cpu(), flops=False, memory=False) == Calibration()

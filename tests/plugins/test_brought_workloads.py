@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from command import listed
 from parts import part
 from plugin_parts import plugin
 
 from trnbench import ModelFile, StepKernel
-from trnbench.cli.main import cli
 from trnbench.errors import UnknownName
-from trnbench.registry import Registry
-from trnbench.terminal import context
+from trnbench.registry import Registry, load_registry
 from trnbench.testing.subject import Finding, Subject
 
 workloads = part("trnbench_steps.checks.workloads").workloads
@@ -57,7 +54,7 @@ def test_a_model_of_a_plugin_is_found_by_its_name(model: ModelFile) -> None:
     assert "acme-small" in error.value.known
 
 
-def test_a_model_that_is_described_here_keeps_its_name(tmp_path: Path, model: ModelFile) -> None:
+def test_a_model_that_is_described_here_keeps_its_name(model: ModelFile) -> None:
     registry = Registry.of(acme=bringing(ModelFile(name="gpt2", path=model.path)))
     assert model_of(registry, "gpt2").layers == 12
 
@@ -72,21 +69,11 @@ def test_what_is_no_workload_is_refused(model: ModelFile) -> None:
     assert problem.cause == "trnbench_workloads takes a ModelFile or StepKernel, not str"
 
 
-def test_commands_take_it(model: ModelFile, monkeypatch: pytest.MonkeyPatch) -> None:
-    from trnbench.registry import load_registry
-
-    plain = load_registry()
-    plain.models["acme-small"] = model
-    kernel = StepKernel(name="acme-norm", operator="norm", kernel="trnbench_kernels.nki.rows:rms_norm")
-    plain.step_kernels["acme-norm"] = kernel
-    monkeypatch.setattr(context.Session, "registry", plain)
-
-    def run(*words: str) -> Result:
-        return CliRunner().invoke(cli, ["-q", "workload", *words])
-
-    listed = json.loads(run("list", "--format", "json").stdout)
-    assert listed[-1]["model"] == "acme-small"
-    assert json.loads(run("info", "acme-small", "--format", "json").stdout)["name"] == "acme-small"
+def test_commands_take_it(model: ModelFile) -> None:
+    registry = load_registry()
+    registry.models["acme-small"] = model
+    assert listed("-q", "workload", "list", registry=registry)[-1]["model"] == "acme-small"
+    assert listed("-q", "workload", "info", "acme-small", registry=registry)["name"] == "acme-small"
 
 
 def checked(*values: Any) -> list[str]:

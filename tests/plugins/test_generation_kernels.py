@@ -7,13 +7,12 @@ import shlex
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
+from command import typed
 from parts import part
 from plugin_parts import kernel, plugin, texts
 
 import trnbench
 from trnbench import Kernel, Statement, Variant, resolve
-from trnbench.cli.main import cli
 from trnbench.registry import Registry, load_registry
 from trnbench.testing.conformance import check_plugin
 
@@ -173,7 +172,7 @@ def test_a_case_keeps_the_question_and_the_statement() -> None:
 
 
 def test_the_command_says_what_is_tested() -> None:
-    told = CliRunner().invoke(cli, ["info", "tensor_rows"])
+    told = typed("info", "tensor_rows")
     assert (
         "nki-arch-v3, tensor engine, double FP8 mode: two rows of fp8 at once give twice the" in told.stdout
     )
@@ -207,5 +206,5 @@ def test_the_guide_shows_what_is_there() -> None:
 def test_the_guides_commands_run(line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TRNBENCH_STORE", str(tmp_path / "runs.db"))
-    told = CliRunner().invoke(cli, shlex.split(line)[1:])
+    told = typed(*shlex.split(line)[1:])
     assert told.exit_code == 0, told.stderr

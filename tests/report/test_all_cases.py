@@ -105,7 +105,7 @@ def test_heads_sort_and_what_has_no_value_is_last(visit: Visit, fewer: Run) -> N
     assert all("FLOPS" in unit for unit in units)
 
 
-def test_a_number_opens_its_explanation_and_comes_back(visit: Visit, fewer: Run) -> None:
+def test_a_number_opens_its_explanation_and_comes_back(visit: Visit) -> None:
     visit.page.fill("#cases-q", "gemm")
     visit.until("location.hash.includes('q=gemm')")
     visit.page.locator("#all-cases tbody td a").first.click()

@@ -186,7 +186,7 @@ def test_without_public_kernels_nothing_is_said_of_them(known: Run) -> None:
     assert "Public kernels" not in str(headline.render([alone])) + page(alone)
 
 
-def test_public_kernels_say_which_model_and_when(known: Run) -> None:
+def test_public_kernels_say_which_model_and_when() -> None:
     assert fidelity.public(FIDELITY) == ["Public kernels: run on 2026-01-02 by model 2."]
 
 

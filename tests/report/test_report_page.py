@@ -129,7 +129,6 @@ def test_ids_are_unique_and_links_lead_somewhere(tags: Tags, run: Run) -> None:
 
 
 def test_the_data_comes_back_whole(tags: Tags, run: Run) -> None:
-    """As columns; test_columns puts them together again."""
     (packed,) = [text for _, values, text in tags.inline if values.get("id") == "data-json"]
     (text,) = restored(gzip.decompress(base64.b64decode(packed)))
     assert trnbench.loads(text) == run

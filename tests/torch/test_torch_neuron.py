@@ -107,7 +107,7 @@ def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found.unverified == UNVERIFIED
 
 
-def test_it_takes_one_core_and_leaves_the_rest_to_the_neuron_backend(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_takes_one_core_and_leaves_the_rest_to_the_neuron_backend() -> None:
     registry = trnbench.load_registry()
     backend = TorchNeuronBackend(registry)
     here: Any = SimpleNamespace(detect=lambda: SimpleNamespace(instance="trn1.2xlarge"))

@@ -9,12 +9,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
+from command import typed
 
 import trnbench
 from trnbench import Grade, Run, Status
 from trnbench.cli.doctor import _backend
-from trnbench.cli.main import cli
 from trnbench.errors import UsageError
 from trnbench.registry import Registry
 from trnbench.run.api import choose_backend, here
@@ -239,7 +238,7 @@ def test_the_commands_it_shows_are_understood(page: str) -> None:
     assert len(shown) >= 6
     for line in shown:
         words = line.split()
-        told = CliRunner().invoke(cli, [words[0], "--help"])
+        told = typed(words[0], "--help")
         assert told.exit_code == 0
         for option in (word for word in words if word.startswith("--")):
             assert option in told.output
