@@ -12,21 +12,15 @@ from trnbench_fidelity.published_points import load_published
 from trnbench_fidelity.steps.load import load_steps
 from trnbench_steps.job import Task
 
-GOOD = {
-    "id": '"a"',
-    "family": '"hbm"',
-    "kind": '"measured"',
-    "hardware": '"x"',
-    "op": '"read"',
-    "metric": '"bandwidth"',
-    "quantity": '"bandwidth_bytes_per_s"',
-    "printed": '"2.5"',
-    "unit": '"GB/s"',
-    "value": "2.5e9",
-    "source": '"s"',
-    "clock": '"profile"',
-    "usable": '"direct"',
-}
+HERE = Path(__file__).parent
+
+
+def fields(name: str) -> dict[str, str]:
+    """Of one row, as it is written."""
+    return dict(line.split(" = ", 1) for line in (HERE / name).read_text(encoding="utf-8").splitlines())
+
+
+GOOD = fields("good_point.txt")
 
 
 def write(path: Path, *rows: dict[str, str], head: str = "schema = 1\n") -> Path:
@@ -51,9 +45,7 @@ def test_a_whole_number_is_a_value(tmp_path: Path) -> None:
     assert point.value == 2.5e9
 
 
-@pytest.mark.parametrize(
-    ("changes", "message", "_"), messages(Path(__file__).with_name("published_points.txt"))
-)
+@pytest.mark.parametrize(("changes", "message", "_"), messages(HERE / "published_points.txt"))
 def test_what_breaks_a_rule_is_named(tmp_path: Path, changes: str, message: str, _: int) -> None:
     change = dict(each.split(" = ", 1) for each in changes.split(" & "))
     assert caught(write(tmp_path / "p.toml", {**GOOD, **change})).startswith(message)
@@ -108,26 +100,7 @@ def test_files_that_are_none(tmp_path: Path) -> None:
 
 # Malformed files of published steps: one sentence each, with file and entry --------------------------
 
-STEP = {
-    "id": '"a"',
-    "source": '"s"',
-    "locator": '"row 1"',
-    "hardware": '"x"',
-    "instances": "1",
-    "model_printed": '"M"',
-    "types_printed": '"bf16"',
-    "metric": '"TPOT"',
-    "unit": '"ms/token"',
-    "printed": '"2.5"',
-    "task": '"decode"',
-    "use": '"step"',
-    "stated": "{ batch = 2 }",
-    "model": '"llama-3-8b"',
-    "system": '"trn1.32xlarge"',
-    "layout": "{ tp = 8 }",
-    "job": "{ batch = 2, kv = 64 }",
-    "readings": '["r"]',
-}
+STEP = fields("good_step.txt")
 READING = '[[reading]]\nid = "r"\nsays = "so"\n'
 HEAD = f"schema = 1\n{READING}"
 COMPOSED = ("model", "system", "layout", "job", "readings")
@@ -166,9 +139,7 @@ def test_a_point_adds_to_what_its_group_says_of_job_and_layout(tmp_path: Path) -
     assert [(job.kv, job.batch, job.weights) for job in jobs if job] == [(8, 2, "int8"), (9, 4, "int8")]
 
 
-@pytest.mark.parametrize(
-    ("changes", "message", "_"), messages(Path(__file__).with_name("published_steps.txt"))
-)
+@pytest.mark.parametrize(("changes", "message", "_"), messages(HERE / "published_steps.txt"))
 def test_what_breaks_a_rule_of_steps_is_named(tmp_path: Path, changes: str, message: str, _: int) -> None:
     change = dict(each.split(" = ", 1) for each in changes.split(" & "))
     found = refused(written(tmp_path / "p.toml", {**STEP, **change}))
