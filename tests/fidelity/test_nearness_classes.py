@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
+from command import listed
 from evidence_point import point, subject
+from fabric_command import rows
 
+import trnbench
 from trnbench import Nearness, Scope, System
 from trnbench.kernels.kernel import Case
 from trnbench.registry import Registry
@@ -15,6 +21,7 @@ from trnbench.results.expectation import above
 from trnbench.results.measurement import Metric
 from trnbench.run.plan import plan
 from trnbench.run.selection import Selection
+from trnbench_emulator.nki import TensorSpec
 from trnbench_fidelity.nearness import Nearby, best_of, nearby
 from trnbench_fidelity.nearness.evidence import Evidence, Subject, of_case, of_kernel, same_size
 from trnbench_fidelity.point import Quantity
@@ -138,8 +145,6 @@ def test_bands_are_of_one_model(registry: Registry, near: Nearby) -> None:
 
 
 def test_facts_of_ones_own_have_the_band_of_the_shipped_model(registry: Registry) -> None:
-    import msgspec
-
     case, system = case_of(registry, CASES[0])
     own = msgspec.structs.replace(system, costs={**system.costs, "mine": {}})
     changed = nearby(registry, {own.name: own})
@@ -174,8 +179,6 @@ class TestKernels:
     )
 
     def test_a_published_file_and_function_is_the_kernel(self) -> None:
-        import msgspec
-
         known = msgspec.structs.replace(self.POINTS[0], kernel=("deep/gemm.py", "product"))
         for source, program in (
             ("/home/me/lib/deep/gemm.py::product", known.subject.program),
@@ -266,3 +269,47 @@ class TestBest:
         found = best_of(points, SAME, subject(M=8), time)
         assert found.id == "p"
         assert above(1e-3, time, found) == "2.0 times the best published (p)"
+
+
+# One question has one answer: `run`, `nki run`, `fabric run` and Python name the same evidence ---------
+
+
+def plain(value: Any) -> Any:
+    return json.loads(msgspec.json.encode(value))
+
+
+def run_case(kernel: str, *axes: str, scope: str) -> trnbench.Measurement:
+    run = trnbench.bench(kernels=[kernel], instances=[TRN2], axes=axes, scopes=[scope])
+    (found,) = run.measurements
+    assert found.evidence.nearest is not None
+    return found
+
+
+def test_run_and_nki_run_agree() -> None:
+    case = run_case("gemm", "size=512", "dtype=bf16", scope="core")
+    told = listed("nki", "run", "gemm", "-i", TRN2, "--arg", "size=512", "--arg", "dtype=bf16")
+    assert told["latency_s"] == case.time_s
+    assert told["evidence"]["nearest"] == plain(case.evidence.nearest)
+    assert told["expected_s"] == plain(trnbench.expected_time(case.evidence, case.time_s))
+
+
+def test_run_and_fabric_run_agree() -> None:
+    case = run_case("all_reduce", "size=64M", scope="instance")
+    nearest = case.evidence.nearest
+    size = ("-b", "64M", "-e", "64M", "-d", "bf16")
+    (told,) = rows("run", "all_reduce", "-i", TRN2, *size, "--ranks", "logical-core")
+    assert told["nearness"] == str(nearest.kind)
+    assert told["best_published_id"] == nearest.best.id
+    interval = trnbench.expected_time(case.evidence, case.time_s)
+    assert told["expected_low_s"] == pytest.approx(interval[0])
+    assert told["expected_high_s"] == pytest.approx(interval[1])
+
+
+def test_a_kernel_of_ones_own_has_its_family(root: Path) -> None:
+    shapes = {"a": TensorSpec((256, 256), "bfloat16"), "b": TensorSpec((256, 512), "bfloat16")}
+    file = root / "docs" / "examples" / "kernel.py"
+    run = trnbench.emulate_kernel(f"{file}::matmul", shapes, instance=TRN2, nki="trnbench")
+    nearest = run.evidence.nearest
+    assert nearest.kind is trnbench.Nearness.FAMILY
+    assert run.expected_s[0] < run.expected_s[1]
+    assert nearest.best is None
