@@ -11,6 +11,7 @@ import pytest
 
 import trnbench
 from trnbench.errors import TrnbenchError
+from trnbench.peaks import choose_peak
 from trnbench.run.plan import plan
 from trnbench.run.selection import Selection
 from trnbench_cuda import backend as cuda
@@ -49,8 +50,6 @@ def test_an_unknown_gpu_is_measured_without_a_peak() -> None:
     found = identify(gpus(1, "NVIDIA B300"), {})
     assert found.instance == "cuda-device"
     assert found.notes == ("unknown GPU 'NVIDIA B300': measured, no peak",)
-    from trnbench.peaks import choose_peak
-
     system = trnbench.load_registry().system("cuda-device")
     for metric in ("peak_flops", "hbm_bandwidth"):
         assert choose_peak(system, metric=metric, scope=trnbench.Scope.CORE, dtype="bf16") is None
@@ -182,8 +181,6 @@ def test_gpus_are_not_emulated() -> None:
 
 
 def test_documented_peaks_of_a_gpu_are_dense_unless_sparse_is_asked() -> None:
-    from trnbench.peaks import choose_peak
-
     system = trnbench.load_registry().system("hgx-h200")
 
     def peak(metric: str, scope: str, **more: Any) -> float:

@@ -11,6 +11,7 @@ from measured_machine import Quiet
 from trnbench import Observation, Timing
 from trnbench.errors import TrnbenchError
 from trnbench.measure.observe import observe
+from trnbench_cuda.smi import Sample, witness
 from trnbench_torch.cuda import AWAITED, CudaCarrier, CudaDevice, set_precision
 from trnbench_torch.device import Launches
 
@@ -184,8 +185,6 @@ def test_tf32_is_on_where_it_is_named_and_off_everywhere_else() -> None:
 
 
 def test_what_the_witness_says_reaches_the_number() -> None:
-    from trnbench_cuda.smi import Sample, witness
-
     gpu = Gpu()
     hot = [Sample(index=0, clock_hz=1.2e9, reasons=0x40)] * 4
     found = seen(gpu, launch(lambda share: gpu.enqueue(1e-3 * share)), witness=lambda: witness(hot))

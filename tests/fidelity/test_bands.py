@@ -49,6 +49,7 @@ from trnbench_fidelity.nearness.coverage import (
     sentence,
 )
 from trnbench_fidelity.nearness.evidence import Evidence, Known
+from trnbench_fidelity.statistics import row_of
 
 SAME, KERNEL, OPERATION, FAMILY = BANDED
 FLOATS = st.floats(min_value=-3, max_value=3)
@@ -234,8 +235,6 @@ class TestErrors:
         assert found == {"in": 0.0, "out": pytest.approx(math.log(2))}
 
     def test_public_kernels_of_another_model_are_refused(self) -> None:
-        from trnbench_fidelity.statistics import row_of
-
         public = PublicKernels(
             generation="trn2", by="m", version="1", day="", row=row_of("public", "", "trn2", ())
         )

@@ -24,8 +24,10 @@ from trnbench.registry.registry import Registry, load_registry
 from trnbench.results.fidelity import Bounds, Comparison, Use
 from trnbench_emulator.backend import MODEL_VERSION
 from trnbench_fidelity import tables
-from trnbench_fidelity.commands.fidelity_tables import PUBLIC_BEGIN, PUBLIC_END, public_markdown
+from trnbench_fidelity.commands.fidelity_tables import PUBLIC_BEGIN, PUBLIC_END, public_markdown, show
 from trnbench_fidelity.point import Usable
+from trnbench_fidelity.published_points import published_points
+from trnbench_fidelity.snapshot import fidelity_of
 from trnbench_fidelity.sources import (
     SECTION,
     Checkout,
@@ -37,6 +39,7 @@ from trnbench_fidelity.sources import (
     public_rows,
     summaries,
 )
+from trnbench_fidelity.validate import validate
 
 ROOT = Path(__file__).parents[2]
 
@@ -85,8 +88,6 @@ def test_what_is_kept_is_of_published_points() -> None:
     registry = load_registry()
     found = kept(registry)
     assert found.checkouts
-    from trnbench_fidelity.published_points import published_points
-
     known = {each.id: each for points in published_points(registry).values() for each in points}
     named = {id for id, each in known.items() if each.usable is Usable.SOURCE and each.value is not None}
     assert {each.id for each in found.points} == named
@@ -97,8 +98,6 @@ def test_what_is_kept_is_of_published_points() -> None:
 
 
 def test_every_point_of_a_public_kernel_names_it_or_says_why_not() -> None:
-    from trnbench_fidelity.published_points import published_points
-
     for points in published_points(load_registry()).values():
         for each in points:
             if each.usable is Usable.SOURCE and each.value is not None:
@@ -172,8 +171,6 @@ def test_each_generation_has_its_points() -> None:
 
 
 def test_a_run_carries_what_public_kernels_gave() -> None:
-    from trnbench_fidelity.snapshot import fidelity_of
-
     registry = load_registry()
     notes: list[str] = []
     found = fidelity_of(registry, "emulated", ["trn3"], notes, linked=False)
@@ -202,9 +199,6 @@ def test_validate_says_when_public_kernels_were_run() -> None:
 
 
 def test_times_of_another_model_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from trnbench_fidelity.commands.fidelity_tables import show
-    from trnbench_fidelity.validate import validate
-
     found = validate(renewed(tmp_path, "0"), generations=["trn3"])
     show(found, "table")
     assert capsys.readouterr().err.splitlines()[1:] == [

@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from click.testing import Result
 from command import typed
@@ -234,8 +235,6 @@ def test_a_gate_on_nothing_fails() -> None:
 
 
 def broken_registry(tmp_path: Path) -> Any:
-    import msgspec
-
     path = tmp_path / "published.toml"
     path.write_text('schema = 1\n[[group]]\npoints = [ { id = "a" } ]\n')
     registry = load_registry()
@@ -262,8 +261,6 @@ def test_a_malformed_file_costs_a_run_only_its_fidelity(tmp_path: Path) -> None:
 
 
 def test_two_files_with_one_id() -> None:
-    import msgspec
-
     registry = load_registry()
     same = registry.generations["trn1"].points_file
     registry.generations["trn2"] = msgspec.structs.replace(registry.generations["trn2"], published=same)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from trnbench import Extent, Grade, Kernel, Program, Run, Scope, Status, resolve
 from trnbench.backend import Detection
 from trnbench.run.plan import plan
 from trnbench.run.selection import Selection
-from trnbench_host import trnbench_kernels
+from trnbench_host import threads, trnbench_kernels
 from trnbench_host.book import book, unknowns
 from trnbench_host.compiler import lacking
 from trnbench_host.cpu import Cpu, Memory, read_memory
@@ -130,8 +131,6 @@ def test_data_are_random_and_follow_the_seed() -> None:
 
 
 def test_the_blas_is_asked_how_many_threads_it_uses(monkeypatch: pytest.MonkeyPatch) -> None:
-    from trnbench_host import threads
-
     for name in threads.VARIABLES:
         monkeypatch.setenv(name, os.environ.get(name, ""))
     before = limit_blas(2)
@@ -154,8 +153,6 @@ def test_processors_are_kept_and_given_back() -> None:
 
 
 def test_a_crew_works_at_once_and_tells_what_went_wrong() -> None:
-    import threading
-
     here = sorted(os.sched_getaffinity(0))
     crew = Crew([here[0], here[-1]])
     meeting = threading.Barrier(2, timeout=30)

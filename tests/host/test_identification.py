@@ -11,7 +11,12 @@ import pytest
 import trnbench_host.backend as host_backend
 import trnbench_host.cpu as throttling
 from trnbench import Provenance, Run, Status
+from trnbench.registry import load_registry
 from trnbench.run.api import bench
+from trnbench.run.attempt import Attempts
+from trnbench.run.plan import plan
+from trnbench.run.preparation import prepared
+from trnbench.run.selection import RunSettings, Selection
 from trnbench_host.book import CORE, book, identified, unknowns
 from trnbench_host.cpu import Cpu, Throttle, read_cpu, units_of
 
@@ -226,12 +231,6 @@ def measured(monkeypatch: pytest.MonkeyPatch, folder: Path, **later: int) -> Run
             machine(folder, **later)
 
     monkeypatch.setattr(throttling, "Throttle", Changing)
-    from trnbench.registry import load_registry
-    from trnbench.run.attempt import Attempts
-    from trnbench.run.plan import plan
-    from trnbench.run.preparation import prepared
-    from trnbench.run.selection import RunSettings, Selection
-
     registry = load_registry()
     planned = plan(
         registry,

@@ -24,9 +24,10 @@ from trnbench.results.measurement import Grade, Metric
 from trnbench.results.run import Run
 from trnbench.run.execute import execute
 from trnbench.run.guard import Circumstances, weigh
+from trnbench.run.judge import _in_cache
 from trnbench.run.plan import plan
 from trnbench.run.resumption import Earlier
-from trnbench.run.selection import RunSettings
+from trnbench.run.selection import RunSettings, Selection
 from trnbench.store.store import Store
 from trnbench_host import probe as module
 from trnbench_host.book import book, measured, unknowns
@@ -228,9 +229,6 @@ def test_what_goes_wrong_there_costs_the_per_cents_alone(
 
 @pytest.mark.parametrize(("size", "judged"), [("8KiB", False), ("512MiB", True)])
 def test_data_that_fit_into_a_cache_say_nothing_of_memory(size: str, judged: bool) -> None:
-    from trnbench.run.judge import _in_cache
-    from trnbench.run.selection import Selection
-
     registry = trnbench.load_registry()
     chosen = Selection(
         kernels=("stream_triad",), instances=("host",), axes=(f"size={size}",), kinds=("numpy",)

@@ -12,6 +12,7 @@ import pytest
 
 import trnbench
 from trnbench.api import api
+from trnbench.distribution import EntryPoint
 
 PACKAGES = ("trnbench", "trnbench.topology")
 
@@ -75,8 +76,6 @@ def test_a_submodule_that_nobody_gives_is_not_there() -> None:
 
 
 def test_a_name_whose_package_is_missing_says_which_package_gives_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    from trnbench.distribution import EntryPoint
-
     lost = EntryPoint("trnbench.api", "lost", "acme_lost.parts:lost", "acme-lost", "2.1")
     module = EntryPoint("trnbench.api", "lost_parts", "acme_lost.parts", "acme-lost", "2.1")
     monkeypatch.setattr("trnbench.api.api", lambda: {"lost": lost, "lost_parts": module})

@@ -7,6 +7,7 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
 import pytest
 import tiny_machine as tiny
 from plugin_parts import generation, kernel, plugin
@@ -32,8 +33,6 @@ class Source:
         self._nearest = nearest
 
     def measurement(self, measurement: Any, case: Any, system: Any) -> Any:
-        import msgspec
-
         evidence = msgspec.structs.replace(measurement.evidence, nearest=self._nearest)
         return msgspec.structs.replace(measurement, evidence=evidence)
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import builtins
+import locale
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -46,9 +48,6 @@ ENDS = {"os._exit(0)": "import os; os._exit(0)", "os._exit(7)": "import os; os._
 
 
 def shared_state() -> tuple[object, ...]:
-    import locale
-    import random
-
     mask = os.umask(0o077)
     os.umask(mask)
     descriptors = tuple((os.fstat(number).st_dev, os.fstat(number).st_ino) for number in (1, 2))
@@ -79,8 +78,6 @@ def asked(install: Install, at_import: str = "", in_hook: str = "") -> tuple[lis
     ("place", "when"), [("at_import", "when it is imported"), ("in_hook", "in trnbench_reports")]
 )
 def test_a_change_is_put_back_and_the_plugin_left_out(part: str, place: str, when: str, install: Any) -> None:
-    import random
-
     random.seed(1)
     before = shared_state()
     kept, told = asked(install, **{place: CHANGES[part]})

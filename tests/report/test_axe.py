@@ -12,12 +12,16 @@ from typing import Any
 
 import msgspec
 import pytest
+from command import typed
 from headline_parts import changed
 from page_visit import Visit
+from run_history import measurement, run
 from whole_page import BUILT_IN
 
 from trnbench import Run
-from trnbench_reports import page
+from trnbench.store.history import histories
+from trnbench.store.store import Store
+from trnbench_reports import history, page
 from trnbench_reports.view import figure_of
 
 pytestmark = pytest.mark.browser
@@ -79,12 +83,6 @@ def test_no_rule_is_broken(browser: Any, file: Path, small: Run, axe: str, width
 
 @pytest.mark.parametrize(("width", "scheme"), ENDS)
 def test_the_history_breaks_none(browser: Any, axe: str, tmp_path: Path, width: int, scheme: str) -> None:
-    from run_history import measurement, run
-
-    from trnbench.store.history import histories
-    from trnbench.store.store import Store
-    from trnbench_reports import history
-
     with Store(tmp_path / "results.db") as store:
         store.save(*[run(day, [measurement(2.0 if day < 4 else 1.0)]) for day in range(8)])
         found = histories(store, ())
@@ -98,10 +96,6 @@ def test_the_history_breaks_none(browser: Any, axe: str, tmp_path: Path, width: 
 
 @pytest.fixture(scope="module")
 def site(small: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from command import typed
-
-    from trnbench.store.store import Store
-
     folder = tmp_path_factory.mktemp("site")
     slower = changed(
         small, lambda each: msgspec.structs.replace(each, time_s=each.time_s * 1.2), lambda each: each.time_s

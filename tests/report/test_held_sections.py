@@ -18,10 +18,12 @@ from stored_run import make_run
 import trnbench
 from trnbench import Format, Run, Section, UsageError
 from trnbench.isolation import surroundings
+from trnbench.registry import load_registry
 from trnbench.run.render import find_part
 from trnbench_reports import numbers, trnbench_reports
 from trnbench_reports.formats import parts
 from trnbench_reports.page import render
+from trnbench_reports.sections import scoreboard
 
 
 def kill_detail(runs: Any) -> str:
@@ -86,9 +88,6 @@ def test_whatever_a_section_does_it_is_a_box_with_its_name(
 
 
 def test_built_in_sections_are_held_to_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    from trnbench.registry import load_registry
-    from trnbench_reports.sections import scoreboard
-
     monkeypatch.setattr(scoreboard, "render", raises(SystemExit(3)))
     text = render((make_run(),), load_registry().sections).decode()
     assert "The section “Scoreboard” could not be written: SystemExit: 3" in text

@@ -8,6 +8,7 @@ import hashlib
 import json
 import re
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -202,10 +203,6 @@ def test_a_section_whose_code_is_gone_is_boxed(small: Run) -> None:
 
 
 def test_the_example_of_the_documentation_works(small: Run) -> None:
-    from pathlib import Path
-
-    import msgspec
-
     text = (Path(__file__).parents[2] / "docs" / "report.md").read_text(encoding="utf-8")
     (example,) = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
     names: dict[str, Any] = {}

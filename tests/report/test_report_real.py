@@ -17,6 +17,7 @@ from trnbench import Run
 from trnbench_reports import page, view
 from trnbench_reports.losses import NAMES, rungs
 from trnbench_reports.sections import losses
+from trnbench_reports.sections.documents import disagreements
 
 pytestmark = pytest.mark.parts
 
@@ -59,8 +60,6 @@ def test_a_promise_is_shown_once_and_as_its_document_prints_it(real: Run) -> Non
 
 
 def test_three_neuronlink_figures_of_trn3_stand_side_by_side(real: Run) -> None:
-    from trnbench_reports.sections.documents import disagreements
-
     found = dict(disagreements(real))["trn3"]
     link = next(each for each in found if each.id == "C20")
     assert len(link.sides) == 3
@@ -73,8 +72,6 @@ def test_three_neuronlink_figures_of_trn3_stand_side_by_side(real: Run) -> None:
 
 
 def test_every_dispute_of_the_facts_is_listed(real: Run) -> None:
-    from trnbench_reports.sections.documents import disagreements
-
     listed = {each.id for _, found in disagreements(real) for each in found}
     named = {dispute.id for book in real.books.values() for dispute in book.disputes}
     assert named

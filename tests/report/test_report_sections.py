@@ -406,8 +406,6 @@ class TestMethod:
             assert words in text, words
 
     def test_the_digest_is_that_of_the_run(self, run: Run) -> None:
-        import msgspec
-
         sealed = msgspec.structs.replace(run, digest="0123456789abcdef" * 4)
         assert "Digest 0123456789abcdef" in plain(method.render([sealed]))
         assert "Digest" not in plain(method.render([run]))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from trnbench import Measurement, Run, Status
 
 HOSTILE = (
@@ -17,8 +19,6 @@ HOSTILE = (
 
 def _linked(case: Measurement, bad: str) -> Measurement:
     """A collective whose ranks, algorithms and causes have a hostile name."""
-    import msgspec
-
     time = case.time_s or 1.0
     detail = {
         **case.detail,
@@ -32,8 +32,6 @@ def _linked(case: Measurement, bad: str) -> Measurement:
 
 def _timed(case: Measurement, bad: str) -> Measurement:
     """A kernel whose causes, engines and command have a hostile name."""
-    import msgspec
-
     time = case.time_s or 1.0
     return msgspec.structs.replace(
         case,
@@ -50,8 +48,6 @@ def _timed(case: Measurement, bad: str) -> Measurement:
 
 def make_hostile(run: Run) -> Run:
     """The run with hostile words in every place a name or a reason can stand."""
-    import msgspec
-
     replace = msgspec.structs.replace
     cases = list(run.measurements[:60])
     linked = [each for each in run.measurements if each.detail.get("rank") and each.time_s]

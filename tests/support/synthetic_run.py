@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+import msgspec
 from synthetic_cases import collective, gemm, latency, memory
 from synthetic_systems import SYSTEMS, book, record
 
@@ -46,8 +47,6 @@ def make_run(*, sizes: int = 6, extra_kernels: int = 8, id: str = "20261120T2015
 
 def with_verdicts(run: Run) -> Run:
     """The same run with one suspect, one failed and one document-low case put in."""
-    import msgspec
-
     cases = list(run.measurements)
     ok = [
         index for index, each in enumerate(cases) if each.status is Status.OK and each.judgement is not None

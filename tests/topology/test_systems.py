@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from trnbench.errors import TopologyError
@@ -176,8 +177,6 @@ def test_the_full_cluster_is_built_in_about_a_second(built: Build) -> None:
 
 
 def test_a_cluster_of_no_instance_is_refused(registry: Registry) -> None:
-    import msgspec
-
     system = msgspec.structs.replace(registry.system("trn1-ultracluster"), size=0)
     with pytest.raises(TopologyError) as error:
         system.topology()
