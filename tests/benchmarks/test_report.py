@@ -52,54 +52,17 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("pages")
 
 
-PEAK = """
-import re
-from pathlib import Path
-def peak():  # of this program alone: getrusage says what the process was before it began
-    found = re.search("VmHWM:\\s*(\\d+)", Path("/proc/self/status").read_text())
-    return [int(found[1]) * 1024] if found else [0]
-"""
-
-WRITE = (
-    PEAK
-    + """
-import sys, time
-from pathlib import Path
-from trnbench.registry import load_registry
-from trnbench.run.render import find_format, render_bytes
-from trnbench.store.store import Store
-with Store(Path(sys.argv[1])) as store:
-    run = store.load("latest")
-registry = load_registry()
-start = time.process_time()
-made = render_bytes((run,), find_format(registry, "html"), registry)
-spent = time.process_time() - start
-Path(sys.argv[2]).write_bytes(made)
-print(spent, time.process_time(), *peak())
-"""
+PEAK, WRITE, SAMPLED = (
+    (Path(__file__).parent / f"{name}.py.txt").read_text() for name in ("peak", "write_page", "write_sample")
 )
-
-
-SAMPLED = (
-    PEAK
-    + """
-import os, sys
-from trnbench.cli.main import cli
-stdout = os.dup(1)
-os.dup2(2, 1)
-try:
-    cli.main(sys.argv[1:])
-except SystemExit as ended:
-    assert not ended.code, ended.code
-os.dup2(stdout, 1)
-print(*peak())
-"""
-)
+"""What processes of their own carry out: `peak()`, and two that print what it gives."""
 
 
 def child(code: str, *words: str) -> list[float]:
     """What a Python of its own prints."""
-    told = subprocess.run([sys.executable, "-c", code, *words], check=True, capture_output=True, text=True)
+    told = subprocess.run(
+        [sys.executable, "-c", PEAK + code, *words], check=True, capture_output=True, text=True
+    )
     return [float(each) for each in told.stdout.split()]
 
 

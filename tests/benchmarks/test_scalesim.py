@@ -23,17 +23,7 @@ from trnbench_emulator.nki import TensorSpec, load_kernel
 INTERPRETER = os.environ.get("TRNBENCH_TEST_SCALESIM", "")
 
 CONFIG = Path(__file__).with_name("scalesim.cfg").read_text()
-RUN = """
-import contextlib, io, sys, time
-from scalesim.scale_sim import scalesim
-with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-    made = scalesim(save_disk_space=True, verbose=False, config="product.cfg", topology="product.csv",
-                    layout="layout.csv", input_type_gemm=True)
-    begin, used = time.perf_counter(), time.process_time()
-    made.run_scale(top_path="out")
-    took = time.perf_counter() - begin, time.process_time() - used
-print(*took)
-"""
+RUN = Path(__file__).with_name("scalesim.py.txt").read_text()
 
 
 def others(folder: Path, size: int) -> tuple[float, float]:

@@ -201,15 +201,12 @@ def test_devices_open_into_cores(built: Build, name: str, cores: int) -> None:
         assert topology.classes[link.cls].kind is LinkKind.ON_CHIP
 
 
-def test_every_figure_names_its_origin(built: Build, registry: Registry) -> None:
+def test_every_figure_says_its_arithmetic(built: Build, registry: Registry) -> None:
+    """That it names its origin, plugins/conformance asks of all that trnbench brings."""
     for name in registry.instance_names():
-        system = registry.system(name)
-        known = {fact.id for fact in system.book.facts} | set(system.book.assumptions)
         for each in built(name).classes.values():
-            for figure in (each.bandwidth, each.latency):
-                assert set(figure.origin.split(" + ")) <= known
-                assert figure.value >= 0
-                assert figure.formula
+            assert each.bandwidth.formula
+            assert each.latency.formula
 
 
 RENTED = (
