@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from fact_rows import fact
 
 from trnbench import hookimpl
 from trnbench.errors import FactError
@@ -36,16 +37,8 @@ def checked(registry: Registry, name: str) -> Findings:
 
 def disputed(*disputes: Dispute) -> FactBook:
     def bandwidth(printed: str, value: float, source: str) -> Fact:
-        return Fact(
-            subject="chip",
-            metric="hbm_bandwidth",
-            printed=printed,
-            printed_unit="TB/s",
-            value=value,
-            scope=Scope.DEVICE,
-            source=source,
-            locator="table",
-        )
+        words = {"printed": printed, "printed_unit": "TB/s"}
+        return fact("chip", "hbm_bandwidth", value, scope=Scope.DEVICE, source=source, **words)
 
     return FactBook(
         sources={name: Source(id=name, document=name) for name in "ab"},
@@ -55,15 +48,8 @@ def disputed(*disputes: Dispute) -> FactBook:
 
 
 def dispute(**more: object) -> Dispute:
-    return Dispute(
-        **{
-            "id": "C18",
-            "topic": "bandwidth",
-            "values": ("4.9 TB/s", "4.7 TB/s"),
-            "sources": ("a", "b"),
-            **more,
-        }
-    )  # type: ignore[arg-type]
+    given = {"values": ("4.9 TB/s", "4.7 TB/s"), "sources": ("a", "b"), **more}
+    return Dispute(id="C18", topic="bandwidth", **given)
 
 
 def test_a_finding_carries_the_dispute_that_names_it() -> None:

@@ -44,6 +44,9 @@ CHANGES = {
     "the builtins": "import builtins; builtins.sorted = None",
 }
 
+PLACES = pytest.mark.parametrize(
+    ("place", "when"), [("at_import", "when it is imported"), ("in_hook", "in trnbench_reports")]
+)
 ENDS = {"os._exit(0)": "import os; os._exit(0)", "os._exit(7)": "import os; os._exit(7)"}
 
 
@@ -74,9 +77,7 @@ def asked(install: Install, at_import: str = "", in_hook: str = "") -> tuple[lis
 
 
 @pytest.mark.parametrize("part", CHANGES)
-@pytest.mark.parametrize(
-    ("place", "when"), [("at_import", "when it is imported"), ("in_hook", "in trnbench_reports")]
-)
+@PLACES
 def test_a_change_is_put_back_and_the_plugin_left_out(part: str, place: str, when: str, install: Any) -> None:
     random.seed(1)
     before = shared_state()
@@ -111,9 +112,7 @@ def test_several_changes_are_told_together(install: Install) -> None:
 
 
 @pytest.mark.parametrize("call", ENDS)
-@pytest.mark.parametrize(
-    ("place", "when"), [("at_import", "when it is imported"), ("in_hook", "in trnbench_reports")]
-)
+@PLACES
 def test_an_end_of_the_process_is_an_error(call: str, place: str, when: str, install: Install) -> None:
     kept, told = asked(install, **{place: ENDS[call]})
     assert kept == []
@@ -151,9 +150,7 @@ def test_a_process_that_a_plugin_forks_may_end() -> None:
     assert ([each.name for each in registry.sections], registry.problems) == (["forks"], ())
 
 
-@pytest.mark.parametrize(
-    ("place", "when"), [("at_import", "when it is imported"), ("in_hook", "in trnbench_reports")]
-)
+@PLACES
 def test_a_plugin_that_hangs_is_named(place: str, when: str, install: Install, monkeypatch: Any) -> None:
     monkeypatch.setattr(surroundings, "LIMIT_S", 0.2)
     kept, told = asked(install, **{place: "import time; time.sleep(3600)"})

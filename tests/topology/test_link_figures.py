@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import fact_rows
 import msgspec
 import pytest
 
@@ -16,19 +17,9 @@ from trnbench.topology.graph import Figure, Topology
 Build = Callable[..., Topology]
 
 
-def fact(value: float, source: str = "doc", **fields: object) -> Fact:
-    given: dict[str, object] = {
-        "subject": "box",
-        "metric": "neuronlink_bandwidth",
-        "printed": f"{value:g}",
-        "printed_unit": "GB/s",
-        "value": value * 1e9,
-        "scope": Scope.DEVICE,
-        "source": source,
-        "locator": "table",
-        **fields,
-    }
-    return Fact(**given)  # type: ignore[arg-type]
+def fact(value: float, source: str = "doc", *, subject: str = "box", **fields: object) -> Fact:
+    given = {"printed_unit": "GB/s", "scope": Scope.DEVICE, "source": source, **fields}
+    return fact_rows.fact(subject, "neuronlink_bandwidth", value * 1e9, printed=f"{value:g}", **given)
 
 
 def test_an_exact_current_figure_is_taken(build_book: Callable[..., FactBook]) -> None:
