@@ -5,18 +5,20 @@ from __future__ import annotations
 import json
 import math
 import re
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 from command import typed
+from headline_parts import changed, near
 from hostile_run import HOSTILE
 from synthetic_run import make_run
 from whole_page import plain
 
 import trnbench
-from trnbench import Band, Measurement, Metric, Nearest, Nearness, Run, Scope, Status
+from trnbench import Measurement, Metric, Nearness, Run, Scope, Status
 from trnbench_reports import numbers
 from trnbench_reports.charts import stack
 from trnbench_reports.sections import comparison, workloads
@@ -98,13 +100,13 @@ def test_every_figure_of_a_step(steps: tuple[Raw, trnbench.Run]) -> None:
 def pair() -> tuple[trnbench.Run, trnbench.Run]:
     """The later one takes longer for each of its products, by more from one to the next."""
     first = make_run(sizes=2, extra_kernels=0)
-    later = tuple(
-        replace(each, time_s=each.time_s * (1.1 + 0.001 * place))
-        if each.time_s and each.case.kernel == "gemm"
-        else each
-        for place, each in enumerate(first.measurements)
+    factors = count(1100)
+    later = changed(
+        first,
+        lambda each: replace(each, time_s=each.time_s * next(factors) / 1000),
+        lambda each: each.time_s and each.case.kernel == "gemm",
     )
-    return first, replace(first, id="later", created="2026-11-21T20:15:00Z", measurements=later)
+    return first, replace(later, id="later", created="2026-11-21T20:15:00Z")
 
 
 def changes(pair: tuple[trnbench.Run, trnbench.Run]) -> dict[str, tuple[float, float]]:
@@ -161,13 +163,12 @@ PARTS = (("matrix work", 0.2), ("collectives", 0.5), ("host", 0.3))
 
 def step(like: Measurement, name: str = "llama-decode", time_s: float = 0.02) -> Measurement:
     tokens = Metric(name="tokens_per_s", value=800.0, unit="token/s", better="higher", scope=Scope.INSTANCE)
-    band = Band(low=-0.1, high=0.2, votes=9, points=9)
     return replace(
         like,
         case=replace(like.case, kernel=name, family="workload", point={"batch": 16}),
         time_s=time_s,
         metrics={**like.metrics, "tokens_per_s": tokens},
-        evidence=replace(like.evidence, nearest=Nearest(kind=Nearness.KERNEL, band=band)),
+        evidence=replace(like.evidence, nearest=near(Nearness.KERNEL)),
         detail={"waterfall": [[part, share * time_s] for part, share in PARTS]},
     )
 
@@ -209,7 +210,7 @@ def test_what_does_not_fit_says_so(stored: Run) -> None:
 
 def test_without_a_band_it_is_grey_and_not_bold(stored: Run) -> None:
     case = stored.measurements[0]
-    bare = replace(case, evidence=replace(case.evidence, nearest=Nearest(kind=Nearness.NONE)))
+    bare = replace(case, evidence=replace(case.evidence, nearest=near(Nearness.NONE)))
     text = str(workloads.render([replace(stored, measurements=(bare,))]))
     assert '<tr class="faint"' in text
     assert "<b>" not in text

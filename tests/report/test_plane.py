@@ -9,13 +9,13 @@ from xml.etree import ElementTree
 
 import msgspec
 import pytest
-from headline_parts import changed, kept
+from headline_parts import best_published, changed, kept, near
 from hypothesis import given
 from hypothesis import strategies as st
 from synthetic_run import make_run
 from whole_page import plain
 
-from trnbench import Band, BestPublished, Nearest, Nearness, Run
+from trnbench import Nearness, Run
 from trnbench_reports import numbers, view
 from trnbench_reports.charts.figure import Plane, Scale, linear, logarithmic, row_scale
 from trnbench_reports.sections import links
@@ -119,10 +119,8 @@ def test_each_kind_has_a_panel_and_one_is_shown_without_a_script(small: Run) -> 
 def test_the_bound_the_best_algorithm_and_what_is_published(small: Run) -> None:
     case = next(each for each in small.measurements if each.case.kernel == "all_reduce" and each.time_s)
     metric = case.metrics[case.primary]
-    best = BestPublished(
-        id="p", metric=case.primary, value=1e9, unit="B/s", source="a source", kind=Nearness.SAME
-    )
-    nearest = Nearest(kind=Nearness.SAME, band=Band(low=-0.1, high=0.1, votes=3, points=3), best=best)
+    best = best_published(Nearness.SAME, 1e9, metric=case.primary, unit="B/s")
+    nearest = near(Nearness.SAME, best=best)
     point = links.point(replace(case, evidence=replace(case.evidence, nearest=nearest)))
     assert point.rate == metric.value
     assert point.bound == pytest.approx(metric.value / 0.6)

@@ -14,13 +14,13 @@ from xml.etree import ElementTree
 
 import msgspec
 import pytest
-from headline_parts import changed, kept
+from headline_parts import best_published, changed, kept, near
 from junit_schema import valid
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from stored_run import make_run as make_tiny
 
 import trnbench
-from trnbench import Band, BestPublished, Format, Grade, Nearest, Nearness, Run, Status, bench, write_junit
+from trnbench import Format, Grade, Nearness, Run, Status, bench, write_junit
 from trnbench.errors import NothingSelected, UsageError
 from trnbench.results.measurement import ProcessSamples, Stability
 from trnbench.results.stability import interval_of
@@ -58,13 +58,10 @@ def rows(run: Run) -> list[dict[str, str]]:
 
 def test_csv_says_how_near_evidence_is(run: Run) -> None:
     """The class in every row, intervals beside the metric that they speak of, none without a band."""
-    best = BestPublished(
-        id="t9-best", metric="x", value=7.0, unit="FLOP/s", source="somewhere", kind=Nearness.KERNEL
-    )
-    band = Band(low=-0.1, high=0.2, votes=9, points=9)
+    best = best_published(Nearness.KERNEL, id="t9-best")
     nearest = {
-        "gemm": Nearest(kind=Nearness.KERNEL, band=band, best=best, note="band of the shipped model"),
-        "hbm_copy": Nearest(kind=Nearness.ELSEWHERE, note="nothing of this family is published of trn2"),
+        "gemm": near(Nearness.KERNEL, best=best, note="band of the shipped model"),
+        "hbm_copy": near(Nearness.ELSEWHERE, note="nothing of this family is published of trn2"),
     }
     replace = msgspec.structs.replace
     marked = changed(

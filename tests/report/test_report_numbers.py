@@ -7,11 +7,12 @@ import re
 
 import msgspec
 import pytest
+from headline_parts import changed, judged_by, kept, near
 from hypothesis import given
 from hypothesis import strategies as st
 from synthetic_run import make_run
 
-from trnbench import Band, Nearest, Nearness, Run, Status
+from trnbench import Nearness, Run, Status
 from trnbench_reports import numbers, view
 from trnbench_reports.sections import scoreboard
 
@@ -82,11 +83,10 @@ def test_how_often_a_second_has_a_prefix_and_three_digits() -> None:
 # Cells and rows of the report say the class of the nearest evidence; what has no band is grey and bare.
 
 
-BAND = Band(low=-0.1, high=0.2, votes=9, points=9)
 NEAR = {
-    "gemm": Nearest(kind=Nearness.KERNEL, band=BAND),
-    "hbm_copy": Nearest(kind=Nearness.ELSEWHERE, note="nothing of this family is published of trn2"),
-    "all_reduce": Nearest(kind=Nearness.NONE, note="nothing of this family is published"),
+    "gemm": near(Nearness.KERNEL),
+    "hbm_copy": near(Nearness.ELSEWHERE, note="nothing of this family is published of trn2"),
+    "all_reduce": near(Nearness.NONE, note="nothing of this family is published"),
 }
 replace = msgspec.structs.replace
 
@@ -94,24 +94,19 @@ replace = msgspec.structs.replace
 @pytest.fixture(scope="module")
 def marked() -> Run:
     run = make_run(sizes=2, extra_kernels=0)
-    kept = [each for each in run.measurements if each.case.kernel in NEAR and each.status is Status.OK]
-    assert {each.case.kernel for each in kept} == set(NEAR)
-    return replace(
-        run,
-        measurements=tuple(
-            replace(each, evidence=replace(each.evidence, nearest=NEAR[each.case.kernel])) for each in kept
-        ),
-    )
+    known = kept(run, lambda each: each.case.kernel in NEAR and each.status is Status.OK)
+    assert {each.case.kernel for each in known.measurements} == set(NEAR)
+    return changed(known, lambda each: judged_by(NEAR[each.case.kernel])(each))
 
 
 def test_a_cell_has_the_class_and_the_interval_of_its_share(marked: Run) -> None:
     page = str(scoreboard.render([marked]))
     told = [(each, re.search(r'<small class="near">(.*?)</small>', each)) for each in page.split("<td ")[1:]]
-    cells = [(each.partition(">")[0], re.sub(r"</?span>", "", near[1])) for each, near in told if near]
-    said = {near.partition(" ")[0] for _, near in cells}
+    cells = [(each.partition(">")[0], re.sub(r"</?span>", "", found[1])) for each, found in told if found]
+    said = {words.partition(" ")[0] for _, words in cells}
     assert said == {"kernel", "elsewhere", "none"}
-    for style, near in cells:
-        kind, _, interval = near.partition(" ")
+    for style, words in cells:
+        kind, _, interval = words.partition(" ")
         assert ("faint" in style) is (kind != "kernel")
         assert bool(interval) is (kind == "kernel")
         if interval:
