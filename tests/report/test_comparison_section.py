@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from command import refusal, typed
-from headline_parts import changed, graded, kept
+from headline_parts import changed, graded, having, kept
 from hostile_run import HOSTILE
 from synthetic_run import make_run
 from whole_page import BUILT_IN, plain
@@ -205,11 +205,8 @@ def test_changes_of_one_cause_are_one_group(first: Run) -> None:
     """Four cases take longer by code of theirs; one of them failed before, which is another cause."""
     after = slower(first, 4, 1.5)
     broken = next(each for each in after.measurements if each.status is Status.OK)
-    cases = tuple(
-        replace(each, status=Status.FAILED, reason_text="it broke") if each.id == broken.id else each
-        for each in after.measurements
-    )
-    text = plain(comparison.since(first, replace(after, measurements=cases), 0))
+    failed = having(status=Status.FAILED, reason_text="it broke")
+    text = plain(comparison.since(first, changed(after, failed, lambda each: each.id == broken.id), 0))
     assert re.search(rf"{re.escape(broken.id)} *: \S+ %, broken ,", text)
     assert re.findall(r"\+(\d+)\.0 % \(exact\), slower", text) == ["80", "70"]
     assert text.count("further change") == text.count("; 1 further change") == 1

@@ -165,8 +165,8 @@ def test_links_are_held_against_documents_and_published_points() -> None:
 
 def test_a_measured_run_on_the_page_is_what_was_got() -> None:
     run = trnbench.bench(("point_to_point",), instances=["trn1.32xlarge"])
-    halves = tuple(_measured(each, 0.5) for each in run.measurements)
-    other = replace(run, id="measured", grade=trnbench.Grade.MEASURED, measurements=halves)
+    halves = changed(run, lambda each: _measured(each, 0.5))
+    other = replace(halves, id="measured", grade=trnbench.Grade.MEASURED)
     ((_, _, rows),) = fabric_links.tables(0, run, [run, other])
     pair = next(row for row in rows if row.link == "neuronlink")
     assert pair.got.endswith(" measured")
@@ -194,11 +194,8 @@ def test_loads_that_fit_no_topology_are_left_out(real: Run, stored: Any) -> None
 
 
 def test_what_makes_no_sense_draws_nothing_and_breaks_nothing(real: Run) -> None:
-    spoilt = [
-        replace(each, detail={"link_load": [["a", 3]], "scaling": 1, "by_algorithm": [2], "waterfall_s": "x"})
-        for each in real.measurements
-    ]
-    text = str(fabric.render([replace(real, measurements=tuple(spoilt))]))
+    detail = {"link_load": [["a", 3]], "scaling": 1, "by_algorithm": [2], "waterfall_s": "x"}
+    text = str(fabric.render([changed(real, having(detail=detail))]))
     assert "Bus bandwidth counts" in text
     assert "figure network" not in re.findall(r'figure class="([^"]*)"', text)
     assert text.count("<figure") == 2

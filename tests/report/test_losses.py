@@ -44,12 +44,11 @@ def told(case: Measurement) -> Measurement:
 
 @pytest.fixture(scope="module")
 def stored() -> Run:
-    run: Run = make_run(sizes=4, extra_kernels=0)
-    measured = tuple(
-        told(each) if each.time_s and each.judgement and each.case.scope is Scope.CORE else each
-        for each in run.measurements
+    return changed(
+        make_run(sizes=4, extra_kernels=0),
+        told,
+        lambda each: each.time_s and each.judgement and each.case.scope is Scope.CORE,
     )
-    return replace(run, measurements=measured)
 
 
 def case_of(run: Run, kernel: str = "gemm") -> Measurement:

@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 
 import msgspec
 import pytest
-from headline_parts import best_published, changed, kept, near
+from headline_parts import best_published, changed, having, kept, near
 from junit_schema import valid
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from stored_run import make_run as make_tiny
@@ -185,12 +185,11 @@ def test_every_format_says_how_steady_a_measured_number_is(run: Run) -> None:
 @pytest.fixture(scope="module")
 def sampled(run: Run) -> Run:
     """With samples, as a measured run has them."""
-    measured = [
-        msgspec.structs.replace(each, samples=tuple(each.time_s * share for share in (1.0, 0.9, 1.2, 1.05)))
-        for each in run.measurements[:40]
-        if each.time_s is not None
-    ]
-    return msgspec.structs.replace(run, measurements=tuple(measured))
+    few = msgspec.structs.replace(run, measurements=run.measurements[:40])
+    return changed(
+        kept(few, lambda each: each.time_s is not None),
+        lambda each: having(samples=tuple(each.time_s * share for share in (1.0, 0.9, 1.2, 1.05)))(each),
+    )
 
 
 def compare(*words: str, folder: Path) -> str:

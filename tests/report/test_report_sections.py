@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import msgspec
 import pytest
@@ -11,7 +12,7 @@ from synthetic_run import make_run
 from whole_page import plain
 
 import trnbench
-from trnbench import Grade, Measurement, PeakPolicy, Run, Scope, Status
+from trnbench import Grade, PeakPolicy, Run, Scope, Status
 from trnbench_reports import board, numbers, view
 from trnbench_reports.charts import promise, roofline
 from trnbench_reports.sections import documents, fabric, generations, headline, method, rooflines, scoreboard
@@ -176,12 +177,9 @@ class TestScoreboard:
         assert "1.2 times the engine bound; likely no barrier" in plain(text)
 
     def test_all_failed_shouts(self, small: Run) -> None:
-        failed = tuple(
-            replace(each, status=Status.FAILED, reason_text="timed out", judgement=None, metrics={})
-            for each in only(small, "trn1.2xlarge").measurements
-            if each.case.kernel == "softmax"
-        )
-        text = scoreboard.render([only(replace(small, measurements=failed), "trn1.2xlarge")])
+        failed = having(status=Status.FAILED, reason_text="timed out", judgement=None, metrics={})
+        alone = kept(only(small, "trn1.2xlarge"), lambda each: each.case.kernel == "softmax")
+        text = scoreboard.render([changed(alone, failed)])
         assert 'class="s-failed"' in text
         assert 'title="timed out"' in text
 
@@ -302,18 +300,12 @@ class TestGenerations:
         assert re.search(r"trn1 trn1\.32xlarge; promised by [^;]*trn1-page 2025", text)
 
     def test_a_missing_cell_says_what_is_missing(self, small: Run) -> None:
-        kept = tuple(
-            each
-            for each in small.measurements
-            if not (each.case.kernel == "softmax" and each.case.generation == "trn2")
-        )
-        skipped: list[Measurement] = [
-            replace(each, status=Status.SKIPPED, reason_text="no exponent unit", metrics={}, judgement=None)
-            if each.case.kernel == "attention" and each.case.generation == "trn3"
-            else each
-            for each in kept
-        ]
-        text = plain(generations.render([replace(small, measurements=tuple(skipped))]))
+        def is_of(kernel: str, generation: str) -> Any:
+            return lambda each: (each.case.kernel, each.case.generation) == (kernel, generation)
+
+        without = kept(small, lambda each: not is_of("softmax", "trn2")(each))
+        skipped = having(status=Status.SKIPPED, reason_text="no exponent unit", metrics={}, judgement=None)
+        text = plain(generations.render([changed(without, skipped, is_of("attention", "trn3"))]))
         assert "not in this run for trn2-16.48xlarge" in text
         assert "skipped: no exponent unit" in text
 

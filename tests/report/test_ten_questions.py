@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from headline_parts import replace
+from headline_parts import changed, having, replace
 from page_visit import Visit
 from whole_page import BUILT_IN
 
@@ -60,9 +60,8 @@ def test_how_far_off_a_number_is(opened: Visit) -> None:
 
 def test_what_changed_since_the_run_before(browser: Any, headline_run: Run, tmp_path: Path) -> None:
     case = next(case for case in headline_run.measurements if case.time_s and case.case.kernel == "gemm")
-    slower = replace(case, time_s=2 * (case.time_s or 0))
-    cases = tuple(slower if other.id == case.id else other for other in headline_run.measurements)
-    after = replace(headline_run, id="after", measurements=cases)
+    slower = changed(headline_run, having(time_s=2 * case.time_s), lambda other: other.id == case.id)
+    after = replace(slower, id="after")
     path = tmp_path / "page.html"
     path.write_bytes(page.render([after], BUILT_IN, before=headline_run))
     visit = Visit(browser, path)
