@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import json
+import shlex
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
+from command import listed, refusal, typed
+from messages import messages
 from paired_runs import case, emulated, measured, run_of
 
 import trnbench
 from trnbench import Run
 from trnbench.cli.compare import COLUMNS
-from trnbench.cli.main import cli
+from trnbench.results.json import write
 from trnbench.store.store import Store
-from trnbench.terminal.context import Session
 from trnbench.terminal.table import text
-
-
-@pytest.fixture(autouse=True)
-def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("TRNBENCH_STORE", str(tmp_path / "results.db"))
 
 
 def run(id: str, gemm: float, copy: float = 1.0) -> Run:
@@ -43,7 +38,7 @@ def stored() -> None:
 
 
 def invoke(*arguments: str) -> Result:
-    return CliRunner().invoke(cli, ["compare", *arguments], obj=Session(), prog_name="trnbench")
+    return typed("compare", *arguments)
 
 
 @pytest.mark.usefixtures("stored")
@@ -97,14 +92,14 @@ def test_a_table_and_what_is_told_around_it() -> None:
     ],
 )
 def test_which_runs(given: tuple[str, ...], named: tuple[str, str]) -> None:
-    told = json.loads(invoke(*given, "--format", "json").stdout)
+    told = listed("compare", *given)
     assert (told["before"]["id"], told["after"]["id"]) == named
 
 
 def test_files_need_no_store(tmp_path: Path) -> None:
     for id, time in (("one", 1.0), ("two", 2.0)):
         (tmp_path / f"{id}.json").write_bytes(trnbench.dumps(run(id, time)))
-    told = json.loads(invoke("one.json", "./two.json", "--format", "json").stdout)
+    told = listed("compare", "one.json", "./two.json")
     assert told["changes"][0]["case"] == "gemm@core"
     assert told["changes"][0]["verdict"] == "slower"
     assert not (tmp_path / "results.db").exists()
@@ -137,87 +132,22 @@ def test_markdown_and_a_selection() -> None:
 
 @pytest.mark.usefixtures("stored")
 def test_two_sides_of_one_run() -> None:
-    told = json.loads(invoke("first", "--a", "kernel=gemm", "--b", "kernel=copy", "--format", "json").stdout)
+    told = listed("compare", "first", "--a", "kernel=gemm", "--b", "kernel=copy")
     (found,) = told["changes"]
     assert found["id"] == "host::gemm@core → host::copy@core"
 
 
 @pytest.mark.usefixtures("stored")
 def test_a_threshold() -> None:
-    told = json.loads(invoke("first", "second", "--threshold", "30%", "--format", "json").stdout)
+    told = listed("compare", "first", "second", "--threshold", "30%")
     assert {each["verdict"] for each in told["changes"]} == {"no difference shown"}
 
 
 @pytest.mark.usefixtures("stored")
-@pytest.mark.parametrize(
-    ("given", "code", "said"),
-    [
-        (
-            ("first", "--threshold", "3"),
-            2,
-            "error: --threshold '3' is no percentage\n"
-            "  cause: it is a number with % behind it, 0 to 1,000,000\n"
-            "  try:   --threshold 3%\n",
-        ),
-        (
-            ("latest~7",),
-            2,
-            "error: latest~7 goes back further than the store: it holds 3 runs\n"
-            "  cause: the oldest of them is latest~2\n"
-            "  try:   trnbench runs list\n",
-        ),
-        (
-            ("frist",),
-            2,
-            "error: unknown run 'frist'\n"
-            "  cause: did you mean first?\n"
-            "  try:   trnbench runs list, or a file: ./run.json\n",
-        ),
-        (
-            ("trn1.32xlarge", "trn2-ultraserver:2"),
-            2,
-            "error: unknown run 'trn1.32xlarge'\n"
-            "  cause: it is a system; runs are compared here\n"
-            "  try:   trnbench run KERNEL -i trn1.32xlarge -i trn2-ultraserver:2\n",
-        ),
-        (
-            ("first", "trn2-16.48xlarge"),
-            2,
-            "error: unknown run 'trn2-16.48xlarge'\n"
-            "  cause: it is a system; runs are compared here\n"
-            "  try:   trnbench run KERNEL -i trn2-16.48xlarge\n",
-        ),
-        (
-            ("no.json",),
-            2,
-            "error: there is no file no.json\n  cause: it is misspelt, or in another folder\n  try:   ls\n",
-        ),
-        (
-            ("first", "-k", "nothing"),
-            5,
-            "error: runs first and third have no case in common\n"
-            "  cause: of their 3 and 3 cases none has the same kernel, system, scope and point, or none was "
-            "selected\n"
-            "  try:   trnbench runs show RUN  lists the cases of a run\n",
-        ),
-    ],
-)
-def test_what_goes_wrong(given: tuple[str, ...], code: int, said: str) -> None:
-    done = invoke(*given)
-    assert (done.exit_code, done.stderr) == (code, said)
-
-
-def test_a_file_of_several_runs(tmp_path: Path) -> None:
-    from trnbench.results.json import write
-
+@pytest.mark.parametrize(("words", "said", "code"), messages(Path(__file__).parent / "mistakes.txt"))
+def test_what_goes_wrong(words: str, said: str, code: int, tmp_path: Path) -> None:
     (tmp_path / "two.json").write_bytes(write([run("one", 1.0), run("two", 1.0)]))
-    done = invoke("two.json", "two.json")
-    assert (done.exit_code, done.stderr) == (
-        2,
-        "error: two.json holds 2 runs, and one is compared\n"
-        "  cause: trnbench export wrote several runs into it\n"
-        "  try:   trnbench import two.json, then their ids\n",
-    )
+    assert refusal(typed(*shlex.split(words)), code) == f"{said}\n"
 
 
 def test_from_python(tmp_path: Path) -> None:

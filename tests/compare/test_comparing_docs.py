@@ -89,10 +89,3 @@ def test_every_key_of_a_rule_is_listed() -> None:
             r"`(\w+)`", " ".join(line.split("|")[1] for line in table.splitlines() if line.startswith("| `"))
         )
     ) == set(_KEYS)
-
-
-@pytest.mark.parametrize("option", ["--a", "--threshold", "--across", "--all", "-k"])
-def test_options_of_the_page_exist(option: str) -> None:
-    from trnbench.cli.run_commands import compare
-
-    assert any(option in each.opts for each in compare.params)

@@ -7,21 +7,18 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
+from command import typed
 
 import trnbench
-from trnbench.cli.main import cli
 from trnbench.results.digest import content_digest
 from trnbench.store.store import Store
-from trnbench.terminal.context import Session
 
 pytestmark = pytest.mark.parts
 
 
 @pytest.fixture(autouse=True)
-def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("TRNBENCH_STORE", str(tmp_path / "results.db"))
+def _no_server(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"):
         monkeypatch.delenv(name, raising=False)
 
@@ -46,7 +43,7 @@ def stored(real: trnbench.Run) -> None:
 
 
 def invoke(*arguments: str) -> Result:
-    return CliRunner().invoke(cli, ["gate", *arguments], obj=Session(), prog_name="trnbench")
+    return typed("gate", *arguments)
 
 
 @pytest.mark.usefixtures("stored")
@@ -120,49 +117,6 @@ def test_what_ci_servers_are_given(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_summary_where_it_is_asked_for() -> None:
     invoke("--against", "good", "--summary", "here.md")
     assert Path("here.md").read_text().startswith("## trnbench gate: failed\n")
-
-
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        (
-            (),
-            "error: there is nothing to hold it against: no trnbench-baseline.json here, and no --against\n"
-            "  cause: no run has been accepted in this folder\n"
-            "  try:   trnbench gate accept --why '…', or: --against RUN\n",
-        ),
-        (
-            ("accept", "--why", " "),
-            "error: --why is empty\n"
-            "  cause: whoever reads the baseline later has to know why it was accepted\n"
-            "  try:   --why 'the new compiler is slower here, and known'\n",
-        ),
-        (
-            ("accept",),
-            "error: missing option '--why'\n  try:   trnbench gate accept --help\n",
-        ),
-        (
-            ("--against", "good", "--rules", "no.toml"),
-            "error: there is no file no.toml\n  cause: it is misspelt, or in another folder\n  try:   ls\n",
-        ),
-        (
-            ("--against", "good", "--junit", "nowhere/gate.xml"),
-            "error: cannot write nowhere/gate.xml: the folder nowhere does not exist\n"
-            "  cause: --junit names a folder that is missing or misspelt\n"
-            "  try:   mkdir -p nowhere\n",
-        ),
-        (
-            ("--against", "goood"),
-            "error: unknown run 'goood'\n  cause: did you mean good?\n"
-            "  try:   trnbench runs list, or a file: "
-            "./run.json\n",
-        ),
-    ],
-)
-@pytest.mark.usefixtures("stored")
-def test_what_goes_wrong(given: tuple[str, ...], said: str) -> None:
-    done = invoke(*given)
-    assert (done.exit_code, done.stderr) == (2, said)
 
 
 def test_help_names_both_ways() -> None:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import combinations
 from pathlib import Path
 
-import numpy as np
 import pytest
 from campaigns import sweep
 from power import SETTINGS, Setting, shares
@@ -29,22 +27,3 @@ def test_the_page_has_these_figures(setting: Setting) -> None:
     if setting.spread <= 0.005:
         assert found >= 0.8
     assert told(setting) == (f"{100 * wrong:.1f} %", f"{100 * found:.1f} %")
-
-
-def test_resampling_three_medians_cannot_tell_less_than_ten_per_cent() -> None:
-    """Whatever is drawn from three values a side, they lie apart altogether in 2 of 20 arrangements."""
-    arrangements = list(combinations(range(6), 3))
-    apart = [set(each) for each in arrangements if max(each) < 3 or min(each) > 2]
-    assert (len(apart), len(arrangements)) == (2, 20)
-
-
-def test_a_percentile_bootstrap_of_three_medians_is_wrong_one_time_in_ten() -> None:
-    """Its interval leaves out nothing exactly where the two sets lie apart: the reason why it is not used."""
-    random = np.random.default_rng(3)
-    wrong = 0
-    for _ in range(400):
-        sides = random.standard_normal((2, 3))
-        drawn = [np.median(side[random.integers(0, 3, (1000, 3))], axis=1) for side in sides]
-        low, high = np.quantile(drawn[1] - drawn[0], [0.025, 0.975])
-        wrong += low > 0 or high < 0
-    assert 0.07 < wrong / 400 < 0.2
