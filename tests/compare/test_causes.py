@@ -8,13 +8,14 @@ from typing import Any
 
 import msgspec
 import pytest
+from fact_rows import fact
 from paired_runs import case, emulated, measured, run_of
 
 import trnbench
-from trnbench import Evidence, Fact, FactBook, Grade, Run, Scope, SystemRecord
+from trnbench import Evidence, FactBook, Grade, Run, Scope, SystemRecord
 from trnbench.compare.comparison import compared
 from trnbench.compare.edit import lines_changed, rows_changed
-from trnbench.results.digest import is_shortened
+from trnbench.results.digest import content_digest, is_edited, is_shortened
 from trnbench.run.snapshot import inputs_of
 
 SOURCE = "import helper\n\nTILE = 512\n\ndef kernel():\n    return TILE\n"
@@ -48,31 +49,35 @@ def causes(
     return found.causes
 
 
-def test_an_edited_kernel() -> None:
-    assert causes({"pkg/kernel.py": OTHER}) == ("pkg/kernel.py:3 is 'TILE = 256', was 'TILE = 512'",)
-
-
-def test_a_file_that_the_kernel_imports() -> None:
-    assert causes({"pkg/helper.py": BESIDE + "MORE = 2\nAND = 3\n"}) == (
-        "pkg/helper.py:2 is 'MORE = 2', was no line, and 1 more line",
-    )
-
-
-def test_a_file_of_another_kernel_is_no_cause() -> None:
-    (said,) = causes({"pkg/another.py": "A = 2\n"})
-    assert said.startswith("sources, costs, the facts that it reads and the model's version are the same")
+@pytest.mark.parametrize(
+    ("file", "text", "said"),
+    [
+        ("kernel", OTHER, "pkg/kernel.py:3 is 'TILE = 256', was 'TILE = 512'"),
+        ("kernel", f'"""Says more."""\n{OTHER}', "pkg/kernel.py:4 is 'TILE = 256', was 'TILE = 512'"),
+        (
+            "helper",
+            f"{BESIDE}MORE = 2\nAND = 3\n",
+            "pkg/helper.py:2 is 'B = 2', was no line, and 1 more line",
+        ),
+    ],
+)
+def test_an_edited_line_of_a_kernel_or_of_what_it_imports_is_the_cause(
+    file: str, text: str, said: str
+) -> None:
+    assert causes({f"pkg/{file}.py": text}) == (said,)
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("file", "text"),
     [
-        SOURCE.replace("    return", "\treturn").replace("\n\n", "\n\n\n"),
-        f'"""Says more."""\n{SOURCE}'.replace("return", '"""Docs,\n    of two lines."""\n    return'),
-        SOURCE.replace("512", "512  # elements"),
+        ("another", "A = 2\n"),
+        ("kernel", SOURCE.replace("    return", "\treturn").replace("\n\n", "\n\n\n")),
+        ("kernel", f'"""Says more."""\n{SOURCE}'.replace("return", '"""Two\n    lines."""\n    return')),
+        ("kernel", SOURCE.replace("512", "512  # elements")),
     ],
 )
-def test_blanks_comments_and_docstrings_are_no_cause(text: str) -> None:
-    (said,) = causes({"pkg/kernel.py": text})
+def test_other_kernels_blanks_comments_and_docstrings_are_no_cause(file: str, text: str) -> None:
+    (said,) = causes({f"pkg/{file}.py": text})
     assert said.startswith("sources, costs, the facts that it reads and the model's version are the same")
 
 
@@ -91,17 +96,8 @@ def test_a_cost_file_that_is_none(text: str) -> None:
 
 
 def book(value: float, subject: str = "host") -> FactBook:
-    fact = Fact(
-        subject=subject,
-        metric="hbm_bandwidth",
-        printed=str(value),
-        printed_unit="GB/s",
-        value=value * 1e9,
-        scope=Scope.DEVICE,
-        source="page",
-        locator="table",
-    )
-    return FactBook(facts=(fact,))
+    printed = {"printed": str(value), "printed_unit": "GB/s", "source": "page"}
+    return FactBook(facts=(fact(subject, "hbm_bandwidth", value * 1e9, scope=Scope.DEVICE, **printed),))
 
 
 def test_a_fact() -> None:
@@ -152,11 +148,6 @@ def test_the_kernel_goes_before_the_model_which_costs_and_facts_belong_to() -> N
         books={"host": book(880)},
     )
     assert [each.split()[0] for each in found] == ["pkg/kernel.py:3", "model"]
-
-
-def test_a_line_of_code_is_named_and_not_the_docstring_before_it() -> None:
-    text = OTHER.replace("import helper", '"""Says more."""\nimport helper')
-    assert causes({"pkg/kernel.py": text}) == ("pkg/kernel.py:4 is 'TILE = 256', was 'TILE = 512'",)
 
 
 @pytest.mark.parametrize(
@@ -340,8 +331,6 @@ def test_they_are_kept_once_and_come_back(real: Run, tmp_path: Path) -> None:
 
 @pytest.mark.parts
 def test_a_page_has_their_digests_in_their_place(real: Run) -> None:
-    from trnbench.results.digest import content_digest, is_edited
-
     short = trnbench.shortened(real)
     assert all(map(is_shortened, short.inputs.values()))
     document = msgspec.json.decode(trnbench.dumps(short))
