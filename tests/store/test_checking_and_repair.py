@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 import stat
 import zlib
-from contextlib import closing
 from pathlib import Path
 
 import msgspec
 import pytest
-from stored_run import edited, make_run, text_of
+from stored_run import edited, make_run, recorded, text_of
 
 from trnbench import Run
 from trnbench.errors import StoreError, UsageError
 from trnbench.results.digest import content_digest
-from trnbench.store.entry import Entry
 from trnbench.store.history import histories
 from trnbench.store.recording import reopened as taken_up
 from trnbench.store.repair import Problem, backup, check, repair
@@ -27,12 +24,7 @@ from trnbench.store.store import Store
 def kept(store: Store, run: Run) -> Store:
     """A store with a recorded run and, before it, a saved one (without a journal)."""
     store.save(make_run(), tags=["old"])
-    recording = store.record(
-        msgspec.structs.replace(run, measurements=(), finished="", digest=""), planned=5, tags=["new"]
-    )
-    for position, each in enumerate(run.measurements):
-        recording.add(position, Entry(each))
-    recording.finish(run)
+    recorded(store, run, tags=["new"]).finish(run)
     return store
 
 
@@ -59,6 +51,14 @@ def found(store: Store) -> tuple[Problem, ...]:
 def repaired(store: Store) -> list[str]:
     with reopened(store) as opened:
         return repair(opened)
+
+
+def check_mended(store: Store, run: Run) -> None:
+    """A repair leaves nothing wrong, and the run is in the store as it was recorded."""
+    repaired(store)
+    assert found(store) == ()
+    with reopened(store) as opened:
+        assert opened.load(run.id) == run
 
 
 def test_nothing_is_wrong_with_a_good_store(kept: Store) -> None:
@@ -142,18 +142,15 @@ def overwritten(store: Store, bytes_at: dict[int, bytes]) -> None:
 
 def test_a_database_with_damaged_pages_is_made_anew(kept: Store, run: Run) -> None:
     kept.close()
-    data = bytearray(kept.path.read_bytes())
-    for page in range(3, len(data) // 4096):
-        data[page * 4096 : page * 4096 + 2048] = os.urandom(2048)
-    kept.path.write_bytes(data)
+    pages = range(3, kept.path.stat().st_size // 4096)
+    overwritten(kept, {page * 4096: os.urandom(2048) for page in pages})
+    data = kept.path.read_bytes()
     aside = kept.path.with_name("results.db.damaged-1")
     done = repaired(kept)
     assert done[-2:] == [f"the damaged database is now {aside}", f"{kept.path} was made anew"]
     assert aside.read_bytes() == data
-    assert found(kept) == ()
-    with reopened(kept) as store:
-        assert store.load(run.id) == run
-        assert store.load("new") == run
+    check_mended(kept, run)
+    assert Store(kept.path).resolve("new") == run.id
 
 
 def test_a_database_that_is_no_more_is_made_anew_from_the_journals(kept: Store, run: Run) -> None:
@@ -175,9 +172,7 @@ def test_a_database_whose_header_names_no_format_is_made_anew(kept: Store, run: 
     overwritten(kept, {44: b"\x00\x00\x00\x63"})
     told = text_of(StoreError, Store(kept.path).load)
     assert told.startswith(f"the store {kept.path} is damaged: unsupported file format\n")
-    repaired(kept)
-    with reopened(kept) as store:
-        assert store.load(run.id) == run
+    check_mended(kept, run)
 
 
 @pytest.mark.parametrize("column", ["schema_version", "indexed", "number"])
@@ -190,10 +185,7 @@ def test_a_database_that_has_lost_the_name_of_a_column_is_made_anew(
     kept.path.write_bytes(kept.path.read_bytes().replace(name, name[:-1] + b"A"))
     assert f"the database is damaged: it has no column runs.{column}" in [each.what for each in found(kept)]
     assert found(kept)[0].repair
-    repaired(kept)
-    assert found(kept) == ()
-    with reopened(kept) as store:
-        assert store.load(run.id) == run
+    check_mended(kept, run)
 
 
 def test_a_store_that_has_lost_its_mark_has_it_again(kept: Store, run: Run) -> None:
@@ -215,10 +207,7 @@ def test_a_store_without_a_version_is_damaged_and_has_one_again(
     overwritten(kept, {60: version, 68: mark})
     told = text_of(StoreError, Store(kept.path).load)
     assert ("its version is " in told) == (mark == b"trnb" and version[2] != 1)
-    repaired(kept)
-    assert found(kept) == ()
-    with reopened(kept) as store:
-        assert store.load(run.id) == run
+    check_mended(kept, run)
 
 
 def test_a_head_that_has_lost_a_part_is_damaged_and_comes_from_the_journal(kept: Store, run: Run) -> None:
@@ -228,10 +217,7 @@ def test_a_head_that_has_lost_a_part_is_damaged_and_comes_from_the_journal(kept:
     assert text_of(StoreError, lambda: kept.load(run.id)).startswith(
         f"the store {kept.path} is damaged: the head of run {run.id} does not name its books\n"
     )
-    repaired(kept)
-    assert found(kept) == ()
-    with reopened(kept) as store:
-        assert store.load(run.id) == run
+    check_mended(kept, run)
 
 
 @pytest.mark.parametrize("damage", ["kind = 'bo9ks'", "name = CAST(X'74C36E79' AS TEXT)", "name = 'other'"])
@@ -242,10 +228,7 @@ def test_what_is_attached_by_a_damaged_word_comes_from_the_journal(
         row = "run = (SELECT number FROM runs WHERE id = ?) AND position = 0"
         connection.execute(f"UPDATE attachments SET {damage} WHERE {row}", (run.id,))
     assert found(kept)[0].run == run.id
-    repaired(kept)
-    assert found(kept) == ()
-    with reopened(kept) as store:
-        assert store.load(run.id) == run
+    check_mended(kept, run)
 
 
 @pytest.mark.parametrize("place", [18, 19])
@@ -253,30 +236,26 @@ def test_a_header_that_lets_nobody_write_is_damage(kept: Store, run: Run, place:
     with kept.writing() as connection:
         connection.execute("DELETE FROM runs WHERE id = ?", (run.id,))
     overwritten(kept, {place: b"\x9b"})
-    repaired(kept)
-    assert found(kept) == ()
-    with reopened(kept) as store:
-        assert store.load(run.id) == run
-        assert store.load("new") == run
+    check_mended(kept, run)
+    assert Store(kept.path).resolve("new") == run.id
 
 
-def test_another_programs_database_is_left_as_it_is(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        ("CREATE TABLE runs (number INTEGER, id TEXT)", "but not a store of trnbench"),
+        ("", "it is no SQLite database"),
+    ],
+)
+def test_another_programs_file_is_left_as_it_is(statement: str, said: str, tmp_path: Path) -> None:
     path = tmp_path / "diary.db"
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute("CREATE TABLE runs (number INTEGER, id TEXT)")
-        connection.commit()
+    path.write_text("" if statement else "dear diary\n" * 100)
+    if statement:
+        edited(path, statement)
     data = path.read_bytes()
-    with pytest.raises(StoreError, match="but not a store of trnbench"):
+    with pytest.raises(StoreError, match=said):
         repair(Store(path))
     assert {each.name: each.read_bytes() for each in tmp_path.iterdir()} == {"diary.db": data}
-
-
-def test_another_programs_file_is_left_as_it_is(tmp_path: Path) -> None:
-    path = tmp_path / "diary.db"
-    path.write_text("dear diary\n" * 100)
-    with pytest.raises(StoreError, match="it is no SQLite database"):
-        repair(Store(path))
-    assert [each.name for each in tmp_path.iterdir()] == ["diary.db"]
 
 
 def test_damage_of_a_journal_is_told(kept: Store, run: Run) -> None:
@@ -316,12 +295,8 @@ def test_a_backup_of_no_store_leaves_no_file(tmp_path: Path) -> None:
 
 
 def test_a_run_that_was_interrupted_taken_up_and_killed_is_not_called_edited(store: Store, run: Run) -> None:
-    begun = msgspec.structs.replace(run, measurements=(), finished="", digest="")
-    recording = store.record(begun, planned=len(run.measurements))
-    first = run.measurements[:3]
-    for position, each in enumerate(first):
-        recording.add(position, Entry(each))
-    short = msgspec.structs.replace(run, measurements=first, interrupted=True, digest="")
+    recording = recorded(store, run, 3)
+    short = msgspec.structs.replace(run, measurements=run.measurements[:3], interrupted=True, digest="")
     digest = content_digest(msgspec.to_builtins(short))
     recording.finish(msgspec.structs.replace(short, digest=digest))
     assert found(store) == ()
@@ -340,7 +315,7 @@ def test_a_word_that_is_no_status_is_damage_and_repaired(kept: Store, run: Run) 
             told = text_of(StoreError, read)
             assert told.startswith(f"the store {kept.path} is damaged: 'lo' is not a valid Status\n")
             assert told.endswith("  try:   trnbench store repair")
-    repaired(kept)
-    with reopened(kept) as store:
+    check_mended(kept, run)
+    with Store(kept.path) as store:
         assert len(store.list()) == 2
         assert histories(store)

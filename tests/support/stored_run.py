@@ -14,11 +14,23 @@ import tiny_machine as tiny
 
 from trnbench import Run
 from trnbench.errors import TrnbenchError
+from trnbench.store.entry import Entry
+from trnbench.store.recording import Recording
+from trnbench.store.store import Store
 
 
 def make_run(**changes: Any) -> Run:
     run = tiny.carried_out("half", "low", "above", "crash", "unsupported")
     return msgspec.structs.replace(run, **changes)
+
+
+def recorded(store: Store, run: Run, count: int | None = None, **options: Any) -> Recording:
+    """A recording of the run that has begun and has so many of its cases, or all."""
+    begun = msgspec.structs.replace(run, measurements=(), finished="", digest="")
+    recording = store.record(begun, **{"planned": len(run.measurements), **options})
+    for position, each in enumerate(run.measurements[:count]):
+        recording.add(position, Entry(each))
+    return recording
 
 
 def text_of(kind: type[TrnbenchError], call: Any, *arguments: Any) -> str:
