@@ -57,7 +57,7 @@ def causes(
         (
             "helper",
             f"{BESIDE}MORE = 2\nAND = 3\n",
-            "pkg/helper.py:2 is 'B = 2', was no line, and 1 more line",
+            "pkg/helper.py:2 is 'MORE = 2', was no line, and 1 more line",
         ),
     ],
 )
