@@ -16,7 +16,7 @@ import msgspec
 import pytest
 import tiny_machine as tiny
 from campaigns import sweep
-from stored_run import make_run, text_of
+from stored_run import make_run, recorded, text_of
 
 from trnbench import Run, Status
 from trnbench.errors import BadInput, StoreError, UnknownName
@@ -24,7 +24,6 @@ from trnbench.isolation.interrupt import Interrupted
 from trnbench.store import recording as module
 from trnbench.store.entry import Entry
 from trnbench.store.journal import JournalInUse, journal_folder
-from trnbench.store.recording import Recording
 from trnbench.store.store import Store
 
 
@@ -35,8 +34,7 @@ def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_recording_is_readable_at_every_moment(store: Store, run: Run) -> None:
-    begun = msgspec.structs.replace(run, measurements=(), finished="")
-    recording = store.record(begun, planned=5)
+    recording = recorded(store, run, 0)
     with Store(store.path) as reader:
         assert reader.load().measurements == ()
         for position, each in enumerate(run.measurements):
@@ -54,23 +52,13 @@ def test_batches_reach_the_store_when_they_are_full_and_when_they_end(
 ) -> None:
     monkeypatch.setattr(module, "BATCH", 2)
     monkeypatch.setattr(module, "FOLLOWS_S", 60.0)
-    recording = store.record(msgspec.structs.replace(run, measurements=(), finished=""), planned=5)
+    recording = recorded(store, run, 0)
     with Store(store.path) as reader:
         for position, each in enumerate(run.measurements):
             recording.add(position, Entry(each))
             assert len(reader.load().measurements) == (position + 1) // 2 * 2
         recording.finish(run)
         assert reader.load() == run
-
-
-def test_a_kill_in_a_batch_loses_nothing(store: Store, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "FOLLOWS_S", 60.0)
-    recording = store.record(msgspec.structs.replace(run, measurements=(), finished=""), planned=5)
-    for position, each in enumerate(run.measurements):
-        recording.add(position, Entry(each))
-    recording.journal.close()  # as if killed
-    with Store(store.path) as again:
-        assert again.load().measurements == run.measurements
 
 
 def test_a_kill_loses_nothing_that_was_done(tmp_path: Path) -> None:
@@ -106,9 +94,7 @@ def test_an_interruption_while_the_store_takes_cases_loses_none(
     store: Store, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "FOLLOWS_S", 60.0)
-    recording = begun(store, run)
-    for position, measurement in enumerate(run.measurements):
-        recording.add(position, Entry(measurement))
+    recording = recorded(store, run)
     with monkeypatch.context() as patch:
         patch.setattr(module, "insert_measurements", interrupt)
         with pytest.raises(Interrupted):
@@ -152,13 +138,6 @@ def test_a_run_that_cannot_be_written_leaves_nothing_behind(store: Store, run: R
     assert store.list() == ()
 
 
-def test_delete_is_all_or_nothing(store: Store, run: Run) -> None:
-    store.save(run)
-    with pytest.raises(UnknownName):
-        store.delete([run.id, "nobody"])
-    assert store.load() == run
-
-
 # A store that takes nothing for a while costs no case and no time: the journal has all of it.
 
 
@@ -168,11 +147,6 @@ def locked(path: Path) -> Iterator[None]:
         other.execute("BEGIN IMMEDIATE")
         yield
         other.execute("ROLLBACK")
-
-
-def begun(store: Store, run: Run, planned: int = 5) -> Recording:
-    empty = msgspec.structs.replace(run, measurements=(), finished="", digest="")
-    return store.record(empty, planned=planned)
 
 
 @pytest.fixture
@@ -186,14 +160,12 @@ def test_a_lock_from_any_row_on_costs_nothing(
     hurried: Store, run: Run, row: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "BACK_OFF_S", (0.0, 0.0))
-    recording = begun(hurried, run)
-    for position, each in enumerate(run.measurements[:row]):
-        recording.add(position, Entry(each))
+    recording = recorded(hurried, run, row)
     with locked(hurried.path):
         for position, each in list(enumerate(run.measurements))[row:]:
             recording.add(position, Entry(each))
         recording.finish(run)
-        assert text_of_behind(recording) == f"the store {hurried.path} is locked"
+        assert recording.behind.what == f"the store {hurried.path} is locked"
         with Store(hurried.path) as reader:  # what it could not take is shown from the journal
             assert reader.load() == run
     with Store(hurried.path) as reader:
@@ -201,15 +173,11 @@ def test_a_lock_from_any_row_on_costs_nothing(
         assert reader.list()[0].state == "done"
 
 
-def text_of_behind(recording: Recording) -> str:
-    return recording.behind.what
-
-
 def test_a_lock_that_ends_is_made_up_for_by_the_next_case(
     hurried: Store, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "BACK_OFF_S", (0.0, 0.0))
-    recording = begun(hurried, run)
+    recording = recorded(hurried, run, 0)
     with locked(hurried.path):
         for position in (0, 1, 2):
             recording.add(position, Entry(run.measurements[position]))
@@ -227,7 +195,7 @@ def test_a_lock_costs_one_attempt_until_the_pause_is_over(
     hurried: Store, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "BACK_OFF_S", (3600.0, 3600.0))
-    recording = begun(hurried, run)
+    recording = recorded(hurried, run, 0)
     attempts = []
     write = Store.writing
 
@@ -249,8 +217,7 @@ def test_a_store_that_is_locked_when_the_run_begins(hurried: Store, run: Run) ->
     with Store(hurried.path) as other:
         other.save(make_run(id="earlier"))
     with locked(hurried.path):
-        recording = begun(hurried, run)
-        recording.add(0, Entry(run.measurements[0]))
+        recording = recorded(hurried, run, 1)
     recording.add(1, Entry(run.measurements[1]))
     recording.journal.close()  # as if killed
     with Store(hurried.path) as reader:
@@ -259,22 +226,8 @@ def test_a_store_that_is_locked_when_the_run_begins(hurried: Store, run: Run) ->
         assert (found.measurements, found.interrupted) == (run.measurements[:2], True)
 
 
-def test_a_store_that_vanished_is_filled_from_the_journals(store: Store, run: Run) -> None:
-    recording = begun(store, run)
-    for position, each in enumerate(run.measurements):
-        recording.add(position, Entry(each))
-    recording.finish(run)
-    store.close()
-    for path in store.path.parent.glob("results.db*"):
-        if path.is_file():
-            path.unlink()
-    with Store(store.path) as again:
-        assert again.load() == run
-
-
 def test_a_deleted_run_does_not_come_back(store: Store, run: Run) -> None:
-    recording = begun(store, run)
-    recording.finish(run)
+    recorded(store, run).finish(run)
     store.delete([run.id])
     assert list(journal_folder(store.path).iterdir()) == []
     with Store(store.path) as again:
@@ -282,7 +235,7 @@ def test_a_deleted_run_does_not_come_back(store: Store, run: Run) -> None:
 
 
 def test_a_run_under_way_is_not_deleted(store: Store, run: Run) -> None:
-    recording = begun(store, run)
+    recording = recorded(store, run, 0)
     assert text_of(JournalInUse, store.delete, [run.id]) == (
         f"run {run.id} is under way\n"
         "  cause: another trnbench is carrying it out\n"
@@ -292,10 +245,11 @@ def test_a_run_under_way_is_not_deleted(store: Store, run: Run) -> None:
     assert len(store.load().measurements) == 1
 
 
-def test_a_run_that_is_not_deleted_keeps_its_journal(store: Store, run: Run) -> None:
-    begun(store, run).finish(run)
+def test_delete_is_all_or_nothing(store: Store, run: Run) -> None:
+    recorded(store, run).finish(run)
     with pytest.raises(UnknownName):
         store.delete([run.id, "nobody"])
+    assert store.load() == run
     assert store.journal(run.id).exists()
 
 
@@ -303,12 +257,12 @@ def test_nothing_is_left_where_a_store_refuses(tmp_path: Path, run: Run) -> None
     path = tmp_path / "diary.db"
     path.write_text("dear diary\n" * 200)
     with pytest.raises(StoreError, match="no SQLite database"):
-        begun(Store(path), run)
+        recorded(Store(path), run)
     assert [each.name for each in tmp_path.iterdir()] == ["diary.db"]
 
 
 def test_a_journal_that_says_nothing_does_not_stop_others(store: Store, run: Run) -> None:
-    begun(store, run).finish(run)
+    recorded(store, run).finish(run)
     store.journal("other").write_text("dear diary")
     with Store(store.path) as again:
         assert again.list()[0].id == run.id
@@ -317,7 +271,7 @@ def test_a_journal_that_says_nothing_does_not_stop_others(store: Store, run: Run
 
 def test_a_case_that_was_tried_again_takes_the_place_of_the_first(store: Store, run: Run) -> None:
     failed = next(each for each in run.measurements if each.status is Status.FAILED)
-    recording = begun(store, run)
+    recording = recorded(store, run, 0)
     recording.add(0, Entry(failed))
     recording.add(0, Entry(run.measurements[0]))
     assert store.load().measurements == run.measurements[:1]
@@ -334,10 +288,7 @@ def test_a_long_journal_goes_when_the_store_has_its_run(
     monkeypatch.setattr(module, "LONG", 1)
     whole = make_run(id="whole", measurements=tuple(e for e in run.measurements if e.status is Status.OK))
     for each, kept in ((run, True), (whole, False), (make_run(id="short", measurements=()), True)):
-        recording = begun(store, each, planned=len(each.measurements))
-        for position, measurement in enumerate(each.measurements):
-            recording.add(position, Entry(measurement))
-        recording.finish(each, fold=True)
+        recorded(store, each).finish(each, fold=True)
         assert store.journal(each.id).exists() is kept  # a failed case may be tried again
         assert store.load(each.id) == each
     copy = store.path.with_name("copy.db")
@@ -351,7 +302,7 @@ def test_a_journal_stays_where_the_store_lacks_its_run(
 ) -> None:
     monkeypatch.setattr(module, "LONG", 0)
     whole = make_run(id="whole", measurements=tuple(e for e in run.measurements if e.status is Status.OK))
-    recording = begun(hurried, whole, planned=1)
+    recording = recorded(hurried, whole, 0, planned=1)
     with locked(hurried.path):
         for position, measurement in enumerate(whole.measurements):
             recording.add(position, Entry(measurement))
