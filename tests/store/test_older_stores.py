@@ -18,8 +18,9 @@ from campaigns import sweep
 from click.testing import Result
 from command import typed
 from parts import part
+from stored_run import edited
 
-from trnbench.registry import Registry, load_registry
+from trnbench.registry import Registry
 from trnbench.results.json import loads
 from trnbench.results.run import SCHEMA_VERSION
 from trnbench.store import layout
@@ -54,11 +55,6 @@ WRITING = (
 )
 
 
-@pytest.fixture(scope="module")
-def registry() -> Registry:
-    return load_registry()
-
-
 @pytest.fixture
 def folder(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The archive of the test's name, unpacked, and the folder to work in."""
@@ -84,13 +80,6 @@ def kept(folder: Path) -> dict[str, tuple[int, bytes]]:
     found = (each for each in folder.rglob("results.db*") if each.is_file())
     found = (*found, *folder.glob("results.db.journals/*"))
     return {str(each): (each.stat().st_mtime_ns, each.read_bytes()) for each in found}
-
-
-def changed(folder: Path, *statements: str) -> None:
-    with closing(sqlite3.connect(folder / "results.db")) as connection:
-        for statement in statements:
-            connection.execute(statement)
-        connection.commit()
 
 
 def content(path: Path) -> tuple[int, list[str]]:
@@ -133,6 +122,7 @@ def test_what_only_reads_reads_every_version_and_writes_nothing(folder: Path, re
 def test_what_writes_copies_it_first_and_says_so(folder: Path, registry: Registry, words: str) -> None:
     if words.startswith("run gemm"):
         part("trnbench_kernels")
+    (folder / "results.db").chmod(0o644)  # as it was made before journals
     before = content(folder / "results.db")
     invoke(registry, "store merge results.db", store="out/other.db")
     assert invoke(registry, "store check", store="out/other.db").stderr == "out/other.db: nothing is wrong\n"
@@ -143,6 +133,7 @@ def test_what_writes_copies_it_first_and_says_so(folder: Path, registry: Registr
     )
     assert said in done.output
     assert content(folder / "results.db.backup-1") == before
+    assert before[0] > 1 or (folder / "results.db").stat().st_mode & 0o777 == 0o600
     assert invoke(registry, "store check").stderr == "results.db: nothing is wrong\n"
     assert invoke(registry, "store repair").stderr == "results.db: nothing was to be done\n"
     assert not (folder / "results.db.backup-2").exists()
@@ -214,7 +205,7 @@ _BEHIND = (
 
 @archives(JOURNALED)
 def test_what_journals_hold_more_is_shown_without_a_change(folder: Path, registry: Registry) -> None:
-    changed(folder, *_BEHIND)
+    edited(folder / "results.db", *_BEHIND)
     before = kept(folder)
     for words in READING:
         if words != "store check":
@@ -230,7 +221,7 @@ def test_what_journals_hold_more_is_shown_without_a_change(folder: Path, registr
 @archives(SEALED)
 def test_a_run_of_an_older_version_that_was_killed_is_resumed(folder: Path, registry: Registry) -> None:
     """What differs is named first; with --anyway it is completed, its journal as it was kept beside it."""
-    changed(folder, *_BEHIND)
+    edited(folder / "results.db", *_BEHIND)
     (journal,) = folder.glob("results.db.journals/*.journal")
     chain = read_chain(journal.read_bytes())
     before_last = [each.end for each in chain.records if each.kind == "case"][-2]
@@ -257,7 +248,7 @@ def test_a_run_of_an_older_version_that_was_killed_is_resumed(folder: Path, regi
 def test_a_journal_that_cannot_be_kept_is_left_as_it_was(
     folder: Path, registry: Registry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    changed(folder, *_BEHIND)
+    edited(folder / "results.db", *_BEHIND)
     (journal,) = folder.glob("results.db.journals/*.journal")
     chain = read_chain(journal.read_bytes())
     journal.write_bytes(killed := journal.read_bytes()[: chain.records[-2].end])
@@ -283,8 +274,7 @@ def test_a_head_of_this_schema_over_older_cases_is_mended(folder: Path, registry
     invoke(registry, "store repair")
     with closing(sqlite3.connect(folder / "results.db")) as connection:
         (text,) = connection.execute("SELECT head FROM runs").fetchone()
-        connection.execute("UPDATE runs SET head = ?", (head(loads(text)).decode(),))
-        connection.commit()
+    edited(folder / "results.db", "UPDATE runs SET head = ?", values=(head(loads(text)).decode(),))
     assert "it was edited after it had ended" in invoke(registry, "store check", code=1).stdout
     assert "was written again from its journal" in invoke(registry, "store repair").stdout
     invoke(registry, "store check")
@@ -297,11 +287,8 @@ def test_what_was_edited_before_is_not_sealed(folder: Path, registry: Registry) 
     with closing(sqlite3.connect(folder / "results.db")) as connection:
         (packed,) = connection.execute("SELECT document FROM measurements WHERE position = 0").fetchone()
         document = json.loads(zlib.decompress(packed)) | {"time_s": 1e-9}
-        packed = zlib.compress(json.dumps(document).encode())
-        connection.execute(
-            "UPDATE measurements SET document = ?, time_s = 1e-9 WHERE position = 0", (packed,)
-        )
-        connection.commit()
+    statement = "UPDATE measurements SET document = ?, time_s = 1e-9 WHERE position = 0"
+    edited(folder / "results.db", statement, values=(zlib.compress(json.dumps(document).encode()),))
     invoke(registry, "store repair")
     assert "it was edited after it had ended" in invoke(registry, "store check", code=1).stdout
     invoke(registry, "export first --as json -o out/run.json")
@@ -313,7 +300,7 @@ def test_what_was_edited_before_is_not_sealed(folder: Path, registry: Registry) 
 
 @archives(["store1-schema2"])
 def test_messages_carry_the_store_that_was_given(folder: Path, registry: Registry) -> None:
-    changed(folder, "UPDATE measurements SET kernel = 'other' WHERE position = 0")
+    edited(folder / "results.db", "UPDATE measurements SET kernel = 'other' WHERE position = 0")
     told = invoke(registry, "store check", code=1).stderr
     assert told == "repair with: trnbench --store results.db store repair\n"
     told = invoke(registry, "runs show nothing", code=2).stderr

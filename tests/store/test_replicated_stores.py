@@ -8,11 +8,8 @@ import tarfile
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
-
-from trnbench.cli.main import cli
-from trnbench.registry import load_registry
-from trnbench.terminal.context import Session
+from click.testing import Result
+from command import typed
 
 pytestmark = pytest.mark.parts
 
@@ -22,10 +19,7 @@ RUN = "run gemm -i trn1.2xlarge --dtype bf16 --scope device -a size=1K,2K --no-r
 
 
 def invoke(words: str, *, code: int = 0) -> Result:
-    shared = Session()
-    done = CliRunner().invoke(
-        cli, ["--store", "results.db", *words.split()], obj=shared, prog_name="trnbench"
-    )
+    done = typed("--store", "results.db", *words.split())
     assert done.exit_code == code, (words, done.output, done.exception)
     return done
 
@@ -33,7 +27,6 @@ def invoke(words: str, *, code: int = 0) -> Result:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Of the old run, tagged `first`, and of three of today: both divisions, and one each."""
-    load_registry()
     folder = tmp_path_factory.mktemp("replicated")
     with tarfile.open(ARCHIVE) as archive:
         archive.extractall(folder, filter="data")

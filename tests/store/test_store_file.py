@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sqlite3
 import stat
 import subprocess
 import sys
-import zlib
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -17,7 +16,7 @@ import pytest
 import tiny_machine as tiny
 from stored_run import edited, text_of
 
-from trnbench import Run, nearness_of
+from trnbench import Run
 from trnbench.errors import BadInput, StoreError
 from trnbench.results.run import SCHEMA_VERSION
 from trnbench.store import layout
@@ -44,9 +43,6 @@ def test_an_empty_store(store: Store, run: Run) -> None:
         "  cause: nothing was run with this store, or every run was deleted\n"
         "  try:   trnbench run"
     )
-
-
-OTHER = "an SQLite database, but not a store of trnbench"
 
 
 @pytest.mark.parametrize(
@@ -102,43 +98,6 @@ def test_a_run_of_a_newer_result_schema(closed: Store, run: Run) -> None:
     assert closed.list()[0].id == run.id
 
 
-def as_version_1(store: Store) -> None:
-    """What the version before journals left behind, readable by all."""
-    store.close()
-    dropped = [f"ALTER TABLE runs DROP COLUMN {column}" for column in ("indexed", "digest")]
-    edited(store.path, *dropped, "DROP TABLE environments", "PRAGMA user_version = 1")
-    store.path.chmod(0o644)
-
-
-def test_a_store_from_before_journals_is_brought_up_to_date(store: Store, run: Run) -> None:
-    store.save(run)
-    as_version_1(store)
-    store.save(msgspec.structs.replace(run, id="second"))
-    assert store.load(run.id) == run
-    assert stat.S_IMODE(store.path.stat().st_mode) == 0o600
-
-
-def test_a_store_with_runs_of_schema_2_opens(closed: Store, run: Run) -> None:
-    connection = sqlite3.connect(closed.path)
-    now = f'"schema_version":{SCHEMA_VERSION}'
-    connection.execute(
-        "UPDATE runs SET schema_version = 2, head = replace(head, ?, '\"schema_version\":2')", (now,)
-    )
-    for position, content in connection.execute("SELECT position, document FROM measurements").fetchall():
-        document = json.loads(zlib.decompress(content))
-        del document["evidence"]["nearest"]
-        document["evidence"]["unvalidated"] = True
-        packed = zlib.compress(json.dumps(document).encode())
-        connection.execute("UPDATE measurements SET document = ? WHERE position = ?", (packed, position))
-    connection.commit()
-    connection.close()
-    found = closed.load(run.id)
-    assert found.schema_version == SCHEMA_VERSION
-    assert len(found.measurements) == len(run.measurements)
-    said = {nearness_of(each) for each in found.measurements if each.time_s is not None}
-    assert said == {"nearness not recorded"}
-
-
 def test_an_older_store_is_brought_up_to_date(
     closed: Store, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -177,29 +136,38 @@ def test_a_new_store_is_its_owners_alone(store: Store, run: Run) -> None:
     assert modes.keys() > {store.path.name}
 
 
-def test_damage_is_reported_and_nothing_replaced(closed: Store) -> None:
-    data = bytearray(closed.path.read_bytes())
+def pages(data: bytes) -> bytes:
+    """Every page but the first with a damaged half."""
+    damaged = bytearray(data)
     for page in range(1, len(data) // 4096):
-        data[page * 4096 : page * 4096 + 2048] = os.urandom(2048)
+        damaged[page * 4096 : page * 4096 + 2048] = os.urandom(2048)
+    return bytes(damaged)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        pages,
+        lambda data: data[:5000],
+        lambda data: data.replace(b"CREATE TABLE tags", b"CREATE TABLE \xff\xfe\xff\xfe"),
+    ],
+    ids=["pages", "a cut", "bytes that are no text"],
+)
+def test_damage_is_reported_and_nothing_replaced(closed: Store, damage: Callable[[bytes], bytes]) -> None:
+    whole = closed.path.read_bytes()
+    data = damage(whole)
+    assert data != whole
     closed.path.write_bytes(data)
-    with pytest.raises(StoreError) as caught:
-        closed.load()
-    assert caught.value.what.startswith(f"the store {closed.path} is damaged: ")
-    assert caught.value.try_ == "trnbench store repair"
-    assert closed.path.read_bytes() == bytes(data)
+    for read in (closed.list, closed.load):
+        said = text_of(StoreError, read)
+        assert said.startswith(f"the store {closed.path} is damaged: ")
+        assert said.endswith("  try:   trnbench store repair")
+    assert closed.path.read_bytes() == data
 
 
 def test_a_damaged_document_is_reported(closed: Store) -> None:
     edited(closed.path, "UPDATE documents SET content = x'00'")
-    with pytest.raises(StoreError) as caught:
-        closed.load()
-    assert caught.value.what.startswith(f"the store {closed.path} is damaged: ")
-
-
-def test_a_cut_short_file(closed: Store) -> None:
-    closed.path.write_bytes(closed.path.read_bytes()[:5000])
-    with pytest.raises(StoreError):
-        closed.load()
+    assert text_of(StoreError, closed.load).startswith(f"the store {closed.path} is damaged: ")
 
 
 def test_a_folder_and_a_missing_folder(tmp_path: Path, run: Run) -> None:
@@ -279,15 +247,6 @@ def test_two_processes_may_create_it_at_once(tmp_path: Path) -> None:
         assert [one.cases for one in store.list()] == [30, 30, 30]
 
 
-def test_environments_of_runs_before_version_3_are_taken_from_their_heads(closed: Store, run: Run) -> None:
-    edited(closed.path, "DROP TABLE environments", "PRAGMA user_version = 2")
-    closed.save(msgspec.structs.replace(run, id="second", digest=""))
-    assert check(closed) == ()
-    with closed.reading() as connection:
-        found = connection.execute("SELECT content FROM environments ORDER BY run").fetchall()
-    assert [json.loads(content) for (content,) in found] == [run.environment] * 2
-
-
 def test_an_environment_that_was_changed_is_found_and_written_again(store: Store, run: Run) -> None:
     store.save(run)
     for change in ("UPDATE environments SET content = '{\"cpu_count\": 99}'", "DELETE FROM environments"):
@@ -297,16 +256,6 @@ def test_an_environment_that_was_changed_is_found_and_written_again(store: Store
         assert problem == (run.id, "its row of environments says something else than its document", True)
         assert repair(store) == [f"run {run.id}: 1 columns were written again from its documents"]
         assert check(store) == ()
-
-
-def test_bytes_that_are_no_text_are_damage(closed: Store) -> None:
-    data = closed.path.read_bytes()
-    assert b"CREATE TABLE tags" in data
-    closed.path.write_bytes(data.replace(b"CREATE TABLE tags", b"CREATE TABLE \xff\xfe\xff\xfe"))
-    for read in (closed.list, closed.load):
-        said = text_of(StoreError, read)
-        assert said.startswith(f"the store {closed.path} is damaged: ")
-        assert said.endswith("  try:   trnbench store repair")
 
 
 def test_a_run_that_an_index_alone_knows_is_damage(
