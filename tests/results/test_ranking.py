@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 from trnbench.results.ranking import Result, varying, verdict
 
+UNTOLD = "the fastest cannot be told"
+
 
 def result(system: str, time_s: float | None, width: float | None = 0.1, **names: Any) -> Result:
     """`width`: how far its band reaches either way, None for no band."""
@@ -20,39 +22,28 @@ def result(system: str, time_s: float | None, width: float | None = 0.1, **names
 
 
 @pytest.mark.parametrize(
+    ("times", "said"),
+    [
+        ({"a": 1.0}, ""),
+        ({"a": 1.0, "b": None}, ""),
+        ({"a": 3.0, "b": 2.0, "c": 1.0}, "c is fastest, 2 times as fast as b."),
+        ({"a": 1.0, "b": 1.1}, f"{UNTOLD}, the bands of a and b overlap."),
+        ({"a": 1.0, "b": 1.1, "c": 3.0}, f"{UNTOLD}, the bands of a and b overlap; c is slower."),
+        ({"a": 1.0, "b": 1.1, "c": 1.3}, f"{UNTOLD}, the bands of a and b overlap."),
+        ({"a": 1.0, "b": 1.0}, "a and 1 more take the same time."),
+        ({"a": 1.0, "b": 1.0, "c": 2.5}, "a (and 1 alike) is fastest, 2.5 times as fast as c."),
+    ],
+)
+def test_the_sentence_of_systems(times: dict[str, float | None], said: str) -> None:
+    assert verdict([result(system, time_s) for system, time_s in times.items()], ()) == said
+
+
+@pytest.mark.parametrize(
     ("results", "choices", "said"),
     [
-        ([result("a", 1.0)], (), ""),
-        ([result("a", 1.0), result("b", None)], (), ""),
         ([result("a", 1.0), result("a", 2.0, size=2)], (), ""),
-        ([result("a", 3.0), result("b", 2.0), result("c", 1.0)], (), "c is fastest, 2 times as fast as b."),
-        (
-            [result("a", 1.0), result("b", 1.1)],
-            (),
-            "the fastest cannot be told, the bands of a and b overlap.",
-        ),
-        (
-            [result("a", 1.0), result("b", 1.1), result("c", 3.0)],
-            (),
-            "the fastest cannot be told, the bands of a and b overlap; c is slower.",
-        ),
-        (
-            [result("a", 1.0), result("b", 1.1), result("c", 1.3)],
-            (),
-            "the fastest cannot be told, the bands of a and b overlap.",
-        ),
-        ([result("a", 1.0), result("b", 9.0, None)], (), "the fastest cannot be told, b has no band."),
-        (
-            [result("a", 1.0, None), result("b", 9.0, None)],
-            (),
-            "the fastest cannot be told, a and 1 more have no band.",
-        ),
-        ([result("a", 1.0), result("b", 1.0)], (), "a and 1 more take the same time."),
-        (
-            [result("a", 1.0), result("b", 1.0), result("c", 2.5)],
-            (),
-            "a (and 1 alike) is fastest, 2.5 times as fast as c.",
-        ),
+        ([result("a", 1.0), result("b", 9.0, None)], (), f"{UNTOLD}, b has no band."),
+        ([result("a", 1.0, None), result("b", 9.0, None)], (), f"{UNTOLD}, a and 1 more have no band."),
         (
             [result("a", 2.0, tp=4), result("a", 1.0, tp=8)],
             ("tp",),
@@ -66,7 +57,7 @@ def result(system: str, time_s: float | None, width: float | None = 0.1, **names
         (
             [result(name, time, size=n) for n in (1, 4) for name, time in (("a", 1.0), ("b", 1 + n / 40))],
             (),
-            "the fastest cannot be told in any of 2 questions, bands overlap or there is none.",
+            f"{UNTOLD} in any of 2 questions, bands overlap or there is none.",
         ),
         (
             [
@@ -79,7 +70,7 @@ def result(system: str, time_s: float | None, width: float | None = 0.1, **names
         ),
     ],
 )
-def test_the_sentence(results: list[Result], choices: tuple[str, ...], said: str) -> None:
+def test_the_sentence_of_other_questions(results: list[Result], choices: tuple[str, ...], said: str) -> None:
     assert verdict(results, choices) == said
 
 

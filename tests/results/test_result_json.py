@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,12 @@ from hypothesis import strategies as st
 from messages import messages
 from stored_run import make_run, text_of
 
-from trnbench import Measurement, Run, nearness_of
+from trnbench import Run, nearness_of
 from trnbench.errors import BadInput
-from trnbench.results import json as result_json
 from trnbench.results import json as schema
+from trnbench.results import run as source
 from trnbench.results.digest import content_digest, fingerprint, fingerprint_as_written, is_edited
-from trnbench.results.json import dumps, dumps_measurement, dumps_value, loads, write
+from trnbench.results.json import dumps, dumps_measurement, dumps_value, loads
 from trnbench.results.run import SCHEMA_VERSION
 
 HOSTILE = (
@@ -36,13 +37,6 @@ HOSTILE = (
 def test_a_run_survives_unchanged(run: Run) -> None:
     assert loads(dumps(run)) == run
     assert dumps(loads(dumps(run))) == dumps(run)
-
-
-def test_what_is_written_is_strict(run: Run) -> None:
-    def refuse(name: str) -> None:
-        raise AssertionError(f"{name} is no JSON")
-
-    assert json.loads(dumps(run), parse_constant=refuse)["schema_version"] == SCHEMA_VERSION
 
 
 @settings(max_examples=50)
@@ -85,12 +79,11 @@ def test_hostile_strings_survive_a_round_trip(run: Run, texts: list[str], number
 )
 def test_what_json_cannot_hold_is_named(run: Run, changes: dict[str, Any], where: str, what: str) -> None:
     bad = msgspec.structs.replace(run.measurements[0], **changes)
-    with pytest.raises(BadInput) as caught:
-        dumps_measurement(bad)
-    assert caught.value.what == f"case {bad.id}: {where} cannot be written as JSON: {what}"
-    with pytest.raises(BadInput) as caught:
-        dumps(msgspec.structs.replace(run, measurements=(run.measurements[1], bad)))
-    assert caught.value.what == f"run {run.id}: measurements[1].{where} cannot be written as JSON: {what}"
+    refused = text_of(BadInput, dumps_measurement, bad).splitlines()[0]
+    assert refused == f"case {bad.id}: {where} cannot be written as JSON: {what}"
+    worse = msgspec.structs.replace(run, measurements=(run.measurements[1], bad))
+    refused = text_of(BadInput, dumps, worse).splitlines()[0]
+    assert refused == f"run {run.id}: measurements[1].{where} cannot be written as JSON: {what}"
 
 
 def nested(depth: int) -> list[Any]:
@@ -109,15 +102,9 @@ def inside_itself() -> dict[str, Any]:
 @pytest.mark.parametrize("value", [nested(100_000), inside_itself()], ids=["deep", "inside itself"])
 def test_what_has_no_end_is_named_too(run: Run, value: Any) -> None:
     bad = msgspec.structs.replace(run.measurements[0], detail={"it": value})
-    with pytest.raises(BadInput) as caught:
-        dumps_measurement(bad)
-    assert caught.value.what == (
+    assert text_of(BadInput, dumps_measurement, bad).splitlines()[0] == (
         f"case {bad.id}: a value cannot be written as JSON: it is nested too deeply, or inside itself"
     )
-
-
-def test_keys_that_are_enums_are_fine() -> None:
-    assert dumps_value({"a": [1, 2.5, None, True]}, "x") == b'{"a":[1,2.5,null,true]}'
 
 
 @pytest.mark.parametrize(("data", "text", "code"), messages(Path(__file__).parent / "wrong_runs.txt"))
@@ -172,7 +159,6 @@ def test_reading_goes_through_the_chain(run: Run, monkeypatch: pytest.MonkeyPatc
     del document["id"]
     newer = SCHEMA_VERSION + 1
     monkeypatch.setattr(schema, "SCHEMA_VERSION", newer)
-    monkeypatch.setattr(result_json, "SCHEMA_VERSION", newer)
     monkeypatch.setitem(schema.MIGRATIONS, SCHEMA_VERSION, rename)
     assert loads(json.dumps(document), "old.json") == msgspec.structs.replace(run, schema_version=newer)
 
@@ -203,12 +189,6 @@ def test_a_run_of_version_2_has_no_nearness(run: Run) -> None:
     assert found == msgspec.structs.replace(run, measurements=forgotten)
 
 
-def test_several_runs_are_an_array(run: Run) -> None:
-    other = msgspec.structs.replace(run, id="other")
-    assert loads(write([run])) == run
-    assert msgspec.json.decode(write([run, other]), type=list[Run]) == [run, other]
-
-
 def test_the_schema_describes_what_is_written(run: Run) -> None:
     described = schema.json_schema()
     assert described["title"] == "trnbench run"
@@ -222,18 +202,8 @@ def test_the_schema_describes_what_is_written(run: Run) -> None:
 
 
 def test_the_schema_version_has_a_history() -> None:
-    from pathlib import Path
-
-    import trnbench.results.run as source
-
-    text = Path(source.__file__).read_text()
-    history = text.split("# History: ")[1].partition("\n\n")[0]
+    history = Path(source.__file__).read_text().split("# History: ")[1].partition("\n\n")[0]
     assert f"{SCHEMA_VERSION} " in history
-
-
-def test_measurements_can_be_built_from_their_documents(run: Run) -> None:
-    for each in run.measurements:
-        assert msgspec.json.decode(dumps_measurement(each), type=Measurement) == each
 
 
 # A run's digest stays through every way of writing it, and no edit leaves it as it is.
@@ -248,17 +218,12 @@ def document(run: Run) -> dict[str, Any]:
     return dict(json.loads(dumps(run)))
 
 
-def test_a_run_that_ended_has_its_digest(run: Run) -> None:
+def test_a_digest_stays_however_the_run_is_written(run: Run) -> None:
     assert len(run.digest) == 64
-    assert content_digest(document(run)) == run.digest
     assert not is_edited(document(run))
-
-
-def test_it_stays_however_the_run_is_written(run: Run) -> None:
     again = json.loads(json.dumps(document(run), indent=3, ensure_ascii=True))
-    assert content_digest(again) == run.digest
-    assert document(loads(dumps(run)))["digest"] == run.digest
-    assert content_digest(document(loads(dumps(run)))) == run.digest
+    for each in (document(run), again, document(loads(dumps(run)))):
+        assert content_digest(each) == each["digest"] == run.digest
 
 
 def leaves(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
@@ -286,16 +251,20 @@ def test_an_edit_anywhere_shows(run: Run, data: st.DataObject) -> None:
     assert is_edited(edited)
 
 
-@pytest.mark.parametrize("part", ["measurements", "books", "topologies"])
-def test_what_is_left_out_shows(run: Run, part: str) -> None:
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda document: document["measurements"].pop(0),
+        lambda document: document["measurements"].reverse(),
+        lambda document: document["books"].clear(),
+        lambda document: document["topologies"].clear(),
+    ],
+)
+def test_what_is_left_out_or_changes_places_shows(
+    run: Run, change: Callable[[dict[str, Any]], object]
+) -> None:
     edited = document(run)
-    edited[part] = edited[part][1:] if isinstance(edited[part], list) else {}
-    assert is_edited(edited)
-
-
-def test_measurements_cannot_change_places(run: Run) -> None:
-    edited = document(run)
-    edited["measurements"].reverse()
+    change(edited)
     assert is_edited(edited)
 
 
@@ -350,13 +319,9 @@ def test_a_run_of_schema_3_keeps_its_digest(run: Run) -> None:
     assert whole.hexdigest() == old["digest"]
 
 
-def test_brought_up_to_date_it_has_a_digest_that_fits(run: Run) -> None:
-    old = of_schema_3(run)
-    assert not is_edited(document(loads(json.dumps(old))))
-
-
 def test_an_edit_is_not_sealed_by_bringing_it_up_to_date(run: Run) -> None:
     old = of_schema_3(run)
+    assert not is_edited(document(loads(json.dumps(old))))
     old["backend"] = "another"
     assert is_edited(old)
     assert is_edited(document(loads(json.dumps(old))))
