@@ -172,11 +172,14 @@ COUNT = Number("count", "it counts", "3", 1, 9, whole=True)
         (SIZE, "1.5K", 1536), (SIZE, "64 MiB", 64 << 20), (SIZE, "2tb", 2 << 40), (SIZE, " 7 ", 7),
         (SIZE, "1e3", 1000), (SIZE, ".5", Fraction(1, 2)), (SIZE, "0", 0), (SIZE, "+3", 3),
         (TIME, "50us", Fraction(5, 100_000)), (TIME, "50µs", Fraction(5, 100_000)), (TIME, "1 S", 1),
+        (kinds.AXIS, "4096", 4096), (kinds.AXIS, "64k", 65536), (kinds.AXIS, "1MiB", 1 << 20),
+        (kinds.AXIS, "2GB", 2 << 30), (kinds.AXIS, "1.5K", 1536), (kinds.AXIS, "1e3", 1000),
+        (kinds.AXIS, "0.5", Fraction(1, 2)), (kinds.AXIS, "-3", -3), (kinds.AXIS, " 7 ", 7),
         (TIME, "0ns", 0), (LIMIT, "0", 0), (LIMIT, "0.5", Fraction(1, 2)), (COUNT, "9", 9), (COUNT, "3.0", 3),
     ],
 )  # fmt: skip
 def test_what_is_a_number(kind: Number, text: str, value: Fraction) -> None:
-    assert kind.parsed(text) == value
+    assert kind.parsed(text) == kind.read(text, "it") == value
 
 
 @pytest.mark.parametrize(

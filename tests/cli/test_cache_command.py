@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import Result
-from command import refusal, typed
+from command import listed, refusal, typed
 
 from trnbench.facts.files import forget
 
 RUN = ("-q", "run", "rms_norm", "-i", "trn1.2xlarge", "-a", "rows=128", "--scope", "core", "--no-report")
 
 
-def invoke(*arguments: str) -> Result:
-    return typed(*arguments)
-
-
 def info() -> dict[str, Any]:
-    (row,) = json.loads(invoke("store", "cache", "--format", "json").stdout)
+    (row,) = listed("store", "cache")
     return dict(row)
 
 
@@ -37,11 +31,11 @@ def test_without_a_run_it_is_empty(tmp_path: Path) -> None:
 
 @pytest.mark.parts
 def test_a_run_fills_it_and_clear_forgets(tmp_path: Path) -> None:
-    done = invoke(*RUN)
+    done = typed(*RUN)
     assert done.exit_code == 0, done.stderr
     held = info()
     assert held["entries"] > 2
-    cleared = invoke("store", "cache", "--clear")
+    cleared = typed("store", "cache", "--clear")
     assert cleared.stdout == ""
     assert cleared.stderr == (
         f"{tmp_path / 'results.db.cache'}: forgot {held['entries']:,} answers "
@@ -53,7 +47,7 @@ def test_a_run_fills_it_and_clear_forgets(tmp_path: Path) -> None:
 
 @pytest.mark.parts
 def test_without_it_nothing_is_kept(tmp_path: Path) -> None:
-    done = invoke(*RUN, "--no-cache")
+    done = typed(*RUN, "--no-cache")
     assert done.exit_code == 0, done.stderr
     assert not (tmp_path / "results.db.cache").exists()
 
@@ -63,7 +57,7 @@ def test_what_cannot_be_removed_is_said(tmp_path: Path, monkeypatch: pytest.Monk
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(Path, "unlink", refuse)
-    assert refusal(invoke("store", "cache", "--clear")) == (
+    assert refusal(typed("store", "cache", "--clear")) == (
         f"error: {tmp_path / 'results.db.cache'} cannot be removed: Permission denied\n"
         "  cause: its folder cannot be written to by this user\n"
         "  try:   trnbench run --no-cache  does without it\n"
@@ -74,12 +68,12 @@ def test_what_cannot_be_removed_is_said(tmp_path: Path, monkeypatch: pytest.Monk
 @pytest.mark.parametrize("arguments", [("info", "trn1.2xlarge"), ("spec", "list")])
 def test_what_files_say_is_kept_unless_asked_not_to(tmp_path: Path, arguments: tuple[str, ...]) -> None:
     forget()
-    without = invoke("--no-cache", *arguments)
+    without = typed("--no-cache", *arguments)
     assert list(tmp_path.iterdir()) == []
     forget()
-    first = invoke(*arguments)
+    first = typed(*arguments)
     forget()
-    again = invoke(*arguments)
+    again = typed(*arguments)
     assert (without.exit_code, first.exit_code, again.exit_code) == (0, 0, 0), without.stderr
     assert without.stdout == first.stdout == again.stdout
     assert info()["entries"] > 0
@@ -91,11 +85,11 @@ def test_the_usual_folder_is_made_for_it_and_one_that_is_named_is_not(
 ) -> None:
     monkeypatch.setenv("TRNBENCH_STORE", str(tmp_path / "absent" / "results.db"))
     forget()
-    assert invoke("info", "trn1.2xlarge").exit_code == 0
+    assert typed("info", "trn1.2xlarge").exit_code == 0
     assert list(tmp_path.iterdir()) == []
     monkeypatch.delenv("TRNBENCH_STORE")
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     forget()
-    assert invoke("info", "trn1.2xlarge").exit_code == 0
+    assert typed("info", "trn1.2xlarge").exit_code == 0
     kept = tmp_path / "data" / "trnbench" / "results.db.cache"
     assert kept.stat().st_mode & 0o777 == 0o600

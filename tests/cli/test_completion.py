@@ -28,11 +28,6 @@ def test_script_calls_the_program_back(shell: str) -> None:
     assert result.stderr.startswith(f"put it where the shell looks:  trnbench completion {shell} ")
 
 
-def test_bash_accepts_the_script() -> None:
-    script = typed("completion", "bash").stdout
-    subprocess.run(["bash", "-n"], input=script, text=True, check=True)
-
-
 def variables(words: str) -> dict[str, str]:
     """What the script of a shell sets before it calls the program back."""
     return {

@@ -13,7 +13,7 @@ from campaigns import sweep
 
 from trnbench.cli.commands import find_commands
 from trnbench.cli.main import cli
-from trnbench.registry import Registry, load_registry
+from trnbench.registry import Registry
 from trnbench.terminal import table
 from trnbench.terminal.cell import Column, width_of
 from trnbench.terminal.context import Session
@@ -27,11 +27,6 @@ TABLES = [line[2:].replace("KERNELS", KERNELS) for line in LINES]
 
 PROSE = [line[2:] for line in LINES if line[0] == "+"]
 """Commands that break lines of their own beside those of tables."""
-
-
-@pytest.fixture(scope="module")
-def registry() -> Registry:
-    return load_registry()
 
 
 @pytest.fixture(scope="module")

@@ -124,14 +124,7 @@ def test_colours_change_no_layout(styled: bool) -> None:
         ({}, (), 80),
         ({"COLUMNS": "60"}, (), 60),
         ({"COLUMNS": "3"}, (), 40),
-        (
-            {"COLUMNS": "60"},
-            (
-                "--format",
-                "wide",
-            ),
-            999,
-        ),
+        ({"COLUMNS": "60"}, ("--format", "wide"), 999),
     ],
 )
 def test_a_pipe_with_colours_is_a_pager(

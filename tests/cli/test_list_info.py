@@ -89,11 +89,6 @@ def test_tags_and_families_count_their_kernels():
     assert names("family", "families", "--tag", "sparse") == {"gemm"}
 
 
-@pytest.mark.parametrize("what", ["backends", "formats", "sections"])
-def test_what_plugins_bring_is_listed(what):
-    assert isinstance(rows(what), list)
-
-
 def test_options_narrow_the_kernels_down():
     assert names("kernel", "kernels", "hbm_*", "--tag", "copy") == {"hbm_copy"}
     assert names("kernel", "-k", "reduction and not softmax") == {"layer_norm", "rms_norm"}

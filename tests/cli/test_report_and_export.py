@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -14,11 +12,8 @@ import pytest
 import tiny_machine as tiny
 from click.testing import Result
 from command import refusal, typed
-from stored_run import text_of
 
 from trnbench import Run, loads
-from trnbench.errors import UsageError
-from trnbench.run.output_file import check_writable, write_whole
 from trnbench.store.store import Store
 
 
@@ -106,66 +101,3 @@ def test_a_closed_pipe_is_no_error(run: Run) -> None:
     command = f"{sys.executable} -m trnbench --store results.db export {run.id} | head -c 1"
     done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, timeout=60)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"{", b"")
-
-
-# ---- writing files
-
-
-def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "r.html"
-    write_whole(path, b"old")
-
-    def full(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", full)
-    assert text_of(UsageError, write_whole, path, b"new") == (
-        f"cannot write {path}: No space left on device\n"
-        "  cause: the disk is full, or the folder went away or became read-only\n"
-        "  try:   name a file elsewhere with -o"
-    )
-    assert path.read_bytes() == b"old"
-    assert list(tmp_path.iterdir()) == [path]
-
-
-def test_permissions_are_those_of_any_new_file(tmp_path: Path) -> None:
-    path, plain = tmp_path / "r.html", tmp_path / "plain"
-    plain.touch()
-    write_whole(path, b"x")
-    assert path.stat().st_mode == plain.stat().st_mode
-    path.chmod(0o600)
-    write_whole(path, b"y")
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
-
-
-def test_links_stay_links_and_devices_devices(tmp_path: Path) -> None:
-    target, link = tmp_path / "target.html", tmp_path / "link.html"
-    target.write_bytes(b"")
-    link.symlink_to(target)
-    write_whole(link, b"x")
-    assert link.is_symlink()
-    assert target.read_bytes() == b"x"
-    check_writable(Path("/dev/null"))
-    write_whole(Path("/dev/null"), b"x")
-    assert Path("/dev/null").is_char_device()
-
-
-@pytest.mark.parametrize(
-    ("content", "replaceable"),
-    [
-        (b"", True),
-        (b"<!DOCTYPE html><meta name=generator content=trnbench>", True),
-        (b"\n<!doctype html><p>somebody else's page", False),
-        (b"trnbench is mentioned in my notes", False),
-        (b"<!doctype html>" + b" " * 5000 + b"trnbench", False),
-    ],
-)
-def test_only_our_own_reports_are_replaced(content: bytes, replaceable: bool, tmp_path: Path) -> None:
-    path = tmp_path / "r.html"
-    path.write_bytes(content)
-    if replaceable:
-        check_writable(path)
-    else:
-        with pytest.raises(UsageError, match=r"exists and is no report of trnbench"):
-            check_writable(path)
-        check_writable(path, force=True)

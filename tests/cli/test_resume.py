@@ -69,22 +69,14 @@ def test_a_run_of_several_ranks_says_why_not(tmp_path: Path) -> None:
     )
 
 
-def own_facts(path: Path, figure: str) -> None:
-    path.write_text(
-        'schema = 1\n[sources.mine]\ndocument = "My bench"\nversion = "1"\ndate = "2027-01-01"\n'
-        '[[group]]\nsubject = "tiny-core"\nscope = "core"\nsource = "mine"\nlocator = "line 1"\n'
-        f'facts = [{{ metric = "peak_flops", dtypes = ["bf16"], printed = "{figure}", unit = "GFLOPS" }}]\n'
-    )
-
-
 def test_facts_of_ones_own_are_those_of_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     own = tmp_path / "my.toml"
-    own_facts(own, "150")
+    tiny.own_facts(own, "150")
     run = begun("--facts", "my.toml", "--peak", "latest")
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     monkeypatch.chdir(elsewhere)
-    own_facts(own, "151")
+    tiny.own_facts(own, "151")
     assert refusal(invoke("resume", "--no-report")) == (
         f"error: run {run} cannot be resumed as it began\n"
         "  cause: facts of tiny differs\n"
@@ -92,7 +84,7 @@ def test_facts_of_ones_own_are_those_of_the_run(tmp_path: Path, monkeypatch: pyt
     )
     own.rename(elsewhere / "moved.toml")
     assert (str(own)) in refusal(invoke("resume", "--no-report"))
-    own_facts(elsewhere / "moved.toml", "150")
+    tiny.own_facts(elsewhere / "moved.toml", "150")
     assert invoke("resume", "--no-report", "--facts", "moved.toml").exit_code in (0, 1)
     with Store(tmp_path / "results.db") as store:
         found = store.load(run)

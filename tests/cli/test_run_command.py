@@ -18,18 +18,23 @@ from command import refusal, typed
 
 from trnbench import Detection
 from trnbench.facts.fact import Scope
-from trnbench.store.store import Store
+from trnbench.store.store import RunSummary, Store
 
 
 def invoke(*arguments: str, modes: tuple[str, ...] = ("half", "low"), **changes: Any) -> Result:
     return typed(*arguments, registry=tiny.registry(*modes, **changes))
 
 
+def stored() -> RunSummary:
+    """The only run of the store."""
+    with Store() as store:
+        (found,) = store.list()
+    return found
+
+
 def test_a_run_is_kept_reported_and_summed_up(tmp_path: Path) -> None:
     done = invoke("run", modes=("half", "low", "unsupported"))
     assert done.exit_code == 0
-    with Store(tmp_path / "results.db") as store:
-        (stored,) = store.list()
     assert done.stdout.splitlines() == [
         "mode         status             ms  expect  GFLOPS    share  ev",
         "half         ok               10.5       –      95   50.0 %  E",
@@ -39,10 +44,10 @@ def test_a_run_is_kept_reported_and_summed_up(tmp_path: Path) -> None:
     ]
     assert [line for line in done.stderr.splitlines() if "by " not in line] == [
         "no time: the actor refuses",
-        f"run {stored.id} in {tmp_path / 'results.db'}, report trnbench-report.html",
+        f"run {stored().id} in {tmp_path / 'results.db'}, report trnbench-report.html",
     ]
     assert (tmp_path / "trnbench-report.html").read_bytes() == (
-        f"<!doctype html><title>trnbench</title><p>{stored.id}: 3".encode()
+        f"<!doctype html><title>trnbench</title><p>{stored().id}: 3".encode()
     )
 
 
@@ -50,15 +55,13 @@ def test_json_is_one_object_and_nothing_else(tmp_path: Path) -> None:
     done = invoke("run", "--format", "json", "--no-report", modes=("half", "above"))
     assert done.exit_code == 1
     found = json.loads(done.stdout)
-    with Store(tmp_path / "results.db") as store:
-        (stored,) = store.list()
     (line,) = found.pop("headline")["lines"]
     results = [(row["mode"], row["status"]) for row in found.pop("results")]
     assert results == [("half", "ok"), ("above", "suspect")]
     assert line["text"].startswith("tiny.2, one core, bf16 act: model ")
     counts = {"ok": 1, "document-low": 0, "inconclusive": 0, "suspect": 1, "failed": 0, "skipped": 0}
     assert found == {
-        "run": stored.id,
+        "run": stored().id,
         "store": str(tmp_path / "results.db"),
         "report": None,
         "evidence": "emulated",
@@ -127,7 +130,7 @@ def test_very_many_cases_are_all_counted_and_a_sample_is_shown(
     monkeypatch.setattr("trnbench.run.progress.MANY", 6)
     sampled = invoke("run", modes=modes)
     assert sampled.stdout.splitlines()[:7] == whole.stdout.splitlines()[:7]
-    with Store(tmp_path / "results.db") as store:
+    with Store() as store:
         one, other = (store.load(each.id) for each in store.list())
     assert [each.time_s for each in one.measurements] == [each.time_s for each in other.measurements]
     assert (tmp_path / "trnbench-report.html").read_text().endswith(": 2")
@@ -158,13 +161,11 @@ def test_what_has_no_time_takes_one_line() -> None:
 
 def test_a_run_that_skipped_everything_says_why(tmp_path: Path) -> None:
     done = invoke("run", "--no-report", modes=("unsupported", "huge"), scopes=(Scope.CORE, Scope.DEVICE))
-    with Store(tmp_path / "results.db") as store:
-        (stored,) = store.list()
     assert done.exit_code == 5
     assert done.stderr.splitlines()[1:] == [
         "error: all 4 selected cases were skipped",
         "  cause: 2 × the actor refuses; 2 × needs 9 devices, tiny.2 has 2",
-        f"  try:   trnbench runs show {stored.id}   says why, case by case; "
+        f"  try:   trnbench runs show {stored().id}   says why, case by case; "
         "trnbench info act   where it runs",
     ]
     quiet = invoke("run", "--no-report", "-q", "--format", "json", modes=("huge",))
@@ -210,10 +211,8 @@ def test_failures_are_named_on_stderr_and_silenced_by_q() -> None:
 
 def test_nothing_is_written_but_store_and_report(tmp_path: Path) -> None:
     invoke("run")
-    with Store(tmp_path / "results.db") as store:
-        (stored,) = store.list()
     assert sorted(path.name for path in tmp_path.rglob("*") if path.is_file()) == [
-        f"{stored.id}.journal",
+        f"{stored().id}.journal",
         "results.db",
         "results.db.cache",
         "trnbench-report.html",
@@ -253,10 +252,9 @@ def test_options_reach_the_run(tmp_path: Path) -> None:
         "--label", "v1", "--maxfail", "3", "-o", "other.html",
     )  # fmt: skip
     assert done.exit_code == 0
-    with Store(tmp_path / "results.db") as store:
-        (stored,) = store.list()
+    with Store() as store:
         run = store.load("nightly")
-    assert stored.tags == ("nightly", "v1")
+    assert stored().tags == ("nightly", "v1")
     assert str(run.policy) == "engine"
     assert {str(each.judgement.peaks.policy) for each in run.measurements if each.judgement} == {"engine"}
     assert run.settings["seed"] == 5
@@ -270,21 +268,17 @@ def test_settings_hold_where_nothing_is_typed(tmp_path: Path, monkeypatch: pytes
     for name, value in (("TIMEOUT_S", "30"), ("MAXFAIL", "2"), ("SEED", "7")):
         monkeypatch.setenv(f"TRNBENCH_{name}", value)
     assert invoke("run", "act", "-a", "mode=half", "--maxfail", "4").exit_code == 0
-    with Store(tmp_path / "results.db") as store:
+    with Store() as store:
         kept = store.load("latest").settings
     assert (kept["timeout_s"], kept["maxfail"], kept["seed"]) == (30.0, 4, 7)
 
 
 def test_facts_of_ones_own_go_beside_the_plugins(tmp_path: Path) -> None:
     own = tmp_path / "my.toml"
-    own.write_text(
-        'schema = 1\n[sources.mine]\ndocument = "My bench"\nversion = "1"\ndate = "2027-01-01"\n'
-        '[[group]]\nsubject = "tiny-core"\nscope = "core"\nsource = "mine"\nlocator = "line 1"\n'
-        'facts = [{ metric = "peak_flops", dtypes = ["bf16"], printed = "150", unit = "GFLOPS" }]\n'
-    )
+    tiny.own_facts(own, "150")
     done = invoke("run", "--facts", str(own), "--peak", "latest", "--no-report", modes=("half",))
     assert done.exit_code == 0, done.stderr
-    with Store(tmp_path / "results.db") as store:
+    with Store() as store:
         run = store.load()
     judged = run.measurements[0].judgement
     assert judged.peaks.chosen.value == 150e9
@@ -302,7 +296,7 @@ def test_the_configuration_stands_behind_the_options(tmp_path: Path, monkeypatch
     invoke("run", "--no-report")
     invoke("run", "--no-report", "-a", "mode=half,low")
     invoke("run", "--no-report", "--preset", "wide")
-    with Store(tmp_path / "results.db") as store:
+    with Store() as store:
         runs = [store.load(each.id) for each in store.list()]
     assert [[each.case.point["mode"] for each in run.measurements] for run in runs] == [
         ["half"],
@@ -352,13 +346,11 @@ def test_an_earlier_report_is_replaced_and_other_files_with_force(tmp_path: Path
 def test_a_report_that_fails_does_not_cost_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tiny, "page", tiny.broken_page)
     done = invoke("run")
-    with Store(tmp_path / "results.db") as store:
-        (stored,) = store.list()
     assert done.exit_code == 3
-    assert f"run {stored.id} in " in done.stderr
+    assert f"run {stored().id} in " in done.stderr
     assert "trnbench-report.html" not in done.stdout
     assert done.stderr.endswith(
-        f"error: format 'html' cannot write {stored.id}: ZeroDivisionError: no page today\n"
+        f"error: format 'html' cannot write {stored().id}: ZeroDivisionError: no page today\n"
         "  cause: a bug in tiny_machine:page; the runs are safe in the store\n"
         "  try:   trnbench export RUN --as json\n"
     )

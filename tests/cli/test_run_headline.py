@@ -80,15 +80,6 @@ def test_what_has_no_band_is_grey_where_colours_suit(
     assert ("\x1b" in out) == grey
 
 
-def test_no_color_is_heeded(
-    run: Run, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("NO_COLOR", "1")
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    printed.show_headline(run, "table")
-    assert "\x1b" not in capsys.readouterr().out
-
-
 def test_data_stays_data(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     for format in ("csv", "json"):
         printed.show_headline(run, format)

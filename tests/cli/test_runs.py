@@ -10,8 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from at_terminal import shown
-from click.testing import Result
-from command import refusal, typed
+from command import listed, refusal, typed
 from stored_run import make_run
 
 from trnbench import Run
@@ -39,17 +38,13 @@ def store(tmp_path: Path, run: Run) -> Iterator[Store]:
     store.close()
 
 
-def invoke(*arguments: str) -> Result:
-    return typed(*arguments)
-
-
 def ids(store: Store) -> list[str]:
     with store:
         return [each.id for each in store.list()]
 
 
 def test_list_shows_every_run(store: Store) -> None:
-    done = invoke("runs", "list")
+    done = typed("runs", "list")
     assert done.exit_code == 0
     outcome = "1 ok, 1 document-low, 1 suspect, 1 failed, 1 skipped"
     assert done.stdout.splitlines() == [
@@ -59,12 +54,12 @@ def test_list_shows_every_run(store: Store) -> None:
         f"second  emulated      5  {outcome}  done   kept",
         f"third   emulated      5  {outcome}  done",
     ]
-    head = invoke("runs", "list", "--format", "csv").stdout.splitlines()[0]
+    head = typed("runs", "list", "--format", "csv").stdout.splitlines()[0]
     assert head == (
         "run,created,evidence,backend,policy,cases,ok,document-low,inconclusive,suspect,failed,skipped,state,"
         "tags"
     )
-    rows = json.loads(invoke("runs", "list", "--format", "json", "--label", "kept").stdout)
+    rows = listed("runs", "list", "--label", "kept")
     assert [(row["run"], row["tags"], row["instances"]) for row in rows] == [("second", ["kept"], ["tiny.2"])]
 
 
@@ -79,7 +74,7 @@ def test_an_id_stays_in_one_piece_on_a_narrow_terminal(store: Store, run: Run, c
 
 
 def test_an_empty_list_says_what_to_do(tmp_path: Path) -> None:
-    done = invoke("runs", "list", "--format", "json")
+    done = typed("runs", "list", "--format", "json")
     assert (done.exit_code, json.loads(done.stdout)) == (0, [])
     assert done.stderr == f"no run is stored in {tmp_path / 'results.db'}; make one with: trnbench run\n"
     assert not (tmp_path / "results.db").exists()
@@ -87,7 +82,7 @@ def test_an_empty_list_says_what_to_do(tmp_path: Path) -> None:
 
 def test_show_has_filters(store: Store) -> None:
     def cases(*options: str) -> list[str]:
-        found = json.loads(invoke("runs", "show", "third", "--format", "json", *options).stdout)
+        found = listed("runs", "show", "third", *options)
         return [each["case"] for each in found["cases"]]
 
     assert len(cases()) == 5
@@ -100,7 +95,7 @@ def test_show_has_filters(store: Store) -> None:
 
 
 def test_show_is_for_people_by_default(store: Store) -> None:
-    done = invoke("runs", "show", "--status", "ok", "--status", "skipped")
+    done = typed("runs", "show", "--status", "ok", "--status", "skipped")
     assert done.exit_code == 0
     assert done.stdout.splitlines() == [
         "case                                           status      time     result  of peak  evidence    "
@@ -121,39 +116,39 @@ def test_show_is_for_people_by_default(store: Store) -> None:
 def test_a_missing_run_has_near_misses(store: Store) -> None:
     for command in (("runs", "show", "secnd"), ("runs", "delete", "secnd"), ("report", "secnd"),
                     ("export", "secnd"), ("runs", "tag", "secnd", "x")):  # fmt: skip
-        assert refusal(invoke(*command)) == (
+        assert refusal(typed(*command)) == (
             "error: unknown run 'secnd'\n  cause: did you mean second?\n  try:   trnbench runs list\n"
         )
 
 
 def test_delete_asks_a_person_and_wants_yes_from_a_script(store: Store) -> None:
-    assert refusal(invoke("runs", "delete", "first")) == (
+    assert refusal(typed("runs", "delete", "first")) == (
         "error: nobody is there to confirm it\n"
         f"  cause: stdin is no terminal: delete first from {store.path}?\n"
         "  try:   --yes\n"
     )
     assert ids(store) == ["first", "second", "third"]
-    done = invoke("runs", "delete", "fir", "third", "-y")
+    done = typed("runs", "delete", "fir", "third", "-y")
     assert (done.exit_code, done.stderr) == (0, "deleted first, third\n")
     assert ids(store) == ["second"]
 
 
 def test_tags_are_printed_after_the_change(store: Store) -> None:
-    assert invoke("runs", "tag", "first", "b", "a").stdout == "a b\n"
-    assert invoke("runs", "tag", "first", "--remove", "b").stdout == "a\n"
-    assert invoke("runs", "show", "a", "--format", "json").exit_code == 0
-    bad = invoke("runs", "tag", "first", "latest")
+    assert typed("runs", "tag", "first", "b", "a").stdout == "a b\n"
+    assert typed("runs", "tag", "first", "--remove", "b").stdout == "a\n"
+    assert typed("runs", "show", "a", "--format", "json").exit_code == 0
+    bad = typed("runs", "tag", "first", "latest")
     assert bad.exit_code == 2
 
 
 def test_prune_keeps_the_newest_and_the_tagged(store: Store) -> None:
-    dry = invoke("runs", "prune", "--keep", "1", "--dry-run")
+    dry = typed("runs", "prune", "--keep", "1", "--dry-run")
     assert (dry.exit_code, dry.stdout) == (0, "first\n")
     assert ids(store) == ["first", "second", "third"]
-    assert invoke("runs", "prune", "--keep", "1", "-y").stdout == "first\n"
+    assert typed("runs", "prune", "--keep", "1", "-y").stdout == "first\n"
     assert ids(store) == ["second", "third"]
-    assert invoke("runs", "prune", "--keep", "5", "-y").stderr == "nothing to delete\n"
-    assert invoke("runs", "prune", "--keep", "0", "--tagged", "-y").stdout == "second\nthird\n"
+    assert typed("runs", "prune", "--keep", "5", "-y").stderr == "nothing to delete\n"
+    assert typed("runs", "prune", "--keep", "0", "--tagged", "-y").stdout == "second\nthird\n"
     assert ids(store) == []
 
 
@@ -175,4 +170,4 @@ def test_a_damaged_store_is_a_usage_error_not_a_crash(store: Store) -> None:
         ("export",),
         ("runs", "prune", "--keep", "1"),
     ):
-        assert refusal(invoke(*command)).startswith(f"error: {store.path} is not a store of trnbench")
+        assert refusal(typed(*command)).startswith(f"error: {store.path} is not a store of trnbench")

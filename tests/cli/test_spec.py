@@ -263,10 +263,3 @@ def test_diff_gives_no_ratio_of_unlike_scopes() -> None:
         "note: no ratio of unlike scopes: trn2-16.48xlarge is one instance, u-trn2x64 one ultraserver; "
         "--scope device compares like with like\n"
     )
-
-
-@pytest.mark.parametrize("command", ["show", "list", "check", "diff"])
-def test_help_says_what_it_does(command: str) -> None:
-    result = spec(command, "--help")
-    assert result.exit_code == 0
-    assert "--facts FILE" in result.stdout

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import Result
-from command import refusal, typed
+from command import typed
 
 from trnbench.topology.graph import from_json
 
@@ -176,18 +176,6 @@ def test_an_option_of_one_builder_is_left_out_for_the_others() -> None:
     words = ["topology", "check", "--reading", "trn3-links=table", "--failures"]
     result = typed(*left_out, *words)
     assert result.exit_code == 0, result.stderr
-
-
-def test_files_that_cannot_be_written(tmp_path: Path) -> None:
-    folder = tmp_path / "none"
-    assert refusal(invoke("export", "trn1.32xlarge", "-o", str(folder / "x.svg"))) == (
-        f"error: cannot write {folder / 'x.svg'}: the folder {folder} does not exist\n"
-        "  cause: -o names a folder that is missing or misspelt\n"
-        f"  try:   mkdir -p {folder}\n"
-    )
-    assert refusal(invoke("export", "trn1.32xlarge", "-o", str(tmp_path))).startswith(
-        f"error: cannot write {tmp_path}: it is a folder\n"
-    )
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")

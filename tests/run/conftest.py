@@ -1,4 +1,4 @@
-"""The installed plugins, their default plan, and the plugin of the laboratory."""
+"""The default plan of the installed plugins, and the plugin of the laboratory."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from lab_plugin import FOLDER, system
 import trnbench
 from trnbench.facts.fact import Scope
 from trnbench.generation import Generation
-from trnbench.registry import Registry, load_registry
+from trnbench.registry import Registry
 from trnbench.run.plan import plan
 
 
@@ -38,10 +38,5 @@ def lab() -> Registry:
 
 
 @pytest.fixture(scope="module")
-def installed() -> Registry:
-    return load_registry()
-
-
-@pytest.fixture(scope="module")
-def default(installed):
-    return plan(installed)
+def default(registry):
+    return plan(registry)

@@ -11,7 +11,7 @@ from parts import part
 
 from trnbench import Backend, Case, Measurement, Observation, Run, System
 from trnbench.facts.fact import FactBook
-from trnbench.registry import Registry, load_registry
+from trnbench.registry import Registry
 from trnbench.results.json import dumps_measurement
 from trnbench.run.cached_backend import (
     CachedBackend,
@@ -45,11 +45,6 @@ class Counting(EmulatedBackend):
     def observe(self, case: Case, system: System) -> Observation:
         self.asked.append(case.id)
         return super().observe(case, system)
-
-
-@pytest.fixture(scope="module")
-def registry() -> Registry:
-    return load_registry()
 
 
 @pytest.fixture(scope="module")

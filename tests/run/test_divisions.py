@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+from command import listed, typed
 
 from trnbench.case_key import CaseKey, Division
 from trnbench.compare.gate.rule import Rule
 from trnbench.errors import NothingSelected, UnknownName
 from trnbench.facts.fact import Scope
-from trnbench.registry import Registry, load_registry
+from trnbench.registry import Registry
 from trnbench.run.plan import plan
 from trnbench.run.selection import Selection
 
 TRN2 = "trn2-16.48xlarge"
 BOTH = {"replicated", "sharded"}
-
-
-@pytest.fixture(scope="module")
-def registry() -> Registry:
-    return load_registry()
 
 
 def names(registry: Registry, **chosen: Any) -> list[str]:
@@ -59,9 +52,8 @@ def test_a_kernel_by_name_is_sharded_and_the_default_run_has_both(
 
 @pytest.mark.parts
 def test_what_is_not_there_is_named(registry: Registry) -> None:
-    with pytest.raises(NothingSelected) as caught:
+    with pytest.raises(NothingSelected, match="not there as sharded: hbm_copy"):
         names(registry, kernels=("hbm_copy",), divisions=("sharded",))
-    assert "not there as sharded: hbm_copy" in str(caught.value)
     with pytest.raises(UnknownName):
         names(registry, kernels=("gemm",), divisions=("shared",))
 
@@ -101,36 +93,20 @@ def test_a_rule_of_before_speaks_of_replicated_cases() -> None:
 @pytest.mark.parts
 def test_a_device_is_asked_for_one_product() -> None:
     words = ("run", "gemm", "-i", TRN2, "--scope", "device", "--dtype", "bf16", "-a", "size=4096")
-    done = subprocess.run(
-        [sys.executable, "-m", "trnbench", *words, "--dry-run", "--format", "json"],
-        capture_output=True,
-        check=True,
-    )
-    (row,) = json.loads(done.stdout)
+    (row,) = listed(*words, "--dry-run")
     assert row["id"] == f"{TRN2}::gemm[dtype=bf16,size=4096]@device:sharded"
     assert row["division"] == "sharded"
 
 
 @pytest.mark.parts
 def test_the_answer_says_how_the_cores_share_it(tmp_path: Path) -> None:
-    words = (
-        "run",
-        "gemm",
-        "-i",
-        TRN2,
-        "--scope",
-        "device",
-        "--dtype",
-        "bf16",
-        "-a",
-        "size=1024",
-        "--no-report",
-    )
     store = ("--store", str(tmp_path / "results.db"))
+    words = f"-q run gemm -i {TRN2} --scope device --dtype bf16 -a size=1024 --no-report".split()
 
     def ends(*more: str) -> str:
-        command = [sys.executable, "-m", "trnbench", *store, "-q", *words, *more]
-        return subprocess.run(command, capture_output=True, check=True, text=True).stdout
+        done = typed(*store, *words, *more)
+        assert done.exit_code == 0, done.stderr
+        return done.stdout
 
     assert ends().splitlines()[-1] == "gemm, bf16, size 1,024, one device, sharded."
     both = ends("--division", "sharded", "--division", "replicated").splitlines()

@@ -14,10 +14,12 @@ import msgspec
 import pytest
 from click.testing import Result
 from command import refusal, typed
+from elsewhere import _elsewhere  # noqa: F401  (for every test)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from messages import messages
 from parts import part
+from stored_run import text_of
 
 import trnbench
 from trnbench import Grade, ImportedRun, Run, Status, TrnbenchError, UsageError
@@ -32,12 +34,6 @@ RECORDED = Path(__file__).parents[1] / "neuron" / "recorded"
 TRN1 = ("-i", "trn1.32xlarge")
 NCCL = (Path(__file__).parent / "nccl_tests.txt").read_text()
 """In the format of nccl-tests; the numbers are made up."""
-
-
-@pytest.fixture(autouse=True)
-def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("TRNBENCH_STORE", str(tmp_path / "results.db"))
 
 
 def invoke(*arguments: str) -> Result:
@@ -266,17 +262,16 @@ def test_a_time_of_more_digits_than_a_float_has_is_none(digits: int) -> None:
     if digits == 308:
         assert read(data).cases[0].time_s == 1e308
         return
-    with pytest.raises(UsageError) as caught:
-        read(data)
-    assert caught.value.what.startswith("this is no file of pytest-benchmark: benchmark 1 (a) has no median")
+    assert text_of(UsageError, read, data).startswith(
+        "this is no file of pytest-benchmark: benchmark 1 (a) has no median"
+    )
 
 
 @pytest.mark.parametrize("column", ["50.00", "20.97"])
 def test_a_table_with_a_number_of_more_digits_than_a_float_has_is_refused(column: str) -> None:
     assert column in NCCL
-    with pytest.raises(UsageError) as caught:
-        nccl_tests.read(NCCL.replace(column, "9" * 400, 1).encode())
-    assert caught.value.what == f"'{'9' * 40}' in a table of nccl-tests is no number"
+    said = text_of(UsageError, nccl_tests.read, NCCL.replace(column, "9" * 400, 1).encode())
+    assert said.startswith(f"'{'9' * 40}' in a table of nccl-tests is no number\n")
 
 
 def test_the_examples_of_the_page_are_read(root: Path) -> None:

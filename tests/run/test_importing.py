@@ -11,6 +11,7 @@ import pytest
 import tiny_machine as tiny
 from click.testing import Result
 from command import refusal, typed
+from elsewhere import _elsewhere  # noqa: F401  (for every test)
 from stored_run import make_run, text_of
 
 import trnbench
@@ -27,12 +28,6 @@ class WithImporters(tiny.Tiny):
     def trnbench_importers(self) -> Iterator[Importer]:
         for name in ("times", "twice", "nothing", "badly"):
             yield Importer(name=name, title=f"reads {name}", read=f"tiny_importers:read_{name}")
-
-
-@pytest.fixture(autouse=True)
-def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("TRNBENCH_STORE", str(tmp_path / "results.db"))
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from stored_run import text_of
 from trnbench.errors import UsageError
 from trnbench.facts.fact import PeakPolicy, Scope
 from trnbench.kernels.kernel import Case
-from trnbench.registry import Registry, load_registry
+from trnbench.registry import Registry
 from trnbench.run.judge import Judge
 from trnbench.run.plan import Plan, plan
 from trnbench.run.selection import Selection
@@ -18,11 +18,6 @@ EmulatedBackend = part("trnbench_emulator.backend").EmulatedBackend
 extent_of = part("trnbench_emulator.kernel_run.shares").extent_of
 TRN1, TRN2, TRN3 = "trn1.32xlarge", "trn2-16.48xlarge", "trn3-gen2-ultraserver"
 WHY = "logical cores of two physical ones start with Trainium2"
-
-
-@pytest.fixture(scope="module")
-def registry() -> Registry:
-    return load_registry()
 
 
 def planned(registry: Registry, kernel: str, where: str, scope: str, *axes: str) -> tuple[Plan, Case]:

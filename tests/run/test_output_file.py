@@ -1,9 +1,10 @@
-"""Files for people: pipes and devices are written to, and what a killed process left is swept up."""
+"""Files for people: written whole, or into pipes and devices; what a killed process left is swept up."""
 
 from __future__ import annotations
 
 import fcntl
 import os
+import stat
 import threading
 from pathlib import Path
 
@@ -117,3 +118,60 @@ def test_an_interruption_leaves_nothing(tmp_path: Path, monkeypatch: pytest.Monk
     with pytest.raises(KeyboardInterrupt):
         write_whole(path, b"new")
     assert [(each.name, each.read_bytes()) for each in tmp_path.iterdir()] == [("r.html", b"old")]
+
+
+def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "r.html"
+    write_whole(path, b"old")
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    assert text_of(UsageError, write_whole, path, b"new") == (
+        f"cannot write {path}: No space left on device\n"
+        "  cause: the disk is full, or the folder went away or became read-only\n"
+        "  try:   name a file elsewhere with -o"
+    )
+    assert path.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_permissions_are_those_of_any_new_file(tmp_path: Path) -> None:
+    path, plain = tmp_path / "r.html", tmp_path / "plain"
+    plain.touch()
+    write_whole(path, b"x")
+    assert path.stat().st_mode == plain.stat().st_mode
+    path.chmod(0o600)
+    write_whole(path, b"y")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_links_stay_links(tmp_path: Path) -> None:
+    target, link = tmp_path / "target.html", tmp_path / "link.html"
+    target.write_bytes(b"")
+    link.symlink_to(target)
+    write_whole(link, b"x")
+    assert link.is_symlink()
+    assert target.read_bytes() == b"x"
+
+
+@pytest.mark.parametrize(
+    ("content", "replaceable"),
+    [
+        (b"", True),
+        (b"<!DOCTYPE html><meta name=generator content=trnbench>", True),
+        (b"\n<!doctype html><p>somebody else's page", False),
+        (b"trnbench is mentioned in my notes", False),
+        (b"<!doctype html>" + b" " * 5000 + b"trnbench", False),
+    ],
+)
+def test_only_our_own_reports_are_replaced(content: bytes, replaceable: bool, tmp_path: Path) -> None:
+    path = tmp_path / "r.html"
+    path.write_bytes(content)
+    if replaceable:
+        check_writable(path)
+    else:
+        with pytest.raises(UsageError, match=r"exists and is no report of trnbench"):
+            check_writable(path)
+        check_writable(path, force=True)

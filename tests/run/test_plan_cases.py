@@ -30,7 +30,7 @@ def test_ids_are_unique_and_point_orders_are_the_kernels(default):
         assert case.key.instance in default.systems
 
 
-def test_two_plans_are_alike(installed, default):
+def test_two_plans_are_alike(default):
     again = plan(load_registry())
     assert [(case.id, case.skip) for case in again.cases] == [(case.id, case.skip) for case in default.cases]
     assert list(again.systems) == list(default.systems)
@@ -42,11 +42,11 @@ def test_cases_that_cannot_run_say_why_in_a_sentence(default):
     assert len(default.runnable) + len(default.skipped) == len(default.cases)
 
 
-def test_every_case_has_work_and_every_kernel_and_system_a_case(installed, default):
+def test_every_case_has_work_and_every_kernel_and_system_a_case(registry, default):
     for case in default.cases:
         assert case.work.as_counts()
-    own = {name for name, each in installed.kernels.items() if set(each.implementations) <= {"numpy", "c"}}
-    assert {case.key.kernel for case in default.cases} == set(installed.kernels) - own
+    own = {name for name, each in registry.kernels.items() if set(each.implementations) <= {"numpy", "c"}}
+    assert {case.key.kernel for case in default.cases} == set(registry.kernels) - own
     assert {case.key.instance for case in default.cases} == set(default.systems)
 
 

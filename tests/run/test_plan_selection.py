@@ -126,20 +126,7 @@ def test_expressions(text, fits):
     assert parse_keyword(text)(CASE) is (fits == "yes")
 
 
-@pytest.mark.parametrize(
-    ("text", "what"),
-    [
-        ("", "nothing where a word was expected, at the end"),
-        ("gemm and", "nothing where a word was expected, at the end"),
-        ("and gemm", "'and' where a word was expected, at character 1"),
-        ("gemm fp32", "'fp32' where 'and' or 'or' was expected, at character 6"),
-        ("(gemm", "a parenthesis is not closed, at the end"),
-        ("gemm)", "')' where 'and' or 'or' was expected, at character 5"),
-        ("()", "')' where a word was expected, at character 2"),
-        ("not", "nothing where a word was expected, at the end"),
-        ("not " * 60 + "x", "more than 50 levels of not and parentheses, at character 205"),
-    ],
-)
+@pytest.mark.parametrize(("text", "what"), pairs(Path(__file__).parent / "wrong_keywords.txt"))
 def test_mistakes_are_placed(text, what):
     assert text_of(UsageError, parse_keyword, text) == (
         f"-k {text!r}: {what}\n"

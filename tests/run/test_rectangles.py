@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from stored_run import text_of
 
 import trnbench
 from trnbench.errors import UsageError
@@ -60,9 +61,7 @@ def test_sides_apart_are_crossed_or_move_together_and_a_square_is_a_size() -> No
     ],
 )  # fmt: skip
 def test_some_of_the_sides_are_refused(axes: tuple[str, ...], zips: tuple[str, ...], said: str) -> None:
-    with pytest.raises(UsageError) as refused:
-        points(KERNELS["gemm"], *axes, zips=zips)
-    assert str(refused.value) == said
+    assert text_of(UsageError, lambda: points(KERNELS["gemm"], *axes, zips=zips)) == said
 
 
 @pytest.mark.parts
@@ -70,9 +69,8 @@ def test_some_of_the_sides_are_refused(axes: tuple[str, ...], zips: tuple[str, .
 @pytest.mark.parametrize(("size", "sides"), [("8192x4096x1024", "-a m=8192 -a n=4096 -a k=1024"),
                                              ("2K", "-a m=2K -a n=2K -a k=2K")])  # fmt: skip
 def test_a_kernel_of_sides_names_the_one_that_takes_a_size(name: str, size: str, sides: str) -> None:
-    with pytest.raises(UsageError) as refused:
-        plan(REGISTRY, Selection.of(kernels=name, axes=(f"size={size}",)))
-    assert str(refused.value) == (
+    selection = Selection.of(kernels=name, axes=(f"size={size}",))
+    assert text_of(UsageError, plan, REGISTRY, selection) == (
         f"{name} has no axis 'size'\n"
         "  cause: it sweeps m, n, k; one product of any sides is gemm\n"
         f"  try:   trnbench run gemm -a size={size}   or {name} with {sides}"

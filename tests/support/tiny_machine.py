@@ -286,6 +286,15 @@ def endings(run: Run) -> list[str]:
     return [f"{each.status} {each.reason}".rstrip() for each in run.measurements]
 
 
+def own_facts(path: Path, figure: str) -> None:
+    """A file of one's own with another peak of a tiny core."""
+    path.write_text(
+        'schema = 1\n[sources.mine]\ndocument = "My bench"\nversion = "1"\ndate = "2027-01-01"\n'
+        '[[group]]\nsubject = "tiny-core"\nscope = "core"\nsource = "mine"\nlocator = "line 1"\n'
+        f'facts = [{{ metric = "peak_flops", dtypes = ["bf16"], printed = "{figure}", unit = "GFLOPS" }}]\n'
+    )
+
+
 def program(known: Registry) -> None:
     """The installed program with nothing but these plugins: for tests that need a process."""
     from trnbench.cli.main import cli
