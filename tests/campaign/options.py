@@ -2,105 +2,27 @@
 
 from __future__ import annotations
 
-from tests.campaign.files import FACTS, MODEL, NCCL_TESTS, PYTEST_BENCHMARK, RUN
-from tests.campaign.surface import USUAL, option, reading
+from collections.abc import Iterator
+from pathlib import Path
 
-TRN1, TRN2 = "-i trn1.32xlarge", "-i trn2-16.48xlarge"
+from tests.campaign.files import FACTS, MODEL, NCCL_TESTS, PYTEST_BENCHMARK, RUN
+from tests.campaign.surface import USUAL, Surface, option, reading
+
 _RUN = "run --dry-run gemm -i trn1.2xlarge -a size=1K"
-_FABRIC = f"fabric run all_reduce {TRN1} -b 1M -e 1M"
-_WORKLOAD = f"workload info llama-3-8b {TRN1} --task decode --kv 128"
-_TRAIN = f"workload info llama-3-8b {TRN1} --task train --batch 8 --sequence 128"
-_NKI = "nki run small.py::scaled -i trn1.2xlarge --arg x=128x512:bf16"
+TRN1 = "-i trn1.32xlarge"
+
+
+def _listed() -> Iterator[Surface]:
+    """Those of `options.txt`, which says how its lines are read."""
+    lines = (Path(__file__).parent / "options.txt").read_text(encoding="utf-8").splitlines()
+    for line in lines[1:]:
+        given, _, examples = line.partition(" => ")
+        codes = USUAL | {3} if given.startswith("[3] ") else USUAL
+        yield option(given.removeprefix("[3] "), *examples.split(" | "), codes=codes)
 
 
 OPTIONS = (
-    option("run --dry-run {} -i trn1.2xlarge", "gemm", "g*", "hbm_triad"),
-    option(f"{_RUN} -k {{}}", "gemm and not fp32", "bf16"),
-    option(f"{_RUN} --tag {{}}", "dense"),
-    option(f"{_RUN} --family {{}}", "gemm"),
-    option("run --dry-run gemm -i {}", "trn1.2xlarge", "trn2*", "trn1-ultracluster:4"),
-    option(f"{_RUN} --generation {{}}", "trn1"),
-    option(f"{_RUN} --dtype {{}}", "bf16", "fp32"),
-    option(f"{_RUN} --scope {{}}", "core", "system"),
-    option(
-        "run --dry-run gemm -i trn1.2xlarge -a {}",
-        "size=1K,64K",
-        "size[range]=128:1024:128",
-        "size[pow2]=10:12",
-    ),
-    option(f"{_RUN} --zip {{}}", "dtype,size", "size,dtype"),
-    option(f"{_RUN} --exclude {{}}", "size=2K", "dtype=fp32"),
-    option(f"{_RUN} --shard {{}}", "1/1", "1/2"),
-    option(f"{_RUN} --backend {{}}", "emulated"),
-    option(f"{_RUN} --timeout {{}}", "1", "0.5"),
-    option(f"{_RUN} --maxfail {{}}", "1", "0"),
-    option(f"{_RUN} --seed {{}}", "1", "-1"),
-    option(f"{_RUN} --retries {{}}", "1"),
-    option(f"{_RUN} --jobs {{}}", "1", "0"),
-    option(f"{_RUN} --sample-time {{}}", "0.1"),
-    option(f"{_RUN} --preset {{}}", "quick"),
-    option(f"{_RUN} --label {{}}", "nightly", "a b"),
-    option(f"{_RUN} -o {{}}", "page.html", "-"),
-    option("list kernels -k {}", "gemm and not fp32"),
-    option("list {}", "kernels", "instances", "tags"),
-    option("info {}", "gemm", "trn1.2xlarge"),
-    option("spec show {}", "trn1.2xlarge", "trainium2"),
-    option("spec show trn1.2xlarge --scope {}", "core", "device"),
-    option("spec diff trn1.2xlarge {}", "trn2.48xlarge"),
-    option("topology show {}", "trn1.2xlarge", "trn1-ultracluster:2"),
-    option(f"fabric run {{}} {TRN1} -b 1M -e 1M", "all_reduce", "all_gather"),
-    option(f"fabric run all_reduce {TRN1} -e 2K -b {{}}", "8", "1K"),
-    option(f"fabric run all_reduce {TRN1} -b 1M -e {{}}", "1M", "2M"),
-    option(f"fabric run all_reduce {TRN1} -b 1M -e 4M -f {{}}", "2", "1.5"),
-    option(f"fabric run all_reduce {TRN1} -b 64 -e 128 --step {{}}", "32"),
-    option(f"{_FABRIC} --algorithm {{}}", "ring", "auto", "best"),
-    option(f"{_FABRIC} -d {{}}", "fp32", "bf16"),
-    option(f"{_FABRIC} --group {{}}", "tensor=8", "data=2", "[[0,1],[2,3]]"),
-    option(f"fabric run all_gather_v {TRN2} -b 1M -e 1M --shares {{}}", "3,1,1,1", "zipf:1.2", "hot:0.5"),
-    option(f"{_FABRIC} --degrade {{}}", "d0-d1=0.5", "d0>d1=0", "3=0.5", "3=50us"),
-    option(f"{_FABRIC} --with {{}}", "all_gather=1M", "all_reduce=1M@tensor=8"),
-    option("fabric run all_reduce -i trn1-ultracluster:2 -b 1M -e 1M --oversubscription {}", "2", "1.5"),
-    option(f"fabric probe pingpong {TRN1} -b 1K -e 1K --sender {{}}", "0", "3"),
-    option("workload info {}", "llama-3-8b", "gpt2", "config.json"),
-    option(f"{_WORKLOAD} --tp {{}}", "8", "32"),
-    option(f"{_WORKLOAD} --kv {{}}", "4096", "1"),
-    option(f"{_WORKLOAD} --batch {{}}", "4"),
-    option(f"{_WORKLOAD} --lnc {{}}", "1"),
-    option(f"{_WORKLOAD} --type weights={{}}", "fp8", "bf16"),
-    option(f"{_WORKLOAD} --tp 2 --placement {{}}", "0,1", "3,2"),
-    option(f"{_TRAIN} --pp {{}}", "4", "2"),
-    option(f"{_TRAIN} --dp {{}}", "8"),
-    option(f"{_TRAIN} --zero {{}}", "1", "0"),
-    option(f"{_TRAIN} --micro-batch {{}}", "2"),
-    option(f"{_TRAIN} --recompute {{}}", "full", "none"),
-    option(f"workload info mixtral-8x7b {TRN1} --task decode --kv 8 --tp 8 --expert-tp 1 --ep {{}}", "8"),
-    option(f"{_NKI} --grid {{}}", "1", "2", codes=USUAL | {3}),
-    option(
-        "nki run small.py::scaled -i trn1.2xlarge --arg {}",
-        "x=128x512:bf16",
-        "x=64x64:fp32",
-        codes=USUAL | {3},
-    ),
-    option("nki run {} -i trn1.2xlarge --arg x=128x512:bf16", "small.py::scaled", "gemm", codes=USUAL | {3}),
-    option(f"{_NKI} --tolerance {{}}", "0.01"),
-    option(f"{_NKI} --limit {{}}", "100000", codes=USUAL | {3}),
-    option(f"{_NKI} --memory {{}}", "64M", codes=USUAL | {3}),
-    option(f"{_NKI} --trace-limit {{}}", "1M"),
-    option(f"{_NKI} --seed {{}}", "1"),
-    option(f"{_NKI} --assume {{}}", "no-hoisting", "no-hoisting,no-spilling"),
-    option("--store fuzzed.db runs show {}", "latest", "20260101"),
-    option("--store fuzzed.db runs tag latest {}", "nightly"),
-    option("--store fuzzed.db runs prune --dry-run --older-than {}", "1", "0.5"),
-    option("--store fuzzed.db runs prune --dry-run --keep {}", "1", "0"),
-    option("--store fuzzed.db export --as {}", "json", "csv"),
-    option("--store fuzzed.db history {}", "load", "*gemm*", "trn1.2xlarge::gemm[size=1024]@core"),
-    option("--store fuzzed.db history --last {}", "1", "0"),
-    option("--store fuzzed.db runs trace latest {}", "gemm[dtype=bf16,size=1024]@core", "x"),
-    option("--store fuzzed.db store merge {}", "other.db", "fuzzed.db"),
-    option("--store {} runs list", "fuzzed.db", "./r.db"),
-    option("completion {}", "bash", "zsh"),
-    option("--no-plugin {} list instances", "cuda", "host"),
-    option("{}", "list", "--version", "-h"),
+    *_listed(),
     reading("--store fuzzed.db import given.json", "given.json", RUN),
     reading(
         "--store fuzzed.db import given.txt --from nccl-tests --grade measured -i trn2-16.48xlarge",

@@ -301,25 +301,6 @@ def test_the_gate_fails_of_what_is_slower() -> None:
     assert (done.exit_code, done.stderr.splitlines()[-1]) == (1, "gate failed: 1 failed")
 
 
-@pytest.mark.parametrize(
-    ("line", "said"),
-    [
-        ("compare --paired stream_copy", "error: --paired needs two sides"),
-        ("compare --paired size=1 size=2 --a x=1", "error: --a is for stored runs"),
-        ("compare --kernel gemm", "error: --kernel is for pairs"),
-        ("gate --seed 0", "error: --seed is for pairs"),
-        pytest.param(
-            "compare --paired size=1 size=2 --backend emulated",
-            "error: backend 'emulated' measures nothing",
-            marks=pytest.mark.parts,
-        ),
-    ],
-)
-def test_a_mistake_says_what_to_type(line: str, said: str) -> None:
-    done = typed(*line.split())
-    assert (done.exit_code, done.stderr.splitlines()[0]) == (2, said)
-
-
 # ---- instructions
 
 

@@ -17,17 +17,12 @@ from trnbench import Reason, Run, Status, load_registry
 from trnbench.facts.load import load_book
 from trnbench.run import pool
 from trnbench.run import worker as memory
-from trnbench.run.execute import execute
-from trnbench.run.plan import plan
-from trnbench.run.selection import RunSettings
 from trnbench.run.worker import epitaph
 
 
 def measured(*modes: str, folder: Path, **settings: Any) -> Run:
-    registry = machine.registry(*modes, folder=folder)
-    backend = registry.backends["stand-in"]
     # How several processes of a case come to one result: test_rounds.py.
-    return execute(plan(registry), backend, registry, RunSettings(**{"processes": 2, **settings}))
+    return machine.carried_out(*modes, folder=folder, **{"processes": 2, **settings})
 
 
 @pytest.mark.spawned

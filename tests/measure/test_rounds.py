@@ -8,7 +8,9 @@ from typing import Any
 import measured_machine as machine
 import msgspec
 import pytest
+import stored_run
 from measured_machine import Busy, Quiet
+from measured_machine import carried_out as measured
 
 from trnbench import Reason, Run, Status
 from trnbench.results.measurement import ProcessSamples
@@ -17,17 +19,9 @@ from trnbench.run.attempt import Task, tasks
 from trnbench.run.execute import execute
 from trnbench.run.plan import plan
 from trnbench.run.progress import Step
-from trnbench.run.resumption import Earlier
 from trnbench.run.selection import RunSettings
 from trnbench.store.journal import read_chain
 from trnbench.store.store import Store
-
-
-def measured(*modes: str, folder: Path, steps: list[Step] | None = None, **settings: Any) -> Run:
-    registry = machine.registry(*modes, folder=folder)
-    backend = registry.backends["stand-in"]
-    tell = None if steps is None else steps.append
-    return execute(plan(registry), backend, registry, RunSettings(**settings), tell)
 
 
 def test_a_case_is_measured_in_three_processes_and_keeps_what_each_saw(tmp_path: Path) -> None:
@@ -44,7 +38,7 @@ def test_a_case_is_measured_in_three_processes_and_keeps_what_each_saw(tmp_path:
 
 def test_rounds_go_over_all_cases(tmp_path: Path) -> None:
     steps: list[Step] = []
-    measured("well", "well", folder=tmp_path, steps=steps, processes=2)
+    measured("well", "well", folder=tmp_path, on_progress=steps.append, processes=2)
     told = [(each.measurement.case.point["mode"], each.ended, each.done) for each in steps]
     assert told == [("well0", False, 0), ("well1", False, 0), ("well0", True, 1), ("well1", True, 2)]
     assert [each.part for each in steps] == [0.25, 0.5, 0.75, 1.0]
@@ -90,7 +84,7 @@ def test_processes_that_disagree_are_inconclusive_whatever_their_peak(tmp_path: 
 
 def test_processes_that_disagree_get_as_many_more_until_they_agree(tmp_path: Path) -> None:
     steps: list[Step] = []
-    first, second = measured("settles", "well", folder=tmp_path, steps=steps).measurements
+    first, second = measured("settles", "well", folder=tmp_path, on_progress=steps.append).measurements
     assert [len(each.processes) for each in (first, second)] == [6, 3]
     assert (first.status, first.stability and first.stability.verdict) == (Status.OK, "noisy")
     # All cases have their rounds before one has more.
@@ -122,7 +116,7 @@ def test_a_busy_machine_is_inconclusive_however_well_processes_agree(tmp_path: P
 
 def test_a_process_that_fails_fails_the_case_and_ends_it(tmp_path: Path) -> None:
     steps: list[Step] = []
-    first, second = measured("second", "well", folder=tmp_path, steps=steps).measurements
+    first, second = measured("second", "well", folder=tmp_path, on_progress=steps.append).measurements
     assert (first.status, first.reason) == (Status.FAILED, Reason.CRASH)
     assert first.reason_text.startswith("process 2 of 3: ZeroDivisionError: this was the second process (at ")
     assert second.status is Status.OK
@@ -152,15 +146,9 @@ def stopped(folder: Path, after: int, *modes: str) -> tuple[Any, Run]:
 
 
 def resumed(folder: Path, registry: Any, run_id: str) -> tuple[Run, list[Step]]:
-    backend = registry.backends["stand-in"]
     steps: list[Step] = []
-    with Store(folder / "r.db") as store, Earlier(store, run_id) as earlier:
-        planned = earlier.planned(registry)
-        going_on = earlier.taken_up(planned, backend, registry, anyway=False)
-        run = execute(
-            planned, backend, registry, earlier.settings, steps.append, store=store, resumed=going_on
-        )
-    return run, steps
+    with Store(folder / "r.db") as store:
+        return stored_run.resumed(store, registry, run_id, on_progress=steps.append), steps
 
 
 def test_a_case_is_done_when_all_its_processes_are(tmp_path: Path) -> None:
@@ -207,9 +195,3 @@ def test_rounds_are_in_the_journal_as_soon_as_they_are_there(tmp_path: Path) -> 
         {"position": 0, "round": 0},
         {"position": 1, "round": 0},
     ]
-
-
-def test_what_a_process_saw_is_json_and_back(tmp_path: Path) -> None:
-    (found,) = measured("well", folder=tmp_path, processes=2).measurements
-    for each in found.processes:
-        assert msgspec.json.decode(msgspec.json.encode(each), type=ProcessSamples) == each

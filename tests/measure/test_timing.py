@@ -7,11 +7,13 @@ import os
 import time
 from importlib import metadata
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
+import trnbench
 from trnbench.measure.noise import Noise, gaps, look
 from trnbench.measure.timing import fixture_arguments, replay, time_batch
 
@@ -87,8 +89,6 @@ def test_what_the_call_raises_passes_through(clock: Any) -> None:
 
 
 def test_a_fixture_of_pytests_is_given_times_from_elsewhere() -> None:
-    from types import SimpleNamespace
-
     fixture = BenchmarkFixture(
         **fixture_arguments(
             BenchmarkFixture,
@@ -103,10 +103,6 @@ def test_a_fixture_of_pytests_is_given_times_from_elsewhere() -> None:
 
 
 def test_one_module_alone_knows_pytest_benchmark() -> None:
-    from pathlib import Path
-
-    import trnbench
-
     package = Path(trnbench.__file__).parent
     users = {
         path.relative_to(package).as_posix()

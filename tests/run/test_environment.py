@@ -184,10 +184,6 @@ def test_outside_a_repository_and_before_the_first_commit(tmp_path: Path) -> Non
     assert describe_commit(tmp_path) == {}
 
 
-def test_no_path_and_no_name_is_told(repository: Path) -> None:
-    assert set(describe_commit(repository)) <= {"git_commit", "git_dirty"}
-
-
 def test_git_is_led_nowhere_else(repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     commit = git(repository, "rev-parse", "HEAD")
     monkeypatch.setenv("GIT_DIR", str(tmp_path / "elsewhere"))

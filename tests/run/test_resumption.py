@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,13 +10,13 @@ from typing import Any
 
 import msgspec
 import pytest
+import stored_run
 import tiny_machine as tiny
 from stored_run import make_run, text_of
 
 from trnbench import Grade, Run, Status
 from trnbench.errors import StoreError, UnknownName, UsageError
 from trnbench.run.attempt import Attempts
-from trnbench.run.execute import execute
 from trnbench.run.resumption import Earlier, differences, unfinished
 from trnbench.store.entry import Entry
 from trnbench.store.journal import Journal, JournalInUse
@@ -50,15 +51,8 @@ def carried_out(store: Store, *modes: str, **settings: Any) -> Run:
     return tiny.carried_out(*modes, store=store, **settings)
 
 
-def resumed(
-    store: Store, *modes: str, ref: str = "", backend: Any = None, anyway: bool = False, **changes: Any
-) -> Run:
-    found = tiny.registry(*modes, backend=backend, **changes)
-    with Earlier(store, unfinished(store, ref)) as earlier:
-        planned = earlier.planned(found)
-        chosen = found.backends["emulated"]
-        taken = earlier.taken_up(planned, chosen, found, anyway=anyway)
-        return execute(planned, chosen, found, earlier.settings, store=store, resumed=taken)
+def resumed(store: Store, *modes: str, ref: str = "", backend: Any = None, anyway: bool = False) -> Run:
+    return stored_run.resumed(store, tiny.registry(*modes, backend=backend), ref, anyway=anyway)
 
 
 def but_for_times(run: Run) -> Run:
@@ -182,9 +176,7 @@ class Other(tiny.Actor):
 
 
 def refused(store: Store, *modes: str, **changes: Any) -> str:
-    with pytest.raises(UsageError) as caught:
-        resumed(store, *modes, **changes)
-    return str(caught.value)
+    return text_of(UsageError, lambda: resumed(store, *modes, **changes))
 
 
 def test_a_difference_is_named_and_refused_unless_anyway(store: Store) -> None:
@@ -238,8 +230,6 @@ def test_settings_are_those_of_the_run(store: Store) -> None:
 
 
 def test_no_space_for_another_attempt(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    import os
-
     carried_out(store, *MODES, backend=Counting(dies_at=2))
     before = store.load()
 
@@ -284,13 +274,10 @@ class Elsewhere:
 def test_a_run_of_a_cluster_goes_on_there(store: Store) -> None:
     undisturbed = carried_out(store, *MODES, executor="ray")
     first = carried_out(store, *MODES, backend=Counting(dies_at=2), executor="ray")
-    found, cluster = tiny.registry(*MODES), Elsewhere()
     with Earlier(store, unfinished(store)) as earlier:
         assert earlier.settings.executor == "ray"
-        planned = earlier.planned(found)
-        chosen = found.backends["emulated"]
-        taken = earlier.taken_up(planned, chosen, found, anyway=False)
-        run = execute(planned, chosen, found, earlier.settings, store=store, executor=cluster, resumed=taken)
+    cluster = Elsewhere()
+    run = stored_run.resumed(store, tiny.registry(*MODES), executor=cluster)
     assert run.id == first.id
     assert cluster.sent == ["nap", "slightly", "unsupported", "above"]
     assert but_for_times(run) == but_for_times(undisturbed)

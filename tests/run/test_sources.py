@@ -11,14 +11,14 @@ from textwrap import dedent
 import msgspec
 import pytest
 import tiny_machine as tiny
-from stored_run import text_of
+from stored_run import resumed, text_of
 
 from trnbench import Run
 from trnbench.errors import UsageError
 from trnbench.registry import Registry
 from trnbench.run.execute import execute
 from trnbench.run.plan import plan
-from trnbench.run.resumption import Earlier, unfinished
+from trnbench.run.selection import RunSettings
 from trnbench.run.sources import changed_files, file_digests
 from trnbench.store.journal_content import Opening
 from trnbench.store.store import Store
@@ -114,45 +114,37 @@ def test_what_differs_is_named() -> None:
     assert changed_files({}, before) == ()  # a journal of before they were recorded
 
 
-def carried_out(store: Store, *, anyway: bool = False, begin: bool = False) -> Run:
+def begun(store: Store) -> Run:
     found = machine()
-    backend = found.backends["emulated"]
-    if begin:
-        from trnbench.run.selection import RunSettings
-
-        return execute(plan(found), backend, found, RunSettings(maxfail=1), store=store)
-    with Earlier(store, unfinished(store)) as earlier:
-        planned = earlier.planned(found)
-        taken = earlier.taken_up(planned, backend, found, anyway=anyway)
-        return execute(planned, backend, found, earlier.settings, store=store, resumed=taken)
+    return execute(plan(found), found.backends["emulated"], found, RunSettings(maxfail=1), store=store)
 
 
 def test_an_edit_without_a_version_is_refused_unless_anyway(
     package: Path, stacked: None, tmp_path: Path
 ) -> None:
     with Store(tmp_path / "results.db") as store:
-        first = carried_out(store, begin=True)
+        first = begun(store)
         (package / "neighbour.py").write_text("edited = True")  # nothing of the kernel
         (package / "deeper.py").write_text("half = 0.25")
-        assert text_of(UsageError, carried_out, store) == (
+        assert text_of(UsageError, lambda: resumed(store, machine())) == (
             f"run {first.id} cannot be resumed as it began\n"
             "  cause: source acme_kernels/deeper.py was edited\n"
             "  try:   undo that, or: --anyway  goes on with what is here, and the run notes it"
         )
-        run = carried_out(store, anyway=True)
+        run = resumed(store, machine(), anyway=True)
         assert run.notes == ("resumed with a difference: source acme_kernels/deeper.py was edited",)
         assert len(run.measurements) == len(MODES)
 
 
 def test_an_edit_that_was_undone_is_none(package: Path, stacked: None, tmp_path: Path) -> None:
     with Store(tmp_path / "results.db") as store:
-        carried_out(store, begin=True)
+        begun(store)
         text = (package / "product.py").read_text()
         (package / "product.py").write_text(text + "\n")
         with pytest.raises(UsageError, match=r"source acme_kernels/product\.py was edited"):
-            carried_out(store)
+            resumed(store, machine())
         (package / "product.py").write_text(text)
-        assert carried_out(store).notes == ()
+        assert resumed(store, machine()).notes == ()
 
 
 def test_a_journal_of_before_has_no_sources() -> None:

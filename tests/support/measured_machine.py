@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 import tiny_machine as tiny
 
-from trnbench import Case, Detection, Observation, Program, System, Timing
+from trnbench import Case, Detection, Observation, Program, Run, System, Timing
 from trnbench.measure.observe import observe
 from trnbench.registry import Registry
 from trnbench.results.measurement import Conditions
@@ -169,6 +169,16 @@ def registry(*modes: str, folder: Path) -> Registry:
     named = tuple(f"{mode}{number}" for number, mode in enumerate(modes))
 
     return Registry.of(measured=tiny.Machine((tiny.kernel(modes=named),), Backend(folder)))
+
+
+def carried_out(*modes: str, folder: Path, on_progress: Any = None, **settings: Any) -> Run:
+    """A run of cases of these modes, with these settings."""
+    from trnbench.run.execute import execute
+    from trnbench.run.plan import plan
+    from trnbench.run.selection import RunSettings
+
+    known = registry(*modes, folder=folder)
+    return execute(plan(known), known.backends["stand-in"], known, RunSettings(**settings), on_progress)
 
 
 def main() -> None:

@@ -14,6 +14,9 @@ import tiny_machine as tiny
 
 from trnbench import Run
 from trnbench.errors import TrnbenchError
+from trnbench.registry import Registry
+from trnbench.run.execute import execute
+from trnbench.run.resumption import Earlier, unfinished
 from trnbench.store.entry import Entry
 from trnbench.store.recording import Recording
 from trnbench.store.store import Store
@@ -31,6 +34,17 @@ def recorded(store: Store, run: Run, count: int | None = None, **options: Any) -
     for position, each in enumerate(run.measurements[:count]):
         recording.add(position, Entry(each))
     return recording
+
+
+def resumed(
+    store: Store, registry: Registry, ref: str = "", backend: Any = None, *, anyway: bool = False, **more: Any
+) -> Run:
+    """The run of this name taken up again, or the latest that is not complete; `more` goes to `execute`."""
+    with Earlier(store, unfinished(store, ref)) as earlier:
+        planned = earlier.planned(registry)
+        chosen = backend or next(iter(registry.backends.values()))
+        taken = earlier.taken_up(planned, chosen, registry, anyway=anyway)
+        return execute(planned, chosen, registry, earlier.settings, store=store, resumed=taken, **more)
 
 
 def text_of(kind: type[TrnbenchError], call: Any, *arguments: Any) -> str:

@@ -8,7 +8,7 @@ import pytest
 from fact_rows import fact
 from headline_parts import best_published, changed, graded, judged_by, kept, near, of, own_product, replace
 
-from trnbench import Grade, Measurement, Run, Scope, Source, Status, headline
+from trnbench import Grade, Measurement, PeakPolicy, Run, Scope, Source, Status, headline
 from trnbench.facts.units import show
 from trnbench.results.fidelity import OwnProduct
 from trnbench.results.measurement import Nearness
@@ -25,8 +25,6 @@ class TestPromise:
         assert f"; since {show(line.since.value, 'FLOP/s').split()[0]}, new 2026: " in said(line).promise
 
     def test_without_the_new_figure_in_the_book_the_latest_is_taken(self, small: Run) -> None:
-        from trnbench import PeakPolicy
-
         def change(each: Measurement) -> Measurement:
             peaks = each.judgement.peaks
             latest = replace(peaks.alternatives[0], policy=PeakPolicy.LATEST, superseded_by="")
@@ -201,10 +199,10 @@ class TestTrust:
         assert "No interval" not in words.trust
         assert "model" not in words.text
 
-    def test_a_formula_is_grey_and_named(self, small: Run) -> None:
-        derived = changed(small, graded(Grade.DERIVED))
+    def test_a_formula_is_grey_and_named_whatever_stands_near_it(self, small: Run) -> None:
+        derived = changed(changed(small, judged_by(near(Nearness.SAME))), graded(Grade.DERIVED))
+        assert all(each.muted and each.expected is None for each in headline(derived).lines)
         line = headline(derived).lines[0]
-        assert line.muted
         assert line.reason == "worked out by a formula: no program stands behind it"
         assert said(line).result.startswith("formula ")
 
@@ -216,10 +214,6 @@ class TestTrust:
         )
         mine = [e for e in headline(run).lines if (e.question, e.generation) == ("product", "trn2")]
         assert [(each.grade, each.sweep.points) for each in mine] == [(Grade.EMULATED, 1)]
-
-    def test_a_formula_has_no_interval_whatever_stands_near_it(self, small: Run) -> None:
-        derived = changed(changed(small, judged_by(near(Nearness.SAME))), graded(Grade.DERIVED))
-        assert all(each.muted and each.expected is None for each in headline(derived).lines)
 
     def test_the_best_published_stands_beside_and_an_excess_is_said(self, small: Run) -> None:
         best = best_published(Nearness.SAME)
