@@ -212,8 +212,8 @@ def _ruined(path: Path) -> str:
     kept = list(_journaled(path))
     for name, reader in READERS.items():
         try:
-            with suppress(TrnbenchError):
-                reader(path)
+            with suppress(TrnbenchError), Store(path) as store:
+                reader(store)
         except Exception as error:
             return f"{name}: {type(error).__name__}: {error}"
     with Store(path) as store:
@@ -239,76 +239,39 @@ def _journaled(path: Path) -> Iterator[Journaled]:
                 yield journaled(chain, entry.path)
 
 
-def _listed(path: Path) -> None:
-    with Store(path) as store:
-        store.list()
+def _backed_up(store: Store) -> None:
+    target = store.path.with_name("backup.db")
+    target.unlink(missing_ok=True)
+    backup(store, target)
 
 
-def _loaded(path: Path) -> None:
-    with Store(path) as store:
-        dumps(store.load())
-
-
-def _sampled(path: Path) -> None:
-    with Store(path) as store:
-        store.load(sample=1)
-
-
-def _history(path: Path) -> None:
-    with Store(path) as store:
-        histories(store)
-
-
-def _compared(path: Path) -> None:
-    with Store(path) as store:
-        run = store.load("first")
+def _compared(store: Store) -> None:
+    run = store.load("first")
     compared(run, run)
 
 
-def _checked(path: Path) -> None:
-    with Store(path) as store:
-        check(store)
+def _merged(store: Store) -> None:
+    with Store(store.path.with_name("other.db")) as other:
+        merge(other, [store.path])
 
 
-def _backed_up(path: Path) -> None:
-    target = path.with_name("backup.db")
-    target.unlink(missing_ok=True)
-    with Store(path) as store:
-        backup(store, target)
-
-
-def _merged(path: Path) -> None:
-    with Store(path.with_name("other.db")) as other:
-        merge(other, [path])
-
-
-def _imported(path: Path) -> None:
-    for entry in journals(path):
+def _imported(store: Store) -> None:
+    for entry in journals(store.path):
         with suppress(TrnbenchError):
             read_own(Path(entry.path).read_bytes())
 
 
-def _tagged(path: Path) -> None:
-    with Store(path) as store:
-        store.tag(store.resolve("latest"), add=("second",))
-
-
-def _repaired(path: Path) -> None:
-    with Store(path) as store:
-        repair(store)
-
-
-READERS: dict[str, Callable[[Path], None]] = {
-    "runs list": _listed,
-    "runs show": _loaded,
-    "a sample": _sampled,
-    "history": _history,
+READERS: dict[str, Callable[[Store], object]] = {
+    "runs list": Store.list,
+    "runs show": lambda store: dumps(store.load()),
+    "a sample": lambda store: store.load(sample=1),
+    "history": histories,
     "compare": _compared,
-    "store check": _checked,
+    "store check": check,
     "store backup": _backed_up,
     "store merge": _merged,
     "import": _imported,
-    "runs tag": _tagged,
-    "store repair": _repaired,
+    "runs tag": lambda store: store.tag(store.resolve("latest"), add=("second",)),
+    "store repair": repair,
 }
 """Those that only read first; the last one mends."""

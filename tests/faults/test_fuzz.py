@@ -22,6 +22,8 @@ from tests.campaign.rule import broken
 from tests.campaign.scenarios import SCENARIOS, Scenario
 from tests.campaign.words import ATOMS, mutated
 
+from trnbench.store.store import Store
+
 
 def campaign(root: Path, *words: str, state: Path | None = None) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "tests.campaign", "--format", "json", *words]
@@ -121,13 +123,13 @@ def test_a_reader_that_breaks_and_a_row_that_is_lost_are_seen(
 ) -> None:
     damages = Damages(tmp_path)
 
-    def broken(path: Path) -> None:
+    def broken(store: Store) -> None:
         raise TypeError("a number")
 
     monkeypatch.setitem(READERS, "runs list", broken)
     assert damages.drawn(1, 0).how == "runs list: TypeError: a number"
-    monkeypatch.setitem(READERS, "runs list", lambda path: None)
-    monkeypatch.setitem(READERS, "store repair", lambda path: shutil.rmtree(path.parent))
+    monkeypatch.setitem(READERS, "runs list", lambda store: None)
+    monkeypatch.setitem(READERS, "store repair", lambda store: shutil.rmtree(store.path.parent))
     assert any("does not open" in ruin.how for _, ruin in damages.ruins(1, range(4)) if ruin is not None)
 
 
