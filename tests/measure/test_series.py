@@ -71,14 +71,6 @@ def test_a_drift_is_not_precise() -> None:
     assert PrecisionReached(relative=0.03).stop(random.Random(1).sample(climbing, 200), 0.0) != ""
 
 
-def test_noise_needs_more_samples_than_quiet() -> None:
-    def needed(spread: float) -> int:
-        samples = around(1.0, spread, 5000)
-        return next(n for n in range(20, 5000) if PrecisionReached().stop(samples[:n], 0.0))
-
-    assert needed(0.01) < needed(0.2)
-
-
 def test_a_rule_of_ones_own_is_a_rule() -> None:
     class Full:
         def stop(self, samples: Sequence[float], elapsed_s: float) -> str:
@@ -152,6 +144,8 @@ def test_so_does_the_drift_from_half_to_half(drift: float, verdict: str) -> None
     samples = (*(first,) * 21, *(1.0,) * 19, *(1.0,) * 19, *(later,) * 21)
     found = stability(Series(name="hot", samples=samples))
     assert found.verdict == verdict
+    told = f"the later half of the samples took {abs(drift):.1%} {'longer' if drift > 0 else 'less'}"
+    assert found.why == ("" if verdict == "stable" else told)
 
 
 @pytest.mark.parametrize(("far", "verdict"), [(10, "stable"), (11, "noisy")])
@@ -171,13 +165,7 @@ def test_the_interval_holds_the_median(samples: list[float]) -> None:
     assert told["low_s"] <= told["median_s"] <= told["high_s"] or len(samples) < 8
 
 
-def test_the_stability_of_a_series_is_a_fact_and_no_guess() -> None:
-    assert stability(Series(name="hot", samples=around(1.0, 0.01, 50))).verdict == "stable"
-    slower = stability(Series(name="hot", samples=(*around(1.0, 0.005, 25), *around(1.3, 0.005, 25))))
-    assert slower.verdict == "unstable"
-    assert slower.why == "the later half of the samples took 26.1% longer"
-    faster = stability(Series(name="hot", samples=(*around(1.3, 0.005, 25), *around(1.0, 0.005, 25))))
-    assert faster.why == "the later half of the samples took 26.1% less"
+def test_a_series_that_is_unstable_says_what_to_do() -> None:
     wide = stability(Series(name="hot", samples=around(1.0, 0.3, 100)))
     assert (wide.verdict, "trnbench doctor" in wide.advice) == ("unstable", True)
     assert stability(Series(name="hot", samples=(1.0, 1.0))).why == "only 2 samples"

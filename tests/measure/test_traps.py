@@ -13,7 +13,7 @@ import tiny_machine as tiny
 from measured_machine import Quiet
 
 from trnbench import Grade, Measurement, Observation, Program, Reason, Scope, Status, Timing
-from trnbench.backend import Detection, Growth, Proof
+from trnbench.backend import Growth
 from trnbench.facts.fact import PeakPolicy
 from trnbench.measure.observe import backlog, observe
 from trnbench.measure.sampling import SampleLimit
@@ -380,9 +380,3 @@ def test_repeats_turn_the_time_of_a_call_into_the_time_of_the_case(clock: Any) -
     found = seen(clock, program(clock, repeats=1000.0))
     assert found.time_s == pytest.approx(1e-6, rel=1e-2)
     assert found.detail["timing"]["series"]["hot"]["median_s"] == pytest.approx(1e-3, rel=1e-2)
-
-
-def test_proof_is_all_or_not_at_all() -> None:
-    assert Proof(device="a", completion="b", output="c").missing() == ()
-    assert len(Proof().missing()) == 3
-    assert Detection(available=True).instance == ""
