@@ -92,22 +92,6 @@ def test_an_account_without_a_name_is_no_error(monkeypatch: pytest.MonkeyPatch) 
     assert scrub("wombat-7") == "<host>"
 
 
-def test_nothing_of_this_machine_is_in_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    import tiny_machine as tiny
-
-    from trnbench import dumps
-    from trnbench.run.execute import execute
-    from trnbench.run.plan import plan
-    from trnbench.run.selection import RunSettings
-
-    registry = tiny.registry("half", "crash")
-    settings = RunSettings(argv=("/home/marlowe/bin/trnbench", "run", "--label", "marlowe"))
-    run = execute(plan(registry), registry.backends["emulated"], registry, settings)
-    text = dumps(run).decode()
-    for secret in ("marlowe", "wombat-7", "secret-host", str(Path.home())):
-        assert secret not in text
-
-
 # The commit of the working folder: as git itself tells it, and nothing where there is none.
 
 

@@ -292,23 +292,14 @@ def test_a_clock_is_boosted_by_a_quarter_at_most(ratio: float, explained: bool) 
 
 
 def test_between_document_and_clocks_the_document_is_low() -> None:
-    status, text, judged = weighed(10.07e15, choice(10.0e15, 10.07e15), around())
+    status, _, judged = weighed(10.07e15, choice(10.0e15, 10.07e15), around())
     assert status is Status.DOCUMENT_LOW
-    assert text == judged.comment
-    assert judged.comment == (
-        "100.7 % of the documented figure, 100.0 % of what the clocks allow: the document's figure is low "
-        "(99.3 % of the clocks')"
-    )
     assert judged.causes == ("the document rounds its figure down, or prints it for a lower clock",)
 
 
 def test_without_a_bound_it_is_compared_and_says_so() -> None:
     status, _, judged = weighed(110.0, choice(100.0, None), around(unit="B/s"))
-    assert status is Status.OK
-    assert judged.comment == (
-        "110.0 % of the documented figure; no document gives a clock that bounds this figure: "
-        "compared, not judged"
-    )
+    assert (status, judged.comment) == (Status.OK, COMPARED)
     assert judged.causes
     _, _, below = weighed(90.0, choice(100.0, None), around(unit="B/s"))
     assert below.comment == "no document gives a clock that bounds this figure: compared, not judged"

@@ -50,22 +50,6 @@ def test_every_case_has_work_and_every_kernel_and_system_a_case(registry, defaul
     assert {case.key.instance for case in default.cases} == set(default.systems)
 
 
-def test_integers_and_sparsity_are_skipped_wherever_a_system_says_so(default):
-    for case in default.cases:
-        if case.key.kernel == "gemm_int8" and default.systems[case.key.instance].lacks(
-            "instruction:int8_matmul"
-        ):
-            assert case.skip
-
-
-@pytest.mark.parts
-def test_one_device_has_no_links(default):
-    one = [
-        case for case in default.cases if case.key.instance == "trn1.2xlarge" and case.kernel.spread.linked
-    ]
-    assert {case.skip for case in one} == {"needs 2 devices, trn1.2xlarge has 1"}
-
-
 @pytest.mark.parts
 def test_the_whole_system_is_called_by_its_own_scope(lab):
     found = {

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import io
 
+import msgspec
 import pytest
 import tiny_machine as tiny
 from hypothesis import given
 from hypothesis import strategies as st
 
 from trnbench import Measurement
-from trnbench.run.execute import execute
-from trnbench.run.plan import plan
 from trnbench.run.progress import Step, eta_s, lines, progress, show_s
 from trnbench.store.entry import Entry
 
 
 def measured(*modes: str) -> list[Measurement]:
-    registry = tiny.registry(*modes)
-    return list(execute(plan(registry), registry.backends["emulated"], registry).measurements)
+    return list(tiny.carried_out(*modes).measurements)
 
 
 @pytest.mark.parametrize(
@@ -77,8 +75,6 @@ def test_the_first_cases_give_no_guess() -> None:
 
 
 def test_control_characters_do_not_reach_the_terminal() -> None:
-    import msgspec
-
     (broken,) = measured("crash")
     hostile = msgspec.structs.replace(broken, reason_text="\x1b]0;owned\x07 and \u202e more")
     stream = io.StringIO()
@@ -97,8 +93,6 @@ def test_quiet_says_nothing(capfd: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_terminal_gets_a_bar_and_failures_as_text(capfd: pytest.CaptureFixture[str]) -> None:
-    import msgspec
-
     fine, broken = measured("half", "crash")
     marked = msgspec.structs.replace(broken, reason_text="[red]not markup[/red]")
     with progress(2, quiet=False, terminal=True) as on_progress:
