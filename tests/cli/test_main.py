@@ -23,6 +23,15 @@ from trnbench.errors import ExitCode, PluginError, StoreError, UnknownName
 from trnbench.terminal import failure
 from trnbench.terminal.context import Session, session
 
+RAISED: dict[str, BaseException] = {
+    "interrupt": KeyboardInterrupt(),
+    "interrupt-early": KeyboardInterrupt(),
+    "prompt": click.Abort(),
+    "pipe": BrokenPipeError(),
+    "store": StoreError("the store is locked", cause="another run writes", try_="wait"),
+    "hostile": UnknownName("instance", "\x1b[2J", ["a"]),
+}
+
 
 @pytest.fixture
 def program(monkeypatch: pytest.MonkeyPatch) -> type[CliRunner]:
@@ -34,21 +43,12 @@ def program(monkeypatch: pytest.MonkeyPatch) -> type[CliRunner]:
     def fail(shared: Session, *, how: str) -> int:
         if how == "interrupt":
             shared.kept = "3 of 9 results are in the store"
-            raise KeyboardInterrupt
-        if how == "interrupt-early":
-            raise KeyboardInterrupt
-        if how == "prompt":
-            raise click.Abort
         if how == "bug":
             return int("no number")
         if how == "file":
             Path("/nonexistent/file").read_text()
-        if how == "pipe":
-            raise BrokenPipeError
-        if how == "store":
-            raise StoreError("the store is locked", cause="another run writes", try_="wait")
-        if how == "hostile":
-            raise UnknownName("instance", "\x1b[2J", ["a"])
+        if how in RAISED:
+            raise RAISED[how]
         return ExitCode.GATE if how == "gate" else ExitCode.OK
 
     def load(found: Found) -> click.Command:

@@ -12,6 +12,7 @@ import pytest
 from at_terminal import shown
 from click.testing import Result
 from command import refusal, typed
+from fact_rows import group
 from synthetic_systems import SYSTEMS
 
 INSTANCES = tuple(system.name for system in SYSTEMS)
@@ -39,15 +40,9 @@ def own_facts(folder: Path, body: str, head: str = OWN) -> str:
     return str(path)
 
 
-def bandwidth(printed: str, unit: str = "TB/s", source: str = "mine") -> str:
-    return f"""
-[[group]]
-subject = "trn2-16.48xlarge"
-scope = "instance"
-source = "{source}"
-locator = "row 3"
-facts = [ {{ metric = "hbm_bandwidth", printed = "{printed}", unit = "{unit}" }} ]
-"""
+def bandwidth(printed: str, unit: str = "TB/s") -> str:
+    row = f'metric = "hbm_bandwidth", printed = "{printed}", unit = "{unit}"'
+    return group(row, subject="trn2-16.48xlarge", source="mine")
 
 
 def test_show_gives_every_figure_as_printed_and_normalised_with_its_place() -> None:
@@ -199,7 +194,7 @@ def test_a_wrong_fact_of_ones_own_is_found_and_strict_fails(tmp_path: Path) -> N
     assert result.exit_code == 0
     news = [row for row in json.loads(result.stdout) if not row["disputes"]]
     assert {row["rule"] for row in news} == {"value", "devices-sum"}
-    assert all("58.4 TB/s (mine: row 3)" in row["claims"] for row in news)
+    assert all("58.4 TB/s (mine: specification table)" in row["claims"] for row in news)
     result = spec("check", "--strict", "--facts", mine)
     assert result.exit_code == 1
     assert result.stderr.endswith(

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 from command import typed
+from fact_rows import group
 
 from trnbench.topology.graph import from_json
 
@@ -125,11 +126,8 @@ def test_check_counts_cores_when_they_are_opened() -> None:
 
 def test_a_failed_check_is_exit_code_1(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     facts = tmp_path / "wrong.toml"
-    facts.write_text(
-        'schema = 1\n[sources.mine]\ndocument = "my notes"\n'
-        '[[group]]\nsubject = "trn1.2xlarge"\nscope = "instance"\nsource = "mine"\nlocator = "page 1"\n'
-        'facts = [{ metric = "topology_name", printed = "3D hypercube" }]\n'
-    )
+    name = group('metric = "topology_name", printed = "3D hypercube"', subject="trn1.2xlarge", source="mine")
+    facts.write_text(f'schema = 1\n[sources.mine]\ndocument = "my notes"\n{name}')
     result = invoke("check", "trn1.2xlarge", "--facts", str(facts), "--failures")
     assert result.exit_code == 1
     assert "no such map exists (trn1.2xlarge/topology_name@mine)" in result.stdout
