@@ -115,14 +115,6 @@ def test_without_the_reports_the_page_is_refused(store: Store) -> None:
     )
 
 
-def test_no_stored_run_and_an_unknown_case(store: Store) -> None:
-    assert invoke().exit_code == 2
-    save(store, VALUES)
-    assert refusal(invoke("lod")) == (
-        "error: unknown case 'lod'\n  cause: did you mean load?\n  try:   trnbench runs show latest\n"
-    )
-
-
 @pytest.mark.parts
 def test_a_run_made_in_a_repository_says_its_commit(store: Store) -> None:
     done = typed("run", "gemm", "-i", "trn1.2xlarge", "-a", "size=1K", "--dtype", "bf16", "--no-report")

@@ -41,7 +41,6 @@ def commands() -> Iterator[tuple[str, click.Command]]:
         if isinstance(command, click.Group):
             for member in command.list_commands(context):
                 leaf = command.get_command(context, member)
-                assert leaf is not None
                 yield f"{name} {member}", leaf
         else:
             yield name, command

@@ -220,7 +220,6 @@ def test_a_measured_rate_has_the_interval_of_its_time() -> None:
 def test_a_minimum_of_the_peak(real: trnbench.Run) -> None:
     rule = Rule(name="r", kernel="hbm_copy", least_of_peak=0.7)
     one = real.measurements[0]
-    assert one.judgement is not None
 
     def at(fraction: float, interval: Interval | None = None) -> Measurement:
         told = msgspec.structs.replace(one.judgement, fraction=fraction)
@@ -230,7 +229,6 @@ def test_a_minimum_of_the_peak(real: trnbench.Run) -> None:
     assert (low.outcome, low.kind, low.causes) == (Outcome.FAILED, "peak", ("hbm limits it",))
     assert low.what == "60.0 % of its peak (exact), rule r asks for 70.0 %"
     assert found(at(0.7), at(0.7), rule).outcome is Outcome.PASSED
-    assert one.time_s is not None
     wide = Interval(low=one.time_s * 0.8, high=one.time_s * 1.2, confidence=0.95)
     unsure = found(at(0.6, wide), at(0.6, wide), rule)
     assert unsure.outcome is Outcome.INCONCLUSIVE
@@ -314,7 +312,6 @@ def test_a_baseline_holds_the_run_and_who_accepted_it(real: trnbench.Run, tmp_pa
     path.write_bytes(written(accepted(real, path, why="first", by="the team")))
     path.write_bytes(written(accepted(real, path, why="again")))
     found = baseline_in(path.read_bytes(), "it")
-    assert found is not None
     assert [(each.why, each.by, each.run) for each in found.accepted] == [
         ("first", "the team", real.id),
         ("again", "", real.id),
@@ -339,7 +336,6 @@ def test_a_baseline_of_two_cases_has_at_most_20_kb_and_names_causes(tmp_path: Pa
     assert len(run.measurements) == 2
     assert len(data) <= 20_000
     kept = baseline_in(data, "it")
-    assert kept is not None
     slower = tuple(
         msgspec.structs.replace(each, time_s=(each.time_s or 0.0) * 2) for each in run.measurements
     )

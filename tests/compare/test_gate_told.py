@@ -52,7 +52,6 @@ def test_a_failure_says_rule_and_cause(gated: Gated) -> None:
     top = ElementTree.fromstring(junit(gated))
     (slow,) = (each for each in top.iter("testcase") if each.attrib["classname"] == "trn2-16_48xlarge.slow")
     failure = slow.find("failure")
-    assert failure is not None
     assert failure.attrib == {"type": "slower", "message": "time +100.0 % (exact), rule usual allows 0 %"}
     assert failure.text == (
         "rule usual: time +100.0 % (exact), rule usual allows 0 %\n"

@@ -357,7 +357,6 @@ def test_an_exact_ratio_says_how_often_the_model_orders_such_pairs(
     gain: float, told: tuple[int, int]
 ) -> None:
     kept = order_kept(STEPS, gain)
-    assert kept is not None
     assert (kept.kept, kept.pairs) == told
     assert order_kept((), gain) is None
     after = run_of(emulated(case(), np.exp(gain)), id="b", fidelity=Fidelity(by="a model", steps=STEPS))

@@ -124,7 +124,6 @@ def test_what_a_piece_leaves_behind_ends_with_it(warm: Warm) -> None:
 
 def test_closing_ends_the_warm_process(warm: Warm) -> None:
     warm.ask(b"echo a", 30.0, MEMORY)
-    assert warm._server is not None
     process = warm._server[0]
     warm.close()
     assert not alive(process)

@@ -123,7 +123,6 @@ def test_processor_time_is_that_of_this_process_and_its_threads() -> None:
     while time.process_time() < until:
         pass
     found = watch.conditions()
-    assert found.cpu_s is not None
     assert 0.02 <= found.cpu_s <= 2 * found.wall_s
 
 

@@ -147,7 +147,6 @@ def test_a_call_as_short_as_an_empty_one_shows_no_growth_and_is_not_blamed() -> 
 @pytest.mark.parametrize("field", ["completion", "output", "device"])
 def test_missing_evidence_is_never_a_pass(clock: Any, field: str) -> None:
     observation = seen(clock, program(clock))
-    assert observation.proof is not None
     bare = msgspec.structs.replace(observation.proof, **{field: ""})
     found = judged(msgspec.structs.replace(observation, proof=bare))
     assert (found.status, found.reason) == (Status.FAILED, Reason.NO_EVIDENCE)

@@ -115,7 +115,6 @@ def test_bands_are_drawn_where_there_are_some(headline_run: Run) -> None:
 
 def test_a_measured_band_lies_between_its_processes(run: Run) -> None:
     first = run.measurements[0]
-    assert first.time_s is not None
     evidence = trnbench.Evidence(grade=trnbench.Grade.MEASURED, by="tiny")
     interval = Interval(low=first.time_s * 0.8, high=first.time_s * 2, confidence=0.95)
     measured = msgspec.structs.replace(first, evidence=evidence, interval=interval)

@@ -83,7 +83,6 @@ def test_a_winner_is_named_only_where_no_band_reaches_it(drawn: list[tuple[float
     results = [result(f"s{number}", *each) for number, each in enumerate(drawn)]
     first = min(results, key=lambda each: each.time_s or 0.0)
     if " is fastest, " in verdict(results):
-        assert first.band is not None
         slower = [each for each in results if each.time_s != first.time_s]
         assert all(each.band is not None and each.band[0] > first.band[1] for each in slower)
 

@@ -18,27 +18,16 @@ samples = st.lists(finite, min_size=1, max_size=60)
 
 
 @given(samples)
-def test_the_median_is_the_median(values: list[float]) -> None:
-    assert median(values) == pytest.approx(reference.median(values), rel=1e-12, abs=1e-12)
+def test_the_median_and_the_mad_are_those_of_the_library(values: list[float]) -> None:
+    middle = reference.median(values)
+    assert median(values) == pytest.approx(middle, rel=1e-12, abs=1e-12)
+    assert mad(values) == pytest.approx(reference.median([abs(each - middle) for each in values]), abs=1e-3)
 
 
 @given(samples, st.floats(0, 1))
 def test_quantiles_agree_with_numpy(values: list[float], q: float) -> None:
     assert quantile(values, q) == pytest.approx(float(np.quantile(values, q)), rel=1e-9, abs=1e-3)
     assert min(values) <= quantile(values, q) <= max(values)
-
-
-@given(samples, finite)
-def test_mad_ignores_where_the_samples_lie(values: list[float], shift: float) -> None:
-    assert mad(values) >= 0.0
-    assert mad([each + shift for each in values]) == pytest.approx(mad(values), rel=1e-6, abs=1e-2)
-
-
-def test_one_hiccup_does_not_move_the_median() -> None:
-    values = [0.1] * 9 + [4.0]
-    assert median(values) == 0.1
-    assert mad(values) == 0.0
-    assert relative_spread(values) == 0.0
 
 
 def test_relative_spread_of_zeros() -> None:
@@ -48,29 +37,12 @@ def test_relative_spread_of_zeros() -> None:
 
 
 @settings(max_examples=20, deadline=None)
-@given(samples, st.integers(0, 2**32 - 1))
-def test_an_interval_repeats_with_its_seed_and_stays_within(values: list[float], seed: int) -> None:
-    first = bootstrap(values, seed=seed, resamples=200)
-    assert first == bootstrap(values, seed=seed, resamples=200)
-    assert min(values) <= first.low <= first.high <= max(values)
-
-
-def test_an_interval_covers_as_often_as_it_says() -> None:
-    generator = np.random.default_rng(7)
-    hits = 0
-    for index in range(200):
-        found = bootstrap(list(generator.normal(10.0, 1.0, 40)), seed=index, resamples=400)
-        hits += found.low <= 10.0 <= found.high
-    assert 0.88 <= hits / 200 <= 0.995
-
-
-@settings(max_examples=20, deadline=None)
-@given(samples, st.floats(0.0, 1.0), st.sampled_from([0.5, 0.9, 0.95]))
+@given(samples, st.floats(0.0, 1.0), st.sampled_from([0.5, 0.9, 0.95]), st.integers(0, 2**32 - 1))
 def test_an_interval_is_of_the_quantiles_of_resamples_as_numpy_has_them(
-    values: list[float], q: float, confidence: float
+    values: list[float], q: float, confidence: float, seed: int
 ) -> None:
-    found = bootstrap(values, q=q, confidence=confidence, resamples=100, seed=3)
-    drawn = np.random.default_rng(3).integers(0, len(values), (100, len(values)))
+    found = bootstrap(values, q=q, confidence=confidence, resamples=100, seed=seed)
+    drawn = np.random.default_rng(seed).integers(0, len(values), (100, len(values)))
     tail = (1 - confidence) / 2
     least, most = np.quantile(np.quantile(np.sort(values)[drawn], q, axis=-1), [tail, 1 - tail])
     assert (found.low, found.high, found.confidence) == (least, most, confidence)

@@ -30,7 +30,6 @@ def test_seconds_for_people(seconds: float, text: str) -> None:
 @given(st.integers(1, 10_000), st.integers(0, 10_000), st.floats(0.001, 1e6))
 def test_the_guess_is_never_negative_and_ends_at_zero(done: int, more: int, elapsed: float) -> None:
     left = eta_s(done, done + more, elapsed)
-    assert left is not None
     assert left >= 0.0
     assert eta_s(done, done, elapsed) == 0.0
     assert eta_s(0, 10, elapsed) is None

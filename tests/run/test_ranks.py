@@ -240,14 +240,12 @@ def test_a_rank_that_is_none_is_a_usage_error(variables: dict[str, str]) -> None
 
 def test_where_ranks_meet() -> None:
     several = find_rank({"RANK": "0", "WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "1"})
-    assert several is not None
     torch = place_of(several, {"MASTER_ADDR": "trn7", "MASTER_PORT": "29500", **KEY})
     assert (torch.host, torch.port, torch.key) == ("trn7", 29501, KEY["TRNBENCH_RENDEZVOUS_KEY"])
     assert str(place_of(several, {"TRNBENCH_RENDEZVOUS": "10.0.0.4:29400", **KEY})) == "10.0.0.4:29400"
     shared = place_of(several, {"TRNBENCH_RENDEZVOUS": "/shared/x", "SLURM_JOB_ID": "9"})
     assert str(shared) == "/shared/x/trnbench-9.rendezvous"
     slurm = find_rank({"SLURM_PROCID": "0", "SLURM_STEP_NUM_TASKS": "2"})
-    assert slurm is not None
     told = {"SLURM_STEP_NODELIST": "trn[007-008],head", "SLURM_JOB_ID": "12", "SLURM_STEP_ID": "3", **KEY}
     assert str(place_of(slurm, told)) == f"trn007:{20000 + 12 * 31 + 3}"
     assert text_of(UsageError, place_of, several, {}) == (

@@ -73,13 +73,6 @@ def test_many_that_are_asked_for_see_the_file_as_it_was(store: Path) -> None:
     assert other.get(b"one") == b"newest"
 
 
-def test_asking_makes_no_file(store: Path) -> None:
-    cache = Cache(store)
-    assert cache.get(b"key") is None
-    assert cache.info()[1:3] == (0, 0)
-    assert list(store.parent.iterdir()) == []
-
-
 def test_the_file_is_nobody_elses(store: Path) -> None:
     before = os.umask(0)
     try:

@@ -135,11 +135,8 @@ class TestSteps:
         (case,) = steps.measurements
         (card,) = headline(steps).cards
         (row,) = card.rows
-        assert row.line is not None
         step = row.line.step
-        assert step is not None
         assert (step.time_s, step.tokens_per_s) == (case.time_s, 2 / (case.time_s or 1))
-        assert step.expected_s is not None
         low, high = (show(end, "s") for end in step.expected_s)
         assert card.sentence.startswith(f"{card.device.capitalize()}: a_model takes {low.split()[0]}")
         assert high in card.sentence
@@ -219,7 +216,6 @@ class TestCards:
 
     def test_the_sentence_says_what_takes_most(self, small: Run) -> None:
         line = of(small, "product", "trn2")
-        assert line.of is not None
         short = replace(line.of, fraction=0.8)
         lost = tuple(Cause(name=name, share=share) for name, share in (("operands", 0.15), ("launch", 0.05)))
         for changed_line, ending in (
@@ -247,7 +243,6 @@ class TestCards:
 
     def test_a_collective_is_not_held_against_a_figure_that_no_document_prints(self, small: Run) -> None:
         line = of(small, "all-reduce", "trn2")
-        assert line.of is not None
         (card, *_) = cards(small, [replace(line, of=replace(line.of, figure="1,024 GB/sec/device"))])
         assert " over links of 1,024 GB/sec/device on trn2-16.48xlarge" in card.sentence
         assert show(line.of.value, line.sweep.unit) not in card.sentence
@@ -269,13 +264,11 @@ class TestCards:
 
     def test_at_its_clock_there_is_no_loss_but_what_the_clock_leaves(self, small: Run) -> None:
         line = of(small, "product", "trn2")
-        assert line.of is not None
         told = clause(replace(line, clock=0.99, of=replace(line.of, fraction=0.891)))
         assert told == "at its clock, which allows 90.0 % of the promise"
 
     def test_without_a_waterfall_what_is_missing_and_what_bounds(self, small: Run) -> None:
         line = of(small, "stream", "trn1")
-        assert line.of is not None
         short = replace(line, rest=(), bound="dma", of=replace(line.of, fraction=0.75))
         assert clause(short) == "25.0 % below the promise, bound by dma"
         assert clause(replace(short, bound="", of=replace(line.of, fraction=1.1))) == ""

@@ -69,7 +69,6 @@ class TestPromise:
 class TestRest:
     def case(self, small: Run, fraction: float, terms: dict[str, float]) -> Measurement:
         first = next(each for each in small.measurements if each.judgement and each.case.kernel == "gemm")
-        assert first.judgement is not None
         return replace(
             first,
             time_s=math.fsum(terms.values()),
@@ -143,7 +142,6 @@ class TestTrust:
 
     def test_an_interval_ends_at_the_clock(self, small: Run) -> None:
         line = of(changed(small, judged_by(near(Nearness.SAME))), "product", "trn2")
-        assert line.clock is not None
         assert line.expected[1] == pytest.approx(line.sweep.best / line.clock)
 
     def test_without_a_band_a_line_is_grey_last_and_says_why(self, small: Run) -> None:
