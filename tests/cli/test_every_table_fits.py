@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import click
 import pytest
 from at_terminal import Shown, shown
 from campaigns import sweep
+from command import installed_commands
 
-from trnbench.cli.commands import find_commands
 from trnbench.cli.main import cli
 from trnbench.registry import Registry
 from trnbench.terminal import table
@@ -108,23 +107,13 @@ def test_wide_and_pipes_have_everything_in_long_lines(
 
 def test_every_command_that_prints_tables_is_among_them() -> None:
     known = [words.split() for words in TABLES]
-    missing = [path for path in _with_tables() if not any(words[: len(path)] == path for words in known)]
+    tables = [
+        name.split()
+        for name, command in installed_commands()
+        if any(parameter.name == "format" for parameter in command.params)
+    ]
+    missing = [path for path in tables if not any(words[: len(path)] == path for words in known)]
     assert missing == [], "a line in TABLES shows that its tables fit"
-
-
-def _with_tables() -> Iterator[list[str]]:
-    """The words of each command of ours that takes --format."""
-    context = click.Context(cli)
-    for name in find_commands():
-        command = cli.get_command(context, name)
-        members = (
-            {member: command.get_command(context, member) for member in command.list_commands(context)}
-            if isinstance(command, click.Group)
-            else {"": command}
-        )
-        for member, each in members.items():
-            if each is not None and any(parameter.name == "format" for parameter in each.params):
-                yield f"{name} {member}".split()
 
 
 EIGHT = "-i trn1.32xlarge -i trn1n.32xlarge -i trn2-16.48xlarge -i trn2n.48xlarge"

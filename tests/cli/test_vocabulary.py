@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections import defaultdict
-from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from typing import Any
 import click
 import msgspec
 import pytest
-from command import typed
+from command import installed_commands, typed
 from parts import part
 
 from trnbench.cli.commands import find_commands
@@ -33,20 +32,7 @@ Job = part("trnbench_steps.job").Job
 TABLES = (PROGRAM, WORDS, EMULATOR, STEPS, FIDELITY)
 
 
-def commands() -> Iterator[tuple[str, click.Command]]:
-    """Each command with a body, and the words that call it."""
-    context = click.Context(cli)
-    for name, found in find_commands().items():
-        command = found.load()
-        if isinstance(command, click.Group):
-            for member in command.list_commands(context):
-                leaf = command.get_command(context, member)
-                yield f"{name} {member}", leaf
-        else:
-            yield name, command
-
-
-COMMANDS = dict(commands())
+COMMANDS = dict(installed_commands())
 
 
 def options(command: click.Command) -> list[Option]:

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 from fact_rows import fact
-from paired_runs import case, emulated, measured, run_of
+from paired_runs import case, emulated, run_of
 
 import trnbench
 from trnbench import Evidence, FactBook, Grade, Run, Scope, SystemRecord
@@ -256,12 +256,6 @@ def test_another_version_of_the_model_is_one_cause_of_all_cases() -> None:
     assert {str(each.verdict) for each in found} == {"evidence changed"}
 
 
-def test_runs_of_old_have_no_inputs() -> None:
-    one = emulated(case(), 1.0)
-    (found,) = compared(run_of(one), run_of(msgspec.structs.replace(one, time_s=2.0), id="b")).changes
-    assert found.causes == ("its inputs are unknown: a run of schema 3 or before does not keep them",)
-
-
 def test_a_copy_without_texts_still_says_which() -> None:
     one = emulated(case(), 1.0, implementation="nki: pkg.kernel:kernel")
     runs = [
@@ -270,19 +264,6 @@ def test_a_copy_without_texts_still_says_which() -> None:
     ]
     (found,) = compared(*runs).changes
     assert found.causes == ("pkg/kernel.py was edited (this copy of a run does not have its text)",)
-
-
-def test_a_measured_case_names_the_edit_too() -> None:
-    sides = [
-        run_of(
-            measured(case(), [time, time * 1.001, time * 0.999], implementation="nki: pkg.kernel:kernel"),
-            id=id,
-            inputs={"pkg/kernel.py": text},
-        )
-        for id, time, text in (("a", 1.0, SOURCE), ("b", 1.2, OTHER))
-    ]
-    (found,) = compared(*sides).changes
-    assert found.causes == ("pkg/kernel.py:3 is 'TILE = 256', was 'TILE = 512'",)
 
 
 def test_a_long_text_is_not_laid_side_by_side() -> None:

@@ -10,17 +10,14 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import pytest
 from forks import Forks
 from tests.campaign.damages import READERS, Damages
-from tests.campaign.inputs import SURFACES
 from tests.campaign.kills import Killing
 from tests.campaign.rule import broken
 from tests.campaign.scenarios import SCENARIOS, Scenario
-from tests.campaign.words import ATOMS, mutated
 
 from trnbench.store.store import Store
 
@@ -36,18 +33,6 @@ def campaign(root: Path, *words: str, state: Path | None = None) -> subprocess.C
 
 def _environment(root: Path) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": os.pathsep.join(each for each in sys.path if each)}
-
-
-def test_there_are_enough() -> None:
-    names = [each.name for each in SURFACES]
-    assert len(names) == len(set(names)) >= 90
-
-
-def test_what_is_drawn_is_strange_and_the_same_again() -> None:
-    first = [mutated(Random(number), ("size=1K,64K",)) for number in range(200)]
-    assert first == [mutated(Random(number), ("size=1K,64K",)) for number in range(200)]
-    assert len(set(first)) > 150
-    assert {*ATOMS} & {*first}
 
 
 @pytest.mark.parametrize(

@@ -10,14 +10,12 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import Any
 
-import msgspec
 import pytest
 import tiny_machine as tiny
 from tiny_machine import carried_out
 
-from trnbench import Reason, Run, Status
+from trnbench import Reason, Status
 from trnbench.registry import load_registry
 from trnbench.run import pool
 from trnbench.run.conduct import usual_jobs
@@ -114,21 +112,6 @@ def test_a_script_without_a_main_guard_is_told_so(tmp_path: Path) -> None:
         "or a plugin fails to import there\n"
         "  try:   that line above what the script does; a command: trnbench plugin list"
     ) in done.stderr
-
-
-def test_ctrl_c_stops_all_processes() -> None:
-    seen: list[int] = []
-
-    def interrupt(step: Any) -> None:
-        seen.append(step.done)
-        if step.done == 5:
-            os.kill(os.getpid(), signal.SIGINT)
-
-    run = carried_out(*("nap",) * 200, jobs=2, on_progress=interrupt)
-    assert run.interrupted
-    assert 5 <= len(run.measurements) < 200
-    assert seen == list(range(1, len(seen) + 1))
-    assert msgspec.json.decode(msgspec.json.encode(run), type=Run) == run
 
 
 def test_a_journal_that_fills_while_an_interrupted_run_ends_cuts_it_short(

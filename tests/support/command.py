@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from typing import Any
 
+import click
 from click.testing import CliRunner, Result
 
+from trnbench.cli.commands import find_commands
 from trnbench.cli.main import cli
 from trnbench.registry import Registry
 from trnbench.terminal.context import Session
@@ -33,6 +36,18 @@ def refusal(done: Result, code: int = 2) -> str:
     """What was said by a command that ended with `code` and printed nothing else."""
     assert (done.exit_code, done.stdout) == (code, ""), done.stderr
     return done.stderr
+
+
+def installed_commands() -> Iterator[tuple[str, click.Command]]:
+    """Each command with a body, and the words that call it."""
+    context = click.Context(cli)
+    for name, found in find_commands().items():
+        command = found.load()
+        if isinstance(command, click.Group):
+            for member in command.list_commands(context):
+                yield f"{name} {member}", command.get_command(context, member)
+        else:
+            yield name, command
 
 
 def loaded(code: str, **more: Any) -> tuple[str, set[str]]:
