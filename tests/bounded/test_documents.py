@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from messages import messages
-from stored_run import text_of
+from stored_run import message_of, text_of
 
 from trnbench.bounded import MIB, RUNS, deepest, kinds, parse_toml, read_file
 from trnbench.bounded.json import DEEPEST, NotJson, deep_json, parse_json
@@ -90,9 +90,7 @@ LONG = {"ARRAYS": "[" * 5000 + "]" * 5000, "DOTS": ".".join("a" * 5000), "DIGITS
 def test_what_no_toml_of_ours_holds(text: str, message: str, code: int) -> None:
     for name, long in LONG.items():
         text = text.replace(name, long)
-    with pytest.raises(BadInput) as caught:
-        parse_toml(f"{text}\n".encode(), "f")
-    assert (str(caught.value), caught.value.exit_code) == (message, code)
+    assert message_of(BadInput, parse_toml, f"{text}\n".encode(), "f") == (message, code)
 
 
 def test_toml_is_utf_8() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from command import listed, typed
 from messages import messages
-from stored_run import text_of
+from stored_run import message_of, text_of
 
 from trnbench.errors import BadInput, TrnbenchError, UnknownName
 from trnbench.facts.fact import PeakPolicy
@@ -82,9 +82,7 @@ def test_environment_has_lists_and_numbers(folder: Path, monkeypatch: pytest.Mon
 def test_errors_name_file_key_and_remedy(folder: Path, text: str, message: str, code: int) -> None:
     path = folder / "trnbench.toml"
     path.write_text(f"{text}\n")
-    with pytest.raises(BadInput) as error:
-        load_settings()
-    assert (str(error.value), error.value.exit_code) == (message.format(path=path), code)
+    assert message_of(BadInput, load_settings) == (message.format(path=path), code)
 
 
 def test_variable_with_a_bad_value(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

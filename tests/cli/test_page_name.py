@@ -84,7 +84,7 @@ def test_a_page_that_is_replaced_is_told_of(
     assert invoke("run", "-q", *words).stderr == ""
 
 
-def test_a_page_of_nobody_knows_which_run_is_told_of_too(tmp_path: Path) -> None:
+def test_a_page_of_nobody_knows_which_run_is_told_of_too() -> None:
     invoke("run")
     assert "trnbench-report.html: the page of an earlier run is replaced" in invoke("run").stderr.splitlines()
 

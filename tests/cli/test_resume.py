@@ -58,7 +58,7 @@ def test_a_report_that_cannot_be_written_is_met_before_the_work(tmp_path: Path) 
         assert store.list()[0].cases == 2
 
 
-def test_a_run_of_several_ranks_says_why_not(tmp_path: Path) -> None:
+def test_a_run_of_several_ranks_says_why_not() -> None:
     run = msgspec.structs.replace(make_run(), measurements=(), finished="", digest="")
     with Store() as store:
         store.record(run, planned=5, executor="ranks").journal.close()

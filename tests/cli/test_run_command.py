@@ -159,7 +159,7 @@ def test_what_has_no_time_takes_one_line() -> None:
     assert reasons == ["no time: the actor refuses; needs 9 devices, tiny.2 has 2"]
 
 
-def test_a_run_that_skipped_everything_says_why(tmp_path: Path) -> None:
+def test_a_run_that_skipped_everything_says_why() -> None:
     done = invoke("run", "--no-report", modes=("unsupported", "huge"), scopes=(Scope.CORE, Scope.DEVICE))
     assert done.exit_code == 5
     assert done.stderr.splitlines()[1:] == [
@@ -257,7 +257,7 @@ def test_options_reach_the_run(tmp_path: Path) -> None:
     assert (tmp_path / "other.html").exists()
 
 
-def test_settings_hold_where_nothing_is_typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_settings_hold_where_nothing_is_typed(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in (("TIMEOUT_S", "30"), ("MAXFAIL", "2"), ("SEED", "7")):
         monkeypatch.setenv(f"TRNBENCH_{name}", value)
     assert invoke("run", "act", "-a", "mode=half", "--maxfail", "4").exit_code == 0
@@ -282,7 +282,7 @@ def test_facts_of_ones_own_go_beside_the_plugins(tmp_path: Path) -> None:
     assert "nowhere.toml" in missing.stderr
 
 
-def test_the_configuration_stands_behind_the_options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_configuration_stands_behind_the_options(tmp_path: Path) -> None:
     (tmp_path / "trnbench.toml").write_text(
         'policy = "engine"\naxes = ["mode=half"]\n[preset.wide]\naxes = ["mode=low"]\n'
     )

@@ -39,7 +39,7 @@ def run() -> Run:
     return changed(bare, judged_by(near(Nearness.SAME)), lambda each: each.case.generation == "trn1")
 
 
-def test_golden_words(tmp_path: Path) -> None:
+def test_golden_words() -> None:
     done = invoke("run", "--explain")
     assert done.stdout.partition("\n\n")[2].splitlines() == [
         "- tiny.2, one core, bf16 act: model 195 GFLOPS of 190 promised (tiny-page 2026: 102.6 %, the figure",

@@ -100,16 +100,15 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[int], 
     return write
 
 
-def git(*words: str) -> None:
+def commit() -> None:
     who = ("-c", "user.name=nobody", "-c", "user.email=nobody")
-    subprocess.run(["git", *who, *words], check=True, capture_output=True)
+    for words in (("init", "-q"), ("add", "-A"), ("commit", "-q", "-m", "before")):
+        subprocess.run(["git", *who, *words], check=True, capture_output=True)
 
 
 def test_two_commits_are_measured_in_a_process_each(project: Callable[[int], None]) -> None:
     project(100)
-    git("init", "-q")
-    git("add", "-A")
-    git("commit", "-q", "-m", "before")
+    commit()
     project(1000)
     sides = operands("HEAD", ".", {})
     assert [bool(side.commit) for side in sides] == [True, False]
@@ -322,9 +321,7 @@ def test_three_per_cent_more_loops_are_three_per_cent_more_instructions(
     project: Callable[[int], None],
 ) -> None:
     project(100)
-    git("init", "-q")
-    git("add", "-A")
-    git("commit", "-q", "-m", "before")
+    commit()
     project(103)
     (found,) = counts(asked("planted_python"), operands("HEAD", ".", {}), counter())
     assert (found.metric, found.verdict, found.exact) == ("instructions", Verdict.SLOWER, True)

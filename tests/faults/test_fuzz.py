@@ -54,7 +54,7 @@ def test_the_rule(code: int, said: str, how: str) -> None:
 
 
 @pytest.mark.campaign("faults")
-def test_each_surface_keeps_the_rule_and_nothing_is_lost(root: Path, tmp_path: Path) -> None:
+def test_each_surface_keeps_the_rule_and_nothing_is_lost(root: Path) -> None:
     """The campaign in small: every surface with many inputs, one in a thousand through the command."""
     done = campaign(
         root, "--kills", "2", "--writers", "2", "--inputs", "1000", "--damages", "100", "--seed", "7"

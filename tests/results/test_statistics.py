@@ -7,7 +7,7 @@ import statistics as reference
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from trnbench.results.expectation import factor_text, signed_text, size_text
@@ -36,7 +36,6 @@ def test_relative_spread_of_zeros() -> None:
     assert relative_spread([-2.0, -2.0, -2.2]) == 0.0
 
 
-@settings(max_examples=20, deadline=None)
 @given(samples, st.floats(0.0, 1.0), st.sampled_from([0.5, 0.9, 0.95]), st.integers(0, 2**32 - 1))
 def test_an_interval_is_of_the_quantiles_of_resamples_as_numpy_has_them(
     values: list[float], q: float, confidence: float, seed: int
@@ -98,7 +97,6 @@ def test_a_chance_lies_between_none_and_all(t: float, freedom: float) -> None:
     assert two_sided(t, freedom) == two_sided(-t, freedom)
 
 
-@settings(max_examples=20)
 @given(st.floats(1e-9, 0.999), st.floats(0.5, 1e4))
 def test_the_quantile_undoes_the_chance(p: float, freedom: float) -> None:
     assert two_sided(critical(p, freedom), freedom) == pytest.approx(p, rel=1e-6)

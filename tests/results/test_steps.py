@@ -32,7 +32,7 @@ def best_cuts(values: Sequence[float], penalty: float, least: int) -> float:
     return lowest(len(values))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     st.lists(st.floats(-5, 5, allow_nan=False, width=32), min_size=2, max_size=14),
     st.floats(0.01, 20),

@@ -150,9 +150,7 @@ def test_what_a_case_writes_is_not_among_the_data(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("isolate", [True, False])
-def test_a_keyboard_interrupt_of_a_backend_is_not_the_users(
-    isolate: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_keyboard_interrupt_of_a_backend_is_not_the_users(isolate: bool) -> None:
     registry = ending_machine.registry("interrupts", "half")
     settings = RunSettings(isolate=isolate)
     run = execute(plan(registry), registry.backends["emulated"], registry, settings)

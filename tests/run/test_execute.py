@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import tiny_machine as tiny
 from messages import messages
+from stored_run import message_of
 from tiny_machine import carried_out
 
 from trnbench import Detection, Evidence, Grade, Measurement, Reason, Run, Status
@@ -137,9 +138,7 @@ def test_maxfail_stops_and_says_so() -> None:
 @pytest.mark.parametrize(("setting", "text", "code"), messages(Path(__file__).parent / "wrong_settings.txt"))
 def test_settings_that_make_no_sense(setting: str, text: str, code: int) -> None:
     name, _, value = setting.partition("=")
-    with pytest.raises(UsageError) as caught:
-        carried_out("half", **{name: float(value)})
-    assert (str(caught.value), caught.value.exit_code) == (text, code)
+    assert message_of(UsageError, lambda: carried_out("half", **{name: float(value)})) == (text, code)
 
 
 class Interrupting(tiny.Actor):

@@ -233,7 +233,7 @@ def test_what_is_no_file_of_theirs_is_said(name: str, data: bytes) -> None:
 
 
 @pytest.mark.parametrize("name", READERS)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(change=st.data())
 def test_a_broken_file_is_read_or_refused_in_words(name: str, change: Any) -> None:
     """Whatever becomes of a file: results with finite times, or one message of ours."""

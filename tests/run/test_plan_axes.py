@@ -11,6 +11,7 @@ import tiny_machine as tiny
 from hypothesis import given
 from hypothesis import strategies as st
 from messages import messages
+from stored_run import message_of
 
 from trnbench.errors import TrnbenchError
 from trnbench.kernels.kernel import Axis, Kernel
@@ -45,9 +46,9 @@ def test_what_wrong_axes_zips_and_exclusions_say(words, message, code):
     selection = defaultdict(list)
     for option, _, value in (each.partition("=") for each in options):
         selection[option].append(value)
-    with pytest.raises(TrnbenchError) as caught:
-        points_of({"square": SQUARE, "oblong": OBLONG}[name], (SQUARE, OBLONG), **selection)
-    assert (str(caught.value), caught.value.exit_code) == (message, code)
+    swept = {"square": SQUARE, "oblong": OBLONG}[name]
+    said = message_of(TrnbenchError, lambda: points_of(swept, (SQUARE, OBLONG), **selection))
+    assert said == (message, code)
 
 
 def test_a_sweep_changes_kernels_that_have_the_axis_and_leaves_the_others():

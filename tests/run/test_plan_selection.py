@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from lab_plugin import cases, refusal
 from messages import messages, pairs
 from parts import part
-from stored_run import text_of
+from stored_run import message_of, text_of
 
 from trnbench.errors import TrnbenchError, UsageError
 from trnbench.facts.fact import Scope
@@ -68,9 +68,7 @@ def test_dtypes_drop_what_has_none(lab):
 def test_what_an_empty_or_mistaken_selection_says(lab, words, message, code):
     selection = dict(each.split("=", 1) for each in shlex.split(words))
     selection = {name: tuple(value.split()) if " " in value else value for name, value in selection.items()}
-    with pytest.raises(TrnbenchError) as caught:
-        cases(lab, **selection)
-    assert (str(caught.value), caught.value.exit_code) == (message, code)
+    assert message_of(TrnbenchError, lambda: cases(lab, **selection)) == (message, code)
 
 
 def test_without_a_plugin_nothing_is_installed():
@@ -105,14 +103,11 @@ def test_a_plan_has_a_bound_of_cases(lab: Registry, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("trnbench.run.plan.MOST_CASES", len(whole))
     assert plan(lab, Selection()).cases == whole
     monkeypatch.setattr("trnbench.run.plan.MOST_CASES", len(whole) - 1)
-    with pytest.raises(UsageError) as caught:
-        plan(lab, Selection())
-    last = whole[-1].key.kernel
-    assert caught.value.what == f"more than {len(whole) - 1:,} cases are selected"
-    assert (caught.value.cause or "").startswith(f"{last} alone has ")
-    assert caught.value.try_ == (
-        "fewer values on an axis (-a), fewer systems (-i) or one --scope; a report takes several runs"
-    )
+    what, cause, remedy = text_of(UsageError, plan, lab, Selection()).splitlines()
+    assert what == f"more than {len(whole) - 1:,} cases are selected"
+    assert cause.startswith(f"  cause: {whole[-1].key.kernel} alone has ")
+    remedies = "fewer values on an axis (-a), fewer systems (-i) or one --scope; a report takes several runs"
+    assert remedy == f"  try:   {remedies}"
 
 
 # `-k` expressions.

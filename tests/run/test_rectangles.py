@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from stored_run import text_of
+from messages import messages
+from stored_run import message_of, text_of
 
 import trnbench
 from trnbench.errors import UsageError
@@ -49,19 +51,11 @@ def test_sides_apart_are_crossed_or_move_together_and_a_square_is_a_size() -> No
 
 
 @pytest.mark.parts
-@pytest.mark.parametrize(
-    ("axes", "zips", "said"),
-    [
-        (("m=64",), (), "gemm lacks n and k\n  cause: a size is one number, or all of m, n, k\n"
-         "  try:   -a size=64x512x512"),
-        (("size=64", "m=1", "n=2", "k=3"), (), "size of gemm is given beside its sides\n"
-         "  cause: a size is one number, or all of m, n, k\n  try:   -a size=1x2x3"),
-        (("m=1,2", "n=1,2", "k=3"), ("m,n",), "--zip m,n takes some sides of gemm\n"
-         "  cause: its sides move together, or not at all\n  try:   --zip m,n,k"),
-    ],
-)  # fmt: skip
-def test_some_of_the_sides_are_refused(axes: tuple[str, ...], zips: tuple[str, ...], said: str) -> None:
-    assert text_of(UsageError, lambda: points(KERNELS["gemm"], *axes, zips=zips)) == said
+@pytest.mark.parametrize(("words", "message", "code"), messages(Path(__file__).parent / "wrong_sides.txt"))
+def test_some_of_the_sides_are_refused(words: str, message: str, code: int) -> None:
+    axes, _, zipped = words.partition(" --zip ")
+    given = {"zips": (zipped,)} if zipped else {}
+    assert message_of(UsageError, lambda: points(KERNELS["gemm"], *axes.split(), **given)) == (message, code)
 
 
 @pytest.mark.parts

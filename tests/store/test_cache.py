@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from cache_filler import fill
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from stored_run import edited
 
@@ -205,7 +205,7 @@ def test_processes_share_it(store: Path) -> None:
     cache.close()
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
+@settings(max_examples=30)
 @given(parts=st.lists(st.binary(max_size=6), max_size=4), others=st.lists(st.binary(max_size=6), max_size=4))
 def test_parts_cannot_be_mistaken_for_others(parts: list[bytes], others: list[bytes]) -> None:
     assert (digest_of(*parts) == digest_of(*others)) == (parts == others)

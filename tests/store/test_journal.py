@@ -12,7 +12,7 @@ from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from stored_run import text_of
 
@@ -40,8 +40,6 @@ RECORDS: list[Written] = [
     ("case", {"position": 2}, b""),
     ("end", {}, zlib.compress(b"x" * 500)),
 ]
-
-each_test = settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 
 
 def written(path: Path, records: list[Written] = RECORDS) -> bytes:
@@ -111,7 +109,6 @@ def test_cut_off_at_every_byte_the_whole_records_stay(data: bytes) -> None:
         assert chain.lost == len(data[chain.end : length].rstrip(b"\0"))  # zeros are reserved space
 
 
-@each_test
 @given(cut=st.integers(0), tail=st.binary(max_size=300))
 def test_a_torn_end_is_cut_and_written_over(path: Path, data: bytes, cut: int, tail: bytes) -> None:
     path.parent.mkdir(exist_ok=True)
@@ -127,7 +124,6 @@ def test_a_torn_end_is_cut_and_written_over(path: Path, data: bytes, cut: int, t
     assert told(path.read_bytes()) == [*kept, ("case", {"position": 1}, b"again")]
 
 
-@each_test
 @given(at=st.integers(0), bit=st.integers(0, 7))
 def test_a_changed_bit_ends_the_chain_before_it(data: bytes, at: int, bit: int) -> None:
     changed = bytearray(data)
@@ -228,7 +224,6 @@ def test_a_full_disk_takes_whole_records_and_the_last_words(
     assert [each.kind for each in read_chain(path.read_bytes()).records] == ["case"] * len(kept) + ["end"]
 
 
-@each_test
 @given(room=st.integers(len(MAGIC) + 1, 2000))
 def test_nothing_of_a_record_that_does_not_fit_stays(path: Path, room: int) -> None:
     path.unlink(missing_ok=True)

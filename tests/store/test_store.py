@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from stored_run import text_of
 
@@ -102,7 +102,6 @@ def test_columns_can_be_queried_by_other_tools(store: Store, run: Run) -> None:
     ]  # fmt: skip
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.text(alphabet=st.characters(exclude_categories=("Cs",))), min_size=4, max_size=4))
 def test_hostile_strings_are_only_strings(tmp_path: Path, run: Run, texts: list[str]) -> None:
     one, two, three, four = (f"'); DROP TABLE runs; --\x00{text}" for text in texts)
@@ -205,7 +204,7 @@ def test_the_place_is_named_in_order(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     assert default_path() == tmp_path / ".local" / "share" / "trnbench" / "results.db"
 
 
-def test_a_user_that_nobody_knows_is_a_folder_that_is_missing(tmp_path: Path) -> None:
+def test_a_user_that_nobody_knows_is_a_folder_that_is_missing() -> None:
     given = store_path("~nobody-of-this-name/r.db")
     assert given == Path("~nobody-of-this-name/r.db")
     with pytest.raises(StoreError, match="the folder ~nobody-of-this-name does not exist"):

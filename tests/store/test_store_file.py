@@ -210,7 +210,7 @@ def test_a_read_only_store_is_read_and_not_written(closed: Store, run: Run) -> N
         closed.path.parent.chmod(stat.S_IRWXU)
 
 
-def test_a_store_on_a_read_only_database(store: Store, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_on_a_read_only_database(store: Store, run: Run) -> None:
     """What SQLite itself says of a read-only file, told in words."""
     store.save(run)
 

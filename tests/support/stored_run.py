@@ -47,10 +47,15 @@ def resumed(
         return execute(planned, chosen, registry, earlier.settings, store=store, resumed=taken, **more)
 
 
-def text_of(kind: type[TrnbenchError], call: Any, *arguments: Any) -> str:
+def message_of(kind: type[TrnbenchError], call: Any, *arguments: Any) -> tuple[str, int]:
+    """What is said, and the exit code."""
     with pytest.raises(kind) as caught:
         call(*arguments)
-    return str(caught.value)
+    return str(caught.value), int(caught.value.exit_code)
+
+
+def text_of(kind: type[TrnbenchError], call: Any, *arguments: Any) -> str:
+    return message_of(kind, call, *arguments)[0]
 
 
 def edited(path: Path, *statements: str, values: Sequence[object] = ()) -> None:
