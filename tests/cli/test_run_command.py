@@ -84,9 +84,7 @@ def test_csv_is_one_row_for_each_case() -> None:
     assert row.startswith("tiny.2,act,bf16,half,core,ok,0.0105")
 
 
-def test_many_cases_are_counted_with_a_sentence_for_each_generation(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_many_cases_are_counted_with_a_sentence_for_each_generation(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("trnbench.terminal.outcome.MOST", 0)
     assert invoke("run", "--no-report").stdout.splitlines() == [
         "instance  cases  ok  document-low  inconclusive  suspect  failed  skipped",

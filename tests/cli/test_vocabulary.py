@@ -119,9 +119,7 @@ def test_a_body_takes_what_is_declared(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("struct", "table"),
-    [(RunSettings, WORDS), (Job, STEPS)],
-    ids=lambda each: getattr(each, "__name__", ""),
+    ("struct", "table"), [(RunSettings, WORDS), (Job, STEPS)], ids=lambda each: getattr(each, "__name__", "")
 )
 def test_a_default_is_that_of_the_struct_that_holds_the_setting(struct: Any, table: Table) -> None:
     """Of words whose name in a body is a field's. What is told as configured, or by the task, has none."""

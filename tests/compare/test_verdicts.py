@@ -12,17 +12,7 @@ from messages import messages
 from paired_runs import case, emulated, measured, run_of, run_of_medians
 from stored_run import message_of, text_of
 
-from trnbench import (
-    CaseKey,
-    Evidence,
-    Grade,
-    Measurement,
-    Reason,
-    Run,
-    Scope,
-    Status,
-    UsageError,
-)
+from trnbench import CaseKey, Evidence, Grade, Measurement, Reason, Run, Scope, Status, UsageError
 from trnbench.compare.comparison import compared
 from trnbench.facts.fact import PeakPolicy
 from trnbench.results.fidelity import Fidelity, Step, order_kept
@@ -285,12 +275,7 @@ def banded(key: CaseKey, time_s: float, low: float = -0.2, high: float = 0.2) ->
     [
         (1.6, 0.2, Verdict.SLOWER, ""),
         (0.6, 0.2, Verdict.FASTER, ""),
-        (
-            1.2,
-            0.2,
-            Verdict.UNKNOWN,
-            "their bands overlap: 819 ms to 1.22 s and 982 ms to 1.47 s",
-        ),
+        (1.2, 0.2, Verdict.UNKNOWN, "their bands overlap: 819 ms to 1.22 s and 982 ms to 1.47 s"),
         (1.2, None, Verdict.UNKNOWN, "the second has no band, and more than the software differs"),
     ],
 )

@@ -17,7 +17,6 @@ from trnbench.run.cached_backend import (
     CachedBackend,
     Read,
     cached_backend,
-    digest_of_values,
     value_of,
     watched,
 )
@@ -233,17 +232,6 @@ def test_the_emulator_says_which_facts_it_reads(planned: Plan) -> None:
             assumed = {word for word in words if word.startswith("assumption:")} if "*" in own else set()
             assert words - assumed <= {*own.split()}
     assert kinds == {"nki", "collective"}
-
-
-def test_the_digest_changes_with_what_was_read_and_nothing_else(system: System) -> None:
-    reads = (("fact", "neuroncore-v3", "clock"), ("cost", "dma", "engines_per_core"))
-    before = digest_of_values(reads, system)
-    assert digest_of_values(reads, with_fact(system, system.instance.device, "hbm_bandwidth", 2)) == before
-    assert digest_of_values(reads, with_fact(system, "neuroncore-v3", "clock", 2)) != before
-    dma = {**system.costs["dma"], "engines_per_core": 1}
-    assert (
-        digest_of_values(reads, msgspec.structs.replace(system, costs={**system.costs, "dma": dma})) != before
-    )
 
 
 def test_what_is_missing_is_read_as_nothing(system: System) -> None:

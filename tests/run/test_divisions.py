@@ -61,8 +61,7 @@ def test_what_is_not_there_is_named(registry: Registry) -> None:
 @pytest.mark.parts
 def test_what_does_not_divide_is_skipped_with_the_reason(registry: Registry) -> None:
     found = plan(
-        registry,
-        Selection(kernels=("rms_norm",), instances=(TRN2,), scopes=("device",), axes=("rows=7",)),
+        registry, Selection(kernels=("rms_norm",), instances=(TRN2,), scopes=("device",), axes=("rows=7",))
     )
     assert {case.skip for case in found.cases} == {"7 rows do not divide over 8 cores"}
 

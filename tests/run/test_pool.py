@@ -150,10 +150,7 @@ def test_who_has_nothing_to_do_takes_over_what_waits_behind_a_case_that_hangs() 
     assert tiny.endings(run).count("document-low") == 19
 
 
-INTERRUPTED = [
-    *range(4),
-    *(pytest.param(n, marks=pytest.mark.campaign("faults")) for n in range(4, 100)),
-]
+INTERRUPTED = [*range(4), *(pytest.param(n, marks=pytest.mark.campaign("faults")) for n in range(4, 100))]
 
 
 @pytest.mark.parametrize("tenth", INTERRUPTED)

@@ -233,10 +233,7 @@ def test_strangers_hold_up_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.parametrize(
     ("variables", "lacks"),
-    [
-        ({}, "is not set"),
-        ({"TRNBENCH_RENDEZVOUS_KEY": "secret"}, "has 6 characters, 32 are needed"),
-    ],
+    [({}, "is not set"), ({"TRNBENCH_RENDEZVOUS_KEY": "secret"}, "has 6 characters, 32 are needed")],
 )
 @pytest.mark.parametrize(
     "where", [{"MASTER_ADDR": "trn7", "MASTER_PORT": "29500"}, {"TRNBENCH_RENDEZVOUS": "10.0.0.4:29400"}]
