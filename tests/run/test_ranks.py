@@ -14,6 +14,7 @@ from typing import Any
 import measured_machine as machine
 import msgspec
 import pytest
+from messages import pairs
 from stored_run import text_of
 
 from trnbench.errors import UsageError
@@ -207,29 +208,11 @@ def test_a_real_mpirun(tmp_path: Path) -> None:
     assert stored(tmp_path).measurements[0].detail["ranks"]["count"] == 2
 
 
-@pytest.mark.parametrize(
-    ("variables", "expected"),
-    [
-        ({"RANK": "1", "WORLD_SIZE": "4", "LOCAL_WORLD_SIZE": "2"}, ("torchrun", 1, 4, False)),
-        (
-            {"OMPI_COMM_WORLD_RANK": "3", "OMPI_COMM_WORLD_SIZE": "4", "OMPI_COMM_WORLD_LOCAL_SIZE": "4"},
-            ("mpirun", 3, 4, True),
-        ),
-        ({"PMI_RANK": "0", "PMI_SIZE": "2"}, ("mpirun", 0, 2, False)),
-        (
-            {"SLURM_PROCID": "1", "SLURM_STEP_NUM_TASKS": "2", "SLURM_STEP_NUM_NODES": "1"},
-            ("srun", 1, 2, True),
-        ),
-        ({"SLURM_PROCID": "0", "SLURM_NTASKS": "8"}, None),  # a batch script, which is no rank
-        ({"RANK": "0", "WORLD_SIZE": "1"}, None),
-        ({"RANK": "0", "WORLD_SIZE": "2", "TRNBENCH_RENDEZVOUS": "off"}, None),
-    ],
-)
-def test_ranks_are_told_by_the_variables_of_launchers(
-    variables: dict[str, str], expected: tuple[str, int, int, bool] | None
-) -> None:
-    found = find_rank(variables)
-    assert (found and (found.launcher, found.rank, found.size, found.together)) == expected
+@pytest.mark.parametrize(("variables", "told"), pairs(Path(__file__).parent / "launchers.txt"))
+def test_ranks_are_told_by_the_variables_of_launchers(variables: str, told: str) -> None:
+    found = find_rank(dict(each.split("=") for each in variables.split()))
+    together = " together" if found and found.together else ""
+    assert (f"{found.launcher} {found.rank} of {found.size}{together}" if found else "none") == told
 
 
 @pytest.mark.parametrize("variables", [{"RANK": "x", "WORLD_SIZE": "2"}, {"RANK": "2", "WORLD_SIZE": "2"}])
