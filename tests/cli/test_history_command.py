@@ -81,7 +81,10 @@ def test_only_cases_with_a_step(store: Store) -> None:
 
 def test_the_page_is_one_file_with_one_script_of_its_own(store: Store, tmp_path: Path) -> None:
     hostile = "<script>alert(1)</script>"
-    store.save(*[run(day, [measurement(value)], tool_version=hostile) for day, value in enumerate(VALUES)])
+    steady = measurement(2.0, number=1)
+    store.save(
+        *[run(day, [measurement(value), steady], tool_version=hostile) for day, value in enumerate(VALUES)]
+    )
     done = invoke("-o", "history.html")
     assert (done.exit_code, done.stdout) == (0, "history.html\n"), done.stderr
     text = (tmp_path / "history.html").read_text()
@@ -94,6 +97,12 @@ def test_the_page_is_one_file_with_one_script_of_its_own(store: Store, tmp_path:
     assert policy[1].count("script-src &#39;sha256-") == 1
     assert "http" not in text.replace("http-equiv", "")
     assert "−50.0\u00a0%, faster" in text
+    assert (text + rest).count("<h1>") == 1
+    assert text.count('<svg class="spark"') == 2
+    assert text.count('<path class="better"') + text.count('<path class="worse"') == 1
+    rows = re.findall(r'<th scope="row" class="prose"><a href="#s\d+">([^<]+)</a>', text)
+    assert rows == [case_id(), case_id(1)]  # what moved is first
+    assert "2 lines, 1 with a step, the largest first" in text
     assert invoke("-o", "history.html").exit_code == 0  # its own page is replaced
     (tmp_path / "notes.html").write_text("mine")
     assert invoke("-o", "notes.html").exit_code == 2
@@ -113,28 +122,6 @@ def test_without_the_reports_the_page_is_refused(store: Store) -> None:
     assert ("error: no plugin here writes the page of trnbench history\n") in refusal(
         typed("--no-plugin", "reports", "history", "-o", "h.html")
     )
-
-
-@pytest.mark.parts
-def test_a_run_made_in_a_repository_says_its_commit(store: Store) -> None:
-    done = typed("run", "gemm", "-i", "trn1.2xlarge", "-a", "size=1K", "--dtype", "bf16", "--no-report")
-    assert done.exit_code == 0, done.stderr
-    (found, *_) = json.loads(invoke("--format", "json").stdout)
-    assert (found["evidence"], found["backend"], found["machine"]) == ("emulated", "emulated", "")
-    assert [point["commit"] for point in found["points"]] == [""]
-
-
-def test_the_page_has_a_line_for_each_case_and_marks_its_steps(store: Store, tmp_path: Path) -> None:
-    steady = [measurement(2.0, number=1)]
-    store.save(*[run(day, [measurement(value), *steady]) for day, value in enumerate(VALUES)])
-    assert invoke("-o", "history.html").exit_code == 0
-    text = (tmp_path / "history.html").read_text()
-    assert text.count("<h1>") == 1
-    assert text.count('<svg class="spark"') == 2
-    assert text.count('<path class="better"') + text.count('<path class="worse"') == 1
-    rows = re.findall(r'<th scope="row" class="prose"><a href="#s\d+">([^<]+)</a>', text)
-    assert rows == [case_id(), case_id(1)]  # what moved is first
-    assert "2 lines, 1 with a step, the largest first" in text
 
 
 @pytest.mark.parametrize("measured_runs", [False, True])

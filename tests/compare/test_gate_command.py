@@ -119,13 +119,6 @@ def test_a_summary_where_it_is_asked_for() -> None:
     assert Path("here.md").read_text().startswith("## trnbench gate: failed\n")
 
 
-def test_help_names_both_ways() -> None:
-    text = invoke("--help").stdout
-    assert "accept" in text
-    assert "check" in text
-    assert "--against" in invoke("check", "--help").stdout
-
-
 def test_from_python(real: trnbench.Run, tmp_path: Path) -> None:
     (tmp_path / "run.json").write_bytes(trnbench.dumps(real))
     assert trnbench.gate(real, tmp_path / "run.json", rules=[trnbench.Rule(name="all")]).passed

@@ -16,7 +16,6 @@ from command import typed
 from trnbench import Reason, Run, Status, load_registry
 from trnbench.facts.load import load_book
 from trnbench.run import pool
-from trnbench.run import worker as memory
 from trnbench.run.worker import epitaph
 
 
@@ -89,10 +88,6 @@ def test_a_process_ended_by_the_system_for_memory_is_told_apart() -> None:
     )
     # Memory that ran out elsewhere ended nothing here.
     assert epitaph(1, starved=True)[0] is Reason.CRASH
-
-
-def test_the_systems_count_of_ended_processes_is_a_number() -> None:
-    assert memory.out_of_memory_kills() >= 0
 
 
 def test_names_of_the_host_stay_out_unless_they_are_asked_for(tmp_path: Path) -> None:

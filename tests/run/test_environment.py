@@ -119,12 +119,16 @@ def git(place: Path, *words: str) -> str:
     return done.stdout.strip()
 
 
-def test_a_branch_a_folder_below_and_packed_references(repository: Path) -> None:
+def test_a_branch_a_folder_below_and_packed_references(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     commit = git(repository, "rev-parse", "HEAD")
     below = repository / "deep" / "er"
     below.mkdir(parents=True)
     assert describe_commit(repository) == {"git_commit": commit, "git_dirty": False}
     assert describe_commit(below) == {"git_commit": commit, "git_dirty": False}
+    monkeypatch.chdir(below)
+    assert describe({})["git_commit"] == commit
     git(repository, "pack-refs", "--all")
     assert not (repository / ".git" / "refs" / "heads" / "main").exists()
     assert describe_commit(repository)["git_commit"] == commit
