@@ -50,6 +50,13 @@ def slowed(by: float) -> Measurement:
     return measured(case(), tuple(each * by for each in STEADY))
 
 
+ONE = emulated(case(), 1.0)
+BROKEN = emulated(case(), 1.0, status=Status.FAILED, reason_text="signal 11", time_s=None)
+SKIPPED = emulated(case(), 1.0, status=Status.SKIPPED, reason_text="no such core", time_s=None)
+UNKNOWN = "the second run has no samples by process: nothing tells how far another would lie"
+OTHER = "other evidence: emulated and measured"
+
+
 def test_an_emulated_time_that_rose() -> None:
     one = emulated(case(), 1.0, implementation="nki: a.b:c")
     broken = found(one, msgspec.structs.replace(one, time_s=1.0001))
@@ -80,9 +87,11 @@ def test_a_measured_case_that_is_slower() -> None:
 @pytest.mark.parametrize(
     ("before", "after"),
     [
-        (emulated(case(), 1.0), emulated(case(), 0.5)),
+        (ONE, emulated(case(), 0.5)),
         (slowed(1.0), slowed(1.01)),  # within 3 %
-        (None, emulated(case(), 1.0)),
+        (None, ONE),
+        (BROKEN, BROKEN),
+        (BROKEN, ONE),
     ],
 )
 def test_what_is_well(before: Measurement | None, after: Measurement) -> None:
@@ -97,34 +106,22 @@ def test_an_interval_that_reaches_beyond_the_rule_tells_nothing() -> None:
     assert unsure.what.endswith(" processes on each side would tell")
 
 
-def test_no_samples_by_process_tell_nothing() -> None:
-    unsure = found(slowed(1.0), measured(case(), (), time_s=2.0))
-    assert unsure.outcome is Outcome.INCONCLUSIVE
-    assert unsure.what == "the second run has no samples by process: nothing tells how far another would lie"
-
-
-def test_a_new_failure() -> None:
-    failed = emulated(case(), 1.0, status=Status.FAILED, reason_text="signal 11", time_s=None)
-    assert found(emulated(case(), 1.0), failed).what == "failed: signal 11"
-    assert found(None, failed).what == "failed: signal 11; it is not in the baseline"
-    assert found(failed, failed).outcome is Outcome.PASSED
-    assert found(failed, emulated(case(), 1.0)).outcome is Outcome.PASSED
-
-
-def test_a_missing_case() -> None:
-    gone = found(emulated(case(), 1.0), None)
-    assert (gone.outcome, gone.kind, gone.verdict) == (Outcome.FAILED, "lost", "lost")
-    assert gone.what == "it ran in the baseline and is not here"
-    skipped = emulated(case(), 1.0, status=Status.SKIPPED, time_s=None, reason_text="no such core")
-    assert found(emulated(case(), 1.0), skipped).what == "it ran in the baseline and is skipped: no such core"
-
-
-def test_a_case_of_another_kind_is_broken() -> None:
-    odd = found(emulated(case(), 1.0), slowed(1.0))
-    assert (odd.kind, odd.what) == (
-        "evidence",
-        "it cannot be compared: other evidence: emulated and measured",
-    )
+@pytest.mark.parametrize(
+    ("before", "after", "outcome", "kind", "what"),
+    [
+        (slowed(1.0), measured(case(), (), time_s=2.0), Outcome.INCONCLUSIVE, "metric", UNKNOWN),
+        (ONE, BROKEN, Outcome.FAILED, "failure", "failed: signal 11"),
+        (None, BROKEN, Outcome.FAILED, "failure", "failed: signal 11; it is not in the baseline"),
+        (ONE, None, Outcome.FAILED, "lost", "it ran in the baseline and is not here"),
+        (ONE, SKIPPED, Outcome.FAILED, "lost", "it ran in the baseline and is skipped: no such core"),
+        (ONE, slowed(1.0), Outcome.FAILED, "evidence", f"it cannot be compared: {OTHER}"),
+    ],
+)
+def test_what_is_not_well(
+    before: Measurement | None, after: Measurement | None, outcome: Outcome, kind: str, what: str
+) -> None:
+    ill = found(before, after)
+    assert (ill.outcome, ill.kind, ill.what) == (outcome, kind, what)
 
 
 @pytest.mark.parametrize(
