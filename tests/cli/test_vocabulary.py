@@ -12,6 +12,7 @@ import click
 import msgspec
 import pytest
 from command import installed_commands, typed
+from messages import pairs
 from parts import part
 
 from trnbench.cli.commands import find_commands
@@ -157,43 +158,14 @@ def test_help_fits_on_a_screen_and_help_all_has_every_option(name: str) -> None:
     assert ("--help-all" in shown) == bool(rare)
 
 
-OLD = {
-    "store check --wide": "store check --format wide",
-    "cache info": "store cache",
-    "config path": "config show --files",
-    "fabric incast -i trn1.2xlarge --ranks core -s 1M --to 1": (
-        "fabric probe incast -i trn1.2xlarge --ranks core -s 1M --receiver 1"
-    ),
-    "fabric run all_reduce -i trn1.2xlarge --ranks core -b 1M -e 1M -aauto --straggler=1=0.5": (
-        "fabric run all_reduce -i trn1.2xlarge --ranks core -b 1M -e 1M --algorithm auto --degrade 1=0.5"
-    ),
-    "nki check absent.py::f --timeout 3": "nki check absent.py::f --seconds 3",
-    "runs list --tag nobody": "runs list --label nobody",
-    "topology show trn1.32xlarge --neuronlink-direction both-ways": (
-        "topology show trn1.32xlarge --reading neuronlink=both-ways"
-    ),
-    "workload info gpt2 --task decode --kv 512 --weights fp8": (
-        "workload info gpt2 --task decode --kv 512 --type weights=fp8"
-    ),
-    "validate --generation trn3 --bounds": "validate --generation trn3 bounds",
-}
-"""What was typed in the version before, and what is typed now."""
-
-
-@pytest.mark.parametrize("old", OLD)
-def test_an_old_spelling_does_the_same_and_says_the_new_one(old: str, tmp_path: Path) -> None:
-    store = ("--store", str(tmp_path / "results.db"))
-    before, now = typed(*store, *old.split()), typed(*store, *OLD[old].split())
+@pytest.mark.parametrize(("old", "new"), pairs(Path(__file__).parent / "old_spellings.txt"))
+def test_an_old_spelling_does_the_same_and_says_the_new_one(old: str, new: str) -> None:
+    before, now = typed(*old.split()), typed(*new.split())
     assert (before.stdout, before.exit_code) == (now.stdout, now.exit_code)
     notes = [line for line in before.stderr.splitlines() if line.startswith("note: ")]
     assert notes
     assert before.stderr.splitlines()[len(notes) :] == now.stderr.splitlines()
     assert not any(line.startswith("note: ") for line in now.stderr.splitlines())
-
-
-def test_an_old_flag_without_its_value_says_what_to_type() -> None:
-    done = typed("runs", "list", "--tag")
-    assert (done.exit_code, done.stderr) == (2, "error: --tag needs a value\n  try:   --label VALUE\n")
 
 
 def test_what_stands_behind_two_dashes_is_no_spelling() -> None:

@@ -24,18 +24,6 @@ from trnbench.store.store import Store
 
 MARK = "MARKER"
 TELLING = Path(__file__).parent.parent / "support" / "telling_machine.py"
-FACTS = """schema = 1
-[sources.mine]
-document = "My own notes"
-path = "{home}/MARKERpath/MARKERdeeper/notes.pdf"
-
-[[group]]
-subject = "{subject}"
-scope = "core"
-source = "mine"
-locator = "page 1 of {home}/MARKERpath/MARKERdeeper/notes.pdf"
-facts = [{{ metric = "clock", qualifier = "tensor", printed = "1.0", unit = "GHz", note = "{home}/a" }}]
-"""
 
 
 def environment(folder: Path) -> dict[str, str]:
@@ -93,7 +81,8 @@ def bytes_kept(folder: Path, *files: Path) -> bytes:
 def facts(folder: Path, subject: str) -> Path:
     environment(folder)
     path = folder / "MARKERhome" / "MARKERpath" / "MARKERdeeper" / "my.toml"
-    path.write_text(FACTS.format(home=folder / "MARKERhome", subject=subject))
+    text = (Path(__file__).parent / "marked_facts.toml").read_text()
+    path.write_text(text.replace("HOME", str(folder / "MARKERhome")).replace("SUBJECT", subject))
     return path
 
 
