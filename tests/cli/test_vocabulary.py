@@ -160,7 +160,7 @@ def test_help_fits_on_a_screen_and_help_all_has_every_option(name: str) -> None:
 
 @pytest.mark.parametrize(("old", "new"), pairs(Path(__file__).parent / "old_spellings.txt"))
 def test_an_old_spelling_does_the_same_and_says_the_new_one(old: str, new: str) -> None:
-    before, now = typed(*old.split()), typed(*new.split())
+    before, now = (typed("--store", "results.db", *words.split()) for words in (old, new))
     assert (before.stdout, before.exit_code) == (now.stdout, now.exit_code)
     notes = [line for line in before.stderr.splitlines() if line.startswith("note: ")]
     assert notes
