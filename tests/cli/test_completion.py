@@ -65,14 +65,12 @@ def test_names_complete_without_a_system_being_built() -> None:
 
 
 @pytest.fixture
-def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """With two runs, one of them tagged; its folder is where TRNBENCH_STORE points."""
-    path = tmp_path / "results.db"
-    with Store(path) as opened:
+def store(_elsewhere: None) -> str:
+    """With two runs, one of them tagged; it is where TRNBENCH_STORE points."""
+    with Store() as opened:
         opened.save(make_run(id="20260101-first"), tags=["nightly"])
         opened.save(make_run(id="20260102-second"))
-    monkeypatch.setenv("TRNBENCH_STORE", str(path))
-    return str(path)
+    return str(opened.path)
 
 
 RUNS = ["20260102-second", "20260101-first"]

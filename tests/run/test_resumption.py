@@ -120,14 +120,6 @@ def test_what_was_inconclusive_is_tried_again_and_nothing_else(
     assert but_for_times(run) == but_for_times(carried_out(store, *MODES))
 
 
-def test_a_run_that_was_cut_short_by_maxfail_goes_on(store: Store) -> None:
-    first = carried_out(store, "half", "above", "low", maxfail=1)
-    assert len(first.measurements) == 2
-    assert unfinished(store) == first.id
-    run = resumed(store, "half", "above", "low")
-    assert len(run.measurements) == 3
-
-
 def test_the_latest_that_is_not_complete_is_taken(store: Store) -> None:
     one = carried_out(store, *MODES, backend=Counting(dies_at=2))
     two = carried_out(store, *MODES, backend=Counting(dies_at=2))
