@@ -103,6 +103,13 @@ def test_no_descendant_survives_a_command_that_is_ended(
         assert "interrupted: 1 of 2 cases are kept" in told
 
 
+def test_an_end_with_exit_code_0_is_a_failure() -> None:
+    run = carried_out("quits", "half")
+    assert (one(run, "quits").status, one(run, "quits").reason) == (Status.FAILED, Reason.CRASH)
+    assert one(run, "quits").reason_text == "the process that ran it ended itself with exit code 0"
+    assert one(run, "half").status is Status.OK
+
+
 def test_a_copy_of_the_process_does_not_answer_as_well() -> None:
     run = carried_out("copies_itself", "half", "low")
     assert [each.status for each in run.measurements] == [Status.OK, Status.OK, Status.DOCUMENT_LOW]
