@@ -252,6 +252,18 @@ def test_two_owners_of_a_command(monkeypatch: pytest.MonkeyPatch) -> None:
     assert list(commands.find_commands()) == ["run"]
 
 
+def test_closed_pipe_is_quiet() -> None:
+    told = subprocess.run(
+        f"set -o pipefail; {sys.executable} -m trnbench config show --format json | head -c 1",
+        shell=True,
+        executable="/bin/bash",
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (told.returncode, told.stdout, told.stderr) == (0, "[", "")
+
+
 def test_closed_stdout_is_said_and_nothing_is_written_elsewhere(tmp_path: Path) -> None:
     told = subprocess.run(
         f"{sys.executable} -m trnbench --store r.db config show >&-",

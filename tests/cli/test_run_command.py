@@ -307,9 +307,9 @@ class Untouched(tiny.Actor):
 
 def test_a_store_that_is_something_else_is_met_before_the_work(tmp_path: Path) -> None:
     (tmp_path / "results.db").write_text("precious " * 100)
-    assert (
-        f"error: {tmp_path / 'results.db'} is not a store of trnbench: it is no SQLite database"
-    ) in refusal(invoke("run", backend=Untouched()))
+    said = refusal(invoke("run", backend=Untouched()))
+    assert f"error: {tmp_path / 'results.db'} is not a store of trnbench: it is no SQLite database" in said
+    assert "nothing may run" not in said
     assert not (tmp_path / "trnbench-report.html").exists()
 
 
