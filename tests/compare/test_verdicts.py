@@ -12,7 +12,18 @@ from messages import messages
 from paired_runs import case, emulated, measured, run_of, run_of_medians
 from stored_run import message_of, text_of
 
-from trnbench import CaseKey, Evidence, Grade, Measurement, Reason, Run, Scope, Status, UsageError
+from trnbench import (
+    CaseKey,
+    Evidence,
+    Grade,
+    Measurement,
+    NothingSelected,
+    Reason,
+    Run,
+    Scope,
+    Status,
+    UsageError,
+)
 from trnbench.compare.comparison import compared
 from trnbench.facts.fact import PeakPolicy
 from trnbench.results.fidelity import Fidelity, Step, order_kept
@@ -346,6 +357,13 @@ def test_an_exact_ratio_says_how_often_the_model_orders_such_pairs(
     assert order_kept((), gain) is None
     after = run_of(emulated(case(), np.exp(gain)), id="b", fidelity=Fidelity(by="a model", steps=STEPS))
     assert only(run_of(emulated(case(), 1.0)), after).order == kept
+
+
+def test_runs_without_a_case_in_common_are_refused() -> None:
+    said = text_of(
+        NothingSelected, compared, run_of(emulated(case(), 1.0)), run_of(emulated(case("other"), 1.0))
+    )
+    assert said.startswith("runs a and a have no case in common\n  cause: of their 1 and 1 cases none has ")
 
 
 def test_the_largest_effect_comes_first_and_what_has_no_verdict_last() -> None:
