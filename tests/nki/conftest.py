@@ -10,20 +10,13 @@ from typing import Any
 import msgspec
 import pytest
 from beta1_kernel import Run, source
-from nki_machine import V3
+from nki_machine import EVERY_INSTRUCTION, V3
 
 from trnbench_emulator.nki import Machine, TensorSpec, Trace, load_kernel, record
 from trnbench_emulator.nki.dtype import dtype_of
+from trnbench_emulator.nki.jit import Kernel
 
-V4 = msgspec.structs.replace(
-    V3,
-    generation="trn3",
-    core="neuroncore-v4",
-    nc_version=4,
-    moving_free=4096,
-    sbuf_partition_bytes=256 << 10,
-    psum_dtypes=("float32", "bfloat16"),
-)
+V4 = msgspec.structs.replace(EVERY_INSTRUCTION, moving_free=4096, sbuf_partition_bytes=256 << 10)
 V2 = msgspec.structs.replace(V3, generation="trn1", core="neuroncore-v2", nc_version=2)
 
 
@@ -47,9 +40,12 @@ class Snippets:
         path.write_text("\n".join(lines) + "\n")
         return f"{path}::kernel"
 
-    def run(self, body: str, *args: Any, machine: Machine = V3, **options: Any) -> Trace:
-        kernel, _, _ = load_kernel(self.write(body), nki="trnbench")
-        return record(kernel, args, machine=machine, **options)
+    def run(
+        self, body: str, *args: Any, head: str = "", machine: Machine = V3, programs: int = 0, **options: Any
+    ) -> Trace:
+        kernel, _, _ = load_kernel(self.write(body, head=head), nki="trnbench")
+        launch = Kernel(kernel.function, {}, programs) if programs else kernel
+        return record(launch, args, machine=machine, **options)
 
 
 @pytest.fixture
@@ -95,16 +91,12 @@ def beta1(tmp_path: Path, v2: Any) -> Run:
 
 
 @pytest.fixture
-def run_piece(snippets: Snippets, v3: Machine) -> Callable[..., Trace]:
+def run_piece(snippets: Snippets) -> Callable[..., Trace]:
     """Records a piece of a kernel that makes `t`, on a core that has every instruction; see `nki_values`."""
-    v4 = msgspec.structs.replace(
-        v3, generation="trn3", core="neuroncore-v4", nc_version=4, psum_dtypes=("float32", "bfloat16")
-    )
     tail = "\nout = nl.ndarray(t.shape, t.dtype, buffer=nl.shared_hbm)\nnl.store(out, t)\nreturn out"
 
     def carry_out(body: str, args: tuple[Any, ...], functional: bool) -> Trace:
-        kernel, _, _ = load_kernel(snippets.write(body + tail), nki="trnbench")
         given = args if functional else [TensorSpec(a.shape, dtype_of(a.dtype).name) for a in args]
-        return record(kernel, given, machine=v4, functional=functional)
+        return snippets.run(body + tail, *given, machine=EVERY_INSTRUCTION, functional=functional)
 
     return carry_out

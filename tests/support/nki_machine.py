@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from trnbench_emulator.nki import Machine
 
 V3 = Machine(
@@ -16,3 +18,8 @@ V3 = Machine(
     psum_banks=8,
     hbm_bytes=96 << 30,
 )
+
+EVERY_INSTRUCTION = msgspec.structs.replace(
+    V3, generation="trn3", core="neuroncore-v4", nc_version=4, psum_dtypes=("float32", "bfloat16")
+)
+"""The same memories on a core that has every instruction."""
