@@ -6,19 +6,17 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from beta1_kernel import Run
-from nki_machine import V3
 
-from trnbench_emulator.nki import Trace, load_kernel, record
+from trnbench_emulator.nki import Trace
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from tests.nki.mutants import Legal, expected, legal_kernels
-
-HERE = Path(__file__).parent
 
 
 @pytest.mark.parametrize("legal", legal_kernels(), ids=lambda legal: legal.name)
@@ -26,15 +24,8 @@ def test_a_legal_kernel_has_no_findings(legal: Legal) -> None:
     assert [str(finding) for finding in expected(legal.name).findings] == []
 
 
-def snippet(tmp_path: Path, body: str, *args: object, programs: int = 0) -> Trace:
-    file = tmp_path / "kernel.py"
-    lines = "\n".join(f"    {line}" for line in body.strip().splitlines())
-    file.write_text(
-        "import nki\nimport nki.isa as nisa\nimport nki.language as nl\n\n"
-        f"@nki.jit\ndef kernel(*args):\n{lines}\n"
-    )
-    kernel, _, _ = load_kernel(f"{file}::kernel", nki="trnbench")
-    return record(kernel[programs] if programs else kernel, args, machine=V3, functional=True, shadow=True)
+def carried_out(snippets: Any, body: str, programs: int = 0) -> Trace:
+    return snippets.run(body, X, programs=programs, functional=True, shadow=True)
 
 
 X = np.ones((128, 64), np.float32)
@@ -48,35 +39,35 @@ def rules(trace: Trace) -> list[str]:
     return [finding.rule for finding in trace.findings]
 
 
-def test_unwritten_rows_that_reach_no_output_are_a_warning(tmp_path: Path) -> None:
+def test_unwritten_rows_that_reach_no_output_are_a_warning(snippets: Any) -> None:
     body = TILES + "nisa.dma_copy(tile[0:64], args[0][0:64])\nnisa.tensor_scalar(tile, tile, nl.add, 1.0)\n"
-    trace = snippet(tmp_path, body + "nisa.memset(tile[64:128], 0)\nnisa.dma_copy(out, tile)\nreturn out", X)
+    trace = carried_out(snippets, body + "nisa.memset(tile[64:128], 0)\nnisa.dma_copy(out, tile)\nreturn out")
     assert rules(trace) == ["uninitialised-read"]
     assert not trace.findings[0].error
 
 
-def test_what_a_predicate_leaves_out_stays_unwritten(tmp_path: Path) -> None:
+def test_what_a_predicate_leaves_out_stays_unwritten(snippets: Any) -> None:
     body = TILES + (
         "mask = nl.ndarray((128, 64), nl.uint8, buffer=nl.sbuf)\nnisa.memset(mask, 1)\n"
         "nisa.memset(mask[:, 32:64], 0)\nsource = nl.load(args[0])\n"
         "nisa.tensor_copy_predicated(tile, source, mask)\nnisa.dma_copy(out, tile)\nreturn out"
     )
-    trace = snippet(tmp_path, body, X)
+    trace = carried_out(snippets, body)
     assert rules(trace) == ["uninitialised"]
     assert trace.findings[0].bytes == 128 * 32 * 4
 
 
-def test_another_type_of_the_same_bytes(tmp_path: Path) -> None:
+def test_another_type_of_the_same_bytes(snippets: Any) -> None:
     body = TILES + (
         "halves = tile.view(nl.bfloat16)\nnisa.memset(halves[:, 0:128:2], 0)\n"
         "nisa.dma_copy(out, tile)\nreturn out"
     )
-    trace = snippet(tmp_path, body, X)
+    trace = carried_out(snippets, body)
     assert rules(trace) == ["uninitialised"]
     assert trace.findings[0].bytes == 128 * 64 * 2
 
 
-def test_both_programs_may_read_and_meet_before_they_write(tmp_path: Path) -> None:
+def test_both_programs_may_read_and_meet_before_they_write(snippets: Any) -> None:
     body = """
 both = nl.ndarray((2, 128, 64), nl.float32, buffer=nl.shared_hbm)
 out = nl.ndarray((2, 128, 64), nl.float32, buffer=nl.shared_hbm)
@@ -87,23 +78,23 @@ nisa.core_barrier(both, (0, 1))
 nl.store(out[me], nl.load(both[1 - me]))
 return out
 """
-    assert rules(snippet(tmp_path, body, X, programs=2)) == []
+    assert rules(carried_out(snippets, body, programs=2)) == []
 
 
-def test_sums_over_rounds_are_no_carried_values(tmp_path: Path) -> None:
+def test_sums_over_rounds_are_no_carried_values(snippets: Any) -> None:
     body = TILES + (
         "source = nl.load(args[0])\nnisa.memset(tile, 0)\nfor _ in nl.affine_range(3):\n"
         "    nisa.tensor_tensor(tile, tile, source, nl.add)\nnisa.dma_copy(out, tile)\nreturn out"
     )
-    assert rules(snippet(tmp_path, body, X)) == []
+    assert rules(carried_out(snippets, body)) == []
 
 
-def test_a_loop_that_is_followed_is_an_index(tmp_path: Path) -> None:
+def test_a_loop_that_is_followed_is_an_index(snippets: Any) -> None:
     body = TILES + (
         "rows, columns = nl.affine_range(128), nl.affine_range(64)\n"
         "nl.store(out, nl.load(args[0][rows, columns]))\nreturn out"
     )
-    assert rules(snippet(tmp_path, body, X)) == []
+    assert rules(carried_out(snippets, body)) == []
 
 
 def test_beta_1_has_the_same_rules(beta1: Run) -> None:

@@ -68,13 +68,6 @@ assert u.shape == (4, 8)
     assert opcodes == ["memset", "tensor_scalar", "tensor_tensor", "activation"]
 
 
-def test_an_operation_of_the_wrong_kind(snippets: Any) -> None:
-    body = "t = nl.ones((4, 8), dtype=nl.float32)\nnisa.tensor_tensor(t, t, t, nl.exp)"
-    with pytest.raises(KernelError) as caught:
-        snippets.run(body)
-    assert caught.value.what == "tensor_tensor: nl.exp is no operation of 2 operands (snippet.py:7)"
-
-
 # What stands beside a kernel: its arguments for a point, its pieces, its reference; mistakes in them ---
 
 Taking = Callable[..., Source | None]

@@ -9,9 +9,9 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 import pytest
+from nki_values import Case, Run, matches_numpy
 
 from trnbench.errors import KernelError
 from trnbench_emulator.nki.dtype import DTYPES
@@ -74,8 +74,6 @@ BINARY: dict[str, tuple[Any, Any, Callable[[Any, Any], Any]]] = {
 
 IN = "x = nl.load(args[0]); y = nl.load(args[1]) if len(args) > 1 else None\n"
 
-Case = tuple[str, tuple[Any, ...], Callable[..., Any]]
-
 CASES: dict[str, Case] = {
     "nl.ndarray": (IN + "t = nl.ndarray(x.shape, x.dtype, address=(0, 4096))\nnisa.tensor_copy(t, x)", (X,), lambda x: x),
     "nl.zeros": ("t = nl.zeros((4, 8), nl.float32)", (), lambda: np.zeros((4, 8))),
@@ -132,17 +130,9 @@ CASES: dict[str, Case] = {
 TAIL = "\nout = nl.ndarray(t.shape, t.dtype, buffer=nl.shared_hbm)\nnl.store(out, t)\nreturn out"
 
 
-def _match(got: Any, want: Any) -> None:
-    want = np.asarray(want)
-    assert got.shape == want.shape
-    tolerance = 2.0**-8 if got.dtype in (ml_dtypes.bfloat16, np.float16) else 2e-5
-    np.testing.assert_allclose(got.astype(np.float64), want.astype(np.float64), rtol=tolerance, atol=2e-5)
-
-
 @pytest.mark.parametrize("name", CASES)
-def test_function_matches_numpy(snippets: Any, name: str) -> None:
-    body, args, expected = CASES[name]
-    _match(snippets.run(body + TAIL, *args, functional=True).outputs[0], expected(*args))
+def test_function_matches_numpy(run_piece: Run, name: str) -> None:
+    matches_numpy(run_piece, CASES[name])
 
 
 @pytest.mark.parametrize("name", UNARY)
@@ -195,24 +185,6 @@ def test_an_index_outside_is_named(snippets: Any) -> None:
     np.testing.assert_array_equal(got, [[1.0] * 4, [np.nan] * 4])
 
 
-def test_operands_start_at_quadrants(snippets: Any) -> None:
-    body = "t = nl.zeros((128, 8), nl.float32)\nnisa.memset(t[{at}], 1.0)"
-    snippets.run(body.format(at="32:64"))
-    for at, message in (
-        (
-            "16:20",
-            "memset on trn2: an operand of 4 partitions starts at partition 16, it may start at 0, 32, 64, 96",
-        ),
-        (
-            "32:96",
-            "memset on trn2: an operand of 64 partitions starts at partition 32, it may start at 0, 64",
-        ),
-    ):
-        with pytest.raises(KernelError) as caught:
-            snippets.run(body.format(at=at))
-        assert caught.value.what == f"{message} (snippet.py:7)"
-
-
 def test_where_operands_may_start_follows_from_how_many_partitions_they_have(snippets: Any) -> None:
     body = "t = nl.zeros((128, 8), nl.float32)\nnisa.memset(t[{first}:{last}], 1.0)"
     allowed = {
@@ -238,9 +210,7 @@ def test_where_operands_may_start_follows_from_how_many_partitions_they_have(sni
         assert all(f"starts at partition {first}, it may" in what for first, what in refused.items())
 
 
-def test_two_programs_share_hbm_and_meet(snippets: Any, v3: Any) -> None:
-    from trnbench_emulator.nki import load_kernel, record
-
+def test_two_programs_share_hbm_and_meet(snippets: Any) -> None:
     body = """
 me = nl.program_id(0)
 assert nl.num_programs() == 2 and nl.program_ndim() == 1
@@ -256,16 +226,13 @@ nisa.core_barrier(out, (0, 1))
 assert float(both.array[40, 0]) == 2.0 and float(both.array[8, 0]) == 1.0
 return out
 """
-    kernel, _, _ = load_kernel(snippets.write(body), nki="trnbench")
-
-    trace = record(kernel[2], (), machine=v3, functional=True)
+    trace = snippets.run(body, programs=2, functional=True)
     np.testing.assert_array_equal(trace.outputs[0], np.repeat([[2.0], [1.0]], 32, axis=0).repeat(8, axis=1))
     assert (trace.programs, trace.count) == (2, 6)
 
 
-def test_programs_that_wait_for_each_other_in_another_order_are_told(snippets: Any, v3: Any) -> None:
+def test_programs_that_wait_for_each_other_in_another_order_are_told(snippets: Any) -> None:
     from trnbench.errors import KernelError
-    from trnbench_emulator.nki import load_kernel, record
 
     body = """
 me = nl.program_id(0)
@@ -274,9 +241,8 @@ for pipe in ((0, 1) if me == 0 else (1, 0)):
     nisa.sendrecv(t, u if pipe else v, 1 - me, 1 - me, pipe_id=pipe)
 return nl.ndarray((1, 1), nl.float32, buffer=nl.shared_hbm)
 """
-    kernel, _, _ = load_kernel(snippets.write(body), nki="trnbench")
     with pytest.raises(KernelError) as caught:
-        record(kernel[2], (), machine=v3, functional=True)
+        snippets.run(body, programs=2, functional=True)
     lines = re.findall(r":(\d+)\)", caught.value.what)
     assert len(lines) == 2
     assert re.sub(r"\(.*?\)", "(…)", caught.value.what) == (
@@ -287,17 +253,12 @@ return nl.ndarray((1, 1), nl.float32, buffer=nl.shared_hbm)
 
 
 @pytest.mark.parametrize("call", ["nisa.core_barrier(out, (0, 1))", "nisa.sendrecv(t, u, 0, 0, 0)"])
-def test_more_programs_than_a_logical_core_has_cannot_meet(snippets: Any, v3: Any, call: str) -> None:
-    from trnbench.errors import KernelError
-    from trnbench_emulator.nki import load_kernel, record
-    from trnbench_emulator.nki.jit import Kernel
-
+def test_more_programs_than_a_logical_core_has_cannot_meet(snippets: Any, call: str) -> None:
     body = f"""
 out = nl.ndarray((1, 1), nl.float32, buffer=nl.shared_hbm)
 t, u = nl.full((32, 8), 1.0, nl.float32), nl.full((32, 8), 1.0, nl.float32)
 {call}
 return out
 """
-    kernel, _, _ = load_kernel(snippets.write(body), nki="trnbench")
     with pytest.raises(KernelError, match="it joins the two cores of a logical core, the launch has 8 progr"):
-        record(Kernel(kernel.function, {}, 8), (), machine=v3)
+        snippets.run(body, programs=8)
