@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +89,12 @@ def beta1(tmp_path: Path, v2: Any) -> Run:
         return record(kernel, args, machine=machine, **{"functional": True, "keep": True, **options})
 
     return recorded
+
+
+@pytest.fixture
+def beta1_shapes(beta1: Run) -> Run:
+    """The same with shapes only."""
+    return partial(beta1, functional=False)
 
 
 @pytest.fixture

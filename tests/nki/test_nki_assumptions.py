@@ -8,20 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from beta1_kernel import Run, opcodes
+from beta1_kernel import Run, loads, opcodes, spec
 
 from trnbench_emulator.compiler import AS_SHIPPED, SWITCHES, Assumptions, assumptions
 from trnbench_emulator.kernel_run.result import LIMIT
-from trnbench_emulator.nki import TensorSpec, Trace
+from trnbench_emulator.nki import Trace
 from trnbench_emulator.nki.memory import Buffer
-
-
-def spec(*shape: int) -> TensorSpec:
-    return TensorSpec(shape, "float32")
-
-
-def loads(trace: Trace) -> int:
-    return sum(each.op.opcode == "dma_copy" and each.writes[0].form.on_chip for each in trace.instructions)
 
 
 def engines(trace: Trace, *names: str) -> set[str]:
@@ -108,6 +100,7 @@ def timed(run: Run, name: str, *off: str) -> Trace:
 def test_every_load_of_the_source_is_made_without_residence(beta1: Run) -> None:
     kept, all_of_them = timed(beta1, "product"), timed(beta1, "product", "residence")
     assert (loads(kept), loads(all_of_them)) == (2 * 2 + 2 * 2, 2 * 2 * 2 * 2)
+    assert opcodes(kept).count("nc_matmul") == 2 * 2 * 2
     assert kept.assumed["residence"] == loads(all_of_them) - loads(kept)
     assert "residence" not in all_of_them.assumed
 
@@ -117,6 +110,12 @@ def test_every_round_multiplies_without_hoisting(beta1: Run) -> None:
     assert opcodes(once).count("tensor_tensor") == 1 + 5
     assert opcodes(always).count("tensor_tensor") == 5 + 5
     assert once.assumed["hoisting"] == 4
+
+
+def test_what_a_loop_changes_is_done_in_every_round(beta1: Run) -> None:
+    changing = LOOP.replace("multiply)\n", "multiply)\n            a[...] = nl.copy(total)\n")
+    found = beta1(changing, spec(128, 64), spec(128, 64), functional=False)
+    assert opcodes(found).count("tensor_tensor") == 5 + 5
 
 
 def test_nothing_in_use_leaves_sbuf_without_spilling(beta1: Run) -> None:
@@ -129,18 +128,20 @@ def test_nothing_in_use_leaves_sbuf_without_spilling(beta1: Run) -> None:
     assert len(without.instructions) == 8 * 3
 
 
-def test_what_is_kept_for_later_still_leaves_without_spilling(beta1: Run) -> None:
-    body = """
+@pytest.mark.parametrize(("tiles", "expected"), [(8, 8 + 8 + 2), (7, 7)])
+@pytest.mark.parametrize("word", ["spilling", "no-spilling"])
+def test_what_does_not_fit_is_loaded_again_without_spilling_too(
+    beta1: Run, word: str, tiles: int, expected: int
+) -> None:
+    """Tiles of 32 KiB in 224 KiB: of eight the oldest is always gone, until the last turn needs none."""
+    body = f"""
     def kernel(x) -> (128, 8192):
         for turn in nl.affine_range(3):
-            for n in nl.affine_range(8):
+            for n in nl.affine_range({tiles}):
                 nl.store(out, nl.load(x[0:128, n * 8192:(n + 1) * 8192]))
     """
-    either = [
-        beta1(body, spec(128, 8192 * 8), functional=False, assumptions=assumptions(each))
-        for each in ("spilling", "no-spilling")
-    ]
-    assert [loads(each) for each in either] == [8 + 8 + 2] * 2
+    found = beta1(body, spec(128, 8192 * tiles), functional=False, assumptions=assumptions(word))
+    assert loads(found) == expected
 
 
 def test_a_load_goes_to_the_tile_it_names_without_renaming(beta1: Run) -> None:

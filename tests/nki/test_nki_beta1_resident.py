@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from beta1_kernel import Run, source
+from beta1_kernel import Run, loads, source, spec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trnbench.registry import load_registry
 from trnbench_emulator.core.program import BUFFER, Dep, Program
 from trnbench_emulator.core.recording import Launch, record_launch
-from trnbench_emulator.nki import Machine, TensorSpec, Trace, load_kernel
+from trnbench_emulator.nki import Machine, Trace, load_kernel
 from trnbench_emulator.nki.beta1.residence import places
 from trnbench_emulator.nki.instruction import Instruction
 from trnbench_emulator.nki.memory import Buffer, Storage
@@ -24,45 +23,12 @@ from trnbench_emulator.nki.memory import Buffer, Storage
 KIB = 1024
 
 
-@pytest.fixture
-def run(beta1: Run) -> Run:
-    """Records a kernel given as text, with shapes only."""
-    return partial(beta1, functional=False)
-
-
-def spec(*shape: int) -> TensorSpec:
-    return TensorSpec(shape, "float32")
-
-
 def count(trace: Trace, opcode: str) -> int:
     return sum(each.op.opcode == opcode for each in trace.instructions)
 
 
-def loads(trace: Trace) -> int:
-    return sum(each.op.opcode == "dma_copy" and each.writes[0].form.on_chip for each in trace.instructions)
-
-
-PRODUCT = """
-    def kernel(x, w) -> (512, 2048):
-        for m in nl.affine_range(4):
-            for n in nl.affine_range(4):
-                acc = nl.zeros((128, 512), nl.float32, buffer=nl.psum)
-                for k in nl.affine_range(2):
-                    left = nl.load(x[k * 128:(k + 1) * 128, m * 128:(m + 1) * 128])
-                    right = nl.load(w[k * 128:(k + 1) * 128, n * 512:(n + 1) * 512])
-                    acc += nl.matmul(left, right, transpose_x=True)
-                nl.store(out[m * 128:(m + 1) * 128, n * 512:(n + 1) * 512], nl.copy(acc))
-"""
-
-
-def test_what_was_loaded_is_not_loaded_again(run: Run) -> None:
-    found = run(PRODUCT, spec(256, 512), spec(256, 2048))
-    assert loads(found) == 2 * 4 + 2 * 4  # each operand once
-    assert count(found, "nc_matmul") == 4 * 4 * 2
-
-
-def test_what_was_written_in_between_is_loaded_again(run: Run) -> None:
-    found = run(
+def test_what_was_written_in_between_is_loaded_again(beta1_shapes: Run) -> None:
+    found = beta1_shapes(
         """
         def kernel(x) -> (128, 64):
             for turn in nl.affine_range(3):
@@ -73,34 +39,6 @@ def test_what_was_written_in_between_is_loaded_again(run: Run) -> None:
         spec(128, 64),
     )
     assert loads(found) == 6
-
-
-def test_what_does_not_fit_is_loaded_again(run: Run) -> None:
-    body = """
-    def kernel(x) -> (128, 8192):
-        for turn in nl.affine_range(3):
-            for n in nl.affine_range(8):
-                nl.store(out, nl.load(x[0:128, n * 8192:(n + 1) * 8192]))
-    """
-    # Tiles of 32 KiB in 224 KiB: of eight the oldest is always gone, until the last turn needs none again.
-    assert loads(run(body, spec(128, 8192 * 8))) == 8 + 8 + 2
-    less = body.replace("affine_range(8)", "affine_range(7)")
-    assert loads(run(less, spec(128, 8192 * 7))) == 7
-
-
-def test_what_does_not_depend_on_a_loop_is_done_once(run: Run) -> None:
-    body = """
-    def kernel(x, y) -> (128, 64):
-        a, b = nl.load(x), nl.load(y)
-        total = nl.zeros((128, 64), dtype=x.dtype)
-        for turn in nl.affine_range(5):
-            product = nisa.tensor_tensor(a, b, nl.multiply)
-            total += product
-        nl.store(out, total)
-    """
-    assert count(run(body, spec(128, 64), spec(128, 64)), "tensor_tensor") == 1 + 5
-    changing = body.replace("total += product", "total += product\n            a[...] = nl.copy(total)")
-    assert count(run(changing, spec(128, 64), spec(128, 64)), "tensor_tensor") == 5 + 5
 
 
 INNER = """
@@ -115,13 +53,13 @@ INNER = """
 
 
 @pytest.mark.parametrize(("loop", "products"), [("affine_range", 5 * 3), ("static_range", 3)])
-def test_the_innermost_loop_counts_unless_it_is_unrolled(run: Run, loop: str, products: int) -> None:
-    found = run(INNER.replace("INNER", loop), spec(3, 128, 64), spec(3, 128, 64))
+def test_the_innermost_loop_counts_unless_it_is_unrolled(beta1_shapes: Run, loop: str, products: int) -> None:
+    found = beta1_shapes(INNER.replace("INNER", loop), spec(3, 128, 64), spec(3, 128, 64))
     assert loads(found) == 6
     assert count(found, "tensor_tensor") == products + 5 * 3
 
 
-def test_a_row_of_one_bank_is_read_in_psum(run: Run) -> None:
+def test_a_row_of_one_bank_is_read_in_psum(beta1_shapes: Run) -> None:
     body = """
     def kernel(x, row) -> (128, COLUMNS):
         wide = nl.load(row).broadcast_to((128, COLUMNS))
@@ -131,15 +69,15 @@ def test_a_row_of_one_bank_is_read_in_psum(run: Run) -> None:
     for columns, copies in ((512, 0), (1024, 2)):
         x = values.standard_normal((128, columns)).astype(np.float32)
         row = values.standard_normal((1, columns)).astype(np.float32)
-        found = run(body.replace("COLUMNS", str(columns)), x, row, functional=True)
+        found = beta1_shapes(body.replace("COLUMNS", str(columns)), x, row, functional=True)
         assert count(found, "activation") == copies
         product = next(each for each in found.instructions if each.op.opcode == "tensor_tensor")
         assert product.op.variables["psum_inputs"] == (0 if copies else 1)
         np.testing.assert_allclose(found.outputs[0], x * row, rtol=1e-6)
 
 
-def test_what_is_kept_until_the_kernel_ends_takes_no_room(run: Run) -> None:
-    found = run(
+def test_what_is_kept_until_the_kernel_ends_takes_no_room(beta1_shapes: Run) -> None:
+    found = beta1_shapes(
         """
         def kernel(row) -> (4, 128, 2048):
             for n in nl.affine_range(4):
@@ -159,9 +97,9 @@ SPILLED = """
 """
 
 
-def test_tiles_that_do_not_fit_go_to_memory_and_come_back_once(run: Run) -> None:
+def test_tiles_that_do_not_fit_go_to_memory_and_come_back_once(beta1_shapes: Run) -> None:
     """Eight computed tiles where seven fit, six beside the one that is loaded."""
-    found = run(SPILLED, spec(8, 128, 8192), tuple(range(8)))
+    found = beta1_shapes(SPILLED, spec(8, 128, 8192), tuple(range(8)))
     spilled = [each for each in found.instructions if each.writes[0].form.buffer is Buffer.PRIVATE_HBM]
     back = [each for each in found.instructions if each.reads[:1] and _from_spill(each)]
     assert 1 <= len(spilled) == len(back) <= 2
@@ -176,8 +114,10 @@ def _from_spill(each: Instruction) -> bool:
 
 @given(tiles=st.integers(1, 12), order=st.lists(st.integers(0, 11), min_size=1, max_size=20))
 @settings(max_examples=40)
-def test_every_tile_is_there_when_it_is_read_and_all_of_them_fit(run: Run, tiles: int, order: Any) -> None:
-    found = run(SPILLED, spec(tiles, 128, 8192), tuple(each % tiles for each in order))
+def test_every_tile_is_there_when_it_is_read_and_all_of_them_fit(
+    beta1_shapes: Run, tiles: int, order: Any
+) -> None:
+    found = beta1_shapes(SPILLED, spec(tiles, 128, 8192), tuple(each % tiles for each in order))
     instructions = found.instructions
     written: set[Storage] = set()
     for each in instructions:
@@ -242,18 +182,18 @@ def taken(instructions: tuple[Instruction, ...], sbuf: int) -> dict[int, list[in
     return {number: [begun[life] for _, gone in each for life in gone] for number, each in found.items()}
 
 
-def test_what_fits_takes_no_place(run: Run) -> None:
-    assert taken(run(ROUNDS, spec(3, 128, 8192)).instructions, 192 * KIB) == {}
+def test_what_fits_takes_no_place(beta1_shapes: Run) -> None:
+    assert taken(beta1_shapes(ROUNDS, spec(3, 128, 8192)).instructions, 192 * KIB) == {}
 
 
-def test_the_place_that_is_free_for_longest_is_taken_first(run: Run) -> None:
+def test_the_place_that_is_free_for_longest_is_taken_first(beta1_shapes: Run) -> None:
     """Two tiles fit; the second is used last before the first is."""
-    assert taken(run(KEPT, spec(4, 128, 8192)).instructions, 64 * KIB) == {4: [1], 5: [0]}
+    assert taken(beta1_shapes(KEPT, spec(4, 128, 8192)).instructions, 64 * KIB) == {4: [1], 5: [0]}
 
 
-def test_what_is_in_use_gives_no_place(run: Run) -> None:
+def test_what_is_in_use_gives_no_place(beta1_shapes: Run) -> None:
     """One fits: the second does not wait for the first, which is used after it."""
-    assert taken(run(KEPT, spec(4, 128, 8192)).instructions, 32 * KIB) == {4: [1, 0]}
+    assert taken(beta1_shapes(KEPT, spec(4, 128, 8192)).instructions, 32 * KIB) == {4: [1, 0]}
 
 
 def program(tmp_path: Path, text: str, *shape: int) -> Program:

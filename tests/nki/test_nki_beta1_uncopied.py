@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 import pytest
-from beta1_kernel import Run, made
+from beta1_kernel import Run, made, spec
 
 from trnbench_emulator.compiler import AS_SHIPPED, assumptions
-from trnbench_emulator.nki import TensorSpec, Trace
+from trnbench_emulator.nki import Trace
 from trnbench_emulator.nki.instruction import Instruction
 from trnbench_emulator.nki.memory import Buffer
 
@@ -40,12 +38,6 @@ def text(
     return KERNEL.format(count=count, copy=copy, held=held, after=after, end=end)
 
 
-@pytest.fixture
-def run(beta1: Run) -> Run:
-    """Records a kernel given as text, with shapes only."""
-    return partial(beta1, functional=False)
-
-
 def copies(found: Trace) -> list[Instruction]:
     return [
         each
@@ -54,12 +46,12 @@ def copies(found: Trace) -> list[Instruction]:
     ]
 
 
-X = TensorSpec((128, 512), "float32")
+X = spec(128, 512)
 
 
 @pytest.mark.parametrize("copy", [COPY, "nl.copy(product)", "nisa.tensor_copy(product, dtype=nl.float32)"])
-def test_sums_and_exponentials_read_the_product(run: Run, copy: str) -> None:
-    found = run(text(copy=copy), X)
+def test_sums_and_exponentials_read_the_product(beta1_shapes: Run, copy: str) -> None:
+    found = beta1_shapes(text(copy=copy), X)
     assert len(copies(found)) == 0
     for opcode in ("tensor_reduce", "activation"):
         reader = next(each for each in found.instructions if each.op.opcode == opcode)
@@ -69,10 +61,10 @@ def test_sums_and_exponentials_read_the_product(run: Run, copy: str) -> None:
         assert reader.op.traffic["psum_read"] == 128 * 512 * 4
 
 
-def test_elements_and_work_stay_those_of_the_source(run: Run) -> None:
+def test_elements_and_work_stay_those_of_the_source(beta1_shapes: Run) -> None:
     """All that changes of a reader is where its operand is."""
-    with_copies = run(text(), X, assumptions=COPYING)
-    without = run(text(), X)
+    with_copies = beta1_shapes(text(), X, assumptions=COPYING)
+    without = beta1_shapes(text(), X)
     assert len(copies(with_copies)) == 1
     copied = {id(each) for each in copies(with_copies)}
     kept = [each for each in with_copies.instructions if id(each) not in copied]
@@ -99,20 +91,20 @@ def test_elements_and_work_stay_those_of_the_source(run: Run) -> None:
         pytest.param({"count": 5}, id="five banks are more than half"),
     ],
 )
-def test_a_copy_that_is_needed_stays(run: Run, changed: dict[str, str]) -> None:
-    found = run(text(**changed), X)
+def test_a_copy_that_is_needed_stays(beta1_shapes: Run, changed: dict[str, str]) -> None:
+    found = beta1_shapes(text(**changed), X)
     products = [each for each in copies(found) if each.reads[0].buffer is Buffer.PSUM]
     assert len(products) >= int(changed.get("count", 1))
 
 
-def test_up_to_half_of_psum_is_read_where_it_is(run: Run) -> None:
+def test_up_to_half_of_psum_is_read_where_it_is(beta1_shapes: Run) -> None:
     """Four products of 2 KiB a partition, of 16 KiB."""
-    assert len(copies(run(text(count=4), X))) == 0
+    assert len(copies(beta1_shapes(text(count=4), X))) == 0
 
 
-def test_a_line_is_decided_as_a_whole(run: Run) -> None:
+def test_a_line_is_decided_as_a_whole(beta1_shapes: Run) -> None:
     """One of two rounds is needed in SBUF: a loop has one copy, and it stays for both."""
-    assert len(copies(run(text(count=2, end="nl.store(out, held[1])"), X))) == 2
+    assert len(copies(beta1_shapes(text(count=2, end="nl.store(out, held[1])"), X))) == 2
 
 
 def test_values_do_not_depend_on_it(beta1: Run) -> None:

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from trnbench.registry.registry import load_registry
@@ -74,72 +73,6 @@ def test_a_public_kernel(entry: Any) -> None:
         assert re.search(r"\.py:\d+\)", found.why), "the line of the kernel"
     else:
         assert found.matched, found.why
-
-
-class TestReferences:
-    """What public kernels are held against is itself held against the plain definition."""
-
-    def test_attention_weighs_values(self) -> None:
-        from references import attention
-
-        values = np.arange(12.0).reshape(4, 3)
-        assert np.allclose(attention(np.zeros((2, 5)), np.ones((4, 5)), values), values.mean(0))
-        first = attention(np.zeros((4, 5)), np.ones((4, 5)), values, causal=True)[0]
-        assert np.allclose(first, values[0])
-
-    def test_growing_keeps_constants_and_means(self) -> None:
-        from references import grown_twice
-
-        assert np.allclose(grown_twice(np.full((1, 1, 3, 4), 7.0)), 7.0)
-        assert grown_twice(np.arange(4.0).reshape(1, 1, 4, 1))[0, 0, :, 0].tolist() == [
-            0, 0.25, 0.75, 1.25, 1.75, 2.25, 2.75, 3,
-        ]  # fmt: skip
-
-    def test_adaptive_pooling_of_a_multiple_is_pooling(self) -> None:
-        from references import adaptive_pool, average_pool
-
-        x = np.random.default_rng(3).standard_normal((2, 3, 8, 8))
-        assert np.allclose(adaptive_pool(x, 4)[1], average_pool(x[1], 2))
-
-    def test_convolution_of_a_point_is_the_kernel_turned(self) -> None:
-        from references import convolved
-
-        x = np.zeros((1, 1, 5, 5))
-        x[0, 0, 2, 2] = 1
-        w = np.arange(9.0).reshape(1, 1, 3, 3)
-        assert np.allclose(convolved(x, w, np.zeros(1))[0, 0], w[0, 0, ::-1, ::-1])
-
-    def test_gradients_of_attention_are_its_differences(self) -> None:
-        from references import attention, attention_gradients, log_sums
-
-        rng = np.random.default_rng(5)
-        q, k, v, dy = (rng.standard_normal((4, 3)) for _ in range(4))
-
-        def loss(parts: list[Any]) -> float:
-            q, k, v = (part.T for part in parts)
-            return float((attention(q, k, v, 0.5, causal=True) * dy.T).sum())
-
-        made = [each.copy() for each in (q, k, v)]
-        for found, part in zip(attention_gradients(q, k, v, dy), made, strict=True):
-            part[2, 1] += 1e-6
-            above = loss(made)
-            part[2, 1] -= 2e-6
-            assert found[2, 1] == pytest.approx((above - loss(made)) / 2e-6, rel=1e-4, abs=1e-8)
-            part[2, 1] += 1e-6
-        assert log_sums(np.zeros((3, 2)), np.ones((3, 2)), 1.0, causal=True) == pytest.approx(
-            np.log([1, 2, 3])
-        )
-
-    def test_convolutions_of_rows(self) -> None:
-        from references import convolved_channels, convolved_rows
-
-        rng = np.random.default_rng(6)
-        x, w = rng.standard_normal((2, 3, 1, 9)), rng.standard_normal((3, 1, 1, 3))
-        wanted = np.convolve(x[1, 2, 0], w[2, 0, 0, ::-1], "valid")
-        assert np.allclose(convolved_channels(x, w)[1, 2, 0], wanted)
-        dense = np.zeros((3, 3, 3))
-        dense[:, 2, 1] = w[2, 0, 0]
-        assert np.allclose(convolved_rows(x[:, :, 0], dense)[1, 1], wanted)
 
 
 def test_files_and_names_are_whole() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from trnbench_emulator.nki import Trace
+from trnbench_emulator.nki import TensorSpec, Trace
 
 HEAD = """
 import numpy as np
@@ -39,5 +39,13 @@ def made(*shape: int) -> Any:
     return RNG.standard_normal(shape).astype(np.float32)
 
 
+def spec(*shape: int) -> TensorSpec:
+    return TensorSpec(shape, "float32")
+
+
 def opcodes(trace: Trace) -> list[str]:
     return [each.op.opcode for each in trace.instructions]
+
+
+def loads(trace: Trace) -> int:
+    return sum(each.op.opcode == "dma_copy" and each.writes[0].form.on_chip for each in trace.instructions)
