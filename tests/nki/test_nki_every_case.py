@@ -15,11 +15,12 @@ import msgspec
 import numpy as np
 import pytest
 from campaigns import sweep
+from kernel_extents import CORE
 from kernel_extents import KERNELS as EVERY
+from tallies import alike, flops, hbm_bytes
 
-from trnbench.facts.fact import Scope
 from trnbench.kernels.kernel import Kernel
-from trnbench.kernels.work import Extent, Spread, item_bytes
+from trnbench.kernels.work import Spread, item_bytes
 from trnbench.registry import load_registry
 from trnbench.run.plan import runs_on
 from trnbench_emulator import nki_sources
@@ -116,20 +117,14 @@ def _launched(kernel: Kernel, point: dict[str, Any], function: Any) -> Any:
     return function[2] if talks else function
 
 
-def _hbm(trace: Trace) -> int:
-    return sum(
-        n * (op.traffic.get("hbm_read", 0) + op.traffic.get("hbm_write", 0)) for op, n in trace.tally.items()
-    )
-
-
 def _counted(kernel: Kernel, point: dict[str, Any], trace: Trace) -> None:
-    work = kernel.work(point, Extent(scope=Scope.CORE))
-    flops = sum(op.flops * n for op, n in trace.tally.items())
+    work = kernel.work(point, CORE)
+    counted = flops(trace)
     if point.get("mask") == "causal":  # whole tiles on the diagonal
-        assert work.flops < flops < work.flops * (1 + 256 / point["seq"])
+        assert work.flops < counted < work.flops * (1 + 256 / point["seq"])
     else:
-        assert flops == work.flops
-    moved = _hbm(trace)
+        assert counted == work.flops
+    moved = hbm_bytes(trace)
     if kernel.name == "gemm_naive":
         # One tile of columns reads A once, two of rows read B twice.
         assert moved == work.bytes["hbm"] + 256 * 256 * item_bytes(point["dtype"])
@@ -210,8 +205,6 @@ def test_the_page_lists_every_case() -> None:
 
 # Their pieces, and the instructions of engines ------------------------------------------------
 
-CORE = Extent(scope=Scope.CORE)
-
 
 def _of(name: str) -> tuple[Any, Any, str]:
     """The kernel of a benchmark, its module, and what its inputs and pieces are named by."""
@@ -245,11 +238,50 @@ def test_pieces_stand_for_the_whole(case: Any, v3: Machine) -> None:
     added: Counter[str] = Counter()
     for part, times in pieces(inputs):
         trace = _shapes(kernel, part, v3)
-        added["bytes"] += _hbm(trace) * times
-        added["flops"] += sum(op.flops * n for op, n in trace.tally.items()) * times
+        added["bytes"] += hbm_bytes(trace) * times
+        added["flops"] += flops(trace) * times
     whole = _shapes(kernel, inputs, v3)
-    assert added["flops"] == sum(op.flops * n for op, n in whole.tally.items())
-    assert 0 <= added["bytes"] - _hbm(whole) <= 64  # a witness more for every piece
+    assert added["flops"] == flops(whole)
+    assert 0 <= added["bytes"] - hbm_bytes(whole) <= 64  # a witness more for every piece
+
+
+PRODUCTS = [
+    (package, name, dtype, *shape)
+    for package, names, dtypes, shapes in (
+        (
+            "trnbench_kernels.nki.gemm",
+            ("_naive", "_best"),
+            ("bf16", "fp32", "fp8"),
+            ((2048, 4096, 1024), (3000, 2500, 1100), (1, 5000, 300)),
+        ),
+        (
+            "trnbench_trn3.nki.gemm_mx",
+            ("_naive", "_blocked", "_best"),
+            ("mxfp8", "mxfp4"),
+            ((2048, 4096, 1024), (3000, 2500, 1152), (2, 5000, 384)),
+        ),
+    )
+    for name in names
+    for dtype in dtypes
+    for shape in shapes
+]
+
+
+@pytest.mark.parametrize(
+    ("file", "name", "dtype", "m", "n", "k"),
+    sweep(PRODUCTS, lambda *each: "trn3" not in each[0] or each[3] == 3000),
+)
+def test_pieces_of_a_product_add_up_to_the_whole(
+    file: str, name: str, dtype: str, m: int, n: int, k: int, v3: Machine, v4: Machine
+) -> None:
+    function = file.rpartition(".")[2] + name
+    kernel, module, _ = load_kernel(f"{file}{name if name == '_best' else ''}:{function}", nki="trnbench")
+    inputs = getattr(module, f"{function}_inputs")({"m": m, "n": n, "k": k, "dtype": dtype})
+    machine = v4 if "mx" in dtype else v3
+    added: Counter[Any] = Counter()
+    for part, times in getattr(module, f"{function}_pieces")(inputs):
+        added += alike(_shapes(kernel, part, machine), times)
+    assert added == alike(_shapes(kernel, inputs, machine))
 
 
 @pytest.mark.parametrize(
@@ -259,6 +291,11 @@ def test_pieces_stand_for_the_whole(case: Any, v3: Machine) -> None:
         ("attention", {"dtype": "fp32", "seq": 8192, "head_dim": 128, "heads": 1, "mask": "full"}),
         ("transpose", {"dtype": "fp32", "size": 2048}),
         ("hbm_triad", {"dtype": "fp32", "size": 16 << 20}),
+        *(
+            (name, {"dtype": dtype, "m": 2048, "n": 2048, "k": 4096})
+            for name in ("gemm", "gemm_blocked")
+            for dtype in ("bf16", "fp32", "fp8")
+        ),
     ],
 )
 def test_fits_the_smallest_core(name: str, point: dict[str, Any], v2: Machine) -> None:
@@ -337,10 +374,7 @@ def test_tensor_burst(dtype: str, version: str, request: pytest.FixtureRequest) 
     point = {"dtype": dtype, "columns": 64, "instructions": 10}
     specs = module.tensor_burst_inputs(point)
     trace = _shapes(kernel, specs, machine)
-    assert (
-        sum(op.flops * n for op, n in trace.tally.items())
-        == EVERY["tensor_throughput"].work(point, CORE).flops
-    )
+    assert flops(trace) == EVERY["tensor_throughput"].work(point, CORE).flops
     issued = sum(n for op, n in trace.tally.items() if op.opcode == "nc_matmul")
     assert issued == (20 if dtype == "fp8" and version == "v2" else 10)
     if dtype != "fp8":
