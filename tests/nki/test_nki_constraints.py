@@ -10,9 +10,7 @@ import pytest
 from messages import messages
 
 from trnbench.errors import KernelError
-from trnbench.registry import load_registry
-from trnbench_emulator.nki import Machine, TensorSpec, load_kernel, record
-from trnbench_emulator.nki.instruction import Listing
+from trnbench_emulator.nki import Machine, TensorSpec
 
 ALLOCATED = """
 s = nl.ndarray((128, 256), dtype=nl.bfloat16)
@@ -136,30 +134,14 @@ def test_shapes_have_no_values(snippets: Any) -> None:
 
 # With the engine left open, the first that can do it: Vector, then Scalar, then GpSimd ---------------
 
-TRN1, TRN2 = "trn1.32xlarge", "trn2-16.48xlarge"
-KERNEL = """
-import nki
-import nki.isa as nisa
-import nki.language as nl
-
-@nki.jit
-def kernel(x):
-    def tile(rows=128, width=64, dtype=nl.float32, buffer=nl.sbuf):
-        return nl.ndarray((rows, width), dtype=dtype, buffer=buffer)
-    {call}
-    return x
+TILE = """
+def tile(rows=128, width=64, dtype=nl.float32, buffer=nl.sbuf):
+    return nl.ndarray((rows, width), dtype=dtype, buffer=buffer)
 """
 
 
-def engine_of(folder: Path, call: str, where: str = TRN2) -> str:
-    file = folder / "kernel.py"
-    file.write_text(KERNEL.format(call=call))
-    kernel, _, _ = load_kernel(f"{file}::kernel", nki="trnbench")
-    sink: Any = Listing()
-    record(
-        kernel, (TensorSpec((128, 64), "fp32"),), machine=Machine.of(load_registry().system(where)), sink=sink
-    )
-    return str(sink.instructions[-1].op.engine)
+def engine_of(snippets: Any, call: str, machine: Machine) -> str:
+    return str(snippets.run(call, head=TILE, machine=machine, keep=True).instructions[-1].op.engine)
 
 
 @pytest.mark.parametrize(
@@ -179,11 +161,11 @@ def engine_of(folder: Path, call: str, where: str = TRN2) -> str:
         ("nisa.tensor_copy(tile(), tile(), engine=nisa.engine.scalar)", "scalar"),
     ],
 )
-def test_the_first_that_can(tmp_path: Path, call: str, engine: str) -> None:
-    assert engine_of(tmp_path, call) == engine
+def test_the_first_that_can(snippets: Any, v3: Machine, call: str, engine: str) -> None:
+    assert engine_of(snippets, call, v3) == engine
 
 
-def test_the_load_of_engines_is_not_looked_at(tmp_path: Path) -> None:
-    busy = "for i in range(50): nisa.tensor_copy(tile(), tile(), engine=nisa.engine.vector)\n    "
-    assert engine_of(tmp_path, busy + "nisa.tensor_copy(tile(), tile())") == "vector"
-    assert engine_of(tmp_path, busy + "nisa.tensor_copy(tile(), tile())", TRN1) == "vector"
+def test_the_load_of_engines_is_not_looked_at(snippets: Any, v2: Machine, v3: Machine) -> None:
+    busy = "for i in range(50): nisa.tensor_copy(tile(), tile(), engine=nisa.engine.vector)\n"
+    for machine in (v2, v3):
+        assert engine_of(snippets, busy + "nisa.tensor_copy(tile(), tile())", machine) == "vector"

@@ -16,8 +16,7 @@ from messages import messages
 from nki_machine import V3
 
 from trnbench.errors import KernelError
-from trnbench.registry import load_registry
-from trnbench_emulator.nki import Machine, Trace, load_kernel, record
+from trnbench_emulator.nki import Trace
 from trnbench_emulator.nki.dtype import DTYPES, dtype_of
 from trnbench_emulator.nki.instruction import Listing
 from trnbench_emulator.nki.memory import Buffer
@@ -227,41 +226,26 @@ def test_no_text_is_more_than_refused(text: str) -> None:
 
 # Zeros in PSUM that a product comes upon first: it overwrites them, so nobody has to write them ------
 
-KERNEL = """
-import nki
-import nki.isa as nisa
-import nki.language as nl
-
-
-@nki.jit
-def kernel(x):
-    a = nl.ndarray((128, 128), dtype=x.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=a, src=x)
-    out = nl.ndarray((128, 256), dtype=nl.float32, buffer=nl.shared_hbm)
-    result = nl.ndarray((128, 256), dtype=nl.float32, buffer=nl.sbuf)
-    for _ in range(2):
-        t = nl.ndarray((128, 256), dtype=nl.float32, buffer=nl.psum)
+TWICE = """
+(x,) = args
+a = nl.ndarray((128, 128), dtype=x.dtype, buffer=nl.sbuf)
+nisa.dma_copy(dst=a, src=x)
+out = nl.ndarray((128, 256), dtype=nl.float32, buffer=nl.shared_hbm)
+result = nl.ndarray((128, 256), dtype=nl.float32, buffer=nl.sbuf)
+for _ in range(2):
+    t = nl.ndarray((128, 256), dtype=nl.float32, buffer=nl.psum)
 {body}
-        nisa.tensor_copy(dst=result, src=t)
-    nisa.dma_copy(dst=out, src=result)
-    return out
+    nisa.tensor_copy(dst=result, src=t)
+nisa.dma_copy(dst=out, src=result)
+return out
 """
 ZEROS = "nisa.memset(dst=t, value=0.0)"
 PRODUCTS = "[nisa.nc_matmul(dst=t[:, at : at + 128], stationary=a, moving=a) for at in (0, 128, 0)]"
 
 
-def run(folder: Path, *lines: str, functional: bool = True) -> Trace:
-    file = folder / "kernel.py"
-    file.write_text(KERNEL.format(body="\n".join(f"        {line}" for line in lines)))
-    kernel, _, _ = load_kernel(f"{file}::kernel", nki="trnbench")
-    x = np.eye(128, dtype=np.float32)
-    return record(
-        kernel,
-        (x,),
-        machine=Machine.of(load_registry().system("trn2-16.48xlarge")),
-        functional=functional,
-        keep=True,
-    )
+def twice(snippets: Any, *lines: str, functional: bool = True) -> Trace:
+    body = TWICE.format(body="\n".join(f"    {line}" for line in lines))
+    return snippets.run(body, np.eye(128, dtype=np.float32), functional=functional, keep=True)
 
 
 def opcodes(trace: Trace) -> list[str]:
@@ -269,8 +253,8 @@ def opcodes(trace: Trace) -> list[str]:
 
 
 @pytest.mark.parametrize("functional", [True, False])
-def test_a_product_that_comes_first_overwrites(tmp_path: Path, functional: bool) -> None:
-    found = run(tmp_path, ZEROS, PRODUCTS, functional=functional)
+def test_a_product_that_comes_first_overwrites(snippets: Any, functional: bool) -> None:
+    found = twice(snippets, ZEROS, PRODUCTS, functional=functional)
     assert opcodes(found) == [*["nc_matmul"] * 3, "tensor_copy"] * 2
     assert found.count == len(found.instructions)
     if functional:
@@ -287,17 +271,18 @@ def test_a_product_that_comes_first_overwrites(tmp_path: Path, functional: bool)
         (ZEROS, "nisa.activation(dst=t[:, 0:128], op=nl.exp, data=a)"),
     ],
 )
-def test_zeros_that_somebody_finds_are_written_before(tmp_path: Path, lines: tuple[str, ...]) -> None:
-    found = run(tmp_path, *lines)
+def test_zeros_that_somebody_finds_are_written_before(snippets: Any, lines: tuple[str, ...]) -> None:
+    found = twice(snippets, *lines)
     assert opcodes(found).count("memset") == 2
     assert opcodes(found)[0] == "memset"
     first = next(each for each in found.instructions if each.op.opcode == "memset")
-    assert first.line == 1 + KERNEL.split("{body}")[0].count("\n")
+    text = (snippets.folder / "snippet.py").read_text()
+    assert first.line == 1 + text.partition(lines[0])[0].count("\n")
 
 
-def test_what_no_product_reaches_is_written(tmp_path: Path) -> None:
+def test_what_no_product_reaches_is_written(snippets: Any) -> None:
     parts = ("nisa.memset(dst=t[:, 0:128], value=0.0)", "nisa.memset(dst=t[:, 128:256], value=0.0)")
-    found = run(tmp_path, *parts, "nisa.nc_matmul(dst=t[:, 0:128], stationary=a, moving=a)")
+    found = twice(snippets, *parts, "nisa.nc_matmul(dst=t[:, 0:128], stationary=a, moving=a)")
     assert opcodes(found) == ["nc_matmul", "memset", "tensor_copy"] * 2
     np.testing.assert_array_equal(found.outputs[0][:, 128:], 0)
 
