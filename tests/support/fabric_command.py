@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from click.testing import CliRunner, Result
-
-from trnbench.cli.main import cli
+from click.testing import Result
+from command import typed
 
 TRN2, TRN1 = "trn2-16.48xlarge", "trn1.32xlarge"
 
 
 def invoke(*args: str) -> Result:
-    return CliRunner().invoke(cli, ["fabric", *args])
+    return typed("fabric", *args)
 
 
 def out(*args: str) -> str:

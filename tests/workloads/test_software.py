@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
-
 import msgspec
 import pytest
-from click.testing import CliRunner
+from command import listed
 
 import trnbench
-from trnbench.cli.main import cli
 from trnbench.generation import System
 from trnbench.registry import load_registry
 from trnbench_steps.division import Division, divide
@@ -137,9 +134,7 @@ def test_experts_that_no_token_is_routed_to_are_not_in_the_bytes_that_a_step_rea
 def test_a_run_tells_both_times_where_the_path_is_not_known() -> None:
     def step(*more: str) -> dict[str, object]:
         told = ("workload", "run", "llama-3.2-1b", "-i", "trn1.2xlarge", "--task", "prefill", "--tp", "2")
-        result = CliRunner().invoke(cli, ["-q", *told, "--sequence", "4096", *more, "--format", "json"])
-        assert result.exit_code == 0, result.output
-        found: dict[str, object] = json.loads(result.stdout)["steps"][0]
+        found: dict[str, object] = listed("-q", *told, "--sequence", "4096", *more)["steps"][0]
         return found
 
     unknown, fused, unfused = step(), step("--path", "attention=fused"), step("--path", "attention=unfused")

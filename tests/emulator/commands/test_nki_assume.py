@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
+from command import listed, typed
 
 import trnbench
-from trnbench.cli.main import cli
 from trnbench.errors import UnknownName, UsageError
 from trnbench.results.measurement import Band, Nearest, Nearness
 from trnbench_emulator.compiler import AS_SHIPPED, SWITCHES
@@ -50,13 +49,11 @@ def old(tmp_path: Path) -> str:
 
 
 def call(*words: str) -> Result:
-    return CliRunner().invoke(cli, ["nki", "run", *words])
+    return typed("nki", "run", *words)
 
 
 def told(old: str, *words: str) -> Any:
-    result = call(old, "-i", TRN1, *ARGUMENTS, *words, "--format", "json")
-    assert result.exit_code == 0, result.stderr
-    return json.loads(result.stdout)
+    return listed("nki", "run", old, "-i", TRN1, *ARGUMENTS, *words)
 
 
 def test_each_way_names_the_other_with_the_same_times(old: str) -> None:

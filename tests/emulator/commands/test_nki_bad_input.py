@@ -11,9 +11,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
-
-from trnbench.cli.main import cli
+from click.testing import Result
+from command import typed
 
 FOLDER = Path(__file__).parent / "nki_kernels"
 BAD = str(FOLDER / "bad.py")
@@ -23,7 +22,7 @@ X = ("--arg", "x=64x64:bf16")
 
 
 def call(*words: str) -> Result:
-    return CliRunner().invoke(cli, ["nki", *words])
+    return typed("nki", *words)
 
 
 def test_a_square_transposed_is_only_wrong() -> None:

@@ -9,9 +9,9 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
+from command import listed, typed
 
-from trnbench.cli.main import cli
 from trnbench_emulator.commands.nki import arguments
 from trnbench_emulator.nki import agreement
 
@@ -21,7 +21,7 @@ ON = ("-i", "trn2-16.48xlarge")
 
 
 def call(*words: str) -> Result:
-    return CliRunner().invoke(cli, ["nki", *words])
+    return typed("nki", *words)
 
 
 def checked(*words: str) -> Any:
@@ -151,7 +151,7 @@ def test_the_coarsest_type_sets_the_tolerance() -> None:
 
 class TestList:
     def test_every_name_has_a_state_and_the_refused_a_reason(self) -> None:
-        rows = json.loads(call("list", "--format", "json").stdout)
+        rows = listed("nki", "list")
         by_name = {(row["module"], row["name"]): row for row in rows}
         assert by_name["nki.isa", "nc_matmul"]["state"] == "run"
         assert by_name["nki.language", "affine_range"]["state"] == "run"
@@ -165,14 +165,14 @@ class TestList:
 
         from trnbench_emulator.nki import provide
 
-        rows = json.loads(call("list", "--state", "run", "--format", "json").stdout)
+        rows = listed("nki", "list", "--state", "run")
         assert len(rows) > 100
         with provide("trnbench"):
             for row in rows:
                 assert hasattr(importlib.import_module(row["module"]), row["name"]), row
 
     def test_of_one_module(self) -> None:
-        rows = json.loads(call("list", "--module", "nki.isa", "--format", "json").stdout)
+        rows = listed("nki", "list", "--module", "nki.isa")
         assert {row["module"] for row in rows} == {"nki.isa"}
         wrong = call("list", "--module", "nki.lang")
         assert wrong.exit_code == 2

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
+from command import listed, typed
 from trace_rules import complaints
 
 import trnbench
-from trnbench.cli.main import cli
 from trnbench.errors import ExitCode
 from trnbench_emulator.nki import TensorSpec
 
@@ -69,13 +69,11 @@ def old(tmp_path: Path) -> str:
 
 
 def call(*words: str) -> Result:
-    return CliRunner().invoke(cli, ["nki", *words])
+    return typed("nki", *words)
 
 
 def told(*words: str) -> Any:
-    result = call("run", *words, "--format", "json")
-    assert result.exit_code == 0, result.stderr
-    return json.loads(result.stdout)
+    return listed("nki", "run", *words)
 
 
 def test_two_programs_are_judged_by_the_peak_of_two_cores() -> None:

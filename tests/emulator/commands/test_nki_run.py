@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
+from command import listed, typed
 from trace_rules import complaints
 
 import trnbench
-from trnbench.cli.main import cli
 from trnbench.errors import UsageError
 from trnbench_emulator.nki import TensorSpec
 
@@ -26,13 +26,11 @@ MATMUL = ("--arg", "lhs_t=128x128:bf16", "--arg", "rhs=128x512:bf16")
 
 
 def call(*words: str) -> Result:
-    return CliRunner().invoke(cli, ["nki", *words])
+    return typed("nki", *words)
 
 
 def told(*words: str) -> Any:
-    result = call("run", f"{SMALL}::matmul", "-i", TRN2, *MATMUL, *words, "--format", "json")
-    assert result.exit_code == 0, result.stderr
-    return json.loads(result.stdout)
+    return listed("nki", "run", f"{SMALL}::matmul", "-i", TRN2, *MATMUL, *words)
 
 
 @pytest.fixture(scope="module")
@@ -145,8 +143,7 @@ def test_csv_and_markdown(run: Any) -> None:
 
 
 def test_side_by_side() -> None:
-    result = call("run", f"{SMALL}::matmul", *MATMUL, "--all-generations", "--format", "json")
-    runs = json.loads(result.stdout)
+    runs = listed("nki", "run", f"{SMALL}::matmul", *MATMUL, "--all-generations")
     assert [each["generation"] for each in runs] == ["trn1", "trn2", "trn3"]
     assert len({each["latency_s"] for each in runs}) == 3
 

@@ -8,20 +8,18 @@ import json
 from pathlib import Path
 from typing import Any
 
-from click.testing import CliRunner, Result
+from click.testing import Result
+from command import listed, typed
 
-from trnbench.cli.main import cli
 from trnbench_steps.shipped_models import shipped_names
 
 
 def invoke(*words: str) -> Result:
-    return CliRunner().invoke(cli, ["workload", *words], prog_name="trnbench")
+    return typed("workload", *words)
 
 
 def told(*words: str) -> Any:
-    done = invoke(*words, "--format", "json")
-    assert done.exit_code == 0, done.stderr
-    return json.loads(done.stdout)
+    return listed("workload", *words)
 
 
 DECODE = ("--task", "decode", "--tp", "32", "--batch", "4", "--kv", "4096")

@@ -9,16 +9,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
+from command import listed, typed
 
-from trnbench.cli.main import cli
 from trnbench.store.store import Store
 
 STEP = ("llama-3.2-1b", "--task", "decode", "--tp", "8", "--kv", "512")
 
 
 def invoke(store: Path, *words: str) -> Result:
-    return CliRunner().invoke(cli, ["--store", str(store), *words], prog_name="trnbench")
+    return typed("--store", str(store), *words)
+
+
+def told(store: Path, *words: str) -> Any:
+    return listed("--store", str(store), "workload", "run", *words)
 
 
 @pytest.fixture(scope="module")
@@ -30,11 +34,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def run(store: Path) -> dict[str, Any]:
     """Two batches on two systems."""
     systems = ("-i", "trn1.32xlarge", "-i", "trn3-gen2-ultraserver")
-    done = invoke(
-        store, "workload", "run", *STEP, *systems, "-a", "batch=1,8", "--label", "a", "--format", "json"
-    )
-    assert done.exit_code == 0, done.stderr
-    found: dict[str, Any] = json.loads(done.stdout)
+    found: dict[str, Any] = told(store, *STEP, *systems, "-a", "batch=1,8", "--label", "a")
     return found
 
 
@@ -140,10 +140,7 @@ def test_settings_of_a_run_hold_for_steps(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_a_layer_and_a_step_are_written_for_viewers(store: Path, tmp_path: Path) -> None:
     target = tmp_path / "trace.json"
-    words = ("workload", "run", *STEP, "-i", "trn1.32xlarge", "--trace", str(target))
-    done = invoke(store, *words, "--format", "json")
-    assert done.exit_code == 0, done.stderr
-    (step,) = json.loads(done.stdout)["steps"]
+    (step,) = told(store, *STEP, "-i", "trn1.32xlarge", "--trace", str(target))["steps"]
     events = [each for each in json.loads(target.read_text())["traceEvents"] if each["ph"] == "X"]
     whole = [each for each in events if each["pid"] == 0]
     assert [each["name"] for each in whole] == list(step["parts"])
@@ -190,10 +187,8 @@ def own(tmp_path: Path) -> str:
 
 
 def test_an_own_kernel_stands_beside_ours_with_what_it_costs_its_neighbours(store: Path, own: str) -> None:
-    words = ("workload", "run", *STEP, "-i", "trn1.32xlarge", "--operator", f"attention={own}")
-    done = invoke(store, *words, "--format", "json")
-    assert done.exit_code == 0, done.stderr
-    ours, theirs = json.loads(done.stdout)["steps"]
+    words = (*STEP, "-i", "trn1.32xlarge", "--operator", f"attention={own}")
+    ours, theirs = told(store, *words)["steps"]
     assert (ours["attention"], theirs["attention"]) == ("shipped", own)
     # It does next to nothing, and reads no cache; but nothing stays in SBUF around it.
     assert theirs["parts"]["attention"] < ours["parts"]["attention"]
@@ -202,13 +197,13 @@ def test_an_own_kernel_stands_beside_ours_with_what_it_costs_its_neighbours(stor
 
 
 def test_an_own_kernel_that_is_edited_is_not_taken_from_the_cache(store: Path, own: str) -> None:
-    words = ("workload", "run", *STEP, "-i", "trn1.32xlarge", "--operator", f"attention={own}")
-    before = json.loads(invoke(store, *words, "--format", "json").stdout)["steps"][1]["time_s"]
+    words = (*STEP, "-i", "trn1.32xlarge", "--operator", f"attention={own}")
+    before = told(store, *words)["steps"][1]["time_s"]
     path = Path(own.partition("::")[0])
     path.write_text(
         KERNEL.replace("src=tile)", "src=tile)\n        nisa.dma_copy(dst=result[head], src=tile)")
     )
-    after = json.loads(invoke(store, *words, "--format", "json").stdout)["steps"][1]["time_s"]
+    after = told(store, *words)["steps"][1]["time_s"]
     assert after > before
 
 
