@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -23,44 +24,7 @@ from trnbench_emulator.nki.op import Op
 
 TRN1, TRN2, TRN3 = "trn1.32xlarge", "trn2-16.48xlarge", "trn3-gen2-ultraserver"
 
-KERNELS = """
-import nki
-import nki.isa as nisa
-import nki.language as nl
-
-def tile(shape, buffer=nl.sbuf, dtype=nl.float32):
-    return nl.ndarray(shape, dtype=dtype, buffer=buffer)
-
-@nki.jit
-def strided(x, step):
-    data, result = tile((128, 512, step)), tile((128, 512))
-    nisa.tensor_copy(dst=result, src=data[:, :, 0], engine=nisa.engine.vector)
-    return x
-
-@nki.jit
-def shared(x, op, wide):
-    # Vector and GpSimd on SBUF, each on tiles of its own; Vector's may work in performance mode.
-    dtype = nl.float32 if wide else nl.bfloat16
-    a, b = tile((128, 512), dtype=dtype), tile((128, 512), dtype=dtype)
-    c, d = tile((128, 512)), tile((128, 512))
-    nisa.tensor_copy(dst=c, src=d, engine=nisa.engine.gpsimd)
-    if op == "copy":
-        nisa.tensor_copy(dst=a, src=b, engine=nisa.engine.vector)
-    else:
-        nisa.tensor_tensor(dst=a, data1=a, data2=b, op=nl.maximum, engine=nisa.engine.vector)
-    return x
-
-@nki.jit
-def loads(x, mode, count):
-    for _ in range(count):
-        nisa.dma_copy(dst=tile(x.shape), src=x, dge_mode=getattr(nisa.dge_mode, mode))
-    return x
-
-@nki.jit
-def numbered(x, number):
-    nisa.dma_copy(dst=tile(x.shape), src=x, dge_mode=number)
-    return x
-"""
+KERNELS = (Path(__file__).parent / "kernels" / "costs.txt").read_text()
 
 
 @pytest.fixture(scope="module")

@@ -23,49 +23,14 @@ from trnbench_emulator.nki.jit import Kernel
 
 QUIET = settings(max_examples=30)
 TRN2 = "trn2-16.48xlarge"
-HEAD = """
-import nki
-import nki.isa as nisa
-import nki.language as nl
-
-"""
-
-# Rows are dealt out as evenly as `cut` says; `extra` rounds of work are program 1's alone, `meets` barriers
-# stand between pieces of equal size.
-KERNEL = """
-@nki.jit
-def kernel(x, cut, extra, meets, exchange):
-    me = nl.program_id(0)
-    both = nl.ndarray((2, 128, 256), dtype=x.dtype, buffer=nl.shared_hbm)
-    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
-    first, last = (0, cut) if me == 0 else (cut, x.shape[0])
-    tile = nl.ndarray((128, 256), dtype=x.dtype, buffer=nl.sbuf)
-    other = nl.ndarray((128, 256), dtype=x.dtype, buffer=nl.sbuf)
-    for turn in range(meets + 1):
-        for row in nl.affine_range(first, last):
-            part = nl.ndarray((128, 256), dtype=x.dtype, buffer=nl.sbuf)
-            nisa.dma_copy(dst=part, src=x[row])
-            nisa.activation(dst=tile, op=nl.exp, data=part)
-            nisa.dma_copy(dst=out[row], src=tile)
-        if me == 1:
-            for _ in nl.affine_range(extra):
-                nisa.activation(dst=tile, op=nl.exp, data=tile)
-        if turn < meets:
-            if exchange:
-                nisa.sendrecv(src=tile, dst=other, send_to_rank=1 - me, recv_from_rank=1 - me, pipe_id=0)
-                nisa.activation(dst=tile, op=nl.exp, data=other)
-            else:
-                nisa.dma_copy(dst=both[me], src=tile)
-                nisa.core_barrier(both, (0, 1))
-                nisa.dma_copy(dst=other, src=both[1 - me])
-    return out
-"""
+KERNELS = (Path(__file__).parent / "kernels" / "programs.txt").read_text()
+HEAD = "import nki\nimport nki.isa as nisa\nimport nki.language as nl\n\n\n"
 
 
 @pytest.fixture
 def kernel(tmp_path: Path) -> Kernel:
     file = tmp_path / "split.py"
-    file.write_text(HEAD + KERNEL)
+    file.write_text(KERNELS)
     found: Kernel = load_kernel(f"{file}::kernel", nki="trnbench")[0]
     return found[2]
 
@@ -172,33 +137,13 @@ def test_a_slower_memory_is_shared_by_all_that_use_it(registry: Any, kernel: Ker
         assert seen.busy_s["hbm"] == pytest.approx(share * sharing / rate, rel=1e-6)
 
 
-SWAP = """
-@nki.jit
-def swap(x, late, dma_engine, engine):
-    me = nl.program_id(0)
-    out = nl.ndarray((256, 64), dtype=x.dtype, buffer=nl.shared_hbm)
-    mine = nl.ndarray((128, 64), dtype=x.dtype, buffer=nl.sbuf)
-    other = nl.ndarray((128, 64), dtype=x.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=mine, src=x)
-    if me == late:
-        for _ in nl.affine_range(20):
-            nisa.activation(dst=mine, op=nl.exp, data=mine)
-    nisa.sendrecv(src=mine, dst=other, send_to_rank=1 - me, recv_from_rank=1 - me, pipe_id=3,
-                  dma_engine=getattr(nisa.dma_engine, dma_engine))
-    nisa.dma_copy(dst=out[me * 128 : me * 128 + 128], src=other)
-    nisa.core_barrier(out, (0, 1), engine=getattr(nisa.engine, engine))
-    nisa.dma_copy(dst=other, src=out[(1 - me) * 128 : (1 - me) * 128 + 128])
-    return out
-"""
-
-
 @pytest.mark.parametrize("engine", ["gpsimd", "vector", "scalar", "tensor"])
 @pytest.mark.parametrize("dma_engine", ["dma", "gpsimd_dma"])
 def test_who_is_late_makes_no_difference_to_the_time(
     registry: Any, tmp_path: Path, dma_engine: str, engine: str
 ) -> None:
     file = tmp_path / "swap.py"
-    file.write_text(HEAD + SWAP)
+    file.write_text(KERNELS)
     found = load_kernel(f"{file}::swap", nki="trnbench")[0]
 
     def run(late: int) -> Timing:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -30,58 +31,7 @@ SEMAPHORE_TICKS = TRIGGER_TICKS = 53_000  # of Trainium2
 START = 1_300_000
 HARDWARE = 600_000
 
-KERNELS = """
-import nki
-import nki.isa as nisa
-import nki.language as nl
-
-HW = nisa.dge_mode.hwdge
-
-def tile(width=512):
-    return nl.ndarray((128, width), dtype=nl.float32, buffer=nl.sbuf)
-
-@nki.jit
-def hidden(x, width):
-    # Nothing depends on anything.
-    work, more = tile(width), tile(16)
-    nisa.activation(dst=work, op=nl.exp, data=work)
-    nisa.dma_copy(dst=tile(), src=x, dge_mode=HW, engine=nisa.engine.scalar)
-    nisa.activation(dst=more, op=nl.exp, data=more)
-    return x
-
-@nki.jit
-def software(x):
-    work = tile()
-    nisa.iota(dst=work, pattern=[[1, 512]], offset=0)
-    nisa.dma_copy(dst=tile(), src=x, dge_mode=nisa.dge_mode.swdge)
-    return x
-
-@nki.jit
-def chain(x):
-    a, b, c = tile(), tile(), tile()
-    nisa.dma_copy(dst=a, src=x)
-    nisa.activation(dst=b, op=nl.exp, data=a)
-    nisa.activation(dst=b, op=nl.exp, data=b)
-    nisa.tensor_tensor(dst=c, data1=b, data2=b, op=nl.add, engine=nisa.engine.vector)
-    nisa.dma_copy(dst=x, src=c)
-    return x
-
-@nki.jit
-def both(x):
-    for _ in range(4):
-        nisa.dma_copy(dst=tile(), src=x)
-        nisa.dma_copy(dst=x, src=tile())
-    return x
-
-@nki.jit
-def stream(x, rounds):
-    for i in nl.affine_range(rounds):
-        a = tile(4096)
-        nisa.dma_copy(dst=a[:, 0:64], src=x[0:128, 0:64], engine=nisa.engine.scalar)
-        nisa.activation(dst=a[:, 0:64], op=nl.exp, data=a[:, 0:64])
-        nisa.dma_copy(dst=x[0:128, 64:128], src=a[:, 0:64], dge_mode=nisa.dge_mode.swdge)
-    return x
-"""
+KERNELS = (Path(__file__).parent / "kernels" / "triggers.txt").read_text()
 
 
 @pytest.fixture(scope="module")

@@ -44,40 +44,7 @@ ORDER = [
 ]
 """As docs/emulator.md says, from what is removed first; a waterfall is read the other way round."""
 
-KERNEL = """
-import nki
-import nki.isa as nisa
-import nki.language as nl
-
-
-def tile(width, dtype=nl.bfloat16, buffer=nl.sbuf):
-    return nl.ndarray((128, width), dtype=dtype, buffer=buffer)
-
-
-@nki.jit
-def delayed(x, y):
-    a = tile(1024)
-    nisa.dma_copy(dst=a, src=x)
-    product = tile(512, nl.float32, nl.psum)
-    for _ in range(4):  # while the tensor engine warms up
-        nisa.nc_matmul(dst=product, stationary=a[:, 0:128], moving=a[:, 0:512])
-    for _ in range(8):  # two engines at one bank of PSUM
-        b, c, d, e = tile(512), tile(512), tile(512), tile(512)
-        nisa.tensor_copy(dst=b, src=product, engine=nisa.engine.vector)
-        nisa.activation(dst=c, op=nl.exp, data=product)
-        nisa.tensor_copy(dst=d, src=b, engine=nisa.engine.vector)
-        nisa.tensor_copy(dst=e, src=a[:, 0:512], engine=nisa.engine.gpsimd)
-    for _ in range(2):  # GpSimd and the vector engine in its performance mode
-        f, g = tile(1024), tile(1024)
-        nisa.tensor_copy(dst=f, src=a, engine=nisa.engine.gpsimd)
-        nisa.tensor_copy(dst=g, src=g, engine=nisa.engine.vector)
-    for _ in range(3):  # tiles of which one fits at a time
-        big = tile(65536)
-        nisa.dma_copy(dst=big[:, 0:1024], src=x)
-        nisa.activation(dst=big[:, 0:1024], op=nl.exp, data=big[:, 0:1024])
-        nisa.dma_copy(dst=y, src=big[:, 0:1024])
-    return y
-"""
+KERNEL = (Path(__file__).parent / "kernels" / "delayed.txt").read_text()
 
 
 @pytest.fixture(scope="module")

@@ -14,50 +14,7 @@ import pytest
 from campaigns import sweep
 from killed import alive
 
-KERNELS = """
-import ctypes, os, signal, subprocess, sys, time
-import nki.language as nl
-
-
-def doubled(x):
-    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
-    nl.store(out, nl.load(x))
-    return out
-
-def exits(x):
-    os._exit(0)
-
-def crashes(x):
-    os.kill(os.getpid(), signal.SIGSEGV)
-
-def interrupts(x):
-    raise KeyboardInterrupt("no key")
-
-def writes(x):
-    os.write(1, b"by descriptor\\n")
-    subprocess.run(["echo", "by a process"])
-    print("by Python")
-    sys.stdout.buffer.write(b"by bytes\\n")
-    return doubled(x)
-
-def start():
-    for session in (False, True):
-        process = subprocess.Popen(["sleep", "3600"], start_new_session=session)
-        open(os.path.join(os.environ["STARTED"], str(process.pid)), "w").close()
-
-def starts(x):
-    start()
-    return doubled(x)
-
-def hangs(x):
-    start()
-    time.sleep(3600)
-
-def is_deaf(x):
-    start()
-    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])
-    time.sleep(3600)
-"""
+KERNELS = (Path(__file__).parent / "nki_kernels" / "ends.txt").read_text()
 
 TRNBENCH = (sys.executable, "-m", "trnbench", "nki")
 GIVEN = ("-i", "trn2-16.48xlarge", "--arg", "x=128x512:bf16", "--nki", "trnbench")
