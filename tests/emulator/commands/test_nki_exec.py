@@ -13,95 +13,11 @@ import pytest
 from trnbench_emulator.backend import MODEL_VERSION
 
 EMULATED = f"emulated, model {MODEL_VERSION}"
-KERNELS = """
-import sys
-import numpy as np
-import nki
-import nki.language as nl
-import neuronxcc.nki as old_nki
-import neuronxcc.nki.language as old_nl
-
-@nki.jit
-def added(a, b):
-    out = nl.ndarray(a.shape, a.dtype, buffer=nl.shared_hbm)
-    nl.store(out, nl.add(nl.load(a), nl.load(b)))
-    return out
-
-def doubled(a):
-    out = old_nl.ndarray(a.shape, dtype=a.dtype, buffer=old_nl.shared_hbm)
-    old_nl.store(out, value=old_nl.load(a) * 2)
-    return out
-
-x = np.arange(128 * 64, dtype=np.float32).reshape(128, 64)
-"""
-SCRIPT = (
-    KERNELS
-    + """
-assert (added(x, x) == 2 * x).all()
-assert (nki.simulate(added)(x, x) == 2 * x).all()
-assert (old_nki.simulate_kernel(old_nki.jit(doubled), x) == 2 * x).all()
-assert (old_nki.baremetal(doubled)(x) == 2 * x).all()
-timed = old_nki.benchmark(warmup=5, iters=10, save_neff_name="file.neff")(doubled)
-assert (timed(x) == 2 * x).all()
-result = timed.benchmark_result
-p99 = result.nc_latency.get_latency_percentile(99)
-assert 1 < p99 == result.nc_latency.get_latency_percentile(50) < 1000
-low, high = result.nc_latency.band
-assert low < p99 < high
-print(result.evidence.grade, result, sys.argv[1:], __name__)
-profiled = old_nki.profile(working_directory="traces", save_trace_name="t.ntff")(doubled)
-profiled(x)
-sys.exit(7)
-"""
+TEXTS = Path(__file__).parent / "nki_exec"
+KERNELS, SCRIPT, SUITE, TORCH, XLA = (
+    (TEXTS / f"{name}.txt").read_text() for name in ("kernels", "script", "suite", "torch", "xla")
 )
-SUITE = (
-    KERNELS
-    + """
-import pytest
-
-@pytest.mark.parametrize("times", [1, 2])
-def test_sum(times):
-    np.testing.assert_allclose(added(x, times * x), (1 + times) * x)
-
-def test_wrong():
-    assert (added(x, x) == x).all()
-"""
-)
-TORCH = """
-class Tensor:
-    def __init__(self, values):
-        self.values = values
-    shape = property(lambda self: self.values.shape)
-    dtype = property(lambda self: "torch.float32")
-    def detach(self): return self
-    def cpu(self): return self
-    def numpy(self): return self.values
-    def to(self, device): return self
-    def copy_(self, other): self.values[...] = other.values
-    def reshape(self, shape): return Tensor(self.values.reshape(shape))
-
-def from_numpy(values): return Tensor(values)
-def device(name): return name
-"""
-XLA = (
-    KERNELS
-    + """
-import torch, torch_xla
-import torch_xla.core.xla_model as xm
-t = torch.from_numpy(x).to(xm.xla_device())
-assert torch_xla.device() == "cpu"
-out = added(t, t)
-xm.mark_step()
-torch_xla.sync()
-assert type(out) is torch.Tensor and (out.numpy() == 2 * x).all()
-def written(a, b):
-    old_nl.store(b, value=old_nl.load(a))
-b = torch.from_numpy(np.zeros_like(x))
-assert old_nki.jit(written)(t, b) is None
-assert (b.numpy() == x).all()
-xm.all_reduce(t)
-"""
-)
+"""The kernels stand before each of the others but the stand-in of PyTorch."""
 
 
 def run(folder: Path, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -113,13 +29,13 @@ def run(folder: Path, *words: str, **environment: str) -> subprocess.CompletedPr
 
 
 def test_a_script_runs_as_it_is(tmp_path: Path) -> None:
-    (tmp_path / "script.py").write_text(SCRIPT)
+    (tmp_path / "script.py").write_text(KERNELS + SCRIPT)
     done = run(tmp_path, "-i", "trn2-16.48xlarge", "script.py", "--size", "3", "-q")
     assert done.returncode == 7, done.stderr
     assert done.stdout.startswith("emulated BenchmarkResult(")
     assert done.stdout.endswith("expected) ['--size', '3', '-q'] __main__\n")
     first, last = done.stderr.splitlines()
-    digest = hashlib.sha256(SCRIPT.encode()).hexdigest()[:16]
+    digest = hashlib.sha256((KERNELS + SCRIPT).encode()).hexdigest()[:16]
     begin = f"{EMULATED}: no device runs anything; trn2-16.48xlarge; script.py, "
     assert first == f"{begin}sha256 {digest}, unchanged"
     assert last == f"{EMULATED}: 6 calls of kernels on trn2-16.48xlarge, 2 of them timed"
@@ -128,7 +44,7 @@ def test_a_script_runs_as_it_is(tmp_path: Path) -> None:
 
 
 def test_a_suite_of_pytest(tmp_path: Path) -> None:
-    (tmp_path / "test_kernels.py").write_text(SUITE)
+    (tmp_path / "test_kernels.py").write_text(KERNELS + SUITE)
     done = run(
         tmp_path, "-m", "pytest", "-q", "-p", "no:cacheprovider", NEURON_PLATFORM_TARGET_OVERRIDE="gen3"
     )
@@ -140,7 +56,7 @@ def test_a_suite_of_pytest(tmp_path: Path) -> None:
 
 def test_tensors_of_torch_and_the_device_calls_of_torch_xla(tmp_path: Path) -> None:
     (tmp_path / "torch.py").write_text(TORCH)
-    (tmp_path / "script.py").write_text(XLA)
+    (tmp_path / "script.py").write_text(KERNELS + XLA)
     done = run(tmp_path, "-i", "trn1.2xlarge", "script.py")
     lines = done.stderr.splitlines()
     assert done.returncode == 3, done.stderr

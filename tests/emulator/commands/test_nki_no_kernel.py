@@ -13,32 +13,7 @@ from campaigns import sweep
 from command import refusal, typed
 from messages import messages
 
-KERNELS = """import nki
-import nki.language as nl
-
-
-@nki.jit
-def first(x):
-    return x
-
-
-@nki.jit
-def second(x):
-    return x
-
-
-@nki.jit
-def alone():
-    return None
-
-
-def numpy_first(x):
-    return x
-
-
-class Neither:
-    pass
-"""
+KERNELS = (Path(__file__).parent / "nki_kernels" / "several.txt").read_text()
 FILES = {
     "kernels.py": KERNELS,
     "empty.py": "",
