@@ -34,7 +34,8 @@ from trnbench_emulator.nki.memory import Life
 from trnbench_emulator.nki.op import Op
 from trnbench_emulator.nki.site import Place
 
-TRN1, TRN2 = "trn1.32xlarge", "trn2-16.48xlarge"
+TRN1 = "trn1.32xlarge"
+SYSTEMS = st.sampled_from([TRN1, "trn2-16.48xlarge", "trn3-gen2-ultraserver"])
 MOST = 400  # instructions of a kernel whose pairs are compared
 CAUSES = st.sampled_from(
     [
@@ -101,7 +102,7 @@ def recorded(registry: Any, tmp_path_factory: pytest.TempPathFactory) -> Callabl
     return made
 
 
-@given(body=kernels(), where=st.sampled_from([TRN1, TRN2]), without=CAUSES)
+@given(body=kernels(), where=SYSTEMS, without=CAUSES)
 @QUIET
 def test_nothing_is_used_before_it_is_ready(
     registry: Any, recorded: Callable[..., Recorded], body: str, where: str, without: Without
@@ -123,7 +124,7 @@ def test_nothing_is_used_before_it_is_ready(
                 assert made.start[later] >= ready, (before, later)
 
 
-@given(body=kernels(), where=st.sampled_from([TRN1, TRN2]), without=CAUSES)
+@given(body=kernels(), where=SYSTEMS, without=CAUSES)
 @QUIET
 def test_no_engine_does_two_things_at_once(
     registry: Any, recorded: Callable[..., Recorded], body: str, where: str, without: Without
@@ -165,9 +166,7 @@ def _adds_up(made: Schedule) -> None:
     assert sum(made.path().values()) == made.total
 
 
-@given(
-    rounds=st.integers(8, 40), width=st.sampled_from([512, 2048, 8192]), where=st.sampled_from([TRN1, TRN2])
-)
+@given(rounds=st.integers(8, 40), width=st.sampled_from([512, 2048, 8192]), where=SYSTEMS)
 @QUIET
 def test_tiles_never_hold_more_than_there_is(
     registry: Any, recorded: Callable[..., Recorded], rounds: int, width: int, where: str
