@@ -25,10 +25,9 @@ from trnbench_neuron.toolbox import Toolbox, ToolError, Trouble
 
 @pytest.fixture(scope="module")
 def known(registry: Registry) -> tuple[Documented, ...]:
-    known = documented(registry)
-    found, problems = known.systems, known.problems
-    assert not problems
-    return found
+    found = documented(registry)
+    assert not found.problems
+    return found.systems
 
 
 def listing(count: int, logical: int, lnc: int, gib: int, links: Callable[[int], list[int]]) -> Listing:

@@ -109,7 +109,6 @@ def test_a_run_of_the_stack_is_kept_and_graded(tmp_path: Path, settings: Setting
     assert states["all_reduce[dtype=bf16,size=128]@instance"] in ("ok", "suspect")
     assert states["broadcast[dtype=bf16,size=128]@instance"] == "skipped"
     assert run.environment["neuron_device_name"] == "Trainium2"
-    text = dumps(run)
-    text = text.decode() if isinstance(text, bytes) else text
-    for secret in ("i-aabbccdd", "i-0011", "113985", "My_Instance", "SERIAL"):
-        assert secret not in text
+    told = str(dumps(run))
+    identity = ("i-aabbccdd", "i-0011", "113985", "My_Instance", "subnet", "us-west", "SERIAL")
+    assert not [word for word in (*identity, "neuron-bench exec") if word in told]

@@ -258,13 +258,11 @@ def test_engines_are_active_for_a_share_of_the_profiled_time(recorded: Callable[
 
 
 def test_counters_are_sums_over_cores(sysfs: Path) -> None:
-    from trnbench_neuron import monitor as reader
-
-    before = reader.counters([0, 1], sysfs)
+    before = monitor.counters([0, 1], sysfs)
     assert (before.flops, before.executions, before.errors) == (16000.0, 2 * 8 * 7.0, 0.0)
     assert (before.ecc_uncorrected, before.power_percent) == (2 * 2 * 3.0, 61.5)
     (sysfs / "neuron1" / "neuron_core3" / "stats" / "status" / "success" / "total").write_text("17\n")
-    assert reader.counters([0, 1], sysfs).since(before) == {
+    assert monitor.counters([0, 1], sysfs).since(before) == {
         "driver_flops": 0.0,
         "driver_executions": 10.0,
         "driver_errors": 0.0,
@@ -274,11 +272,9 @@ def test_counters_are_sums_over_cores(sysfs: Path) -> None:
 
 
 def test_a_counter_that_was_reset_says_nothing(sysfs: Path) -> None:
-    from trnbench_neuron import monitor as reader
-
-    before = reader.counters([0], sysfs)
+    before = monitor.counters([0], sysfs)
     (sysfs / "neuron0" / "neuron_core0" / "stats" / "status" / "success" / "total").write_text("0\n")
-    assert "driver_executions" not in reader.counters([0], sysfs).since(before)
+    assert "driver_executions" not in monitor.counters([0], sysfs).since(before)
 
 
 def test_where_the_driver_is_not_there_is_nothing(tmp_path: Path) -> None:
@@ -287,7 +283,5 @@ def test_where_the_driver_is_not_there_is_nothing(tmp_path: Path) -> None:
 
 
 def test_no_power_sample_is_no_power(sysfs: Path) -> None:
-    from trnbench_neuron import monitor as reader
-
     (sysfs / "neuron0" / "stats" / "power" / "utilization").write_text("POWER_STATUS_NO_DATA,1,0,0,0\n")
-    assert reader.counters([0], sysfs).power_percent is None
+    assert monitor.counters([0], sysfs).power_percent is None

@@ -26,38 +26,28 @@ def _cost(found: ExchangeTime, system: System) -> float:
     return found.start_s + found.moving_s * (1.0 + constants_of(system).collective_residue)
 
 
-def _whole(collective: str, axis: Axis, layout: Layout, system: System) -> float:
-    groups: Any = layout.groups(axis)
-    asked = Question(
-        collective=collective, size=64e6, system=system, groups=groups, level="logical-core", context="graph"
-    )
-    return ask(asked).time_s
-
-
-@pytest.mark.parametrize("collective", ["all_gather", "reduce_scatter", "all_reduce"])
-def test_one_group_across_instances_stands_for_all_that_share_its_adapter(
-    collective: str, cluster: System
+@pytest.mark.parametrize(
+    ("collective", "axis", "layout"),
+    [
+        *(
+            (name, Axis.REPLICA, Layout(tp=32, dp=2))  # one group of all that share an adapter
+            for name in ("all_gather", "reduce_scatter", "all_reduce")
+        ),
+        ("permute", Axis.PIPELINE, Layout(tp=32, pp=2)),  # stages on several instances
+        ("all_reduce", Axis.TENSOR, Layout(tp=8, dp=8)),  # groups inside instances
+    ],
+    ids=str,
+)
+def test_what_stands_for_a_cluster_costs_the_same(
+    collective: str, axis: Axis, layout: Layout, cluster: System
 ) -> None:
-    layout = Layout(tp=32, dp=2)
-    exchange = Exchange(name="", collective=collective, axis=Axis.REPLICA, size=64e6)
-    found = ExchangeTimes().time(exchange, layout, cluster)
-    assert _cost(found, cluster) == pytest.approx(_whole(collective, Axis.REPLICA, layout, cluster), rel=1e-9)
-
-
-def test_stages_on_several_instances_send_over_one_adapter_alike(cluster: System) -> None:
-    layout = Layout(tp=32, pp=2)
-    exchange = Exchange(name="", collective="permute", axis=Axis.PIPELINE, size=64e6)
-    found = ExchangeTimes().time(exchange, layout, cluster)
-    assert _cost(found, cluster) == pytest.approx(_whole("permute", Axis.PIPELINE, layout, cluster), rel=1e-9)
-
-
-def test_groups_inside_instances_take_as_long_as_those_of_one(cluster: System) -> None:
-    layout = Layout(tp=8, dp=8)
-    exchange = Exchange(name="", collective="all_reduce", axis=Axis.TENSOR, size=64e6)
-    found = ExchangeTimes().time(exchange, layout, cluster)
-    assert _cost(found, cluster) == pytest.approx(
-        _whole("all_reduce", Axis.TENSOR, layout, cluster), rel=1e-9
+    exchange = Exchange(name="", collective=collective, axis=axis, size=64e6)
+    groups: Any = layout.groups(axis)
+    whole = Question(
+        collective=collective, size=64e6, system=cluster, groups=groups, level="logical-core", context="graph"
     )
+    found = ExchangeTimes().time(exchange, layout, cluster)
+    assert _cost(found, cluster) == pytest.approx(ask(whole).time_s, rel=1e-9)
 
 
 def test_a_group_of_all_ranks_is_the_whole_instance() -> None:

@@ -5,7 +5,6 @@ They print what their user guides print, between log lines, and fail in the ways
 
 import json
 import os
-import signal
 import sys
 import time
 from pathlib import Path
@@ -24,11 +23,6 @@ def neuron_ls(args):
     if mode == "flood":
         while True:
             print("DEBUG " * 1000)
-    if mode == "killed":
-        os.kill(os.getpid(), signal.SIGKILL)
-    if mode == "old" and args:
-        print("neuron-ls: error: unrecognized arguments: -j", file=sys.stderr)
-        return 2
     if not args:
         text = (RECORDED / "neuron_ls_trn2.txt").read_text()
         print(text.replace("trn2n.48xlarge", os.environ.get("STANDIN_TYPE", "trn2.48xlarge")))
