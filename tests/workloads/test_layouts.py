@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from pathlib import Path
 
 import pytest
+from messages import messages
 
 from trnbench.errors import UsageError
 from trnbench_steps.division import divide
@@ -135,85 +136,17 @@ def test_a_vocabulary_is_padded() -> None:
     assert division.notes == ("the vocabulary of 50,257 is padded to 50,264 for 8 ranks",)
 
 
-REFUSED: list[tuple[str, Layout, Job, str]] = [
-    ("llama-3-8b", Layout(tp=3), DECODE, "a network of 14336 features is not divided by --tp 3"),
-    ("llama-2-13b", Layout(tp=16), TRAIN, "40 heads are not divided by --tp 16"),
-    ("phi-4", Layout(tp=8), TRAIN, "10 heads of keys and values neither divide nor are divided by --tp 8"),
-    ("llama-3-8b", Layout(pp=5), TRAIN, "32 layers are not divided by 5 stages"),
-    ("llama-3-8b", Layout(pp=4, chunks=3), TRAIN, "32 layers are not divided by 4 stages of 3 runs"),
-    ("llama-3-8b", Layout(pp=8, chunks=2, dp=16), TRAIN, "4 micro-batches are not divided by 8 stages"),
-    ("llama-3-8b", Layout(chunks=2), TRAIN, "--chunks 2 needs several stages"),
-    (
-        "llama-3-8b",
-        Layout(dp=48),
-        TRAIN,
-        "a batch of 64 is not divided by 48 data-parallel ranks × micro-batches of 1",
-    ),
-    ("llama-3-8b", Layout(dp=48), DECODE, "a batch of 64 is not divided by 48 data-parallel ranks"),
-    ("llama-3-8b", Layout(ep=2, dp=2), DECODE, "llama-3-8b has no experts"),
-    ("mixtral-8x7b", Layout(dp=64, ep=16), DECODE, "8 experts are not divided by --ep 16"),
-    (
-        "mixtral-8x7b",
-        Layout(tp=2, ep=8),
-        DECODE,
-        "8 × 2 ranks of --ep and --expert-tp do not divide the 2 of a stage",
-    ),
-    (
-        "deepseek-v3",
-        Layout(tp=4, expert_tp=3),
-        DECODE,
-        "1 × 3 ranks of --ep and --expert-tp do not divide the 4 of a stage",
-    ),
-    ("llama-3-8b", Layout(cp=3), PREFILL, "a sequence of 4096 is not divided by --cp 3"),
-    (
-        "llama-3-8b",
-        Layout(tp=2, sequence_parallel=True),
-        DECODE,
-        "--sequence-parallel has nothing to cut in decode",
-    ),
-    ("llama-3-8b", Layout(zero=1), DECODE, "--zero 1 has nothing to cut in decode"),
-    ("llama-3-8b", Layout(zero=3), TRAIN, "--zero 3 is not known here"),
-    ("bert-large", Layout(), DECODE, "bert-large decodes nothing"),
-    ("albert-base-v2", Layout(pp=2), PREFILL, "albert-base-v2 has no stages"),
-    ("llama-3-8b", Layout(tp=2, placement=(0,)), DECODE, "the placement names 1 cores for 2 ranks"),
-    ("llama-3-8b", Layout(tp=2, placement=(4, 4)), DECODE, "the placement names a core twice"),
-    ("llama-3-8b", Layout(tp=0), DECODE, "--tp 0 is no degree"),
-    (
-        "llama-3-8b",
-        Layout(tp=2**20, dp=2**20),
-        DECODE,
-        "the number of ranks 1099511627776 is no number of ranks",
-    ),
-]
+@pytest.mark.parametrize(("call", "message", "_"), messages(Path(__file__).with_name("refusals.txt")))
+def test_what_does_not_divide_is_refused_with_the_reason(call: str, message: str, _: int) -> None:
+    """A call of `of` with a model, a layout and a job."""
 
-
-@pytest.mark.parametrize(("name", "layout", "job", "said"), REFUSED)
-def test_what_does_not_divide_is_refused_with_the_reason(
-    name: str, layout: Layout, job: Job, said: str
-) -> None:
-    with pytest.raises(UsageError) as caught:
+    def of(name: str, layout: Layout, job: Job) -> None:
         divide(load_model(name), layout, job)
-    assert caught.value.what == said
-    assert caught.value.cause
-    assert caught.value.try_
-    assert caught.value.exit_code == 2
 
-
-@pytest.mark.parametrize(
-    ("fields", "said"),
-    [
-        ({"task": Task.DECODE}, "--kv is not given"),
-        ({"task": Task.TRAIN}, "--sequence is not given"),
-        ({"task": Task.PREFILL, "sequence": 2**40}, "--sequence 1099511627776 is no length"),
-        ({"task": Task.DECODE, "kv": 4, "batch": 0}, "--batch 0 is no batch"),
-        ({"task": Task.DECODE, "kv": 4, "weights": "int5"}, "unknown dtype 'int5'"),
-        ({"task": Task.DECODE, "kv": 4, "recompute": "full"}, "decode recomputes nothing"),
-    ],
-)
-def test_a_job_that_says_too_little_is_refused(fields: dict[str, Any], said: str) -> None:
     with pytest.raises(UsageError) as caught:
-        divide(load_model("llama-3-8b"), Layout(), Job(**fields))
-    assert caught.value.what == said
+        eval(call, {**globals(), "of": of})
+    assert str(caught.value) == message
+    assert caught.value.exit_code == 2
 
 
 def test_stages_of_an_interleaved_pipeline_take_every_other_run() -> None:
