@@ -56,23 +56,6 @@ def test_masks_keep_the_last_tile_inside(beta1: Run, rows: int) -> None:
     assert np.array_equal(found.outputs[0], 2 * x)
 
 
-def test_an_index_without_a_mask_must_stay_inside(beta1: Run) -> None:
-    with pytest.raises(KernelError) as caught:
-        beta1(
-            """
-            @nki.jit
-            def kernel(x):
-                tile = nl.load(x[nl.arange(128)[:, None], nl.arange(64)[None, :]])
-                return x
-            """,
-            made(100, 64),
-        )
-    assert caught.value.what == (
-        "index 127 is outside a dimension of size 100 of float32[128, 64]@hbm (old.py:9)"
-    )
-    assert caught.value.try_ == "keep the index inside with a mask: mask=index < size"
-
-
 def test_a_column_of_a_tile_is_a_tile(beta1: Run) -> None:
     x = made(128, 8)
     found = beta1(

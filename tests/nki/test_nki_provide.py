@@ -109,35 +109,6 @@ def test_asking_for_what_is_not_there() -> None:
         pass
 
 
-TENSOR = "t = nl.ndarray((4, 4), dtype=nl.int8)\n"
-
-
-@pytest.mark.parametrize(
-    ("body", "message"),
-    [
-        (
-            TENSOR + "nisa.dma_copy(t, 3)",
-            "failed: AttributeError: 'int' object has no attribute 'form' (snippet.py:7)",
-        ),
-        ("def f():\n    return f()\nf()", "calls itself without end (snippet.py:7)"),
-    ],
-)
-def test_kernels_that_fail(snippets: Any, body: str, message: str) -> None:
-    with pytest.raises(KernelError) as caught:
-        snippets.run(body, limit=1000)
-    assert caught.value.what == f"kernel 'kernel' {message}"
-
-
-def test_operators_of_beta_1_name_what_took_their_place(snippets: Any) -> None:
-    with pytest.raises(KernelError) as caught:
-        snippets.run(TENSOR + "u = t + t", limit=1000)
-    assert caught.value.what == (
-        "kernel 'kernel' failed: TypeError: unsupported operand type(s) for +: 'NkiTensor' and 'NkiTensor' "
-        "(snippet.py:7)"
-    )
-    assert caught.value.cause == "tensors have operators in Beta 1 alone (neuronxcc.nki)"
-
-
 def test_wrong_arguments(user_kernels: Path, v3: Machine) -> None:
     kernel, _, _ = load_kernel(f"{user_kernels / 'tiled_matmul.py'}::tiled_matmul", nki="trnbench")
     with pytest.raises(KernelError) as caught:
