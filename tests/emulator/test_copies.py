@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -67,16 +68,24 @@ def _executed_again(builder: Any, *_: Any) -> None:
     builder.births = None
 
 
+def _the_same_executed_again(made: Callable[[], Any]) -> Any:
+    """What is recorded where each copy is executed again; where copies are appended it has to be the same."""
+    appended = made()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(recorded, "first_copy", _executed_again)
+        again = made()
+    if isinstance(again, str):
+        assert appended == again
+    else:
+        assert appended.pieces == again.pieces
+        assert _told(appended.programs[0]) == _told(again.programs[0])
+    return again
+
+
 @pytest.mark.parametrize("where", SYSTEMS)
 @pytest.mark.parametrize("problem", PROBLEMS)
-def test_a_copy_is_what_executing_it_again_records(
-    registry: Any, monkeypatch: pytest.MonkeyPatch, problem: str, where: str
-) -> None:
-    appended = _recorded(registry, problem, where)
-    monkeypatch.setattr(recorded, "first_copy", _executed_again)
-    again = _recorded(registry, problem, where)
-    assert appended.pieces == again.pieces
-    assert _told(appended.programs[0]) == _told(again.programs[0])
+def test_a_copy_is_what_executing_it_again_records(registry: Any, problem: str, where: str) -> None:
+    _the_same_executed_again(lambda: _recorded(registry, problem, where))
 
 
 KEEPING = """
@@ -126,22 +135,16 @@ def streamed(a):
 
 
 def test_places_that_were_decided_beforehand_are_waited_for_in_each_copy(
-    registry: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    registry: Any, tmp_path: Path
 ) -> None:
     file = tmp_path / "streamed.py"
     file.write_text(PLACED)
     kernel, _, _ = load_kernel(f"{file}::streamed", nki="trnbench")
     part = arguments_of((((64, 128, 4096), FP32),))
     machine = Machine.of(registry.system(SYSTEMS[0]))
-
-    def made() -> Recording:
-        return record_launch(kernel, part, machine, Launch(explain=False), parts=((part, 900),))
-
-    appended = made()
-    monkeypatch.setattr(recorded, "first_copy", _executed_again)
-    again = made()
-    assert appended.pieces == again.pieces
-    assert _told(appended.programs[0]) == _told(again.programs[0])
+    again = _the_same_executed_again(
+        lambda: record_launch(kernel, part, machine, Launch(explain=False), parts=((part, 900),))
+    )
     begin, *_ = again.pieces[0].ends
     program = again.programs[0]
     assert any(dep & 3 == BUFFER for dep in program.deps[program.first[begin] :])
@@ -167,15 +170,7 @@ def test_copies_of_drawn_kernels(registry: Any, tmp_path: Path, body: str, room:
         except KernelError as error:
             return error.what
 
-    appended = made()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(recorded, "first_copy", _executed_again)
-        again = made()
-    if isinstance(again, str):
-        assert appended == again
-    else:
-        assert appended.pieces == again.pieces
-        assert _told(appended.programs[0]) == _told(again.programs[0])
+    _the_same_executed_again(made)
 
 
 # Recordings that differ in nothing that takes time are scheduled once --------------------------------

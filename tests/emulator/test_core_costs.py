@@ -16,7 +16,6 @@ from trnbench.registry import Registry
 from trnbench_emulator.core.builder import Builder
 from trnbench_emulator.core.costs import CostTable
 from trnbench_emulator.core.pace import Pace, Without
-from trnbench_emulator.core.program import Program
 from trnbench_emulator.core.scheduler import NOTHING_REMOVED, Schedule, schedule
 from trnbench_emulator.nki import Machine, TensorSpec
 from trnbench_emulator.nki.instruction import Instruction
@@ -205,7 +204,3 @@ def test_a_transfer_alone_waits_for_its_descriptors(registry: Registry) -> None:
     assert made.total == pytest.approx(pace.dma_start + 8 * 108_000, abs=2)
     other = msgspec.structs.replace(system, costs={**system.costs, "fits": ()})
     assert schedule(builder.program, Pace(CostTable(other))).total < made.total
-
-
-def test_an_empty_program_has_no_schedule(registry: Registry) -> None:
-    assert schedule(Program(), Pace(table(registry, TRN3))).total == 0
