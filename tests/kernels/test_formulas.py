@@ -53,8 +53,6 @@ def test_a_product_is_two_operations_per_triple_and_moves_each_matrix_once(m, n,
 
 @given(cores=CORES, data=st.data())
 def test_cores_multiply_the_work_and_leave_the_share_alone(cores, data):
-    from trnbench.kernels.work import Spread
-
     kernel = data.draw(st.sampled_from([k for k in KERNELS.values() if k.spread is Spread.CORES]))
     point = {axis.name: data.draw(st.sampled_from(axis.values)) for axis in kernel.axes}
     one, many = kernel.work(point, CORE), kernel.work(point, Extent(scope=Scope.INSTANCE, cores=cores))
@@ -212,11 +210,6 @@ def test_footprints_are_of_one_share(name, point, extent, expected):
 
 
 # What every kernel of the core and of its generations owes its readers, whatever it measures.
-
-
-def test_names_are_unique():
-    names = [kernel.name for kernel in KERNELS.values()]
-    assert len(set(names)) == len(names)
 
 
 def test_the_families_of_the_design_are_there():

@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
+from killed import alive
 
 from trnbench_neuron.tool import json_of, run
 from trnbench_neuron.toolbox import Toolbox, ToolError, Trouble
@@ -81,11 +82,7 @@ def test_a_hanging_tool_is_ended_with_its_children(tmp_path: Path) -> None:
 
 def _gone(pid: int) -> bool:
     for _ in range(3000):
-        try:
-            os.kill(pid, 0)
-            if Path(f"/proc/{pid}/stat").read_text().split(")")[1].split()[0] == "Z":
-                return True  # ended; nobody has asked for its code yet
-        except (ProcessLookupError, FileNotFoundError):
+        if not alive(pid):
             return True
         time.sleep(0.02)
     return False

@@ -7,17 +7,11 @@ import pytest
 from trnbench import bench
 from trnbench.facts.fact import Scope
 from trnbench.kernels.work import Extent
-from trnbench.registry import Registry, load_registry
+from trnbench.registry import Registry
 from trnbench.results.measurement import Status
 from trnbench.run.plan import plan
 from trnbench_steps import HEADS, MODEL, DeviceStep
 from trnbench_steps.shipped_models import load_model
-
-
-@pytest.fixture(scope="module")
-def registry() -> Registry:
-    return load_registry()
-
 
 RANKS = {"trn1.32xlarge": 2, "trn2-16.48xlarge": 4, "trn3-gen2-ultraserver": 4}
 

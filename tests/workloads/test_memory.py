@@ -16,11 +16,6 @@ from trnbench_steps.model import parameters
 from trnbench_steps.shipped_models import load_model
 
 
-@pytest.fixture(scope="module")
-def registry():
-    return trnbench.load_registry()
-
-
 @pytest.mark.parametrize(
     ("layout", "recompute", "of_sbh", "of_scores"),
     [

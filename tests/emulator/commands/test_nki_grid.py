@@ -203,18 +203,6 @@ def test_trn1_has_no_logical_core_but_two_cores() -> None:
     )
 
 
-def test_the_examples_of_the_page_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    page = (Path(__file__).parents[3] / "docs" / "nki.md").read_text()
-    lines = [line for line in page.splitlines() if line.startswith("trnbench nki") and "--grid" in line]
-    assert len(lines) == 2
-    monkeypatch.chdir(tmp_path)
-    for line in lines:
-        result = call(*line.split()[2:])
-        assert result.exit_code == 0, result.stderr
-        assert " programs, a core each: " in result.stdout.splitlines()[0]
-    assert (tmp_path / "eight.json").exists()
-
-
 def test_the_same_from_python(sums: str) -> None:
     args = {"x": TensorSpec((128, 1024), "fp32")}
     run = trnbench.emulate_kernel(sums, args, instance=TRN2, grid=2)
