@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,81 +21,25 @@ def engines(trace: Trace, *names: str) -> set[str]:
     return {each.op.engine for each in trace.instructions if each.op.opcode in names}
 
 
-PRODUCT = """
-    def kernel(x, w) -> (256, 1024):
-        for m in nl.affine_range(2):
-            for n in nl.affine_range(2):
-                acc = nl.zeros((128, 512), nl.float32, buffer=nl.psum)
-                for k in nl.affine_range(2):
-                    left = nl.load(x[k * 128:(k + 1) * 128, m * 128:(m + 1) * 128])
-                    right = nl.load(w[k * 128:(k + 1) * 128, n * 512:(n + 1) * 512])
-                    acc += nl.matmul(left, right, transpose_x=True)
-                nl.store(out[m * 128:(m + 1) * 128, n * 512:(n + 1) * 512], nl.copy(acc))
-"""
-LOOP = """
-    def kernel(x, y) -> (128, 64):
-        a, b = nl.load(x), nl.load(y)
-        total = nl.zeros((128, 64), dtype=x.dtype)
-        for turn in nl.affine_range(5):
-            total += nisa.tensor_tensor(a, b, nl.multiply)
-        nl.store(out, total)
-"""
-WIDE = """
-    def kernel(x) -> (8, 128, 8192):
-        tiles = [nl.exp(nl.load(x[n])) for n in nl.affine_range(8)]
-        for n in range(8):
-            nl.store(out[n], tiles[n])
-"""
-ROWS = """
-    def kernel(x) -> (4, 128, 512):
-        tile = nl.ndarray((128, 512), dtype=x.dtype, buffer=nl.sbuf)
-        for n in nl.affine_range(4):
-            tile[...] = nl.load(x[n])
-            nl.store(out[n], nl.exp(tile))
-"""
-SCALED = """
-    def kernel(x) -> (128, 64):
-        nl.store(out, nl.copy(nisa.tensor_scalar(nl.load(x), nl.multiply, 2.0)))
-"""
-TURNED = """
-    def kernel(x, w) -> (128, 512):
-        nl.store(out, nl.copy(nl.matmul(nl.load(x), nl.load(w))))
-"""
-COPIED = """
-    def kernel(x) -> (128, 64):
-        tile = nl.ndarray((128, 64), dtype=x.dtype, buffer=nl.sbuf)
-        nisa.dma_copy(dst=tile, src=x)
-        nisa.dma_copy(dst=out, src=tile)
-"""
-SPREAD = """
-    def kernel(x, row) -> (128, 512):
-        wide = nl.load(row).broadcast_to((128, 512))
-        nl.store(out, nisa.tensor_tensor(nl.load(x), wide, nl.multiply))
-"""
-
-READ = """
-    def kernel(x) -> (128, 512):
-        tile = nl.load(x)
-        product = nl.copy(nisa.nc_matmul(tile[:, 0:128], tile))
-        nl.store(out, nisa.activation(op=nl.exp, data=product, scale=1 / 128))
-"""
-KERNELS: dict[str, tuple[str, tuple[tuple[int, ...], ...], Callable[..., Any]]] = {
-    "product": (PRODUCT, ((256, 256), (256, 1024)), lambda x, w: x.T @ w),
-    "loop": (LOOP, ((128, 64), (128, 64)), lambda x, y: 5 * x * y),
-    "wide": (WIDE, ((8, 128, 8192),), np.exp),
-    "rows": (ROWS, ((4, 128, 512),), np.exp),
-    "scaled": (SCALED, ((128, 64),), lambda x: 2 * x),
-    "turned": (TURNED, ((128, 128), (128, 512)), lambda x, w: x @ w),
-    "copied": (COPIED, ((128, 64),), lambda x: x),
-    "spread": (SPREAD, ((128, 512), (1, 512)), lambda x, row: x * row),
-    "read": (READ, ((128, 512),), lambda x: np.exp(x[:, :128].T @ x / 128)),
+KERNELS = tomllib.loads(Path(__file__).with_name("assumed_kernels.toml").read_text(encoding="utf-8"))
+TRIED: dict[str, tuple[tuple[tuple[int, ...], ...], Callable[..., Any]]] = {
+    "product": (((256, 256), (256, 1024)), lambda x, w: x.T @ w),
+    "loop": (((128, 64), (128, 64)), lambda x, y: 5 * x * y),
+    "wide": (((8, 128, 8192),), np.exp),
+    "rows": (((4, 128, 512),), np.exp),
+    "scaled": (((128, 64),), lambda x: 2 * x),
+    "turned": (((128, 128), (128, 512)), lambda x, w: x @ w),
+    "copied": (((128, 64),), lambda x: x),
+    "spread": (((128, 512), (1, 512)), lambda x, row: x * row),
+    "read": (((128, 512),), lambda x: np.exp(x[:, :128].T @ x / 128)),
 }
+"""By kernel, the shapes of its arguments and what it comes to in NumPy."""
 
 
 def timed(run: Run, name: str, *off: str) -> Trace:
-    body, shapes, _ = KERNELS[name]
+    shapes, _ = TRIED[name]
     under = assumptions([SWITCHES[each].negation for each in off])
-    return run(body, *(spec(*each) for each in shapes), functional=False, assumptions=under)
+    return run(KERNELS[name], *(spec(*each) for each in shapes), functional=False, assumptions=under)
 
 
 def test_every_load_of_the_source_is_made_without_residence(beta1: Run) -> None:
@@ -113,7 +58,7 @@ def test_every_round_multiplies_without_hoisting(beta1: Run) -> None:
 
 
 def test_what_a_loop_changes_is_done_in_every_round(beta1: Run) -> None:
-    changing = LOOP.replace("multiply)\n", "multiply)\n            a[...] = nl.copy(total)\n")
+    changing = KERNELS["loop"].replace("multiply)\n", "multiply)\n        a[...] = nl.copy(total)\n")
     found = beta1(changing, spec(128, 64), spec(128, 64), functional=False)
     assert opcodes(found).count("tensor_tensor") == 5 + 5
 
@@ -191,7 +136,9 @@ def test_zeros_of_todays_nki_are_written_too_without_zero_elision(snippets: Any)
 
 def test_descriptors_are_prepared_without_hardware_descriptors(beta1: Run, v2: Any, v3: Any) -> None:
     def by(machine: Any, word: str) -> tuple[set[str], dict[str, int]]:
-        found = beta1(COPIED, spec(128, 64), machine=machine, functional=False, assumptions=assumptions(word))
+        found = beta1(
+            KERNELS["copied"], spec(128, 64), machine=machine, functional=False, assumptions=assumptions(word)
+        )
         return {str(each.op.variables["dge"]) for each in found.instructions}, dict(found.assumed)
 
     assert by(v3, "hardware-descriptors") == ({"hwdge"}, {"hardware-descriptors": 2})
@@ -201,7 +148,7 @@ def test_descriptors_are_prepared_without_hardware_descriptors(beta1: Run, v2: A
 
 def test_each_program_does_it_again_without_equal_programs(beta1: Run) -> None:
     found = [
-        beta1(SCALED, spec(128, 64), grid=(3,), functional=False, assumptions=assumptions(each))
+        beta1(KERNELS["scaled"], spec(128, 64), grid=(3,), functional=False, assumptions=assumptions(each))
         for each in ("equal-programs", "no-equal-programs")
     ]
     assert [loads(each) for each in found] == [1, 3 - 2]
@@ -232,21 +179,19 @@ EVERYTHING_OFF = Assumptions(tuple(SWITCHES))
 
 
 @pytest.mark.parametrize("under", [AS_SHIPPED, EVERYTHING_OFF], ids=["as shipped", "everything off"])
-@pytest.mark.parametrize("name", [name for name in KERNELS if name != "wide"])
+@pytest.mark.parametrize("name", [name for name in TRIED if name != "wide"])
 def test_values_do_not_depend_on_what_is_assumed(beta1: Run, name: str, under: Assumptions) -> None:
-    body, shapes, wanted = KERNELS[name]
+    shapes, wanted = TRIED[name]
     values = np.random.default_rng(5)
     given = [values.standard_normal(shape).astype(np.float32) for shape in shapes]
-    found = beta1(body, *given, assumptions=under)
+    found = beta1(KERNELS[name], *given, assumptions=under)
     np.testing.assert_allclose(found.outputs[0], wanted(*given), rtol=1e-4, atol=1e-4)
     assert not set(under.off) & set(found.assumed)
 
 
 def test_every_switch_changes_one_of_these_kernels(beta1: Run) -> None:
     changing = {
-        switch: [
-            name for name in KERNELS if opcodes(timed(beta1, name)) != opcodes(timed(beta1, name, switch))
-        ]
+        switch: [name for name in TRIED if opcodes(timed(beta1, name)) != opcodes(timed(beta1, name, switch))]
         for switch in SWITCHES
         # The same instructions at another place; on Trainium2 alone; of a grid.
         if switch not in ("renaming", "hardware-descriptors", "equal-programs")

@@ -131,6 +131,8 @@ def names_tested() -> dict[str, str]:
         if path.name.startswith("test_nki_beta1"):
             continue  # other calls under the same names
         text = path.read_text(encoding="utf-8")
+        if path.name == "test_nki_assumptions.py":
+            text += (here / "assumed_kernels.toml").read_text(encoding="utf-8")
         for prefix in ("nisa", "nl"):
             for name in re.findall(rf"\b{prefix}\.(\w+)", text):
                 found.setdefault(f"{prefix}.{name}", path.name)
