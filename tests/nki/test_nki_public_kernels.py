@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,29 +17,7 @@ from trnbench.registry.registry import load_registry
 
 FOLDER = os.environ.get("TRNBENCH_TEST_PUBLIC_KERNELS", "")
 PUBLIC = Path(__file__).parent / "public"
-STOPPED = {
-    "xaviergonzalez__asst4-trainium2/part1/kernels.py::vector_add_tiled": "256 partitions of float32[256",
-    "nki-library/src/nkilib_src/nkilib/experimental/dynamic_shapes/dynamic_elementwise_add.py"
-    "::dynamic_elementwise_add": "the value of a register decides an index, and is not known",
-    "nki-library/src/nkilib_src/nkilib/core/mlp/mlp.py::mlp": "mlp.py is no Python: unexpected indent",
-    "nki-samples/src/nki_samples/tutorials/matrix_multiplication/matrix_multiplication_nki_kernels.py"
-    "::nki_matmul_basic_": "tensor_copy() got an unexpected keyword argument 'dtype'",
-    "nki-samples/src/nki_samples/tutorials/matrix_multiplication/matrix_multiplication_nki_kernels.py"
-    "::nki_matmul_tiled_": "tensor_copy() got an unexpected keyword argument 'dtype'",
-    "nki-samples/src/nki_samples/tutorials/matrix_multiplication/matrix_multiplication_nki_kernels.py"
-    "::nki_matmul_hoist_load_": "tensor_copy() got an unexpected keyword argument 'dtype'",
-    "EtashGuha__asst4-trainium2/part2/conv2d.py::fused_conv2d_maxpool [pool 2]": "index 8 is outside",
-    "Ni2002ka__asst4-trainium2/part2/conv2d.py::fused_conv2d_maxpool [pool 2]": "src has 8192 elements",
-    "chengli2003__asst4-trainium2/part2/conv2d.py::fused_conv2d_maxpool [pool 2]": "src has 61440 elements",
-    "autocomp/sols/trn-advanced-nki1/0_cumsum_ref.py::solution": "name 'normalize_dim' is not defined",
-    "autocomp/sols/trn-tutorial-nki2/2_gemm_ref.py::solution": "nki.language.par_dim is not part of NKI any",
-    **{
-        f"nki-autotune/kernel_transforms.py::kernel_{number}": "131,072 bytes per partition of "
-        "float32[128, 16, 2048]@psum exceed the 16,384 of PSUM on trn2"
-        for number in range(12)
-    },
-}
-"""What breaks a rule, uses what NKI has dropped, or is not finished, and the words it is told so in."""
+STOPPED = tomllib.loads((PUBLIC / "stopped.toml").read_text(encoding="utf-8"))
 
 
 @pytest.fixture(scope="module", autouse=True)

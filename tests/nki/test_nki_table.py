@@ -3,12 +3,11 @@
 `python tests/nki/test_nki_table.py` writes the table anew.
 """
 
-# ruff: noqa: SIM905 - names in running text are read and compared more easily than quoted ones
-
 from __future__ import annotations
 
 import re
 import sys
+import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -24,58 +23,11 @@ _KEY = re.compile(r'^    "((?:nisa|nl|tensor)\.\w+)(?:\([^"]*)?": (?:case)?\(', 
 _PAIR = re.compile(r'"(\w+)": \((?:X|Y|P|INTS|np|Y / 2)\b')
 
 
-PUBLIC: dict[str, tuple[str, ...]] = {
-    "nki": ("jit", "simulate"),
-    "nki.isa": tuple(
-        """
-        activate2 activation activation_reduce affine_select bn_aggr bn_stats core_barrier
-        dma_compute dma_copy dma_transpose dropout exponential get_nc_sub_version get_nc_version
-        iota local_gather max8 memset nc_find_index8 nc_match_replace8 nc_matmul nc_matmul_mx
-        nc_n_gather nc_stream_shuffle nc_transpose nonzero_with_count quantize_mx rand2
-        rand_get_state rand_set_state range_select reciprocal register_alloc register_load
-        register_move register_store rng scalar_tensor_tensor select_reduce sendrecv
-        sequence_bounds set_rng_seed tensor_copy tensor_copy_predicated tensor_partition_reduce
-        tensor_reduce tensor_scalar tensor_scalar_cumulative tensor_scalar_reduce tensor_tensor
-        tensor_tensor_scan topk
-        """.split()
-    ),
-    "nki.isa (enumerations and classes)": tuple(
-        """
-        engine reduce_cmd dge_mode oob_mode matmul_perf_mode nc_version dma_engine
-        NkiInstruction NkiValidationError VirtualRegister
-        """.split()
-    ),
-    "nki.language": tuple(
-        """
-        MemoryRegion NKIObject NkiTensor abs abs_max abs_min add affine_range all arctan average
-        bfloat16 bitwise_and bitwise_or bitwise_xor bool_ broadcast_to bypass ceil copy cos
-        device_print dropout ds dynamic_range empty_like equal erf erf_dx exp expand_dims
-        float16 float32 float4_e2m1fn_x4 float8_e4m3 float8_e4m3fn float8_e4m3fn_x4 float8_e5m2
-        float8_e5m2_x4 float8_e8m0fnu floor fmod fori_loop full gather_flattened gelu
-        gelu_apprx_sigmoid gelu_apprx_sigmoid_dx gelu_apprx_tanh gelu_dx greater greater_equal
-        hbm int16 int32 int8 invert is_hbm is_on_chip is_psum is_sbuf left_shift less less_equal
-        load load_transpose2d log logical_and logical_not logical_or logical_xor matmul max
-        maximum mean min minimum mish mod multiply ndarray negative no_reorder not_equal
-        num_programs ones power prelu private_hbm prod program_id program_ndim psum rand
-        random_seed reciprocal relu right_shift rms_norm rsqrt sbuf sequential_range
-        shared_constant shared_hbm shared_identity_matrix sigmoid sign silu silu_dx sin softmax
-        softplus sqrt square static_range store subtract sum tan tanh tfloat32 tile_size
-        transpose trunc uint16 uint32 uint8 var where while_loop zeros zeros_like
-        """.split()
-    ),
-    "NkiTensor": tuple(
-        """
-        is_contiguous get_pattern is_indirect permute broadcast expand_dim squeeze_dim
-        reshape_dim flatten_dims reshape rearrange slice select vector_select ap view indirect
-        """.split()
-    ),
-    "nki.collectives": tuple(
-        """
-        all_reduce all_gather all_gather_v reduce_scatter all_to_all all_to_all_v
-        collective_permute collective_permute_implicit collective_permute_implicit_reduce
-        collective_permute_implicit_current_processing_rank_id rank_id
-        """.split()
-    ),
+PUBLIC = {
+    group: tuple(names.split())
+    for group, names in tomllib.loads(
+        Path(__file__).with_name("public_names.toml").read_text(encoding="utf-8")
+    ).items()
 }
 
 _PREFIX = {
