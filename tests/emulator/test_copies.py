@@ -88,24 +88,7 @@ def test_a_copy_is_what_executing_it_again_records(registry: Any, problem: str, 
     _the_same_executed_again(lambda: _recorded(registry, problem, where))
 
 
-KEEPING = """
-import nki.isa as nisa
-import nki.language as nl
-
-import nki
-
-kept = []
-
-
-@nki.jit
-def keeping(a):
-    out = nl.ndarray(a.shape, dtype=a.dtype, buffer=nl.shared_hbm)
-    tile = nl.ndarray(a.shape, dtype=a.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=tile, src=a)
-    nisa.dma_copy(dst=out, src=tile)
-    kept.append(tile)
-    return out
-"""
+KEEPING = (Path(__file__).parent / "kernels" / "keeping.txt").read_text()
 
 
 def test_a_piece_whose_tiles_outlive_it_is_executed_again(registry: Any, tmp_path: Path) -> None:
@@ -119,19 +102,7 @@ def test_a_piece_whose_tiles_outlive_it_is_executed_again(registry: Any, tmp_pat
     assert len(module.kept) == len(recording.pieces[0].ends) == 9
 
 
-PLACED = """
-import neuronxcc.nki as nki
-import neuronxcc.nki.language as nl
-
-
-@nki.jit
-def streamed(a):
-    out = nl.ndarray(a.shape, dtype=a.dtype, buffer=nl.shared_hbm)
-    for part in nl.affine_range(a.shape[0]):
-        tile = nl.load(a[part])
-        nl.store(out[part], value=nl.exp(tile))
-    return out
-"""
+PLACED = (Path(__file__).parent / "kernels" / "streamed.txt").read_text()
 
 
 def test_places_that_were_decided_beforehand_are_waited_for_in_each_copy(

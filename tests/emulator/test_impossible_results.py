@@ -17,29 +17,7 @@ from trnbench_emulator.backend import EmulatedBackend
 from trnbench_emulator.kernel_run.assertions import assert_faster
 from trnbench_emulator.nki import TensorSpec
 
-NORM = """
-import nki
-import nki.isa as nisa
-import nki.language as nl
-
-
-@nki.jit
-def norm(x):
-    rows, columns = x.shape
-    out = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.shared_hbm)
-    for row in nl.affine_range(0, rows, 128):
-        tile = nl.ndarray((128, columns), dtype=x.dtype, buffer=nl.sbuf)
-        nisa.dma_copy(dst=tile, src=x[row : row + 128, :])
-        total = nl.ndarray((128, 1), dtype=x.dtype, buffer=nl.sbuf)
-        for _ in range(64):
-            nisa.tensor_reduce(dst=total, op=nl.add, data=tile, axis=1)
-        nisa.dma_copy(dst=out[row : row + 128, :], src=tile)
-    return out
-
-
-def norm_inputs(point):
-    return (((512, 8192), "bfloat16"),)
-"""
+NORM = (Path(__file__).parent / "kernels" / "norm.txt").read_text()
 """Sums of bf16: two elements per lane and cycle by one document, one by another."""
 TRN1 = "trn1.2xlarge"
 SAID = "vector at 197.9 % of what the clocks allow (128 elements per cycle × 1.12 GHz)"

@@ -21,24 +21,7 @@ from trnbench_emulator.nki import TensorSpec
 from trnbench_fidelity.nearness import Nearby
 
 TRN1 = "trn1.32xlarge"
-OLD = """
-import neuronxcc.nki as nki
-import neuronxcc.nki.language as nl
-
-
-@nki.jit
-def product(x, w):
-    out = nl.ndarray((512, 2048), dtype=x.dtype, buffer=nl.shared_hbm)
-    for m in nl.affine_range(4):
-        for n in nl.affine_range(4):
-            acc = nl.zeros((128, 512), nl.float32, buffer=nl.psum)
-            for k in nl.affine_range(2):
-                left = nl.load(x[k * 128:(k + 1) * 128, m * 128:(m + 1) * 128])
-                right = nl.load(w[k * 128:(k + 1) * 128, n * 512:(n + 1) * 512])
-                acc += nl.matmul(left, right, transpose_x=True)
-            nl.store(out[m * 128:(m + 1) * 128, n * 512:(n + 1) * 512], nl.copy(acc))
-    return out
-"""
+OLD = (Path(__file__).parent / "nki_kernels" / "product.txt").read_text()
 ARGUMENTS = ("--arg", "x=256x512:fp32", "--arg", "w=256x2048:fp32")
 
 

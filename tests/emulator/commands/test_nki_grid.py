@@ -25,27 +25,7 @@ import {package}.language as nl
 
 @nki.jit
 """
-SUMS = """def sums(x):
-    me = nl.program_id(0)
-    out = nl.ndarray((128, 1), dtype=nl.float32, buffer=nl.shared_hbm)
-    both = nl.ndarray((2, 128, 1), dtype=nl.float32, buffer=nl.shared_hbm)
-    half = nl.ndarray((128, 512), dtype=x.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=half, src=x[:, me * 512 : me * 512 + 512])
-    part = nl.ndarray((128, 1), dtype=nl.float32, buffer=nl.sbuf)
-    nisa.tensor_reduce(dst=part, data=half, op=nl.add, axis=1)
-    nisa.dma_copy(dst=both[me], src=part)
-    nisa.core_barrier(both, (0, 1))
-    if me == 0:
-        other = nl.ndarray((128, 1), dtype=nl.float32, buffer=nl.sbuf)
-        nisa.dma_copy(dst=other, src=both[1])
-        nisa.tensor_tensor(dst=part, data1=part, data2=other, op=nl.add)
-        nisa.dma_copy(dst=out, src=part)
-    return out
-
-
-def numpy_sums(x):
-    return x.sum(axis=1, keepdims=True)
-"""
+SUMS = (Path(__file__).parent / "nki_kernels" / "sums.txt").read_text()
 OLD = """def copy(x):
     out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
     row = nl.program_id(0) * nl.num_programs(1) + nl.program_id(1)

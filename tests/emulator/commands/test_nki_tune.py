@@ -11,28 +11,7 @@ import pytest
 from command import listed, refusal, typed
 
 TRN2 = "trn2-16.48xlarge"
-KERNEL = """
-import nki
-import nki.isa as nisa
-import nki.language as nl
-
-
-@nki.jit
-def scale(x, tile=128, times=1):
-    assert x.shape[1] % tile == 0, "whole tiles alone"
-    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
-    for part in nl.affine_range(x.shape[1] // tile):
-        here = nl.ndarray((128, tile), dtype=x.dtype, buffer=nl.sbuf)
-        nisa.dma_copy(dst=here, src=x[0:128, part * tile : part * tile + tile])
-        for _ in range(times):
-            nisa.tensor_scalar(dst=here, data=here, op0=nl.multiply, operand0=2.0)
-        nisa.dma_copy(dst=out[0:128, part * tile : part * tile + tile], src=here)
-    return out
-
-
-def doubled(x, tile=128, times=1):
-    return 2 * x
-"""
+KERNEL = (Path(__file__).parent / "nki_kernels" / "scale.txt").read_text()
 
 
 @pytest.fixture
@@ -55,7 +34,7 @@ def test_variants_are_ranked_and_illegal_ones_refused_with_the_reason(
     assert [row["rank"] for row in rows] == [1, 2, 3, None]
     assert rows[0]["time_s"] < rows[1]["time_s"] < rows[2]["time_s"]
     assert rows[3]["verdict"] == "refused"
-    assert "whole tiles alone (scale.py:9)" in rows[3]["why"]
+    assert "whole tiles alone (scale.py:8)" in rows[3]["why"]
 
 
 def test_the_best_is_a_command_that_runs(kernel: str) -> None:
@@ -171,6 +150,6 @@ def test_a_kernel_that_does_not_run_is_named(kernel: str) -> None:
     done = compared(kernel, ("(128, tile)", "(256, tile)"))
     assert done.exit_code == 3
     assert "other.py::scale: " in done.stderr
-    assert "other.py:12" in done.stderr
+    assert "other.py:11" in done.stderr
     absent = typed("nki", "compare", "a.py", kernel, "-i", TRN2)
     assert "'a.py' names no kernel of a file" in refusal(absent)

@@ -14,25 +14,7 @@ from trnbench.nki import Session
 
 EXAMPLES = Path(__file__).parents[3] / "docs" / "examples"
 TEXT = (EXAMPLES / "kernel.py").read_text()
-TASK = """
-import numpy as np
-
-
-def get_inputs():
-    return [np.random.normal(size=(256, 128)).astype(np.float32) for _ in range(2)]
-
-
-def forward(a, b):
-    return a.T @ b
-
-
-def transform_to_nki_inputs(inputs):
-    return inputs
-
-
-def transform_nki_outputs(results, reference):
-    return results
-"""
+TASK = (Path(__file__).parent / "nki_kernels" / "task.txt").read_text()
 PROBLEM = {
     "function": "matmul",
     "arguments": {"a": "256x128:fp32", "b": "256x128:fp32"},

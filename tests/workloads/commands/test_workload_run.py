@@ -158,25 +158,7 @@ def test_what_does_not_fit_is_refused_with_the_reason(store: Path) -> None:
     assert "trnbench workload info MODEL --task …   where it fits" in done.stderr
 
 
-KERNEL = """
-import nki
-import nki.isa as nisa
-import nki.language as nl
-
-
-@nki.jit
-def pass_on(q):
-    result = nl.ndarray(q.shape, dtype=q.dtype, buffer=nl.shared_hbm)
-    for head in nl.affine_range(q.shape[0]):
-        tile = nl.ndarray(q.shape[1:], dtype=q.dtype, buffer=nl.sbuf)
-        nisa.dma_copy(dst=tile, src=q[head])
-        nisa.dma_copy(dst=result[head], src=tile)
-    return result
-
-
-def pass_on_inputs(point):
-    return (((point["heads"], point["head_dim"], point["seq"]), "bfloat16"),) if point["seq"] == 1 else None
-"""
+KERNEL = (Path(__file__).parent / "pass_on.txt").read_text()
 
 
 @pytest.fixture
