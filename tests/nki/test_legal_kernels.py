@@ -4,19 +4,14 @@ Every benchmark, on every generation and for every data type, is tried in test_n
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from beta1_kernel import Run
+from tests.nki.mutants import Legal, expected, legal_kernels
 
 from trnbench_emulator.nki import Trace
-
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
-from tests.nki.mutants import Legal, expected, legal_kernels
 
 
 @pytest.mark.parametrize("legal", legal_kernels(), ids=lambda legal: legal.name)
