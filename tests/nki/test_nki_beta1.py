@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import tomllib
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -27,6 +30,30 @@ def kernel(x) -> x.shape:
         {load}
         nl.store(out[nl.ds(i * 128, 128), :], nl.add(tile, 1.0))
 """
+
+
+KERNELS = tomllib.loads(Path(__file__).with_name("beta1_kernels.toml").read_text(encoding="utf-8"))
+EXACT: list[tuple[str, tuple[Any, ...], Callable[..., Any]]] = [
+    ("writes to what it is given", (made(128, 8), np.zeros((128, 8), np.float32)), lambda x, out: -x),
+    ("reduces over a loop", (made(128, 4, 16),), lambda x: x.max((1, 2))[:, None]),
+    ("selects causally", (made(128, 128),), lambda x: np.where(np.tri(128) > 0, x, -9.0)),
+    ("a column is a tile", (made(128, 8),), lambda x: x.max(1)[:, None]),
+    ("a size is a quotient", (made(128, 4),), lambda x: x.reshape(128, 2, 2)),
+    *(("masks keep the last tile inside", (made(n, 70),), lambda x: 2 * x) for n in (100, 128, 200, 256)),
+    (
+        "a number read at run time picks a part",
+        (made(5, 16, 8), np.array([[4, 0, 2]], np.int32)),
+        lambda x, chosen: x[chosen[0]],
+    ),
+    ("a mask or a truth value", (made(128, 64),), lambda x: x),
+]
+
+
+@pytest.mark.parametrize(("name", "given", "wanted"), EXACT)
+def test_values_are_numpys_to_the_last_bit(
+    beta1: Run, name: str, given: tuple[Any, ...], wanted: Callable[..., Any]
+) -> None:
+    np.testing.assert_array_equal(beta1(KERNELS[name], *given).outputs[0], wanted(*given))
 
 
 def test_a_result_goes_straight_to_the_tile_it_is_assigned_to(beta1: Run) -> None:
@@ -86,20 +113,6 @@ def test_products_add_up_in_psum(beta1: Run) -> None:
     assert np.allclose(found.outputs[0], a.T @ b, atol=1e-3)
 
 
-def test_kernels_that_write_to_what_they_are_given(beta1: Run) -> None:
-    x = made(128, 8)
-    found = beta1(
-        """
-        @nki.baremetal
-        def kernel(x, out):
-            nl.store(out, -nl.load(x))
-        """,
-        x,
-        np.zeros_like(x),
-    )
-    assert np.array_equal(found.outputs[0], -x)
-
-
 def test_instructions_have_the_line_of_their_call(beta1: Run) -> None:
     found = beta1(
         """
@@ -114,37 +127,6 @@ def test_instructions_have_the_line_of_their_call(beta1: Run) -> None:
         made(128, 8),
     )
     assert [each.line for each in found.instructions] == [9, 11, 13]
-
-
-def test_reductions_over_loops(beta1: Run) -> None:
-    x = made(128, 4, 16)
-    found = beta1(
-        """
-        def kernel(x) -> (128, 1):
-            i_p = nl.arange(128)[:, None]
-            top = nl.ndarray((nl.par_dim(128), 1), x.dtype, buffer=nl.sbuf)
-            for n in nl.affine_range(4):
-                part = nisa.tensor_reduce(np.max, nl.load(x[i_p, n, nl.arange(16)[None, :]]), axis=[1])
-                top[i_p, 0] = nl.loop_reduce(part, op=np.max, loop_indices=[n])
-            nl.store(out, top)
-        """,
-        x,
-    )
-    assert np.array_equal(found.outputs[0][:, 0], x.max((1, 2)))
-
-
-def test_causal_selection(beta1: Run) -> None:
-    x = made(128, 128)
-    found = beta1(
-        """
-        def kernel(x) -> x.shape:
-            i_p, i_f = nl.arange(128)[:, None], nl.arange(128)[None, :]
-            chosen = nisa.affine_select(pred=i_p >= i_f, on_true_tile=nl.load(x), on_false_value=-9.0)
-            nl.store(out, chosen)
-        """,
-        x,
-    )
-    assert np.array_equal(found.outputs[0], np.where(np.tri(128) > 0, x, -9.0).astype(np.float32))
 
 
 def test_columns_and_rows_are_broadcast(beta1: Run) -> None:

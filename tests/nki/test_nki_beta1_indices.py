@@ -38,40 +38,6 @@ def test_dimensions_before_the_partition_are_blocks_of_their_own(beta1: Run) -> 
     assert len(storages) == 2
 
 
-@pytest.mark.parametrize("rows", [100, 128, 200, 256])
-def test_masks_keep_the_last_tile_inside(beta1: Run, rows: int) -> None:
-    x = made(rows, 70)
-    found = beta1(
-        """
-        def kernel(x) -> x.shape:
-            rows, columns = x.shape
-            i_p, i_f = nl.arange(128)[:, None], nl.arange(512)[None, :]
-            for n in nl.affine_range(-(-rows // 128)):
-                inside = (n * 128 + i_p < rows) & (i_f < columns)
-                tile = nl.load(x[n * 128 + i_p, i_f], mask=inside)
-                nl.store(out[n * 128 + i_p, i_f], nl.multiply(tile, 2.0, mask=inside), mask=inside)
-        """,
-        x,
-    )
-    assert np.array_equal(found.outputs[0], 2 * x)
-
-
-def test_a_column_of_a_tile_is_a_tile(beta1: Run) -> None:
-    x = made(128, 8)
-    found = beta1(
-        """
-        def kernel(x) -> (128, 1):
-            tile = nl.load(x)
-            column = nl.copy(tile[:, 3])
-            assert column.shape == (128, 1)
-            tile[:, 3] = nl.maximum(column, nl.max(tile, axis=(1,)))
-            nl.store(out, tile[:, 3])
-        """,
-        x,
-    )
-    assert np.array_equal(found.outputs[0][:, 0], x.max(1))
-
-
 @given(SIZES, SIZES, st.integers(-5, 5), st.integers(-3, 3), st.integers(-3, 3))
 def test_an_index_is_what_numpy_makes_of_it(rows: int, columns: int, const: int, a: int, b: int) -> None:
     grid = a * arange(rows)[:, None] + const + arange(columns)[None, :] * b
@@ -111,18 +77,6 @@ def test_fewer_free_dimensions_are_read_behind_the_partition(beta1: Run, adding:
         x, bias,
     )  # fmt: skip
     np.testing.assert_allclose(found.outputs[0], x + bias[:, None, None])
-
-
-def test_a_size_may_be_a_quotient(beta1: Run) -> None:
-    x = made(128, 4)
-    found = beta1(
-        """
-        def kernel(x) -> (128, 2, 2):
-            nl.store(out, nl.load(x).reshape((128, 4 / 2, 2)))
-        """,
-        x,
-    )
-    np.testing.assert_array_equal(found.outputs[0], x.reshape(128, 2, 2))
 
 
 # Grids of Beta 1: programs in turn, or dealt to cores as nl.nc and nl.spmd_dim say -------------------

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from beta1_kernel import Run
 
 from trnbench.errors import KernelError
 from trnbench_emulator.nki import Machine, load_kernel, record
@@ -63,16 +62,6 @@ def test_a_mask_or_a_truth_value() -> None:
         mask | (arange(8) > 5)
 
 
-def test_a_kernel_of_beta1_with_such_a_mask(beta1: Run) -> None:
-    text = """
-    def kernel(x) -> x.shape:
-        i, j = nl.arange(128)[:, None], nl.arange(64)[None, :]
-        for last in (False, True):
-            nl.store(out[i, j], value=nl.load(x[i, j]), mask=(i < 32) | last)
-    """
-    np.testing.assert_array_equal(beta1(text, WIDE).outputs[0], WIDE)
-
-
 def test_keywords_of_the_first_release(snippets: Any) -> None:
     body = """
     (x,) = args
@@ -82,19 +71,6 @@ def test_keywords_of_the_first_release(snippets: Any) -> None:
     return out
     """
     np.testing.assert_array_equal(snippets.run(body, WIDE, functional=True).outputs[0], WIDE)
-
-
-def test_a_number_read_at_run_time_picks_a_part(beta1: Run) -> None:
-    text = """
-    def kernel(x, chosen) -> (3, 16, 8):
-        numbers = nl.load(chosen)
-        for n in range(3):
-            one = numbers[0:1, n:n + 1]
-            nl.store(out[n], nl.load(x[one[0, 0], :, :]))
-    """
-    x = GENERATOR.standard_normal((5, 16, 8)).astype(np.float32)
-    chosen = np.array([[4, 0, 2]], np.int32)
-    np.testing.assert_array_equal(beta1(text, x, chosen).outputs[0], x[chosen[0]])
 
 
 def test_annotations_of_what_is_written(tmp_path: Path, v3: Machine) -> None:
