@@ -38,48 +38,32 @@ def _run(snippets: Any, body: str, x: Any, shape: str = "(4, 8)", dtype: str = "
 ONES = np.ones((4, 8), np.float32)
 
 
+FRESH = "nl.ndarray((4, 8), dtype=nl.float32, buffer=nl.psum)"
+
+
 @pytest.mark.parametrize(
-    ("second", "expected"),
-    [("", 8.0), (", accumulate=True", 8.0), (", accumulate=False", 4.0)],
-    ids=["unset", "accumulate", "overwrite"],
+    ("sums", "products", "expected"),
+    [
+        pytest.param(FRESH, ("ps, a, b", "ps, a, b"), 8.0, id="later ones accumulate"),
+        pytest.param(FRESH, ("ps, a, b", "ps, a, b, accumulate=True"), 8.0, id="accumulate"),
+        pytest.param(FRESH, ("ps, a, b", "ps, a, b, accumulate=False"), 4.0, id="overwrite"),
+        pytest.param(FRESH, ("ps[:, 0:4], a, b[:, 0:4]", "ps, a, b"), [8.0] * 4 + [4.0] * 4, id="by element"),
+        pytest.param(FRESH.replace("ndarray", "zeros"), ("ps, a, b",), 4.0, id="what memset wrote"),
+    ],
 )
-def test_first_matmul_overwrites_later_ones_accumulate(snippets: Any, second: str, expected: float) -> None:
+def test_products_overwrite_what_nobody_wrote_and_add_to_the_rest(
+    snippets: Any, sums: str, products: tuple[str, ...], expected: Any
+) -> None:
+    lines = [f"nisa.nc_matmul({operands})" for operands in products]
     body = f"""
 a = nl.load(x[:, 0:4]); b = nl.load(x)
-ps = nl.ndarray((4, 8), dtype=nl.float32, buffer=nl.psum)
-nisa.nc_matmul(ps, a, b)
-nisa.nc_matmul(ps, a, b{second})
+ps = {sums}
+{"; ".join(lines)}
 t = nl.ndarray((4, 8), dtype=nl.float32)
 nisa.tensor_copy(t, ps)
 nl.store(out, t)
 """
-    np.testing.assert_array_equal(_run(snippets, body, ONES), np.full((4, 8), expected))
-
-
-def test_accumulation_is_tracked_by_element(snippets: Any) -> None:
-    body = """
-a = nl.load(x[:, 0:4]); b = nl.load(x)
-ps = nl.ndarray((4, 8), dtype=nl.float32, buffer=nl.psum)
-nisa.nc_matmul(ps[:, 0:4], a, b[:, 0:4])
-nisa.nc_matmul(ps, a, b)
-t = nl.ndarray((4, 8), dtype=nl.float32)
-nisa.tensor_copy(t, ps)
-nl.store(out, t)
-"""
-    got = _run(snippets, body, ONES)
-    np.testing.assert_array_equal(got, np.repeat([[8.0, 4.0]], 4, axis=0).repeat(4, axis=1))
-
-
-def test_what_memset_wrote_is_added_to(snippets: Any) -> None:
-    body = """
-a = nl.load(x[:, 0:4]); b = nl.load(x)
-ps = nl.zeros((4, 8), dtype=nl.float32, buffer=nl.psum)
-nisa.nc_matmul(ps, a, b)
-t = nl.ndarray((4, 8), dtype=nl.float32)
-nisa.tensor_copy(t, ps)
-nl.store(out, t)
-"""
-    np.testing.assert_array_equal(_run(snippets, body, ONES), np.full((4, 8), 4.0))
+    np.testing.assert_array_equal(_run(snippets, body, ONES), np.broadcast_to(expected, (4, 8)))
 
 
 def test_memory_nobody_wrote_is_nan(snippets: Any) -> None:
