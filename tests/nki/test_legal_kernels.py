@@ -4,6 +4,8 @@ Every benchmark, on every generation and for every data type, is tried in test_n
 
 from __future__ import annotations
 
+import tomllib
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,77 +21,27 @@ def test_a_legal_kernel_has_no_findings(legal: Legal) -> None:
     assert [str(finding) for finding in expected(legal.name).findings] == []
 
 
-def carried_out(snippets: Any, body: str, programs: int = 0) -> Trace:
-    return snippets.run(body, X, programs=programs, functional=True, shadow=True)
-
-
 X = np.ones((128, 64), np.float32)
 TILES = """
 out = nl.ndarray((128, 64), nl.float32, buffer=nl.shared_hbm)
 tile = nl.ndarray((128, 64), nl.float32, buffer=nl.sbuf)
 """
+KERNELS = tomllib.loads(Path(__file__).with_name("found.toml").read_text(encoding="utf-8"))["kernel"]
 
 
 def rules(trace: Trace) -> list[str]:
     return [finding.rule for finding in trace.findings]
 
 
-def test_unwritten_rows_that_reach_no_output_are_a_warning(snippets: Any) -> None:
-    body = TILES + "nisa.dma_copy(tile[0:64], args[0][0:64])\nnisa.tensor_scalar(tile, tile, nl.add, 1.0)\n"
-    trace = carried_out(snippets, body + "nisa.memset(tile[64:128], 0)\nnisa.dma_copy(out, tile)\nreturn out")
-    assert rules(trace) == ["uninitialised-read"]
-    assert not trace.findings[0].error
-
-
-def test_what_a_predicate_leaves_out_stays_unwritten(snippets: Any) -> None:
-    body = TILES + (
-        "mask = nl.ndarray((128, 64), nl.uint8, buffer=nl.sbuf)\nnisa.memset(mask, 1)\n"
-        "nisa.memset(mask[:, 32:64], 0)\nsource = nl.load(args[0])\n"
-        "nisa.tensor_copy_predicated(tile, source, mask)\nnisa.dma_copy(out, tile)\nreturn out"
-    )
-    trace = carried_out(snippets, body)
-    assert rules(trace) == ["uninitialised"]
-    assert trace.findings[0].bytes == 128 * 32 * 4
-
-
-def test_another_type_of_the_same_bytes(snippets: Any) -> None:
-    body = TILES + (
-        "halves = tile.view(nl.bfloat16)\nnisa.memset(halves[:, 0:128:2], 0)\n"
-        "nisa.dma_copy(out, tile)\nreturn out"
-    )
-    trace = carried_out(snippets, body)
-    assert rules(trace) == ["uninitialised"]
-    assert trace.findings[0].bytes == 128 * 64 * 2
-
-
-def test_both_programs_may_read_and_meet_before_they_write(snippets: Any) -> None:
-    body = """
-both = nl.ndarray((2, 128, 64), nl.float32, buffer=nl.shared_hbm)
-out = nl.ndarray((2, 128, 64), nl.float32, buffer=nl.shared_hbm)
-me = nl.program_id(0)
-tile = nl.load(args[0])
-nl.store(both[me], tile)
-nisa.core_barrier(both, (0, 1))
-nl.store(out[me], nl.load(both[1 - me]))
-return out
-"""
-    assert rules(carried_out(snippets, body, programs=2)) == []
-
-
-def test_sums_over_rounds_are_no_carried_values(snippets: Any) -> None:
-    body = TILES + (
-        "source = nl.load(args[0])\nnisa.memset(tile, 0)\nfor _ in nl.affine_range(3):\n"
-        "    nisa.tensor_tensor(tile, tile, source, nl.add)\nnisa.dma_copy(out, tile)\nreturn out"
-    )
-    assert rules(carried_out(snippets, body)) == []
-
-
-def test_a_loop_that_is_followed_is_an_index(snippets: Any) -> None:
-    body = TILES + (
-        "rows, columns = nl.affine_range(128), nl.affine_range(64)\n"
-        "nl.store(out, nl.load(args[0][rows, columns]))\nreturn out"
-    )
-    assert rules(carried_out(snippets, body)) == []
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel["name"])
+def test_what_is_found_is_what_reaches_an_output(snippets: Any, kernel: dict[str, Any]) -> None:
+    programs = kernel.get("programs", 0)
+    body = kernel["text"] if programs else TILES + kernel["text"]
+    trace = snippets.run(body, X, programs=programs, functional=True, shadow=True)
+    assert rules(trace) == kernel["rules"]
+    for name in ("bytes", "error"):
+        if name in kernel:
+            assert getattr(trace.findings[0], name) == kernel[name]
 
 
 def test_beta_1_has_the_same_rules(beta1: Run) -> None:
