@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from trnbench_emulator.nki.instruction import Instruction
 from trnbench_emulator.nki.memory import Buffer, Storage
 
 KIB = 1024
+KERNELS = tomllib.loads(Path(__file__).with_name("assumed_kernels.toml").read_text(encoding="utf-8"))
 
 
 def count(trace: Trace, opcode: str) -> int:
@@ -41,20 +43,9 @@ def test_what_was_written_in_between_is_loaded_again(beta1_shapes: Run) -> None:
     assert loads(found) == 6
 
 
-INNER = """
-    def kernel(x, y) -> (128, 64):
-        total = nl.zeros((128, 64), dtype=x.dtype)
-        for turn in nl.affine_range(5):
-            for part in nl.INNER(3):
-                a, b = nl.load(x[part]), nl.load(y[part])
-                total += nisa.tensor_tensor(a, b, nl.multiply)
-        nl.store(out, total)
-"""
-
-
 @pytest.mark.parametrize(("loop", "products"), [("affine_range", 5 * 3), ("static_range", 3)])
 def test_the_innermost_loop_counts_unless_it_is_unrolled(beta1_shapes: Run, loop: str, products: int) -> None:
-    found = beta1_shapes(INNER.replace("INNER", loop), spec(3, 128, 64), spec(3, 128, 64))
+    found = beta1_shapes(KERNELS["inner"].replace("INNER", loop), spec(3, 128, 64), spec(3, 128, 64))
     assert loads(found) == 6
     assert count(found, "tensor_tensor") == products + 5 * 3
 
@@ -89,17 +80,9 @@ def test_what_is_kept_until_the_kernel_ends_takes_no_room(beta1_shapes: Run) -> 
     assert found.psum_peak_bytes == 2 * KIB  # of one product, not of all
 
 
-SPILLED = """
-    def kernel(x, order) -> (len(order), 128, 8192):
-        tiles = [nl.exp(nl.load(x[n])) for n in nl.affine_range(x.shape[0])]
-        for at, n in enumerate(order):
-            nl.store(out[at], tiles[n])
-"""
-
-
 def test_tiles_that_do_not_fit_go_to_memory_and_come_back_once(beta1_shapes: Run) -> None:
     """Eight computed tiles where seven fit, six beside the one that is loaded."""
-    found = beta1_shapes(SPILLED, spec(8, 128, 8192), tuple(range(8)))
+    found = beta1_shapes(KERNELS["spilled"], spec(8, 128, 8192), tuple(range(8)))
     spilled = [each for each in found.instructions if each.writes[0].form.buffer is Buffer.PRIVATE_HBM]
     back = [each for each in found.instructions if each.reads[:1] and _from_spill(each)]
     assert 1 <= len(spilled) == len(back) <= 2
@@ -117,7 +100,7 @@ def _from_spill(each: Instruction) -> bool:
 def test_every_tile_is_there_when_it_is_read_and_all_of_them_fit(
     beta1_shapes: Run, tiles: int, order: Any
 ) -> None:
-    found = beta1_shapes(SPILLED, spec(tiles, 128, 8192), tuple(each % tiles for each in order))
+    found = beta1_shapes(KERNELS["spilled"], spec(tiles, 128, 8192), tuple(each % tiles for each in order))
     instructions = found.instructions
     written: set[Storage] = set()
     for each in instructions:
@@ -148,29 +131,6 @@ def _most(instructions: Sequence[Instruction]) -> int:
 
 # Whose place in SBUF and PSUM a tile of Beta 1 takes, and that it waits until it is free -------------
 
-ROUNDS = """
-    def kernel(x) -> x.shape:
-        for n in nl.affine_range(x.shape[0]):
-            nl.store(out[n], nl.exp(nl.load(x[n])))
-"""
-KEPT = """
-    def kernel(x) -> (4, 128, 8192):
-        first = nl.load(x[0])
-        second = nl.load(x[1])
-        nl.store(out[0], second)
-        nl.store(out[1], first)
-        third = nl.load(x[2])
-        fourth = nl.load(x[3])
-        nl.store(out[2], third)
-        nl.store(out[3], fourth)
-"""
-PRODUCTS = """
-    def kernel(x) -> (12, 128, 512):
-        tile = nl.load(x)
-        for n in nl.affine_range(12):
-            nl.store(out[n], nl.copy(nisa.nc_matmul(tile[:, 0:128], tile)))
-"""
-
 
 def taken(instructions: tuple[Instruction, ...], sbuf: int) -> dict[int, list[int]]:
     """By the number of an instruction, which instructions began the tiles whose places it takes."""
@@ -183,17 +143,17 @@ def taken(instructions: tuple[Instruction, ...], sbuf: int) -> dict[int, list[in
 
 
 def test_what_fits_takes_no_place(beta1_shapes: Run) -> None:
-    assert taken(beta1_shapes(ROUNDS, spec(3, 128, 8192)).instructions, 192 * KIB) == {}
+    assert taken(beta1_shapes(KERNELS["rounds"], spec(3, 128, 8192)).instructions, 192 * KIB) == {}
 
 
 def test_the_place_that_is_free_for_longest_is_taken_first(beta1_shapes: Run) -> None:
     """Two tiles fit; the second is used last before the first is."""
-    assert taken(beta1_shapes(KEPT, spec(4, 128, 8192)).instructions, 64 * KIB) == {4: [1], 5: [0]}
+    assert taken(beta1_shapes(KERNELS["kept"], spec(4, 128, 8192)).instructions, 64 * KIB) == {4: [1], 5: [0]}
 
 
 def test_what_is_in_use_gives_no_place(beta1_shapes: Run) -> None:
     """One fits: the second does not wait for the first, which is used after it."""
-    assert taken(beta1_shapes(KEPT, spec(4, 128, 8192)).instructions, 32 * KIB) == {4: [1, 0]}
+    assert taken(beta1_shapes(KERNELS["kept"], spec(4, 128, 8192)).instructions, 32 * KIB) == {4: [1, 0]}
 
 
 def program(tmp_path: Path, text: str, *shape: int) -> Program:
@@ -216,13 +176,13 @@ def waits(found: Program) -> dict[int, set[int]]:
 
 def test_a_load_waits_for_those_who_use_the_place_that_it_takes(tmp_path: Path) -> None:
     """Six tiles of 32 KiB fit in SBUF, two a round: the fourth load waits for the first exponential."""
-    assert waits(program(tmp_path, ROUNDS, 3, 128, 8192)) == {}
-    found = waits(program(tmp_path, ROUNDS, 4, 128, 8192))
+    assert waits(program(tmp_path, KERNELS["rounds"], 3, 128, 8192)) == {}
+    found = waits(program(tmp_path, KERNELS["rounds"], 4, 128, 8192))
     assert found[9] == {0, 1}  # who brought it, and who read it
 
 
 def test_a_product_waits_for_a_bank(tmp_path: Path) -> None:
     """Eight tiles of 2 KiB fit in PSUM: the ninth product waits until the first was copied."""
-    found = program(tmp_path, PRODUCTS, 128, 512)
+    found = program(tmp_path, KERNELS["products"], 128, 512)
     products = [n for n, op in enumerate(found.op) if found.ops[op].opcode == "nc_matmul"]
     assert sorted(waits(found)) == products[8:]
