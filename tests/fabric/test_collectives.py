@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from campaigns import sweep
 from fabric_question import flow_by_flow
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from messages import messages
 
 from trnbench.registry import Registry
 from trnbench_emulator.fabric.algorithms import ALGORITHMS
@@ -202,44 +204,16 @@ def test_a_switch_with_an_odd_number_of_ranks_still_rings(switch: Make) -> None:
     assert math.isclose(found.time_s, 2 * 6 * (1e-6 + 1e9 / 1024e9), rel_tol=1e-9)
 
 
-PAIRS = (
-    "kangaring needs pairs of ranks that share a device\n"
-    "  cause: torus 4 has 1 ranks per device here\n"
-    "  try:   --ranks core or logical-core, or --algorithm ring"
-)
 REFUSED = {
-    "rdh": (
-        (3, 5),
-        "rdh needs a power of two of ranks, not 15\n"
-        "  cause: partners are found by flipping one bit of the rank\n"
-        "  try:   --algorithm ring or mesh, or another group size",
-    ),
-    "kangaring": ((4,), PAIRS),
-    **{
-        name: (
-            (4, 4),
-            f"{name} needs ranks that are alike behind switches\n"
-            "  cause: torus 4x4 has no switches, or a link that others have not\n"
-            "  try:   --algorithm bucket, ring or mesh",
-        )
-        for name in SWITCHED
-    },
-    **{
-        name: (
-            (4,),
-            f"{name} needs two servers or more with equally many ranks\n"
-            "  cause: torus 4 has its 4 ranks on 1 servers here\n"
-            "  try:   --algorithm ring, rdh or bucket",
-        )
-        for name in SERVERS
-    },
+    row.values[0].partition(" on ")[0]: row for row in messages(Path(__file__).with_name("impossible.txt"))
 }
+"""By algorithm: `NAME on` a torus that it cannot work on, and what is said."""
 
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_refusals_say_why_and_what_else(name: str, torus: Make) -> None:
-    shape, text = REFUSED[name]
-    network, algorithm = torus(*shape), ALGORITHMS[name]
+    words, text, _ = REFUSED[name].values
+    network, algorithm = torus(*map(int, words.partition(" on ")[2].split("x"))), ALGORITHMS[name]
     for collective in algorithm.collectives:
         with pytest.raises(NotPossible) as refusal:
             algorithm.schedule(network, collective, 1.0)
