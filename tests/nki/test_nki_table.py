@@ -19,7 +19,9 @@ ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "nki.md"
 BEGIN, END = "<!-- table: generated -->", "<!-- end of table -->"
 # Where names are used, in words that a kernel would write.
-_KEY = re.compile(r'^    "((?:nisa|nl|tensor)\.\w+)(?:\([^"]*)?": (?:case)?\(', re.M)
+_KEY = re.compile(r'^    "((?:nisa|nl|tensor)\.\w+)(?:\([^"]*)?": (?:\(|lambda|_)', re.M)
+TEXTS = {"test_nki_assumptions.py": "assumed_kernels.toml", "test_nki_values_isa.py": "pieces.toml"}
+"""What tests have of their kernels beside them."""
 _PAIR = re.compile(r'"(\w+)": \((?:X|Y|P|INTS|np|Y / 2)\b')
 
 
@@ -83,8 +85,8 @@ def names_tested() -> dict[str, str]:
         if path.name.startswith("test_nki_beta1"):
             continue  # other calls under the same names
         text = path.read_text(encoding="utf-8")
-        if path.name == "test_nki_assumptions.py":
-            text += (here / "assumed_kernels.toml").read_text(encoding="utf-8")
+        if beside := TEXTS.get(path.name):
+            text += (here / beside).read_text(encoding="utf-8")
         for prefix in ("nisa", "nl"):
             for name in re.findall(rf"\b{prefix}\.(\w+)", text):
                 found.setdefault(f"{prefix}.{name}", path.name)
