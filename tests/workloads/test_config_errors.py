@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -18,15 +19,8 @@ from trnbench_steps.model import Model, parameters
 from trnbench_steps.model_config import read_model
 from trnbench_steps.shipped_models import FOLDER, load_model
 
-LLAMA: dict[str, Any] = {
-    "model_type": "llama",
-    "hidden_size": 64,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "num_key_value_heads": 2,
-    "intermediate_size": 128,
-    "vocab_size": 100,
-}
+LLAMA_FILE = Path(__file__).with_name("tiny_llama.json")
+LLAMA: dict[str, Any] = json.loads(LLAMA_FILE.read_text())
 MOE = LLAMA | {
     "model_type": "qwen3_moe",
     "num_experts": 8,
@@ -98,7 +92,7 @@ def test_keys_that_are_null_count_as_missing() -> None:
 def test_a_file_and_its_folder_are_read(tmp_path: Path) -> None:
     folder = tmp_path / "my-model"
     folder.mkdir()
-    (folder / "config.json").write_text(json.dumps(LLAMA))
+    shutil.copy(LLAMA_FILE, folder / "config.json")
     model = load_model(folder)
     assert model == load_model(folder / "config.json")
     assert model.name == "my-model"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -164,21 +163,8 @@ def test_logical_cores_follow_the_lnc(registry) -> None:
     assert logical_cores(registry.system("trn1.32xlarge"), 1) == (32, 2)
 
 
-def test_all_of_it_is_importable_from_the_top(tmp_path: Path) -> None:
-    config = tmp_path / "config.json"
-    config.write_text(
-        json.dumps(
-            {
-                "model_type": "llama",
-                "hidden_size": 64,
-                "num_hidden_layers": 2,
-                "num_attention_heads": 4,
-                "intermediate_size": 128,
-                "vocab_size": 100,
-            }
-        )
-    )
-    model = trnbench.load_model(config)
+def test_all_of_it_is_importable_from_the_top() -> None:
+    model = trnbench.load_model(Path(__file__).with_name("tiny_llama.json"))
     assert isinstance(model, trnbench.Model)
     division = trnbench.divide(model, trnbench.Layout(tp=2), trnbench.Job(task=trnbench.Task.DECODE, kv=8))
     assert isinstance(division, trnbench.Division)

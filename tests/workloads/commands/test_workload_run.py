@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -103,20 +104,7 @@ def test_a_table_shows_the_axes_that_differ_and_the_parts_beside_each_other(stor
 
 def test_a_resumed_run_makes_its_steps_again_from_what_it_was_asked(store: Path, tmp_path: Path) -> None:
     config = tmp_path / "config.json"
-    config.write_text(
-        json.dumps(
-            {
-                "model_type": "llama",
-                "hidden_size": 256,
-                "num_hidden_layers": 2,
-                "num_attention_heads": 4,
-                "num_key_value_heads": 2,
-                "intermediate_size": 512,
-                "vocab_size": 1000,
-                "tie_word_embeddings": False,
-            }
-        )
-    )
+    shutil.copy(Path(__file__).parents[1] / "tiny_llama.json", config)
     words = ("workload", "run", str(config), "-i", "trn1.2xlarge", "--task", "prefill", "--sequence", "128")
     done = invoke(store, *words, "--label", "own")
     assert done.exit_code == 0, done.stderr
