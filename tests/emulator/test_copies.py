@@ -153,7 +153,6 @@ def _of_case(make_case: Any, kernel: str = "gemm", **point: Any) -> Any:
     case, system = make_case(kernel, WHERE, **point)
     model = CaseModel()
     source = model.source(case)
-    assert source is not None
     return model.time(case, source, system).recording, system
 
 

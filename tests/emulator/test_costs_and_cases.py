@@ -108,7 +108,6 @@ def test_transfers_cost_bytes_and_descriptors(registry: Any) -> None:
 
 def recorded(model: CaseModel, case: Any, system: Any) -> Recording:
     source = model.source(case)
-    assert source is not None
     return model.time(case, source, system).recording
 
 

@@ -58,7 +58,6 @@ def timing(registry: Any, make_case: Any, measured: Measurement) -> Timing:
     case, system = make_case(measured.case.kernel, measured.case.instance, **measured.case.point)
     model = CaseModel()
     source = model.source(case)
-    assert source is not None
     return model.time(case, source, system)
 
 
@@ -98,9 +97,7 @@ def test_the_instruction_is_as_the_page_says(registry: Any, measured: Measuremen
 
 def test_the_case_is_as_the_page_says(measured: Measurement, timing: Timing) -> None:
     terms = dict(timing.waterfall)
-    assert measured.time_s is not None
     rate, share = measured.metrics["flops_per_s"].value, measured.judgement.fraction
-    assert share is not None
     for said in (
         f"{terms['tensor at its peak'] * 1e6:.3f} µs of *tensor at its peak*",
         f"*tensor engine warming up*, {terms['tensor engine warming up'] * 1e6:.3f} µs",

@@ -44,8 +44,6 @@ def test_more_cores_take_less_time_and_never_less_than_their_share(
         ["gemm"], instances=[TRN2], scopes=["core"], axes=["size=2048", "dtype=bf16"], registry=registry
     ).measurements[0]
     shared = found(run, TRN2, scope, 2048)
-    assert shared.time_s is not None
-    assert alone.time_s is not None
     assert alone.time_s / cores < shared.time_s < alone.time_s
     assert shared.work["flops"] == alone.work["flops"] == 2 * 2048**3
     assert shared.counters["tensor_flops"] == 2 * 2048**3
@@ -142,7 +140,6 @@ def test_times_do_not_fall_as_an_axis_grows(observed: list[tuple[Case, System, O
     lines: dict[object, list[tuple[float, float]]] = defaultdict(list)
     for case, _, seen in observed:
         point = case.key.point
-        assert seen.time_s is not None
         for axis in case.kernel.axes:
             value = point.get(axis.name)
             if isinstance(value, int | float) and not isinstance(value, bool):

@@ -41,7 +41,6 @@ def problems(draw: st.DrawFn) -> tuple[Kernel, dict[str, Any], int]:
 @given(problems())
 def test_the_work_of_all_shares_is_that_of_the_problem(problem: tuple[Kernel, dict[str, Any], int]) -> None:
     kernel, point, cores = problem
-    assert kernel.split is not None
     split = kernel.split(point, cores)
     if split.refusal:
         assert not split.shards
@@ -94,7 +93,6 @@ def test_a_grid_has_as_many_places_as_there_are_cores() -> None:
 )  # fmt: skip
 def test_what_is_divided(kernel: str, point: dict[str, Any], cores: int, told: str) -> None:
     split = KERNELS[kernel].split
-    assert split is not None
     assert split({"dtype": "bf16", "head_dim": 128, **point}, cores).how == told
 
 

@@ -151,7 +151,6 @@ def test_it_is_compiled_timed_and_proven(name: str, backend: Any, case: Any, reg
     assert backend.unsupported(made, system) == ""
     seen = backend.observe(made, system)
     assert (seen.reason, seen.reason_text) == (Reason.NONE, "")
-    assert seen.time_s is not None
     assert seen.time_s > 0.0
     assert seen.clock == "device"
     assert seen.proof.output

@@ -23,7 +23,6 @@ def test_all_logical_cores_of_a_device_share_it(system: str, registry: Registry)
     assert step.status is Status.OK
     assert step.detail["step"]["ranks"] == RANKS[system]
     assert step.case.scope is Scope.DEVICE
-    assert step.judgement is not None
     assert step.judgement.peaks.chosen.scope is Scope.DEVICE
     assert 0.1 < step.judgement.fraction < 1
     assert step.work["tokens"] == 1

@@ -71,7 +71,6 @@ class TestOptions:
         assert (one.dollars_per_hour, one.within) == (1.0, Within.SURELY)
         assert one.step.low_s < one.step.time_s == one.token.time_s
         assert 0 < one.of_documents < 1
-        assert one.first is not None
         assert 0 < one.first.time_s <= 1.0
         assert one.limit_share <= 1
 
@@ -194,7 +193,6 @@ class TestDemand:
         options = planned(DEMAND, "trn1.2xlarge").options
         assert {each.service.way for each in options if each.service} == set(Way)
         for each in options:
-            assert each.service is not None
             assert each.tokens_per_s == 4.0 * 500
             assert each.dollars_per_hour == pytest.approx(each.systems)
             assert each.dollars == pytest.approx(each.systems * 1e6 / 2000 / 3600)
