@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from fact_rows import fact
+from stored_run import text_of
 
 from trnbench import hookimpl
 from trnbench.errors import FactError
@@ -92,9 +93,7 @@ def test_a_dispute_claims_several_rules() -> None:
 )
 def test_a_dispute_whose_rule_finds_nothing_is_an_error(more: dict[str, object], cause: str) -> None:
     claimed = dispute(**more)
-    with pytest.raises(FactError) as error:
-        check(disputed(claimed), [BOX])
-    assert str(error.value) == (
+    assert text_of(FactError, check, disputed(claimed), [BOX]) == (
         f"dispute C18 claims rule {claimed.rule!r}, which finds nothing of it\n  cause: {cause}\n"
         "  try:   state subjects and metric of the finding, or leave rule out for what no rule can find"
     )

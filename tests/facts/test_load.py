@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
 from fact_rows import FLOPS, group
+from stored_run import text_of
 
 from trnbench.errors import FactError
 from trnbench.facts.fact import Direction, Provenance, Scope
@@ -89,9 +89,10 @@ def test_a_file_of_ones_own_comes_first_and_replaces(write: Write) -> None:
 def test_one_source_id_is_one_document(write: Write) -> None:
     first = write("", "a.toml")
     second = write("", "b.toml", head='schema = 1\n[sources.page]\ndocument = "Another page"\n')
-    with pytest.raises(FactError) as error:
-        load_book([first, second])
-    assert str(error.value) == f"{second}: [sources.page]: this id names another source in another file"
+    assert (
+        text_of(FactError, load_book, [first, second])
+        == f"{second}: [sources.page]: this id names another source in another file"
+    )
 
 
 def test_costs_are_given_as_they_stand(write: Write) -> None:

@@ -11,6 +11,7 @@ from fact_rows import FLOPS, group
 from hypothesis import given
 from hypothesis import strategies as st
 from messages import messages
+from stored_run import text_of
 
 from trnbench.errors import BadInput, FactError, MissingFile, TrnbenchError, UnitError, UsageError
 from trnbench.facts.load import FACT_KEYS, load_book, load_costs
@@ -65,9 +66,7 @@ def test_errors_name_the_entry_the_key_and_what_to_write(
 
 def test_a_missing_file_names_its_neighbours(write: Write) -> None:
     path = write(group(FLOPS))
-    with pytest.raises(MissingFile) as error:
-        load_book([path.parent / "fcts.toml"])
-    assert str(error.value) == (
+    assert text_of(MissingFile, load_book, [path.parent / "fcts.toml"]) == (
         f"no such file: {path.parent / 'fcts.toml'}\n"
         "  cause: the path is wrong, or the package that names it is only partly installed\n"
         "  try:   in that folder: facts.toml"
@@ -86,10 +85,9 @@ def test_what_is_no_toml_is_placed_by_line_and_column(write: Write) -> None:
 def test_a_file_that_is_no_text(tmp_path: Path) -> None:
     path = tmp_path / "facts.toml"
     path.write_bytes(b"schema = 1\n# \xff\n")
-    with pytest.raises(BadInput) as error:
-        load_book([path])
-    assert str(error.value) == (
-        f"{path} is not UTF-8 text\n  cause: byte 13 cannot be decoded\n  try:   save it as UTF-8"
+    assert (
+        text_of(BadInput, load_book, [path])
+        == f"{path} is not UTF-8 text\n  cause: byte 13 cannot be decoded\n  try:   save it as UTF-8"
     )
 
 
@@ -111,9 +109,7 @@ def test_a_file_that_is_no_text(tmp_path: Path) -> None:
 )
 def test_the_schema_has_to_be_known(write: Write, head: str, message: str) -> None:
     path = write("", head=head)
-    with pytest.raises(FactError) as error:
-        load_book([path])
-    assert str(error.value) == f"{path}: {message}"
+    assert text_of(FactError, load_book, [path]) == f"{path}: {message}"
 
 
 @pytest.mark.parametrize(
@@ -130,9 +126,7 @@ def test_the_schema_has_to_be_known(write: Write, head: str, message: str) -> No
 )
 def test_costs_hold_no_impossible_number(write: Write, body: str, message: str) -> None:
     path = write(body, "costs.toml", head="schema = 1\n")
-    with pytest.raises(UsageError) as error:
-        load_costs(path)
-    assert str(error.value) == f"{path}: {message}"
+    assert text_of(UsageError, load_costs, path) == f"{path}: {message}"
 
 
 @given(st.dictionaries(st.sampled_from(["group", "sources", "disputes", "assumptions", "override"]), TOML))

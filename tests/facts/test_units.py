@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from messages import messages
+from stored_run import text_of
 
 from trnbench.errors import UnitError
 from trnbench.facts.fact import Direction, Peak, Scope
@@ -84,9 +85,7 @@ def test_operations_and_floating_point_operations_differ() -> None:
 
 @pytest.mark.parametrize(("unit", "message", "_"), messages(Path(__file__).with_name("unknown_units.txt")))
 def test_an_unknown_unit_names_the_nearest(unit: str, message: str, _: int) -> None:
-    with pytest.raises(UnitError) as error:
-        parse_unit(unit)
-    assert str(error.value) == message
+    assert text_of(UnitError, parse_unit, unit) == message
 
 
 @pytest.mark.parametrize(
@@ -99,9 +98,7 @@ def test_near_misses_are_no_units(unit: str) -> None:
 
 @pytest.mark.parametrize(("printed", "message", "_"), messages(Path(__file__).with_name("no_numbers.txt")))
 def test_what_is_no_number_says_why(printed: str, message: str, _: int) -> None:
-    with pytest.raises(UnitError) as error:
-        normalise(printed, "GB/s")
-    assert str(error.value) == message
+    assert text_of(UnitError, normalise, printed, "GB/s") == message
 
 
 @pytest.mark.parametrize(

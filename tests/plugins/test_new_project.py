@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from plugin_parts import Trnbench, pip_install
+from stored_run import text_of
 
 from trnbench.errors import UsageError
 from trnbench.testing import CHECKS
@@ -73,9 +74,7 @@ def test_project_is_checked_without_being_installed(tmp_path: Path, trnbench: Tr
 
 
 def test_nothing_is_overwritten(tmp_path: Path) -> None:
-    with pytest.raises(UsageError) as error:
-        write_project("acme-trn7", tmp_path)
-    assert str(error.value) == (
+    assert text_of(UsageError, write_project, "acme-trn7", tmp_path) == (
         f"{tmp_path} exists already\n"
         "  cause: a new project is written into a folder of its own, nothing is overwritten\n"
         f"  try:   trnbench plugin new acme-trn7 --dir {tmp_path}-2"

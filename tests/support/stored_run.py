@@ -47,15 +47,15 @@ def resumed(
         return execute(planned, chosen, registry, earlier.settings, store=store, resumed=taken, **more)
 
 
-def message_of(kind: type[TrnbenchError], call: Any, *arguments: Any) -> tuple[str, int]:
+def message_of(kind: type[TrnbenchError], call: Any, *arguments: Any, **more: Any) -> tuple[str, int]:
     """What is said, and the exit code."""
     with pytest.raises(kind) as caught:
-        call(*arguments)
+        call(*arguments, **more)
     return str(caught.value), int(caught.value.exit_code)
 
 
-def text_of(kind: type[TrnbenchError], call: Any, *arguments: Any) -> str:
-    return message_of(kind, call, *arguments)[0]
+def text_of(kind: type[TrnbenchError], call: Any, *arguments: Any, **more: Any) -> str:
+    return message_of(kind, call, *arguments, **more)[0]
 
 
 def edited(path: Path, *statements: str, values: Sequence[object] = ()) -> None:

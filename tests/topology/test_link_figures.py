@@ -7,6 +7,7 @@ from collections.abc import Callable
 import fact_rows
 import msgspec
 import pytest
+from stored_run import text_of
 
 from trnbench.errors import TopologyError
 from trnbench.facts.fact import Assumption, Direction, Fact, FactBook, Scope
@@ -59,11 +60,13 @@ def test_an_assumption_of_another_subject_is_not_taken() -> None:
 
 
 def test_a_missing_figure_names_metric_subject_and_remedy() -> None:
-    with pytest.raises(TopologyError) as error:
-        Figures(FactBook(), ("trn9.48xlarge", "trainium9")).require(
-            "neuronlink_bandwidth", "its NeuronLink cables", qualifiers=("intra-instance",)
-        )
-    assert str(error.value) == (
+    assert text_of(
+        TopologyError,
+        Figures(FactBook(), ("trn9.48xlarge", "trainium9")).require,
+        "neuronlink_bandwidth",
+        "its NeuronLink cables",
+        qualifiers=("intra-instance",),
+    ) == (
         "trn9.48xlarge: no neuronlink_bandwidth for its NeuronLink cables\n"
         "  cause: neither a fact nor an assumption has metric 'neuronlink_bandwidth', qualifier"
         " 'intra-instance' for subject 'trn9.48xlarge' or 'trainium9'\n"
@@ -137,9 +140,7 @@ def test_a_direction_the_document_states_is_kept(
 @pytest.mark.parts
 @pytest.mark.parametrize("name", ["trn1.2xlarge", "trn1.32xlarge", "u-trn2x64", "trn3-gen2-ultraserver"])
 def test_an_unknown_direction_is_refused(built: Build, name: str) -> None:
-    with pytest.raises(TopologyError) as error:
-        built(name, neuronlink_direction="sideways")
-    assert str(error.value) == (
+    assert text_of(TopologyError, built, name, neuronlink_direction="sideways") == (
         "neuronlink_direction 'sideways' is no reading of a link figure\n"
         "  cause: it is one-way or both-ways\n"
         "  try:   --reading neuronlink=one-way"
@@ -173,9 +174,7 @@ def test_gen1_adds_the_levels_that_end_at_its_one_switch(built: Build) -> None:
 
 @pytest.mark.parts
 def test_an_unknown_figure_of_trn3_is_refused(built: Build) -> None:
-    with pytest.raises(TopologyError) as error:
-        built("trn3-gen1-ultraserver", trn3_links="brochure")
-    assert str(error.value) == (
+    assert text_of(TopologyError, built, "trn3-gen1-ultraserver", trn3_links="brochure") == (
         "trn3_links 'brochure' is none of the documented link figures\n"
         "  cause: they are levels, table and chip-page\n"
         "  try:   --reading trn3-links=levels"

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import msgspec
 import pytest
+from stored_run import text_of
 
 from trnbench.errors import BadInput
 from trnbench.topology.canvas import Curve, Place
@@ -152,9 +153,7 @@ def test_what_is_no_export_is_refused(data: bytes) -> None:
 def test_a_newer_format_is_refused_by_name(built: Build) -> None:
     document = json.loads(to_json(built("trn1.2xlarge")))
     document["format_version"] = FORMAT_VERSION + 1
-    with pytest.raises(BadInput) as error:
-        from_json(json.dumps(document).encode())
-    assert str(error.value) == (
+    assert text_of(BadInput, from_json, json.dumps(document).encode()) == (
         "a topology of format 2 cannot be read, this trnbench knows up to 1\n"
         "  cause: it was written by a newer trnbench\n"
         "  try:   pip install --upgrade trnbench"

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from stored_run import text_of
 
 from trnbench.errors import TopologyError
 from trnbench.registry import Registry
@@ -178,9 +179,7 @@ def test_the_full_cluster_is_built_in_about_a_second(built: Build) -> None:
 
 def test_a_cluster_of_no_instance_is_refused(registry: Registry) -> None:
     system = msgspec.structs.replace(registry.system("trn1-ultracluster"), size=0)
-    with pytest.raises(TopologyError) as error:
-        system.topology()
-    assert str(error.value) == (
+    assert text_of(TopologyError, system.topology) == (
         "trn1-ultracluster: a cluster of 0 instances cannot be built\n"
         "  cause: its size counts instances and is 1 or more\n"
         "  try:   trn1-ultracluster:64"

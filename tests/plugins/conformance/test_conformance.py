@@ -8,6 +8,7 @@ import pytest
 from checked_project import change
 from parts import part
 from plugin_parts import Trnbench
+from stored_run import text_of
 
 from trnbench.errors import BadInput, MissingFile, UnknownName
 from trnbench.store.store import Store
@@ -73,9 +74,7 @@ def test_what_cannot_be_checked_is_said(tmp_path: Path) -> None:
     with pytest.raises(MissingFile, match=r"has no pyproject\.toml"):
         check_plugin(f"{tmp_path}/")
     (tmp_path / "pyproject.toml").write_text('[project]\nname = "acme"\n')
-    with pytest.raises(BadInput) as error:
-        check_plugin(f"{tmp_path}/")
-    assert str(error.value) == (
+    assert text_of(BadInput, check_plugin, f"{tmp_path}/") == (
         f"{tmp_path}/pyproject.toml names no plugin\n"
         "  cause: it has no [project.entry-points.trnbench]\n"
         '  try:   [project.entry-points.trnbench] on one line, then acme = "package.module"'
