@@ -112,20 +112,9 @@ def test_the_schema_has_to_be_known(write: Write, head: str, message: str) -> No
     assert text_of(FactError, load_book, [path]) == f"{path}: {message}"
 
 
-@pytest.mark.parametrize(
-    ("body", "message"),
-    [
-        ("[a.b]\ncycles = -1\n", "a.b.cycles is negative: -1\n  cause: no cost and no count is below zero"),
-        (
-            "[a]\nlist = [1.0, nan]\n",
-            "a.list[1] is nan\n  cause: it stands for a missing number, or for one that is too large\n"
-            "  try:   leave the key out where there is no number",
-        ),
-        ("[a]\nb = 1e30\n", "a.b is too large: 1e+30\n  cause: a cost or count is 0 to 1e+18"),
-    ],
-)
-def test_costs_hold_no_impossible_number(write: Write, body: str, message: str) -> None:
-    path = write(body, "costs.toml", head="schema = 1\n")
+@pytest.mark.parametrize(("typed", "message", "_"), messages(HERE / "wrong_costs.txt"))
+def test_costs_hold_no_impossible_number(write: Write, typed: str, message: str, _: int) -> None:
+    path = write(body(typed), "costs.toml", head="schema = 1\n")
     assert text_of(UsageError, load_costs, path) == f"{path}: {message}"
 
 
