@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 Array: TypeAlias = npt.NDArray[Any]
 EPSILON = 1e-5
-"""That of the norms in `rows`, which cannot be imported here: a kernel's source needs an `nki`."""
+"""That of the norms, whose `rows` and `decode` cannot be imported here: a kernel's source needs an `nki`."""
 
 
 def gemm_best(left: Array, right: Array) -> Array:

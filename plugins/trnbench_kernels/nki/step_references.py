@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
-
 import numpy as np
-import numpy.typing as npt
 
-Array: TypeAlias = npt.NDArray[Any]
-EPSILON = 1e-5
+from trnbench_kernels.nki.references import EPSILON, Array, softmax
+
 BETA1, BETA2, ADAM_EPSILON, RATE, DECAY = 0.9, 0.95, 1e-8, 1e-4, 0.1
-"""Those of `few` and `elementwise`, which cannot be imported here: a kernel's source needs an `nki`."""
+BLOCK = 2048
+"""Those of `elementwise` and `flash`, which cannot be imported here: a kernel's source needs an `nki`."""
 
 
 def linear_few(x: Array, w: Array) -> Array:
@@ -29,16 +27,16 @@ def norm_few(x: Array, gamma: Array) -> Array:
 def attention_cached(q: Array, k: Array, v: Array) -> Array:
     """softmax(qᵀ·k / √width) · v of every cache; key p · spread + j has its value at (p, j)."""
     caches, rows, parts, heads = q.shape
-    weights = _softmax(np.einsum("crph,crpk->chk", q, k) / np.sqrt(rows * parts))
+    weights = softmax(np.einsum("crph,crpk->chk", q, k) / np.sqrt(rows * parts))
     values = v.reshape(caches, -1, v.shape[3])
     out = np.einsum("chk,ckw->cwh", weights, values)
     columns = min(v.shape[3], 128)
     return np.asarray(out.reshape(caches, -1, columns, heads).transpose(0, 2, 1, 3))
 
 
-def flash(q: Array, k: Array, v: Array, causal: bool, window: int, block: int = 2048) -> Array:
+def flash(q: Array, k: Array, v: Array, causal: bool, window: int) -> Array:
     """softmax(qᵀ·k / √width) · v of every head; blocks of keys before the window are left out."""
-    return np.asarray(np.einsum("hqk,hkd->hqd", _softmax(scores_of(q, k, causal, window, block)), v))
+    return np.asarray(np.einsum("hqk,hkd->hqd", softmax(scores_of(q, k, causal, window)), v))
 
 
 def flash_backward(
@@ -50,11 +48,10 @@ def flash_backward(
     kept: Array,
     causal: bool,
     window: int,
-    block: int = 2048,
 ) -> Array:
     """Gradients of q, k and v (Dao et al. 2022, algorithm 4)."""
     along, across = gradient
-    weights = np.exp(scores_of(q, k, causal, window, block) + kept[:, :, :1])
+    weights = np.exp(scores_of(q, k, causal, window) + kept[:, :, :1])
     inward = np.einsum("hrpq,hrpk->hqk", along, v) - kept[:, :, 1:]
     slopes = weights * inward / np.sqrt(q.shape[1] * q.shape[2])
     return np.asarray(
@@ -66,21 +63,16 @@ def flash_backward(
     )
 
 
-def scores_of(q: Array, k: Array, causal: bool, window: int, block: int = 2048) -> Array:
+def scores_of(q: Array, k: Array, causal: bool, window: int) -> Array:
     """Of queries and keys; what is hidden is -∞."""
     scores = np.einsum("hrpq,hrpk->hqk", q, k) / np.sqrt(q.shape[1] * q.shape[2])
     own, other = np.arange(scores.shape[1])[:, None], np.arange(scores.shape[2])[None, :]
     if causal:
         scores = np.where(other <= own, scores, -np.inf)
     if window:
-        first = np.maximum(own // block * block - window, 0) // block * block
+        first = np.maximum(own // BLOCK * BLOCK - window, 0) // BLOCK * BLOCK
         scores = np.where(other >= first, scores, -np.inf)
     return np.asarray(scores)
-
-
-def _softmax(scores: Array) -> Array:
-    grown = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    return np.asarray(grown / grown.sum(axis=-1, keepdims=True))
 
 
 def row_maximum(x: Array) -> Array:
