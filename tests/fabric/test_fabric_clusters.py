@@ -26,8 +26,7 @@ def test_two_instances_stand_for_the_whole_cluster(
     name = f"hierarchical-{outer}"
     fabric = Fabric(registry.system(f"trn1-ultracluster:{count}"), Options(ideal=True))
     size = 3 * 2.0**24
-    whole = fabric.of_instances(count)
-    two = fabric.of_instances(2)
+    whole, two = fabric.network, fabric.standing()
     try:
         full = solve(whole, ALGORITHMS[name].schedule(whole, collective, size))
     except NotPossible:
@@ -41,7 +40,7 @@ def test_two_instances_stand_for_the_whole_cluster(
 @pytest.mark.parametrize("count", [2, 3])
 def test_an_all_to_all_of_a_cluster_is_the_one_of_the_whole_graph(registry: Registry, count: int) -> None:
     fabric = Fabric(registry.system(f"trn1-ultracluster:{count}"), Options(ideal=True))
-    whole, two = fabric.of_instances(count), fabric.of_instances(2)
+    whole, two = fabric.network, fabric.standing()
     full = solve(whole, ALGORITHMS["direct"].schedule(whole, "all_to_all", 64 * MIB))
     compact = solve(two, OVER_INSTANCES["direct"].over_instances(two, "all_to_all", 64 * MIB, count))
     assert abs(full.total_ticks - compact.total_ticks) <= 64
@@ -49,7 +48,7 @@ def test_an_all_to_all_of_a_cluster_is_the_one_of_the_whole_graph(registry: Regi
 
 def test_hierarchies_deliver_the_right_data(registry: Registry, delivers: Any) -> None:
     for count in (2, 3):
-        network = Fabric(registry.system(f"trn1-ultracluster:{count}")).of_instances(count)
+        network = Fabric(registry.system(f"trn1-ultracluster:{count}")).network
         for outer in ("ring", "mesh", *(("rdh",) if count == 2 else ())):
             for collective in ("all_reduce", "all_gather", "reduce_scatter"):
                 delivers(network, ALGORITHMS[f"hierarchical-{outer}"], collective)

@@ -159,7 +159,7 @@ class Fabric:
 
     def __init__(self, system: System, options: Options = DEFAULT) -> None:
         self.system, self.options = system, options
-        self._small: dict[tuple[int, bool], Network] = {}
+        self._small: dict[bool, Network] = {}
         self._groups: dict[tuple[int, ...], Network] = {}
         self.answers: dict[tuple[object, ...], Any] = {}
         """The latest, by `Question.key`: what `ask` keeps."""
@@ -294,10 +294,10 @@ class Fabric:
             late=late,
         )
 
-    @property
+    @cached_property
     def figures(self) -> list[Figure]:
         """Of the links that carry traffic, in the order of the topology."""
-        topology = self.of_instances(2).topology if self.clustered else self.topology
+        topology = self._smaller(2) if self.clustered else self.topology
         kinds = ACROSS if self.clustered else INSIDE
         used = [cls for cls in topology.classes.values() if cls.kind in kinds]
         return [figure for cls in used for figure in (cls.bandwidth, cls.latency)]
@@ -309,13 +309,6 @@ class Fabric:
             other._small = self._small
         return other
 
-    def of_instances(self, count: int, *, pipelined: bool = False) -> Network:
-        """The network of `count` instances of this cluster that are all alike."""
-        key = (count, pipelined)
-        if key not in self._small:
-            self._small[key] = self.build(self._smaller(count), pipelined=pipelined, irregular=Irregular())
-        return self._small[key]
-
     def standing(self, *, pipelined: bool = False) -> Network:
         """The network of the instances that stand for the whole cluster: two where all are alike; all there
         are where some are not and they are few; each that is unlike the others with one of the others
@@ -323,13 +316,10 @@ class Fabric:
 
         Raises TopologyError where more are unlike than can be built node by node.
         """
-        unlike = self.unlike
-        if not unlike:
-            return self.of_instances(2, pipelined=pipelined)
-        key = (0, pipelined)
-        if key not in self._small:
-            count, per_device = 2 * len(unlike), self.size // self.system.size
-            if count * per_device > LARGEST:
+        if pipelined not in self._small:
+            unlike, irregular = self.unlike, Irregular()
+            count, ranks_each = 2 * len(unlike) or 2, self.size // self.system.size
+            if count * ranks_each > LARGEST:
                 raise TopologyError(
                     f"{self.system.name}: {len(unlike):,} instances unlike the others are too many",
                     cause=f"{LARGEST:,} ranks are built node by node",
@@ -337,13 +327,14 @@ class Fabric:
                 )
             # The other one of each pair has a number that nothing is said of.
             numbers = [number for i in unlike for number in (i, -1 - i)]
-            if self.size <= WHOLE or count > self.system.size:
+            if unlike and (self.size <= WHOLE or count > self.system.size):
                 count = self.system.size
                 numbers = list(range(count))
             part = self._smaller(count)
-            irregular = self.irregular.onto(self.topology, part, numbers, per_device)
-            self._small[key] = self.build(part, pipelined=pipelined, irregular=irregular)
-        return self._small[key]
+            if unlike:
+                irregular = self.irregular.onto(self.topology, part, numbers, ranks_each)
+            self._small[pipelined] = self.build(part, pipelined=pipelined, irregular=irregular)
+        return self._small[pipelined]
 
     @cached_property
     def unlike(self) -> tuple[int, ...]:
