@@ -54,7 +54,7 @@ class Bucket(Algorithm):
             orders = {permutation: _share(permutation, rates) for permutation in permutations(order)}
         return [(each, sign, share / 2) for each, share in orders.items() for sign in (1, -1)]
 
-    def _torus(self, network: Network) -> Symmetry:
+    def schedule(self, network: Network, collective: str, size: float) -> Schedule:
         symmetry = network.symmetry
         if symmetry is None or any(digit.xor for digit in symmetry.digits):
             raise NotPossible(
@@ -62,10 +62,6 @@ class Bucket(Algorithm):
                 cause=f"{network.topology.name} has no wrap-around dimensions that all ranks share",
                 try_="--algorithm ring, mesh or direct",
             )
-        return symmetry
-
-    def schedule(self, network: Network, collective: str, size: float) -> Schedule:
-        symmetry = self._torus(network)
         lanes = self._lanes(network, symmetry)
         reduces, gathers = ways(collective)
         chains = []

@@ -27,26 +27,24 @@ class ScatterGather(Algorithm):
 
     name = "scatter-gather"
     collectives = (BROADCAST, REDUCE)
-    _halves: tuple[Algorithm, ...] = (SwitchDirect("switch-direct"), Bucket("bucket", ports="all"))
 
     def schedule(self, network: Network, collective: str, size: float) -> Schedule:
-        inner = self._inner(network)
         n = network.size
         out = collective == BROADCAST
-        half = inner.schedule(network, ALL_GATHER if out else REDUCE_SCATTER, size)
+        half = _half(network, ALL_GATHER if out else REDUCE_SCATTER, size)
         pairs = tuple((0, r) if out else (r, 0) for r in range(1, n))
         first = Step(moves=(Move(size=size / n / len(half.chains), pairs=pairs, direct=True),))
         chains = tuple((first, *chain) if out else (*chain, first) for chain in half.chains)
-        return Schedule(algorithm=self.name, chains=chains, note=f"with {inner.name}")
+        return Schedule(algorithm=self.name, chains=chains, note=f"with {half.algorithm}")
 
-    def _inner(self, network: Network) -> Algorithm:
-        for half in self._halves:
-            try:
-                half.schedule(network, ALL_GATHER, 1.0)
-            except NotPossible:
-                continue
-            return half
-        return Mesh()
+
+def _half(network: Network, collective: str, size: float) -> Schedule:
+    for inner in (SwitchDirect("switch-direct"), Bucket("bucket", ports="all")):
+        try:
+            return inner.schedule(network, collective, size)
+        except NotPossible:
+            continue
+    return Mesh().schedule(network, collective, size)
 
 
 class Tree(Algorithm):
