@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trnbench_emulator.fabric.flow import Together
-from trnbench_emulator.fabric.fluid import Outcome
 from trnbench_emulator.fabric.maxmin import Floats, Indices
 from trnbench_emulator.fabric.network import CLASSES, PLANS, STEPS, Network
 from trnbench_emulator.fabric.schedule import Move, Schedule, Step
@@ -106,24 +105,12 @@ class Classes(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return sum(times[shape][step] * count**2 for (shape, step), count in self.per_step.items())
 
 
-KEPT = 16
-"""Outcomes kept of a step."""
-
-
 class StepMemo(msgspec.Struct):
     """Of one step, all ranks beginning at once."""
 
     classes: Classes | None = None
     flows: dict[int, Together] = {}
     """Of a plan of one byte, by the ticks before each message."""
-    outcomes: dict[tuple[float, int], Outcome] = {}
-    """The latest, by the size of a byte of the plan and the ticks before each message."""
-
-    def keep(self, key: tuple[float, int], outcome: Outcome) -> Outcome:
-        if len(self.outcomes) >= KEPT:
-            self.outcomes.pop(next(iter(self.outcomes)))
-        self.outcomes[key] = outcome
-        return outcome
 
 
 def kept_classes(network: Network, schedule: Schedule) -> dict[object, Classes | None]:
@@ -157,7 +144,7 @@ def memo_of(network: Network, schedule: Schedule, kind: str) -> PlanMemo:
 
 def step_memo(network: Network, schedule: Schedule, plan: PlanMemo, step: Step, kind: str) -> StepMemo:
     """Of plans that have a name, equal steps share it: an all-reduce takes those of its reduce-scatter and of
-    its all-gather. `kind`: of the flows that an outcome is about.
+    its all-gather. `kind`: of the flows that it is carried out by.
     """
     steps = network.of_capacity.setdefault((STEPS, kind), {}) if schedule.key else plan.steps
     memo: StepMemo = steps.setdefault(step, StepMemo())

@@ -95,9 +95,12 @@ def waterfall(
 
 def _alone(network: Network, move: Move) -> float:
     """Seconds of a move's slowest flow, had it all links to itself."""
-    pairs = network.pairs_of(move)[: network.size]
+    pairs = move.pairs[: network.size]
     if move.offset is not None:
-        pairs = [pair for pair in pairs if pair[1] == 0]  # all routes to one rank: one search
+        symmetry = network.symmetry
+        assert symmetry is not None
+        back = symmetry.offset(symmetry.shifted(0, move.offset), 0)
+        pairs = ((symmetry.shifted(0, back), 0),)  # all routes to one rank: one search
     slowest = 0.0
     for src, dst in pairs:
         route = network.route(src, dst)

@@ -8,7 +8,7 @@ import numpy as np
 
 from trnbench_emulator.fabric.colour_refinement import MOST_PATTERNS, classes_of
 from trnbench_emulator.fabric.contention_free import Round, contention_free
-from trnbench_emulator.fabric.equivalence import Classes, Patterns, StepMemo, kept_classes, memo_of, step_memo
+from trnbench_emulator.fabric.equivalence import Classes, Patterns, kept_classes, memo_of, step_memo
 from trnbench_emulator.fabric.flow import Flow, Together, timing
 from trnbench_emulator.fabric.fluid import Outcome, simulate
 from trnbench_emulator.fabric.maxmin import Floats
@@ -37,10 +37,6 @@ class ExplicitFlows:
     def step(self, step: Step, before: int) -> Outcome:
         """One repetition of a step, all ranks beginning at once; `arrival` by flows, or by their classes."""
         memo = step_memo(self.network, self.schedule, self.memo, step, "flows")
-        key = self.scale, before
-        return memo.outcomes.get(key) or memo.keep(key, self._step(memo, step, before))
-
-    def _step(self, memo: StepMemo, step: Step, before: int) -> Outcome:
         if sum(len(self.network.pairs_of(move)) for move in step.moves) < MANY:
             if before not in memo.flows:
                 flows = [

@@ -40,8 +40,7 @@ class Orbits:
         memo = step_memo(self.network, self.schedule, self.memo, step, "orbits")
         if before not in memo.flows:
             memo.flows[before] = Together([self._flow(move, before, ()) for move in step.moves])
-        key = self.scale, before
-        return memo.outcomes.get(key) or memo.keep(key, simulate(memo.flows[before], self.rates, self.scale))
+        return simulate(memo.flows[before], self.rates, self.scale)
 
     def busy_s(self, chains: Chains) -> float:
         """Seconds that the busiest resource is busy for one byte of the plan."""
