@@ -80,14 +80,8 @@ def bench(
 
     Not called `run`: `trnbench.run` is the package that carries runs out.
     """
-    from trnbench.registry import load_registry
-    from trnbench.run.execute import execute
     from trnbench.run.executor import PROCESS
-    from trnbench.run.executor import executor as open_executor
-    from trnbench.run.plan import plan
     from trnbench.run.selection import Selection
-    from trnbench.store.cache import Cache
-    from trnbench.store.store import Store
 
     files = tuple(map(Path, facts))
     settings = RunSettings(
@@ -105,12 +99,34 @@ def bench(
         facts=tuple(str(path.absolute()) for path in files),
     )
     selection = Selection.of(kernels=kernels, keyword=keyword, shard=shard, **choice)
-    settings = settings.checked()
+    return _benched(
+        selection, files, settings.checked(), backend, executor, store, cache, registry, on_progress
+    )
+
+
+def _benched(
+    selection: Selection,
+    facts: tuple[Path, ...],
+    settings: RunSettings,
+    backend: str,
+    executor: str,
+    store: Store | str | Path | None,
+    cache: bool,
+    registry: Registry | None,
+    on_progress: Callable[[Step], None] | None,
+) -> Run:
+    from trnbench.registry import load_registry
+    from trnbench.run.execute import execute
+    from trnbench.run.executor import executor as open_executor
+    from trnbench.run.plan import plan
+    from trnbench.store.cache import Cache
+    from trnbench.store.store import Store
+
     registry = registry or load_registry()
     with ExitStack() as stack:
         by = stack.enter_context(open_executor(registry, executor, settings.jobs))
         chosen = choose_backend(registry, backend, by, keep_identity=settings.keep_identity)
-        planned = plan(registry, here(selection, chosen), extra_facts=files)
+        planned = plan(registry, here(selection, chosen), extra_facts=facts)
         runs = store if store is None or isinstance(store, Store) else stack.enter_context(Store(store))
         answers = Cache(runs.path) if cache and runs is not None else None
         if answers is not None:
