@@ -10,9 +10,9 @@ from pathlib import Path
 import msgspec
 
 from trnbench.facts.units import show
+from trnbench.measure.conditions import PROC, SYS
 from trnbench.measure.session import tick_of
 
-PROC, SYS = Path("/proc"), Path("/sys")
 PROBE_S = 0.05
 GAP_S = 50e-6
 """A loop that reads the clock sees no gap this long unless something else ran in between."""

@@ -13,7 +13,8 @@ import msgspec
 
 from trnbench.results.measurement import GOOD, Grade, Standing, Status, Verdict, verdict_of
 
-_OF_THE_MACHINE = ("system", "machine", "cpu_model", "cpu_count", "memory_bytes", "byte_order", "host_name")
+OF_THE_MACHINE = ("system", "machine", "cpu_model", "cpu_count", "memory_bytes", "byte_order", "host_name")
+"""What an environment says of it; no emulated number depends on that."""
 _NO_CAUSE = ("facts_read", "git_commit", "git_dirty", "load_average", "neuron_devices_busy", "gpu_notes")
 _NAMED = 6
 
@@ -153,7 +154,7 @@ def _levels_of(found: CaseHistory, known: Differences) -> Iterator[HistoryStep]:
 
 def differing(before: HistoryPoint, after: HistoryPoint, *, machine: bool) -> tuple[str, ...]:
     """In a few words each, what is different in versions and, with `machine`, in the machine."""
-    left_out = _NO_CAUSE if machine else (*_NO_CAUSE, *_OF_THE_MACHINE)
+    left_out = _NO_CAUSE if machine else (*_NO_CAUSE, *OF_THE_MACHINE)
     old, new = ({"trnbench": each.tool_version, **each.environment} for each in (before, after))
     changes = [
         f"{name} {old.get(name, 'none')} → {new.get(name, 'none')}"

@@ -12,6 +12,7 @@ import msgspec
 
 from trnbench.backend import READS, Backend
 from trnbench.errors import UsageError
+from trnbench.results.history import OF_THE_MACHINE
 from trnbench.results.json import dumps, loads
 from trnbench.results.measurement import Grade, Measurement, Status
 from trnbench.results.run import Run
@@ -205,10 +206,6 @@ def _listed(changed: Sequence[str]) -> str:
     return "; ".join(changed[:_NAMED]) + (f"; and {more} more" if more > 0 else "")
 
 
-_OF_THE_MACHINE = ("system", "machine", "cpu_model", "cpu_count", "memory_bytes", "byte_order", "host_name")
-"""An emulated number does not depend on them."""
-
-
 _OF_THE_MOMENT = (READS, "load_average", "neuron_devices_busy", "gpu_notes", "git_commit", "git_dirty")
 """What a machine says of itself and changes from minute to minute; the files that cases are written in are
 compared by themselves, whatever else their folder's commit has."""
@@ -240,7 +237,7 @@ def _settings(run: Run) -> dict[str, Any]:
 
 
 def _lasting(run: Run) -> dict[str, Any]:
-    left_out = _OF_THE_MOMENT if run.grade is Grade.MEASURED else (*_OF_THE_MOMENT, *_OF_THE_MACHINE)
+    left_out = _OF_THE_MOMENT if run.grade is Grade.MEASURED else (*_OF_THE_MOMENT, *OF_THE_MACHINE)
     return {name: value for name, value in run.environment.items() if not name.startswith(left_out)}
 
 

@@ -23,9 +23,6 @@ from trnbench.results.json import dumps, dumps_value, loads
 from trnbench.results.measurement import Evidence, Measurement, ProcessSamples
 from trnbench.results.run import Run
 
-BASELINE = "trnbench-baseline.json"
-"""The file where none is named."""
-
 VERSION = 1
 _MARK = "trnbench_baseline"
 
