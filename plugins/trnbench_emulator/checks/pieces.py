@@ -46,25 +46,23 @@ def pieces(subject: Subject) -> Iterator[Finding | str]:
         try:
             compared = _compared(model, case, source, system)
         except TooManyInstructions:
-            done.add(kind)
-            yield about
-            yield Finding(
-                about,
-                f"not compared: whole it has more than {LIMIT:,} calls to execute",
-                "a smaller value on an axis, of which the problem is still cut",
-                warning=True,
-            )
-            continue
+            findings = [
+                Finding(
+                    about,
+                    f"not compared: whole it has more than {LIMIT:,} calls to execute",
+                    "a smaller value on an axis, of which the problem is still cut",
+                    warning=True,
+                )
+            ]
         except KernelError as error:
-            done.add(kind)
-            yield about
-            yield Finding(about, error.what, error.try_ or "correct that, then check again")
-            continue
-        if compared is None:
-            continue  # so small that it is recorded whole
+            findings = [Finding(about, error.what, error.try_ or "correct that, then check again")]
+        else:
+            if compared is None:
+                continue  # so small that it is recorded whole
+            findings = list(_judged(about, source, *compared))
         done.add(kind)
         yield about
-        yield from _judged(about, source, *compared)
+        yield from findings
 
 
 def _smallest_first(subject: Subject) -> list[tuple[Case, System]]:

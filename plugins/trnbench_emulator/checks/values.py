@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -104,11 +104,6 @@ ENOUGH = 1e8
 """Operations and bytes of a case: its numbers are halved down to that, where it remains a case."""
 
 
-class _Sample(NamedTuple):
-    case: Case
-    system: System
-
-
 def values(subject: Subject) -> Iterator[Finding | str]:
     """Each NKI source executed with NumPy values, against `fn_reference` where it has one."""
     sources = Sources()
@@ -142,16 +137,16 @@ def values(subject: Subject) -> Iterator[Finding | str]:
         )
 
 
-def _samples(subject: Subject) -> Iterator[_Sample]:
+def _samples(subject: Subject) -> Iterator[tuple[Case, System]]:
     """For each kernel, source of NKI and data type, the runnable case with the least work on one core."""
-    least: dict[tuple[str, str, str], _Sample] = {}
+    least: dict[tuple[str, str, str], tuple[Case, System]] = {}
     for case, system in sourced(subject):
         # One instruction is one kernel: `op` tells them apart.
         key = (case.key.kernel, case.key.dtype, str(case.key.point.get("op", "")))
-        if key not in least or _size(case) < _size(least[key].case):
-            least[key] = _Sample(case, system)
+        if key not in least or _size(case) < _size(least[key][0]):
+            least[key] = case, system
     for case, system in least.values():
-        yield _Sample(_smaller(case), system)
+        yield _smaller(case), system
 
 
 def _smaller(case: Case) -> Case:

@@ -4,36 +4,22 @@ from __future__ import annotations
 
 from collections import deque
 
-import msgspec
-
 from trnbench_emulator.core.tile import Tile, Users
 from trnbench_emulator.nki.machine import Machine
 from trnbench_emulator.nki.memory import Life
 
 
-class Birth(msgspec.Struct, frozen=True, gc=False):
-    """A tile from the instruction on that used it first. `users`: its last of each queue; `died`: the
-    instruction before which Python had dropped it."""
-
-    memory: str
-    bytes: int
-    born: int
-    number: int
-    users: Users
-    died: int
-
-    def later(self, life: Life, by: int, numbered: int) -> Tile:
-        """The tile of another copy, `by` instructions and `numbered` tiles of PSUM later."""
-        users = {queue: user + by for queue, user in self.users.items()}
-        number = self.number + numbered if self.number else 0
-        return Tile(life, self.memory, self.bytes, self.born + by, number, users)
+def later(tile: Tile, life: Life, by: int, numbered: int) -> Tile:
+    """The tile of another copy, `by` instructions and `numbered` tiles of PSUM later."""
+    users = {queue: user + by for queue, user in tile.users.items()}
+    number = tile.number + numbered if tile.number else 0
+    return Tile(life, tile.memory, tile.bytes, tile.born + by, number, users)
 
 
 class Births:
-    """Tiles that were first used since instruction `begin`. `followed`: they tell all that happened."""
+    """Tiles that were first used since it was made. `followed`: they tell all that happened."""
 
-    def __init__(self, begin: int) -> None:
-        self.begin = begin
+    def __init__(self) -> None:
         self.tiles: list[Tile] = []
         self.followed = True
 
@@ -41,13 +27,10 @@ class Births:
     def alive(self) -> bool:
         return any(tile.life.alive for tile in self.tiles)
 
-    def by_instruction(self) -> dict[int, list[Birth]]:
-        """Of tiles that have all ended; instructions count from the program's begin."""
-        born: dict[int, list[Birth]] = {}
+    def by_instruction(self) -> dict[int, list[Tile]]:
+        born: dict[int, list[Tile]] = {}
         for tile in self.tiles:
-            died = self.begin + tile.life.died
-            birth = Birth(tile.memory, tile.bytes, tile.born, tile.number, dict(tile.users), died)
-            born.setdefault(tile.born, []).append(birth)
+            born.setdefault(tile.born, []).append(tile)
         return born
 
 

@@ -15,10 +15,10 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from trnbench_emulator.core.liveness import Birth
+from trnbench_emulator.core.liveness import later
 from trnbench_emulator.core.program import BUFFER, KIND_BITS, KIND_MASK, Program
 from trnbench_emulator.core.scheduler import Mark
-from trnbench_emulator.core.tile import Users
+from trnbench_emulator.core.tile import Tile, Users
 from trnbench_emulator.nki.memory import Life
 
 if TYPE_CHECKING:
@@ -179,7 +179,7 @@ class FirstCopy(msgspec.Struct, frozen=True):
 
     begin: Position
     end: Position
-    events: tuple[tuple[int, list[int], list[Birth]], ...]
+    events: tuple[tuple[int, list[int], list[Tile]], ...]
 
 
 def first_copy(builder: Builder, begin: Position, count: int) -> FirstCopy | None:
@@ -217,10 +217,10 @@ def once_more(builder: Builder, copy: FirstCopy) -> int:
             for died, life in lives:
                 life.alive = died > number
             lives = [(died, life) for died, life in lives if life.alive]
-        for birth in born:
-            life = Life(0, birth.bytes)
-            lives.append((birth.died, life))
-            builder.add(birth.later(life, by, numbered), freed)
+        for tile in born:
+            life = Life(0, tile.bytes)
+            lives.append((begin + tile.life.died, life))
+            builder.add(later(tile, life, by, numbered), freed)
         hazards = {queues[program.op[dep >> KIND_BITS]]: dep + (by << KIND_BITS) for dep in waits}
         builder.wait(number + by, queues[program.op[number]], hazards, freed)
     for _, life in lives:

@@ -193,7 +193,7 @@ class Execution:
             self.copy = None
             return self._executed(arguments)
         begin = Position.of(self.program)
-        self.builder.births = Births(begin.instructions)
+        self.builder.births = Births()
         count = self._executed(arguments)
         self.copy = first_copy(self.builder, begin, count)
         return count

@@ -58,21 +58,6 @@ def doubts_of(timing: Timing, system: System) -> tuple[str, ...]:
 FORMULA = "roofline: max(engines + lead, DMA, device memory) + fill + launch"
 
 
-class Demand(msgspec.Struct, frozen=True, kw_only=True):
-    """Of one core. `engines`: seconds each is busy. `dma_s`: seconds its DMA engines are busy.
-
-    `hbm_bytes` is what it moves. `fill_s`: how long the first transfer takes to begin, and the last; nothing
-    overlaps them. `lead_s`: how long those two take, which only an engine waits for: to the DMA engines they
-    are part of their own work.
-    """
-
-    engines: dict[str, float]
-    dma_s: float
-    hbm_bytes: float
-    fill_s: float
-    lead_s: float
-
-
 class Roofline(msgspec.Struct, frozen=True, kw_only=True):
     """`parts`: seconds of what each cause would take alone; `bound` names the longest. `formula`: what
     `FORMULA` was given, and why a formula it is."""
@@ -85,50 +70,41 @@ class Roofline(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def roofline(case: Case, table: CostTable) -> Roofline:
-    """Raises `FactError` where a rate is missing."""
-    demand = demand_of(case, table)
-    overlapping = dict(demand.engines)
-    if demand.dma_s:
-        overlapping["dma"] = demand.dma_s
-    if demand.hbm_bytes:
-        # All cores of the device at once: each has its share of the memory's rate.
-        overlapping["hbm"] = demand.hbm_bytes * case.extent.cores_of_device / table.hbm_rate
-    ends = {
-        name: seconds + (demand.lead_s if name in demand.engines else 0.0)
-        for name, seconds in overlapping.items()
-    }
-    bound = max(ends, key=lambda name: (ends[name], name), default="launch")
-    longest = ends.get(bound, 0.0)
-    lead = demand.lead_s if bound in demand.engines else 0.0
-    serial = {"fill": demand.fill_s + lead, "launch": table.launch_s}
-    if max(serial.values()) > longest:
-        bound = max(serial, key=lambda name: (serial[name], name))
-    return Roofline(
-        time_s=longest + demand.fill_s + serial["launch"],
-        parts={**overlapping, **{name: seconds for name, seconds in serial.items() if seconds}},
-        bound=bound,
-        hbm_bytes=demand.hbm_bytes,
-        formula=_summed(case),
-    )
+    """Of one core, from the kernel's own FLOP and byte formula.
 
-
-def demand_of(case: Case, table: CostTable) -> Demand:
-    """From the kernel's own FLOP and byte formula."""
-    extent = case.extent
-    work = case.work
+    Raises `FactError` where a rate is missing.
+    """
+    extent, work = case.extent, case.work
     share = 1.0 / max(extent.cores, 1)
     engines = {name: n * share / (table.lanes * table.clock(name)) for name, n in work.engine_flops.items()}
     if work.flops:
         engines["tensor"] = _tensor(case, work, table) * share
     hbm = work.bytes.get("hbm", 0.0) * share
     run = table.stream_run
-    return Demand(
-        engines=engines,
-        dma_s=table.stream(hbm, run),
+    # How long the first transfer takes to begin, and the last: nothing overlaps them.
+    fill = 2 * table.transfers.start_s if hbm else 0.0
+    # How long these two take, a run on every partition, which only an engine waits for: to the DMA engines
+    # they are part of their own work.
+    lead = 2 * table.stream(min(hbm / 2, run * table.lanes), run)
+    overlapping = dict(engines)
+    dma = table.stream(hbm, run)
+    if dma:
+        overlapping["dma"] = dma
+    if hbm:
+        # All cores of the device at once: each has its share of the memory's rate.
+        overlapping["hbm"] = hbm * extent.cores_of_device / table.hbm_rate
+    ends = {name: seconds + (lead if name in engines else 0.0) for name, seconds in overlapping.items()}
+    bound = max(ends, key=lambda name: (ends[name], name), default="launch")
+    longest = ends.get(bound, 0.0)
+    serial = {"fill": fill + (lead if bound in engines else 0.0), "launch": table.launch_s}
+    if max(serial.values()) > longest:
+        bound = max(serial, key=lambda name: (serial[name], name))
+    return Roofline(
+        time_s=longest + fill + serial["launch"],
+        parts={**overlapping, **{name: seconds for name, seconds in serial.items() if seconds}},
+        bound=bound,
         hbm_bytes=hbm,
-        fill_s=2 * table.transfers.start_s if hbm else 0.0,
-        # The first and the last tile: a run on every partition.
-        lead_s=2 * table.stream(min(hbm / 2, run * table.lanes), run),
+        formula=_summed(case),
     )
 
 
