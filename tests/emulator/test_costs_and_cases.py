@@ -102,8 +102,9 @@ def test_one_time_for_equal_instructions(registry: Any) -> None:
 
 def test_transfers_cost_bytes_and_descriptors(registry: Any) -> None:
     table = CostTable(registry.system("trn2-16.48xlarge"))
-    assert table.stream(1e6, 4096) < table.stream(1e6, 512) < table.stream(1e6, 64)
-    assert table.stream(1e6, 1e6) == pytest.approx(1e6 / table.transfers.path_rate, rel=1e-3)
+    transfers = table.transfers
+    assert transfers.stream(1e6, 4096) < transfers.stream(1e6, 512) < transfers.stream(1e6, 64)
+    assert transfers.stream(1e6, 1e6) == pytest.approx(1e6 / transfers.path_rate, rel=1e-3)
 
 
 def recorded(model: CaseModel, case: Any, system: Any) -> Recording:

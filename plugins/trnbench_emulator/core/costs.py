@@ -184,10 +184,6 @@ class CostTable:
     def transfers(self) -> TransferCosts:
         return TransferCosts(self.dma_entry, self.dma, self.constant, self.clock)
 
-    def stream(self, amount: float, run: float) -> float:
-        """Seconds for `amount` bytes in descriptors of `run` bytes on all DMA engines of a core."""
-        return self.transfers.stream(amount, run)
-
     @property
     def stream_run(self) -> float:
         """Bytes of a descriptor in a well-made stream: the saturating run, else the driver's packet."""

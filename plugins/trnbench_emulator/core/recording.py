@@ -15,7 +15,7 @@ from trnbench.errors import KernelError
 from trnbench_emulator.compiler import AS_SHIPPED, Assumptions
 from trnbench_emulator.core.builder import Builder
 from trnbench_emulator.core.liveness import Births
-from trnbench_emulator.core.memo import LIMIT, Memo
+from trnbench_emulator.core.memo import Memo
 from trnbench_emulator.core.pace import NOTHING_REMOVED, Without
 from trnbench_emulator.core.pieces import (
     FirstCopy,
@@ -158,7 +158,7 @@ def record_launch(
     pieces: tuple[Piece, ...] = ()
     with provide("trnbench"):  # a kernel may import while it runs
         for number in range(launch.programs):
-            execution = Execution(kernel, machine, launch, named, number)
+            execution = _Execution(kernel, machine, launch, named, number)
             if len(parts) > 1 or any(times > 1 for _, times in parts):
                 pieces = record_pieces(arguments, parts, execution, lengths)
             else:
@@ -169,7 +169,7 @@ def record_launch(
     return Recording(tuple(programs), pieces)
 
 
-class Execution:
+class _Execution:
     """One program of a launch, executed as often as it takes, each time behind what is recorded."""
 
     def __init__(
@@ -180,7 +180,6 @@ class Execution:
         self.restart()
 
     def restart(self) -> None:
-        """Drop what is recorded."""
         self.builder = Builder(self.machine)
         self.program = self.builder.program
         self.last: Arguments = ()
@@ -199,7 +198,7 @@ class Execution:
         return count
 
     def again(self) -> int:
-        """The same once more, as it was announced."""
+        """The same once more."""
         return self._executed(self.last) if self.copy is None else once_more(self.builder, self.copy)
 
     def _executed(self, arguments: Arguments) -> int:
@@ -222,14 +221,14 @@ class Execution:
 
 
 class Recorder:
-    """Records a launch once for a machine, and remembers what could not be recorded, up to `limit` bytes.
+    """Records a launch once for a machine, and remembers what could not be recorded.
 
     Problems of the same pieces, each of which occurs more often than it is recorded, have one recording.
     """
 
-    def __init__(self, limit: int = LIMIT) -> None:
-        self._known: Memo[Recording | KernelError] = Memo(_memory, limit)
-        self._in_pieces: Memo[Recording] = Memo(_memory, limit)
+    def __init__(self) -> None:
+        self._known: Memo[Recording | KernelError] = Memo(_memory)
+        self._in_pieces: Memo[Recording] = Memo(_memory)
         self._lengths: dict[Any, dict[Any, int]] = {}
 
     def of(

@@ -85,9 +85,9 @@ def roofline(case: Case, table: CostTable) -> Roofline:
     fill = 2 * table.transfers.start_s if hbm else 0.0
     # How long these two take, a run on every partition, which only an engine waits for: to the DMA engines
     # they are part of their own work.
-    lead = 2 * table.stream(min(hbm / 2, run * table.lanes), run)
+    lead = 2 * table.transfers.stream(min(hbm / 2, run * table.lanes), run)
     overlapping = dict(engines)
-    dma = table.stream(hbm, run)
+    dma = table.transfers.stream(hbm, run)
     if dma:
         overlapping["dma"] = dma
     if hbm:

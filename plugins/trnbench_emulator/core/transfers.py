@@ -70,11 +70,10 @@ class TransferCosts:
         self.transfer_s = constant("dma.transfer_ns") * NANO
         self.latency_s = constant("dma.transfer_latency_ns") * NANO
         self.start_s = entry("semaphore_to_start_ns") * NANO
-        self._generation = {}
-        if "hwdge_ns" in table:
-            self._generation[HARDWARE] = float(table["hwdge_ns"]) * NANO
-        if "swdge_ns" in table:
-            self._generation[SOFTWARE] = float(table["swdge_ns"]) * NANO
+        self._generation = {
+            HARDWARE: float(table.get("hwdge_ns", 0.0)) * NANO,
+            SOFTWARE: float(table.get("swdge_ns", 0.0)) * NANO,
+        }
         self._address_s = float(table.get("address_cycles", 0.0)) / clock("gpsimd")
         self._gathered_s = float(table.get("swdge_descriptor_ns", 0.0)) * NANO
         self._inside = float(table.get("gpsimd_bytes_per_ns_per_direction", 0.0)) / NANO

@@ -93,20 +93,16 @@ def programs_of(kernel: Any, system: System) -> int:
 def loaded(kernel: Any, nki: str) -> tuple[Any, str]:
     """The kernel and which nki it imports. Raises `UsageError` for one bound to the real package."""
     if not isinstance(kernel, str):
-        return kernel, str(_ours())
-    function, _, by = load_kernel(kernel, nki=nki)
-    if by.by != "trnbench":
+        with provide("trnbench") as by:
+            return kernel, str(by)
+    function, _, imported = load_kernel(kernel, nki=nki)
+    if imported.by != "trnbench":
         raise UsageError(
-            f"{kernel} imports the real nki package ({by}), whose calls cannot be emulated",
+            f"{kernel} imports the real nki package ({imported}), whose calls cannot be emulated",
             cause="that package is installed here, and goes before trnbench's own unless asked",
             try_="--nki trnbench (nki='trnbench' in Python)",
         )
-    return function, str(by)
-
-
-def _ours() -> object:
-    with provide("trnbench") as by:
-        return by
+    return function, str(imported)
 
 
 def emulate(
