@@ -66,19 +66,14 @@ class Execution(Protocol):
     def restart(self) -> None: ...
 
 
-def record_pieces(
-    arguments: Any, parts: Parts, execution: Execution, lengths: dict[Any, int] | None = None
-) -> tuple[Piece, ...]:
+def record_pieces(arguments: Any, parts: Parts, execution: Execution) -> tuple[Piece, ...]:
     """What stands for the problem with these `arguments`, of which `parts` are the parts; empty where it was
-    recorded whole. `lengths`: instructions of first pieces that were recorded already; filled."""
-    first = parts[0][0]
-    first_length = lengths.get(first, 0) if lengths is not None else 0
-    if _too_few(parts) or (first_length and _too_short(parts, first_length)):
+    recorded whole."""
+    if _too_few(parts):
         execution.carry_out(arguments)
         return ()
-    length = execution.carry_out(first, repeated=parts[0][1] > 1)
-    if lengths is not None:
-        lengths[first] = length
+    first, times = parts[0]
+    length = execution.carry_out(first, repeated=times > 1)
     if _too_short(parts, length):
         execution.restart()
         execution.carry_out(arguments)

@@ -146,11 +146,9 @@ def record_launch(
     *,
     named: Mapping[str, Any] | None = None,
     parts: Parts = (),
-    lengths: dict[Any, int] | None = None,
 ) -> Recording:
     """Every program of `launch` executed with shapes only, as the compiler leaves it. `named`: further
-    arguments by name. `parts`: what the problem of a single program consists of; `lengths` of first pieces
-    that are known, as in `record_pieces`.
+    arguments by name. `parts`: what the problem of a single program consists of.
 
     Raises `KernelError` for what the kernel does wrong, among it rendezvous that are not the same for all.
     """
@@ -160,7 +158,7 @@ def record_launch(
         for number in range(launch.programs):
             execution = _Execution(kernel, machine, launch, named, number)
             if len(parts) > 1 or any(times > 1 for _, times in parts):
-                pieces = record_pieces(arguments, parts, execution, lengths)
+                pieces = record_pieces(arguments, parts, execution)
             else:
                 execution.carry_out(arguments)
             programs.append(execution.program)
@@ -229,7 +227,6 @@ class Recorder:
     def __init__(self) -> None:
         self._known: Memo[Recording | KernelError] = Memo(_memory)
         self._in_pieces: Memo[Recording] = Memo(_memory)
-        self._lengths: dict[Any, dict[Any, int]] = {}
 
     def of(
         self, kernel: Any, arguments: Arguments, machine: Machine, launch: Launch, parts: Parts = ()
@@ -245,11 +242,9 @@ class Recorder:
             return record_launch(kernel, arguments, machine, launch, parts=parts)
         if recording is None:
             copies = (asked, recorded_copies(parts))
-            # Programs of one launch may differ in them.
-            lengths = self._lengths.setdefault(asked, {}) if launch.programs == 1 else None
             try:
                 recording = self._again(copies, parts) or record_launch(
-                    kernel, arguments, machine, launch, parts=parts, lengths=lengths
+                    kernel, arguments, machine, launch, parts=parts
                 )
             except KernelError as error:
                 recording = error
