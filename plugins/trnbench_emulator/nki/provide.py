@@ -152,7 +152,7 @@ def provided_names() -> dict[str, tuple[str, ...]]:
 
 
 def _refuse(module: str, name: str) -> object:
-    raise refuse(module, name, vars(_facades()[module]).get("__all__", ()))
+    raise refuse(module, name, provided_names()[module])
 
 
 def _holds(module: ModuleType, mine: set[int]) -> bool:

@@ -113,23 +113,18 @@ class IndirectValues(Values):
     def positions(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
         """Element positions in the storage, and which of them lie inside."""
         form = self.form
+        moved = {"vector": 0, "column": 1}.get(form.indirect)  # the axis whose indices differ
         grids = np.ogrid[tuple(slice(0, n) for n in form.shape)]
         places = np.full(form.shape, self.offset, np.int64)
         for axis, (grid, stride) in enumerate(zip(grids, form.strides, strict=True)):
-            if not (axis == 0 and form.indirect == "vector") and not (
-                axis == 1 and form.indirect == "column"
-            ):
+            if axis != moved:
                 places = places + grid * stride
         index = self._indices()
-        if form.indirect == "scalar":
-            inside = np.full(form.shape, bool(0 <= int(index[0]) < self.bound))
-            places = places + int(index[0]) * self.step
-        else:
-            axis = 0 if form.indirect == "vector" else 1
-            shape = [1] * len(form.shape)
-            shape[axis] = len(index)
-            inside = np.broadcast_to(((index >= 0) & (index < self.bound)).reshape(shape), form.shape)
-            places = places + index.reshape(shape) * self.step
+        shape = [1] * len(form.shape)
+        if moved is not None:
+            shape[moved] = len(index)
+        inside = np.broadcast_to(((index >= 0) & (index < self.bound)).reshape(shape), form.shape)
+        places = places + index.reshape(shape) * self.step
         total = self.storage.form.nbytes // form.dtype.size
         inside = inside & (places >= 0) & (places < total)
         return np.where(inside, places, 0), inside

@@ -15,6 +15,8 @@ from collections.abc import Iterable, Sequence
 from itertools import accumulate
 from typing import Any, NamedTuple
 
+import msgspec
+
 from trnbench_emulator.compiler import Assumptions
 from trnbench_emulator.nki.constraints import elementwise
 from trnbench_emulator.nki.instruction import Instruction
@@ -280,17 +282,15 @@ def _reading(
     if op is None:
         moved = sum(view.form.nbytes for view in each.reads if id(view) in views)
         places = elementwise(*(view.form for view in (*each.writes, *reads)))
-        op = ops[key] = Op(
-            each.op.engine,
-            each.op.opcode,
-            each.op.dtype,
-            {name: places[name] if name in _WHERE else value for name, value in each.op.variables.items()},
-            {
+        op = ops[key] = msgspec.structs.replace(
+            each.op,
+            variables={
+                name: places[name] if name in _WHERE else value for name, value in each.op.variables.items()
+            },
+            traffic={
                 **each.op.traffic,
                 "sbuf_read": each.op.traffic["sbuf_read"] - moved,
                 "psum_read": each.op.traffic.get("psum_read", 0) + moved,
             },
-            flops=each.op.flops,
-            elements=each.op.elements,
         )
-    return Instruction(op, each.writes, reads, each.file, each.line)
+    return msgspec.structs.replace(each, op=op, reads=reads)

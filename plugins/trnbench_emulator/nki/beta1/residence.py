@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from heapq import heappop, heappush
 from itertools import chain, count
 
+import msgspec
+
 from trnbench_emulator.nki import isa
 from trnbench_emulator.nki.beta1.deferral import ROUNDS
 from trnbench_emulator.nki.beta1.elision import Recorded, known, uncopied
@@ -203,7 +205,7 @@ class Residence:
             return  # the instruction itself comes again
         load = self._loads.get(tile)
         if load is not None:
-            yield Instruction(load.op, (_at(load.writes[0], fresh),), load.reads, load.file, load.line)
+            yield msgspec.structs.replace(load, writes=(_at(load.writes[0], fresh),))
         elif tile in self._copies:
             yield self._transfer(NkiTensor(fresh, form, 0), self._copies[tile], each)
 
@@ -247,7 +249,7 @@ class Residence:
     def _moved(self, each: Instruction) -> Instruction:
         """The instruction on the places its tiles have now."""
         reads, writes = (tuple(map(self._now, views)) for views in (each.reads, each.writes))
-        return Instruction(each.op, writes, reads, each.file, each.line)
+        return msgspec.structs.replace(each, writes=writes, reads=reads)
 
     def _now(self, view: NkiTensor) -> NkiTensor:
         held = self._held.get(self._same.get(view.storage, view.storage))

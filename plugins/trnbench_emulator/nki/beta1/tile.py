@@ -8,6 +8,8 @@ from functools import cache
 from math import prod
 from typing import Any
 
+import msgspec
+
 from trnbench.errors import KernelError
 from trnbench_emulator.nki import isa, site
 from trnbench_emulator.nki.beta1.deferral import OUTSIDE, SLOT, Pending, settle, taken
@@ -109,9 +111,7 @@ class Tile(Arithmetic, View, eq=False):
         kind = dtype_of(dtype)
         if kind.size != self.dtype.size:
             raise KernelError(f"view: {self!r} cannot be read as {kind} ({site.here()})")
-        view = self.like(self.shape, self.strides, self.kinds)
-        view.dtype = kind
-        return view
+        return msgspec.structs.replace(self, dtype=kind)
 
     def astype(self, dtype: Any) -> Tile:
         copied: Tile = CALLS["copy"](self, dtype=dtype)
