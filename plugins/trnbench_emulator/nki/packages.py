@@ -95,14 +95,11 @@ def device_calls() -> Iterator[None]:
     if "torch_xla" in sys.modules or importlib.util.find_spec("torch_xla") is not None:
         yield
         return
-    modules = {name: _module(name) for name in NAMES}
-    modules["torch_xla"].core = modules["torch_xla.core"]  # type: ignore[attr-defined]
-    modules["torch_xla.core"].xla_model = modules["torch_xla.core.xla_model"]  # type: ignore[attr-defined]
-    calls = {"device": _device, "sync": _nothing}
-    vars(modules["torch_xla"]).update(calls)
-    calls = {"xla_device": _device, "mark_step": _nothing, "wait_device_ops": _nothing}
-    vars(modules["torch_xla.core.xla_model"]).update(calls)
-    sys.modules.update(modules)
+    package, core, model = modules = [_module(name) for name in NAMES]
+    vars(package).update(core=core, device=_device, sync=_nothing)
+    vars(core).update(xla_model=model)
+    vars(model).update(xla_device=_device, mark_step=_nothing, wait_device_ops=_nothing)
+    sys.modules.update(zip(NAMES, modules, strict=True))
     try:
         yield
     finally:

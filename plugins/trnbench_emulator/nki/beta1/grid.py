@@ -186,12 +186,14 @@ def _launched(function: Callable[..., Any], sizes: tuple[int, ...], args: Any, k
     SLOT.held = None
     arguments = [_tile(argument) for argument in args]
     named = {name: _tile(argument) for name, argument in kwargs.items()}
-    tiles = [argument for argument in (*arguments, *named.values()) if isinstance(argument, Tile)]
+    places: list[tuple[int | str, Any]] = [*enumerate(arguments), *named.items()]
+    tiles = {key: argument for key, argument in places if isinstance(argument, Tile)}
     result: Any = None
     recorder: Recorder | None = STATE.recorder  # None where NumPy asks a kernel for its values
     # The core whose programs alone are recorded, None for all of them.
-    apart = recorder is not None and not recorder.functional and cores_of(sizes) > 1
-    core = recorder.program if recorder is not None and apart else None
+    core = None
+    if recorder is not None and not recorder.functional and cores_of(sizes) > 1:
+        core = recorder.program
     shadow = recorder.shadow if recorder is not None else None
     if shadow is not None and sizes:
         shadow.several = prod(sizes) > 1
@@ -205,17 +207,14 @@ def _launched(function: Callable[..., Any], sizes: tuple[int, ...], args: Any, k
             result = function(*arguments, **named)
             settle()
             alike = (
-                not LAUNCH.asked and prod(sizes) > 1 and not any(argument.root.written for argument in tiles)
+                not LAUNCH.asked and prod(sizes) > 1 and not any(tile.root.written for tile in tiles.values())
             )
             if alike and (recorder is None or recorder.assumes("equal-programs")):
                 break  # the others do the very same; the compiler keeps one of equal stores
     if inside:
         return result
     if result is None:  # an old kernel writes to the tensors it is given
-        places: list[tuple[int | str, Any]] = [*enumerate(arguments), *named.items()]
-        written = {
-            key: argument for key, argument in places if isinstance(argument, Tile) and argument.root.written
-        }
+        written = {key: tile for key, tile in tiles.items() if tile.root.written}
         SIMULATION.written = list(written)
         result = tuple(written.values())
     return _tensors(result)
