@@ -132,9 +132,12 @@ class Residence:
         self._same = {instructions[at].writes[0].storage: first for at, first in self._again.items()}
         self._fixed = _indirect(instructions)
         self._tiles = self._with_next_uses()
-        self._next_use: dict[Storage, int] = {}  # of tiles in SBUF that somebody needs, by their last use
+        self._next_use: dict[Storage, int] = {}  # of tiles in SBUF that somebody needs
         self._held: dict[Storage, Storage] = {}  # tiles in SBUF, and the place of each
         self._bytes = 0
+        self._next: list[tuple[int, int, Storage]] = []  # by next use, last first; entries may be out of date
+        self._turn = count()
+        self._used_since: list[tuple[int, int, Storage]] = []  # entries of `_next` that nobody needed yet
         self._idle: dict[Storage, None] = {}  # not used before their value comes again, oldest first
         self._loads: dict[Storage, Instruction] = {}  # what brings a tile's value back
         self._copies: dict[Storage, NkiTensor] = {}  # where a tile's value is in HBM
@@ -157,14 +160,15 @@ class Residence:
 
     def _used(self, tile: Storage, following: int) -> None:
         """Does anybody need it, and when?"""
+        self._idle.pop(tile, None)
         if following < 0:
             self._gone(tile)
             return
-        self._idle.pop(tile, None)
-        self._next_use.pop(tile, None)  # its last use is the last of all
         self._next_use[tile] = following
         if following in self._again:
             self._idle[tile] = None
+        else:
+            self._used_since.append((-following, next(self._turn), tile))
 
     def _with_next_uses(self) -> list[dict[Storage, int]]:
         """Of each instruction the tiles of SBUF, with the number of the next that uses them, -1 for none."""
@@ -216,8 +220,23 @@ class Residence:
                 return tile
         if "spilling" not in self._recorder.assumptions:
             return None
-        others = (tile for tile in self._next_use if tile in self._held and tile not in needed)
-        return max(others, key=self._next_use.__getitem__, default=None)
+        for entry in self._used_since:
+            heappush(self._next, entry)
+        self._used_since.clear()
+        entries: list[tuple[int, int, Storage]] = []
+        latest = None
+        while self._next and latest is None:
+            entry = heappop(self._next)
+            tile = entry[2]
+            if tile not in self._held or -entry[0] != self._next_use[tile]:
+                continue  # it has gone, or was used since
+            if tile in needed:
+                entries.append(entry)
+            else:
+                latest = tile
+        for entry in entries:
+            heappush(self._next, entry)
+        return latest
 
     def _left(self, tile: Storage, each: Instruction) -> Iterator[Instruction]:
         """A tile makes room for another."""
@@ -232,7 +251,6 @@ class Residence:
 
     def _gone(self, tile: Storage) -> None:
         self._idle.pop(tile, None)
-        self._next_use.pop(tile, None)
         if self._held.pop(tile, None) is not None:
             self._bytes -= tile.form.row_bytes
 
