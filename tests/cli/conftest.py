@@ -1,5 +1,5 @@
 """Every command is typed in a folder of its own, with a store there."""
 
-from elsewhere import _elsewhere
+from own_folder import _own_folder
 
-__all__ = ["_elsewhere"]
+__all__ = ["_own_folder"]

@@ -65,7 +65,7 @@ def test_names_complete_without_a_system_being_built() -> None:
 
 
 @pytest.fixture
-def store(_elsewhere: None) -> str:
+def store(_own_folder: None) -> str:
     """With two runs, one of them tagged; it is where TRNBENCH_STORE points."""
     with Store() as opened:
         opened.save(make_run(id="20260101-first"), tags=["nightly"])

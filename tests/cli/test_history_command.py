@@ -20,7 +20,7 @@ from trnbench.store.store import Store
 
 
 @pytest.fixture
-def store(_elsewhere: None) -> Iterator[Store]:
+def store(_own_folder: None) -> Iterator[Store]:
     with Store() as opened:
         yield opened
 

@@ -33,7 +33,7 @@ def call(*words: str) -> str:
 
 
 @pytest.fixture(autouse=True)
-def _kernel(tmp_path: Path, _elsewhere: None) -> None:
+def _kernel(tmp_path: Path, _own_folder: None) -> None:
     (tmp_path / "k.py").write_text("def k(a):\n    return a\n")
 
 

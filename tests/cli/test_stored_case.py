@@ -26,7 +26,7 @@ def run() -> Run:
 
 
 @pytest.fixture(autouse=True)
-def _stored(run: Run, _elsewhere: None) -> None:
+def _stored(run: Run, _own_folder: None) -> None:
     stored(run)
 
 

@@ -198,6 +198,20 @@ def test_what_the_tensor_engine_cannot_read_is_copied_for_it(beta1: Run) -> None
     np.testing.assert_allclose(found.outputs[0], a @ b, rtol=1e-4, atol=1e-4)
 
 
+def test_a_condition_without_partitions_is_of_the_last_dimension(beta1: Run) -> None:
+    source = """
+@nki.jit
+def kernel(x):
+    out = nl.ndarray((128, 128), dtype=x.dtype, buffer=nl.shared_hbm)
+    nl.store(out, value=nl.zeros((128, 128), dtype=x.dtype))
+    nl.store(out, value=nl.load(x), mask=nl.arange(128) < 100)
+    return out
+"""
+    x = made(128, 128)
+    (got,) = beta1(source, x).outputs
+    np.testing.assert_array_equal(got, np.where(np.arange(128) < 100, x, 0))
+
+
 @pytest.mark.parametrize(("line", "message", "_"), messages(Path(__file__).with_name("beta1_refusals.txt")))
 def test_what_is_refused_is_told_with_the_line_of_the_kernel(
     beta1: Run, line: str, message: str, _: int

@@ -14,10 +14,10 @@ import msgspec
 import pytest
 from click.testing import Result
 from command import refusal, typed
-from elsewhere import _elsewhere  # noqa: F401  (for every test)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from messages import messages
+from own_folder import _own_folder  # noqa: F401  (for every test)
 from parts import part
 from stored_run import text_of
 

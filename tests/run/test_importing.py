@@ -11,7 +11,7 @@ import pytest
 import tiny_machine as tiny
 from click.testing import Result
 from command import refusal, typed
-from elsewhere import _elsewhere  # noqa: F401  (for every test)
+from own_folder import _own_folder  # noqa: F401  (for every test)
 from stored_run import make_run, text_of
 
 import trnbench

@@ -76,11 +76,11 @@ class Kangaring(Algorithm):
         return Schedule(algorithm=self.name, chains=tuple(chains), note=f"{len(lanes)} directed cycles")
 
     def _lanes(self, network: Network) -> list[Lane]:
-        each = network.ranks_per_device
-        if each < 2 or each % 2:
+        ranks = network.ranks_per_device
+        if ranks < 2 or ranks % 2:
             raise NotPossible(
                 f"{self.name} needs pairs of ranks that share a device",
-                cause=f"{network.topology.name} has {each or 'different numbers of'} ranks per device here",
+                cause=f"{network.topology.name} has {ranks or 'different numbers of'} ranks per device here",
                 try_="--ranks core or logical-core, or --algorithm ring",
             )
         if max(network.shared) == 0:
@@ -94,7 +94,7 @@ class Kangaring(Algorithm):
             tuple(
                 (network.ranks_on[device][i + turn % 2], network.ranks_on[device][i + 1 - turn % 2])
                 for device in cycle
-                for i in range(0, each, 2)
+                for i in range(0, ranks, 2)
             )
             for turn, cycle in enumerate(device_cycles(network))
         ]

@@ -44,8 +44,8 @@ class Mask(msgspec.Struct, frozen=True, eq=False):
 def box_of(mask: Any, shape: tuple[int, ...]) -> Box | None:
     """The part of a tile of this shape that the mask lets through; None where it is nothing.
 
-    A condition concerns a dimension of its own size at its own place. Raises `KernelError` for a mask that
-    leaves no box, such as a triangle.
+    Dimensions are matched from the last one, as NumPy does; one that the tile has summed up has no condition.
+    Raises `KernelError` for a mask that leaves no box, such as a triangle, and for one of another size.
     """
     sides = list(_whole_box(shape))
     if not isinstance(mask, Mask):
@@ -58,13 +58,22 @@ def box_of(mask: Any, shape: tuple[int, ...]) -> Box | None:
                 cause="what is left of the tile is no box; engines that skip elements are not modelled",
                 try_="nisa.affine_select, or two masks of one dimension each",
             )
-        for at in moving:
-            size, step = condition.shape[at], condition.coefficients[at]
-            if at < len(shape) and shape[at] == size:
-                first = -(condition.const // step) if step > 0 else 0
-                end = size if step > 0 else condition.const // -step + 1
-                low, high = sides[at]
-                sides[at] = max(low, first), min(high, end)
+        for dim in moving:
+            size, step = condition.shape[dim], condition.coefficients[dim]
+            side = len(shape) - len(condition.shape) + dim  # as NumPy broadcasts
+            if side < 0 or shape[side] == 1 != size:
+                continue  # a dimension that is summed up
+            if shape[side] != size:
+                tile = "x".join(map(str, shape))
+                raise KernelError(
+                    f"a mask of {size} does not fit dimension {side} of a tile of {tile} ({site.here()})",
+                    cause="dimensions are matched from the last one, as NumPy does",
+                    try_="an index of the tile: nl.arange(128)[:, None] along its partitions",
+                )
+            first = -(condition.const // step) if step > 0 else 0
+            end = size if step > 0 else condition.const // -step + 1
+            low, high = sides[side]
+            sides[side] = max(low, first), min(high, end)
     return None if any(low >= high for low, high in sides) else tuple(sides)
 
 
