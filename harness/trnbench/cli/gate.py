@@ -166,7 +166,7 @@ def accept(shared: Session, /, *, run: str, why: str, author: str, output: Path 
     with Store(shared.store_path) as store:
         found = found_run(run, store)
     baseline = accepted(found, output, why=why, by=author, force=force)
-    check_writable(output, force=True)  # that it is a baseline has been seen
+    check_writable(output, force=True, example=BASELINE)  # that it is a baseline has been seen
     write_whole(output, written(baseline))
     click.echo(str(output))
     bad = sum(count for status, count in found.counts().items() if status in BAD)

@@ -75,9 +75,9 @@ def export(
     if name == SCHEMA:
         _schema(output, force=force)
         return
-    format = find_format(shared.registry, name or _by_suffix(shared, output))
     if output != STDOUT:
-        check_writable(output, force=force)
+        check_writable(output, force=force, example="results.csv")
+    format = find_format(shared.registry, name or _by_suffix(shared, output))
     put(shared, load_runs(shared, runs), format, output)
 
 
@@ -85,7 +85,7 @@ def _schema(output: Path, *, force: bool) -> None:
     if output == STDOUT:
         emit_json(json_schema())
         return
-    check_writable(output, force=force)
+    check_writable(output, force=force, example="schema.json")
     write_whole(output, json.dumps(json_schema(), indent=2).encode() + b"\n")
     click.echo(str(output))
 

@@ -117,7 +117,7 @@ def export(
     output = output or STDOUT
     built_of = _system(state, system, options)
     if output != STDOUT:
-        check_writable(output, force=force)
+        check_writable(output, force=force, example="topology.svg")
     text = _written(_graph(built_of, options), kind or _by_suffix(output))
     if output == STDOUT:
         write(text)

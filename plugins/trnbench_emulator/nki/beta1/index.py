@@ -44,14 +44,15 @@ class Mask(msgspec.Struct, frozen=True, eq=False):
 def box_of(mask: Any, shape: tuple[int, ...]) -> Box | None:
     """The part of a tile of this shape that the mask lets through; None where it is nothing.
 
-    Dimensions are matched from the last one, as NumPy does; one that the tile has summed up has no condition.
-    Raises `KernelError` for a mask that leaves no box, such as a triangle, and for one of another size.
+    Dimensions are matched from the last one, as NumPy does. Of a tile that is what is left of an operand they
+    are matched from its partitions, and what has been summed up is of no concern. Raises `KernelError` for a mask that
+    leaves no box, such as a triangle, and for one of another size.
     """
     sides = list(_whole_box(shape))
     if not isinstance(mask, Mask):
         return tuple(sides) if mask is None or mask else None
     for condition in mask.conditions:
-        moving = condition.moving
+        moving, fewer = condition.moving, len(shape) - len(condition.shape)
         if len(moving) > 1:
             raise KernelError(
                 f"a mask joins {len(moving)} dimensions of a tile ({site.here()})",
@@ -60,10 +61,10 @@ def box_of(mask: Any, shape: tuple[int, ...]) -> Box | None:
             )
         for dim in moving:
             size, step = condition.shape[dim], condition.coefficients[dim]
-            side = len(shape) - len(condition.shape) + dim  # as NumPy broadcasts
-            if side < 0 or shape[side] == 1 != size:
-                continue  # a dimension that is summed up
-            if shape[side] != size:
+            side = dim + max(0, fewer)  # as NumPy broadcasts
+            if shape[side : side + 1] != (size,):
+                if fewer < 0 or shape[side] == 1:
+                    continue  # of an operand of which dimensions are summed up
                 tile = "x".join(map(str, shape))
                 raise KernelError(
                     f"a mask of {size} does not fit dimension {side} of a tile of {tile} ({site.here()})",
