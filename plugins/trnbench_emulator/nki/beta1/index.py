@@ -45,8 +45,8 @@ def box_of(mask: Any, shape: tuple[int, ...]) -> Box | None:
     """The part of a tile of this shape that the mask lets through; None where it is nothing.
 
     Dimensions are matched from the last one, as NumPy does. Of a tile that is what is left of an operand they
-    are matched from its partitions, and what has been summed up is of no concern. Raises `KernelError` for a mask that
-    leaves no box, such as a triangle, and for one of another size.
+    are matched from its partitions, and what has been summed up is of no concern. Raises `KernelError` for a
+    mask that leaves no box, such as a triangle, and for one of another size.
     """
     sides = list(_whole_box(shape))
     if not isinstance(mask, Mask):
