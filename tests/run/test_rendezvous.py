@@ -17,7 +17,7 @@ import pytest
 from stored_run import text_of
 
 from trnbench.errors import UsageError
-from trnbench.run.executor import Rank
+from trnbench.run.executor import CutShort, Rank
 from trnbench.run.ranks import connection, rendezvous
 from trnbench.run.ranks.connection import (
     MAGIC,
@@ -272,3 +272,9 @@ def test_a_link_or_a_pipe_in_the_folder_of_everybody_is_no_place(tmp_path: Path)
 def test_a_published_key_is_drawn_anew_each_time(tmp_path: Path) -> None:
     place = Place(file=tmp_path / "a.rendezvous")
     assert publish(place, 1).key != publish(place, 1).key
+
+
+def test_all_ranks_that_did_not_come_are_named() -> None:
+    first = Rank(launcher="torchrun", rank=0, size=4, together=True)
+    told = text_of(CutShort, rendezvous._complete, first, {2: None})
+    assert told.startswith("ranks 1, 3 of 4 did not come within ")
