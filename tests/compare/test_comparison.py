@@ -1,0 +1,104 @@
+"""Which cases two runs are compared in, and how their machines differ."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from messages import messages
+from paired_runs import case, emulated, measured, run_of
+from stored_run import message_of, text_of
+
+from trnbench import (
+    NothingSelected,
+    Run,
+    UsageError,
+)
+from trnbench.compare.comparison import compared
+from trnbench.results.measurement import (
+    Conditions,
+    ProcessSamples,
+)
+
+STEADY = (1.000, 1.002, 0.998)
+SLOWER = (1.100, 1.102, 1.098)
+
+
+def test_runs_without_a_case_in_common_are_refused() -> None:
+    said = text_of(
+        NothingSelected, compared, run_of(emulated(case(), 1.0)), run_of(emulated(case("other"), 1.0))
+    )
+    assert said.startswith("runs a and a have no case in common\n  cause: of their 1 and 1 cases none has ")
+
+
+def test_the_largest_effect_comes_first_and_what_has_no_verdict_last() -> None:
+    before = run_of(*(emulated(case(name), 1.0) for name in ("a", "b", "c")), measured(case("d"), ()))
+    after = run_of(
+        *(emulated(case(name), time) for name, time in (("a", 1.0), ("b", 1.1), ("c", 0.5))),
+        measured(case("d"), (), time_s=9.0),
+        id="b",
+    )
+    assert [each.case.kernel for each in compared(before, after).changes] == ["c", "b", "a", "d"]
+
+
+def test_a_keyword_chooses_cases() -> None:
+    run = run_of(emulated(case("gemm", dtype="bf16"), 1.0), emulated(case("copy"), 1.0))
+    assert [each.case.kernel for each in compared(run, run, keyword="gemm and bf16").changes] == ["gemm"]
+
+
+def test_two_selections_of_one_run() -> None:
+    run = run_of(
+        *(emulated(case(dtype=dtype, size=size), 1.0 + size) for dtype in ("bf16", "fp8") for size in (1, 2))
+    )
+    found = compared(run, run, a="dtype=bf16", b="dtype=fp8")
+    assert sorted((each.before.id, each.after.id) for each in found.changes) == [
+        (f"host::gemm[dtype=bf16,size={size}]@core", f"host::gemm[dtype=fp8,size={size}]@core")
+        for size in (1, 2)
+    ]
+    (across,) = compared(run, run, a="dtype=bf16,size=1", b="dtype=fp8,size>1").changes
+    assert (across.effect, across.causes) == (pytest.approx(0.5), ())
+
+
+def test_a_selection_that_fits_several_cases_of_a_kind() -> None:
+    run = run_of(*(emulated(case(size=size), 1.0) for size in (1, 2, 3)))
+    assert text_of(UsageError, lambda: compared(run, run, a="size=1", b="size>1")) == (
+        "host::gemm[size=3]@core and host::gemm[size=2]@core are both in the second selection, and only one "
+        "can be compared\n"
+        "  cause: they differ in nothing but what the selections name\n"
+        "  try:   another term, such as 'size=4096', so that one case of each kind is left"
+    )
+
+
+@pytest.mark.parametrize(("terms", "said", "code"), messages(Path(__file__).parent / "wrong_terms.txt"))
+def test_terms_that_cannot_be_read(terms: str, said: str, code: int) -> None:
+    run = run_of(emulated(case(size=1), 1.0))
+    assert message_of(UsageError, lambda: compared(run, run, a=terms)) == (said, code)
+
+
+def on_a_machine(id: str, version: str, pressure: float, clock_hz: float) -> Run:
+    """A measured run whose processes met this pressure and this clock."""
+    conditions = Conditions(wall_s=1.0, pressure=pressure, clock_hz=(clock_hz, clock_hz))
+    processes = tuple(ProcessSamples(samples=(each,), time_s=each, conditions=conditions) for each in STEADY)
+    environment = {"package_numpy": version, "load_average": pressure, "cpu_model": "x"}
+    return run_of(measured(case(), STEADY, processes=processes), id=id, environment=environment)
+
+
+def test_what_differs_of_the_machine_is_told() -> None:
+    runs = on_a_machine("a", "1.26", 0.01, 3e9), on_a_machine("b", "2.0", 0.4, 2e9)
+    assert compared(*runs).differs == (
+        "environment package_numpy was 1.26, is 2.0",
+        "clock of the processor was 3 GHz, is 2 GHz",
+        "share of time waiting for a processor was 1.0 %, is 40.0 %",
+    )
+
+
+def test_a_machine_as_busy_as_before_is_no_difference() -> None:
+    runs = on_a_machine("a", "2.0", 0.38, 3e9), on_a_machine("b", "2.0", 0.4, 3.03e9)
+    assert compared(*runs).differs == ()
+
+
+def test_what_was_asked_for_is_no_difference_of_the_machine() -> None:
+    one = emulated(case(), 1.0)
+    settings = [{"selection": {"kernels": [name]}, "seed": seed} for name, seed in (("gemm", 1), ("*", 2))]
+    found = compared(run_of(one, settings=settings[0]), run_of(one, id="b", settings=settings[1]))
+    assert found.differs == ("setting seed was 1, is 2",)
