@@ -192,7 +192,7 @@ def by_pairs(note: str = "") -> Callable[[Test], Rule]:
     """The rule that a test of two facts makes: one disagreement for each group with a pair that differs,
     naming all facts of such pairs."""
 
-    def made(differs: Test) -> Rule:
+    def decorator(differs: Test) -> Rule:
         @wraps(differs)
         def rule(book: FactBook, _: Sequence[Assembly]) -> list[Disagreement]:
             disagreements = []
@@ -209,7 +209,7 @@ def by_pairs(note: str = "") -> Callable[[Test], Rule]:
 
         return rule
 
-    return made
+    return decorator
 
 
 def merge_dtypes(found: Sequence[Disagreement]) -> list[Disagreement]:

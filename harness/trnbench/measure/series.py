@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from trnbench.results.measurement import Stability
-from trnbench.results.stability import drift_of
+from trnbench.results.stability import drift_in_words, drift_of, spread_in_words
 from trnbench.results.statistics import bootstrap, mad, median, quantile, relative_spread
 
 FAR = 5.0
@@ -98,9 +98,9 @@ def stability(series: Series) -> Stability:
     if verdict == "stable":
         return Stability(verdict=verdict)
     if abs(drift) > max(spread, 0.02):
-        why = f"the later half of the samples took {abs(drift):.1%} {'longer' if drift > 0 else 'less'}"
+        why = drift_in_words(drift)
     elif share > 0.1:
         why = f"{share:.0%} of the samples lie far from the rest"
     else:
-        why = f"half of the samples lie more than {spread:.1%} from the median"
+        why = spread_in_words(spread)
     return Stability(verdict=verdict, why=why, advice="trnbench doctor tells how quiet the machine is")

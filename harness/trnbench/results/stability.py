@@ -110,14 +110,22 @@ def _loose(process: ProcessSamples) -> str:
     drift = drift_of(samples)
     spread = relative_spread(samples)
     if abs(drift) > max(LOOSE, spread):
-        return f"the later half of the samples took {abs(drift):.1%} {'longer' if drift > 0 else 'less'}"
-    return f"half of the samples lie more than {spread:.1%} from the median" if spread > LOOSE else ""
+        return drift_in_words(drift)
+    return spread_in_words(spread) if spread > LOOSE else ""
 
 
 def drift_of(samples: Sequence[float]) -> float:
     """How much longer the later half took, over the median of all."""
     half = len(samples) // 2
     return (median(samples[half:]) - median(samples[:half])) / median(samples)
+
+
+def drift_in_words(drift: float) -> str:
+    return f"the later half of the samples took {abs(drift):.1%} {'longer' if drift > 0 else 'less'}"
+
+
+def spread_in_words(spread: float) -> str:
+    return f"half of the samples lie more than {spread:.1%} from the median"
 
 
 FELL = 0.03

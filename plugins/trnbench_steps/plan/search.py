@@ -110,7 +110,7 @@ def place(option: Option, by: By) -> tuple[object, ...]:
     return (not option.banded, option.within.place, *keys[by], *tie)
 
 
-_Made: TypeAlias = tuple[Option | None, Refusal | None]
+_Outcome: TypeAlias = tuple[Option | None, Refusal | None]
 """What a layout, a batch and a way of serving come to, and why it is none or too slow."""
 
 
@@ -119,7 +119,7 @@ class _Search:
         self.goal, self.prices = goal, prices
         self.steps = Steps(registry, goal.model)
         self.serving = Serving(goal, self.steps)
-        self.made: dict[tuple[object, ...], _Made] = {}
+        self.outcomes: dict[tuple[object, ...], _Outcome] = {}
         self.options: dict[int, Option] = {}
         self.beaten: set[tuple[str, Layout, Job]] = set()
         self.refused: dict[tuple[str, str, str], Refused] = {}
@@ -232,14 +232,14 @@ class _Search:
             (getattr(time, end) / limit for time, limit in limits if limit and time is not None), default=0.0
         )
 
-    def _option(self, system: System, layout: Layout, job: Job, way: str) -> _Made:
+    def _option(self, system: System, layout: Layout, job: Job, way: str) -> _Outcome:
         """As it is put together, whether it keeps the limits or not."""
         key = (system.name, layout, job, way)
-        if key not in self.made:
-            self.made[key] = self._put_together(system, layout, job, way)
-        return self.made[key]
+        if key not in self.outcomes:
+            self.outcomes[key] = self._compose(system, layout, job, way)
+        return self.outcomes[key]
 
-    def _put_together(self, system: System, layout: Layout, job: Job, way: str) -> _Made:
+    def _compose(self, system: System, layout: Layout, job: Job, way: str) -> _Outcome:
         placed = self.steps.placed(layout, job, system)
         if isinstance(placed, Refusal):
             return None, placed
@@ -248,7 +248,7 @@ class _Search:
         composed = self.steps.composed(layout, job, system)
         if isinstance(composed, Refusal):
             return None, composed
-        return self._made(composed, way)
+        return self._weigh(composed, way)
 
     def _ruled_out(self, least_s: float, job: Job) -> Refusal | None:
         """By the documents alone."""
@@ -264,7 +264,7 @@ class _Search:
             return Refusal(Why.SLOW, told)
         return None
 
-    def _made(self, composed: Composed, way: str) -> _Made:
+    def _weigh(self, composed: Composed, way: str) -> _Outcome:
         goal, placed, time = self.goal, composed.placed, composed.time
         job, layout, system = placed.division.job, placed.division.layout, placed.system
         training = goal.training
