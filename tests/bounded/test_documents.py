@@ -207,6 +207,13 @@ def test_a_kind_takes_its_example_and_nothing_that_is_no_number(kind: Number) ->
     assert not kind.noun.startswith(("a ", "an "))
 
 
+def test_bounds_are_those_that_users_were_promised() -> None:
+    """A bound that moves refuses what a file or a script asked for until now, or takes what nobody tried."""
+    bounds = {name: (kind.least, kind.most, kind.smallest) for name, kind in KINDS.items()}
+    lines = Path(__file__).with_name("bounds.txt").read_text().splitlines()
+    assert lines == [" ".join((name, *map(str, ends))) for name, ends in bounds.items()]
+
+
 def test_the_message_says_what_is_taken() -> None:
     assert text_of(UsageError, COUNT.read, "9" * 99, "--count") == (
         f"--count '{'9' * 40}…{'9' * 10}' (99 characters) is no count\n"

@@ -23,7 +23,7 @@ def around(middle: float, spread: float, count: int, seed: int = 1) -> tuple[flo
 def test_each_rule_says_why_it_stops() -> None:
     steady = around(1.0, 0.001, 40)
     assert PrecisionReached().stop(steady, 0.0).startswith("precision reached: median known to ±0.0")
-    assert TimeLimit(seconds=2.0).stop((1.0,), 2.5) == "time limit: 2 s of sampling, 1 samples"
+    assert TimeLimit(seconds=2.0).stop((1.0,), 2.5) == "time limit: 2 s of sampling, 1 sample"
     assert SampleLimit(samples=3).stop((1.0,) * 3, 0.0) == "sample limit: 3 samples"
 
 
@@ -31,6 +31,10 @@ def test_few_samples_are_never_precise() -> None:
     assert PrecisionReached().stop((1.0,) * 19, 0.0) == ""
     assert half_width((1.0,) * 5, 0.95) == float("inf")
     assert TimeLimit(seconds=0.0).stop((), 99.0) == ""
+
+
+def test_times_that_a_clock_is_too_coarse_for_are_never_precise() -> None:
+    assert PrecisionReached().stop((0.0,) * 40, 0.0) == ""
 
 
 @pytest.mark.parametrize(

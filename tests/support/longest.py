@@ -9,7 +9,7 @@ LONGEST = (
     "emulator/commands/test_nki_ends.py",
     "report/test_report_browser.py",
     "measure/test_pytest_plugin.py",
-    "plugins/conformance/test_conformance.py",
+    "plugins/testing/test_conformance.py",
     "faults/test_hostile_plugins.py",
     "cli/test_every_table_fits.py",
     "measure/test_measured_run.py",

@@ -15,6 +15,7 @@ from trnbench.errors import BadInput
 from trnbench.topology.canvas import Curve, Place
 from trnbench.topology.draw import dot, svg
 from trnbench.topology.graph import FORMAT_VERSION, Topology, from_json, to_json
+from trnbench.topology.layout import layout
 from trnbench.topology.listing import tables, text
 from trnbench.topology.properties import summarise
 
@@ -74,6 +75,12 @@ def test_everything_drawn_lies_inside_the_picture(built: Build, name: str) -> No
             y = (1 - share) ** 2 * y0 + 2 * share * (1 - share) * y1 + share**2 * y2
             assert 0 <= x <= width
             assert 0 <= y <= height
+
+
+def test_a_grid_stands_midway_between_the_sides_of_its_picture(torus: Build) -> None:
+    plan = layout(torus((4, 3)))
+    across = [place.x for place in plan.places.values()]
+    assert min(across) == plan.width - max(across) > 0
 
 
 def test_every_neuronlink_cable_of_a_torus_is_drawn_once(built: Build) -> None:

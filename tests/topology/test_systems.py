@@ -201,7 +201,7 @@ def test_devices_open_into_cores(built: Build, name: str, cores: int) -> None:
 
 
 def test_every_figure_says_its_arithmetic(built: Build, registry: Registry) -> None:
-    """That it names its origin, plugins/conformance asks of all that trnbench brings."""
+    """That it names its origin, plugins/testing asks of all that trnbench brings."""
     for name in registry.instance_names():
         for each in built(name).classes.values():
             assert each.bandwidth.formula

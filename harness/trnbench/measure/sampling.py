@@ -10,6 +10,7 @@ from typing import Any, Protocol, runtime_checkable
 import msgspec
 
 from trnbench.backend import Program
+from trnbench.errors import counted
 from trnbench.measure.series import Series
 from trnbench.measure.timing import time_batch
 from trnbench.results.statistics import median
@@ -57,7 +58,7 @@ class TimeLimit(msgspec.Struct, frozen=True, kw_only=True):
     def stop(self, samples: Sequence[float], elapsed_s: float) -> str:
         if not samples or elapsed_s < self.seconds:
             return ""
-        return f"time limit: {self.seconds:g} s of sampling, {len(samples)} samples"
+        return f"time limit: {self.seconds:g} s of sampling, {counted(len(samples), 'sample')}"
 
 
 class SampleLimit(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,7 +67,7 @@ class SampleLimit(msgspec.Struct, frozen=True, kw_only=True):
     samples: int = 2000
 
     def stop(self, samples: Sequence[float], elapsed_s: float) -> str:
-        return f"sample limit: {self.samples} samples" if len(samples) >= self.samples else ""
+        return f"sample limit: {counted(self.samples, 'sample')}" if len(samples) >= self.samples else ""
 
 
 def half_width(samples: Sequence[float], confidence: float) -> float:
