@@ -77,6 +77,8 @@ def test_show_as_csv_and_markdown() -> None:
     shown = invoke("show", "inf2.48xlarge", "--format", "md").stdout
     assert shown.startswith("# inf2.48xlarge: ring of 12\n")
     assert "| d0 | d11, d1 | host |  |" in shown
+    assert "\n**Notes**\n\n- NeuronLink figures" in shown
+    assert "\nNotes\n- NeuronLink figures" in invoke("show", "inf2.48xlarge").stdout
 
 
 def test_aliases_and_sizes_are_names_too() -> None:

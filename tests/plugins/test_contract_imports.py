@@ -114,6 +114,14 @@ def test_the_check_warns_of_them_and_passes(project: Path, trnbench: Trnbench) -
     assert "all well, 1 warning (looked at: imports" in done.stderr
 
 
+def test_a_plugin_of_one_file_is_looked_at_too(install: Install, trnbench: Trnbench) -> None:
+    install("acme-one", "from trnbench.errors import FactError\n")
+    done = trnbench("plugin", "check", "acme-one", "--only", "imports")
+    assert done.stdout.startswith(
+        "imports: acme_one.py:1\n  warning: from trnbench.errors import FactError: "
+    )
+
+
 def test_our_own_import_nothing_below_them() -> None:
     root = Path(__file__).parents[2]
     for name in ("trn1", "trn2", "trn3", "host", "cuda"):

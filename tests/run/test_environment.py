@@ -60,6 +60,13 @@ def test_scrubbing_reaches_everything() -> None:
     assert scrub_all(value) == {"<user>": ["~/a", {"deep": ["<host>", 3, None, 1.5, True]}]}
 
 
+def test_a_name_of_three_letters_is_one_and_of_two_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, left in (("ann", "of <user>"), ("al", "of al")):
+        monkeypatch.setattr(getpass, "getuser", lambda name=name: name)
+        identity.forget()
+        assert scrub(f"of {name}") == left
+
+
 def test_a_command_line_can_be_shown() -> None:
     argv = [
         "/home/marlowe/venv/bin/trnbench",

@@ -91,6 +91,19 @@ class Measuring(tiny.Actor):
         return Detection(available=True, instance="tiny.2")
 
 
+def test_a_backend_is_tuned_where_a_time_of_sampling_is_asked_for() -> None:
+    asked: list[float] = []
+
+    class Tuned(Measuring):
+        def tuned(self, sample_s: float) -> Tuned:
+            asked.append(sample_s)
+            return self
+
+    for sample_s in (0.0, 0.5):
+        carried_out("ok", backend=Tuned(), sample_s=sample_s)
+    assert asked == [0.5]
+
+
 def test_a_formula_is_no_measurement() -> None:
     derived = only(carried_out("half", backend=tiny.Actor(FORMULA)))
     assert (derived.status, derived.evidence) == (Status.OK, FORMULA)

@@ -77,10 +77,12 @@ class TestLines:
             lambda each: replace(each, time_s=each.time_s and each.time_s * 2),
             lambda each: each.case.instance == "trn1.32xlarge",
         )
+        assert of(small, "product", "trn1").whole
         found = [
-            e.systems for e in headline(other).lines if (e.question, e.generation) == ("product", "trn1")
+            line for line in headline(other).lines if (line.question, line.generation) == ("product", "trn1")
         ]
-        assert found == [("trn1.2xlarge", "trn1-ultracluster"), ("trn1.32xlarge",)]
+        assert [line.systems for line in found] == [("trn1.2xlarge", "trn1-ultracluster"), ("trn1.32xlarge",)]
+        assert not any(line.whole for line in found)
 
     def test_kernels_that_no_question_asks_for_speak_for_themselves(self, small: Run) -> None:
         lines = headline(kept(small, lambda each: each.case.kernel == "softmax")).lines
