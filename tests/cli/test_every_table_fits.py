@@ -13,6 +13,7 @@ from command import installed_commands
 
 from trnbench.cli.main import cli
 from trnbench.registry import Registry
+from trnbench.store.store import Store
 from trnbench.terminal import table
 from trnbench.terminal.cell import Column, width_of
 from trnbench.terminal.context import Session
@@ -53,6 +54,8 @@ def test_a_table_fits(words: str, registry: Registry, store: Path, monkeypatch: 
         return text(rows, columns, title, **how)
 
     monkeypatch.setattr(table, "text", kept)
+    with Store(store) as opened:
+        words = words.replace("RUN", opened.resolve("latest"))
     found = at(80, registry, "--store", str(store), *words.split())
     assert found.code in ((0, 2) if words.startswith("resume") else (0,))
     # A command that is to be copied stays on its line.

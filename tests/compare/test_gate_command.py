@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 from click.testing import Result
-from command import typed
+from command import refusal, typed
 
 import trnbench
 from trnbench.results.digest import content_digest
@@ -64,9 +64,22 @@ def test_a_run_against_a_tag() -> None:
 
 @pytest.mark.usefixtures("stored")
 def test_a_run_against_itself() -> None:
-    done = invoke("slower", "--against", "latest", "--strict")
+    done = invoke("slower", "--against", "slower", "--strict")
     assert (done.exit_code, done.stdout) == (0, "")
     assert done.stderr.splitlines()[-1] == "gate passed: 1 passed"
+
+
+@pytest.mark.usefixtures("stored")
+def test_a_run_against_its_own_tag(real: trnbench.Run) -> None:
+    with Store(None) as store:
+        store.tag("slower", ["good"])
+    assert "good and latest name the same run, slower\n" in refusal(done := invoke("--against", "good"))
+    assert done.stderr.endswith(f"  try:   --against {real.id}\n")
+    for run in ("latest", trnbench.open_store().load("slower")):
+        with pytest.raises(trnbench.UsageError, match="name the same run"):
+            trnbench.gate(run, "good")
+    with pytest.raises(trnbench.UsageError, match="name the same run"):
+        trnbench.compare_runs("good", "latest")
 
 
 @pytest.mark.usefixtures("stored")

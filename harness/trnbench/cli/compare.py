@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from trnbench.compare.api import found_run
+from trnbench.compare.api import check_apart, found_run
 from trnbench.compare.change import Change, Comparison, Named, Side, interval_text, signed_percent
 from trnbench.compare.comparison import compared
 from trnbench.errors import UnknownName, UsageError
@@ -67,7 +67,7 @@ def compare(
         _print(found, format, _OF_PAIRS, every=True)
         return
     of_pairs_alone(asked)
-    same = bool(a or b) and not after
+    same = not after if a or b else before == after != ""
     if page is not None:
         _check_page(page, force=force, narrowed=bool(keyword or a or b or across or threshold is not None))
     with Store(shared.store_path) as store:
@@ -76,6 +76,11 @@ def compare(
             second = first if same else found_run(after or LATEST, store)
         except UnknownName as error:
             raise _of_system(shared, error, before, after) from None
+        if not (same or a or b):
+            check_apart(
+                before or f"{LATEST}~1", first, after or LATEST, second, store,
+                lambda name: f"trnbench compare {name} {after}".rstrip(),
+            )  # fmt: skip
     if page is not None:
         put(shared, (first, second), find_format(shared.registry, "html"), page)
         return

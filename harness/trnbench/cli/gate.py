@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from trnbench.cli.compare import counted, of_pairs_alone, opening
-from trnbench.compare.api import found_run
+from trnbench.compare.api import check_apart, found_run
 from trnbench.compare.gate.baseline import accepted, written
 from trnbench.compare.gate.judgement import judged
 from trnbench.compare.gate.rule import Finding, Gated, Outcome, annotation_lines, read_rules
@@ -76,9 +76,11 @@ def check(
             cause="no run has been accepted in this folder",
             try_="trnbench gate accept --why '…', or: --against RUN",
         )
+    against = against or f"./{BASELINE}"
     with Store(shared.store_path) as store:
-        baseline = found_run(against or f"./{BASELINE}", store)
+        baseline = found_run(against, store)
         found = found_run(run, store)
+        check_apart(against, baseline, run, found, store, "--against {}".format)
     gated = judged(found, baseline, told, strict=strict, across=across, keyword=keyword)
     _done(gated, junit, summary, format, annotate=annotate)
 
