@@ -166,6 +166,16 @@ def test_a_rule_that_speaks_of_no_case_fails(rule: Rule, why: str) -> None:
     assert gated.exit_code() is ExitCode.GATE
 
 
+@pytest.mark.parametrize("asked", ["flop_per_s", "speed"])
+def test_a_rule_of_a_metric_that_no_case_has_fails(asked: str) -> None:
+    run, broken = run_of(ONE), run_of(BROKEN)
+    (idle,) = judged(run, run, [Rule(name="r", metric=asked)], now=NOW).of(Outcome.FAILED)
+    near = ", did you mean flops_per_s?" if asked == "flop_per_s" else ""
+    assert (idle.kind, idle.id) == ("rule", "")
+    assert idle.what == f'rule r speaks of no value: metric = "{asked}" is misspelt{near}'
+    assert judged(broken, broken, [Rule(name="r", metric="flops_per_s")], now=NOW).passed
+
+
 def test_a_rule_of_a_case_that_the_keyword_leaves_out_is_no_misspelt_one() -> None:
     run = run_of(emulated(case(), 1.0), emulated(case("copy"), 1.0))
     assert judged(run, run, [Rule(name="r", kernel="copy")], now=NOW, keyword="gemm").passed

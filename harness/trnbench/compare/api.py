@@ -75,8 +75,8 @@ def check_apart(
 ) -> None:
     """See that a tag, or "latest", does not name the very run that it is compared with: no change would show.
 
-    `first` and `second` are the runs that `before` and `after` name; `typed` makes what to type of the name of
-    an earlier run. Raises `UsageError`.
+    `first` and `second` are the runs that `before` and `after` name; `typed` makes what to type of the name
+    of an earlier run. Raises `UsageError`.
     """
     if first.id != second.id or _is_file(before):
         return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 
@@ -57,16 +57,20 @@ class _Gate:
         self._before = {measurement.id: measurement for measurement in against.measurements}
 
     def idle(self) -> Iterator[Finding]:
-        """Rules that fit no case of either run, whatever `-k` leaves of them: a name in them is misspelt."""
-        cases = [each.case for each in (*self._after.values(), *self._before.values())]
+        """Rules that fit no case of either run, whatever `-k` leaves of them, and those whose metric none has
+        that they fit: a name in them is misspelt."""
+        measurements = [*self._after.values(), *self._before.values()]
+        cases = [each.case for each in measurements]
         for rule in self._rules:
-            if not any(map(rule.fits, cases)):
-                yield Finding(
-                    outcome=Outcome.FAILED,
-                    rule=rule.name,
-                    kind="rule",
-                    what=f"rule {rule.name} speaks of no case: {_misspelt(rule, cases)}",
-                )
+            told = [each for each in measurements if rule.fits(each.case)]
+            names = {name for each in told for name in each.metrics}
+            if not told:
+                why = f"speaks of no case: {_misspelt(rule, cases)}"
+            elif rule.metric not in ("time_s", *names) and any(map(_has_values, told)):
+                why = f"speaks of no value: {_unlike('metric', rule.metric, names)}"
+            else:
+                continue
+            yield Finding(outcome=Outcome.FAILED, rule=rule.name, kind="rule", what=f"rule {rule.name} {why}")
 
     def ages(self, now: datetime) -> Iterator[Finding]:
         """Rules whose baseline is too old."""
@@ -195,16 +199,25 @@ def _more(change: Change, tolerance: float) -> str:
 
 def _misspelt(rule: Rule, cases: Sequence[CaseKey]) -> str:
     """The name that no case has, and what it may be meant for."""
-    from difflib import get_close_matches
-
     for key, asked, names in (
         ("kernel", rule.kernel, {case.kernel for case in cases}),
         ("system", rule.system, {case.instance for case in cases}),
     ):
         if not any(fnmatchcase(name, asked) for name in names):
-            near = get_close_matches(asked, names, n=1)
-            return f'{key} = "{asked}" is misspelt{f", did you mean {near[0]}?" if near else ""}'
+            return _unlike(key, asked, names)
     return f'case = "{rule.case}" fits none of that kernel and system: trnbench runs show latest'
+
+
+def _unlike(key: str, asked: str, names: Collection[str]) -> str:
+    from difflib import get_close_matches
+
+    near = get_close_matches(asked, names, n=1)
+    return f'{key} = "{asked}" is misspelt{f", did you mean {near[0]}?" if near else ""}'
+
+
+def _has_values(one: Measurement) -> bool:
+    """Whether it ran and is to be relied on: what failed or was skipped need not have its metrics."""
+    return one.status not in BAD and one.status is not Status.SKIPPED
 
 
 def _reason(one: Measurement) -> str:
