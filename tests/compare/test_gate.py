@@ -49,6 +49,7 @@ def slowed(by: float) -> Measurement:
 ONE = emulated(case(), 1.0)
 BROKEN = emulated(case(), 1.0, status=Status.FAILED, reason_text="signal 11", time_s=None)
 SKIPPED = emulated(case(), 1.0, status=Status.SKIPPED, reason_text="no such core", time_s=None)
+UNSTEADY = measured(case(), STEADY, status=Status.INCONCLUSIVE, reason_text="it drifts")
 UNKNOWN = "the second run has no samples by process: nothing tells how far another would lie"
 OTHER = "other evidence: emulated and measured"
 
@@ -110,6 +111,9 @@ def test_an_interval_that_reaches_beyond_the_rule_tells_nothing() -> None:
         (None, BROKEN, Outcome.FAILED, "failure", "failed: signal 11; it is not in the baseline"),
         (ONE, None, Outcome.FAILED, "lost", "it ran in the baseline and is not here"),
         (ONE, SKIPPED, Outcome.FAILED, "lost", "it ran in the baseline and is skipped: no such core"),
+        (BROKEN, UNSTEADY, Outcome.INCONCLUSIVE, "metric", "inconclusive: it drifts"),
+        (SKIPPED, UNSTEADY, Outcome.INCONCLUSIVE, "metric", "inconclusive: it drifts"),
+        (None, UNSTEADY, Outcome.INCONCLUSIVE, "metric", "inconclusive: it drifts"),
         (ONE, slowed(1.0), Outcome.FAILED, "evidence", f"it cannot be compared: {OTHER}"),
     ],
 )

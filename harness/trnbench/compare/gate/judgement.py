@@ -112,13 +112,19 @@ class _Gate:
                 note = "; it is not in the baseline" if before is None else ""
                 yield self.failed(after.id, "failure", f"{after.status}: {_reason(after)}{note}", change)
             return
-        value = self._value(change, rule, before, after) if before is not None else ()
-        yield from [*value, *self._peak(after, rule, change)] or [passed]
+        yield from [*self._value(change, rule, before, after), *self._peak(after, rule, change)] or [passed]
 
     def _value(
-        self, change: Change, rule: Rule, before: Measurement, after: Measurement
+        self, change: Change, rule: Rule, before: Measurement | None, after: Measurement
     ) -> Iterator[Finding]:
-        if rule.direction is Direction.NONE or before.status in BAD or before.status is Status.SKIPPED:
+        if rule.direction is Direction.NONE:
+            return
+        if before is None or not _has_values(before):  # nothing to be worse than
+            if after.status is Status.INCONCLUSIVE:
+                what = f"{after.status}: {_reason(after)}"
+                yield finding_of(
+                    after.case, rule, after.id, Outcome.INCONCLUSIVE, kind="metric", what=what, change=change
+                )
             return
         if rule.metric != "time_s":
             change = of_metric(rule.metric, change, before, after)
