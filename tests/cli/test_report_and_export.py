@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -41,6 +42,14 @@ def test_the_latest_run_is_the_default(run: Run, tmp_path: Path) -> None:
     assert invoke("report").stdout == "trnbench-report.html\n"
     assert "another: 2" in (tmp_path / "trnbench-report.html").read_text()
     assert invoke("report", "-o", "-").stdout.startswith("<!doctype html>")
+
+
+@pytest.mark.usefixtures("run")
+@pytest.mark.parametrize("command", ["report", "export --as json"])
+def test_a_pipe_is_not_read_first(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trnbench.run.output_file.READER_S", 0.05)
+    os.mkfifo("pipe")
+    assert refusal(invoke(*command.split(), "-o", "pipe")).startswith("error: cannot write pipe: nobody reads")
 
 
 def test_json_comes_back_as_it_went(run: Run) -> None:

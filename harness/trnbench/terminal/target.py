@@ -127,9 +127,11 @@ _TITLE = rb"<title>trnbench ([^<]*)</title>"
 
 def replacing(target: Path, runs: Sequence[Run]) -> str:
     """What a person is told when the page of `runs` takes the place of another; "" where it does not."""
+    if not target.is_file():  # to open a pipe would wait for whoever is to read it
+        return ""
     try:
         with target.open("rb") as stream:
-            start = stream.read(START) if target.is_file() else b""
+            start = stream.read(START)
     except OSError:
         return ""
     title = re.search(_TITLE, start)
