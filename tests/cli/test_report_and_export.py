@@ -49,7 +49,7 @@ def test_the_latest_run_is_the_default(run: Run, tmp_path: Path) -> None:
 def test_a_pipe_is_not_read_first(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("trnbench.run.output_file.READER_S", 0.05)
     os.mkfifo("pipe")
-    assert refusal(invoke(*command.split(), "-o", "pipe")).startswith("error: cannot write pipe: nobody reads")
+    assert refusal(invoke(*command.split(), "-o", "pipe")).startswith("error: cannot write pipe: nobody")
 
 
 def test_json_comes_back_as_it_went(run: Run) -> None:

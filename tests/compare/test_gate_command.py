@@ -132,6 +132,19 @@ def test_a_summary_where_it_is_asked_for() -> None:
     assert Path("here.md").read_text().startswith("## trnbench gate: failed\n")
 
 
+@pytest.mark.usefixtures("stored")
+@pytest.mark.parametrize("place", [".", "nowhere/step.md", "/proc/version", "/dev/full"])
+def test_a_summary_that_cannot_be_written_follows_the_verdict(
+    place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", place)
+    done = invoke("--against", "good")
+    assert (done.exit_code, len(done.stdout.splitlines())) == (2, 3)
+    verdict, _, refused = done.stderr.partition(f"error: cannot write {Path(place)}: ")
+    assert verdict.endswith("gate failed: 1 failed\n")
+    assert "GITHUB_STEP_SUMMARY" in refused
+
+
 def test_from_python(real: trnbench.Run, tmp_path: Path) -> None:
     (tmp_path / "run.json").write_bytes(trnbench.dumps(real))
     assert trnbench.gate(real, tmp_path / "run.json", rules=[trnbench.Rule(name="all")]).passed

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -57,8 +58,7 @@ def check(
 ) -> None:
     """Hold RUN (the latest unless named) against another, and exit with 1 where it is worse."""
     told = read_rules(rules) if rules is not None else ()
-    if junit is not None:
-        check_writable(junit, force=True, option="--junit", example="trnbench-junit.xml")
+    _check_files(junit, summary, {"--rules": rules, "--against": against or BASELINE, "RUN": run})
     if paired:
         from trnbench.cli import pairs  # all that measures
 
@@ -88,8 +88,8 @@ def check(
 def _done(
     gated: Gated, junit: Path | None, summary: Path | None, format: str, *, annotate: bool | None
 ) -> None:
-    _elsewhere(gated, junit, summary, annotate=annotate)
     _print(gated, format)
+    _elsewhere(gated, junit, summary, annotate=annotate)
     click.get_current_context().exit(gated.exit_code())
 
 
@@ -147,13 +147,45 @@ def _elsewhere(gated: Gated, junit: Path | None, summary: Path | None, *, annota
     """Files for CI servers, and annotations."""
     if junit is not None:
         write_whole(junit, as_junit(gated), option="--junit")
-    place = summary or Path(os.environ.get("GITHUB_STEP_SUMMARY", ""))
-    if str(place) not in ("", "."):
-        with place.open("a", encoding="utf-8", errors="backslashreplace") as stream:
-            stream.write(in_markdown(gated) + "\n")
+    place = summary or os.environ.get("GITHUB_STEP_SUMMARY")
+    if place:
+        option = "--summary" if summary else "GITHUB_STEP_SUMMARY"
+        _append(Path(place), f"{in_markdown(gated)}\n".encode(errors="backslashreplace"), option)
     if annotate if annotate is not None else os.environ.get("GITHUB_ACTIONS") == "true":
         for line in annotation_lines(gated):
             click.echo(line, file=sys.stderr)
+
+
+def _check_files(junit: Path | None, summary: Path | None, inputs: Mapping[str, Path | str | None]) -> None:
+    """See that both can be written, and that neither is one of `inputs`. Raises `UsageError`."""
+    for output, option, example in ((junit, "--junit", "gate.xml"), (summary, "--summary", "gate.md")):
+        if output is None:
+            continue
+        for source, given in inputs.items():
+            if given and os.path.isfile(given) and os.path.isfile(output) and output.samefile(given):
+                raise UsageError(
+                    f"{option} would write into {output}, which {source} names",
+                    cause="the same file is to be read and written",
+                    try_=f"{option} {example}",
+                )
+        if output is junit or not os.path.isfile(output):  # a summary is added to the file that is there
+            check_writable(output, force=True, option=option, example=example)
+
+
+def _append(path: Path, data: bytes, option: str) -> None:
+    """Raises `UsageError`, which names `option`: what named the path."""
+    try:
+        if path.is_fifo() or path.is_char_device():  # which `open` would wait for
+            write_whole(path, data, option=option)
+            return
+        with path.open("ab") as stream:
+            stream.write(data)
+    except OSError as error:
+        raise UsageError(
+            f"cannot write {path}: {error.strerror or error}",
+            cause=f"{option} names it",
+            try_="trnbench gate … --summary gate.md",
+        ) from error
 
 
 def accept(shared: Session, /, *, run: str, why: str, author: str, output: Path | None, force: bool) -> None:
