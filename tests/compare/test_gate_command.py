@@ -54,6 +54,7 @@ def test_a_run_against_a_tag() -> None:
     assert head.split() == ["case", "outcome", "change", "rule", "what"]
     assert row.startswith("trn1.2xlarge::hbm_copy")
     assert row.endswith("  failed   slower  usual  time +10.0 % (exact), rule usual allows 0 %")
+    assert all(line.endswith(", 1 case") for line in done.stderr.splitlines()[:2])
     assert done.stderr.splitlines()[2:] == [
         "likeliest causes:",
         "  sources, costs, the facts that it reads and the model's version are the same: its code differs, "

@@ -10,7 +10,7 @@ from typing import Any
 from trnbench.compare.api import check_apart, found_run
 from trnbench.compare.change import Change, Comparison, Named, Side, interval_text, signed_percent
 from trnbench.compare.comparison import compared
-from trnbench.errors import UnknownName, UsageError
+from trnbench.errors import UnknownName, UsageError, counted
 from trnbench.facts.units import show
 from trnbench.results.measurement import Verdict
 from trnbench.run.output_file import check_writable
@@ -226,7 +226,7 @@ def opening(found: Comparison) -> Iterator[str]:
 def _run(each: Named) -> str:
     by = f" by {each.backend}" if each.backend != str(each.grade) else ""
     short = f" ({each.cut_short})" if each.cut_short else ""
-    return f"{each.id}, {each.grade}{by}, {each.created}, {each.cases:,} cases{short}"
+    return f"{each.id}, {each.grade}{by}, {each.created}, {counted(each.cases, 'case')}{short}"
 
 
 def closing(found: Comparison) -> Iterator[str]:
@@ -234,7 +234,7 @@ def closing(found: Comparison) -> Iterator[str]:
     causes = Counter(cause for each in found.changes for cause in each.causes)
     if causes:
         yield "what moved them:"
-        yield from counted(causes)
+        yield from tally(causes)
     orders = {each.order for each in found.changes if each.order is not None and each.order.pairs}
     for order in sorted(orders, key=str):
         yield (
@@ -248,7 +248,7 @@ def closing(found: Comparison) -> Iterator[str]:
             yield from _by_kind(reasons)
     if found.refused:
         yield "not compared (--across does):"
-        yield from counted(Counter(each.why for each in found.refused))
+        yield from tally(Counter(each.why for each in found.refused))
     for what, verdict in (("only before", Verdict.LOST), ("only after", Verdict.NEW)):
         if ids := [each.id for each in found.of(verdict) if each.absent]:
             more = f" and {len(ids) - 3:,} more" if len(ids) > 3 else ""
@@ -260,12 +260,12 @@ def _by_kind(reasons: list[str]) -> Iterator[str]:
     """Sentences that begin alike are told once, with the first of them: figures differ from case to case."""
     kinds = Counter(each.partition(":")[0] for each in reasons)
     firsts = {each.partition(":")[0]: each for each in reversed(reasons)}
-    yield from counted(Counter({firsts[kind]: count for kind, count in kinds.items()}))
+    yield from tally(Counter({firsts[kind]: count for kind, count in kinds.items()}))
 
 
-def counted(found: Counter[str]) -> Iterable[str]:
+def tally(found: Counter[str]) -> Iterable[str]:
     """Each sentence with the number of its cases, the commonest first."""
     for said, count in found.most_common(_LISTED):
-        yield f"  {said}: {count:,} {'case' if count == 1 else 'cases'}"
+        yield f"  {said}: {counted(count, 'case')}"
     if len(found) > _LISTED:
         yield f"  and {len(found) - _LISTED:,} more (--format json has all)"

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from trnbench.cli.compare import counted, of_pairs_alone, opening
+from trnbench.cli.compare import of_pairs_alone, opening, tally
 from trnbench.compare.api import check_apart, found_run
 from trnbench.compare.gate.baseline import accepted, written
 from trnbench.compare.gate.judgement import judged
@@ -119,7 +119,7 @@ def _print(gated: Gated, format: str) -> None:
     causes = Counter(each.causes[0] for each in gated.findings if each.causes)
     if causes and format != "md":
         say("likeliest causes:")
-        for line in counted(causes):
+        for line in tally(causes):
             say(line)
     say(f"gate {'passed' if gated.passed else 'failed'}: {gated.counts() or 'nothing that ran in either'}")
 
