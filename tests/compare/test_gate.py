@@ -300,7 +300,7 @@ def test_rules_of_a_file(tmp_path: Path) -> None:
             least_of_peak=0.6,
             oldest_days=30.0,
         ),
-        Rule(name="rule 2"),
+        Rule(name="2"),
     )
 
 

@@ -101,7 +101,7 @@ def read_rules(path: Path) -> tuple[Rule, ...]:
 
 
 def _rule(table: Mapping[str, Any], number: int, path: str) -> Rule:
-    fields: dict[str, Any] = {"name": f"rule {number}"}
+    fields: dict[str, Any] = {"name": str(number)}
     for key, value in table.items():
         place = f"{path}: rule[{number}].{key}"
         known = _KEYS.get(key)
@@ -138,7 +138,8 @@ def _direction(value: Any, place: str) -> Direction:
 def _share(value: Any, place: str) -> float:
     found = kinds.PERCENT.parsed(value) if isinstance(value, str) else None
     if found is None:
-        raise BadInput(f"{place} is {_said(value)}", cause="it is a percentage in quotes", try_='"2%"')
+        cause = f"it is a percentage in quotes, {kinds.PERCENT.range}"
+        raise BadInput(f"{place} is {_said(value)}", cause=cause, try_='"2%"')
     return float(found) / 100.0
 
 
