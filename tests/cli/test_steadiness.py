@@ -81,5 +81,14 @@ def test_inconclusive_is_a_gate_where_it_is_asked_for(
     assert found["counts"]["inconclusive"] == 1
 
 
+@pytest.mark.parametrize("commit", [{}, {"git_commit": "a" * 40}])
+def test_a_commit_is_named_to_compare_with_where_there_is_one(
+    invoke: Invoke, commit: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("trnbench.run.environment.describe_commit", lambda: commit)
+    done = invoke(others=(0.0,), mode="jumps")
+    assert ("compare --paired HEAD . " in done.stderr) is bool(commit)
+
+
 def test_how_many_processes_there_are_to_be_is_a_number(invoke: Invoke) -> None:
     assert "--processes" in refusal(invoke("--processes", "0", others=(0.0,)))

@@ -118,9 +118,9 @@ def tell(
 
 
 def _show_pairs(done: Run) -> None:
-    """What decides where this run does not."""
+    """What decides where this run does not, in a folder with a commit to compare with."""
     unsteady = [measurement for measurement in done.measurements if measurement.status is Status.INCONCLUSIVE]
-    if unsteady:
+    if unsteady and "git_commit" in done.environment:
         kernel = unsteady[0].case.kernel
         say(
             f"inconclusive: {len(unsteady):,}; two versions can be told apart on this machine all the same: "
