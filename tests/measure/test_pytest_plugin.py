@@ -166,7 +166,15 @@ def test_it_goes_with_benchmarks_switched_off(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout
 
 
-def test_an_unknown_system_is_named(tmp_path: Path) -> None:
-    done = run(tmp_path, "--trnbench-instance=trn7.huge")
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        ("--trnbench-instance=trn7.huge", "unknown instance 'trn7.huge'"),
+        ("--trnbench-kernel=nope", "unknown kernel 'nope'"),
+    ],
+)
+def test_an_unknown_name_is_said_without_frames(option: str, said: str, tmp_path: Path) -> None:
+    done = run(tmp_path, "--trnbench-instance=trn1.2xlarge", option)
     assert done.returncode != 0
-    assert "unknown instance 'trn7.huge'" in done.stdout
+    assert f"\n{said}\n  cause: " in done.stdout
+    assert ".py:" not in done.stdout

@@ -13,11 +13,16 @@ _KEY = pytest.StashKey[Cases]()
 
 def _cases(config: pytest.Config) -> Cases:
     if _KEY not in config.stash:
-        config.stash[_KEY] = cases_of(
-            config.getoption("--trnbench-instance"),
-            tuple(config.getoption("--trnbench-kernel")),
-            config.getoption("--trnbench-backend"),
-        )
+        from trnbench.errors import TrnbenchError
+
+        try:
+            config.stash[_KEY] = cases_of(
+                config.getoption("--trnbench-instance"),
+                tuple(config.getoption("--trnbench-kernel")),
+                config.getoption("--trnbench-backend"),
+            )
+        except TrnbenchError as error:  # an option is wrong: frames of this package say nothing of it
+            raise pytest.Collector.CollectError(str(error)) from None
     return config.stash[_KEY]
 
 
