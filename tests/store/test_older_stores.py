@@ -42,7 +42,7 @@ READING = (
     "export first --as json -o out/run.json",
     "export first --as csv -o out/run.csv",
     "history",
-    "compare first latest",
+    "compare first first",
     "store check",
     "store backup out/backup.db",
 )
