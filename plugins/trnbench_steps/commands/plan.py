@@ -102,6 +102,8 @@ def _wanted(options: dict[str, Any]) -> dict[str, Any]:
                 else "--task decode --tpot 20ms",
             )
     batches = (kinds.SEQUENCES.counted(each, "--batches") for each in options["batches"].split(",") if each)
+    types = types_from(options["types"])
+    weights = tuple(each for each in types.pop("weights").split(",") if each)
     rate, _, share = (options["requests_per_s"] or "").partition("@")
     given = {
         "kv": options["kv"],
@@ -116,6 +118,7 @@ def _wanted(options: dict[str, Any]) -> dict[str, Any]:
         "days": options["days"],
         "by": options["by"],
         "batches": tuple(batches) or None,
-        "weights": tuple(each for each in types_from(options["types"])["weights"].split(",") if each),
+        "weights": weights,
+        **types,
     }
     return {"task": task, **{name: value for name, value in given.items() if value is not None}}

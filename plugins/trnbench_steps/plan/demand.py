@@ -288,7 +288,7 @@ class Serving:
         goal, rate = self.goal, system.fact(Scope.INSTANCE, "efa_bandwidth")
         if not rate:
             return None
-        moved_s = cache_bytes(goal.model, goal.prompt, Job(task=Task.DECODE).cache) / rate
+        moved_s = cache_bytes(goal.model, goal.prompt, goal.cache) / rate
         offers: list[tuple[tuple[int, float], Prompts]] = []
         for layout in layouts(goal.model, goal.task, system):
             time = self.first(system, layout, weights)

@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec.structs import replace
 
 from trnbench import Nearest, UsageError
 from trnbench.bounded import TABLE, kinds, read_file
 from trnbench.errors import BadInput
 from trnbench.facts.table import near
-from trnbench_steps.job import LENGTH, Job, Recompute, Task, check_job
+from trnbench_steps.job import LENGTH, TYPES, Job, Recompute, Task, check_job
 from trnbench_steps.model import Model
 
 if TYPE_CHECKING:
@@ -50,7 +51,8 @@ class Goal(msgspec.Struct, frozen=True, kw_only=True):
     Decoding: `kv` tokens in the cache, at most `tpot_s` seconds a token, and `ttft_s` for a prompt of
     `prompt` (0: no limit). `requests_per_s`, each of a prompt and `output` tokens, are served by replicas at
     work for `utilisation` of the time. Training: `tokens` in all, of sequences of `sequence`, in at most
-    `days` (0: no limit). `weights`: types that are tried. `named`: the model as a person calls it.
+    `days` (0: no limit). `weights`: types that are tried; of other parts, the one type as of a `Job`.
+    `named`: the model as a person calls it.
     """
 
     model: Model
@@ -68,6 +70,11 @@ class Goal(msgspec.Struct, frozen=True, kw_only=True):
     tokens: float = 0.0
     days: float = 0.0
     weights: tuple[str, ...] = ("bf16",)
+    activations: str = "bf16"
+    cache: str = "bf16"
+    gradients: str = "bf16"
+    moments: str = "fp32"
+    master: str = "fp32"
     by: By = By.THROUGHPUT
 
     @property
@@ -83,21 +90,21 @@ class Goal(msgspec.Struct, frozen=True, kw_only=True):
         """One for each type of weights: of a sequence that decodes, or of each batch that is trained on."""
         if self.training:
             return [
-                Job(
-                    task=Task.TRAIN,
-                    batch=batch,
-                    sequence=self.sequence,
-                    weights=weights,
-                    recompute=Recompute.SELECTIVE,
-                )
-                for weights in self.weights
+                replace(job, batch=batch, sequence=self.sequence, recompute=Recompute.SELECTIVE)
+                for job in map(self._job, self.weights)
                 for batch in self.batches or (TRAINED,)
             ]
-        return [Job(task=Task.DECODE, kv=self.kv, weights=weights) for weights in self.weights]
+        return [replace(self._job(weights), kv=self.kv) for weights in self.weights]
 
     def prefill(self, weights: str, replicas: int) -> Job:
         """A prompt on each replica."""
-        return Job(task=Task.PREFILL, batch=replicas, sequence=self.prompt, kv=self.kv, weights=weights)
+        job = self._job(weights)
+        return replace(job, task=Task.PREFILL, batch=replicas, sequence=self.prompt, kv=self.kv)
+
+    def _job(self, weights: str) -> Job:
+        """Of its task, with the types of all parts."""
+        others = {part: getattr(self, part) for part in TYPES if part != "weights"}
+        return Job(task=self.task, weights=weights, **others)
 
 
 def check_goal(goal: Goal) -> None:

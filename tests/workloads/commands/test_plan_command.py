@@ -66,6 +66,17 @@ def test_a_demand_in_twelve_lines_of_a_terminal(monkeypatch: pytest.MonkeyPatch)
     )
 
 
+def test_every_part_has_its_type() -> None:
+    usual, small = plan(*SMALL, *ON), plan(*SMALL, *ON, "--type", "cache=fp8")
+    assert small["options"][0]["used"] < usual["options"][0]["used"]
+    assert all(row["command"].endswith(" --type cache=fp8") for row in small["options"])
+    training = plan("pythia-70m", *ON, *TRAINING, "--type", "master=none")
+    assert "--type master=none" in training["options"][0]["command"]
+    wrong = refusal(typed("-q", "plan", *SMALL, *ON, "--type", "cache=nonsense"))
+    assert wrong.startswith("error: unknown dtype 'nonsense'")
+    assert wrong.endswith("try:   --type cache=bf16\n")
+
+
 def test_all_of_it_for_programs() -> None:
     found = plan(*SMALL, *ON)
     assert (found["model"], found["task"], found["by"]) == ("pythia-70m", "decode", "throughput")

@@ -39,14 +39,15 @@ def job_from(options: dict[str, Any]) -> Job:
         sequence=options["sequence"] or (0 if decodes else LENGTH),
         kv=options["kv"] or (LENGTH if decodes else 0),
         recompute=Recompute(options["recompute"]),
-        **{**types, "master": "" if types["master"] == "none" else types["master"]},
+        **types,
         **{SOFTWARE[part]: path for part, path in paths.items()},
     )
 
 
 def types_from(texts: Iterable[str]) -> dict[str, str]:
     """The type of every part, those of --type over what is usual. Raises `UsageError`."""
-    return {**TYPES, **_parts(texts, "--type", TYPES)}
+    types = {**TYPES, **_parts(texts, "--type", TYPES)}
+    return {**types, "master": "" if types["master"] == "none" else types["master"]}
 
 
 def _parts(texts: Iterable[str], option: str, known: Iterable[str]) -> dict[str, str]:
