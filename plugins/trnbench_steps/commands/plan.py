@@ -41,6 +41,7 @@ def plan(
         prices=prices or (),
         facts=state.facts_of(facts),
         registry=state.registry,
+        named_facts=facts,  # commands add those configured
         told=lambda name: say(f"looking at {name}", level=1),
         **_wanted(options),
     )

@@ -56,7 +56,7 @@ def show_plan(registry: Registry, plan: Plan, *, top: int, any_evidence: bool, f
         paragraph(answer(plan.goal, ranked[0]) if ranked else "No option has a band.")
         table = [{"#": n, **row_of(plan.goal, each)} for n, each in enumerate(shown, 1)]
         emit(table, _columns(plan), format, ruled=False)
-        write("\n" + "".join(f"{n}  {command(plan.goal.named, each)}\n" for n, each in enumerate(shown, 1)))
+        write("\n" + "".join(f"{n}  {command(plan.goal, each)}\n" for n, each in enumerate(shown, 1)))
     else:
         emit(list(map(plain, plan.refused)), ("system", "layout", "batches", "why", "reason"), format)
     write("\n")
@@ -162,7 +162,7 @@ def row_of(goal: Goal, option: Option) -> Row:
         "evidence": str(option.nearest.kind),
         "points": ", ".join(option.nearest.points),
         "notes": "; ".join(option.notes),
-        "command": command(goal.named, option),
+        "command": command(goal, option),
     }
 
 

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from trnbench import System, UsageError, load_registry
 from trnbench.run.selection import Selection, choose_instances
 from trnbench_steps.job import Task, check_dtype
@@ -40,10 +42,10 @@ def plan(
     `BadInput` for prices that are none.
     """
     registry = registry or load_registry()
-    wanted = goal_of(registry, model, **goal)
+    wanted = goal_of(registry, model, **{"named_facts": facts, **goal})
     known = read_prices(Path(prices)) if isinstance(prices, Path | str) else tuple(prices)
     if known and "by" not in goal:
-        wanted = goal_of(registry, model, **goal, by=By.DOLLARS)
+        wanted = msgspec.structs.replace(wanted, by=By.DOLLARS)
     if wanted.by is By.DOLLARS and not known:
         raise UsageError(
             "--by dollars has no prices to go by",

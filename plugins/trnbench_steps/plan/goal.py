@@ -52,12 +52,13 @@ class Goal(msgspec.Struct, frozen=True, kw_only=True):
     `prompt` (0: no limit). `requests_per_s`, each of a prompt and `output` tokens, are served by replicas at
     work for `utilisation` of the time. Training: `tokens` in all, of sequences of `sequence`, in at most
     `days` (0: no limit). `weights`: types that are tried; of other parts, the one type as of a `Job`.
-    `named`: the model as a person calls it.
+    `named`: the model as a person calls it; `named_facts`: files that commands name.
     """
 
     model: Model
     task: Task = Task.DECODE
     named: str = ""
+    named_facts: tuple[Path, ...] = ()
     batches: tuple[int, ...] = ()
     kv: int = LENGTH
     prompt: int = 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -83,12 +84,13 @@ class Option(msgspec.Struct, frozen=True, kw_only=True):
         return ", ".join(filter(None, (words(self.layout), turned(self.layout, self.job))))
 
 
-def command(named: str, option: Option) -> str:
+def command(goal: Goal, option: Option) -> str:
     """What one types to see the option's step with all its parts."""
-    return step_command(named, option.system, option.layout, option.job)
+    named = goal.named or goal.model.name
+    return step_command(named, option.system, option.layout, option.job, goal.named_facts)
 
 
-def step_command(named: str, system: str, layout: Layout, job: Job) -> str:
+def step_command(named: str, system: str, layout: Layout, job: Job, facts: Sequence[Path] = ()) -> str:
     """`trnbench workload run` with every field that is not as usual."""
     typed = ["trnbench", "workload", "run", named, "-i", system, "--task", str(job.task)]
     usual_layout, usual_job = Layout(), Job(task=job.task)
@@ -103,6 +105,7 @@ def step_command(named: str, system: str, layout: Layout, job: Job) -> str:
                 typed.append(f"--{name.replace('_', '-')}")
             else:
                 typed += [f"--{name.replace('_', '-')}", str(value)]
+    typed += [word for path in facts for word in ("--facts", str(path))]
     return shlex.join(typed)
 
 
@@ -248,7 +251,7 @@ def flips(registry: Registry, goal: Goal, options: Sequence[Option]) -> list[Fli
 def _flip(goal: Goal, option: Option, factor: float, then: str, *, above: bool, limit: bool = False) -> Flip:
     return Flip(
         measured=label(option),
-        command=command(goal.named or goal.model.name, option),
+        command=command(goal, option),
         expected=option.step,
         beyond_s=factor * option.step.time_s,
         above=above,

@@ -77,6 +77,28 @@ def test_every_part_has_its_type() -> None:
     assert wrong.endswith("try:   --type cache=bf16\n")
 
 
+FACTS = """schema = 1
+override = true
+[sources.mine]
+document = "My own notes"
+[[group]]
+subject = "neuroncore-v2"
+scope = "core"
+source = "mine"
+locator = "page 1"
+facts = [{ metric = "clock", qualifier = "tensor", printed = "0.7", unit = "GHz" }]
+"""
+
+
+def test_a_command_names_the_facts(tmp_path: Path) -> None:
+    (tmp_path / "my facts.toml").write_text(FACTS)
+    row = plan(*SMALL, *ON, "--facts", "my facts.toml")["options"][0]
+    assert row["step_s"] > plan(*SMALL, *ON)["options"][0]["step_s"]
+    assert row["command"].endswith(" --facts 'my facts.toml'")
+    (step,) = listed("-q", "--store", str(tmp_path / "r.db"), *shlex.split(row["command"])[1:])["steps"]
+    assert step["time_s"] == row["step_s"]
+
+
 def test_all_of_it_for_programs() -> None:
     found = plan(*SMALL, *ON)
     assert (found["model"], found["task"], found["by"]) == ("pythia-70m", "decode", "throughput")
