@@ -78,7 +78,8 @@ def answer(goal: Goal, option: Option) -> str:
     sentence = f"{count}{label(option)}"
     if option.service is not None and option.service.prompting:
         sentence = f"{sentence.removesuffix(')')}; {option.service.prompting} for prompts)"
-    limits = [show(limit, "s") for limit in (goal.tpot_s, goal.ttft_s) if limit]
+    kinds = ((goal.tpot_s, "a token"), (goal.ttft_s, "to the first token"))
+    limits = [f"{show(limit, 's')} {of}" for limit, of in kinds if limit]
     if goal.training and goal.days:
         limits = [f"{goal.days:g} days"]
     if limits:
@@ -89,6 +90,9 @@ def answer(goal: Goal, option: Option) -> str:
         sentence += f": {option.days:,.1f} days ({band})"
     else:
         sentence += f": {show(option.token.time_s, 's')} a token ({_span(option.token) or 'no band'})"
+        if goal.ttft_s and option.first is not None:
+            first = option.first
+            sentence += f", {show(first.time_s, 's')} to the first ({_span(first) or 'no band'})"
     sentence += f", {_count(option.tokens_per_s)} tokens/s"
     if option.dollars is not None and option.dollars_per_hour is not None:
         of = "in all" if goal.training else "per M tokens"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from datetime import date
 from pathlib import Path
@@ -59,7 +60,7 @@ def test_a_demand_in_twelve_lines_of_a_terminal(monkeypatch: pytest.MonkeyPatch)
     assert len(table) <= 12
     assert max(map(len, table)) <= 80
     answer = " ".join(" ".join(table).split())
-    assert " within 2 ms: " in answer
+    assert " within 2 ms a token: " in answer
     assert " an hour, $" in answer
     assert "Assumed: requests come evenly, without bursts, and replicas work 70% of the time" in " ".join(
         " ".join(lines).split()
@@ -97,6 +98,13 @@ def test_a_command_names_the_facts(tmp_path: Path) -> None:
     assert row["command"].endswith(" --facts 'my facts.toml'")
     (step,) = listed("-q", "--store", str(tmp_path / "r.db"), *shlex.split(row["command"])[1:])["steps"]
     assert step["time_s"] == row["step_s"]
+
+
+def test_each_limit_and_its_time_are_named() -> None:
+    limits = ("--tpot", "100ms", "--ttft", "1s", "--prompt", "128")
+    said = plan(*SMALL, *ON, *limits)["answer"]
+    assert ", surely within 100 ms a token and 1 s to the first token: " in said
+    assert re.search(r" a token \(.+\), \S+ .s to the first \(.+\), ", said), said
 
 
 def test_all_of_it_for_programs() -> None:
