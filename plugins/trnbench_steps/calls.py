@@ -221,7 +221,7 @@ class Shapes:
         )
 
     def _mixing(self, mixing: Mixing) -> tuple[NamedCall, ...]:
-        if mixing.tokens == 1 and mixing.before and not mixing.backward:
+        if self.division.job.task is Task.DECODE:
             return (("", self._cached(mixing)), *self._merged(mixing))
         if self.division.job.attention_path == UNFUSED:
             fits = score_elements(mixing, self.cores) * self.item <= ROOM * self.capacity

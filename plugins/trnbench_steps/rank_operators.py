@@ -127,8 +127,9 @@ def _product(division: Division, kind: int, weight: Weight) -> Product:
 
 
 def compressed(division: Division, attention: Attention) -> bool:
-    """Whether attention works on the compressed vectors: over a cache (DeepSeek-V2, section 2.1.2)."""
-    return attention.kind is AttentionKind.LATENT and division.job.before > 0
+    """Whether attention works on the compressed vectors: over a cache (DeepSeek-V2, section 2.1.2), be it of
+    the new token alone."""
+    return attention.kind is AttentionKind.LATENT and division.job.task is Task.DECODE
 
 
 def _rotation(division: Division, kind: int) -> list[Operator]:

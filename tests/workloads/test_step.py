@@ -178,6 +178,14 @@ def test_linear_attention_takes_as_long_for_each_token(trn2: System) -> None:
     assert 2.0 < (spent[2] - spent[1]) / (spent[1] - spent[0]) < 3.0
 
 
+@pytest.mark.parametrize("model", ["llama-3.2-1b", "deepseek-v2-lite"])
+def test_a_cache_of_the_new_token_alone_takes_no_longer(model: str, trn1: System) -> None:
+    alone, more = (
+        _parts(msgspec.structs.replace(DECODE, kv=kv), Layout(tp=4), trn1, model).time(NONE) for kv in (1, 2)
+    )
+    assert alone.time_s <= more.time_s
+
+
 SMALL = ("qwen3-0.6b", "gemma-3-1b", "bert-base", "trinity-nano", "gpt2")
 SYSTEMS = ("trn1.32xlarge", "trn2-16.48xlarge", "trn3-gen2-ultraserver")
 
