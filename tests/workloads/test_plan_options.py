@@ -21,7 +21,7 @@ from trnbench_steps.plan.composed import Steps, Why
 from trnbench_steps.plan.demand import Prompts, Way, apart, layouts, neighbours, shared, turned, words
 from trnbench_steps.plan.goal import By, Expected, Goal, Price, Within, cheapest, check_goal, read_prices
 from trnbench_steps.plan.pareto import Option, cost_of, flips, front, pareto, priced, step_command
-from trnbench_steps.plan.search import Plan, largest, search
+from trnbench_steps.plan.search import Plan, largest, least_cost, search
 from trnbench_steps.shipped_models import load_model
 
 HEAD = "instance,region,kind,dollars per hour,date\n"
@@ -154,6 +154,22 @@ class TestLimits:
         if share(1) <= 1:
             kept = [batch for batch in range(1, high + 1) if share(batch) <= 1]
             assert largest(share, 1, high) == max(kept)
+
+    @pytest.mark.parametrize(
+        ("among", "most", "found"), [((68,), 74, 72), ((), 79, 72), ((), 70, 70), ((1,), 3, 3)]
+    )
+    def test_a_batch_below_a_jump_yields_more(self, among: tuple[int, ...], most: int, found: int) -> None:
+        def cost(batch: int) -> float:
+            return (10 + batch + (5 if batch > 72 else 0)) / batch
+
+        assert least_cost(cost, among, most) == found
+
+    def test_no_larger_batch_is_slower_and_yields_less(self) -> None:
+        goal = Goal(model=load_model("llama-3.2-1b"), kv=512, tpot_s=0.02)
+        tried = planned(replace(goal, batches=(66, 72)), "trn1.2xlarge").options
+        assert planned(goal, "trn1.2xlarge").options[0].tokens_per_s >= max(
+            each.tokens_per_s for each in tried
+        )
 
     def test_a_batch_is_the_most_that_keeps_the_limit(self) -> None:
         goal = Goal(model=SMALL.model, kv=512, tpot_s=1.9e-3)

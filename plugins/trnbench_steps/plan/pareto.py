@@ -235,13 +235,13 @@ def flips(registry: Registry, goal: Goal, options: Sequence[Option]) -> list[Fli
     turns: list[Flip] = []
     rival = next((option for option in options if not _alike(option, first)), None)
     if rival is not None:
-        slower = [(_cost(rival, goal.by) / _cost(first, goal.by), False)]
+        slower = [(cost_by(rival, goal.by) / cost_by(first, goal.by), False)]
         slower += [(share, True) for share in _room(goal, first)]
         factor, limit = min((each for each in slower if each[0] >= 1), default=(0.0, False))
         if factor and (not first.banded or factor * first.step.time_s <= first.step.high_s):
             turns.append(_flip(goal, first, factor, label(rival), above=True, limit=limit))
     for other in _elsewhere(registry, options):
-        ways = [_cost(first, goal.by) / _cost(other, goal.by), *_room(goal, other)]
+        ways = [cost_by(first, goal.by) / cost_by(other, goal.by), *_room(goal, other)]
         factor = min(ways)
         if not other.banded or factor * other.step.time_s >= other.step.low_s:
             turns.append(_flip(goal, other, factor, label(other), above=False))
@@ -286,7 +286,7 @@ def _room(goal: Goal, option: Option) -> Iterator[float]:
         yield goal.days / option.days
 
 
-def _cost(option: Option, by: By) -> float:
+def cost_by(option: Option, by: By) -> float:
     """What grows with the time of its steps, of which the first has least. Instances are not made whole."""
     if by is By.TIME:
         return option.token.time_s

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date
+from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
@@ -15,13 +16,17 @@ from trnbench_steps.layout import Layout
 from trnbench_steps.plan.composed import Composed, Refusal, Steps, Why
 from trnbench_steps.plan.demand import Serving, layouts, neighbours, words
 from trnbench_steps.plan.goal import By, Expected, Goal, Price, Within, check_goal, hourly, price_of
-from trnbench_steps.plan.pareto import Option, Refused
+from trnbench_steps.plan.pareto import Option, Refused, cost_by
 
 if TYPE_CHECKING:
     from trnbench.registry import Registry
 
 MOST = 4096
 """Sequences of a replica that are looked at."""
+
+
+TILES = (4, 32)
+"""Time jumps where one sequence more begins another tile of a kernel: multiples of these are looked at."""
 
 
 def largest(share: Callable[[int], float], low: int, high: int) -> int:
@@ -44,6 +49,23 @@ def largest(share: Callable[[int], float], low: int, high: int) -> int:
         else:
             high, most = middle, now
     return low
+
+
+def least_cost(cost: Callable[[int], float], among: Iterable[int], most: int) -> int:
+    """The number up to `most` of least cost: itself, of `among`, of multiples of a tile, and up to a jump.
+
+    The cost falls with the number, but for jumps; it is infinite of what keeps no limit."""
+    tries = sorted({most, *among, *(most - most % tile for tile in TILES)})
+    tries = [each for each in tries if 0 < each <= most]
+    best = min(reversed(tries), key=cost)
+    above = next((each for each in tries if each > best), best)
+    while above - best > 1:
+        middle = (best + above) // 2
+        if cost(middle) < cost(best):
+            best = middle
+        else:
+            above = middle
+    return best
 
 
 DAY = 86_400.0
@@ -197,7 +219,8 @@ class _Search:
 
     def _batches(self, system: System, layout: Layout, job: Job, way: str) -> tuple[int, ...]:
         """Sequences of a step: those given, else one for each replica, the most that keep the limits, by the
-        modelled time and by the upper end of its band, and the most that fit where there is no limit."""
+        modelled time and by the upper end of its band, and the most that fit where there is no limit. Fewer,
+        where these yield more."""
         goal, replicas = self.goal, layout.dp
         if goal.training:
             return (job.batch,)
@@ -212,17 +235,27 @@ class _Search:
             return (replicas,)
         most = largest(lambda each: 0.0 if fits(each) else 2.0, 1, MOST)
 
-        def over(end: str) -> Callable[[int], float]:
-            def share(each: int) -> float:
-                option, _ = self._option(system, layout, replace(job, batch=each * replicas), way)
-                return self._over(option, end) if option is not None else float("inf")
+        known: set[int] = set()
 
-            return share
+        def at(each: int) -> Option | None:
+            known.add(each)
+            return self._option(system, layout, replace(job, batch=each * replicas), way)[0]
+
+        def share(each: int, end: str) -> float:
+            option = at(each)
+            return self._over(option, end) if option is not None else float("inf")
+
+        def cost(each: int, end: str) -> float:
+            option = at(each)
+            kept = option is not None and self._over(option, end) <= 1
+            return cost_by(option, goal.by) if option is not None and kept else float("inf")
 
         wanted = {1}
         for end in ("time_s", "high_s"):
-            if over(end)(1) <= 1:
-                wanted.add(largest(over(end), 1, most))
+            if share(1, end) <= 1:
+                top = largest(partial(share, end=end), 1, most)
+                costs = partial(cost, end=end)
+                wanted.add(top if goal.by is By.TIME else least_cost(costs, known, top))
         return tuple(each * replicas for each in sorted(wanted))
 
     def _over(self, option: Option, end: str) -> float:
