@@ -112,6 +112,7 @@ class TestOptions:
                 {"requests_per_s": 1.0, "output": 1},
                 "--requests-per-s goes with --prompt and --output-tokens, of 2 at least",
             ),
+            ({"task": Task.PREFILL}, "--task prefill is no plan's"),
             ({"utilisation": 0.0}, "a utilisation of 0 is none"),
         ],
     )

@@ -308,7 +308,9 @@ def _nothing(
         cause, try_ = "; ".join(planner.notes), "other values on those axes"
     elif planner.elsewhere == len(kernels) * len(systems):
         cause = f"{size}: none has an implementation for these machines"
-        try_ = "trnbench info KERNEL  names the stacks of a kernel"
+        try_ = "another system; where none is named, those that have one are taken"
+        if not (selection.instances or selection.generations):
+            try_ = "trnbench info KERNEL  names the stacks of a kernel"
     elif selection.scopes:
         cause = f"nothing of {size} runs at scope {', '.join(selection.scopes)}"
         try_ = "--scope system for the whole of each system; trnbench list kernels shows the scopes"

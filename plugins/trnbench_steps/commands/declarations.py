@@ -68,7 +68,7 @@ __getattr__ = commands(
             f"sequence tokens days type prices by top chart force allow-no-evidence facts {TABLE}",
             {
                 "instance": {"help": f"Name, alias, glob or NAME:SIZE. {_EVERY}"},
-                "task": {"help": "[default: train with --tokens, else decode]"},
+                "task": {"takes": ("train", "decode"), "help": "[default: train with --tokens, else decode]"},
                 "sequence": {"rare": True, "help": "Tokens of a sequence in training.  [default: 4096]"},
                 "kv": {"help": "Tokens in the cache, where no prompt and answer say it.  [default: 4096]"},
             },

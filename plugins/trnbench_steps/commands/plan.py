@@ -14,6 +14,7 @@ from trnbench_steps.commands.plan_tables import show_plan
 from trnbench_steps.commands.workload.options import types_from
 from trnbench_steps.job import Task
 from trnbench_steps.plan import api
+from trnbench_steps.plan.composed import Why
 from trnbench_steps.plan.pareto import pareto
 
 
@@ -50,7 +51,7 @@ def plan(
         raise NothingSelected(
             f"no layout of {planned.goal.model.name} is feasible",
             cause="all were refused, each with its reason above",
-            try_="a longer --tpot, --ttft or --days, another -i, or a smaller --type weights",
+            try_=_remedies({each.why for each in planned.refused}),
         )
     if not planned.banded and not allow_no_evidence:
         raise NothingSelected(
@@ -64,6 +65,18 @@ def plan(
         write_whole(drawing, chart, option="--chart")
         say(f"chart: {drawing}", level=0)
     return ExitCode.OK
+
+
+_REMEDIES = (
+    ("a longer --tpot, --ttft or --days", {Why.SLOW}),
+    ("a smaller --type weights", {Why.SLOW, Why.FITS}),
+)
+
+
+def _remedies(whys: set[Why]) -> str:
+    """What helps against any of these reasons."""
+    ways = [remedy for remedy, against in _REMEDIES if whys & against]
+    return ", ".join([*ways, "or another -i"]) if ways else "another -i"
 
 
 def _check_drawing(state: Session, drawing: Path, *, force: bool) -> None:
@@ -87,12 +100,6 @@ _OF_DECODING = ("tpot", "ttft", "prompt", "output_tokens", "requests_per_s")
 def _wanted(options: dict[str, Any]) -> dict[str, Any]:
     """Fields of a goal, of what was typed. Raises `UsageError` for what says nothing of the task."""
     task = Task(options["task"] or (Task.TRAIN if options["tokens"] else Task.DECODE))
-    if task is Task.PREFILL:
-        raise UsageError(
-            "--task prefill is no plan's",
-            cause="a prompt is a part of what is decoded",
-            try_="--task decode --prompt 2048 --ttft 500ms",
-        )
     for name in _OF_TRAINING if task is Task.DECODE else _OF_DECODING:
         if options[name] is not None:
             raise UsageError(

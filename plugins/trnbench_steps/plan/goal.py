@@ -116,6 +116,12 @@ def check_goal(goal: Goal) -> None:
             cause="a plan is for models that decode or are trained to predict words",
             try_="trnbench workload run MODEL --task prefill --sequence 128",
         )
+    if goal.task is Task.PREFILL:
+        raise UsageError(
+            "--task prefill is no plan's",
+            cause="a prompt is a part of what is decoded",
+            try_="--task decode --prompt 2048 --ttft 500ms",
+        )
     if goal.training and not goal.tokens:
         raise UsageError(
             "--tokens is not given",

@@ -253,3 +253,9 @@ def test_a_plan_that_nothing_fits_into_says_which_limit() -> None:
     assert result.exit_code == 5
     assert "a token, allowed are 1 µs" in result.stdout
     assert "error: no layout of pythia-70m is feasible\n  cause: all were refused" in result.stderr
+    assert result.stderr.endswith(
+        "  try:   a longer --tpot, --ttft or --days, a smaller --type weights, or another -i\n"
+    )
+    untimed = typed("-q", "plan", *SMALL, "-i", "h100-sxm", "--tpot", "20ms")
+    assert "cannot be timed" in untimed.stdout
+    assert untimed.stderr.endswith("  try:   another -i\n")

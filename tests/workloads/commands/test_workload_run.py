@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from click.testing import Result
-from command import listed, typed
+from command import listed, refusal, typed
 
 from trnbench.store.store import Store
 
@@ -85,6 +85,14 @@ def test_a_run_is_kept_shown_compared_and_exported_like_every_other(store: Path,
     exported = invoke(store, "export", "b", "--as", "csv")
     rows = list(csv.DictReader(io.StringIO(exported.stdout)))
     assert "tokens_per_s" in {row["metric"] for row in rows}
+
+
+def test_a_system_that_steps_cannot_run_on_is_refused_with_a_way_out(store: Path) -> None:
+    assert refusal(invoke(store, "workload", "run", *STEP, "-i", "host"), code=5) == (
+        "error: nothing selected by llama-3.2-1b-decode -i host\n"
+        "  cause: 1 kernel on 1 system: none has an implementation for these machines\n"
+        "  try:   another system; where none is named, those that have one are taken\n"
+    )
 
 
 def test_a_table_shows_the_axes_that_differ_and_the_parts_beside_each_other(store: Path) -> None:
