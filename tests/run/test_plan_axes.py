@@ -67,6 +67,14 @@ def test_options_for_one_axis_add_up():
     assert [p["size"] for p in points_of(SQUARE, axes=["size=4,8", "size=8,16"])] == [4, 8, 16]
 
 
+def test_an_axis_may_be_typed_as_an_option():
+    wide = kernel("wide", Axis(name="micro_batch", values=(1,)), Axis(name="seq_len", values=(8,)))
+    axes = ["wide.micro-batch=1,2", "seq-len[pow2]=3:4"]
+    assert points_of(wide, axes=axes, zips=["micro-batch,seq-len"], excludes=["micro-batch<2"]) == (
+        {"micro_batch": 2, "seq_len": 16},
+    )
+
+
 def test_axes_cross_in_the_kernels_order():
     assert points_of(SQUARE, axes=["size=1,2", "dtype=fp8,bf16"]) == (
         {"dtype": "fp8", "size": 1},

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 MAX_NUMBER = 2**62
 MAX_VALUES = 10_000  # of one axis: more is a slip of the finger
 
-_FORM = r"(?:(?P<kernel>[^=\[\]]+)\.)?(?P<axis>[A-Za-z_]\w*)(?:\[(?P<how>[^\]]*)\])?=(?P<values>.*)"
+_FORM = r"(?:(?P<kernel>[^=\[\]]+)\.)?(?P<axis>[A-Za-z_][\w-]*)(?:\[(?P<how>[^\]]*)\])?=(?P<values>.*)"
 _FORMS = "NAME=1K,64K  NAME[range]=128:1024:128  NAME[pow2]=10:30:2  KERNEL.NAME=…"
 
 
@@ -116,6 +116,11 @@ class Sweep(msgspec.Struct, frozen=True, kw_only=True):
         return (kinds.AXIS.read(word, f"axis {axis.name}"),)
 
 
+def axis_name(typed: str) -> str:
+    """An axis may be typed as the option of its name: micro-batch."""
+    return typed.strip().replace("-", "_")
+
+
 def parse_sweep(typed: str) -> Sweep:
     """The sweep that `typed` means. Raises `UsageError`."""
     match = re.fullmatch(_FORM, typed.strip())
@@ -123,7 +128,7 @@ def parse_sweep(typed: str) -> Sweep:
         raise UsageError(
             f"{quoted(typed)} is no axis", cause="an axis is a name, an equals sign and values", try_=_FORMS
         )
-    kernel, axis, how = match["kernel"] or "", match["axis"], match["how"]
+    kernel, axis, how = match["kernel"] or "", axis_name(match["axis"]), match["how"]
     values = match["values"].strip()
     if how in (None, "list"):
         words = tuple(word.strip() for word in values.split(","))
@@ -261,7 +266,7 @@ def _shortest(number: Fraction) -> str:
     return str(int(number)) if number.denominator == 1 else f"{float(number):g}"
 
 
-_TERM = r"\s*(?P<axis>[A-Za-z_]\w*)\s*(?P<relation><=|>=|!=|==|=|<|>)\s*(?P<value>.+?)\s*"
+_TERM = r"\s*(?P<axis>[A-Za-z_][\w-]*)\s*(?P<relation><=|>=|!=|==|=|<|>)\s*(?P<value>.+?)\s*"
 _RELATIONS: dict[str, Callable[[Any, Any], bool]] = {
     "=": operator.eq,
     "==": operator.eq,
@@ -337,5 +342,5 @@ def parse_terms(typed: str, option: str, noun: str) -> tuple[Term, ...]:
                 cause=f"{noun} is AXIS=VALUE, where <, >, <=, >= and != may stand as well",
                 try_=f"{option} 'dtype=fp32,size>=8192'",
             )
-        terms.append(Term(match["axis"], match["relation"], match["value"]))
+        terms.append(Term(axis_name(match["axis"]), match["relation"], match["value"]))
     return tuple(terms)

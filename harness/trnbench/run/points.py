@@ -14,7 +14,16 @@ import msgspec
 from trnbench.case_key import Value
 from trnbench.errors import TrnbenchError, UnknownName, UsageError
 from trnbench.kernels.kernel import MAX_POINTS, Axis, Kernel, Point
-from trnbench.run.axes import Exclusion, Sides, Sweep, alike, check_axes, parse_exclusion, parse_sweep
+from trnbench.run.axes import (
+    Exclusion,
+    Sides,
+    Sweep,
+    alike,
+    axis_name,
+    check_axes,
+    parse_exclusion,
+    parse_sweep,
+)
 from trnbench.run.selection import Selection
 
 Values: TypeAlias = tuple[Value | Sides, ...]
@@ -182,7 +191,7 @@ def _steps(
 
 
 def _parse_zip(typed: str) -> tuple[str, ...]:
-    names = tuple(name.strip() for name in typed.split(","))
+    names = tuple(axis_name(name) for name in typed.split(","))
     if len(names) < 2 or not all(names) or len(set(names)) < len(names):
         raise UsageError(
             f"--zip {typed!r} names no axes that could move together",
