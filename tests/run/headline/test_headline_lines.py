@@ -144,6 +144,14 @@ class TestSteps:
         assert high in card.sentence
         assert show(step.tokens_per_s, "token/s") in card.sentence
 
+    def test_of_a_sweep_the_sentence_names_the_axes_of_the_best(self, steps: Run) -> None:
+        (case,) = steps.measurements
+        assert " at " not in headline(steps).cards[0].sentence
+        other = replace(case, case=replace(case.case, point={**case.case.point, "batch": 8}))
+        one = replace(case, case=replace(case.case, point={**case.case.point, "batch": 1}))
+        (card,) = headline(replace(steps, measurements=(one, other))).cards
+        assert re.search(r" at batch [18]( on \S+)?, ", card.sentence), card.sentence
+
     def test_without_a_band_it_says_what_the_model_takes(self, steps: Run) -> None:
         (case,) = steps.measurements
         bare = replace(case, evidence=replace(case.evidence, nearest=None))

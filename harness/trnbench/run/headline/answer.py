@@ -109,18 +109,19 @@ def line(run: Run, answer: Answer) -> Line:
         rest=rest(best),
         own=own,
         own_outdated=own_outdated,
-        step=_step(best) if answer.question.name == OTHER else None,
+        step=_step(best, answer.cases) if answer.question.name == OTHER else None,
         muted=bool(reason),
         reason=reason,
     )
 
 
-def _step(case: Measurement) -> Step | None:
+def _step(case: Measurement, cases: Sequence[Measurement]) -> Step | None:
     rate = case.metrics.get("tokens_per_s")
     if rate is None or case.time_s is None:
         return None
     expected_s = expected_time(case.evidence, case.time_s, least_time(case)) if not _muted(case) else None
-    return Step(time_s=case.time_s, tokens_per_s=rate.value, expected_s=expected_s)
+    _, at = swept(cases, case, named=True)
+    return Step(time_s=case.time_s, tokens_per_s=rate.value, expected_s=expected_s, at=at)
 
 
 def _of_core(run: Run, answer: Answer, best: Measurement) -> PerCore | None:
@@ -206,9 +207,10 @@ _NAMED = 3
 """Words of an axis that are listed; more are counted."""
 
 
-def swept(cases: Sequence[Measurement], best: Measurement) -> tuple[str, str]:
+def swept(cases: Sequence[Measurement], best: Measurement, *, named: bool = False) -> tuple[str, str]:
     """(`size 128–16,384`, `16,384`): the axes that vary over `cases`, and where `best` stands; the point
-    of the only case, and "", where none varies. Axes that always move together are one."""
+    of the only case, and "", where none varies. Axes that always move together are one. `named`: it stands at
+    `size 16,384`."""
     names = [name for name in best.case.point if name != "dtype"]
     columns = {name: tuple(case.case.point.get(name) for case in cases) for name in names}
     together: dict[tuple[Value | None, ...], list[str]] = {}
@@ -218,7 +220,10 @@ def swept(cases: Sequence[Measurement], best: Measurement) -> tuple[str, str]:
     if not moving:
         return ", ".join(f"{'='.join(held)} {axis_text(best, held[0])}" for held in together.values()), ""
     over = [f"{'='.join(held)} {_range(column, best, held[0])}" for column, held in moving.items()]
-    at = [axis_text(best, held[0]) for held in moving.values()]
+    at = [
+        f"{'='.join(held)} {axis_text(best, held[0])}" if named else axis_text(best, held[0])
+        for held in moving.values()
+    ]
     return ", ".join(over), ", ".join(at)
 
 

@@ -81,11 +81,12 @@ class Cause(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 class Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A step of a model as its users count it; `expected_s` the shortest before the longest, None without a
-    band."""
+    band. `at`: where it stands on the axes that vary, with their names."""
 
     time_s: float
     tokens_per_s: float
     expected_s: tuple[float, float] | None = None
+    at: str = ""
 
 
 class Line(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -299,10 +299,12 @@ _DOES = {
 
 
 def _briefly(line: Line, of: str = "of") -> str:
-    """`519–629 of 667 TFLOPS`, `takes 23.5–142 ms, 32.7 token/s`; without a band what the model says."""
+    """`519–629 of 667 TFLOPS`, `takes 23.5–142 ms at batch 1, 32.7 token/s`; without a band what the model
+    says."""
     if line.step is not None:
         text, rate = f"takes {_step_time(line.step)}", show(line.step.tokens_per_s, "token/s")
-        return f"{text}{_where(line)}, {rate}{_alone(line)}"
+        at = f" at {line.step.at}" if line.step.at else ""
+        return f"{text}{at}{_where(line)}, {rate}{_alone(line)}"
     ends = [_bare(end, line) for end in line.expected or (line.sweep.best,)]
     unit = "" if any(" " in end for end in ends) else _unit(line)
     if not unit:  # `557 GB/s–1.79 TB/s`: the unit of one end is not that of the other
