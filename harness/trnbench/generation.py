@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -186,6 +187,11 @@ class System(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             )
         build: Callable[..., Topology] = resolve(self.instance.topology)
         return build(self, **options)
+
+    def takes(self, option: str) -> bool:
+        """Whether the builder of its graph has this option."""
+        known = signature(resolve(self.instance.topology)).parameters
+        return option in known or any(each.kind is each.VAR_KEYWORD for each in known.values())
 
     def lacks(self, requirement: str) -> str:
         """Empty when this system can do `requirement`, else the sentence why not.

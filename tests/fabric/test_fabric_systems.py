@@ -7,15 +7,20 @@ from typing import Any
 import pytest
 from campaigns import sweep
 from fabric_question import GIB, MIB, SYSTEMS, run
+from msgspec.structs import replace
 
+from trnbench.errors import UsageError
 from trnbench.registry import Registry
 from trnbench.topology import NodeKind
+from trnbench_emulator.commands.fabric.pairs import _pair
+from trnbench_emulator.compiler import assuming
 from trnbench_emulator.fabric import cycles, planner
 from trnbench_emulator.fabric.algorithms import ALGORITHMS
 from trnbench_emulator.fabric.algorithms.algorithm import NotPossible
 from trnbench_emulator.fabric.cases import rank_at
 from trnbench_emulator.fabric.constants import constants_of
 from trnbench_emulator.fabric.schedule import Schedule
+from trnbench_emulator.fabric.sensitivity import sensitivity
 from trnbench_emulator.fabric.solve import solve
 from trnbench_emulator.fabric.systems import Fabric, Options
 
@@ -46,6 +51,32 @@ def test_kangaring_accesses_memory_as_often_as_documented(registry: Registry) ->
             found = solve(network, ALGORITHMS[name].schedule(network, collective, size), most=4096)
             pairs = network.ranks_per_device / 2
             assert found.accessed.max() / size / pairs == pytest.approx(accesses, rel=2.5 / n)
+
+
+def test_a_rank_whose_core_no_document_tells_the_rate_of_is_its_device_or_refused(registry: Registry) -> None:
+    """`trn1.32xlarge` without its costs stands for systems that have none."""
+    of_devices = [
+        run(Fabric(registry.system("hgx-h100"), Options(level=level)), "all_reduce", MIB)
+        for level in ("device", "logical-core", "core")
+    ]
+    assert {(each.level, each.ranks, each.time_s) for each in of_devices} == {
+        ("device", 8, of_devices[0].time_s)
+    }
+    _, shifts = sensitivity(Fabric(registry.system("hgx-h100")).question("all_reduce", MIB))
+    assert {each.name for each in shifts} == {"nvswitch-latency"}
+    system = registry.system("trn1.32xlarge")
+    facts = tuple(fact for fact in system.book.facts if fact.metric != "dma_bandwidth")
+    unknown = replace(system, costs={}, book=replace(system.book, facts=facts))
+    assert run(Fabric(unknown), "all_reduce", MIB).time_s > 0
+    with pytest.raises(UsageError, match="no document says how fast a core"):
+        run(Fabric(unknown, Options(level="core")), "all_reduce", MIB)
+
+
+def test_messages_that_take_no_time_have_no_rate(registry: Registry) -> None:
+    system = assuming(registry.system("host-ranks"), "rank-latency", 0.0)
+    quick = Fabric(assuming(system, "rank-bandwidth", 1e14))
+    with pytest.raises(UsageError, match="1 B on these links take no time"):
+        _pair(quick, 0, 1, 1)
 
 
 def test_a_slow_link_a_straggler_and_oversubscription_cost_time(registry: Registry) -> None:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
 import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trnbench.errors import ExitCode, UsageError
-from trnbench.reference import resolve
 from trnbench.run.output_file import check_writable, write_whole
 from trnbench.terminal.cell import Column, clean
 from trnbench.terminal.context import Session
@@ -155,13 +153,11 @@ def _graph(system: System, options: dict[str, Any], *, strict: bool = True) -> T
     given: dict[str, Any] = dict(readings_of(options["readings"]))
     if options["cores"]:
         given["cores"] = True
-    known = inspect.signature(resolve(system.instance.topology)).parameters
-    open_ended = any(each.kind is inspect.Parameter.VAR_KEYWORD for each in known.values())
     for name in list(given):
-        if name in known or open_ended:
+        if system.takes(name):
             continue
         if strict:
-            taken = [_typed(each) for each in list(known)[1:]]
+            taken = [_typed(each) for each in (*BUILDERS.values(), "cores") if system.takes(each)]
             raise UsageError(
                 f"the graph of {system.name} takes no {_typed(name)}",
                 cause=f"it takes {', '.join(taken)}" if taken else "it takes no options",

@@ -31,7 +31,7 @@ class Answer:
     ) -> None:
         self.question, self.planner, self.carried = question, planner, carried
         self.collective, self.asked = question.collective, question.algorithm
-        self.level, self.context = question.level, question.context
+        self.level, self.context = planner.fabric.options.level, question.context
         self.ranks, self.size = planner.ranks, planner.size
         self.algorithm = carried.schedule.algorithm
         self.way = carried.solution.way

@@ -79,7 +79,7 @@ def _others(question: Question) -> Iterator[tuple[str, str, str, str, Question]]
                 told = f"{question.context} {name.replace('_', ' ')}"
                 yield told, f"{each.value:g}", f"{value:g}", each.reason, on(system_then)
     for name, readings in ((BUILDERS[reading], values) for reading, values in READINGS.items()):
-        if name == "trn3_links" and "trn3" not in system.generation.name:
+        if not system.takes(name):
             continue
         now = getattr(question, name) or readings[0]
         for reading in readings:

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from trnbench.errors import TopologyError, UsageError
+from trnbench.errors import TopologyError, UsageError, counted
 from trnbench.facts.fact import Scope
 from trnbench.generation import System
 from trnbench.topology import Figure, Link, LinkClass, LinkKind, Node, NodeKind, Topology
@@ -39,20 +39,34 @@ def with_endpoints(topology: Topology, system: System, ranks_per_device: int) ->
     return msgspec.structs.replace(topology, nodes=tuple(nodes), links=tuple(links), classes=classes)
 
 
-def _rank_class(system: System, ranks_per_device: int) -> LinkClass:
-    """A rank reaches memory and links at the rate of its cores' DMA engines."""
+def _core_rate(system: System) -> tuple[float, str]:
+    """Bytes/s of one core's DMA engines, and what says so; 0 where nothing does."""
     dma: Mapping[str, Any] = system.costs.get("dma", {})
-    cores = max(system.cores_per_device // ranks_per_device, 1)
     rate = float(dma.get("bytes_per_ns_per_engine", 0.0)) * float(dma.get("engines_per_core", 0)) * 1e9
-    origin = "[dma] of the cost table"
+    if rate:
+        return rate, "[dma] of the cost table"
+    return (system.fact(Scope.DEVICE, "dma_bandwidth") or 0.0) / system.cores_per_device, "dma_bandwidth"
+
+
+def _rank_class(system: System, ranks_per_device: int) -> LinkClass:
+    """A rank reaches memory and links at the rate of its cores' DMA engines.
+
+    Raises UsageError where nothing says how fast they are.
+    """
+    cores = max(system.cores_per_device // ranks_per_device, 1)
+    rate, origin = _core_rate(system)
     if not rate:
-        rate = (system.fact(Scope.DEVICE, "dma_bandwidth") or float("inf")) / system.cores_per_device
-        origin = "dma_bandwidth"
+        raise UsageError(
+            f"no document says how fast a core of {system.name} reaches its device",
+            cause=f"{system.generation.name} has no [dma] costs and no dma_bandwidth",
+            try_="--ranks device, on a system of several devices",
+        )
+    engines = f"DMA engines of {counted(cores, 'core')}"
     latency = system.book.assumptions.get("on-chip-latency")
     return LinkClass(
         name=RANK,
         kind=LinkKind.ON_CHIP,
-        bandwidth=Figure(value=rate * cores, origin=origin, formula=f"{cores} cores' DMA engines"),
+        bandwidth=Figure(value=rate * cores, origin=origin, formula=engines),
         latency=Figure(
             value=latency.value / 2 if latency else 0.0,
             origin="on-chip-latency",
@@ -158,12 +172,15 @@ class Fabric:
     """A system's networks, built once. Options are checked here; messages name the flag to change."""
 
     def __init__(self, system: System, options: Options = DEFAULT) -> None:
+        options.check()
+        if options.level != "device" and system.cores_per_device == 1 and not _core_rate(system)[0]:
+            # The only core is the device: it needs no link that no document tells of.
+            options = msgspec.structs.replace(options, level="device")
         self.system, self.options = system, options
         self._small: dict[bool, Network] = {}
         self._groups: dict[tuple[int, ...], Network] = {}
         self.answers: dict[tuple[object, ...], Any] = {}
         """The latest, by `Question.key`: what `ask` keeps."""
-        options.check()
         check_ranks((rank for rank, _ in (*options.straggler, *options.late)), self.size)
 
     def question(self, collective: str, size: float, **more: Any) -> Question:
@@ -208,7 +225,7 @@ class Fabric:
                 ("neuronlink_direction", self.options.neuronlink_direction),
                 ("trn3_links", self.options.trn3_links),
             )
-            if value and not (name == "trn3_links" and "trn3" not in system.generation.name)
+            if value and system.takes(name)
         }
         return system.topology(**given)
 

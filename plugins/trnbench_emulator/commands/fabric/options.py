@@ -10,7 +10,7 @@ import msgspec
 from trnbench.bounded import kinds
 from trnbench.errors import UsageError, cut
 from trnbench.facts.units import show
-from trnbench.terminal.word_values import readings_of
+from trnbench.terminal.word_values import BUILDERS, readings_of
 from trnbench_emulator.fabric.constants import RESIDUE, START_SHARE
 from trnbench_emulator.fabric.sensitivity import assumed
 from trnbench_emulator.fabric.systems import Options
@@ -31,12 +31,14 @@ def fabric_of(state: Session, options: dict[str, Any], *, size: int | None = Non
     if size is not None:
         system = msgspec.structs.replace(system, size=size)
     readings = readings_of(options["readings"])
-    if "trn3_links" in readings and "trn3" not in system.generation.name:
-        raise UsageError(
-            f"{system.name} takes no --reading trn3-links",
-            cause="only documents of Trn3 give three figures for one link",
-            try_="leave it out",
-        )
+    taken = [reading for reading, option in BUILDERS.items() if system.takes(option)]
+    for reading, option in BUILDERS.items():
+        if option in readings and reading not in taken:
+            raise UsageError(
+                f"{system.name} takes no --reading {reading}",
+                cause=f"its graph takes {', '.join(f'--reading {each}' for each in taken) or 'no --reading'}",
+                try_="leave it out",
+            )
     ranks = [text for text in options["degrade"] if text.partition("=")[0].strip().isdecimal()]
     links = [text for text in options["degrade"] if text not in ranks]
     slow, late = _stragglers(ranks)

@@ -87,7 +87,7 @@ def bisection(state: Session, /, *, size: int, format: str, **options: Any) -> N
     answer = ask(fabric.question(HALVES, size))
     n = fabric.network.size
     cut = narrowest(fabric.topology)
-    rate = n * size / answer.time_s
+    rate = _rate(n * size, answer.time_s)
     across = rate / 2
     busiest, _ = _busiest(answer)
     rows: list[dict[str, object]] = [
@@ -134,7 +134,7 @@ def incast(state: Session, /, *, size: int, dst: int | None, format: str, **opti
     for count in counts:
         senders = ((target + k) % n for k in range(1, count + 1))
         answer = ask(fabric.question(INCAST, size, ranks=(target, *senders)))
-        rate = count * size / answer.time_s
+        rate = _rate(count * size, answer.time_s)
         busiest, load = _busiest(answer)
         rows.append(
             {
@@ -172,8 +172,19 @@ def _pair(fabric: Fabric, src: int, dst: int, size: int) -> dict[str, Any]:
         "hops": fabric.network.route(src, dst).hops,
         "latency_s": latency_s,
         "time_s": time_s,
-        "bandwidth_gb_s": size / time_s / 1e9,
+        "bandwidth_gb_s": _rate(size, time_s) / 1e9,
     }
+
+
+def _rate(amount: int, time_s: float) -> float:
+    """Bytes/s. Raises `UsageError` where the links are so fast that there is no time to divide by."""
+    if time_s <= 0:
+        raise UsageError(
+            f"{shown(amount)} on these links take no time, so they have no rate",
+            cause="the links carry them in less than a picosecond, and have no latency",
+            try_="-s 64M, or other --facts",
+        )
+    return amount / time_s
 
 
 def _busiest(answer: Answer) -> tuple[str, float | None]:
@@ -238,7 +249,7 @@ def pingpong(
             {
                 "size": size,
                 "time_s": time_s,
-                "bandwidth_gb_s": size / time_s / 1e9,
+                "bandwidth_gb_s": _rate(size, time_s) / 1e9,
                 "evidence": EVIDENCE,
                 **near_cells(
                     near.of("sendrecv", size, 2, hosts=hosts), time_s, least_s=both_ways.bound.time_s / 2
