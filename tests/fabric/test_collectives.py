@@ -232,8 +232,8 @@ def test_a_bucket_needs_ranks_that_are_alike(name: str, torus: Make) -> None:
     with pytest.raises(NotPossible) as refusal:
         ALGORITHMS[name].schedule(slow, "all_reduce", 1.0)
     assert str(refusal.value) == (
-        f"{name} needs a torus\n"
-        "  cause: torus 4 has no wrap-around dimensions that all ranks share\n"
+        f"{name} needs a torus on which all ranks are alike\n"
+        "  cause: torus 4 has no such dimensions, or a link or rank unlike the others\n"
         "  try:   --algorithm ring, mesh or direct"
     )
 

@@ -19,6 +19,7 @@ from trnbench_emulator.fabric.ask import ask, published_question
 from trnbench_emulator.fabric.constants import constants_of
 from trnbench_emulator.fabric.cycles import cycle_shares, directed_cycles
 from trnbench_emulator.fabric.question import Beside
+from trnbench_emulator.fabric.solve import LEAST, MOST
 from trnbench_emulator.fabric.systems import Fabric, Options, fabric_of
 
 
@@ -99,21 +100,49 @@ def time_s(
 @settings(max_examples=15)
 @given(
     name=st.sampled_from(sorted(SYSTEMS)),
-    collective=st.sampled_from(("all_reduce", "all_gather", "reduce_scatter")),
+    collective=st.sampled_from(("all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce")),
     size=st.sampled_from((8192.0, 1e6, 64e6, 1e9)),
     link=st.sampled_from(LINKS),
     rates=st.tuples(RATES, RATES),
+    level=st.sampled_from(("device", "logical-core")),
 )
 def test_time_does_not_rise_with_the_rate_of_a_link(
-    name: str, collective: str, size: float, link: tuple[str, str], rates: tuple[float, float]
+    name: str, collective: str, size: float, link: tuple[str, str], rates: tuple[float, float], level: str
 ) -> None:
     times = [
-        time_s(SYSTEMS[name], collective, size, link, left) for left in (0.0, min(rates), max(rates), 1.0)
+        time_s(SYSTEMS[name], collective, size, link, left, level=level)
+        for left in (0.0, min(rates), max(rates), 1.0, 2.0)
     ]
     # Lanes take whole shares of a message by their rates: of two close rates the faster may cost a little.
     for slower, faster in pairwise(times):
         assert faster <= slower * 1.05
-    assert times[-1] <= min(times) * (1 + 1e-6)
+    *slow, healthy, quick = times
+    assert quick <= healthy <= min(slow)
+
+
+@pytest.mark.parametrize(
+    ("name", "collective", "size", "level", "rate", "limit"),
+    [
+        (TRN2, "broadcast", 2.0**20, "logical-core", 0.5, LEAST),
+        (TRN1, "all_gather", 2.0**26, "logical-core", 0.9, LEAST),
+        (TRN1, "all_reduce", 2.0**26, "device", 2.0, MOST),
+    ],
+    ids=["slow-broadcast", "slow-gather", "quick-reduce"],
+)
+def test_a_time_at_its_limit_is_the_healthy_one_in_all_its_parts(
+    name: str, collective: str, size: float, level: str, rate: float, limit: str
+) -> None:
+    a, b = LINKS[0]
+    healthy, other = (
+        run(Fabric(SYSTEMS[name], Options(level=level, degraded=links)), collective, size)
+        for links in ((), ((a, b, rate), (b, a, rate)))
+    )
+    assert other.time_s == healthy.time_s
+    assert limit in other.notes
+    assert other.waterfall.total == round(other.time_s * 1e12)
+    assert other.bound.time_s <= other.time_s
+    assert min(other.tried.values(), default=other.time_s) == other.time_s
+    assert all(each.utilisation <= 1 + 1e-9 for each in other.links)
 
 
 def test_half_the_rate_costs_between() -> None:

@@ -38,7 +38,7 @@ class Answer:
         self.solved_s, self.start_s = carried.solution.time_s, carried.schedule.startup_s
         self.time_s = self._in_context(self.solved_s)
         self.left_out, self.choice = carried.left_out, carried.choice
-        self._said = notes
+        self.said = notes
 
     @cached_property
     def tried(self) -> dict[str, float]:
@@ -115,7 +115,8 @@ class Answer:
     def link_s(self) -> float:
         """What links alone take beside these: accesses at the ends for nothing."""
         # The two may take different shortcuts; a part is never more than the whole.
-        whole = min(self._free.total_ticks, self.carried.solution.total_ticks)
+        solution = self.carried.solution
+        whole = min(self._free.total_ticks + solution.idle, solution.total_ticks)
         return max(whole - self._overhead - self._latency, 0) / TICKS_PER_SECOND
 
     @property
@@ -144,7 +145,8 @@ class Answer:
     @cached_property
     def notes(self) -> tuple[str, ...]:
         """What the schedule is made of, how far it can be off, what ran beside."""
-        return tuple(filter(None, (self.carried.schedule.note, inexact(self.carried), *self._said)))
+        carried = self.carried
+        return tuple(filter(None, (carried.schedule.note, inexact(carried), carried.limit, *self.said)))
 
     def detail(self) -> dict[str, Any]:
         """Small and JSON-safe: the waterfall in seconds, the hottest links, what was tried."""

@@ -16,7 +16,7 @@ from trnbench_emulator.fabric.groups import check_groups
 from trnbench_emulator.fabric.planner import Planner
 from trnbench_emulator.fabric.question import PATTERNS, Options, Question
 from trnbench_emulator.fabric.schedule import Chains
-from trnbench_emulator.fabric.solve import Carried
+from trnbench_emulator.fabric.solve import Carried, within
 from trnbench_emulator.fabric.systems import Fabric, fabric_of
 
 KEPT = 256
@@ -66,6 +66,14 @@ def _of_ranks(question: Question, fabric: Fabric) -> Question:
 
 
 def _answered(fabric: Fabric, question: Question) -> Answer:
+    """Within the limits of the question by every algorithm that was taken for them."""
+    answer = _quickest(fabric, question)
+    limits = [None if each.options == question.options else ask(each) for each in question.limits()]
+    carried = within(answer.carried, *(each.carried if each else None for each in limits))
+    return answer if carried is answer.carried else Answer(question, answer.planner, carried, answer.said)
+
+
+def _quickest(fabric: Fabric, question: Question) -> Answer:
     """Where `auto` and `best` are quicker without links that are slow, they do without them."""
     answer = _as_asked(fabric, question)
     if question.algorithm not in (AUTO, BEST) or question.collective in PATTERNS:

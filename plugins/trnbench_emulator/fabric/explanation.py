@@ -47,7 +47,7 @@ class Waterfall(msgspec.Struct, frozen=True, kw_only=True):
 def inexact(carried: Carried) -> str:
     """How far a lockstep that was taken for speed can be off; empty where the answer is exact."""
     solution = carried.solution
-    if carried.schedule.lockstep or carried.beside or not solution.way.endswith(LOCKSTEP):
+    if carried.schedule.lockstep or carried.beside or solution.idle or not solution.way.endswith(LOCKSTEP):
         return ""
     off = 1 - least_ticks(carried.network, carried.schedule, solution) / solution.total_ticks
     if off < 1e-4:
@@ -62,7 +62,8 @@ def waterfall(
     documented rates, and at those that the ends reach. What rounding or overlap takes off one part it takes
     off it openly.
     """
-    total = carried.solution.total_ticks
+    idle = carried.solution.idle
+    total = carried.solution.total_ticks - idle
     endpoint = min(max(total - free.total_ticks, 0) + overhead, total)
     latency = min(latency, total - endpoint)
     moving = total - endpoint - latency
@@ -86,7 +87,7 @@ def waterfall(
     contention = max(min(moving - max(alone, ideal), moving - ideal), 0)
     return Waterfall(
         ideal=ideal - ends,
-        algorithm=moving - ideal - contention,
+        algorithm=moving - ideal - contention + idle,
         contention=contention,
         latency=latency,
         endpoint=endpoint + ends,

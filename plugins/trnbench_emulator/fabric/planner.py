@@ -16,8 +16,8 @@ from trnbench_emulator.fabric.groups import check_groups, check_several, pattern
 from trnbench_emulator.fabric.network import Network
 from trnbench_emulator.fabric.question import EVEN_OF, PATTERNS, Question
 from trnbench_emulator.fabric.schedule import Chains, Schedule
-from trnbench_emulator.fabric.solve import Carried, busy_ticks, solve_beside
-from trnbench_emulator.fabric.systems import Fabric
+from trnbench_emulator.fabric.solve import Carried, busy_ticks, solve_beside, within
+from trnbench_emulator.fabric.systems import Fabric, fabric_of
 from trnbench_emulator.fabric.transform import fractions, side_by_side, spread, with_shares
 
 MOST_MESSAGES = 100_000
@@ -39,7 +39,7 @@ class Planner:
     """
 
     def __init__(self, fabric: Fabric, question: Question, *, every_rank: bool = False) -> None:
-        self.fabric, self.question = fabric, question
+        self.fabric, self.question, self.every_rank = fabric, question, every_rank
         self.constants = fabric.constants
         self.groups = question.groups
         self.messages = question.collective in PATTERNS
@@ -127,11 +127,33 @@ class Planner:
         )
 
     def carried(self, name: str, beside: Chains = ()) -> Carried:
-        """By the algorithm of this name, while others run beside. Raises what `schedule` raises."""
+        """By the algorithm of this name, while others run beside; alone within the limits of the question.
+        Raises what `schedule` raises.
+        """
         schedule, network = self.schedule(name), self.network_of(name)
         # Messages are few: they are simulated whatever it takes.
         most = 0 if self.messages else self.fabric.most_effort
-        return Carried(schedule, network, solve_beside(network, schedule, beside, most=most), beside)
+        own = Carried(schedule, network, solve_beside(network, schedule, beside, most=most), beside)
+        return (
+            own if beside else within(own, *(each._possible(name) if each else None for each in self._limits))
+        )
+
+    @cached_property
+    def _limits(self) -> list[Planner | None]:
+        """Of `Question.limits`; None where it is the same question."""
+        return [
+            None
+            if each.options == self.question.options
+            else Planner(fabric_of(each.system, each.options), each, every_rank=self.every_rank)
+            for each in self.question.limits()
+        ]
+
+    def _possible(self, name: str) -> Carried | None:
+        """As `carried`; None where the algorithm does not do this."""
+        try:
+            return self.carried(name)
+        except NotPossible:
+            return None
 
     def least_ticks(self, name: str) -> int:
         """What the time by this algorithm cannot be below. Raises what `schedule` raises."""

@@ -141,6 +141,17 @@ class Question(Options, frozen=True, kw_only=True):
         own = set(Options.__struct_fields__) | {"system"}
         return tuple(getattr(self, name) for name in self.__struct_fields__ if name not in own)
 
+    def limits(self) -> tuple[Question, Question]:
+        """The same without what slows it (links, ranks), and without links above their rate: it is no quicker
+        than the first, and no slower than the second.
+        """
+        above = tuple(each for each in self.degraded if each[2] > 1)
+        below = tuple(each for each in self.degraded if each[2] < 1)
+        return (
+            msgspec.structs.replace(self, degraded=above, straggler=(), late=()),
+            msgspec.structs.replace(self, degraded=below),
+        )
+
     def of(self, other: Beside) -> Question:
         """The question that `other` is, by itself."""
         return msgspec.structs.replace(

@@ -40,7 +40,8 @@ class Solution(msgspec.Struct, frozen=True, kw_only=True):
     every link infinitely wide. `ends`: the tick at which each chain is done, start not counted.
     `way`: "orbits" or "flows", and the shortcut taken. `memory`: whether accesses at the ends may have slowed
     a flow; where they did not, the time is what it would be without them. `span_s`: the time in which
-    `carried` was carried, where it is another one: others ran beside.
+    `carried` was carried, where it is another one: others ran beside. `idle`: the part of `total_ticks` in
+    which nothing moves, `within` its limits.
     """
 
     time_s: float
@@ -52,12 +53,13 @@ class Solution(msgspec.Struct, frozen=True, kw_only=True):
     ends: tuple[int, ...] = ()
     memory: bool = True
     span_s: float = 0.0
+    idle: int = 0
 
 
 class Carried(msgspec.Struct, frozen=True):
     """A schedule carried out, with the chains that ran beside it, in bytes; the seconds of the algorithms
-    that were tried, the names of all that were worth it, why others were not, and by what right `auto` took
-    this one.
+    that were tried, the names of all that were worth it, why others were not, by what right `auto` took
+    this one, and the `limit` that its time was brought to.
     """
 
     schedule: Schedule
@@ -68,6 +70,27 @@ class Carried(msgspec.Struct, frozen=True):
     worth: tuple[str, ...] = ()
     left_out: dict[str, str] = {}
     choice: str = ""
+    limit: str = ""
+
+
+LEAST = "the healthy machine takes as long: a slower link or rank cannot help"
+MOST = "the healthy machine takes as long: a faster link cannot harm"
+
+
+def within(carried: Carried, least: Carried | None, most: Carried | None) -> Carried:
+    """The same brought between two others. Lanes of unlike shares fall out of step and overlap their latency,
+    and a plan may give way to one that is quicker: no machine becomes faster by that because a link is slow.
+    """
+    own = carried.solution
+    if least is not None and own.total_ticks < least.solution.total_ticks:
+        total = least.solution.total_ticks
+        longer = msgspec.structs.replace(
+            own, time_s=least.solution.time_s, total_ticks=total, idle=own.idle + total - own.total_ticks
+        )
+        return msgspec.structs.replace(carried, solution=longer, tried={}, worth=(), limit=LEAST)
+    if most is not None and own.total_ticks > most.solution.total_ticks:
+        return msgspec.structs.replace(most, tried={}, worth=(), limit=MOST)
+    return carried
 
 
 MOST_STEPS = 1000

@@ -58,8 +58,8 @@ class Bucket(Algorithm):
         symmetry = network.symmetry
         if symmetry is None or any(digit.xor for digit in symmetry.digits):
             raise NotPossible(
-                f"{self.name} needs a torus",
-                cause=f"{network.topology.name} has no wrap-around dimensions that all ranks share",
+                f"{self.name} needs a torus on which all ranks are alike",
+                cause=f"{network.topology.name} has no such dimensions, or a link or rank unlike the others",
                 try_="--algorithm ring, mesh or direct",
             )
         lanes = self._lanes(network, symmetry)
