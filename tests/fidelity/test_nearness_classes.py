@@ -212,6 +212,12 @@ class TestBest:
         assert (found.id, found.value, found.kind) == ("better", 80.0, KERNEL)
         assert best_of(points, FAMILY, of, self.RATE) is None
 
+    def test_its_size_is_named_where_it_is_more_than_a_factor_of_2_away(self) -> None:
+        of = subject(M=4096)
+        for m, at in ((2048, ""), (8192, ""), (8200, "M 8,200")):
+            published = point("p", subject(M=m), value=80.0, quantity=Quantity.FLOPS)
+            assert best_of([published], OPERATION, of, self.RATE).at == at
+
     @pytest.mark.parametrize(
         ("kind", "value", "said"),
         [

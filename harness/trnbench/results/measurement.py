@@ -57,8 +57,8 @@ class Band(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 class BestPublished(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The best that others measured of the same metric, of the nearest class that has such a point.
 
-    `at`: its size and ranks in words, "" where they are those asked for. `reaches`: whether its size lets it
-    bound the number; a rate of a small size bounds none of a large one.
+    `at`: its size and ranks in words, "" where each is within a factor of 2 of those asked for. `reaches`:
+    whether its size lets it bound the number; a rate of a small size bounds none of a large one.
     """
 
     id: str

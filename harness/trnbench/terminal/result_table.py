@@ -62,7 +62,7 @@ def show_results(results: Sequence[Result], format: str, choices: Collection[str
     )
     sentence = _sentence(results, choices)
     write(f"\n{escaped(sentence)}\n") if format == "md" else paragraph(sentence, 2)
-    elsewhere = any(result.best is not None and not result.best.reaches for result in results)
+    elsewhere = any(result.best is not None and result.best.at for result in results)
     if elsewhere and PUBLISHED not in left_out:
         say("(in parentheses: published at another size or number of ranks)", level=0)
     if any(result.time_s is not None for result in results):
@@ -162,7 +162,7 @@ def _published(result: Result, scale: float) -> str:
     if result.best is None:
         return "–"
     text = _rate(result.best.value, result.best.unit, scale)
-    return text if result.best.reaches else f"({text})"
+    return f"({text})" if result.best.at else text
 
 
 def results_of(run: Run, rate: str = "") -> list[Result]:

@@ -34,6 +34,7 @@ from trnbench_fidelity.nearness.evidence import (
     Subject,
     known,
     of_case,
+    same_size,
 )
 from trnbench_fidelity.point import Kind, Quantity
 
@@ -74,7 +75,8 @@ def best_of(
         unit=metric.unit,
         source=best.source,
         kind=kind,
-        at="" if kind is Nearness.SAME else _sizes(best.subject),
+        # Of class `kernel` are the points that are of another size.
+        at="" if kind is not Nearness.KERNEL and same_size(best.subject, subject) else _sizes(best.subject),
         reaches=kind is not Nearness.KERNEL or _reaches(best, subject),
     )
 

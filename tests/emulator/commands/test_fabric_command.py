@@ -7,6 +7,7 @@ import io
 import json
 import math
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -117,13 +118,24 @@ class TestTable:
         args = ("run", "all_reduce", "-i", TRN2, "-b", "64M", "-e", "64M", "--ranks", "logical-core")
         (one,) = rows(*args)
         assert one["nearness"] == "same"
-        assert one["best_published_id"] == "t2-nccom-allreduce-bf16-128M"
+        assert (one["best_published_at"], one["best_published_id"]) == ("", "t2-nccom-allreduce-bf16-128M")
         low, high = one["expected_low_s"], one["expected_high_s"]
         assert 0 < low < high
         ((*_, near, least, to, most),) = parsed(out(*args))[0]
         assert (near, to) == ("same", "to")
         assert float(least) == pytest.approx(low * 1e6, rel=0.01)
         assert float(most) == pytest.approx(high * 1e6, rel=0.01)
+
+    def test_what_is_published_at_another_size_stands_in_parentheses(self) -> None:
+        note = "in parentheses: published at another size or number of ranks"
+        for size, at in (("64M", ""), ("1K", "1 GiB, 64 ranks")):
+            args = ("run", "all_reduce", "-i", TRN2, "-b", size)
+            (one,) = rows(*args)
+            assert one["best_published_at"] == at
+            told = invoke(*args)
+            assert (note in told.stderr) == bool(at)
+            (value,) = re.findall(r"  (\(?[0-9.,]+\)?)  E$", told.stdout, re.MULTILINE)
+            assert value.startswith("(") == bool(at)
 
     def test_nothing_is_expected_sooner_than_documented_links_allow(self) -> None:
         band = Band(low=-0.5, high=0.9, votes=9, points=9)

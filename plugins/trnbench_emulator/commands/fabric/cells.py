@@ -105,6 +105,7 @@ def near_cells(
         "expected_low_s": low,
         "expected_high_s": high,
         "best_published_gb_s": best.value / 1e9 if best is not None else None,
+        "best_published_at": best.at if best is not None else "",
         "best_published_id": best.id if best is not None else None,
     }
 
