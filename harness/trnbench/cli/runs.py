@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from trnbench.case_key import joint
+from trnbench.compare.change import signed_percent
 from trnbench.errors import UnknownName, UsageError
 from trnbench.extension import TraceFile, check_drawn
 from trnbench.facts.units import percent
@@ -199,7 +200,7 @@ def assumptions(shared: Session, /, *, run: str, case: str, format: str) -> None
         Column("taken_text", "taken", "right"),
         Column("end_text", "instead", "right"),
         Column("time_s", "time", "right", lambda value: show_value(value, "s")),
-        Column("change", "change", "right", lambda value: f"{value * 100:+.1f} %"),
+        Column("change", "change", "right", signed_percent),
     )
     every = ("assumption", "taken", "end", "unit", "time_s", "change", "reason")
     emit(rows, every if format == "csv" else people, format, title=measurement.id)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
-from fabric_command import TRN1, TRN2, invoke, rows
+from fabric_command import TRN1, TRN2, invoke, out, rows
 
 from trnbench.registry import load_registry
 from trnbench_emulator.fabric.ask import ask
@@ -60,6 +61,11 @@ class TestProbes:
         assert changes == sorted(changes, reverse=True)
         switch = {row["setting"]: row["change"] for row in found if row["what"] == "neuronswitch-latency"}
         assert min(switch.values()) < 0 < max(switch.values())
+
+    def test_a_small_change_has_the_digits_that_tell_it_from_nothing(self) -> None:
+        text = out("sensitivity", "all_reduce", "-i", "trn1-ultracluster:2", "--context", "graph")
+        assert not re.search(r"[-+−]0\.0 %", text)
+        assert re.search(r"−0\.0[1-9] %", text)
 
     def test_algorithms_say_why_not_and_which_thresholds(self) -> None:
         found = {str(row["algorithm"]): row for row in rows("algorithms", "-i", TRN2, *DEVICES)}

@@ -6,6 +6,7 @@ from typing import Any
 
 from trnbench import Session
 from trnbench.bounded import kinds
+from trnbench.compare.change import signed_percent
 from trnbench.errors import UsageError, cut
 from trnbench.facts.units import percent, show
 from trnbench.terminal.cell import Column
@@ -110,7 +111,7 @@ def sensitivity(
         Column("usual"),
         Column("setting"),
         TIME,
-        Column("change", "change", "right", lambda v: f"{v * 100:+.1f} %"),
+        Column("change", "change", "right", signed_percent),
     ]
     say(f"usual: {show(base.time_s, 's')} by {base.algorithm}", level=0)
     if not rows:
