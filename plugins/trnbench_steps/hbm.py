@@ -8,6 +8,7 @@ from fractions import Fraction
 import msgspec
 
 from trnbench import Scope, System, UsageError, show
+from trnbench.errors import counted
 from trnbench.kernels.work import item_bytes
 from trnbench_steps.attention import Attention, AttentionKind
 from trnbench_steps.division import Division, RankParameters
@@ -307,7 +308,7 @@ def fit(division: Division, system: System) -> Fit:
             f"{layout.ranks:,} ranks do not lie on {system.name}"
             if layout.ranks > cores
             else f"core {highest:,} is not on {system.name}",
-            cause=f"it has {cores:,} logical cores, {per_device} on each of {system.devices:,} devices",
+            cause=f"it has {counted(cores, 'logical core')} on {counted(system.devices, 'device')}",
             try_="a larger system, or lower degrees of --tp, --cp, --dp and --pp",
         )
     capacity, source = _capacity(system)

@@ -105,7 +105,7 @@ def test_a_call_of_a_kernel_copies_its_input_and_its_result(
         (
             collective,
             {"operation": "all_reduce", "shape": {"ranks": 500, "bytes": 8}},
-            "500 ranks on 1 nodes do not fit trn2-16.48xlarge (a node has 64 ranks here)",
+            "500 ranks on 1 node do not fit trn2-16.48xlarge (a node has 64 ranks here)",
         ),
         (collective, {"operation": "gossip", "shape": {"ranks": 2, "bytes": 8}}, "no model of gossip"),
         (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from random import Random
@@ -29,6 +30,7 @@ from trnbench.topology.graph import (
     NodeKind,
     Topology,
     from_json,
+    shape_words,
     to_json,
 )
 from trnbench.topology.listing import text
@@ -80,13 +82,25 @@ def test_both_names_of_the_seed_document_are_proven(registry: Registry, built: B
     assert found["neighbour table of rt-tips"].detail == "16 rows equal, the order of neighbours included"
 
 
+def test_what_there_is_one_of_is_no_plural(built: Build) -> None:
+    single = verdicts(built("trn1.2xlarge"))
+    assert single["connectivity"].detail == "there is one device"
+    server = built("trn3.48xlarge")
+    assert shape_words(server) == "switched, 1 server of 16"
+    ports = verdicts(server, Expected(ports=((4, "page"), (1, "other"))))["ports of a device"]
+    assert ports.detail == "1 cable per device, as other says"
+    for graph in (server, built("inf2.24xlarge"), built("host-ranks"), built("cuda-device")):
+        words = text(graph) + "".join(check.detail for check in verdicts(graph).values())
+        assert not re.search(r"(?<![\d,.])1 (cable|device|link|port|server)s\b", words)
+
+
 @pytest.mark.parts
 def test_a_missing_direction_fails(built: Build) -> None:
     whole = built("trn1.32xlarge")
     links = tuple(link for link in whole.links if (link.src, link.dst) != (3, 7))
     found = verdicts(msgspec.structs.replace(whole, links=links))
     assert found["symmetry"] == Check(
-        name="symmetry", verdict=Verdict.FAILED, detail="1 links have no way back, the first is d7 → d3"
+        name="symmetry", verdict=Verdict.FAILED, detail="1 link has no way back, the first is d7 → d3"
     )
     assert found["sum of links, NeuronLink-v2 per device"].detail == (
         "d3 has 309 GB/s, documented are 412 GB/s (trn1.32xlarge/neuronlink_bandwidth@trn1-arch);"
@@ -135,7 +149,7 @@ def test_a_graph_in_two_parts_fails(torus: Build) -> None:
 
 def test_a_host_is_no_way_between_devices(split: Topology) -> None:
     assert verdicts(split)["connectivity"].detail == (
-        "no route leads from d0 to 1 devices, the first is d1; only a host joins them"
+        "no route leads from d0 to 1 device, the first is d1; only a host joins them"
     )
 
 

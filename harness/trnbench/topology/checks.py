@@ -10,6 +10,7 @@ from math import isclose
 
 import msgspec
 
+from trnbench.errors import counted
 from trnbench.facts.fact import FactBook
 from trnbench.facts.units import show
 from trnbench.topology.cycles import disjoint
@@ -44,12 +45,13 @@ def claim(topology: Topology, found: Properties, words: str) -> tuple[bool | Non
     if words.lower() == "ring" and sides is not None:
         count = len(topology.devices) // sides[0]
         good = _rings_between(topology) == (count, sides[0])
-        return good, f"devices of one index in {sides[0]} instances form {count} rings"
+        return good, f"devices of one index in {sides[0]} instances form {counted(count, 'ring')}"
     if words.lower() == "all-to-all" and found.distances is not None:
         good = topology.shape[:1] == ("switched",)
         return (
             good,
-            f"over switches, at most {found.distances.diameter} links apart; not a link for every pair",
+            f"over switches, at most {counted(found.distances.diameter, 'link')} apart; "
+            "not a link for every pair",
         )
     return None, "no rule tests this name"
 
@@ -159,11 +161,14 @@ def _directions(topology: Topology) -> Check:
     single = one_way_links(topology)
     if not single:
         cables = len(topology.links) // 2
+        if not cables:
+            return _result("symmetry", True, "there is no cable that carries one direction alone")
         cables_words = "the one cable carries" if cables == 1 else f"all {cables:,} cables carry"
         return _result("symmetry", True, f"{cables_words} both directions alike")
     first = single[0]
     pair = f"{topology.nodes[first.src].name} → {topology.nodes[first.dst].name}"
-    return _result("symmetry", False, f"{len(single):,} links have no way back, the first is {pair}")
+    without = counted(len(single), "link") + (" has" if len(single) == 1 else " have")
+    return _result("symmetry", False, f"{without} no way back, the first is {pair}")
 
 
 def _connected(topology: Topology) -> Check:
@@ -180,12 +185,12 @@ def _connected(topology: Topology) -> Check:
         return _result(
             "connectivity",
             False,
-            f"no route leads from {topology.devices[0].name} to {len(lost):,} devices, the first is"
+            f"no route leads from {topology.devices[0].name} to {counted(len(lost), 'device')}, the first is"
             f" {lost[0].name}; only a host joins them",
         )
-    return _result(
-        "connectivity", True, f"every one of {len(topology.devices):,} devices reaches every other"
-    )
+    count = len(topology.devices)
+    words = "there is one device" if count == 1 else f"every one of {count:,} devices reaches every other"
+    return _result("connectivity", True, words)
 
 
 def _counts(topology: Topology, expected: Expected) -> Iterator[Check]:
@@ -209,7 +214,8 @@ def _ports(found: Properties, expected: Expected) -> Iterator[Check]:
         used = found.degree[1]
         if used:
             fits = used == value
-            detail = f"{used} cables per device, " + ("as" if fits else f"{value} ports") + f" {origin} says"
+            detail = f"{counted(used, 'cable')} per device, "
+            detail += ("as" if fits else counted(value, "port")) + f" {origin} says"
             yield Check(name="ports of a device", verdict=Verdict.OK if fits else Verdict.NOTE, detail=detail)
 
 

@@ -200,7 +200,7 @@ def shape_words(topology: Topology) -> str:
     if kind in ("ring", "chain") and sizes:
         return f"{kind} of {sizes[0]}{network}"
     if kind == "switched" and len(sizes) > 1:
-        return f"switched, {sizes[0]} servers of {sizes[1]}{network}"
+        return f"switched, {counted(sizes[0], 'server')} of {sizes[1]}{network}"
     if kind == "single":
         return "a single device" + network
     return kind + (" " + " × ".join(map(str, sizes)) if sizes else "") + network

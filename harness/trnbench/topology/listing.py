@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from trnbench.errors import counted
 from trnbench.facts.units import show
 from trnbench.topology.graph import Figure, NodeKind, Topology, shape_words
 from trnbench.topology.properties import Properties, properties
@@ -77,11 +78,11 @@ def _properties(topology: Topology, found: Properties) -> Table:
     ]
     far, cut = found.distances, found.bisection
     if far:
-        rows.append(("diameter", f"{far.diameter} links", far.method))
+        rows.append(("diameter", counted(far.diameter, "link"), far.method))
         rows.append(("average distance", f"{far.average:.3f} links", "over all pairs of two devices"))
     if cut:
         certain = "" if cut.exact else "at most: "
-        rows.append(("bisection", f"{cut.cables:,} cables", certain + cut.method))
+        rows.append(("bisection", counted(cut.cables, "cable"), certain + cut.method))
         rows.append(("bisection, one way", show(cut.one_way, "B/s"), ""))
         rows.append(("bisection, both ways", show(cut.both_ways, "B/s"), ""))
     if found.cycles:

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import msgspec
 
-from trnbench.errors import TopologyError, UsageError
+from trnbench.errors import TopologyError, UsageError, counted
 from trnbench.generation import System
 from trnbench_emulator.fabric.algorithms.algorithm import AUTO, BEST, PERMUTE, NotPossible
 from trnbench_emulator.fabric.answer import Answer
@@ -199,8 +199,8 @@ def published_question(
     per_node, rest = divmod(ranks, nodes)
     if rest or per_node > have or nodes > instances or ranks < 2:
         raise UsageError(
-            f"{ranks} ranks on {nodes} nodes do not fit {system.name}",
-            cause=f"a node has {have} ranks here",
+            f"{counted(ranks, 'rank')} on {counted(nodes, 'node')} do not fit {system.name}",
+            cause=f"a node has {counted(have, 'rank')} here",
             try_="ranks that divide by the nodes and fit them",
         )
     some = () if ranks == fabric.size else tuple(n * have + r for n in range(nodes) for r in range(per_node))

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from trnbench.errors import KernelError, TopologyError
+from trnbench.errors import KernelError, TopologyError, counted
 from trnbench.facts.fact import Scope
 from trnbench.generation import System
 from trnbench.kernels.kernel import Case
@@ -159,7 +159,8 @@ def _collective(case: Case, system: System) -> FabricEstimate:
     fabric = fabrics.get(case.extent.ranks)
     if fabric is None:
         raise KernelError(
-            f"{system.name}: a collective of {case.extent.ranks} ranks on {system.devices} devices",
+            f"{system.name}: a collective of {counted(case.extent.ranks, 'rank')} on "
+            f"{counted(system.devices, 'device')}",
             cause="a case takes all devices together, or all their logical cores",
         )
     groups = resolve(case.kernel.groups)(fabric.topology) if case.kernel.groups else ()
@@ -217,7 +218,7 @@ def _pair(case: Case, system: System, size: float, *, read: bool) -> FabricEstim
         bound=bound,
         implementation=f"collective: {how}, limited by {limit}",
         notes=(
-            f"{network.route(here, there).hops} links: {names[0]} to {names[1]}",
+            f"{counted(network.route(here, there).hops, 'link')}: {names[0]} to {names[1]}",
             *_assumed(system, (fabric.topology.classes[cls].latency for cls in classes)),
         ),
         counters={"hbm_bytes": 2 * size},
@@ -282,8 +283,8 @@ def _assumed(system: System, figures: Iterable[Figure]) -> tuple[str, ...]:
 def _ranks(fabric: Fabric) -> str:
     per_device = fabric.ranks_per_device
     if per_device == 1:
-        return f"{fabric.size:,} ranks, one per device"
-    return f"{fabric.size:,} ranks, {per_device} logical cores per device"
+        return f"{counted(fabric.size, 'rank')}, one per device"
+    return f"{counted(fabric.size, 'rank')}, {per_device} logical cores per device"
 
 
 def rank_at(topology: Topology, reach: str, name: str) -> int:

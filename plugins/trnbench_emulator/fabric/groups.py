@@ -7,7 +7,7 @@ from math import prod
 
 import msgspec
 
-from trnbench.errors import UnknownName, UsageError
+from trnbench.errors import UnknownName, UsageError, counted
 from trnbench_emulator.fabric.algorithms.algorithm import PERMUTE, NotPossible
 from trnbench_emulator.fabric.constants import Constants
 from trnbench_emulator.fabric.question import HALVES, INCAST, PING_PONG, READ, SEND
@@ -136,7 +136,7 @@ def _halves(count: int) -> list[tuple[int, int]]:
     """What the links in the middle carry; the narrowest cut is `trnbench.topology.bisection`."""
     if count < 2 or count % 2:
         raise UsageError(
-            f"{count} ranks do not divide into halves",
+            f"{counted(count, 'rank')} cannot be halved",
             cause="their number must be even",
             try_="--ranks core, or a system of several devices",
         )

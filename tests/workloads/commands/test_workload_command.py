@@ -76,7 +76,7 @@ def test_a_step_is_shown_on_every_system() -> None:
 def test_the_table_says_what_fits_and_what_not() -> None:
     shown = invoke("info", "llama-3-70b", *DECODE, "-i", "trn1.32xlarge", "-i", "trn1.2xlarge").stdout
     assert "trn1.32xlarge        9.94 GiB           32 GiB  fits" in shown
-    assert "trn1.2xlarge: it has 2 logical cores, 2 on each of 1 devices." in shown
+    assert "trn1.2xlarge: it has 2 logical cores on 1 device." in shown
     small = invoke("info", "llama-3-70b", "--task", "decode", "--kv", "4096", "-i", "trn1.2xlarge").stdout
     assert "does not fit: 133 GiB on a device of 32 GiB" in small
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from trnbench.bounded import kinds
-from trnbench.errors import UsageError, cut
+from trnbench.errors import UsageError, counted, cut
 from trnbench.facts.units import show
 from trnbench.terminal.word_values import BUILDERS, readings_of
 from trnbench_emulator.fabric.constants import RESIDUE, START_SHARE
@@ -119,7 +119,7 @@ def about(fabric: Fabric) -> list[str]:
     """What an answer holds for, in lines: system, ranks, readings, assumptions."""
     options, system = fabric.options, fabric.system
     each = {"device": "device", "logical-core": "logical core", "core": "core"}[options.level]
-    lines = [f"{system.name}: {fabric.size:,} ranks, one per {each}"]
+    lines = [f"{system.name}: {counted(fabric.size, 'rank')}, one per {each}"]
     context = {"nccom": "alone, as nccom-test measures it", "graph": "inside a compiled graph"}
     lines.append(f"context: {options.context}, {context[options.context]}")
     ranged = fabric.constants.ranged

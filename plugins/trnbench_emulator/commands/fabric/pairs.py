@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from trnbench import Session
-from trnbench.errors import UsageError
+from trnbench.errors import UsageError, counted
 from trnbench.facts.units import percent
 from trnbench.terminal.cell import Column
 from trnbench.terminal.output import emit, say
@@ -259,7 +259,7 @@ def pingpong(
     ends = [_name(fabric, rank) for rank in (src, dst)]
     hops = network.route(src, dst).hops
     say_about(fabric)
-    say(f"{hops} links between {ends[0]} and {ends[1]}", level=0)
+    say(f"{counted(hops, 'link')} between {ends[0]} and {ends[1]}", level=0)
     if format == "json":
         rows = [{"src": ends[0], "dst": ends[1], "hops": hops, **row} for row in rows]
     columns = [

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import permutations
 
+from trnbench.errors import counted
 from trnbench_emulator.fabric.algorithms.algorithm import (
     ALL_GATHER,
     ALL_REDUCE,
@@ -77,7 +78,7 @@ class Bucket(Algorithm):
             if gathers:
                 chain += [Step(moves=(Move(size=s, offset=o),), times=t) for o, s, t in reversed(scatter)]
             chains.append(tuple(chain))
-        return Schedule(algorithm=self.name, chains=tuple(chains), note=f"{len(lanes)} lanes")
+        return Schedule(algorithm=self.name, chains=tuple(chains), note=counted(len(lanes), "lane"))
 
 
 def _rates(network: Network, symmetry: Symmetry, axes: Sequence[int]) -> dict[int, float]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from trnbench.errors import counted
 from trnbench_emulator.fabric.algorithms.algorithm import (
     ALL_GATHER,
     ALL_REDUCE,
@@ -116,7 +117,8 @@ class Hierarchical(Algorithm, OverInstances):
         if len(groups) < 2 or len({len(group) for group in groups}) != 1:
             raise NotPossible(
                 f"{self.name} needs two servers or more with equally many ranks",
-                cause=f"{network.topology.name} has its {network.size} ranks on {len(groups)} servers here",
+                cause=f"{network.topology.name} has its {network.size} ranks on "
+                f"{counted(len(groups), 'server')} here",
                 try_="--algorithm ring, rdh or bucket",
             )
         return groups

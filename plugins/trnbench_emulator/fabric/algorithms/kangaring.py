@@ -8,6 +8,7 @@ node. The guide does not print the schedule; this one has its counts.
 
 from __future__ import annotations
 
+from trnbench.errors import counted
 from trnbench_emulator.fabric.algorithms.algorithm import (
     ALL_GATHER,
     ALL_REDUCE,
@@ -73,14 +74,15 @@ class Kangaring(Algorithm):
                         )
                     )
             chains.append(tuple(chain))
-        return Schedule(algorithm=self.name, chains=tuple(chains), note=f"{len(lanes)} directed cycles")
+        return Schedule(algorithm=self.name, chains=tuple(chains), note=counted(len(lanes), "directed cycle"))
 
     def _lanes(self, network: Network) -> list[Lane]:
         ranks = network.ranks_per_device
         if ranks < 2 or ranks % 2:
+            each = counted(ranks, "rank") if ranks else "different numbers of ranks"
             raise NotPossible(
                 f"{self.name} needs pairs of ranks that share a device",
-                cause=f"{network.topology.name} has {ranks or 'different numbers of'} ranks per device here",
+                cause=f"{network.topology.name} has {each} per device here",
                 try_="--ranks core or logical-core, or --algorithm ring",
             )
         if max(network.shared) == 0:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
+from trnbench.errors import counted
 from trnbench_emulator.fabric.algorithms.algorithm import (
     ALL_GATHER,
     ALL_REDUCE,
@@ -61,7 +62,7 @@ class Ring(Algorithm):
                     for step in range(2 * n - 2)
                 ]
             chains.append(tuple(chain))
-        return Schedule(algorithm=self.name, chains=tuple(chains), note=f"{len(lanes)} directed cycles")
+        return Schedule(algorithm=self.name, chains=tuple(chains), note=counted(len(lanes), "directed cycle"))
 
 
 def _along(network: Network, cycle: Sequence[int], size: float, reads: float) -> Move:

@@ -7,6 +7,7 @@ hierarchical algorithms of Chan et al. (2007).
 
 from __future__ import annotations
 
+from trnbench.errors import counted
 from trnbench.topology import NodeKind
 from trnbench_emulator.fabric.algorithms.algorithm import (
     ALL_GATHER,
@@ -65,7 +66,7 @@ class SwitchDirect(Algorithm):
                     for offsets, s in reversed(phases)
                 ]
             chains.append(tuple(chain))
-        return Schedule(algorithm=self.name, chains=tuple(chains), note=f"{len(lanes)} lanes")
+        return Schedule(algorithm=self.name, chains=tuple(chains), note=counted(len(lanes), "lane"))
 
 
 def _along(symmetry: Symmetry, axis: int) -> list[tuple[int, ...]]:
