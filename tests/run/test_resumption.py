@@ -19,7 +19,8 @@ from trnbench.errors import StoreError, UnknownName, UsageError
 from trnbench.run.attempt import Attempts
 from trnbench.run.resumption import Earlier, differences, unfinished
 from trnbench.store.entry import Entry
-from trnbench.store.journal import Journal, JournalInUse
+from trnbench.store.journal import Journal, JournalInUse, read_chain
+from trnbench.store.repair import check
 from trnbench.store.store import Store
 
 # Of these one is skipped and none fails; a mode is one value of an axis and stands once.
@@ -83,6 +84,30 @@ def test_interrupted_twice_it_still_comes_to_an_end(store: Store) -> None:
     assert not run.interrupted
     assert len(run.measurements) == len(MODES)
     assert not any("interrupted" in each for each in run.notes)
+
+
+def test_a_run_whose_journal_lost_its_end_goes_on_and_is_sound(store: Store) -> None:
+    first = carried_out(store, *MODES, backend=Counting(dies_at=2))
+    path = store.journal(first.id)
+    path.write_bytes(path.read_bytes()[:-1])
+    run = resumed(store, *MODES)
+    assert but_for_times(run) == but_for_times(carried_out(store, *MODES))
+    assert store.load(run.id) == run
+    assert check(store) == ()
+
+
+def test_a_journal_that_lost_what_the_run_was_judged_by_is_refused(store: Store) -> None:
+    first = carried_out(store, *MODES, backend=Counting(dies_at=2))
+    path = store.journal(first.id)
+    data = bytearray(path.read_bytes())
+    data[read_chain(data).records[1].end - 9] ^= 1  # of a part
+    path.write_bytes(data)
+    assert text_of(StoreError, lambda: resumed(store, *MODES, anyway=True)) == (
+        f"run {first.id} cannot be resumed: its journal lost what the run was judged by\n"
+        "  cause: the file was cut off or damaged; the store keeps what it had of the run\n"
+        f"  try:   the same command again; trnbench runs show {first.id} shows what is there"
+    )
+    assert store.load(first.id) == first
 
 
 @pytest.mark.parametrize("jobs", [1, 2])

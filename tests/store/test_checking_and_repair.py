@@ -258,16 +258,39 @@ def test_another_programs_file_is_left_as_it_is(statement: str, said: str, tmp_p
     assert {each.name: each.read_bytes() for each in tmp_path.iterdir()} == {"diary.db": data}
 
 
-def test_damage_of_a_journal_is_told(kept: Store, run: Run) -> None:
+@pytest.mark.parametrize(("place", "length"), [(0, -1), (0, -100), (0, 0), (30, None), (5000, None)], ids=str)
+def test_a_damaged_journal_is_told_and_put_aside_and_the_store_keeps_its_run(
+    kept: Store, run: Run, place: int, length: int | None
+) -> None:
+    """With a byte changed, or cut to a length, counted from its end where it is below 0."""
     path = kept.journal(run.id)
-    data = bytearray(path.read_bytes())
-    data[len(data) // 2] ^= 1
+    data = bytearray(path.read_bytes()[:length])
+    if place:
+        data[place] ^= 1
     path.write_bytes(data)
-    (problem,) = found(kept)
-    assert (problem.run, problem.repair) == (run.id, False)
-    assert problem.what.startswith("its journal ends ")
-    with reopened(kept) as store:  # what the store had is still there
-        assert store.load(run.id) == run
+    for _ in range(2):  # the first look may cut it off
+        with reopened(kept) as store:
+            assert (store.load(run.id), store.list()[-1].state) == (run, "done")
+        (problem,) = found(kept)
+        assert (problem.run, problem.repair, path.name in problem.what) == (run.id, True, True)
+    (told,) = repaired(kept)
+    assert told.startswith(f"run {run.id} is whole in the store; its damaged journal is now {path}.damaged")
+    assert not path.exists()
+    check_mended(kept, run)
+
+
+def test_a_torn_end_of_a_journal_is_cut_off_where_the_store_has_no_more(store: Store, run: Run) -> None:
+    journal = recorded(store, run).journal
+    journal.close()
+    with Store(store.path) as reader:  # now it has all of it
+        assert len(reader.load().measurements) == len(run.measurements)
+    data = bytearray(journal.path.read_bytes())
+    data[-9] ^= 1
+    journal.path.write_bytes(data)
+    assert [each.repair for each in found(store)] == [True]
+    assert repaired(store) == [f"run {run.id}: the damaged end of its journal was cut off"]
+    assert found(store) == ()
+    assert len(Store(store.path).load().measurements) == len(run.measurements)
 
 
 def test_a_backup_is_a_store_of_its_own(kept: Store, run: Run, tmp_path: Path) -> None:

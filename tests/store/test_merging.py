@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from click.testing import Result
 from command import refusal, typed
-from stored_run import make_run
+from stored_run import make_run, recorded
 
 from trnbench import Run
 from trnbench.store.compression import PAGE_BYTES
@@ -97,6 +97,21 @@ def test_a_damaged_store_is_said_and_nothing_is_merged(folder: Path) -> None:
         "  try:   trnbench --store bad.db store repair\n"
     )
     assert not (folder / "all.db").exists()
+
+
+def test_a_journal_that_is_damaged_is_put_aside_first(folder: Path) -> None:
+    run = make_run()
+    with Store("a.db") as store:
+        recorded(store, run).finish(run)
+        store.journal(run.id).write_bytes(b"")
+    name = f"{run.id}.journal"
+    assert f"a.db cannot be merged: run {run.id}: its journal {name} holds no run\n" in refusal(
+        invoke("merge", "a.db")
+    )
+    assert typed("--store", "a.db", "store", "repair").exit_code == 0
+    assert [each.name for each in (folder / "a.db.journals").iterdir()] == [f"{name}.damaged"]
+    assert invoke("merge", "a.db").exit_code == 0
+    assert held() == {run.id: (run, ())}
 
 
 def test_a_page_that_is_gone_and_a_file_that_is_no_store(folder: Path) -> None:

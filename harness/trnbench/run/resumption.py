@@ -178,7 +178,7 @@ class Earlier:
             position: Entry(measurement, zlib.decompress(reopened.cases[position].document))
             for position, measurement in finished.items()
         }
-        recording.journal.append("resumed", {"at": now(), "changed": list(changed)})
+        recording.go_on(now(), changed)
         notes = (*new_run.notes, *(f"resumed with a difference: {difference}" for difference in changed))
         run = msgspec.structs.replace(
             before, finished="", interrupted=False, missing=0, digest="", notes=notes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -23,7 +23,7 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True):
 
     `plan` is the digest of the plan, `sources` that of each file its kernels are written in, `executor`
     who carries out the cases, `facts` the files of the user's own (`--facts`), without the name of the
-    home folder.
+    home folder, `parts` how many records of parts follow (0 in journals of earlier versions).
     """
 
     planned: int
@@ -32,12 +32,14 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True):
     tags: tuple[str, ...] = ()
     facts: tuple[str, ...] = ()
     sources: dict[str, str] = {}
+    parts: int = 0
 
 
 class Journaled(NamedTuple):
     """`run` has neither measurements nor what is attached; `finished` is empty while the run is not ended.
     `cases` are the last record of each, by position; their documents are zlib of the measurement's JSON.
-    `rounds` are documents of cases that have not all of theirs, by position and round.
+    `rounds` are documents of cases that have not all of theirs, by position and round. `ends` says when the
+    run ended, before it was taken up again too.
     """
 
     opening: Opening
@@ -47,6 +49,11 @@ class Journaled(NamedTuple):
     head: bytes
     end: int
     rounds: dict[int, dict[int, bytes]]
+    ends: tuple[str, ...] = ()
+
+    def lacks(self, finished: str) -> bool:
+        """Whether the store has a later end of the run (its `finished`) than the journal."""
+        return finished > max(self.ends, default="")
 
     @property
     def ended(self) -> bool:
@@ -99,8 +106,9 @@ class Journaled(NamedTuple):
         return loads(msgspec.json.encode(document), where)
 
 
-def begin(journal: Journal, head: bytes, opening: Opening, parts: Iterable[Attached]) -> None:
+def begin(journal: Journal, head: bytes, opening: Opening, parts: Sequence[Attached]) -> None:
     """The first records of a new journal. Raises `JournalFull`."""
+    opening = msgspec.structs.replace(opening, parts=len(parts))
     journal.append("begin", msgspec.to_builtins(opening), compressed(head, SMALL))
     for part in parts:
         journal.append("part", {"kind": part.kind, "name": part.name, "sha256": part.sha256}, part.content)
@@ -128,6 +136,7 @@ def _told(chain: Chain) -> Journaled:
     opening = msgspec.convert(first.meta, Opening)
     begun = first.inflated()
     last, cases, parts = begun, {}, []
+    ends: list[str] = []
     rounds: dict[int, dict[int, bytes]] = {}
     for record in chain.records[1:]:
         if record.kind == "case":
@@ -140,10 +149,11 @@ def _told(chain: Chain) -> Journaled:
             parts.append(_part(record))
         elif record.kind == "end":
             last = record.inflated()
+            ends.append(str(loads_value(last, dict, "its end")["finished"]))
         elif record.kind == "resumed":
             last = begun
     run = loads(last, "its head")
-    return Journaled(opening, run, tuple(parts), cases, last, chain.end, rounds)
+    return Journaled(opening, run, tuple(parts), cases, last, chain.end, rounds, tuple(ends))
 
 
 def _part(record: Record) -> Attached:

@@ -141,7 +141,7 @@ class Recording:
             return found
         path = self.journal.path
         with self.store.writing() as connection:  # it takes all of it again
-            connection.execute("UPDATE runs SET indexed = 0 WHERE id = ?", (self.run_id,))
+            connection.execute("UPDATE runs SET indexed = 0, finished = '' WHERE id = ?", (self.run_id,))
         journal = Journal.create(path.with_name(path.name + NEW))
         try:
             begin(journal, head(replace(found.run, finished="", digest="")), found.opening, found.parts)
@@ -164,6 +164,13 @@ class Recording:
         self.journal, self._lags = journal, True
         self._index()
         return self._read()
+
+    def go_on(self, at: str, changed: Sequence[str]) -> None:
+        """The run is under way again, whatever end the store has of it. Raises `JournalFull`."""
+        self.journal.append("resumed", {"at": at, "changed": list(changed)})
+        with suppress(StoreBusy), self.store.writing(busy_s=HURRY_S) as connection:
+            connection.execute("UPDATE runs SET finished = '' WHERE id = ?", (self.run_id,))
+            self._number = fill(connection, self.store.path, self._read())
 
     def finish(self, run: Run, *, fold: bool = False) -> None:
         """The run as it ended. Raises `JournalFull` when not even that fits; its cases are kept.
@@ -270,7 +277,8 @@ def _indexed(store: StoreFile, found: Journaled) -> int | None:
 def reopened(store: StoreFile, run_id: str) -> Reopened:
     """The journal of a stored run (full id), locked, its torn end cut off.
 
-    Raises `JournalInUse` while the run is under way, `StoreError` where it has no journal.
+    Raises `JournalInUse` while the run is under way, `StoreError` where it has no journal, or one that lost
+    what going on takes.
     """
     path = store.journal(run_id)
     if not path.exists():
@@ -282,6 +290,12 @@ def reopened(store: StoreFile, run_id: str) -> Reopened:
     journal, chain = Journal.reopen(path)
     try:
         found = journaled(chain, str(path))
+        if len(found.parts) < found.opening.parts:
+            raise StoreError(
+                f"run {run_id} cannot be resumed: its journal lost what the run was judged by",
+                cause="the file was cut off or damaged; the store keeps what it had of the run",
+                try_=f"the same command again; trnbench runs show {run_id} shows what is there",
+            )
         return Reopened(Recording(store, found.run, journal, _indexed(store, found)), found)
     except BaseException:
         journal.close()
@@ -289,8 +303,12 @@ def reopened(store: StoreFile, run_id: str) -> Reopened:
 
 
 def fill(connection: sqlite3.Connection, path: Path, found: Journaled) -> int:
-    """Everything of a journal that the tables lack, inside a transaction; the run's number in them."""
-    row = connection.execute("SELECT number, indexed FROM runs WHERE id = ?", (found.run.id,)).fetchone()
+    """Everything of a journal that the tables lack, inside a transaction; the run's number in them.
+
+    What the store has of a run that ended stays, unless the journal says that it was taken up again.
+    """
+    query = "SELECT number, indexed, finished FROM runs WHERE id = ?"
+    row = connection.execute(query, (found.run.id,)).fetchone()
     if row is None:
         number = insert_run(
             connection,
@@ -305,6 +323,9 @@ def fill(connection: sqlite3.Connection, path: Path, found: Journaled) -> int:
         after = 0
     else:
         number, after = int(row[0]), int(row[1])
+        if found.lacks(row[2]):  # it was cut off or damaged: the store has more than it
+            change_run(connection, number, {"indexed": found.end})
+            return number
     insert_measurements(
         connection,
         number,
@@ -316,7 +337,7 @@ def fill(connection: sqlite3.Connection, path: Path, found: Journaled) -> int:
     changes: dict[str, Any] = {"indexed": found.end}
     if found.ended:
         changes |= ended(found.run, head(found.run))
-    elif after:
+    else:
         changes |= {"finished": "", "interrupted": 1}
     # The journal's own: of an older schema, its digest belongs to the documents as they were written; of a
     # run that was taken up again, the head of its former end has a digest that belongs to fewer cases.

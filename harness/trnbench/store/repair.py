@@ -6,9 +6,9 @@ import hashlib
 import zlib
 from collections.abc import Collection, Iterator
 from contextlib import closing, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
-from urllib.parse import unquote
 
 import msgspec
 
@@ -16,8 +16,9 @@ from trnbench.errors import StoreError, TrnbenchError, UsageError
 from trnbench.results.digest import PARTS, is_edited
 from trnbench.results.json import loads, loads_value
 from trnbench.results.run import Run
+from trnbench.store.damaged_journals import disagreements, mended
 from trnbench.store.database import StoreFile, copy_whole, free_name
-from trnbench.store.journal import DAMAGED, SUFFIX, is_in_use, journals, read_chain
+from trnbench.store.journal import journals, read_chain
 from trnbench.store.journal_content import Journaled, journaled
 from trnbench.store.layout import COLUMNS, attach, cells, change_run, write_environment
 from trnbench.store.path import StoreBusy
@@ -46,7 +47,7 @@ def check(store: StoreFile) -> tuple[Problem, ...]:
             rows = connection.execute("SELECT number, id FROM runs ORDER BY number").fetchall()
             for number, run_id in rows:
                 problems += _of_a_run(connection, number, run_id, kept=store.journal(run_id).exists())
-    return (*problems, *_of_the_journals(store))
+    return (*problems, *(Problem(each.run, each.what, each.repair) for each in disagreements(store)))
 
 
 def said(error: Exception) -> str:
@@ -142,30 +143,22 @@ def differing_cells(
                 yield position, measurement.id, name, cell, meant
 
 
-def _of_the_journals(store: StoreFile) -> Iterator[Problem]:
-    indexed = store.indexed()
-    for entry in sorted(journals(store.path), key=lambda each: each.name):
-        run_id = unquote(entry.name.removesuffix(SUFFIX))
-        path = Path(entry.path)
-        if is_in_use(path):
-            continue
-        chain = read_chain(path.read_bytes())
-        if not chain.records:
-            yield Problem(run_id, f"its journal {entry.name} holds no run", False)
-        elif chain.lost:
-            yield Problem(run_id, f"its journal ends {chain.lost} bytes too early: they are damaged", False)
-        elif chain.end != indexed.get(run_id):
-            yield Problem(run_id, "its journal holds more than the store", True)
-        if path.with_name(entry.name + DAMAGED).exists():
-            yield Problem(run_id, f"its journal was damaged; what it was is in {entry.name}{DAMAGED}", False)
+def _is_whole(store: Store, run_id: str) -> bool:
+    """Whether the store has a run as it ended: its documents can be read, and its digest is theirs."""
+    with store.reading() as connection:
+        row = connection.execute("SELECT number, finished FROM runs WHERE id = ?", (run_id,)).fetchone()
+        try:
+            return bool(row and row[1]) and not is_edited(_documented(connection, row[0], run_id)[0])
+        except _unreadable():
+            return False
 
 
 def repair(store: Store) -> list[str]:
     """What was done, in a sentence each; nothing where nothing was wrong.
 
-    A store of an older version is copied and brought up to date; journals fill it; columns are written again
-    from their documents; a database that is damaged is put aside and made anew from every run that can still
-    be read. Never removes a file.
+    A store of an older version is copied and brought up to date; damaged journals are put aside or cut off,
+    and the others fill it; columns are written again from their documents; a database that is damaged is put
+    aside and made anew from every run that can still be read. Never removes a file.
     Raises `StoreError` for a store that cannot be written, or is another program's.
     """
     done: list[str] = []
@@ -186,6 +179,7 @@ def repair(store: Store) -> list[str]:
             damaged = True
         if damaged:
             done += _made_anew(store)
+        done += mended(store, partial(_is_whole, store))
         done += [f"{path.name}: {error.what}" for path, error in store.catch_up().items()]
         if store.path.exists():
             done += _runs_renewed(store)
@@ -293,7 +287,7 @@ def _renewed_from_journal(
         )
     _detach(connection, number, {part.sha256 for part in journal.parts})
     attach(connection, number, journal.parts)
-    change_run(connection, number, {"indexed": 0})
+    change_run(connection, number, {"indexed": 0, "finished": ""})  # the journal says what it was
     lost = _dropped(connection, number)
     fill(connection, store.path, journal)
     left = f"; {', '.join(lost)} could be read nowhere" if lost else ""
