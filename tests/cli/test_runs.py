@@ -141,6 +141,15 @@ def test_tags_are_printed_after_the_change(store: Store) -> None:
     assert bad.exit_code == 2
 
 
+def test_an_older_run_that_comes_in_later_stands_where_its_date_puts_it(store: Store, run: Run) -> None:
+    with store:
+        store.save(msgspec.structs.replace(run, id="older", created="2025-01-01T00:00:00+00:00"))
+        store.tag("older", ["kept"])
+        assert [store.resolve(ref) for ref in ("latest", "latest~3", "kept")] == ["third", "older", "second"]
+    assert ids(store) == ["older", "first", "second", "third"]
+    assert typed("runs", "prune", "--keep", "1", "--tagged", "--dry-run").stdout.split() == ids(store)[:3]
+
+
 def test_prune_keeps_the_newest_and_the_tagged(store: Store) -> None:
     dry = typed("runs", "prune", "--keep", "1", "--dry-run")
     assert (dry.exit_code, dry.stdout) == (0, "first\n")

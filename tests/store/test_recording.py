@@ -215,7 +215,7 @@ def test_a_lock_costs_one_attempt_until_the_pause_is_over(
 
 def test_a_store_that_is_locked_when_the_run_begins(hurried: Store, run: Run) -> None:
     with Store(hurried.path) as other:
-        other.save(make_run(id="earlier"))
+        other.save(make_run(id="earlier", created="2026-01-01T00:00:00+00:00"))
     with locked(hurried.path):
         recording = recorded(hurried, run, 1)
     recording.add(1, Entry(run.measurements[1]))

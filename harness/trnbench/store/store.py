@@ -185,7 +185,8 @@ class Store(StoreFile):
             if connection.execute("SELECT 1 FROM runs WHERE id = ?", (ref,)).fetchone():
                 return ref
             tagged = connection.execute(
-                "SELECT id FROM runs JOIN tags ON run = number WHERE tag = ? ORDER BY number DESC LIMIT 1",
+                "SELECT id FROM runs JOIN tags ON run = number WHERE tag = ?"
+                " ORDER BY created DESC, number DESC LIMIT 1",
                 (ref,),
             ).fetchone()
             if tagged:
@@ -193,7 +194,7 @@ class Store(StoreFile):
             back = steps_back(ref)
             if back is not None:
                 newest = connection.execute(
-                    "SELECT id FROM runs ORDER BY number DESC LIMIT 1 OFFSET ?", (back,)
+                    "SELECT id FROM runs ORDER BY created DESC, number DESC LIMIT 1 OFFSET ?", (back,)
                 ).fetchone()
                 if newest:
                     return str(newest[0])
@@ -201,7 +202,7 @@ class Store(StoreFile):
             begins = [
                 row[0]
                 for row in connection.execute(
-                    "SELECT id FROM runs WHERE substr(id, 1, ?) = ? ORDER BY number", (len(ref), ref)
+                    "SELECT id FROM runs WHERE substr(id, 1, ?) = ? ORDER BY created, number", (len(ref), ref)
                 )
             ]
             if len(begins) == 1 and ref:
@@ -313,6 +314,6 @@ def summaries(connection: sqlite3.Connection) -> tuple[RunSummary, ...]:
             tags=tuple(tags[number]),
         )
         for number, interrupted, grade, *row in connection.execute(
-            f"SELECT number, interrupted, grade, {', '.join(names)} FROM runs ORDER BY number"
+            f"SELECT number, interrupted, grade, {', '.join(names)} FROM runs ORDER BY created, number"
         )
     )

@@ -157,7 +157,7 @@ def _runs(connection: sqlite3.Connection) -> Iterator[Offered]:
     yield "latest", "the newest run"
     yield from _tags(connection)
     for run, created, grade, backend in connection.execute(
-        "SELECT id, created, grade, backend FROM runs ORDER BY number DESC"
+        "SELECT id, created, grade, backend FROM runs ORDER BY created DESC, number DESC"
     ):
         yield run, f"{grade} by {backend}, {created[:16]}"
 
