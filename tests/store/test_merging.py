@@ -12,6 +12,7 @@ from command import refusal, typed
 from stored_run import make_run, recorded
 
 from trnbench import Run
+from trnbench.results.digest import content_digest
 from trnbench.store.compression import PAGE_BYTES
 from trnbench.store.repair import check
 from trnbench.store.store import Store
@@ -84,6 +85,35 @@ def test_more_of_the_same_run_takes_the_place_of_less(folder: Path) -> None:
     assert held()[whole.id][0] == whole
 
 
+def test_what_is_here_of_a_run_that_is_renewed_stays(folder: Path) -> None:
+    first, second = make_run(created="2026-01-01T00:00:00+00:00"), make_run()
+    later = msgspec.structs.replace(first, finished=f"{first.finished}+", digest="")
+    keep("all.db", first, tags=("mine",))
+    keep("all.db", second)
+    keep("later.db", later, tags=("theirs",))
+    assert invoke("merge", "later.db").stderr == "all.db: 1 renewed\n"
+    assert held() == {first.id: (later, ("mine", "theirs")), second.id: (second, ())}
+    with Store("all.db") as store, store.reading() as connection:
+        assert connection.execute("SELECT id FROM runs ORDER BY number").fetchall()[0] == (first.id,)
+
+
+@pytest.mark.parametrize(("notes", "code"), [((), 0), (("another",), 2)])
+def test_another_digest_is_another_content_unless_fields_of_today_gave_it(
+    folder: Path, notes: tuple[str, ...], code: int
+) -> None:
+    run = make_run()
+    other = msgspec.structs.replace(run, notes=notes, digest="")
+    keep("all.db", run, tags=("mine",))
+    keep("a.db", other if not notes else resealed(other))
+    done = invoke("merge", "a.db")
+    assert (done.exit_code, done.stdout) == (code, ""), done.stderr
+    assert held() == {run.id: (run, ("mine",))}
+
+
+def resealed(run: Run) -> Run:
+    return msgspec.structs.replace(run, digest=content_digest(msgspec.to_builtins(run)))
+
+
 def test_a_damaged_store_is_said_and_nothing_is_merged(folder: Path) -> None:
     good, bad = make_run(), make_run()
     keep("good.db", good)
@@ -142,8 +172,7 @@ def test_the_same_run_with_another_content_is_refused(folder: Path) -> None:
     with Store("all.db") as store:  # as if it had been carried out here
         store.journal(run.id).parent.mkdir()
         store.journal(run.id).write_bytes(b"")
-    other = msgspec.structs.replace(run, digest="", finished=run.finished)
-    keep("a.db", other)
+    keep("a.db", msgspec.structs.replace(run, digest="", finished=f"{run.finished}+"))
     assert refusal(invoke("merge", "a.db")) == (
         f"error: run {run.id} of a.db is in all.db with another content\n"
         "  cause: it was gone on with in both stores, or one of them was edited; nothing was merged\n"

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from msgspec.structs import replace
+
 from trnbench.errors import StoreError, UsageError
+from trnbench.results.run import Run
 from trnbench.store.database import StoreFile
 from trnbench.store.journal import is_in_use
-from trnbench.store.layout import Row, change_run
-from trnbench.store.repair import check
+from trnbench.store.layout import Row, change_run, insert_tags
+from trnbench.store.repair import check, documented, unreadable
 from trnbench.store.store import Store
 
 if TYPE_CHECKING:
@@ -92,22 +95,22 @@ def _merged(
     run_id: str,
 ) -> str:
     """Under which field of `Merged` the run comes."""
-    here = into.execute("SELECT number, digest, finished FROM runs WHERE id = ?", (run_id,)).fetchone()
-    digest, finished = source.execute(
-        "SELECT digest, finished FROM runs WHERE number = ?", (number,)
-    ).fetchone()
+    here = into.execute("SELECT number FROM runs WHERE id = ?", (run_id,)).fetchone()
     if here is None:
         _copy(into, source, number)
         return "added"
-    if here[1] == digest and here[2] == finished and _cases(into, here[0]) == _cases(source, number):
-        _copy_rows(into, source, "tags", number, here[0])
+    (mine,) = here
+    had, has = _extent(into, mine), _extent(source, number)
+    if had > has:  # this store has more of it
         return "known"
-    if not store.journal(run_id).exists() and (finished or "") >= here[2]:
-        into.execute("DELETE FROM runs WHERE number = ?", (here[0],))
-        _copy(into, source, number)
+    if had == has and (
+        _seal(into, mine) == _seal(source, number) or _content(into, mine) == _content(source, number)
+    ):
+        _copy_rows(into, source, "tags", number, mine)
+        return "known"
+    if had < has and not store.journal(run_id).exists():
+        _renew(into, source, number, mine)
         return "renewed"
-    if here[2] > finished:  # this store has more of it
-        return "known"
     raise StoreError(
         f"run {run_id} of {other.path} is in {store.path} with another content",
         cause="it was gone on with in both stores, or one of them was edited; nothing was merged",
@@ -115,14 +118,39 @@ def _merged(
     )
 
 
-def _cases(connection: sqlite3.Connection, number: int) -> int:
-    found = connection.execute("SELECT count(*) FROM measurements WHERE run = ?", (number,)).fetchone()
-    return int(found[0])
+def _extent(connection: sqlite3.Connection, number: int) -> tuple[str, int]:
+    """Of two copies of a run the later ended one has more of it; of two that did not end, the one of more
+    cases."""
+    finished, cases = connection.execute(
+        "SELECT finished, (SELECT count(*) FROM measurements WHERE run = number) FROM runs WHERE number = ?",
+        (number,),
+    ).fetchone()
+    return finished, 0 if finished else cases
 
 
-def _copy(into: sqlite3.Connection, source: sqlite3.Connection, number: int) -> None:
+def _seal(connection: sqlite3.Connection, number: int) -> str:
+    return str(connection.execute("SELECT digest FROM runs WHERE number = ?", (number,)).fetchone()[0])
+
+
+def _content(connection: sqlite3.Connection, number: int) -> Run | None:
+    """The run as it is read today, without its digest: fields that came later gave a copy another one. None
+    where it cannot be read."""
+    with suppress(*unreadable()):
+        return replace(documented(connection, number, f"number {number}")[1], digest="")
+    return None
+
+
+def _renew(into: sqlite3.Connection, source: sqlite3.Connection, number: int, here: int) -> None:
+    """More of a run in the place of less: its number and the tags that it has here stay."""
+    tags = into.execute("SELECT tag FROM tags WHERE run = ?", (here,)).fetchall()
+    into.execute("DELETE FROM runs WHERE number = ?", (here,))
+    _copy(into, source, number, here)
+    insert_tags(into, here, (tag for (tag,) in tags))
+
+
+def _copy(into: sqlite3.Connection, source: sqlite3.Connection, number: int, new: int | None = None) -> None:
     row = source.execute("SELECT * FROM runs WHERE number = ?", (number,)).fetchone()
-    new = _insert(into, "runs", (None, *row[1:]))
+    new = _insert(into, "runs", (new, *row[1:]))
     assert new is not None
     change_run(into, new, {"indexed": 0})
     for row in source.execute(

@@ -55,7 +55,7 @@ def said(error: Exception) -> str:
     return error.what if isinstance(error, TrnbenchError) else str(error)
 
 
-def _documented(connection: sqlite3.Connection, number: int, run_id: str) -> tuple[dict[str, Any], Run]:
+def documented(connection: sqlite3.Connection, number: int, run_id: str) -> tuple[dict[str, Any], Run]:
     """A run as plain JSON values, as its documents have it, and as they are read.
 
     Raises `BadInput` or `zlib.error` where a document cannot be read, `LookupError` for one that is another.
@@ -88,8 +88,8 @@ def _documented(connection: sqlite3.Connection, number: int, run_id: str) -> tup
 
 def _of_a_run(connection: sqlite3.Connection, number: int, run_id: str, *, kept: bool) -> Iterator[Problem]:
     try:
-        document, run = _documented(connection, number, run_id)
-    except _unreadable() as error:
+        document, run = documented(connection, number, run_id)
+    except unreadable() as error:
         yield Problem(run_id, f"a document cannot be read: {said(error)}", kept)
         return
     if is_edited(document):
@@ -148,8 +148,8 @@ def _is_whole(store: Store, run_id: str) -> bool:
     with store.reading() as connection:
         row = connection.execute("SELECT number, finished FROM runs WHERE id = ?", (run_id,)).fetchone()
         try:
-            return bool(row and row[1]) and not is_edited(_documented(connection, row[0], run_id)[0])
-        except _unreadable():
+            return bool(row and row[1]) and not is_edited(documented(connection, row[0], run_id)[0])
+        except unreadable():
             return False
 
 
@@ -231,10 +231,10 @@ def _made_anew(store: Store) -> list[str]:
 
 def _copied(old: sqlite3.Connection, number: int, run_id: str, fresh: Store) -> bool:
     try:
-        _, run = _documented(old, number, run_id)
+        _, run = documented(old, number, run_id)
         planned = old.execute("SELECT planned FROM runs WHERE number = ?", (number,)).fetchone()[0]
         fresh.save(run, tags=_tags(old, number))
-    except _unreadable():
+    except unreadable():
         return False
     with fresh.writing() as connection:
         connection.execute("UPDATE runs SET planned = ? WHERE id = ?", (planned, run_id))
@@ -246,7 +246,7 @@ def _from_journal(store: Store, run_id: str, fresh: Store) -> bool:
         journal = _journal(store, run_id)
         with fresh.writing() as connection:
             fill(connection, fresh.path, journal)
-    except _unreadable():
+    except unreadable():
         return False
     return True
 
@@ -263,10 +263,10 @@ def _runs_renewed(store: Store) -> list[str]:
     with store.writing() as connection:
         for number, run_id in _runs(connection):
             try:
-                document, run = _documented(connection, number, run_id)
+                document, run = documented(connection, number, run_id)
                 if is_edited(document):
                     raise LookupError("its digest belongs to another content")
-            except _unreadable() as error:
+            except unreadable() as error:
                 done.append(_renewed_from_journal(connection, number, run_id, store, error))
                 continue
             if count := _renewed(connection, number, run):
@@ -279,7 +279,7 @@ def _renewed_from_journal(
 ) -> str:
     try:
         journal = _journal(store, run_id)
-    except _unreadable():
+    except unreadable():
         return f"run {run_id} stays as it is, without a journal to renew it from: {said(why)}"
     for attached in journal.parts:
         connection.execute(
@@ -318,7 +318,7 @@ def _dropped(connection: sqlite3.Connection, number: int) -> list[str]:
         for position, name, content in connection.execute(f"{rows} WHERE run = ?", (number,)).fetchall():
             try:
                 msgspec.json.decode(zlib.decompress(content))
-            except _unreadable():
+            except unreadable():
                 condition = "run = ? AND position = ?"
                 connection.execute(f"DELETE FROM {table} WHERE {condition}", (number, position))
                 lost.append(f"{what}{name}")
@@ -341,13 +341,13 @@ def _renewed(connection: sqlite3.Connection, number: int, run: Run) -> int:
 
 
 def _runs(connection: sqlite3.Connection) -> list[tuple[int, str]]:
-    with suppress(*_unreadable()):
+    with suppress(*unreadable()):
         return connection.execute("SELECT number, id FROM runs ORDER BY number").fetchall()
     return []
 
 
 def _tags(connection: sqlite3.Connection, number: int) -> list[str]:
-    with suppress(*_unreadable()):
+    with suppress(*unreadable()):
         return [row[0] for row in connection.execute("SELECT tag FROM tags WHERE run = ?", (number,))]
     return []
 
@@ -356,7 +356,7 @@ def _files(path: Path) -> tuple[Path, Path, Path]:
     return path, path.with_name(path.name + "-wal"), path.with_name(path.name + "-shm")
 
 
-def _unreadable() -> tuple[type[Exception], ...]:
+def unreadable() -> tuple[type[Exception], ...]:
     """What reading a damaged run may raise."""
     import sqlite3
 
