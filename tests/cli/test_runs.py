@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,10 +12,11 @@ import msgspec
 import pytest
 from at_terminal import shown
 from command import listed, refusal, typed
-from stored_run import make_run
+from stored_run import make_run, text_of
 
 from trnbench import Run
-from trnbench.cli.runs import _doomed
+from trnbench.cli.runs import _confirm, _doomed
+from trnbench.errors import UsageError
 from trnbench.store.store import RunSummary, Store
 
 
@@ -131,6 +133,13 @@ def test_delete_asks_a_person_and_wants_yes_from_a_script(store: Store) -> None:
     done = typed("runs", "delete", "fir", "third", "-y")
     assert (done.exit_code, done.stderr) == (0, "deleted first, third\n")
     assert ids(store) == ["second"]
+
+
+def test_without_standard_input_nobody_confirms(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", None)
+    assert text_of(UsageError, _confirm, "delete it?", yes=False).startswith(
+        "nobody is there to confirm it\n"
+    )
 
 
 def test_tags_are_printed_after_the_change(store: Store) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,10 +17,10 @@ from stored_run import make_run, text_of
 
 import trnbench
 from trnbench import Importer, Run
-from trnbench.errors import PluginError, UnknownName
+from trnbench.errors import MissingFile, PluginError, UnknownName
 from trnbench.registry import Registry
 from trnbench.results.json import dumps, write
-from trnbench.run.importing import find_importer, read_runs
+from trnbench.run.importing import find_importer, read_given, read_runs
 from trnbench.store.store import Store
 
 
@@ -59,6 +60,20 @@ def test_several_runs_in_several_files_and_from_standard_input(run: Run, tmp_pat
     done = invoke("import", "two.json", "-", input=dumps(run))
     assert done.stdout.split() == [*(each.id for each in others), run.id]
     assert [stored(each.id) for each in (*others, run)] == [*others, run]
+
+
+def test_a_closed_standard_input_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", None)
+    assert text_of(MissingFile, read_given, None) == (
+        "there is no standard input\n"
+        "  cause: it is closed, as in a job of cron\n"
+        "  try:   name a file in the place of -"
+    )
+
+
+def test_a_run_of_one_case_is_counted_so(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "run.json").write_bytes(dumps(make_run(measurements=run.measurements[:1], digest="")))
+    assert "1 run with 1 case put into" in invoke("import", "run.json").stderr
 
 
 def test_all_or_nothing(run: Run, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import click
 
 from trnbench.case_key import joint
 from trnbench.compare.change import signed_percent
-from trnbench.errors import UnknownName, UsageError
+from trnbench.errors import UnknownName, UsageError, counted
 from trnbench.extension import TraceFile, check_drawn
 from trnbench.facts.units import percent
 from trnbench.facts.units import show as show_value
@@ -139,7 +139,7 @@ def prune(
             say("nothing to delete")
             return
         if not dry_run:
-            _confirm(f"delete {len(doomed)} runs from {store.path}?", yes=yes)
+            _confirm(f"delete {counted(len(doomed), 'run')} from {store.path}?", yes=yes)
             store.delete([each.id for each in doomed])
         for each in doomed:
             click.echo(each.id)
@@ -165,7 +165,7 @@ def _confirm(question: str, *, yes: bool) -> None:
     """Ask a person; without one, --yes is needed."""
     if yes:
         return
-    if not sys.stdin.isatty():
+    if sys.stdin is None or not sys.stdin.isatty():
         raise UsageError(
             "nobody is there to confirm it", cause=f"stdin is no terminal: {question}", try_="--yes"
         )

@@ -117,8 +117,8 @@ def import_(
         store.save(*read_in, tags=tags)
         for run in read_in:
             click.echo(run.id)
-        cases = sum(len(run.measurements) for run in read_in)
-        say(f"{counted(len(read_in), 'run')} with {cases:,} cases put into {store.path}", level=0)
+        cases = counted(sum(len(run.measurements) for run in read_in), "case")
+        say(f"{counted(len(read_in), 'run')} with {cases} put into {store.path}", level=0)
 
 
 def cache(shared: Session, /, *, clear: bool, format: str) -> None:

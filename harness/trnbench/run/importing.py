@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trnbench.bounded import RUNS, bounded, read_file
-from trnbench.errors import BadInput, PluginError, TrnbenchError, UnknownName, UsageError, cut
+from trnbench.errors import BadInput, MissingFile, PluginError, TrnbenchError, UnknownName, UsageError, cut
 from trnbench.extension import Importer
 from trnbench.isolation.interrupt import from_outside
 from trnbench.isolation.output import aside
@@ -42,6 +42,12 @@ def find_importer(registry: Registry, name: str = "") -> Importer:
 def read_given(path: Path | None) -> bytes:
     """What a file holds, standard input for None. Raises `MissingFile`, `BadInput`."""
     if path is None:
+        if sys.stdin is None:
+            raise MissingFile(
+                "there is no standard input",
+                cause="it is closed, as in a job of cron",
+                try_="name a file in the place of -",
+            )
         return bounded(sys.stdin.buffer.read(RUNS + 1), "standard input", RUNS)
     return read_file(path, most=RUNS)
 
