@@ -147,6 +147,17 @@ def test_permissions_are_those_of_any_new_file(tmp_path: Path) -> None:
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
+def test_links_that_lead_back_and_folders_with_spaces_are_named(tmp_path: Path) -> None:
+    loop, missing = tmp_path / "loop", tmp_path / "no folder" / "r.html"
+    loop.symlink_to(loop)
+    assert text_of(UsageError, check_writable, loop) == (
+        f"cannot write {loop}: it is a link that leads back to itself\n"
+        "  cause: links that name each other lead to no file\n"
+        f"  try:   rm {loop}, or name another file with -o"
+    )
+    assert text_of(UsageError, check_writable, missing).endswith(f"  try:   mkdir -p '{missing.parent}'")
+
+
 def test_links_stay_links(tmp_path: Path) -> None:
     target, link = tmp_path / "target.html", tmp_path / "link.html"
     target.write_bytes(b"")

@@ -9,6 +9,7 @@ import sys
 import time
 from contextlib import suppress
 from pathlib import Path
+from shlex import quote
 from typing import BinaryIO
 
 from trnbench.errors import UsageError
@@ -46,7 +47,13 @@ def check_writable(
         raise UsageError(
             f"cannot write {path}: the folder {folder} does not exist",
             cause=f"{option} names a folder that is missing or misspelt",
-            try_=f"mkdir -p {folder}",
+            try_=f"mkdir -p {quote(str(folder))}",
+        )
+    if _is_loop(path):
+        raise UsageError(
+            f"cannot write {path}: it is a link that leads back to itself",
+            cause="links that name each other lead to no file",
+            try_=f"rm {quote(str(path))}, or name another file with {option}",
         )
     if _is_special(path):
         if not os.access(path, os.W_OK):
@@ -146,6 +153,14 @@ def _is_special(path: Path) -> bool:
     """Whether there is nothing to replace: a pipe, a device, a name of an open file (/dev/stdout)."""
     open_file = str(path.absolute()).startswith(_OPEN_FILES)
     return path.exists() and not path.is_dir() and (not path.is_file() or open_file)
+
+
+def _is_loop(path: Path) -> bool:
+    try:
+        path.stat()
+    except OSError as error:
+        return error.errno == errno.ELOOP
+    return False
 
 
 def _prefix(target: Path) -> str:
