@@ -155,6 +155,8 @@ def test_a_page_that_is_gone_and_a_file_that_is_no_store(folder: Path) -> None:
         assert (done.exit_code, done.stdout) == (2, ""), name
         assert done.stderr.count("error: ") == 1, done.stderr
         assert name in done.stderr
+        assert ("try:   trnbench --store torn.db store repair" in done.stderr) == (name == "torn.db")
+        assert ("cause: OTHER is to be the file of another store" in done.stderr) == (name != "torn.db")
         assert not (folder / "all.db").exists()
 
 

@@ -20,6 +20,7 @@ from trnbench import Run
 from trnbench.errors import BadInput, StoreError
 from trnbench.results.run import SCHEMA_VERSION
 from trnbench.store import layout
+from trnbench.store.path import StoreBusy, explained
 from trnbench.store.repair import check, repair
 from trnbench.store.store import Store
 
@@ -176,13 +177,25 @@ def test_a_folder_and_a_missing_folder(tmp_path: Path, run: Run) -> None:
         "  cause: --store or TRNBENCH_STORE names a folder, not a file\n"
         f"  try:   --store {tmp_path / 'results.db'}"
     )
-    path = tmp_path / "no" / "where" / "r.db"
+    path = tmp_path / "no where" / "r.db"
     assert text_of(StoreError, Store(path).save, run) == (
         f"cannot keep results at {path}: the folder {path.parent} does not exist\n"
         "  cause: --store or TRNBENCH_STORE names a folder that is missing or misspelt\n"
-        f"  try:   mkdir -p {path.parent}"
+        f"  try:   mkdir -p '{path.parent}'"
     )
     assert not path.parent.exists()
+
+
+@pytest.mark.parametrize("failure", ["disk I/O error", "database or disk is full"])
+def test_a_full_disk_has_an_advice_that_needs_no_room(tmp_path: Path, failure: str) -> None:
+    path, cache = tmp_path / "r.db", tmp_path / "r.db.cache"
+    for spare in ("", f": rm {cache} costs no run"):
+        with pytest.raises(StoreBusy) as caught, explained(path):
+            raise sqlite3.OperationalError(failure)
+        assert caught.value.try_ == (
+            f"make room in {tmp_path}{spare}, or name a file on another disk with --store"
+        )
+        cache.touch()
 
 
 def test_an_empty_file_becomes_a_store(tmp_path: Path, run: Run) -> None:

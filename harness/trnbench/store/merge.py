@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
 from trnbench.errors import StoreError, UsageError
 from trnbench.results.run import Run
-from trnbench.store.database import StoreFile
+from trnbench.store.database import NoRuns, StoreFile
 from trnbench.store.journal import is_in_use
 from trnbench.store.layout import Row, change_run, insert_tags
+from trnbench.store.path import ENVIRONMENT
 from trnbench.store.repair import check, documented, unreadable
 from trnbench.store.store import Store
 
@@ -48,9 +50,10 @@ def merge(store: Store, others: Iterable[Path]) -> Merged:
                     cause="another store is to be put into the one of --store or TRNBENCH_STORE",
                     try_="trnbench --store INTO.db store merge OTHER.db",
                 )
-            other = stack.enter_context(StoreFile(path))
-            connection = stack.enter_context(_at_rest(other))
-            _check(other)
+            with _blamed(path):
+                other = stack.enter_context(StoreFile(path))
+                connection = stack.enter_context(_at_rest(other))
+                _check(other)
             opened.append((other, connection))
         with store.writing() as into:
             for other, connection in opened:
@@ -60,6 +63,21 @@ def merge(store: Store, others: Iterable[Path]) -> Merged:
                     else:
                         outcomes[_merged(store, into, other, connection, number, run_id)].append(run_id)
     return Merged(**{name: tuple(dict.fromkeys(ids)) for name, ids in outcomes.items()})
+
+
+@contextmanager
+def _blamed(path: Path) -> Iterator[None]:
+    """Errors of another store: it was named behind `merge`, not by --store."""
+    try:
+        yield
+    except StoreError as error:
+        cause, try_ = error.cause, error.try_
+        if isinstance(error, NoRuns) or ENVIRONMENT in cause:
+            cause = "OTHER is to be the file of another store that holds runs; nothing was merged"
+            try_ = "trnbench --store OTHER.db runs list  shows whether a file is one"
+        if "store repair" in error.try_:
+            try_ = f"trnbench --store {quote(str(path))} store repair"
+        raise StoreError(error.what, cause=cause, try_=try_) from error
 
 
 @contextmanager
@@ -82,7 +100,7 @@ def _check(other: StoreFile) -> None:
         raise StoreError(
             f"{other.path} cannot be merged: {of}{first.what}{more}",
             cause="it was damaged or edited, or a run in it was cut off; nothing was merged",
-            try_=f"trnbench --store {other.path} store repair",
+            try_="trnbench store repair",
         )
 
 

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from trnbench.errors import StoreError, quoted
@@ -70,7 +71,7 @@ def check_named(path: Path) -> None:
         raise StoreError(
             f"cannot keep results at {path}: the folder {folder} does not exist",
             cause=f"--store or {ENVIRONMENT} names a folder that is missing or misspelt",
-            try_=f"mkdir -p {folder}",
+            try_=f"mkdir -p {quote(str(folder))}",
         )
 
 
@@ -156,10 +157,12 @@ def _translate(path: Path, error: sqlite3.Error) -> StoreError:
             try_="--store ./results.db  keeps results in the working folder",
         )
     if "full" in text or "disk I/O" in text:
+        cache = path.with_name(path.name + ".cache")  # pruning needs room itself
+        spare = f": rm {quote(str(cache))} costs no run" if cache.exists() else ""
         return StoreBusy(
             f"the store {path} cannot grow: {text}",
             cause="the disk is full, or it fails",
-            try_="trnbench runs prune --keep 10, or name a file on another disk with --store",
+            try_=f"make room in {path.absolute().parent}{spare}, or name a file on another disk with --store",
         )
     if "unable to open" in text:
         return StoreError(
