@@ -56,16 +56,16 @@ def disagreements(store: StoreFile) -> Iterator[Disagreement]:
 def mended(store: StoreFile, is_whole: Callable[[str], bool]) -> Iterator[str]:
     """Puts those aside that a run in the store, which `is_whole`, needs no more, and cuts off torn ends; says
     each in a sentence. Whatever was in a file stays beside it."""
-    for each in list(disagreements(store)):
-        if each.aside and is_whole(each.run):
-            aside = each.path.with_name(each.path.name + DAMAGED)
+    for journal in list(disagreements(store)):
+        if journal.aside and is_whole(journal.run):
+            aside = journal.path.with_name(journal.path.name + DAMAGED)
             if aside.exists():
-                aside = free_name(each.path, DAMAGED.removeprefix("."))
-            each.path.rename(aside)
-            yield f"run {each.run} is whole in the store; its damaged journal is now {aside}"
-        elif each.torn:
-            Journal.reopen(each.path)[0].close()
-            yield f"run {each.run}: the damaged end of its journal was cut off"
+                aside = free_name(journal.path, DAMAGED.removeprefix("."))
+            journal.path.rename(aside)
+            yield f"run {journal.run} is whole in the store; its damaged journal is now {aside}"
+        elif journal.torn:
+            Journal.reopen(journal.path)[0].close()
+            yield f"run {journal.run}: the damaged end of its journal was cut off"
 
 
 def _stored(store: StoreFile) -> dict[str, tuple[str, int]]:

@@ -289,14 +289,14 @@ def reopened(store: StoreFile, run_id: str) -> Reopened:
         )
     journal, chain = Journal.reopen(path)
     try:
-        found = journaled(chain, str(path))
-        if len(found.parts) < found.opening.parts:
+        content = journaled(chain, str(path))
+        if len(content.parts) < content.opening.parts:
             raise StoreError(
                 f"run {run_id} cannot be resumed: its journal lost what the run was judged by",
                 cause="the file was cut off or damaged; the store keeps what it had of the run",
                 try_=f"the same command again; trnbench runs show {run_id} shows what is there",
             )
-        return Reopened(Recording(store, found.run, journal, _indexed(store, found)), found)
+        return Reopened(Recording(store, content.run, journal, _indexed(store, content)), content)
     except BaseException:
         journal.close()
         raise
