@@ -32,6 +32,16 @@ def kernel(x) -> x.shape:
 """
 
 
+def _equal_or_not(x: Any) -> Any:
+    rows, columns = np.ogrid[:128, :64]
+    low = (rows == 127) & (columns != 0)
+    return np.where(
+        low,
+        np.where(x == 0, 1, x),
+        np.where((columns == 10) & (rows != 127), x, np.where(rows == columns, x, -9)),
+    )
+
+
 KERNELS = tomllib.loads(Path(__file__).with_name("beta1_kernels.toml").read_text(encoding="utf-8"))
 EXACT: list[tuple[str, tuple[Any, ...], Callable[..., Any]]] = [
     ("writes to what it is given", (made(128, 8), np.zeros((128, 8), np.float32)), lambda x, out: -x),
@@ -46,6 +56,7 @@ EXACT: list[tuple[str, tuple[Any, ...], Callable[..., Any]]] = [
         lambda x, chosen: x[chosen[0]],
     ),
     ("a mask or a truth value", (made(128, 64),), lambda x: x),
+    ("equal, or not", (made(128, 64).round(),), _equal_or_not),
 ]
 
 

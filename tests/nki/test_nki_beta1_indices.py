@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import re
 from typing import Any
 
@@ -48,12 +49,15 @@ def test_an_index_is_what_numpy_makes_of_it(rows: int, columns: int, const: int,
 
 
 @settings(max_examples=200)
-@given(st.integers(1, 40), st.integers(-50, 50), st.integers(-4, 4), st.integers(-60, 60))
+@given(
+    st.sampled_from((operator.lt, operator.eq)),
+    st.integers(1, 40), st.integers(-50, 50), st.integers(-4, 4), st.integers(-60, 60),
+)  # fmt: skip
 def test_a_mask_of_one_dimension_is_the_box_of_what_holds(
-    size: int, const: int, step: int, limit: int
+    compare: Any, size: int, const: int, step: int, limit: int
 ) -> None:
-    mask = const + step * arange(size)[:, None] < limit
-    inside = np.flatnonzero(const + step * np.arange(size) < limit)
+    mask = compare(const + step * arange(size)[:, None], limit)
+    inside = np.flatnonzero(compare(const + step * np.arange(size), limit))
     box = box_of(mask, (size, 1))
     if not len(inside):
         assert box is None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from numbers import Number
 from typing import Any
 
 import msgspec
@@ -19,6 +20,14 @@ class Mask(msgspec.Struct, frozen=True, eq=False):
     """All of the conditions hold."""
 
     conditions: tuple[Grid, ...]
+
+    @property
+    def is_equality(self) -> bool:
+        """Are the conditions grid ≥ 0 and -grid ≥ 0, as `==` makes them?"""
+        if len(self.conditions) != 2:
+            return False
+        total = self.conditions[0] + self.conditions[1]
+        return not (total.const or any(total.coefficients))
 
     def __and__(self, other: Any) -> Any:
         if isinstance(other, Mask):
@@ -224,6 +233,23 @@ class Grid(msgspec.Struct, frozen=True, eq=False):
 
     def __lt__(self, other: Any) -> Any:
         return (-self)._condition(-other, -1)
+
+    def __eq__(self, other: Any) -> Any:
+        return (self >= other) & (self <= other) if isinstance(other, (Grid, Number)) else NotImplemented
+
+    def __ne__(self, other: Any) -> Any:
+        if not isinstance(other, (Grid, Number)):
+            return NotImplemented
+        below, above = self < other, self > other
+        if isinstance(below, Mask) and isinstance(above, Mask):
+            raise KernelError(
+                f"`!=` leaves out the middle of a tile ({site.here()})",
+                cause="what is left of the tile is no box; engines that skip elements are not modelled",
+                try_="a call with `<` and one with `>`",
+            )
+        return below | above
+
+    __hash__ = object.__hash__
 
     def __repr__(self) -> str:
         terms = [f"{c}·i{d}" for d, c in enumerate(self.coefficients) if c]

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable
 from functools import cache
 from math import prod
+from numbers import Number
 from typing import Any
 
 import msgspec
@@ -34,6 +35,11 @@ def _reflected(name: str) -> Callable[[Any, Any], Any]:
     return lambda tile, other: CALLS["apply"](name, (other, tile))
 
 
+def _comparison(name: str) -> Callable[[Any, Any], Any]:
+    apply = _binary(name)
+    return lambda tile, other: apply(tile, other) if isinstance(other, (Tile, Number)) else NotImplemented
+
+
 class Arithmetic:
     """The operators of a tile."""
 
@@ -45,6 +51,8 @@ class Arithmetic:
     __truediv__, __rtruediv__ = _binary("divide"), _reflected("divide")
     __lt__, __le__ = _binary("less"), _binary("less_equal")
     __gt__, __ge__ = _binary("greater"), _binary("greater_equal")
+    __eq__, __ne__ = _comparison("equal"), _comparison("not_equal")
+    __hash__ = object.__hash__
 
     def __neg__(self) -> Any:
         return CALLS["apply"]("multiply", (self, -1.0))

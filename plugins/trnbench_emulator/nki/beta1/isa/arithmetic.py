@@ -218,7 +218,8 @@ def affine_select(
     settle()
     on_true_tile = in_sbuf(on_true_tile, mask)
     shape = on_true_tile.shape
-    if isinstance(pred, Mask) and len(pred.conditions) > 1:
+    equality = isinstance(pred, Mask) and pred.is_equality
+    if isinstance(pred, Mask) and len(pred.conditions) > 1 and not equality:
         raise KernelError(
             f"affine_select: pred joins {len(pred.conditions)} comparisons ({site.here()})",
             try_="one nisa.affine_select for each",
@@ -235,7 +236,7 @@ def affine_select(
         pattern, step = _pattern(Grid(expr.const, expr.coefficients, shape), "affine_select")
         today.affine_select(
             dst.operand(mask), pattern, step, on_true_tile.operand(mask), on_false_value,
-            cmp_op=FUNCTIONS["greater_equal"], offset=expr.const,
+            cmp_op=FUNCTIONS["equal" if equality else "greater_equal"], offset=expr.const,
         )  # fmt: skip
 
     return later(shape, dtype or on_true_tile.dtype, issue)
