@@ -41,6 +41,15 @@ class VirtualRegister(msgspec.Struct, eq=False):
         return f"VirtualRegister({'?' if self.value is None else self.value})"
 
 
+def as_condition(tensor: Any) -> bool:
+    """`__bool__` of tensors: `if tensor:` raises a `KernelError`."""
+    raise KernelError(
+        f"{tensor!r} is no condition ({site.here()})",
+        cause="a kernel is traced before its tensors have values",
+        try_="nl.where chooses by values; `tensor is not None` asks whether it is given",
+    )
+
+
 def bytes_of(array: npt.NDArray[Any], form: Form, offset: int, granule: int = 1) -> npt.NDArray[Any]:
     """Of an array with a number for each `granule` bytes of a storage, those of a view on it: a row for each
     element."""
@@ -58,6 +67,7 @@ class Values:
     """Reads and writes the elements of a view."""
 
     __slots__ = ()
+    __bool__ = as_condition
 
     storage: Storage
     form: Form

@@ -15,6 +15,7 @@ from trnbench_emulator.nki.beta1.root import Root
 from trnbench_emulator.nki.dtype import DType
 from trnbench_emulator.nki.memory import Buffer, Form, intern
 from trnbench_emulator.nki.tensor import IndirectTensor, NkiTensor
+from trnbench_emulator.nki.values import as_condition
 from trnbench_emulator.nki.view import ends_of
 
 BLOCK, PARTITION, FREE = "block", "partition", "free"
@@ -36,6 +37,8 @@ class View(msgspec.Struct, eq=False):
     offset: int = 0
     over: tuple[tuple[Grid, int], ...] = ()
     rows: tuple[View, int, int] | None = None
+
+    __bool__ = as_condition
 
     @property
     def buffer(self) -> Buffer:

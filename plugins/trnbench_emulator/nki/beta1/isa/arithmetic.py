@@ -122,7 +122,7 @@ _tensor_scalar = returning("tensor_scalar", "data op0 operand0 reverse0 op1 oper
 def tensor_scalar(data: Tile, op0: Any, operand0: Any, *args: Any, **named: Any) -> Any:
     """(data op0 operand0) op1 operand1. Products of floats with the engine left open go to Scalar: published
     profiles show them there."""
-    alone = not args and not any(named.get(name) for name in ("op1", "dst"))
+    alone = not args and all(named.get(name) is None for name in ("op1", "dst"))
     opened = word(named.get("engine", unknown_engine)) == "unknown"
     if alone and opened and scaled_by_scalar(op0, data) and current().assumes("engine-choice"):
         options = {name: named[name] for name in ("mask", "dtype") if name in named}

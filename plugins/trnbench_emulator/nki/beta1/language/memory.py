@@ -115,10 +115,11 @@ def store(dst: Tile, value: Any, *, mask: Any = None, **_: Any) -> None:
     value = in_sbuf(value)
     if leaves_nothing(mask, dst.shape):
         return
-    target = dst if dst.over or dst.ndim == value.ndim else dst.fitted(value.shape) or dst
-    source = value if value.shape == target.shape else value.fitted(target.shape) or value
+    target = dst if dst.over or dst.ndim == value.ndim else dst.fitted(value.shape)
+    target = dst if target is None else target
+    source = value.fitted(target.shape)
     dst.root.written = True
-    isa.dma_copy(target.operand(mask), source.operand(mask))
+    isa.dma_copy(target.operand(mask), (value if source is None else source).operand(mask))
 
 
 def static_cast(value: Any, dtype: Any) -> Any:
