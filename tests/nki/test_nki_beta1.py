@@ -56,6 +56,15 @@ EXACT: list[tuple[str, tuple[Any, ...], Callable[..., Any]]] = [
         lambda x, chosen: x[chosen[0]],
     ),
     ("a mask or a truth value", (made(128, 64),), lambda x: x),
+    (
+        "a mask leaves the rest of a tile",
+        (made(128, 64),),
+        lambda x: np.where(
+            np.arange(64) < 4,
+            np.where(x > 1, x, 5),
+            np.where(np.arange(64) < 10, np.where(x > 0, x, 0), 7),
+        ),
+    ),
     ("equal, or not", (made(128, 64).round(),), _equal_or_not),
 ]
 
@@ -221,6 +230,37 @@ def kernel(x):
     x = made(128, 128)
     (got,) = beta1(source, x).outputs
     np.testing.assert_array_equal(got, np.where(np.arange(128) < 100, x, 0))
+
+
+@pytest.mark.parametrize(
+    ("call", "wanted"),
+    [
+        ("nl.softmax(a, axis=1, mask=m)", lambda x: np.exp(x) / np.exp(x).sum(1, keepdims=True)),
+        ("nl.rms_norm(a, a, axis=1, n=64, mask=m)",
+         lambda x: x * x / np.sqrt(np.square(x).mean(1, keepdims=True) + 1e-6)),
+        ("nl.where(a > 0, a, -1.0, mask=m)", lambda x: np.where(x > 0, x, -1)),
+        ("nl.dropout(a, rate=0.0, mask=m)", lambda x: x),
+        ("nl.subtract(a, nl.mean(a, axis=1, keepdims=True, mask=m), mask=m)",
+         lambda x: x - x.mean(1, keepdims=True)),
+        ("nl.subtract(a, nl.var(a, axis=1, mask=m), mask=m)", lambda x: x - x.var(1, keepdims=True)),
+        ("nl.subtract(a, nl.all(a, axis=1, mask=m), mask=m)", lambda x: x - 1),
+    ],
+)  # fmt: skip
+def test_a_masked_result_is_as_large_as_the_tile(beta1: Run, call: str, wanted: Callable[..., Any]) -> None:
+    x = made(200, 64)
+    found = beta1(
+        f"""
+        def kernel(x) -> x.shape:
+            i, j = nl.arange(128)[:, None], nl.arange(64)[None, :]
+            for t in nl.affine_range(3):
+                m = t * 128 + i < 200
+                a = nl.load(x[t * 128 + i, j], mask=m)
+                r = {call}
+                nl.store(out[t * 128 + i, j], r, mask=m)
+        """,
+        x,
+    )
+    np.testing.assert_allclose(found.outputs[0], wanted(x), rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize(("line", "message", "_"), messages(Path(__file__).with_name("beta1_refusals.txt")))

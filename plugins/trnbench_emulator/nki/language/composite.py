@@ -13,13 +13,14 @@ from trnbench_emulator.nki.language import reductions
 from trnbench_emulator.nki.language.creation import copied, ndarray, psum, sbuf
 from trnbench_emulator.nki.memory import Buffer
 from trnbench_emulator.nki.recorder import current
+from trnbench_emulator.nki.recording import STATE
 from trnbench_emulator.nki.tensor import NkiTensor
 
 _FP32 = DTYPES["float32"]
 _QUADRANT = 32
 
 
-def softmax(x: NkiTensor, axis: Any = -1, dtype: Any = None) -> NkiTensor:
+def softmax(x: NkiTensor, axis: Any = -1, dtype: Any = None, *, _dst: NkiTensor | None = None) -> NkiTensor:
     """exp(x - max) / sum over the last free dimensions."""
     folded = reductions.grouped(x, reductions.axes_of("softmax", x, axis))
     size = folded.shape[2]
@@ -29,7 +30,7 @@ def softmax(x: NkiTensor, axis: Any = -1, dtype: Any = None) -> NkiTensor:
     isa.activation(grown, FUNCTIONS["exp"], grown)
     total = reductions.sum(grown, 2, _FP32, True)
     isa.reciprocal(total, total)
-    dst = ndarray(x.shape, dtype or x.dtype, sbuf)
+    dst = ndarray(x.shape, dtype or x.dtype, sbuf) if _dst is None else _dst
     isa.tensor_tensor(dst, grown, total.broadcast(2, size), FUNCTIONS["multiply"])
     return dst
 
@@ -42,6 +43,8 @@ def rms_norm(
     epsilon: float = 1e-6,
     dtype: Any = None,
     compute_dtype: Any = None,
+    *,
+    _dst: NkiTensor | None = None,
 ) -> NkiTensor:
     """x / sqrt(mean of squares + epsilon) · w."""
     kind = compute_dtype or _FP32
@@ -53,18 +56,20 @@ def rms_norm(
     isa.activation(total, FUNCTIONS["rsqrt"], total)
     scaled = ndarray(x.shape, kind, sbuf)
     isa.tensor_tensor(scaled, folded, total.broadcast(2, folded.shape[2]), FUNCTIONS["multiply"])
-    dst = ndarray(x.shape, dtype or x.dtype, sbuf)
+    dst = ndarray(x.shape, dtype or x.dtype, sbuf) if _dst is None else _dst
     weight = w if w.shape[0] == x.shape[0] else broadcast_to(w, x.shape)
     isa.tensor_tensor(dst, scaled, weight, FUNCTIONS["multiply"])
     return dst
 
 
-def where(condition: NkiTensor, x: Any, y: Any, dtype: Any = None) -> NkiTensor:
+def where(
+    condition: NkiTensor, x: Any, y: Any, dtype: Any = None, *, _dst: NkiTensor | None = None
+) -> NkiTensor:
     """x where condition is not 0, else y."""
     kind = dtype or next(
         (operand.dtype for operand in (x, y) if isinstance(operand, NkiTensor)), condition.dtype
     )
-    dst = ndarray(condition.shape, kind, sbuf)
+    dst = ndarray(condition.shape, kind, sbuf) if _dst is None else _dst
     if isinstance(y, NkiTensor):
         isa.tensor_copy(dst, y)
     else:
@@ -77,11 +82,15 @@ def where(condition: NkiTensor, x: Any, y: Any, dtype: Any = None) -> NkiTensor:
     return dst
 
 
-def dropout(x: NkiTensor, rate: Any, dtype: Any = None) -> NkiTensor:
+def dropout(x: NkiTensor, rate: Any, dtype: Any = None, *, _dst: NkiTensor | None = None) -> NkiTensor:
     """x with elements replaced by 0 at random."""
-    dst = ndarray(x.shape, x.dtype, sbuf)
+    dst = ndarray(x.shape, x.dtype, sbuf) if _dst is None or dtype is not None else _dst
     isa.dropout(dst, x, rate)
-    return dst if dtype is None else FUNCTIONS["copy"](dst, dtype=dtype)
+    if dtype is None:
+        return dst
+    assert STATE.apply is not None
+    copy: NkiTensor = STATE.apply(FUNCTIONS["copy"], (dst,), dtype, _dst)
+    return copy
 
 
 def expand_dims(x: NkiTensor, axis: int) -> NkiTensor:

@@ -16,7 +16,7 @@ from trnbench_emulator.nki.tensor import NkiTensor
 _FP32 = DTYPES["float32"]
 
 
-def axes_of(call: str, x: NkiTensor, axis: Any) -> tuple[int, ...]:
+def axes_of(call: str, x: Any, axis: Any) -> tuple[int, ...]:
     """The dimensions meant by `axis`; raises `KernelError` unless they are the last free ones."""
     rank = len(x.shape)
     axes = tuple(sorted(number % rank for number in ((axis,) if isinstance(axis, int) else axis)))
@@ -27,14 +27,24 @@ def axes_of(call: str, x: NkiTensor, axis: Any) -> tuple[int, ...]:
     return axes
 
 
-def _left(x: NkiTensor, axes: tuple[int, ...], keepdims: bool) -> tuple[int, ...]:
+def left(x: Any, axes: tuple[int, ...], keepdims: bool) -> tuple[int, ...]:
+    """The sizes that a reduction over these dimensions leaves; a free one at least."""
     shape = x.shape[: len(x.shape) - len(axes)] + ((1,) * len(axes) if keepdims else ())
     return shape if len(shape) > 1 else (*shape, 1)
 
 
-def _reduced(call: str, function: Function, x: NkiTensor, axis: Any, dtype: Any, keepdims: bool) -> NkiTensor:
+def _reduced(
+    call: str,
+    function: Function,
+    x: NkiTensor,
+    axis: Any,
+    dtype: Any,
+    keepdims: bool,
+    dst: NkiTensor | None = None,
+) -> NkiTensor:
     axes = axes_of(call, x, axis)
-    dst = ndarray(_left(x, axes, keepdims), dtype or x.dtype, sbuf)
+    if dst is None:
+        dst = ndarray(left(x, axes, keepdims), dtype or x.dtype, sbuf)
     isa.tensor_reduce(dst, function, x, axes)
     return dst
 
@@ -53,25 +63,29 @@ min = _folding("min", "minimum")
 prod = _folding("prod", "multiply")
 
 
-def all(x: NkiTensor, axis: Any, dtype: Any = None) -> NkiTensor:
+def all(x: NkiTensor, axis: Any, dtype: Any = None, *, _dst: NkiTensor | None = None) -> NkiTensor:
     """1 where every element differs from 0."""
     flags = ndarray(x.shape, _FP32, sbuf)
     isa.tensor_scalar(flags, x, FUNCTIONS["not_equal"], 0.0)
-    return _reduced("all", FUNCTIONS["minimum"], flags, axis, dtype or x.dtype, False)
+    return _reduced("all", FUNCTIONS["minimum"], flags, axis, dtype or x.dtype, False, _dst)
 
 
-def mean(x: NkiTensor, axis: Any, dtype: Any = None, keepdims: bool = False) -> NkiTensor:
+def mean(
+    x: NkiTensor, axis: Any, dtype: Any = None, keepdims: bool = False, *, _dst: NkiTensor | None = None
+) -> NkiTensor:
     """The sum in fp32, divided."""
     axes = axes_of("mean", x, axis)
     total = _reduced("mean", FUNCTIONS["add"], x, axis, _FP32, keepdims)
-    dst = ndarray(total.shape, dtype or x.dtype, sbuf)
+    dst = ndarray(total.shape, dtype or x.dtype, sbuf) if _dst is None else _dst
     isa.tensor_scalar(
         dst, total, FUNCTIONS["multiply"], 1.0 / product(x.shape[dimension] for dimension in axes)
     )
     return dst
 
 
-def var(x: NkiTensor, axis: Any, dtype: Any = None, keepdims: bool = False) -> NkiTensor:
+def var(
+    x: NkiTensor, axis: Any, dtype: Any = None, keepdims: bool = False, *, _dst: NkiTensor | None = None
+) -> NkiTensor:
     """The mean of squared distances from the mean. Its result keeps the reduced dimensions, as NKI's does."""
     del keepdims
     axes = axes_of("var", x, axis)
@@ -81,7 +95,7 @@ def var(x: NkiTensor, axis: Any, dtype: Any = None, keepdims: bool = False) -> N
     isa.tensor_tensor(apart, folded, middle.broadcast(2, folded.shape[2]), FUNCTIONS["subtract"])
     squares = ndarray(folded.shape, _FP32, sbuf)
     isa.tensor_tensor(squares, apart, apart, FUNCTIONS["multiply"])
-    return mean(squares, 2, dtype or x.dtype, True).reshape(_left(x, axes, True))
+    return mean(squares, 2, dtype or x.dtype, True, _dst=_dst).reshape(left(x, axes, True))
 
 
 def grouped(x: NkiTensor, axes: tuple[int, ...]) -> NkiTensor:
