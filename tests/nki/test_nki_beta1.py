@@ -46,6 +46,11 @@ KERNELS = tomllib.loads(Path(__file__).with_name("beta1_kernels.toml").read_text
 EXACT: list[tuple[str, tuple[Any, ...], Callable[..., Any]]] = [
     ("writes to what it is given", (made(128, 8), np.zeros((128, 8), np.float32)), lambda x, out: -x),
     ("reduces over a loop", (made(128, 4, 16),), lambda x: x.max((1, 2))[:, None]),
+    (
+        "reduces into a name or a tile",
+        (made(128, 4, 16).round(),),
+        lambda x: np.stack([100 + x.sum(1)] * 2),
+    ),
     ("selects causally", (made(128, 128),), lambda x: np.where(np.tri(128) > 0, x, -9.0)),
     ("a column is a tile", (made(128, 8),), lambda x: x.max(1)[:, None]),
     ("a size is a quotient", (made(128, 4),), lambda x: x.reshape(128, 2, 2)),

@@ -55,6 +55,10 @@ class Root:
             tile = self._tiles[block] = self._made()
         return tile
 
+    def holds_nothing(self, block: int) -> bool:
+        """Is it sure that nobody wrote to this block?"""
+        return self.fill is None and block not in self._tiles
+
     def renew(self, block: int) -> None:
         """Let what comes be written to another place: nobody reads what is there any more."""
         if block in self._tiles and current().assumes("renaming"):

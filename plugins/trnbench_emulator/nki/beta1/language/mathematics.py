@@ -4,11 +4,15 @@
 
 from __future__ import annotations
 
+import dis
+import sys
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
+from types import CodeType, FrameType
 from typing import Any
 
-from trnbench_emulator.nki import isa
+from trnbench.errors import KernelError
+from trnbench_emulator.nki import isa, site
 from trnbench_emulator.nki import language as today
 from trnbench_emulator.nki.beta1.deferral import settle
 from trnbench_emulator.nki.beta1.index import box_of, leaves_nothing
@@ -24,16 +28,52 @@ from trnbench_emulator.nki.recorder import current
 def loop_reduce(
     x: Tile, op: Any, loop_indices: Any, *, mask: Any = None, dtype: Any = None, **_: Any
 ) -> Tile:
-    """The reduction of x over the rounds of these loops: the first round copies, the others combine."""
-    first = not any(int(index) for index in loop_indices)
+    """`total[…] = loop_reduce(x, op, …)` and `total = loop_reduce(x, op, …)`: total op x, in its place.
+
+    As documented, the destination is an operand: a round combines with what the one before has left. Into a
+    tile that holds nothing yet x is copied.
+    """
+    settle()
 
     def issue(dst: Tile) -> None:
-        if first:
+        if dst.root is nowhere:
+            raise KernelError(
+                f"loop_reduce has nothing to combine with ({site.here()})",
+                cause="its other operand is the tile that its result is assigned to, and there is none",
+                try_="total = nl.zeros(…) before the loop, total[...] = nl.loop_reduce(…) in it",
+            )
+        if leaves_nothing(mask, x.shape):
+            return
+        if dst.root.holds_nothing(dst.block):
             isa.tensor_copy(dst.operand(mask), x.operand(mask))
         else:
             isa.tensor_tensor(dst.operand(mask), dst.operand(mask), x.operand(mask), op)
 
-    return later(x.shape, dtype or x.dtype, issue)
+    nowhere = None
+    total = _value_before(sys._getframe(1))
+    if isinstance(total, Tile) and total.on_chip and (target := total.fitted(x.shape)) is not None:
+        issue(target)
+        return total
+    result = later(x.shape, dtype or x.dtype, issue)
+    nowhere = result.root
+    return result
+
+
+def _value_before(frame: FrameType) -> Any:
+    """What `name` holds before the call at hand gives it a new value: `name = call(…)`."""
+    name = _name_behind(frame.f_code, frame.f_lasti)
+    return None if name is None else frame.f_locals.get(name)
+
+
+@lru_cache(maxsize=256)
+def _name_behind(code: CodeType, call: int) -> str | None:
+    """The variable that the result of the call at this place of the code goes to."""
+    for instruction in dis.get_instructions(code):
+        if instruction.offset > call and instruction.opname != "EXTENDED_ARG":
+            stores = instruction.opname.startswith(("STORE_FAST", "STORE_NAME", "STORE_DEREF"))
+            names = instruction.argval  # several where a release of Python joins instructions
+            return (names if isinstance(names, str) else names[0]) if stores else None
+    return None
 
 
 def transpose(x: Tile, *, dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
