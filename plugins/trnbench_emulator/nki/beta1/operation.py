@@ -125,13 +125,20 @@ def broadcast_to(src: Tile, shape: Any, *, dtype: Any = None, **_: Any) -> Tile:
         return src
     if src.shape[0] == sizes[0] and src.kinds[0] == PARTITION and dtype is None:
         return repeated(src, sizes)
-    view = src.operand()
+    view = (in_sbuf(src) if _is_multiplied(src, sizes, dtype) else src).operand()
     if len(view.shape) != len(sizes):
         view = view.reshape((view.shape[0], *[1] * (len(sizes) - len(view.shape)), *view.shape[1:]))
     if dtype is None and view.shape[0] == 1 and _stays(view, sizes) and _in_psum():
         row = view.reshape((1, view.form.free))
         return Tile.holding(composite.spread(row, sizes[0]).reshape(sizes))
     return Tile.holding(today.broadcast_to(view, sizes, dtype))
+
+
+def _is_multiplied(row: Tile, sizes: tuple[int, ...], dtype: Any) -> bool:
+    """Does a product with ones read this row where it is? Rows that grow or change their type are copied."""
+    same = row.shape[1:] == sizes[1:] and (dtype is None or dtype_of(dtype) is row.dtype)
+    spread = same and row.shape[0] != sizes[0] and row.dtype.is_float
+    return spread and "broadcast-product" in current().assumptions
 
 
 def _stays(row: NkiTensor, sizes: tuple[int, ...]) -> bool:

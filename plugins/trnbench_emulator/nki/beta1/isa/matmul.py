@@ -69,7 +69,9 @@ def nc_transpose(
 ) -> Tile:
     """The transpose in PSUM by the tensor engine, or in SBUF by Vector."""
     settle()
-    buffer = Buffer.SBUF if word(engine) == "vector" else Buffer.PSUM
+    by_vector = word(engine) == "vector"
+    buffer = Buffer.SBUF if by_vector else Buffer.PSUM
+    data = data if by_vector else in_sbuf(data, mask)
     free = prod(data.shape[1:])
 
     def issue(dst: Tile) -> None:

@@ -78,7 +78,7 @@ def _name_behind(code: CodeType, call: int) -> str | None:
 
 def transpose(x: Tile, *, dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
     settle()
-    return Tile.holding(today.transpose(column_of(x), dtype))
+    return Tile.holding(today.transpose(column_of(in_sbuf(x)), dtype))
 
 
 def matmul(x: Tile, y: Tile, *, transpose_x: bool = False, mask: Any = None, **_: Any) -> Tile:
