@@ -82,6 +82,38 @@ def test_generations_differ(snippets: Any, v2: Machine, v3: Machine) -> None:
     )
 
 
+FP8 = """
+fn = nl.ndarray((128, 2, 128), dtype=nl.float8_e4m3fn)
+e5 = nl.ndarray((128, 2, 128), dtype=nl.float8_e5m2)
+sums, double = p[:, 0:256], dict(perf_mode=nisa.matmul_perf_mode.double_row)
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("nisa.nc_matmul(sums, fn[:, 0], fn)", "stationary has dtype float8_e4m3fn"),
+        ("nisa.nc_matmul(sums, a, fn)", "moving has dtype float8_e4m3fn"),
+        ("nisa.nc_matmul(p[:, 0:128], fn, e5, **double)", "stationary has dtype float8_e4m3fn"),
+    ],
+)
+def test_what_starts_with_version_4(
+    snippets: Any, line: str, says: str, v2: Machine, v3: Machine, v4: Machine
+) -> None:
+    snippets.run(ALLOCATED + FP8 + line, machine=v4)
+    for machine in (v2, v3):
+        with pytest.raises(KernelError) as caught:
+            snippets.run(ALLOCATED + FP8 + line, machine=machine)
+        assert says in caught.value.what
+
+
+@pytest.mark.parametrize("line", ["nisa.nc_matmul(p, fn[:, 0], e)", "nisa.nc_matmul(p, e, fn, **double)"])
+def test_the_two_forms_of_e4m3_do_not_mix(snippets: Any, line: str, v4: Machine) -> None:
+    with pytest.raises(KernelError) as caught:
+        snippets.run(ALLOCATED + FP8 + line, machine=v4)
+    assert "the two forms of e4m3 do not mix" in caught.value.what
+
+
 def test_a_tile_is_held_to_its_last_use_only(snippets: Any) -> None:
     """The names of the round before still refer to eight tiles while the next eight are made."""
     body = """

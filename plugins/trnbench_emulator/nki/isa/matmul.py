@@ -20,6 +20,8 @@ from trnbench_emulator.nki.tensor import NkiTensor
 _WIDE = ("float32", "tfloat32")
 _FP8 = ("float8_e4m3", "float8_e4m3fn", "float8_e5m2")
 _MATMUL_TYPES = (*_WIDE, "bfloat16", "float16", *_FP8)
+_RIVALS = {"float8_e4m3", "float8_e4m3fn"}  # the older form of e4m3 and that of OCP
+_OCP_SINCE = 4  # NeuronCore-v4
 _DOUBLE_ROW_SINCE = 3  # NeuronCore-v3
 _ROW_TILE = {2: 64, 3: 32}  # smallest tile of the array by NeuronCore version
 _VECTOR_BLOCK = 32  # the Vector engine transposes blocks of 32 × 32
@@ -146,11 +148,17 @@ def _check_operands(rules: Rules, dst: Form, stationary: Form, moving: Form) -> 
     rules.within(stationary, Buffer.SBUF, name="stationary")
     rules.within(moving, Buffer.SBUF, name="moving")
     rules.within(dst, Buffer.PSUM, name="dst")
+    ocp = rules.machine.nc_version >= _OCP_SINCE
+    types = [name for name in _MATMUL_TYPES if ocp or name != "float8_e4m3fn"]
     for name, form in (("stationary", stationary), ("moving", moving)):
         rules.require(
-            form.dtype.name in _MATMUL_TYPES,
-            f"{name} has dtype {form.dtype}, the tensor engine takes {', '.join(_MATMUL_TYPES)}",
+            form.dtype.name in types,
+            f"{name} has dtype {form.dtype}, the tensor engine takes {', '.join(types)}",
         )
+    rules.require(
+        {stationary.dtype.name, moving.dtype.name} != _RIVALS,
+        f"stationary is {stationary.dtype}, moving is {moving.dtype}: the two forms of e4m3 do not mix",
+    )
     wide = [form.dtype.name in _WIDE for form in (stationary, moving)]
     rules.require(
         wide[0] == wide[1],
