@@ -189,20 +189,27 @@ def test_ticks_are_undone() -> None:
 
 
 @pytest.mark.parametrize(
-    ("instance", "version", "sbuf_kib", "moving", "psum_dtypes"),
+    ("instance", "version", "sbuf_kib", "moving", "moving_bf16", "psum_dtypes"),
     [
-        ("trn1.32xlarge", 2, 192, 512, ("float32",)),
-        ("trn2-16.48xlarge", 3, 224, 512, ("float32",)),
-        ("trn3-gen1-ultraserver", 4, 256, 4096, ("float32", "bfloat16")),
+        ("trn1.32xlarge", 2, 192, 512, 512, ("float32",)),
+        ("trn2-16.48xlarge", 3, 224, 512, 512, ("float32",)),
+        ("trn3-gen1-ultraserver", 4, 256, 4096, 8192, ("float32", "bfloat16")),
     ],
 )
 def test_documented_limits(
-    registry: Any, instance: str, version: int, sbuf_kib: int, moving: int, psum_dtypes: tuple[str, ...]
+    registry: Any,
+    instance: str,
+    version: int,
+    sbuf_kib: int,
+    moving: int,
+    moving_bf16: int,
+    psum_dtypes: tuple[str, ...],
 ) -> None:
     machine = Machine.of(registry.system(instance))
     assert machine.nc_version == version
     assert machine.sbuf_partition_bytes == sbuf_kib << 10
     assert (machine.partitions, machine.stationary_free, machine.moving_free) == (128, 128, moving)
+    assert machine.moving_free_bf16 == moving_bf16
     assert (machine.psum_partition_bytes, machine.psum_banks, machine.psum_bank_bytes) == (16384, 8, 2048)
     assert machine.psum_dtypes == psum_dtypes
 

@@ -17,7 +17,9 @@ from trnbench_emulator.nki import Machine, TensorSpec, Trace, load_kernel, recor
 from trnbench_emulator.nki.dtype import dtype_of
 from trnbench_emulator.nki.jit import Kernel
 
-V4 = msgspec.structs.replace(EVERY_INSTRUCTION, moving_free=4096, sbuf_partition_bytes=256 << 10)
+V4 = msgspec.structs.replace(
+    EVERY_INSTRUCTION, moving_free=4096, moving_free_bf16=8192, sbuf_partition_bytes=256 << 10
+)
 V2 = msgspec.structs.replace(V3, generation="trn1", core="neuroncore-v2", nc_version=2)
 
 

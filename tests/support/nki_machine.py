@@ -13,6 +13,7 @@ V3 = Machine(
     partitions=128,
     stationary_free=128,
     moving_free=512,
+    moving_free_bf16=512,
     sbuf_partition_bytes=224 << 10,
     psum_partition_bytes=16 << 10,
     psum_banks=8,

@@ -20,6 +20,7 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
     partitions: int
     stationary_free: int  # columns of the array
     moving_free: int  # elements of one PSUM bank at fp32, more where the generation allows
+    moving_free_bf16: int  # the same where the result is bf16
     sbuf_partition_bytes: int
     psum_partition_bytes: int
     psum_banks: int
@@ -52,13 +53,15 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
         digits = "".join(
             character for character in system.instance.core.rpartition("-")[2] if character.isdigit()
         )
+        moving_free = int(limits.get("moving_free", psum // banks // FP32_BYTES))
         return cls(
             generation=system.generation.name,
             core=system.instance.core,
             nc_version=int(limits.get("nc_version", digits or 0)),
             partitions=partitions,
             stationary_free=need("array_columns"),
-            moving_free=int(limits.get("moving_free", psum // banks // FP32_BYTES)),
+            moving_free=moving_free,
+            moving_free_bf16=int(limits.get("moving_free_bf16", moving_free)),
             sbuf_partition_bytes=int(per_partition or need("sbuf_capacity") // partitions),
             psum_partition_bytes=psum,
             psum_banks=banks,

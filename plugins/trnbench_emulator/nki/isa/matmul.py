@@ -101,7 +101,8 @@ def _matmul(
     rules.at_most(
         m, machine.stationary_free, "stationary free size", try_="tile M by nl.tile_size.gemm_stationary_fmax"
     )
-    rules.at_most(n, machine.moving_free, "moving free size", try_="tile N by nl.tile_size.gemm_moving_fmax")
+    most = machine.moving_free_bf16 if dst.dtype.name == "bfloat16" else machine.moving_free
+    rules.at_most(n, most, "moving free size", try_="tile N by nl.tile_size.gemm_moving_fmax")
     _check_result(rules, machine, dst, m, n, moving if transpose else None)
     variables = {
         "K": contraction,
