@@ -84,6 +84,26 @@ def test_every_store_rounds_to_the_type(snippets: Any) -> None:
         np.testing.assert_array_equal(got, x.astype(kind))
 
 
+GATHERED = "nisa.dma_copy(t, x.vector_select(0, nl.zeros((1, 1), nl.uint32)))"
+
+
+@pytest.mark.parametrize("call", ["nisa.tensor_copy(t, nl.load(x))", "nisa.dma_copy(t, x)", GATHERED])
+@pytest.mark.parametrize(
+    ("dtype", "wanted"),
+    [
+        ("int32", [2**24 + 1, 2**24 + 3, 300, -1]),
+        ("uint32", [2**24, 2**24 + 4, 300, 0]),
+        ("uint8", [255, 255, 255, 0]),
+    ],
+)
+def test_a_copy_between_types_passes_through_fp32(
+    snippets: Any, call: str, dtype: str, wanted: list[int]
+) -> None:
+    x = np.array([[2**24 + 1, 2**24 + 3, 300, -1]], np.int32)
+    body = f"t = nl.ndarray((1, 4), nl.{dtype})\n{call}\nnl.store(out, t)"
+    assert _run(snippets, body, x, "(1, 4)", f"nl.{dtype}").tolist() == [wanted]
+
+
 @given(arrays.arrays(np.float32, st.integers(1, 20), elements=st.floats(-(2.0**90), 2.0**90, width=32)))
 def test_tfloat32_keeps_ten_bits(values: np.ndarray[Any, Any]) -> None:
     rounded = DTYPES["tfloat32"].cast(values)

@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from trnbench_emulator.nki.constraints import Rules, alike, moved, word
 from trnbench_emulator.nki.isa.constants import DGE_NUMBERS
@@ -46,12 +47,12 @@ def dma_copy(
         if dst.form.indirect or src.form.indirect:
             move(dst, src, skip=word(oob_mode) == "skip", call="dma_copy")
         else:
-            dst.put(src.array)
+            dst.put(_passed(src, dst.form))
 
 
 def move(dst: NkiTensor, src: NkiTensor, *, skip: bool, call: str) -> None:
     """Copy where both sides are addressed inside their tensors."""
-    values = src.array.reshape(dst.shape)
+    values = _passed(src, dst.form).reshape(dst.shape)
     if isinstance(dst, IndirectTensor):
         dst.inside(call, skip=skip)
     if isinstance(src, IndirectTensor):
@@ -59,6 +60,13 @@ def move(dst: NkiTensor, src: NkiTensor, *, skip: bool, call: str) -> None:
         if not inside.all():
             values = np.where(inside, values, dst.array)
     dst.put(values)
+
+
+def _passed(src: NkiTensor, dst: Form) -> npt.NDArray[Any]:
+    """What a copy passes on: the bits between equal types, fp32 between others. A packed word is bits."""
+    kinds = src.form.dtype, dst.dtype
+    same = kinds[0] is kinds[1] or any(kind.packed is not None for kind in kinds)
+    return src.array if same else src.floats()
 
 
 def _dma(machine: Machine, dst: Form, src: Form, mode: Any, engine: Any, priority: int | None) -> Op:
@@ -148,7 +156,7 @@ def tensor_copy(
         op = recorder.ops[key] = _copy(Rules("tensor_copy", recorder.machine), dst, src, engine)
     recorder.emit(op, (dst,), (src,))
     if recorder.functional:
-        dst.put(src.array)
+        dst.put(_passed(src, dst.form))
 
 
 def _copy(rules: Rules, dst: NkiTensor, src: NkiTensor, given: Any) -> Op:
