@@ -116,6 +116,10 @@ def test_an_error_has_a_kind_a_line_a_cause_and_a_remedy(either: Session) -> Non
         ({"source": TEXT, "function": "matmul", "arguments": ARGUMENTS, "instance": "trn9"}, "unknown"),
         ({"source": TEXT, "function": "matmul", "arguments": ARGUMENTS, "assume": ("x",)}, "x"),
         ({"source": TEXT, "function": "matmul", "arguments": ARGUMENTS, "cores": "all"}, "no candidate"),
+        ({**QUESTION, "seed": -5}, "seed -5 is no seed"),
+        ({**QUESTION, "seed": 2**64}, "is no seed"),
+        ({**QUESTION, "tolerance": -1.0}, "tolerance -1 is no tolerance"),
+        ({**QUESTION, "tolerance": 1e300}, "tolerance 1e+300 is no tolerance"),
     ],
 )
 def test_a_question_that_names_nothing_is_answered(
@@ -124,6 +128,14 @@ def test_a_question_that_names_nothing_is_answered(
     answer = session.ask(**question)
     assert (answer.verdict, answer.error.kind) == ("invalid", "request")
     assert what in answer.error.what
+
+
+@pytest.mark.parametrize("reference", ["", "matmul_reference"])
+def test_beyond_its_memory_the_remedy_is_more(session: Session, reference: str) -> None:
+    huge = TEXT.replace("k, m = a.shape", "k, m = a.shape\n    huge = bytearray(3 << 30)")
+    answer = session.ask(source=huge, function="matmul", arguments=ARGUMENTS, reference=reference)
+    assert (answer.error.kind, answer.error.line) == ("memory", 12)
+    assert answer.error.remedy == "smaller arguments, or --memory SIZE"
 
 
 def test_ties_name_the_candidates_before(session: Session) -> None:
@@ -232,6 +244,7 @@ def test_serve_answers_line_by_line() -> None:
     assert [answer.get("id") for answer in answers] == [None, 1, 7, None, None, 1, None, None]
     assert answers[5]["repeated"]
     assert all(answer["error"]["remedy"] for answer in answers if answer["verdict"] == "invalid")
+    assert served('{"id": 8, "function": "f", "source": "f = 1", "seed": -5}')[0]["id"] == 8
     assert served(good, options=("--trusted",))[0]["time_s"] == answers[1]["time_s"]
 
 

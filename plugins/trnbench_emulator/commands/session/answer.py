@@ -56,9 +56,10 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         file, line = "", 0
         if (place := _PLACE.search(error.what)) is not None:
             file, line = place[1], int(place[2])
-        return cls(
-            kind=_kind(error), what=error.what, file=file, line=line, cause=error.cause, remedy=error.try_
-        )
+        kind = _kind(error)
+        if kind == "memory":  # the limit of the session: a kernel takes it for all that the machine has
+            return msgspec.structs.replace(OUT_OF_MEMORY, file=file, line=line)
+        return cls(kind=kind, what=error.what, file=file, line=line, cause=error.cause, remedy=error.try_)
 
 
 def _kind(error: TrnbenchError) -> str:
@@ -66,7 +67,7 @@ def _kind(error: TrnbenchError) -> str:
         return "time"
     if isinstance(error, UsageError) or not isinstance(error, KernelError):
         return "request"
-    if "more memory than" in error.what:
+    if "needs more memory " in error.what:
         return "memory"
     source = " is no Python: " in error.what or " cannot be imported: " in error.what
     return "source" if source else "kernel"

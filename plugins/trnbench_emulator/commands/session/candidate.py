@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from trnbench.bounded import kinds
 from trnbench.errors import BadInput, MissingFile, UsageError, quoted
 from trnbench_emulator.commands.nki import arguments as given
 from trnbench_emulator.commands.nki.arguments import Argument
@@ -44,6 +45,11 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     seed: int = 0
     tolerance: float | None = None
     explain: bool = False
+
+    def __post_init__(self) -> None:
+        kinds.SEED.checked(self.seed, "seed")
+        if self.tolerance is not None:
+            kinds.TOLERANCE.checked(self.tolerance, "tolerance")
 
     def text(self) -> bytes:
         """The program. Raises `BadInput` where there is none, or two."""
@@ -85,7 +91,7 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 def decoded(line: bytes) -> Candidate:
-    """A line of JSON. Raises `BadInput`, with the place in it."""
+    """A line of JSON. Raises `BadInput`, with the place in it, and `UsageError` for a number out of range."""
     try:
         return msgspec.json.decode(line, type=Candidate)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
@@ -99,7 +105,7 @@ def decoded(line: bytes) -> Candidate:
 def candidate(**fields: Any) -> Candidate:
     """From keywords: arrays and `TensorSpec`s count by shape and data type.
 
-    Raises `BadInput`.
+    Raises `BadInput`, and `UsageError` for a number out of range.
     """
     arguments = fields.get("arguments") or {}
     if not isinstance(arguments, Mapping):
