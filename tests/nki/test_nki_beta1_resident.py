@@ -17,7 +17,7 @@ from trnbench.registry import load_registry
 from trnbench_emulator.core.program import BUFFER, Dep, Program
 from trnbench_emulator.core.recording import Launch, record_launch
 from trnbench_emulator.nki import Machine, Trace, load_kernel
-from trnbench_emulator.nki.beta1.residence import places
+from trnbench_emulator.nki.beta1.residence import Memory, places
 from trnbench_emulator.nki.instruction import Instruction
 from trnbench_emulator.nki.memory import Buffer, Storage
 
@@ -108,7 +108,7 @@ def test_every_tile_is_there_when_it_is_read_and_all_of_them_fit(
             if view.storage.form.buffer is Buffer.SBUF:
                 assert view.storage in written
         written |= {view.storage for view in each.writes}
-    assert _most(instructions) <= 224 * KIB
+    assert _most(instructions) == found.sbuf_peak_bytes <= 224 * KIB
     stores = [each for each in instructions if each.writes[0].form.buffer is Buffer.SHARED_HBM]
     assert len(stores) == len(order)
 
@@ -138,7 +138,7 @@ def taken(instructions: tuple[Instruction, ...], sbuf: int) -> dict[int, list[in
     for number, each in enumerate(instructions):
         for view in each.writes:
             begun.setdefault(view.storage.life, number)
-    found = places(instructions, {Buffer.SBUF: sbuf, Buffer.PSUM: 16 * KIB})
+    found = places(instructions, {Buffer.SBUF: Memory(sbuf), Buffer.PSUM: Memory(16 * KIB)})
     return {number: [begun[life] for _, gone in each for life in gone] for number, each in found.items()}
 
 

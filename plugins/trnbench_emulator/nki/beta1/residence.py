@@ -26,17 +26,16 @@ Taken = tuple[Life, tuple[Life, ...]]
 """A tile, and those whose place it takes."""
 
 
-def places(instructions: Sequence[Instruction], capacities: Mapping[Buffer, int]) -> dict[int, list[Taken]]:
+def places(instructions: Sequence[Instruction], memories: Mapping[Buffer, Memory]) -> dict[int, list[Taken]]:
     """By the number of an instruction, the tiles that begin with it and do not fit beside those before them.
 
-    `capacities` of SBUF and PSUM, in bytes per partition.
+    `memories`: SBUF and PSUM.
     A tile is in use from its first instruction to its last, in the order of the program. Where it does not
     fit, it takes the places of those that nobody uses any more, the one that is so for longest first: of all
     choices the one that waits least. In PSUM more may be in use than there is; nothing is waited for then.
     """
     first, last = _uses(instructions)
     takeovers: dict[int, list[Taken]] = {}
-    memories = {buffer: _Memory(capacity) for buffer, capacity in capacities.items()}
     for storage, number in first.items():
         life, form = storage.life, storage.form
         ended = memories[form.buffer].room(life, form.row_bytes, number, last[storage])
@@ -45,11 +44,16 @@ def places(instructions: Sequence[Instruction], capacities: Mapping[Buffer, int]
     return takeovers
 
 
-class _Memory:
-    """Bytes per partition that are held, the tiles in use, and those that nobody uses any more."""
+class Memory:
+    """Bytes per partition that are held, the tiles in use, and those that nobody uses any more.
+
+    `peak`: of the bytes in use.
+    """
 
     def __init__(self, capacity: int) -> None:
         self._capacity = capacity
+        self.peak = 0
+        self._busy = 0  # bytes in use
         self._held = 0
         self._used: list[tuple[int, int, Life, int]] = []  # by last use, the first to end first
         self._order = count()  # of equal ones the first to begin
@@ -61,7 +65,10 @@ class _Memory:
         while used and used[0][0] < number:
             _, _, ended, bytes_ = heappop(used)
             idle.append((ended, bytes_))
+            self._busy -= bytes_
         self._held += size
+        self._busy += size
+        self.peak = max(self.peak, self._busy)
         replaced = []
         while self._held > self._capacity and idle:
             ended, bytes_ = idle.popleft()
@@ -105,7 +112,10 @@ def compiling(recorder: Recorder) -> Iterator[None]:
     finally:
         recorder.issue = before
     compiled = list(Residence(uncopied(recording, recorder), recorder).compiled())
-    begins = places(compiled, {buffer: ledger.capacity for buffer, ledger in recorder.ledgers.items()})
+    memories = {buffer: Memory(ledger.capacity) for buffer, ledger in recorder.ledgers.items()}
+    begins = places(compiled, memories)
+    for buffer, ledger in recorder.ledgers.items():
+        ledger.peak = min(memories[buffer].peak, ledger.capacity)  # a compiler finds an order that fits
     for number, instruction in enumerate(compiled):
         takeovers = begins.get(number, ())
         for life, ended in takeovers:
