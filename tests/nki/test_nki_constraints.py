@@ -101,6 +101,7 @@ nisa.nc_matmul(nl.ndarray((128, {0}), dtype=nl.{1}, buffer=nl.psum), a, wide)
         ("nisa.nc_matmul(sums, fn[:, 0], fn)", "stationary has dtype float8_e4m3fn"),
         ("nisa.nc_matmul(sums, a, fn)", "moving has dtype float8_e4m3fn"),
         ("nisa.nc_matmul(p[:, 0:128], fn, e5, **double)", "stationary has dtype float8_e4m3fn"),
+        ("nisa.dma_copy(b, h, priority=1)", "priority is 1"),
         (PRODUCT.format(4096, "float32"), "moving free size is 4096, the limit is 512"),
         (PRODUCT.format(8192, "bfloat16"), "moving free size is 8192, the limit is 512"),
     ],

@@ -84,6 +84,17 @@ def test_every_store_rounds_to_the_type(snippets: Any) -> None:
         np.testing.assert_array_equal(got, x.astype(kind))
 
 
+def test_calls_of_the_language_cast_what_those_of_the_kernel_do_not(snippets: Any) -> None:
+    """nl.where, `tile[…] =` and nl.multiply take numbers and columns of any type."""
+    body = """
+t = nl.load(x)
+t[:, 1:2] = 7.0
+nl.store(out, nl.multiply(nl.where(nl.less(t, 3), t, 0.0, dtype=nl.int32), t[:, 1:2]))
+"""
+    x = np.array([[1, 2, 3, 4]], np.int32)
+    assert _run(snippets, body, x, "(1, 4)", "nl.int32").tolist() == [[7, 0, 0, 0]]
+
+
 GATHERED = "nisa.dma_copy(t, x.vector_select(0, nl.zeros((1, 1), nl.uint32)))"
 
 

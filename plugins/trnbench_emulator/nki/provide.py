@@ -22,7 +22,7 @@ from trnbench_emulator.nki import beta1, dtype, isa, language, tensor, typing
 from trnbench_emulator.nki.beta1 import isa as beta1_isa
 from trnbench_emulator.nki.beta1 import language as beta1_language
 from trnbench_emulator.nki.beta1 import package
-from trnbench_emulator.nki.isa import constants
+from trnbench_emulator.nki.isa import constants, strict
 from trnbench_emulator.nki.names import refuse
 
 CONSTANTS = ("dge_mode", "dma_engine", "engine", "matmul_perf_mode", "nc_version", "oob_mode", "reduce_cmd")
@@ -140,6 +140,8 @@ def _facades() -> dict[str, ModuleType]:
             __file__=module.__file__,
             __path__=[],  # what else is asked for below it is refused by name
         )
+        if module is isa:
+            vars(facade).update(memset=strict.memset, tensor_scalar=strict.tensor_scalar)
         parent, _, last = name.rpartition(".")
         if parent:
             setattr(modules[parent], last, facade)

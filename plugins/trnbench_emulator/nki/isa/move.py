@@ -22,6 +22,7 @@ from trnbench_emulator.nki.tensor import IndirectTensor, NkiTensor
 
 _SCALAR_COPY_SINCE = 3  # NeuronCore-v3 copies bit by bit on Scalar
 HARDWARE_DGE_SINCE = 3
+_PRIORITY_SINCE = 4
 
 
 def dma_copy(
@@ -118,12 +119,23 @@ def generator(rules: Rules, mode: Any, engine: Any, priority: int | None) -> Non
         try_="dge_mode=nisa.dge_mode.swdge, or leave it open",
     )
     rules.require(
-        word(engine) in ("unknown", "sync", "scalar", "gpsimd"),
-        f"engine {word(engine)} cannot start a transfer, sync, scalar and gpsimd can",
+        word(engine) in ("unknown", "sync", "scalar"),
+        f"engine {word(engine)} cannot start a transfer, sync and scalar can",
+    )
+    rules.require(
+        word(engine) == "unknown" or dge_word(mode) in ("unknown", "hwdge"),
+        f"engine {word(engine)} does not go with dge_mode {dge_word(mode)}",
+        cause="engine says who has hardware make the descriptors",
+        try_="dge_mode=nisa.dge_mode.hwdge, or leave the engine open",
     )
     rules.require(
         priority is None or (isinstance(priority, int) and 0 <= priority <= 3),
         f"priority is {priority!r}, it is 0 to 3",
+    )
+    rules.require(
+        priority is None or version >= _PRIORITY_SINCE,
+        f"priority is {priority}, transfers have one from NeuronCore-v{_PRIORITY_SINCE} on",
+        try_="leave priority out",
     )
 
 
