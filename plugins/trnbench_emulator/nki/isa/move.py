@@ -48,12 +48,12 @@ def dma_copy(
         if dst.form.indirect or src.form.indirect:
             move(dst, src, skip=word(oob_mode) == "skip", call="dma_copy")
         else:
-            dst.put(_passed(src, dst.form))
+            dst.put(_payload(src, dst.form))
 
 
 def move(dst: NkiTensor, src: NkiTensor, *, skip: bool, call: str) -> None:
     """Copy where both sides are addressed inside their tensors."""
-    values = _passed(src, dst.form).reshape(dst.shape)
+    values = _payload(src, dst.form).reshape(dst.shape)
     if isinstance(dst, IndirectTensor):
         dst.inside(call, skip=skip)
     if isinstance(src, IndirectTensor):
@@ -63,7 +63,7 @@ def move(dst: NkiTensor, src: NkiTensor, *, skip: bool, call: str) -> None:
     dst.put(values)
 
 
-def _passed(src: NkiTensor, dst: Form) -> npt.NDArray[Any]:
+def _payload(src: NkiTensor, dst: Form) -> npt.NDArray[Any]:
     """What a copy passes on: the bits between equal types, fp32 between others. A packed word is bits."""
     kinds = src.form.dtype, dst.dtype
     same = kinds[0] is kinds[1] or any(kind.packed is not None for kind in kinds)
@@ -168,7 +168,7 @@ def tensor_copy(
         op = recorder.ops[key] = _copy(Rules("tensor_copy", recorder.machine), dst, src, engine)
     recorder.emit(op, (dst,), (src,))
     if recorder.functional:
-        dst.put(_passed(src, dst.form))
+        dst.put(_payload(src, dst.form))
 
 
 def _copy(rules: Rules, dst: NkiTensor, src: NkiTensor, given: Any) -> Op:
