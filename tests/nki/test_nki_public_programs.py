@@ -85,7 +85,7 @@ def test_two_programs_match_and_take_less_time(name: str, tmp_path: Path, monkey
     alone = KernelModel().time(kernel[1], specs, system)
     both = KernelModel().time(kernel[2], specs, system, Launch(programs=2))
     assert alone.latency_s / 2 < both.latency_s < alone.latency_s
-    for schedule in both.together.schedules:
+    for schedule in both.scheduled.schedules:
         program = schedule.program
         assert {program.ops[program.op[at]].opcode for at in rendezvous_of(program)} == {meeting}
     assert all(each.waited_s > 0 for each in both.programs)
