@@ -220,11 +220,11 @@ def _files(root: str) -> list[Path]:
 def loading(subject: Subject) -> Iterator[Finding | str]:
     """Problems the registry met, slow imports, names that change, commands that do not import."""
     yield str(subject)
+    names = [(each.kind, each.name) for each in subject.brought]  # asks every hook: what fails is known then
     for problem in subject.registry.problems_of(subject.loaded.origin):
         yield Finding(problem.object or str(subject), f"{problem.what}: {problem.cause}", problem.try_)
     if subject.loaded.slow:
         yield Finding(str(subject), subject.loaded.slow, 'name code by reference: "package.module:function"')
-    names = [(each.kind, each.name) for each in subject.brought]
     repeated = [
         (each.kind, each.name)
         for each in subject.registry.fresh().collect()
