@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
-from trnbench.errors import TopologyError, brief, counted
+from trnbench.errors import PluginError, TopologyError, TrnbenchError, brief, counted
 from trnbench.facts.fact import FactBook, Scope
 from trnbench.reference import Ref, resolve
 
@@ -178,15 +178,36 @@ class System(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return int(self.book.value(self.instance.name, "host_count") or 1)
 
     def topology(self, **options: Any) -> Topology:
-        """Built anew; raises `TopologyError` when the options make no graph, or one too large to read."""
+        """Built anew; raises `TopologyError` when the options make no graph, or one too large to read, and
+        `PluginError` when its builder raises anything else or returns something else."""
         if self.size > LARGEST_GRAPH:
             raise TopologyError(
                 f"the graph of {self.name} is not built",
                 cause=f"graphs are drawn, checked and listed up to size {LARGEST_GRAPH:,}",
                 try_=f"{self.instance.name}:{LARGEST_GRAPH}",
             )
+        from trnbench.topology.graph import Topology
+
         build: Callable[..., Topology] = resolve(self.instance.topology)
-        return build(self, **options)
+        try:
+            graph = build(self, **options)
+        except TrnbenchError:
+            raise
+        except (Exception, SystemExit) as error:  # a plugin's code
+            raise self._builder_error(f"raises {type(error).__name__}: {error}") from error
+        if not isinstance(graph, Topology):
+            raise self._builder_error(f"returns {type(graph).__name__}, no Topology")
+        return graph
+
+    def _builder_error(self, what: str) -> PluginError:
+        distribution = self.plugin.partition(" ")[0]
+        return PluginError(
+            f"the graph of {self.name} is not built: {self.instance.topology} {what}",
+            cause=f"a mistake in the topology builder of {self.plugin}",
+            try_=f"trnbench plugin check {distribution}, or leave it out: --no-plugin {distribution}",
+            distribution=distribution,
+            object_=f"Instance {self.instance.name!r}",
+        )
 
     def takes(self, option: str) -> bool:
         """Whether the builder of its graph has this option."""

@@ -25,7 +25,7 @@ def resolve(ref: Any) -> Any:
             target = getattr(target, step)
     except TrnbenchError:
         raise
-    except Exception as error:  # a module may raise anything while it is imported
+    except (Exception, SystemExit) as error:  # a module may raise anything while it is imported
         raise PluginError(
             f"cannot load {ref!r}: {type(error).__name__}: {error}",
             cause="the package that names it is broken or only partly installed",

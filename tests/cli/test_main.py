@@ -45,6 +45,8 @@ def program(monkeypatch: pytest.MonkeyPatch) -> type[CliRunner]:
             shared.kept = "3 of 9 results are in the store"
         if how == "bug":
             return int("no number")
+        if how == "exit":
+            sys.exit(0)  # as code of a plugin may
         if how == "file":
             Path("/nonexistent/file").read_text()
         if how in RAISED:
@@ -55,7 +57,9 @@ def program(monkeypatch: pytest.MonkeyPatch) -> type[CliRunner]:
         assert found.name == "fail"
         return fail
 
-    monkeypatch.setattr(commands, "find_commands", lambda block: {"fail": Found("fail", "x:y", "test", "1")})
+    monkeypatch.setattr(
+        commands, "find_commands", lambda block: {"fail": Found("fail", "x:y", "trnbench", "1")}
+    )
     monkeypatch.setattr(Found, "load", load)
     return CliRunner
 
@@ -86,22 +90,28 @@ def test_failures_become_messages_and_exit_codes(
     assert (result.exit_code, result.stdout, result.stderr) == (code, "", stderr)
 
 
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ("bug", "ValueError: invalid literal for int() with base 10: 'no number'"),
+        ("exit", "SystemExit: 0"),
+    ],
+)
 def test_bug_is_one_paragraph_until_the_traceback_is_asked_for(
-    program: type[CliRunner], monkeypatch: pytest.MonkeyPatch
+    program: type[CliRunner], how: str, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["trnbench", "fail", "a bug"])
-    result = program().invoke(cli, ["fail", "bug"])
+    result = program().invoke(cli, ["fail", how])
     assert result.exit_code == ExitCode.CRASH
     assert "Traceback" not in result.stderr
     first, second, third = result.stderr.splitlines()
-    message = "invalid literal for int() with base 10: 'no number'"
-    assert first == f"error: internal error: ValueError: {message}"
+    assert first == f"error: internal error: {message}"
     assert second.startswith(f"  cause: a bug in {__file__}:")
     assert third == (
         "  try:   TRNBENCH_DEBUG=1 trnbench fail 'a bug'   shows the traceback; please report it with that"
     )
     monkeypatch.setenv(failure.DEBUG, "1")
-    told = program().invoke(cli, ["fail", "bug"]).stderr
+    told = program().invoke(cli, ["fail", how]).stderr
     assert told.startswith("Traceback (most recent call last)")
     assert told.count("error: internal error") == 1
 

@@ -101,6 +101,15 @@ def test_run_goes_on_without_the_bad_plugin(install: Install, trnbench: Trnbench
     assert "half" not in told.stdout
 
 
+def test_an_exit_in_a_formula_costs_its_own_cases(install: Install, trnbench: Trnbench) -> None:
+    plans, counts = "kernel('plans', requires=lambda _: exit(0))", "kernel('counts', work=lambda *_: exit(0))"
+    install("bad", KERNEL.replace("BODY", f"yield {plans}; yield {counts}"))
+    told = trnbench("run", "plans", "counts", "-i", "trn1.2xlarge", "--no-report")
+    assert told.returncode == 3
+    assert "failed: trn1.2xlarge::counts[size=1]@core: SystemExit: 0 (at " in told.stderr
+    assert "skipped" in told.stdout
+
+
 def test_slow_import_is_timed_and_warned_of(install: Install, trnbench: Trnbench) -> None:
     install("slow", f"import time; time.sleep(0.6)\n{''.join(line[4:] for line in GOOD.splitlines(True))}")
     told = trnbench("plugin", "list", "--format", "json")

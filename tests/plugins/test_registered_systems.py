@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -90,6 +91,29 @@ def test_own_figures_go_before_documented_ones(tmp_path: Path) -> None:
     )
     assert registry.system("i").devices == 16
     assert registry.system("i", (facts("mine.toml", "12", "m", "override = true\n"),)).devices == 12
+
+
+def exits(_: trnbench.System) -> None:
+    sys.exit(0)
+
+
+def nothing(_: trnbench.System) -> None:
+    pass
+
+
+@pytest.mark.parametrize(
+    ("builder", "does"), [("exits", "raises SystemExit: 0"), ("nothing", "returns NoneType, no Topology")]
+)
+def test_a_builder_that_builds_no_graph_is_named(tmp_path: Path, builder: str, does: str) -> None:
+    (tmp_path / "facts.toml").write_text("schema = 1\n")
+    one = instance("one", topology=f"{__name__}:{builder}")
+    new = generation("new", facts=(tmp_path / "facts.toml",), instances=(one,))
+    registry = Registry.of(acme=plugin(trnbench_generations=lambda: [new]))
+    assert text_of(PluginError, registry.system("one").topology) == (
+        f"the graph of one is not built: {__name__}:{builder} {does}\n"
+        "  cause: a mistake in the topology builder of acme 0\n"
+        "  try:   trnbench plugin check acme, or leave it out: --no-plugin acme"
+    )
 
 
 def test_bases_that_lead_nowhere_are_the_plugins_error() -> None:

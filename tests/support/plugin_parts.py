@@ -23,14 +23,15 @@ KERNEL = """
     import trnbench
     from trnbench import Axis, Kernel, PrimaryMetric, Scope, Work
 
-    def kernel(name):
-        return Kernel(
+    def kernel(name, **changes):
+        fields = dict(
             name=name, family="test", title="Test", about="Tests.",
             axes=(Axis(name="size", values=(1, 2)),), scopes=(Scope.CORE,),
             primary=PrimaryMetric(name="latency_s", unit="s", better="lower"),
             work=lambda point, extent: Work(), footprint=lambda point, extent: {},
             requires=lambda point: (),
         )
+        return Kernel(**fields | changes)
 """
 
 

@@ -32,6 +32,7 @@ class Program(click.Group):
     """
 
     block: tuple[str, ...] = ()
+    of_others = False  # a command of a plugin is asked for: it may end the process as it likes
 
     @cached_property
     def found(self) -> dict[str, commands.Found]:
@@ -52,6 +53,7 @@ class Program(click.Group):
         with asked(Suspect(entry.name, entry.distribution, entry.words, entry.target), again=False):
             command = entry.load()
         carries_out(entry.words)
+        self.of_others = True
         return command
 
     def resolve_command(
@@ -101,7 +103,7 @@ class Program(click.Group):
         shared = extra.pop("obj", None) or Session()
         # What click was told, else as it works it out.
         extra.setdefault("terminal_width", None if formatting.FORCED_WIDTH is not None else width())
-        self.block = ()
+        self.block, self.of_others = (), False
         vars(self).pop("found", None)  # one process may be asked twice, with other plugins
         try:
             with self.make_context("trnbench", argv, obj=shared, **extra) as ctx:
@@ -109,11 +111,11 @@ class Program(click.Group):
             # A command returns its exit code, or nothing.
             plain_int = isinstance(result, int) and not isinstance(result, bool)
             code = int(result) if plain_int else ExitCode.OK
-        except SystemExit:
-            raise
         except click.exceptions.Exit as end:  # --help and --version
             code = end.exit_code
         except BaseException as error:
+            if isinstance(error, SystemExit) and self.of_others:
+                raise
             from trnbench.terminal.failure import report
 
             code = report(error, shared)

@@ -248,7 +248,7 @@ def _work(case: Case) -> dict[str, float]:
     """What was asked for; nothing where the formula itself cannot cope with the point."""
     try:
         return case.work.as_counts()
-    except Exception:  # a skipped or crashed case keeps its own reason
+    except (Exception, SystemExit):  # a skipped or crashed case keeps its own reason
         return {}
 
 

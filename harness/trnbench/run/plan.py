@@ -253,7 +253,7 @@ class _Planner:
             return extent, shortage(kernel, point, extent, system, split)
         except TrnbenchError:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             # A kernel is a plugin's code: its mistake costs its own cases, not the run.
             why = f"{kernel.name} could not be planned: {type(error).__name__}: {error}"
             return Extent(scope=scope), why

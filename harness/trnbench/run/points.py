@@ -171,7 +171,7 @@ def _invalid(kernel: Kernel, point: Point) -> str:
         return kernel.valid(point)
     except TrnbenchError:
         raise
-    except Exception as error:  # a plugin's mistake costs its own points, not the run
+    except (Exception, SystemExit) as error:  # a plugin's mistake costs its own points, not the run
         return f"its own check failed with {type(error).__name__}: {error}"
 
 

@@ -215,8 +215,6 @@ def _graph(system: System, notes: list[str]) -> Topology | None:
         return system.topology()
     except TrnbenchError as error:
         notes.append(f"{system.name} has no graph: {error.what}")
-    except Exception as error:  # a plugin's builder
-        notes.append(f"{system.name} has no graph: {type(error).__name__}: {error}")
     return None
 
 

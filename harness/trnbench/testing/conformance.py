@@ -97,5 +97,5 @@ def _made(check: Callable[[], Check], subject: Subject) -> Iterator[Finding | st
     except TrnbenchError as error:
         problem = f"{error.what}: {error.cause}" if error.cause else error.what
         yield Finding(str(subject), problem, error.try_ or "correct that, then check again")
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         yield Finding(str(subject), described(error), "correct that, then check again")

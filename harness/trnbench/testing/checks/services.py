@@ -100,7 +100,7 @@ def _asked(about: str, render: Callable[..., Any], run: Run | None, *, html: boo
             first, second = render(runs), render(runs)
         except (UsageError, NothingSelected):  # it needs something that is not here, and says so in words
             continue
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             yield Finding(
                 about, f"raises for {words}: {described(error)}", 'return "" where there is nothing to show'
             )
