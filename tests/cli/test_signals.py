@@ -88,21 +88,37 @@ def test_a_command_that_is_watched_hears_of_it_once(tmp_path: Path, number: sign
     assert f"\ninterrupted: 2 of 24 cases are kept as run {one.id}\n" in done.stderr
 
 
-def test_a_command_of_others_that_is_deaf_ends_at_the_second_signal(tmp_path: Path) -> None:
-    path = stranger(tmp_path, "[trnbench.commands]\nacme = acme:deaf\n")
-    (tmp_path / "site" / "acme.py").write_text(
-        "import signal, time, click\n\n@click.command()\ndef deaf():\n"
-        "    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})\n"
+def begun(folder: Path, first: str) -> subprocess.Popen[str]:
+    """A command of others in a group of its own, which does `first` and then waits."""
+    path = stranger(folder, "[trnbench.commands]\nacme = acme:waits\n")
+    (folder / "site" / "acme.py").write_text(
+        f"import signal, time, click\n\n@click.command()\ndef waits():\n    {first}\n"
         "    print('begun', flush=True)\n    time.sleep(3600)\n"
     )
-    with subprocess.Popen(
+    command = subprocess.Popen(
         [sys.executable, "-m", "trnbench", "acme"],
         env={**os.environ, "PYTHONPATH": path},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-    ) as command:
-        assert command.stdout.readline() == "begun\n"
+        start_new_session=True,
+    )
+    assert command.stdout.readline() == "begun\n"  # type: ignore[union-attr]
+    return command
+
+
+@pytest.mark.parametrize("first", ["pass", "signal.signal(signal.SIGTERM, signal.SIG_DFL)"])
+def test_a_signal_to_the_whole_group_is_an_interruption(tmp_path: Path, first: str) -> None:
+    """As timeout(1) sends it: the process that watches the command is in that group too."""
+    with begun(tmp_path, first) as command:
+        os.killpg(command.pid, signal.SIGTERM)
+        _, told = command.communicate(timeout=60)
+    assert command.returncode == 130, told
+    assert told.startswith("\ninterrupted")
+
+
+def test_a_command_of_others_that_is_deaf_ends_at_the_second_signal(tmp_path: Path) -> None:
+    with begun(tmp_path, "signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})") as command:
         command.terminate()
         time.sleep(0.5)  # two at once are one
         command.terminate()

@@ -12,7 +12,7 @@ import sys
 from typing import Any
 
 import pytest
-from plugin_parts import Install, Trnbench
+from plugin_parts import KERNEL, Install, Trnbench
 
 import trnbench
 from trnbench.distribution import NO_EXTERNAL
@@ -186,6 +186,15 @@ def test_the_culprit_that_ends_every_command_is_found(
     assert f"plugin 'bad' of bad 1.0 ends the process that loads it: it {DEATHS[death]}" in done.stdout
     assert "importing bad, or one of its hooks, does so without an exception" in done.stdout
     assert "reinstall or remove bad, or leave it out everywhere: --no-plugin bad" in done.stdout
+
+
+def test_a_plugin_that_is_left_out_is_not_suspected(install: Install, trnbench: Trnbench) -> None:
+    body = "yield kernel('k', requires=lambda _: __import__('os')._exit(0))"
+    install("bad", f"{KERNEL}\n    @trnbench.hookimpl\n    def trnbench_kernels():\n        {body}\n")
+    install("good", HOOK.replace("AT_IMPORT", "").replace("IN_HOOK", ""))
+    done = trnbench("--no-plugin", "good", "run", "k", "-i", "trn1.2xlarge", "--dry-run")
+    assert (done.returncode, done.stdout) == (3, "")
+    assert done.stderr.startswith("error: plugin 'bad' of bad 1.0 ended the command: its process ")
 
 
 def test_what_a_plugin_writes_is_not_among_the_data(install: Install, trnbench: Trnbench) -> None:

@@ -48,7 +48,9 @@ class Program(click.Group):
         from trnbench.isolation.output import data_together
         from trnbench.isolation.supervision import Suspect, asked, carries_out
 
-        ctx.find_root().ensure_object(Session).supervise()
+        shared = ctx.find_root().ensure_object(Session)
+        shared.no_plugin = self.block
+        shared.supervise()
         data_together()  # what such a command writes, and the programs it starts, is its data
         with asked(Suspect(entry.name, entry.distribution, entry.words, entry.target), again=False):
             command = entry.load()

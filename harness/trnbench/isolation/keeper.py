@@ -94,11 +94,13 @@ def kept(closed: Iterable[int] = (), *, session: bool = True) -> None:
     """Goes on in a new process, in a `session` and a process group of its own, or with the terminal of this
     one. The present one stays behind as its keeper and does not return: it closes the descriptors `closed`,
     and when the other ends, when it is sent SIGTERM, or when its own parent is gone, it kills that group and
-    every descendant, one that began a session of its own too, and ends as the other did.
+    every descendant, one that began a session of its own too, and ends as the other did. Without a `session`
+    only its parent's SIGTERM counts: what the whole group is sent, the other one hears as well.
 
     To be called before there are threads.
     """
-    last_with(os.getppid(), signal.SIGTERM)
+    parent = os.getppid()
+    last_with(parent, signal.SIGTERM)
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _HEEDED)
     for number in _HEEDED:
         signal.signal(number, signal.SIG_DFL)
@@ -110,7 +112,7 @@ def kept(closed: Iterable[int] = (), *, session: bool = True) -> None:
     keeper = os.getpid()
     child = forked()
     if child:
-        _keep(child, closed)
+        _keep(child, closed, obeyed=0 if session else parent)
     if session:
         os.setsid()
     last_with(keeper)
@@ -159,13 +161,14 @@ def kill_group(pid: int) -> None:
             kill(pid, signal.SIGKILL)
 
 
-def _keep(child: int, closed: Iterable[int]) -> NoReturn:
+def _keep(child: int, closed: Iterable[int], obeyed: int) -> NoReturn:
+    """`obeyed`: whose SIGTERM counts; 0 for anybody's."""
     code = -signal.SIGKILL
     try:
         for descriptor in closed:
             with suppress(OSError):
                 os.close(descriptor)
-        while signal.sigwait(_HEEDED) != signal.SIGTERM:
+        while not _told_to_end(obeyed):
             # Left uncollected until its group is killed: its number cannot be another's till then.
             if os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None:
                 break
@@ -175,6 +178,15 @@ def _keep(child: int, closed: Iterable[int]) -> NoReturn:
         end_descendants()
     finally:
         _end_as(code)
+
+
+def _told_to_end(obeyed: int) -> bool:
+    """Whether the next signal is the one to end with. One that the system sends for a parent that is gone
+    has that parent as its sender."""
+    if not obeyed:
+        return signal.sigwait(_HEEDED) == signal.SIGTERM
+    seen = signal.sigwaitinfo(_HEEDED)
+    return seen.si_signo == signal.SIGTERM and (seen.si_pid == obeyed or os.getppid() != obeyed)
 
 
 def _collect(but: int) -> None:

@@ -179,7 +179,7 @@ class _Watch:
         """Whoever was asked when the process ended; where nobody was, all that may have ended it."""
         from trnbench.isolation.child import Lost  # brings pickle; few commands are lost
 
-        if self._interrupted > 1:  # and it did not hear
+        if self._interrupted:  # and it did not hear, or had no word for it
             with suppress(OSError):
                 os.write(2, b"\ninterrupted\n")
             _leave(ExitCode.INTERRUPTED)

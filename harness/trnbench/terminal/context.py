@@ -132,12 +132,18 @@ class Session:
     def supervise(self) -> None:
         """From here on the command works below the process that was typed, where there are plugins of others
         that nobody trusts."""
-        from trnbench.distribution import others
+        from trnbench.distribution import normalised, others
         from trnbench.isolation.supervision import Suspect, offered, supervise
 
         if not offered() or not others():
             return  # without any, no settings are read
-        if found := others(self.settings.trusted):
+        left_out = set(map(normalised, (*self.no_plugin, *self.settings.no_plugin)))
+        loaded = (
+            each
+            for each in others(self.settings.trusted)
+            if left_out.isdisjoint(map(normalised, (each.name, each.distribution)))
+        )
+        if found := list(loaded):
             supervise([Suspect(each.name, each.distribution, each.words, each.value) for each in found])
 
     def hush(self) -> None:
