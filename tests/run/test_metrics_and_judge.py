@@ -104,6 +104,16 @@ def test_a_primary_count_the_work_lacks_is_an_error_with_its_name() -> None:
     assert found.reason_text == "kernel act is judged by psum_bytes, but its work counts flops, hbm_bytes"
 
 
+@pytest.mark.parametrize("count", [float("nan"), float("inf"), -1.0])
+def test_work_that_is_no_count_fails_its_own_case(count: float) -> None:
+    judge, system = Judge(PeakPolicy.SEED), tiny.registry().system("tiny.2")
+    wrong = case(tiny.kernel(work=lambda *_: Work(flops=count)))
+    found = judge.judge(wrong, Observation(evidence=SEEN, time_s=1.0), system)
+    assert (found.status, found.reason, found.work) == (Status.FAILED, Reason.ERROR, {})
+    assert found.reason_text == f"kernel act counts flops = {count}: counts are finite numbers >= 0"
+    assert judge.skipped(wrong, system, "no time").work == {}
+
+
 def test_policies_choose_different_peaks_of_the_same_scope() -> None:
     system = tiny.registry().system("tiny.2")
     seen = Observation(evidence=SEEN, time_s=tiny.FLOPS / 100e9)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -49,6 +50,9 @@ class Judge:
     def judge(self, case: Case, seen: Observation, system: System) -> Measurement:
         """The measurement of a case that a backend has tried; a measured one in one process."""
         counts = seen.work or case.work.as_counts()
+        if wrong := _uncountable(counts):
+            text = f"kernel {case.kernel.name} counts {wrong}: counts are finite numbers >= 0"
+            return self._failed(case, system, seen, {}, Reason.ERROR, text)
         if seen.reason is not Reason.NONE:
             return self._failed(case, system, seen, counts, seen.reason, seen.reason_text)
         lacking = _no_evidence(seen)
@@ -247,9 +251,16 @@ def _in_cache(case: Case, system: System) -> bool:
 def _work(case: Case) -> dict[str, float]:
     """What was asked for; nothing where the formula itself cannot cope with the point."""
     try:
-        return case.work.as_counts()
+        counts = case.work.as_counts()
+        return {} if _uncountable(counts) else counts
     except (Exception, SystemExit):  # a skipped or crashed case keeps its own reason
         return {}
+
+
+def _uncountable(counts: Mapping[str, float]) -> str:
+    """Empty, or the first count that no result can hold: "hbm_bytes = nan"."""
+    most = sys.float_info.max
+    return next((f"{name} = {count}" for name, count in counts.items() if not 0.0 <= count <= most), "")
 
 
 def _no_evidence(seen: Observation) -> str:
