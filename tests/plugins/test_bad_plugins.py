@@ -110,6 +110,45 @@ def test_an_exit_in_a_formula_costs_its_own_cases(install: Install, trnbench: Tr
     assert "skipped" in told.stdout
 
 
+GENERATION = """
+    from pathlib import Path
+    import trnbench
+
+    @trnbench.hookimpl
+    def trnbench_generations():
+        one = trnbench.Instance(
+            name="bad.1", title="B", scope=trnbench.Scope.INSTANCE, device="d", core="c", topology="bad:graph"
+        )
+        facts = (Path(__file__).with_name("facts.toml"),)
+        yield trnbench.Generation(name="bad", title="B", order=1, facts=facts, instances=(one,))
+"""
+
+
+@pytest.mark.parts
+@pytest.mark.parametrize(
+    "words",
+    [
+        *("list instances", "list cases hbm_copy", "info hbm_copy", "spec list", "spec check"),
+        "topology check",
+    ],
+)
+def test_generation_that_cannot_be_read_costs_itself_alone(
+    words: str, install: Install, trnbench: Trnbench
+) -> None:
+    install("bad", GENERATION).with_name("facts.toml").write_text("schema = 9")
+    told = trnbench(*words.split())
+    assert told.returncode == 0, told.stderr
+    assert ("bad" in told.stdout, "trn1" in told.stdout) == (False, True)
+    assert "warning: plugin 'bad' of bad 1.0 brings generation 'bad', which is left out: " in told.stderr
+
+
+def test_builder_that_raises_fails_its_own_check(install: Install, trnbench: Trnbench) -> None:
+    install("bad", GENERATION).with_name("facts.toml").write_text("schema = 1")
+    told = trnbench("topology", "check", "--failures", "--format", "csv")
+    assert told.returncode == 1, told.stderr
+    assert "bad.1,builder,failed," in told.stdout
+
+
 def test_slow_import_is_timed_and_warned_of(install: Install, trnbench: Trnbench) -> None:
     install("slow", f"import time; time.sleep(0.6)\n{''.join(line[4:] for line in GOOD.splitlines(True))}")
     told = trnbench("plugin", "list", "--format", "json")

@@ -138,6 +138,26 @@ def test_bases_that_lead_nowhere_are_the_plugins_error() -> None:
     )
 
 
+def test_generation_that_cannot_be_read_is_left_out_and_named_once(tmp_path: Path) -> None:
+    def of(name: str, text: str, **more: Any) -> trnbench.Generation:
+        (tmp_path / f"{name}.toml").write_text(text)
+        return generation(
+            name, facts=(tmp_path / f"{name}.toml",), instances=(instance(f"{name}.1"),), **more
+        )
+
+    good, bad = of("good", "schema = 1\n"), of("bad", "schema = 2\n")
+    round_ = of("round", "schema = 1\n", base="round")
+    registry = Registry.of(acme=plugin(trnbench_generations=lambda: [good, bad, round_]))
+    for _ in range(2):
+        assert registry.readable(registry.instance_names()) == ("good.1",)
+    assert [problem.what for problem in registry.problems] == [
+        "plugin 'acme' of acme 0 brings generation 'bad', which is left out: "
+        f"{tmp_path}/bad.toml: schema 2 is not known here",
+        "plugin 'acme' of acme 0 brings generation 'round', whose bases go round in a circle",
+    ]
+    assert registry.problems[0].try_ == "trnbench plugin check acme, or leave it out: --no-plugin acme"
+
+
 @given(TABLES, TABLES)
 def test_merging_tables_keeps_the_upper_one_and_changes_neither(base: Any, over: Any) -> None:
     before = repr((base, over))

@@ -173,6 +173,7 @@ def _plugins(shared: Session) -> Iterator[Row]:
         registry = load_registry(block=shared.no_plugin)
         vars(shared)["registry"] = registry
     registry.collect()
+    registry.readable(registry.instance_names())  # what cannot be read is a problem too
     for loaded in registry.loaded:
         problems = registry.problems_of(loaded.origin)
         name = f"{loaded.origin.name} ({loaded.origin.source})"

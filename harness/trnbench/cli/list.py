@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 
 def _instances(registry: Registry, selection: Selection) -> Iterable[Row]:
-    names = choose_instances(registry, selection) if selection.asked() else registry.instance_names()
-    for system in registry.systems(names):
+    asked = choose_instances(registry, selection) if selection.asked() else ()
+    for system in registry.systems(asked or registry.readable(registry.instance_names())):
         yield {
             "instance": system.name,
             "generation": system.generation.name,

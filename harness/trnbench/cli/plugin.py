@@ -100,6 +100,7 @@ _UNSAID: dict[str, object] = {
 
 def _plugins(registry: Registry, commands: dict[str, list[str]]) -> Iterator[dict[str, object]]:
     brought = registry.collect()
+    registry.readable(registry.instance_names())  # what cannot be read is a problem too
     seen = set()
     for loaded in registry.loaded:
         origin = loaded.origin

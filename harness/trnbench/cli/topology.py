@@ -6,7 +6,7 @@ import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trnbench.errors import ExitCode, UsageError
+from trnbench.errors import ExitCode, TrnbenchError, UsageError
 from trnbench.run.output_file import check_writable, write_whole
 from trnbench.terminal.cell import Column, clean
 from trnbench.terminal.context import Session
@@ -14,7 +14,7 @@ from trnbench.terminal.output import emit, emit_json, paragraph, write
 from trnbench.terminal.screen import width
 from trnbench.terminal.target import STDOUT
 from trnbench.terminal.word_values import BUILDERS, readings_of
-from trnbench.topology.checks import Verdict, check_topology, expected_of, failed
+from trnbench.topology.checks import Check, Verdict, check_topology, expected_of, failed
 from trnbench.topology.draw import dot, svg
 from trnbench.topology.graph import Topology, shape_words, to_json
 from trnbench.topology.listing import Table, tables, text
@@ -73,7 +73,7 @@ def _bullets(table: Table, format: str) -> None:
 
 def check(state: Session, /, *, system: tuple[str, ...], failures: bool, format: str, **options: Any) -> int:
     """Check graphs against their documents: every system unless named."""
-    names = system or state.registry.instance_names()
+    names = system or state.registry.readable(state.registry.instance_names())
     systems = [_system(state, name, options) for name in names]  # a misspelt name stops before any work
     rows: list[dict[str, object]] = []
     bad = False
@@ -88,7 +88,12 @@ def check(state: Session, /, *, system: tuple[str, ...], failures: bool, format:
             cores=bool(options["cores"]),
         )
         # Options another system's builder knows are left out, so that one call can check them all.
-        checks = check_topology(_graph(built_of, options, strict=bool(system)), expected)
+        try:
+            checks = check_topology(_graph(built_of, options, strict=bool(system)), expected)
+        except TrnbenchError as error:
+            if system:
+                raise
+            checks = [Check(name="builder", verdict=Verdict.FAILED, detail=error.what)]  # the others go on
         bad = bad or failed(checks)
         rows += [
             {

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any, Self
 import msgspec
 
 from trnbench.bounded import kinds
-from trnbench.errors import UnknownName, UsageError, quoted
+from trnbench.errors import PluginError, TrnbenchError, UnknownName, UsageError, quoted
 from trnbench.facts.files import Files, Memo, Reader, read_book, read_costs
 from trnbench.generation import Generation
 from trnbench.reference import resolve
 from trnbench.registry.collection import Brought, Collecting
 from trnbench.registry.discovery import Discovered, Origin, discover
+from trnbench.registry.loader import described
 
 if TYPE_CHECKING:
     from trnbench.backend import Backend
@@ -45,6 +46,7 @@ class Registry(Collecting):
         super().__init__(found, left_out)
         self._books: dict[tuple[str, tuple[Path, ...]], FactBook] = {}
         self._costs: dict[str, dict[str, Any]] = {}
+        self._reads: dict[str, bool] = {}
 
     def fresh(self) -> Self:
         """The same plugins, nothing collected yet; files are read as by this one."""
@@ -244,6 +246,33 @@ class Registry(Collecting):
         """`system` of each, what is kept of their files looked up in one go. Raises the same."""
         with self.reading.together():
             return tuple(self.system(name, extra_facts) for name in names)
+
+    def readable(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Those of `names`, which nobody typed, whose generation `reads`."""
+        return tuple(name for name in names if self.reads(self.instance(name)[0].name))
+
+    def reads(self, generation: str) -> bool:
+        """Whether the facts and costs of a generation can be read. Where those of a plugin of others cannot,
+        the plugin is named among `problems`; our own raise when they are used."""
+        origin = self._origin_of(generation)
+        if origin.external and generation not in self._reads:
+            self._reads[generation] = False
+            try:
+                self.book(generation)
+                self.costs(generation)
+                self._reads[generation] = True
+            except PluginError as error:  # names the plugin
+                self._problems.append(error)
+            except (Exception, SystemExit) as error:
+                what = error.what if isinstance(error, TrnbenchError) else described(error)
+                self._problems.append(
+                    origin.blame(
+                        f"brings generation {generation!r}, which is left out: {what}",
+                        cause=getattr(error, "cause", ""),
+                        object_=f"generation {generation!r}",
+                    )
+                )
+        return self._reads.get(generation, True)
 
     def book(self, generation: str, extra_facts: tuple[Path, ...] = ()) -> FactBook:
         """The facts of a generation and of the files of one's own, read once."""

@@ -142,13 +142,14 @@ def _fitting(registry: Registry, selection: Selection, kernels: Sequence[Kernel]
     names = choose_instances(registry, selection)
     if selection.instances or selection.generations:
         return names
+    names = registry.readable(names)
 
     def fits(name: str) -> bool:
         return any(runs_on(kernel, registry.instance(name)[1], selection.kinds) for kernel in kernels)
 
     if any(map(fits, names)):
         return names
-    return tuple(filter(fits, registry.instance_names())) or names
+    return registry.readable(filter(fits, registry.instance_names())) or names
 
 
 class _Planner:

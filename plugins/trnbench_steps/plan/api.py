@@ -91,4 +91,4 @@ def systems_of(
             names += (name,)
         elif goal.training:
             names += tuple(f"{name}:{size}" for size in SIZES)
-    return registry.systems(names, facts)
+    return registry.systems(registry.readable(names), facts)

@@ -81,7 +81,9 @@ def _chosen(state: Session, names: Iterable[str]) -> list[Generation]:
     for name in names:
         if name not in known:
             raise UnknownName("generation", name, known, try_="trnbench spec list")
-    return [known[name] for name in dict.fromkeys(names)] or list(known.values())
+    return [known[name] for name in dict.fromkeys(names)] or [
+        each for each in known.values() if state.registry.reads(each.name)
+    ]
 
 
 def _findings(state: Session, generation: Generation, extra: tuple[Path, ...]) -> Findings:

@@ -151,7 +151,8 @@ _COLUMNS: Columns = (
 def list_(state: Session, policy: str | None, facts: tuple[Path, ...], format: str) -> None:
     """List all systems: what they are made of, other names, and headline peaks with their sources."""
     chosen, extra = state.policy_of(policy), state.facts_of(facts)
-    rows = [_row(state.registry.system(name, extra), chosen) for name in state.registry.instance_names()]
+    names = state.registry.readable(state.registry.instance_names())
+    rows = [_row(system, chosen) for system in state.registry.systems(names, extra)]
     emit(rows, _COLUMNS, format)
     if format == "table":
         say(f"figures of the whole system by policy {chosen}; D documented, F derived by a formula")

@@ -167,7 +167,9 @@ def _statements(subject: Subject, kernel: Kernel) -> Iterator[Finding]:
     if not kernel.tests:
         return
     registry = subject.registry
-    cited = {source for name in registry.generations for source in registry.book(name).sources}
+    own = {generation.name for generation in subject.generations}
+    names = [name for name in registry.generations if name in own or registry.reads(name)]
+    cited = {source for name in names for source in registry.book(name).sources}
     for test in kernel.tests:
         if test.source not in cited:
             yield Finding(

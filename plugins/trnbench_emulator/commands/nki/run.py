@@ -198,6 +198,8 @@ def _everywhere(registry: Registry, instances: Sequence[str]) -> list[System]:
         if own:
             found += own
             continue
+        if not registry.reads(generation.name):
+            continue
         systems = [registry.system(each.name) for each in generation.instances if not each.sizable]
         whole = [each for each in systems if each.instance.default and each.devices > 1]
         found += [each for each in (whole or systems)[:1] if each.fact(Scope.CORE, "array_rows")]

@@ -96,7 +96,7 @@ def _system(registry: Registry, instance: str | None) -> System:
     if instance or not target:
         return system_of(registry, instance)
     version = target.removeprefix("gen")
-    for name in registry.instance_names():
+    for name in registry.readable(registry.instance_names()):
         system = registry.system(name)
         if not system.costs:
             continue

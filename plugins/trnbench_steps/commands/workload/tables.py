@@ -156,7 +156,7 @@ def system_table(state: Session, division: Division, instances: tuple[str, ...],
     Raises `UsageError` where the only system cannot.
     """
     registry = state.registry
-    names = instances or tuple(
+    names = instances or registry.readable(
         name for name in registry.instance_names() if registry.instance(name)[1].default
     )
     rows: list[Row] = []
