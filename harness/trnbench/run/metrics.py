@@ -52,11 +52,18 @@ def _primary(case: Case, counts: Mapping[str, float], time_s: float) -> Metric:
     )
 
 
+def unit_of(count: str) -> str:
+    """The base unit of a count per second, that of a time without one; "" where it may be any."""
+    if count == "flops" or count.endswith("_flops"):
+        return "FLOP/s"
+    if count.endswith("_bytes"):
+        return "B/s"
+    return {"": "s", "elements": "element/s", "instructions": "1/s", "tokens": "token/s"}.get(count, "")
+
+
 def _rate(case: Case, count: str, rate: float) -> Metric | None:
     """A count per second; None for a count that no rate is made of."""
     scope, primary = case.key.scope, case.primary
-    if count == "flops" or count.endswith("_flops"):
-        return _metric(f"{count}_per_s", rate, "FLOP/s", f"{count} / time", scope)
     if count == "link_bytes":
         # What one rank must send already holds the busbw factor (nccl-tests, doc/PERFORMANCE.md).
         rank = (primary.scope if primary.count == count else None) or Scope.DEVICE
@@ -68,8 +75,8 @@ def _rate(case: Case, count: str, rate: float) -> Metric | None:
         )
     if count == "tokens":
         return _metric("tokens_per_s", rate, "token/s", "tokens / time: new ones of all sequences", scope)
-    if count.endswith("_bytes"):
-        return _metric(f"{count}_per_s", rate, "B/s", f"{count} / time", scope)
+    if (unit := unit_of(count)) in ("FLOP/s", "B/s"):
+        return _metric(f"{count}_per_s", rate, unit, f"{count} / time", scope)
     return None
 
 

@@ -11,6 +11,7 @@ from trnbench.facts.fact import Assembly, FactBook, Scope
 from trnbench.generation import Generation, System
 from trnbench.kernels.kernel import Kernel, Point
 from trnbench.kernels.work import Extent
+from trnbench.run.metrics import unit_of
 from trnbench.testing.subject import Finding, Subject
 from trnbench.topology.checks import Verdict, check_topology, expected_of
 from trnbench.topology.graph import LinkKind, Topology
@@ -159,7 +160,21 @@ def kernels(subject: Subject) -> Iterator[Finding | str]:
         for point in corners(kernel):
             yield f"{kernel.name} {dict(point)}"
             yield from _point(kernel, point)
+        yield from _units(kernel)
         yield from _statements(subject, kernel)
+
+
+def _units(kernel: Kernel) -> Iterator[Finding]:
+    """Numbers are kept in base units: by another one, every number would be off by a power of ten."""
+    for primary in dict.fromkeys((kernel.primary, *kernel.primary_at.values())):
+        unit = unit_of(primary.count)
+        if unit and primary.unit != unit:
+            told = f"what it counts in {primary.count!r}, per second," if primary.count else "its time"
+            yield Finding(
+                f"kernel {kernel.name}",
+                f"its primary metric {primary.name} is in {primary.unit!r}; {told} is in {unit!r}",
+                f'unit="{unit}": pages and tables find the prefix themselves',
+            )
 
 
 def _statements(subject: Subject, kernel: Kernel) -> Iterator[Finding]:
