@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from trnbench.errors import TrnbenchError
 from trnbench.facts.check import check
 from trnbench.facts.fact import Assembly, FactBook, Scope
+from trnbench.facts.metric import METRICS
 from trnbench.generation import Generation, System
 from trnbench.kernels.kernel import Kernel, Point
 from trnbench.kernels.work import Extent
@@ -151,6 +152,9 @@ def _others(subject: Subject, generation: Generation, metric: str) -> list[tuple
     return figures
 
 
+MEMORIES = ("hbm", "sbuf", "psum", "host")
+"""Of which a footprint speaks; on-chip ones are those with a metric of their own, `…_capacity`."""
+
 ASKS = ("dtype", "instruction", "link", "hosts", "devices", "cores", "memory", "feature")
 
 
@@ -234,6 +238,12 @@ def _point(kernel: Kernel, point: Point) -> Iterator[Finding]:
     for level, size in kernel.footprint(point, extent).items():
         if not math.isfinite(size) or size < 0:
             yield Finding(about, f"needs {size} bytes of {level}", "footprint gives finite numbers >= 0")
+        if level != "host" and f"{level}_capacity" not in METRICS:
+            yield Finding(
+                about,
+                f"needs memory {level!r}, of which no fact gives a size",
+                f"write {', '.join(MEMORIES)}",
+            )
     for need in kernel.requires(point):
         if need.partition(":")[0] not in ASKS or not need.partition(":")[2]:
             yield Finding(
