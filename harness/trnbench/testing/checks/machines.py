@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 
 from trnbench.errors import TrnbenchError
@@ -157,6 +158,9 @@ MEMORIES = ("hbm", "sbuf", "psum", "host")
 
 ASKS = ("dtype", "instruction", "link", "hosts", "devices", "cores", "memory", "feature")
 
+COUNTED = ("hosts", "devices", "cores")
+"""Of which so many are needed."""
+
 
 def kernels(subject: Subject) -> Iterator[Finding | str]:
     """Each kernel at the first and the last value of its axes."""
@@ -245,11 +249,12 @@ def _point(kernel: Kernel, point: Point) -> Iterator[Finding]:
                 f"write {', '.join(MEMORIES)}",
             )
     for need in kernel.requires(point):
-        if need.partition(":")[0] not in ASKS or not need.partition(":")[2]:
+        kind, _, name = need.partition(":")
+        if kind not in ASKS or not name or (kind in COUNTED and not re.fullmatch("[1-9][0-9]{0,8}", name)):
             yield Finding(
                 about,
                 f"requires {need!r}, which nothing answers",
-                f"write KIND:NAME, KIND one of {', '.join(ASKS)}",
+                f"write KIND:NAME, KIND one of {', '.join(ASKS)}; a number for {', '.join(COUNTED)}",
             )
 
 
