@@ -106,6 +106,7 @@ def read_assumption(place: Place, row: Mapping[str, Any]) -> Assumption:
     value, low, high = (
         _guard(place, partial(normalise, row[key], unit.spelling))[0] for key in ("printed", "low", "high")
     )
+    _check_range(place, row, kind, value)
     if not low <= value <= high:
         low_high = f"{row['low']} to {row['high']} {unit.spelling}".rstrip()
         raise place.error(
@@ -162,10 +163,20 @@ def _value(place: Place, row: Mapping[str, Any], kind: MetricKind, scope: Scope)
         )
     number = _guard(place, lambda: read_number(row["printed"]))
     value, _ = normalise(row["printed"], unit.spelling)
+    _check_range(place, row, kind, value)
     stated = place.word({"limit": "", **row}, "limit", LIMITS)
     if stated and number.limit and stated != number.limit:
         raise place.error(f"limit is {stated!r}, printed says {number.limit!r}: {row['printed']!r}")
     return value, stated or number.limit
+
+
+def _check_range(place: Place, row: Mapping[str, Any], kind: MetricKind, value: float) -> None:
+    if wanted := kind.range(value):
+        raise place.error(
+            f"{kind.name} is {row['printed']!r}",
+            cause=f"{kind.name} ({kind.about}) is {wanted}",
+            try_="the number that the document prints, or leave it out where the machine has none",
+        )
 
 
 def _direction(place: Place, row: Mapping[str, Any], kind: MetricKind) -> Direction:

@@ -8,13 +8,20 @@ from trnbench.errors import FactError
 from trnbench.facts.fact import Direction, Fact, Peak
 from trnbench.facts.units import BASE_UNITS, DIMENSIONS
 
+MOST_COUNTED = 1 << 20
+"""Of what is counted; the largest cluster of a document has a tenth as many devices."""
+
+_DIVISORS = ("flops", "bytes_per_s", "elements_per_s", "hertz", "count")
+"""Dimensions that work is divided by."""
+
 
 class MetricKind(msgspec.Struct, frozen=True, kw_only=True):
     """`directional`: one way and both ways differ. `by_dtype`: the figure needs its data types.
 
     `additive`: the figure of a whole is the sum of those of its parts, so that documents of two
     scopes can be held against each other; `by_host` where only hosts add up (memory of the host).
-    `single`: a text metric with one right answer.
+    `single`: a text metric with one right answer. `counted`: things, and `optional` ones of which a machine
+    may have none.
     """
 
     name: str
@@ -26,6 +33,16 @@ class MetricKind(msgspec.Struct, frozen=True, kw_only=True):
     additive: bool = False
     hosted: bool = False
     single: bool = False
+    counted: bool = False
+    optional: bool = False
+
+    def range(self, value: float) -> str:
+        """Empty where a fact may have `value`, else the numbers it may have."""
+        if self.counted:
+            least = 0 if self.optional else 1
+            fits = least <= value <= MOST_COUNTED and value == int(value)
+            return "" if fits else f"a whole number from {least} to {MOST_COUNTED:,}"
+        return "more than 0" if value == 0 and self.dimension in _DIVISORS else ""
 
     @property
     def by_host(self) -> bool:
@@ -48,8 +65,10 @@ def _capacity(name: str, about: str, *, additive: bool = False, hosted: bool = F
     return MetricKind(name=name, dimension="bytes", about=about, additive=additive, hosted=hosted)
 
 
-def _count(name: str, about: str, *, hosted: bool = False) -> MetricKind:
-    return MetricKind(name=name, dimension="count", about=about, hosted=hosted)
+def _count(name: str, about: str, *, hosted: bool = False, optional: bool = False) -> MetricKind:
+    return MetricKind(
+        name=name, dimension="count", about=about, hosted=hosted, counted=True, optional=optional
+    )
 
 
 def _text(name: str, about: str, *, single: bool = True) -> MetricKind:
@@ -80,12 +99,12 @@ _KINDS = (
     _count("logical_core_count", "logical NeuronCores as configured"),
     _count("host_count", "servers or instances it is made of"),
     _count("die_count", "dies of one device"),
-    _count("memory_pool_device_count", "devices whose memory can be pooled"),
+    _count("memory_pool_device_count", "devices whose memory can be pooled", optional=True),
     _count("engine_count", "engines of one core that take instructions"),
-    _count("semaphore_count", "semaphores of one core"),
+    _count("semaphore_count", "semaphores of one core", optional=True),
     _count("tile_limit", "largest extent an instruction takes"),
     _count("accumulation_group_count", "accumulations that can be open at once"),
-    _count("gpsimd_processor_count", "processors of the GpSimd engine"),
+    _count("gpsimd_processor_count", "processors of the GpSimd engine", optional=True),
     _count("gpsimd_vector_width", "bits of one GpSimd vector"),
     _rate("dma_bandwidth", "data movement by all DMA engines"),
     _count("dma_engine_count", "DMA engines"),
@@ -93,9 +112,9 @@ _KINDS = (
     _count("dma_queue_count", "queues of one DMA engine"),
     _rate("gpsimd_dma_bandwidth", "data movement by the DMA inside GpSimd", directional=True, additive=False),
     _rate("neuronlink_bandwidth", "links between devices", directional=True),
-    _count("neuronlink_port_count", "links of one device"),
+    _count("neuronlink_port_count", "links of one device", optional=True),
     _rate("efa_bandwidth", "network between instances", directional=True),
-    _count("efa_adapter_count", "network adapters", hosted=True),
+    _count("efa_adapter_count", "network adapters", hosted=True, optional=True),
     _rate("efa_adapter_bandwidth", "network bandwidth of one adapter", directional=True, additive=False),
     _rate("host_link_bandwidth", "link between host and device", directional=True, additive=False),
     _rate("sbuf_bandwidth", "on-chip memory bandwidth", additive=False),
@@ -147,10 +166,10 @@ _KINDS = (
     ),
     MetricKind(name="fraction", dimension="ratio", about="share of a rate that can be reached"),
     MetricKind(name="cost_saving", dimension="ratio", about="price against comparable instances"),
-    _count("cc_core_count", "cores that carry out collectives"),
+    _count("cc_core_count", "cores that carry out collectives", optional=True),
     _count("cluster_device_count", "devices of a whole cluster"),
     _count("numa_node_count", "NUMA nodes of the host"),
-    _count("switch_count", "switches between devices"),
+    _count("switch_count", "switches between devices", optional=True),
     _text("topology_name", "name of the graph"),
     _text("instance_name", "name of the instance"),
     _text("generation_name", "name of the generation"),
