@@ -188,6 +188,15 @@ def test_the_culprit_that_ends_every_command_is_found(
     assert "reinstall or remove bad, or leave it out everywhere: --no-plugin bad" in done.stdout
 
 
+def test_the_check_of_a_plugin_that_ends_the_process_blames_the_plugin(
+    install: Install, trnbench: Trnbench
+) -> None:
+    install("bad", "import os; os._exit(0)", plugins={"bad": "bad"}, commands={"frob": "bad:frob"})
+    done = trnbench("plugin", "check", "bad", "--only", "loading")
+    assert (done.returncode, done.stdout.count("os._exit(0)")) == (1, 1), done.stderr
+    assert "plugin 'bad' of bad 1.0 ends the process: os._exit(0) when it is imported" in done.stdout
+
+
 def test_a_plugin_that_is_left_out_is_not_suspected(install: Install, trnbench: Trnbench) -> None:
     body = "yield kernel('k', requires=lambda _: __import__('os')._exit(0))"
     install("bad", f"{KERNEL}\n    @trnbench.hookimpl\n    def trnbench_kernels():\n        {body}\n")

@@ -237,7 +237,8 @@ def loading(subject: Subject) -> Iterator[Finding | str]:
             f"yields other things the second time: {', '.join(f'{kind} {name}' for kind, name in differing)}",
             "yield the same values in the same order whenever a hook is called",
         )
-    yield from _commands(subject)
+    if subject.loaded.error is None:  # else importing its commands does again what ended the import before
+        yield from _commands(subject)
 
 
 def _commands(subject: Subject) -> Iterator[Finding | str]:
