@@ -28,13 +28,13 @@ class Config:
         value = self._get(key, default, kind.example)
         if isinstance(value, bool) or not isinstance(value, int):
             raise self._error(
-                key, f"must be a whole number, is {_shown(value)}", f"{_json(key)}: {kind.example}"
+                key, f"must be a whole number, is {_shown(value)}", self.entry(key, kind.example)
             )
         if not kind.fits(value):
             raise self._error(
                 key,
                 f"is {value:,}: that is no {kind.noun}",
-                f"{_json(key)}: {kind.example}",
+                self.entry(key, kind.example),
                 f"{kind.about}, {kind.range}",
             )
         return value
@@ -43,14 +43,14 @@ class Config:
         """True or false. Raises `BadInput`."""
         value = self._get(key, default, "false")
         if not isinstance(value, bool):
-            raise self._error(key, f"must be true or false, is {_shown(value)}", f"{_json(key)}: false")
+            raise self._error(key, f"must be true or false, is {_shown(value)}", self.entry(key, "false"))
         return value
 
     def word(self, key: str, default: Any = REQUIRED) -> str:
         """Text. Raises `BadInput`."""
         value = self._get(key, default, '"llama"')
         if not isinstance(value, str):
-            raise self._error(key, f"must be text, is {_shown(value)}", f'{_json(key)}: "llama"')
+            raise self._error(key, f"must be text, is {_shown(value)}", self.entry(key, '"llama"'))
         return value
 
     def words(self, key: str, length: int, known: Sequence[str]) -> list[str]:
@@ -90,8 +90,12 @@ class Config:
         """The table under `key`. Raises `BadInput`."""
         value = self._get(key, REQUIRED, "{…}")
         if not isinstance(value, dict):
-            raise self._error(key, f"must be an object, is {_shown(value)}", f"{_json(key)}: {{…}}")
+            raise self._error(key, f"must be an object, is {_shown(value)}", self.entry(key, "{…}"))
         return Config(value, self.where, architecture=self.architecture, inside=f"{self._inside}{key}.")
+
+    def entry(self, key: str, value: str) -> str:
+        """The line of a key, as the file is written: TOML of ours, else JSON."""
+        return f"{key} = {value}" if self.where.endswith(".toml") else f'"{key}": {value}'
 
     def error(self, what: str, *, cause: str, try_: str) -> BadInput:
         return BadInput(f"{self.where}: {what}", cause=cause, try_=try_)
@@ -99,7 +103,7 @@ class Config:
     def _list(self, key: str, length: int) -> list[Any]:
         value = self._get(key, REQUIRED, "[]")
         if not isinstance(value, list):
-            raise self._error(key, f"must be a list, is {_shown(value)}", f"{_json(key)}: […]")
+            raise self._error(key, f"must be a list, is {_shown(value)}", self.entry(key, "[…]"))
         return value
 
     def _get(self, key: str, default: Any, example: str) -> Any:
@@ -112,7 +116,7 @@ class Config:
                 cause=f"a model of architecture {self.architecture} is described by it"
                 if self.architecture
                 else "it says how the others are read",
-                try_=f"add it, as in {_json(key)}: {example}",
+                try_=f"add it, as in {self.entry(key, example)}",
             )
         return default
 
@@ -124,10 +128,6 @@ class Config:
         cause: str = "the file is no model's configuration, or was edited",
     ) -> BadInput:
         return BadInput(f"{self.where}: {self._inside}{key} {what}", cause=cause, try_=try_)
-
-
-def _json(key: str) -> str:
-    return f'"{key}"'
 
 
 def _shown(value: object) -> str:

@@ -101,7 +101,7 @@ def _expert_layers(described: Description) -> frozenset[int]:
         raise described.config.error(
             f"{described.rules.key('expert_frequency')} {often} is not known here",
             cause="all models of this architecture have 1",
-            try_=f'"{described.rules.key("expert_frequency")}": 1',
+            try_=described.config.entry(described.rules.key("expert_frequency"), "1"),
         )
     first = (
         described.count("first_expert_layer", kind=kinds.OPTIONAL)
@@ -231,7 +231,9 @@ def _kv_heads(described: Description) -> int:
         raise described.config.error(
             f"{kv_heads} heads of keys and values do not divide {described.heads} heads of queries",
             cause="each of them serves as many query heads as the others",
-            try_=f'"{described.rules.key("num_key_value_heads")}": a divisor of {described.heads}',
+            try_=described.config.entry(
+                described.rules.key("num_key_value_heads"), f"a divisor of {described.heads}"
+            ),
         )
     return kv_heads
 

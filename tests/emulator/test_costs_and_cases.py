@@ -83,6 +83,26 @@ def test_documented_costs(
     assert CostTable(registry.system(instance)).cycles(opcode, engine, variables) == cycles
 
 
+@pytest.mark.parametrize(
+    ("metric", "name", "subject"),
+    [
+        ("clock", "tensor", "neuroncore-v3"),
+        ("partition_count", "", "neuroncore-v3"),
+        ("hbm_bandwidth", "", "trainium2"),
+    ],
+)
+def test_figure_that_no_fact_gives_says_where_to_add_it(
+    registry: Any, metric: str, name: str, subject: str
+) -> None:
+    system = registry.system("trn2-16.48xlarge")
+    facts = tuple(fact for fact in system.book.facts if fact.metric != metric)
+    bare = msgspec.structs.replace(system, book=msgspec.structs.replace(system.book, facts=facts))
+    table = CostTable(bare)
+    with pytest.raises(FactError) as caught:
+        _ = table.clock(name) if name else (table.lanes, table.hbm_rate)
+    assert caught.value.try_ == f'add {{ metric = "{metric}", … }} for subject "{subject}" to a file of facts'
+
+
 def test_what_no_document_prices_says_where_to_add_it(registry: Any) -> None:
     system = registry.system("trn2-16.48xlarge")
     with pytest.raises(FactError) as caught:

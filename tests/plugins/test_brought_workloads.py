@@ -11,7 +11,7 @@ from parts import part
 from plugin_parts import plugin
 
 from trnbench import ModelFile, StepKernel
-from trnbench.errors import UnknownName
+from trnbench.errors import BadInput, UnknownName
 from trnbench.registry import Registry, load_registry
 from trnbench.testing.subject import Finding, Subject
 
@@ -67,6 +67,13 @@ def test_what_is_no_workload_is_refused(model: ModelFile) -> None:
         problem.what == "plugin 'acme' of acme 0 yields from trnbench_workloads what it should not: 'llama'"
     )
     assert problem.cause == "trnbench_workloads takes a ModelFile or StepKernel, not str"
+
+
+def test_a_key_that_is_missing_is_written_as_the_file_is(model: ModelFile) -> None:
+    model.path.write_text(MODEL.replace("vocab_size = 32000", ""))
+    with pytest.raises(BadInput) as error:
+        model_of(Registry.of(acme=bringing(model)), "acme-small")
+    assert error.value.try_ == "add it, as in vocab_size = 4096"
 
 
 def test_commands_take_it(model: ModelFile) -> None:

@@ -98,7 +98,7 @@ class CostTable:
         if hertz is None:
             value = self.system.fact(Scope.CORE, "clock", qualifier=engine)
             if value is None:
-                raise self._missing(f"clock of engine {engine}", 'metric = "clock" in the core facts')
+                raise self._missing(f"clock of engine {engine}", fact="clock")
             hertz = self._clocks[engine] = value
         return hertz
 
@@ -200,7 +200,7 @@ class CostTable:
         """Bytes/s of one device's memory."""
         value = self.system.fact(Scope.DEVICE, "hbm_bandwidth")
         if value is None:
-            raise self._missing("memory bandwidth of the device", 'metric = "hbm_bandwidth"')
+            raise self._missing("memory bandwidth of the device", fact="hbm_bandwidth", scope=Scope.DEVICE)
         return value
 
     @property
@@ -208,20 +208,23 @@ class CostTable:
         """Partitions: elements an engine takes per cycle in its plain mode."""
         value = self.system.fact(Scope.CORE, "partition_count")
         if value is None:
-            raise self._missing("partitions of the core", 'metric = "partition_count"')
+            raise self._missing("partitions of the core", fact="partition_count")
         return value
 
     def missing_rate(self, dtype: str, sparse: bool) -> FactError:
         """No document says how fast the tensor engine is on this data type."""
         label = f"sparse {dtype}" if sparse else dtype
-        return self._missing(f"rate of the tensor engine for {label}", 'metric = "rate_factor"')
+        return self._missing(f"rate of the tensor engine for {label}", fact="rate_factor")
 
-    def _missing(self, what: str, where: str) -> FactError:
+    def _missing(self, what: str, where: str = "", *, fact: str = "", scope: Scope = Scope.CORE) -> FactError:
+        """`where` of the cost file it would stand, or the metric of the `fact` that would give it."""
         system = self.system
+        row = f'{{ metric = "{fact}", … }} for subject "{system.subject(scope)}" to a file of facts'
+        costs = f"{where} to {system.generation.costs or 'the cost file of the generation'}"
         return FactError(
             f"no document gives the {what} of {system.instance.core}",
             cause=f"the cost file of {system.generation.name} and its facts were searched",
-            try_=f"add {where} to {system.generation.costs or 'the cost file of the generation'}",
+            try_=f"add {row if fact else costs}",
         )
 
 
