@@ -81,6 +81,22 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parts
+@pytest.mark.parametrize(
+    ("name", "owner"),
+    [
+        ("trn2", "plugin 'trn2' of trnbench"),
+        ("run", "command 'run' of trnbench"),
+        ("scoreboard", "section 'scoreboard' of trnbench"),
+    ],
+)
+def test_name_that_is_taken_is_refused(name: str, owner: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=f"'{name}' is taken") as error:
+        write_project(name, tmp_path / name)
+    assert re.fullmatch(rf"{owner} \S+ is installed here", error.value.cause)
+    assert error.value.try_ == f"trnbench plugin new my-{name}"
+
+
 def test_skeleton_has_every_hook_that_a_plugin_of_hardware_needs() -> None:
     text = (SKELETON / "package" / "__init__.py.txt").read_text()
     for hook in ("trnbench_generations", "trnbench_kernels", "trnbench_reports"):

@@ -9,7 +9,10 @@ from importlib import util
 from pathlib import Path
 from typing import NamedTuple
 
+from trnbench.distribution import entry_points
 from trnbench.errors import UsageError
+from trnbench.registry import load_registry
+from trnbench.registry.hookspecs import COMMAND_GROUP, GROUP
 
 SKELETON = Path(__file__).parent / "skeleton"
 # Their suffix keeps tools from taking them for code of trnbench.
@@ -69,10 +72,24 @@ def _package(name: str) -> str:
             cause=f"{package!r} is a word of Python's own",
             try_=f"trnbench plugin new trnbench-{name}",
         )
-    if util.find_spec(package) is not None:
+    owner = f"a package {package!r}" if util.find_spec(package) is not None else _owner(name)
+    if owner:
         raise UsageError(
             f"{name!r} is taken",
-            cause=f"a package {package!r} is installed here",
+            cause=f"{owner} is installed here",
             try_=f"trnbench plugin new my-{name}",
         )
     return package
+
+
+def _owner(name: str) -> str:
+    """What is called so already of what the project brings under its name; "" where nothing is."""
+    registry = load_registry()
+    brought = (*registry.brought("trnbench_generations"), *registry.brought("trnbench_reports"))
+    words = [each.words for each in entry_points((GROUP, COMMAND_GROUP)) if each.name == name]
+    words += [
+        f"{each.kind} {name!r} of {each.origin.source}"
+        for each in brought
+        if each.name == name and each.kind in ("generation", "section")
+    ]
+    return next(iter(words), "")
