@@ -117,6 +117,16 @@ def test_a_signal_to_the_whole_group_is_an_interruption(tmp_path: Path, first: s
     assert told.startswith("\ninterrupted")
 
 
+def test_a_signal_to_the_whole_group_is_heard_once(tmp_path: Path) -> None:
+    handler = "lambda *_: print('heard', flush=True)"
+    with begun(tmp_path, f"signal.signal(signal.SIGTERM, {handler})") as command:
+        for _ in range(2):
+            os.killpg(command.pid, signal.SIGTERM)
+            time.sleep(0.6)
+        heard, told = command.communicate(timeout=60)
+    assert (command.returncode, heard, told) == (130, "heard\n" * 2, "\ninterrupted\n")
+
+
 def test_a_command_of_others_that_is_deaf_ends_at_the_second_signal(tmp_path: Path) -> None:
     with begun(tmp_path, "signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})") as command:
         command.terminate()

@@ -88,36 +88,41 @@ PATIENCE_S = DEATH_S + 1.0
 """For a keeper to end what it keeps."""
 
 _HEEDED = (signal.SIGTERM, signal.SIGCHLD)
+_OF_GROUP = (signal.SIGINT, signal.SIGHUP)
 
 
-def kept(closed: Iterable[int] = (), *, session: bool = True) -> None:
+def kept(closed: Iterable[int] = (), *, session: bool = True, heard: int = -1) -> None:
     """Goes on in a new process, in a `session` and a process group of its own, or with the terminal of this
     one. The present one stays behind as its keeper and does not return: it closes the descriptors `closed`,
     and when the other ends, when it is sent SIGTERM, or when its own parent is gone, it kills that group and
     every descendant, one that began a session of its own too, and ends as the other did. Without a `session`
-    only its parent's SIGTERM counts: what the whole group is sent, the other one hears as well.
+    only its parent's SIGTERM counts: what the whole group is sent, the other one hears as well, and its
+    number is written to `heard`.
 
     To be called before there are threads.
     """
     parent = os.getppid()
     last_with(parent, signal.SIGTERM)
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, _HEEDED)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _HEEDED if session else _HEEDED + _OF_GROUP)
     for number in _HEEDED:
         signal.signal(number, signal.SIG_DFL)
     # Its parent decides what they mean.
-    usual = {number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGINT, signal.SIGHUP)}
+    usual = {number: signal.signal(number, signal.SIG_IGN) for number in _OF_GROUP}
     if session:
         os.setsid()
     adopt()
     keeper = os.getpid()
+    early = () if session else signal.sigpending().intersection((signal.SIGTERM, *_OF_GROUP))
     child = forked()
     if child:
-        _keep(child, closed, obeyed=0 if session else parent)
+        _keep(child, closed, 0 if session else parent, heard)
     if session:
         os.setsid()
     last_with(keeper)
     for number, handler in usual.items():
         signal.signal(number, handler)
+    for number in early:  # sent to the group before there was this process
+        os.kill(os.getpid(), number)
     signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
@@ -161,14 +166,14 @@ def kill_group(pid: int) -> None:
             kill(pid, signal.SIGKILL)
 
 
-def _keep(child: int, closed: Iterable[int], obeyed: int) -> NoReturn:
+def _keep(child: int, closed: Iterable[int], obeyed: int, heard: int) -> NoReturn:
     """`obeyed`: whose SIGTERM counts; 0 for anybody's."""
     code = -signal.SIGKILL
     try:
         for descriptor in closed:
             with suppress(OSError):
                 os.close(descriptor)
-        while not _told_to_end(obeyed):
+        while not _told_to_end(obeyed, heard):
             # Left uncollected until its group is killed: its number cannot be another's till then.
             if os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None:
                 break
@@ -180,13 +185,18 @@ def _keep(child: int, closed: Iterable[int], obeyed: int) -> NoReturn:
         _end_as(code)
 
 
-def _told_to_end(obeyed: int) -> bool:
+def _told_to_end(obeyed: int, heard: int) -> bool:
     """Whether the next signal is the one to end with. One that the system sends for a parent that is gone
     has that parent as its sender."""
     if not obeyed:
         return signal.sigwait(_HEEDED) == signal.SIGTERM
-    seen = signal.sigwaitinfo(_HEEDED)
-    return seen.si_signo == signal.SIGTERM and (seen.si_pid == obeyed or os.getppid() != obeyed)
+    seen = signal.sigwaitinfo(_HEEDED + _OF_GROUP)
+    if seen.si_signo == signal.SIGTERM and (seen.si_pid == obeyed or os.getppid() != obeyed):
+        return True
+    if seen.si_signo != signal.SIGCHLD:
+        with suppress(OSError):
+            os.write(heard, bytes([seen.si_signo]))
+    return False
 
 
 def _collect(but: int) -> None:

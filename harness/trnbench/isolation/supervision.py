@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import marshal
 import os
+import select
 import signal
 import sys
 import time
@@ -112,13 +113,16 @@ def supervise(suspects: Sequence[Suspect]) -> None:
     _suspects.update((each.distribution, each) for each in suspects)
     while True:
         reading, writing = os.pipe()
+        heard, hearing = os.pipe()
         usual = signal.pthread_sigmask(signal.SIG_BLOCK, _WATCHED)
         handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGCHLD)}
         gc.freeze()  # what is there already is never garbage
         pid = forked()
         if pid == 0:
             os.close(reading)
-            kept(closed=(writing,), session=False)
+            os.close(heard)
+            kept(closed=(writing,), session=False, heard=hearing)
+            os.close(hearing)
             for number, handler in handlers.items():
                 signal.signal(number, handler)
             _notes[:] = [writing]
@@ -126,17 +130,21 @@ def supervise(suspects: Sequence[Suspect]) -> None:
             _note("is", None)
             signal.pthread_sigmask(signal.SIG_SETMASK, usual)
             return
-        os.close(writing)
-        os.set_blocking(reading, False)
-        _Watch(pid, reading).until_end()
-        os.close(reading)
+        for descriptor in (writing, hearing):
+            os.close(descriptor)
+        for descriptor in (reading, heard):
+            os.set_blocking(descriptor, False)
+        _Watch(pid, reading, heard).until_end()
+        for descriptor in (reading, heard):
+            os.close(descriptor)
 
 
 class _Watch:
-    """A command under way, below its keeper `pid`, as its notes tell of it."""
+    """A command under way, below its keeper `pid`, as its notes tell of it; `heard` has the numbers of
+    signals that all of the group was sent."""
 
-    def __init__(self, pid: int, notes: int) -> None:
-        self._keeper, self._notes, self._rest = pid, notes, b""
+    def __init__(self, pid: int, notes: int, heard: int) -> None:
+        self._keeper, self._notes, self._group, self._rest = pid, notes, heard, b""
         self._process = 0
         self._signals: list[int] = []
         self._interrupted = 0
@@ -153,10 +161,11 @@ class _Watch:
             signalled = signal.sigtimedwait(_WATCHED, _PATIENCE_S)
             if signalled is not None and signalled.si_signo != signal.SIGCHLD:
                 self._signalled(signalled.si_signo, by_terminal=signalled.si_code > 0)
+            if signalled is None:
+                self._of_group()  # what the terminal sent
             self._read()
             while self._process and self._signals:
-                with suppress(ProcessLookupError):
-                    os.kill(self._process, self._signals.pop(0))
+                self._hand_on(self._signals.pop(0))
             if time.monotonic() > self._until:
                 self._until, self._late = float("inf"), True
                 os.kill(self._keeper, signal.SIGTERM)
@@ -174,6 +183,22 @@ class _Watch:
             self._signals.append(number)
         if self._interrupted > 1:
             self._until = min(self._until, time.monotonic() + END_S)
+
+    def _hand_on(self, number: int) -> None:
+        """Unless the whole group was sent it, as timeout(1) does: then the command has it."""
+        select.select([self._group], [], [], _PATIENCE_S)
+        if number in self._of_group():
+            while signal.sigtimedwait({number}, 0) is not None:
+                pass  # to this process alone and to the group: it is one
+            return
+        with suppress(ProcessLookupError):
+            os.kill(self._process, number)
+
+    def _of_group(self) -> bytes:
+        try:
+            return os.read(self._group, 1 << 10)
+        except BlockingIOError:
+            return b""
 
     def _blame(self, code: int) -> None:
         """Whoever was asked when the process ended; where nobody was, all that may have ended it."""
