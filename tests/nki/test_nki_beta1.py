@@ -76,6 +76,11 @@ EXACT: list[tuple[str, tuple[Any, ...], Callable[..., Any]]] = [
         ),
     ),
     ("equal, or not", (made(128, 64).round(),), _equal_or_not),
+    (
+        "moments of some columns",
+        (made(128, 64).round(),),
+        lambda x: np.stack([x[:, :32].mean(1), x[:, :32].var(1)], axis=1),
+    ),
 ]
 
 

@@ -87,6 +87,19 @@ def box_of(mask: Any, shape: tuple[int, ...]) -> Box | None:
     return None if any(low >= high for low, high in sides) else tuple(sides)
 
 
+def of_partitions(mask: Any, rank: int) -> Any:
+    """What a mask of an operand of this rank says of a result that has its partitions and other columns."""
+    if not isinstance(mask, Mask):
+        return mask
+    return Mask(
+        tuple(
+            condition
+            for condition in mask.conditions
+            if all(dim + max(0, rank - len(condition.shape)) == 0 for dim in condition.moving)
+        )
+    )
+
+
 def _whole_box(shape: tuple[int, ...]) -> Box:
     return tuple((0, size) for size in shape)
 

@@ -9,7 +9,7 @@ from trnbench.errors import KernelError
 from trnbench_emulator.nki import isa as today
 from trnbench_emulator.nki import site
 from trnbench_emulator.nki.beta1.deferral import settle
-from trnbench_emulator.nki.beta1.index import Grid, Mask, broadcast, leaves_nothing
+from trnbench_emulator.nki.beta1.index import Grid, Mask, broadcast, leaves_nothing, of_partitions
 from trnbench_emulator.nki.beta1.operation import broadcast_to, in_sbuf, of_one_rank
 from trnbench_emulator.nki.beta1.tile import Tile, later
 from trnbench_emulator.nki.constraints import word
@@ -52,7 +52,7 @@ def returning(
                 key: argument.operand(mask) if isinstance(argument, Tile) else argument
                 for key, argument in arguments.items()
             }
-            ours(dst.operand(mask), **lowered)
+            ours(dst.operand(of_partitions(mask, len(like.shape)) if columns else mask), **lowered)
 
         if into is not None:
             issue(into)
