@@ -10,12 +10,13 @@ import pytest
 import tiny_machine as tiny
 from click.testing import Result
 from command import refusal, typed
+from paired_runs import case, emulated, run_of
 
 from trnbench import Run
 from trnbench.registry import Registry
 from trnbench.run.selection import Selection
 from trnbench.store.store import Store
-from trnbench.terminal.target import page_name, page_name_of
+from trnbench.terminal.target import mostly_alike, page_name, page_name_of
 
 OWN = "trnbench-report-act.html"
 
@@ -50,6 +51,12 @@ def test_a_name_is_of_bounded_length_and_still_its_own() -> None:
     first, second = (page_name("emulated", Selection.of(kernels=each)).name for each in (many, many[:-1]))
     assert len(first) == len(second) < 90
     assert first != second
+
+
+@pytest.mark.parametrize(("shared", "alike"), [(1, False), (2, True), (4, True)])
+def test_runs_are_alike_that_share_half_of_the_larger(shared: int, alike: bool) -> None:
+    cases = [emulated(case(str(number)), 1.0) for number in range(4)]
+    assert mostly_alike(run_of(*cases[:shared]), run_of(*cases, id="b")) is alike
 
 
 def test_a_selection_leaves_the_page_of_the_whole_alone(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from stored_run import text_of
 from trnbench.errors import UnitError
 from trnbench.facts.fact import Direction, Peak, Scope
 from trnbench.facts.metric import unlike
-from trnbench.facts.units import BASE_UNITS, normalise, parse_unit, percent, read_number, show
+from trnbench.facts.units import BASE_UNITS, column_unit, normalise, parse_unit, percent, read_number, show
 
 GI, TI = 2.0**30, 2.0**40
 
@@ -230,6 +230,20 @@ def test_what_is_no_number_is_not_shown(value: float) -> None:
 )
 def test_percent(fraction: float, text: str) -> None:
     assert percent(fraction) == text
+
+
+@pytest.mark.parametrize(
+    ("values", "unit"),
+    [
+        ((1.5e-6, 3e-3), ("µs", 1e-6)), ((0.9996e-6,), ("µs", 1e-6)), ((0.999e-6,), ("ns", 1e-9)),
+        ((1e-6, 0.0999), ("µs", 1e-6)), ((1e-6, 0.1), ("ms", 1e-3)), ((1e-6, 1e9), ("s", 1.0)),
+        ((), ("s", 1.0)), ((0.0, math.nan), ("s", 1.0)),
+    ],
+)  # fmt: skip
+def test_a_column_has_the_unit_of_its_least_value_that_the_largest_fits(
+    values: tuple[float, ...], unit: tuple[str, float]
+) -> None:
+    assert column_unit(values, "s") == unit
 
 
 @given(st.floats(0, 3))
