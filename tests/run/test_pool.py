@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 import random
 import signal
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,7 @@ from tiny_machine import carried_out
 
 from trnbench import Reason, Status
 from trnbench.registry import load_registry
-from trnbench.run import pool
+from trnbench.run import pool, worker
 from trnbench.run.conduct import usual_jobs
 from trnbench.run.execute import execute
 from trnbench.run.executor import RunCutShort
@@ -55,6 +57,15 @@ def test_what_is_json_and_no_measurement_costs_one_case() -> None:
         f"the outcome of {wrong.id} is not a trnbench result: Expected `float`, got `str` - "
         "at `$.counters[...]`",
     )
+
+
+def test_a_process_that_ends_while_it_starts_is_heard_of_by_reading(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A signal to the whole group ends it: then the command has something else to say."""
+    monkeypatch.setattr(worker, "serve", operator.truth)
+    started = worker.WorkerProcess(get_context("spawn"), bytes(1 << 24))
+    with pytest.raises(EOFError):
+        started.connection.recv()
+    started.end()
 
 
 def test_a_case_deaf_to_the_alarm_is_ended_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:

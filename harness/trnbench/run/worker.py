@@ -67,7 +67,8 @@ class WorkerProcess:
         finally:
             _set_interrupt(before)
         theirs.close()
-        self.connection.send_bytes(payload)
+        with suppress(BrokenPipeError, ConnectionResetError):  # gone: heard of by reading
+            self.connection.send_bytes(payload)
         self.ready = False
         self.dropping = 0  # orders to drop cases that it has not answered
         self.batch: deque[int] = deque()
@@ -78,7 +79,7 @@ class WorkerProcess:
         """Cases to carry out; none for it to end."""
         self.batch.extend(position for position, *_ in batch)
         self.since = time.monotonic()
-        with suppress(BrokenPipeError, ConnectionResetError):  # gone: heard of by reading
+        with suppress(BrokenPipeError, ConnectionResetError):
             self.connection.send(list(batch) if batch else None)
 
     def drop(self, positions: Collection[int]) -> None:
