@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from trnbench.compare.api import check_apart, found_run
-from trnbench.compare.change import Change, Comparison, Named, Side, interval_text, signed_percent
+from trnbench.compare.change import Change, Comparison, Named, Side, interval_text
 from trnbench.compare.comparison import compared
 from trnbench.errors import UnknownName, UsageError, counted
-from trnbench.facts.units import show
+from trnbench.facts.units import show, signed_percent
 from trnbench.results.measurement import Verdict
 from trnbench.run.output_file import check_writable
 from trnbench.run.render import find_format

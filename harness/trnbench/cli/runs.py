@@ -10,10 +10,9 @@ from pathlib import Path
 import click
 
 from trnbench.case_key import joint
-from trnbench.compare.change import signed_percent
 from trnbench.errors import UnknownName, UsageError, counted
 from trnbench.extension import TraceFile, check_drawn
-from trnbench.facts.units import percent
+from trnbench.facts.units import percent, signed_percent
 from trnbench.facts.units import show as show_value
 from trnbench.reference import called, resolve
 from trnbench.results.expectation import expected, nearness_of

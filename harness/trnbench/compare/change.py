@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from trnbench.case_key import CaseKey, joint
+from trnbench.facts.units import signed_percent
 from trnbench.reference import resolve
 from trnbench.results.fidelity import OrderKept
 from trnbench.results.measurement import Grade, Measurement, Status, Verdict
@@ -146,19 +147,6 @@ def interval_text(each: Change) -> str:
         return "exact" if each.exact else ""
     low, high = (signed_percent(end).removesuffix(" %") for end in (each.interval.low, each.interval.high))
     return f"{low} to {high} %"
-
-
-def signed_percent(effect: float) -> str:
-    """`+5.0 %`, `−0.03 %`: as many digits as tell it from nothing."""
-    share = 100.0 * effect
-    if not share:
-        return "0 %"
-    size = round(abs(share), 6)  # 0.09999999 is 0.1
-    digits = 1 if size >= 0.1 else 2 if size >= 0.01 else 3
-    text = f"{size:,.0f}" if size >= 1000 else f"{size:.{digits}f}"
-    if not text.strip("0."):
-        text = "<0.001"
-    return f"{'+' if share > 0 else '−'}{text} %"
 
 
 def change_text(each: Change) -> str:

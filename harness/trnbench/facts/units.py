@@ -354,6 +354,19 @@ def percent(fraction: float) -> str:
     return text.replace("-", "−")
 
 
+def signed_percent(effect: float) -> str:
+    """`+5.0 %`, `−0.03 %`: as many digits as tell it from nothing."""
+    share = 100.0 * effect
+    if not share:
+        return "0 %"
+    size = round(abs(share), 6)  # 0.09999999 is 0.1
+    digits = 1 if size >= 0.1 else 2 if size >= 0.01 else 3
+    text = f"{size:,.0f}" if size >= 1000 else f"{size:.{digits}f}"
+    if not text.strip("0."):
+        text = "<0.001"
+    return f"{'+' if share > 0 else '−'}{text} %"
+
+
 def _scaled(
     size: float, prefixes: tuple[tuple[str, float], ...], unit: str, digits: int, step: int = 1000
 ) -> str:

@@ -18,8 +18,8 @@ def short_convolution(x, taps):
     rows, parts, count = taps.shape
     tokens = x.shape[2] - count + 1
     result = nl.ndarray((rows, parts, tokens), dtype=x.dtype, buffer=nl.shared_hbm)
-    weights = _loaded(taps, x.dtype)
     if tokens == 1:
+        weights = _loaded(taps, x.dtype)
         held = _loaded(x, x.dtype)
         out = nl.ndarray(result.shape, dtype=x.dtype, buffer=nl.sbuf)
         each = nl.ndarray(taps.shape, dtype=nl.float32, buffer=nl.sbuf)
@@ -29,6 +29,7 @@ def short_convolution(x, taps):
         nisa.activation(dst=out[:, :, 0], op=nl.silu, data=sums)
         nisa.dma_copy(dst=result, src=out)
         return result
+    weights = _loaded(taps, nl.float32)  # operands of tensor_scalar are
     for part in nl.affine_range(parts):
         for start in nl.affine_range(0, tokens, RUN):
             end = min(start + RUN, tokens)

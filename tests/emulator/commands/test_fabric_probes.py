@@ -167,9 +167,9 @@ def test_links_without_bandwidth_are_one_clear_message(tmp_path: Path, monkeypat
     mine.write_text(FACTS.replace("WHAT", "0"))
     zero = invoke("run", "all_reduce", "-i", TRN1, "--facts", str(mine))
     assert (zero.stderr, zero.exit_code) == (
-        "error: trn1.32xlarge: a link has no bandwidth\n"
-        "  cause: a bandwidth of zero or below in the facts or in --degrade\n"
-        "  try:   trnbench topology show trn1.32xlarge\n",
+        f"error: {mine}: [[group]] 1, fact 1: neuronlink_bandwidth is '0'\n"
+        "  cause: neuronlink_bandwidth (links between devices) is more than 0\n"
+        "  try:   the number that the document prints, or leave it out where the machine has none\n",
         2,
     )
     monkeypatch.setenv("TRNBENCH_FACTS", str(mine))

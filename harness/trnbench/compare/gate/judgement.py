@@ -10,10 +10,10 @@ from fnmatch import fnmatchcase
 import msgspec
 
 from trnbench.case_key import CaseKey
-from trnbench.compare.change import Change, Comparison, interval_text, side_of, signed_percent
+from trnbench.compare.change import Change, Comparison, interval_text, side_of
 from trnbench.compare.comparison import CONFIDENCE, THRESHOLD, compared, distance
 from trnbench.compare.gate.rule import Direction, Finding, Gated, Outcome, Rule, finding_of, in_order, rule_of
-from trnbench.facts.units import percent
+from trnbench.facts.units import percent, signed_percent
 from trnbench.results.measurement import BAD, Measurement, Status, Verdict
 from trnbench.results.run import Run
 

@@ -14,8 +14,9 @@ import msgspec
 
 from trnbench.bounded import kinds, read_toml
 from trnbench.case_key import CaseKey, joint
-from trnbench.compare.change import Change, Comparison, interval_text, signed_percent
+from trnbench.compare.change import Change, Comparison, interval_text
 from trnbench.errors import BadInput, ExitCode, cut, quoted
+from trnbench.facts.units import signed_percent
 
 if TYPE_CHECKING:
     from trnbench.results.junit import Tested

@@ -11,13 +11,14 @@ from random import Random
 from typing import NamedTuple
 
 from trnbench.case_key import CaseKey
-from trnbench.compare.change import Change, Comparison, Named, Side, interval_text, signed_percent
+from trnbench.compare.change import Change, Comparison, Named, Side, interval_text
 from trnbench.compare.comparison import distance, effect_verdict
 from trnbench.compare.effect import of_logarithms
 from trnbench.compare.gate.rule import Finding, Gated, Outcome, Rule, finding_of, in_order, rule_of
 from trnbench.compare.pairing.duel import Batch, Course, Duel, Unfit, Wish, batch, duels, trial
 from trnbench.compare.pairing.operand import Operand
 from trnbench.compare.pairing.stage import Stage
+from trnbench.facts.units import signed_percent
 from trnbench.results.measurement import Grade, Status, Verdict
 from trnbench.results.statistics import median, median_interval
 from trnbench.version import VERSION

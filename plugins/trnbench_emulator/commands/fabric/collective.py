@@ -6,9 +6,8 @@ from typing import Any
 
 from trnbench import Session
 from trnbench.bounded import kinds
-from trnbench.compare.change import signed_percent
 from trnbench.errors import UsageError, cut
-from trnbench.facts.units import percent, show
+from trnbench.facts.units import percent, show, signed_percent
 from trnbench.terminal.cell import Column
 from trnbench.terminal.output import emit, say
 from trnbench_emulator.commands.fabric.cells import EVIDENCE, TIME, say_about, two_places
