@@ -74,9 +74,10 @@ def test_a_run_against_itself() -> None:
 def test_a_run_against_its_own_tag(real: trnbench.Run) -> None:
     with Store(None) as store:
         store.tag("slower", ["good"])
+        slower = store.load("slower")
     assert "good and latest name the same run, slower\n" in refusal(done := invoke("--against", "good"))
     assert done.stderr.endswith(f"  try:   --against {real.id}\n")
-    for run in ("latest", trnbench.open_store().load("slower")):
+    for run in ("latest", slower):
         with pytest.raises(trnbench.UsageError, match="name the same run"):
             trnbench.gate(run, "good")
     with pytest.raises(trnbench.UsageError, match="name the same run"):
