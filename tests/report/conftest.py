@@ -33,6 +33,12 @@ def small() -> Run:
 
 
 @pytest.fixture(scope="session")
+def several() -> Run:
+    """Five sizes of each kernel, with no verdict of an earlier run."""
+    return make_run(sizes=5, extra_kernels=0)
+
+
+@pytest.fixture(scope="session")
 def hostile() -> Run:
     return make_hostile(make_run(sizes=4, extra_kernels=0))
 

@@ -6,7 +6,7 @@ import re
 
 import msgspec
 import pytest
-from headline_parts import changed, graded, having, kept
+from headline_parts import changed, graded, having, kept, of_systems
 from synthetic_run import make_run
 from whole_page import plain
 
@@ -19,41 +19,31 @@ from trnbench_reports.sections import headline, scoreboard
 replace = msgspec.structs.replace
 
 
-def only(run: Run, *instances: str) -> Run:
-    chosen = kept(run, lambda each: each.case.instance in instances)
-    return replace(chosen, systems={name: run.systems[name] for name in run.systems if name in instances})
-
-
-@pytest.fixture(scope="module")
-def small() -> Run:
-    return make_run(sizes=5, extra_kernels=0)
-
-
 class TestHeadline:
     """What the lines say is tested with the core that makes them: tests/run/headline."""
 
-    def test_the_question_names_the_devices(self, small: Run) -> None:
-        assert headline.question([small]) == "How close does Trainium come to its documents?"
-        one = only(small, "trn2-16.48xlarge")
+    def test_the_question_names_the_devices(self, several: Run) -> None:
+        assert headline.question([several]) == "How close does Trainium come to its documents?"
+        one = of_systems(several, "trn2-16.48xlarge")
         assert headline.question([one]) == "How close does Trainium2 come to its documents?"
-        text = headline.render([small])
+        text = headline.render([several])
         assert text.count("<h1") == 1
         assert '<h1 id="h-headline">How close does Trainium come' in text
 
-    def test_a_machine_without_documents_asks_its_own_question(self, small: Run) -> None:
+    def test_a_machine_without_documents_asks_its_own_question(self, several: Run) -> None:
         undated = {
             name: replace(
                 book, sources={key: replace(source, date="") for key, source in book.sources.items()}
             )
-            for name, book in small.books.items()
+            for name, book in several.books.items()
         }
-        host = replace(small, grade=Grade.MEASURED, books=undated)
+        host = replace(several, grade=Grade.MEASURED, books=undated)
         assert headline.question([host]) == "How fast is this machine, and can it be believed?"
         assert "documents?" in headline.question([replace(host, grade=Grade.EMULATED)])
 
-    def test_a_bar_for_every_line_of_the_core(self, small: Run) -> None:
-        text = headline.render([small])
-        cards = trnbench.headline(small).cards
+    def test_a_bar_for_every_line_of_the_core(self, several: Run) -> None:
+        text = headline.render([several])
+        cards = trnbench.headline(several).cards
         assert text.count("<article") == len(cards) == 3
         lines = [row.line for card in cards for row in card.rows if row.line]
         assert text.count('<svg class="scale"') == len(lines)
@@ -63,10 +53,10 @@ class TestHeadline:
             assert f'<a class="figure" href="#{link}">{share}</a>' in text
             assert numbers.show(line.sweep.worst, line.sweep.unit) in text
 
-    def test_all_marks_of_a_bar_are_told_and_stand_on_it(self, small: Run) -> None:
+    def test_all_marks_of_a_bar_are_told_and_stand_on_it(self, several: Run) -> None:
         line = next(
             row.line
-            for card in trnbench.headline(small).cards
+            for card in trnbench.headline(several).cards
             for row in card.rows
             if row.line and row.line.of
         )
@@ -81,36 +71,36 @@ class TestHeadline:
         assert places
         assert all(0 <= each <= 100 for each in places)
 
-    def test_a_figure_far_beyond_the_promise_is_told_not_drawn(self, small: Run) -> None:
-        line = next(row.line for card in trnbench.headline(small).cards for row in card.rows if row.line)
+    def test_a_figure_far_beyond_the_promise_is_told_not_drawn(self, several: Run) -> None:
+        line = next(row.line for card in trnbench.headline(several).cards for row in card.rows if row.line)
         far = replace(line.of, value=line.of.value * 4, source="old", superseded_by="new")
         drawn = promise.ticks(replace(line, others=(far,)))
         assert "other" not in {each.kind for each in drawn}
 
-    def test_nothing_without_a_band_is_bold(self, small: Run) -> None:
-        rows = str(headline.render([small])).split('<div class="bar3')[1:]
+    def test_nothing_without_a_band_is_bold(self, several: Run) -> None:
+        rows = str(headline.render([several])).split('<div class="bar3')[1:]
         assert rows
         assert all(each.startswith(" faint") for each in rows)
         says = [row.partition('class="says"')[2].partition("</p>")[0] for row in rows]
         assert all("no band" in text and "<b>" not in text for text in says)
 
-    def test_what_an_emulated_number_is(self, small: Run) -> None:
-        text = plain(headline.render([small]))
+    def test_what_an_emulated_number_is(self, several: Run) -> None:
+        text = plain(headline.render([several]))
         assert "Emulated: computed by a model (roofline and alpha-beta 1), not run on the device." in text
-        measured = changed(small, graded(Grade.MEASURED))
+        measured = changed(several, graded(Grade.MEASURED))
         assert "by a model" not in plain(headline.render([measured]))
 
     def test_suspect_and_failed_cases_shout(self, run: Run) -> None:
         assert "trn1.2xlarge: 1 SUSPECT, 1 FAILED" in plain(headline.render([run]))
 
-    def test_a_run_without_a_number_says_what_became_of_it(self, small: Run) -> None:
-        failed = changed(small, having(status=Status.FAILED, reason_text="the worker died"))
+    def test_a_run_without_a_number_says_what_became_of_it(self, several: Run) -> None:
+        failed = changed(several, having(status=Status.FAILED, reason_text="the worker died"))
         text = plain(headline.render([failed]))
         assert "No case gave a number to hold against a document" in text
         assert "most often: the worker died" in text
 
-    def test_a_run_that_skipped_all_is_headed_so(self, small: Run) -> None:
-        skipped = changed(small, having(status=Status.SKIPPED, time_s=None, metrics={}, judgement=None))
+    def test_a_run_that_skipped_all_is_headed_so(self, several: Run) -> None:
+        skipped = changed(several, having(status=Status.SKIPPED, time_s=None, metrics={}, judgement=None))
         made = headline.render([replace(skipped, grade=Grade.DOCUMENTED)])
         assert ">No case could run</h1>" in made
         assert "ocumented" not in plain(made)
@@ -125,11 +115,11 @@ class TestHeadline:
 
 
 class TestScoreboard:
-    def test_the_best_and_the_least_of_the_sweep_of_one_device(self, small: Run) -> None:
-        text = scoreboard.render([only(small, "trn2-16.48xlarge")])
+    def test_the_best_and_the_least_of_the_sweep_of_one_device(self, several: Run) -> None:
+        text = scoreboard.render([of_systems(several, "trn2-16.48xlarge")])
         shares = [
             each.judgement.fraction
-            for each in small.measurements
+            for each in several.measurements
             if each.judgement
             and each.case.instance == "trn2-16.48xlarge"
             and each.case.kernel == "gemm"
@@ -142,8 +132,8 @@ class TestScoreboard:
         assert f'data-v="{max(shares):.6g}"' in row
         assert 'class="fill g-emulated"' in row
 
-    def test_larger_systems_do_not_repeat_a_device(self, small: Run) -> None:
-        for kernel, rows in board.groups(small):
+    def test_larger_systems_do_not_repeat_a_device(self, several: Run) -> None:
+        for kernel, rows in board.groups(several):
             shares = [
                 (row.variant.dtype, cell.systems, round(cell.share, 9))
                 for row in rows
@@ -152,15 +142,15 @@ class TestScoreboard:
             ]
             assert len(shares) == len(set(shares)), kernel
 
-    def test_a_row_has_one_scope_type_metric_and_kind_of_ranks(self, small: Run) -> None:
-        for _, rows in board.groups(small):
+    def test_a_row_has_one_scope_type_metric_and_kind_of_ranks(self, several: Run) -> None:
+        for _, rows in board.groups(several):
             for row in rows:
                 cases = [case for cell in row.cells if cell for case in cell.cases if case.time_s]
                 assert len({(each.case.dtype, each.primary, view.rank_kind(each)) for each in cases}) <= 1
 
-    def test_systems_stand_apart_only_where_they_differ(self, small: Run) -> None:
+    def test_systems_stand_apart_only_where_they_differ(self, several: Run) -> None:
         apart = 0
-        for _, rows in board.groups(small):
+        for _, rows in board.groups(several):
             for variant in {row.variant for row in rows}:
                 mine = [row for row in rows if row.variant == variant]
                 assert all(bool(row.system) is (len(mine) > 1) for row in mine)
@@ -174,9 +164,9 @@ class TestScoreboard:
         assert "crash: the worker ended with signal 11" in plain(text)
         assert "1.2 times the engine bound; likely no barrier" in plain(text)
 
-    def test_all_failed_shouts(self, small: Run) -> None:
+    def test_all_failed_shouts(self, several: Run) -> None:
         failed = having(status=Status.FAILED, reason_text="timed out", judgement=None, metrics={})
-        alone = kept(only(small, "trn1.2xlarge"), lambda each: each.case.kernel == "softmax")
+        alone = kept(of_systems(several, "trn1.2xlarge"), lambda each: each.case.kernel == "softmax")
         text = scoreboard.render([changed(alone, failed)])
         assert 'class="s-failed"' in text
         assert 'title="timed out"' in text
@@ -189,15 +179,15 @@ class TestScoreboard:
         assert text.count("the timer stopped") == len(re.findall("most likely the timer stopped", text))
         assert "; or: a clock boosted" in text
 
-    def test_skips_say_why(self, small: Run) -> None:
-        text = plain(scoreboard.render([small]))
+    def test_skips_say_why(self, several: Run) -> None:
+        text = plain(scoreboard.render([several]))
         assert "no public instruction for INT8 gemm" in text
         assert "needs 2 devices, trn1.2xlarge has 1" in text
 
-    def test_document_low_is_said(self, small: Run) -> None:
-        first = next(each for each in small.measurements if each.judgement)
+    def test_document_low_is_said(self, several: Run) -> None:
+        first = next(each for each in several.measurements if each.judgement)
         low = replace(first, status=Status.DOCUMENT_LOW, judgement=replace(first.judgement, fraction=1.04))
-        text = scoreboard.render([only(replace(small, measurements=(low,)), first.case.instance)])
+        text = scoreboard.render([of_systems(replace(several, measurements=(low,)), first.case.instance)])
         assert "1 case above the documented figure, yet below what rows, columns and clocks allow" in plain(
             text
         )
@@ -242,16 +232,16 @@ class TestFoldedScoreboard:
         assert f"all {len(bodies)} kernels, not the {shown} main ones" in plain(text)
 
     def test_of_a_kernel_with_many_rows_the_rest_is_counted(
-        self, small: Run, monkeypatch: pytest.MonkeyPatch
+        self, several: Run, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        whole = str(scoreboard.render([small]))
+        whole = str(scoreboard.render([several]))
         monkeypatch.setattr(scoreboard, "MOST", 1)
-        text = str(scoreboard.render([small]))
+        text = str(scoreboard.render([several]))
         more = re.findall(r'href="#cases\?q=(\w+)">([\d,]+) more rows? in all cases', text)
         assert sum(int(count) for _, count in more) == whole.count('class="more"') > 0
         assert text.count('class="more"') == len(more)
 
-    def test_a_small_one_folds_nothing(self, small: Run) -> None:
-        text = str(scoreboard.render([small]))
+    def test_a_small_one_folds_nothing(self, several: Run) -> None:
+        text = str(scoreboard.render([several]))
         assert 'class="rest"' not in text
         assert 'class="every"' not in text

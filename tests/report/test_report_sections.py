@@ -7,8 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from headline_parts import changed, graded, having, kept
-from synthetic_run import make_run
+from headline_parts import changed, graded, having, kept, of_systems
 from whole_page import plain
 
 from trnbench import Grade, PeakPolicy, Run, Scope, Status
@@ -20,30 +19,20 @@ from trnbench_reports.sections.documents import assemblies, disagreements
 replace = msgspec.structs.replace
 
 
-def only(run: Run, *instances: str) -> Run:
-    chosen = kept(run, lambda each: each.case.instance in instances)
-    return replace(chosen, systems={name: run.systems[name] for name in run.systems if name in instances})
-
-
-@pytest.fixture(scope="module")
-def small() -> Run:
-    return make_run(sizes=5, extra_kernels=0)
-
-
-def test_a_generation_keeps_its_colour_in_every_report(small: Run) -> None:
+def test_a_generation_keeps_its_colour_in_every_report(several: Run) -> None:
     for generation, name in (("trn1", "trn1.2xlarge"), ("trn3", "trn3-gen2-ultraserver")):
-        alone = only(small, name)
-        assert view.colour(alone, generation) == view.colour(small, generation)
-    assert len({view.colour(small, each) for each in ("trn1", "trn2", "trn3")}) == 3
+        alone = of_systems(several, name)
+        assert view.colour(alone, generation) == view.colour(several, generation)
+    assert len({view.colour(several, each) for each in ("trn1", "trn2", "trn3")}) == 3
 
 
 @pytest.mark.parametrize("order", [900, 20, 5])
-def test_a_generation_of_any_order_has_a_colour_of_its_own(small: Run, order: int) -> None:
-    record = next(iter(small.systems.values()))
+def test_a_generation_of_any_order_has_a_colour_of_its_own(several: Run, order: int) -> None:
+    record = next(iter(several.systems.values()))
     new = replace(record, instance="trn9.large", generation="trn9", order=order)
-    run = replace(small, systems={**small.systems, "trn9.large": new})
+    run = replace(several, systems={**several.systems, "trn9.large": new})
     kept = ("trn1", "trn2", "trn3")
-    assert [view.colour(run, name) for name in kept] == [view.colour(small, name) for name in kept]
+    assert [view.colour(run, name) for name in kept] == [view.colour(several, name) for name in kept]
     assert view.colour(run, "trn9") not in [view.colour(run, name) for name in kept]
 
 
@@ -58,10 +47,10 @@ class TestRooflines:
             assert legend.count("<button") == len(marks) + ("others" in legend)
         assert re.search(r"named below: the 6 that come furthest; grey: \d+ more, in the table", text)
 
-    def test_roofs_of_skipped_types_are_drawn(self, small: Run) -> None:
+    def test_roofs_of_skipped_types_are_drawn(self, several: Run) -> None:
         found = [
             each
-            for each in small.measurements
+            for each in several.measurements
             if each.case.instance == "trn1.32xlarge" and each.case.scope is Scope.INSTANCE
         ]
         names = {name: roof for roof in roofline.roofs(found) for name in roof.names}
@@ -70,47 +59,47 @@ class TestRooflines:
         assert names["bf16"].main
         assert names["int8"].documented == 2 * names["bf16"].documented
 
-    def test_points_are_work_over_bytes_and_time(self, small: Run) -> None:
+    def test_points_are_work_over_bytes_and_time(self, several: Run) -> None:
         (case,) = [
             each
-            for each in small.measurements
+            for each in several.measurements
             if each.id == "trn1.2xlarge::gemm[dtype=bf16,m=4096,n=4096,k=4096]@core"
         ]
         (spot,) = roofline.spots(0, [case])
         assert spot.intensity == pytest.approx(2 * 4096**3 / (3 * 4096**2 * 2))
         assert spot.rate == pytest.approx(2 * 4096**3 / case.time_s)
 
-    def test_one_chart_for_each_system_and_each_distinct_core(self, small: Run) -> None:
-        text = rooflines.render([small])
+    def test_one_chart_for_each_system_and_each_distinct_core(self, several: Run) -> None:
+        text = rooflines.render([several])
         assert text.count('<figure class="figure" id="roof-0-') == 7
         # Equal numbers share a chart; a core whose numbers differ gets its own.
         assert 3 <= text.count('<figure class="figure" id="core-0-') <= 7
 
-    def test_nothing_without_arithmetic(self, small: Run) -> None:
-        rest = kept(small, lambda each: each.case.family == "collective")
+    def test_nothing_without_arithmetic(self, several: Run) -> None:
+        rest = kept(several, lambda each: each.case.family == "collective")
         assert rooflines.render([rest]) == ""
 
 
 class TestGenerations:
-    def test_one_device_is_held_against_one_device(self, small: Run) -> None:
-        text = generations.render([small])
+    def test_one_device_is_held_against_one_device(self, several: Run) -> None:
+        text = generations.render([several])
         whole = plain(text)
         assert "One device" in whole
         assert re.search(r"trn1 trn1\.32xlarge; promised by .* trn2 trn2-16\.48xlarge; promised by", whole)
         assert re.search(r"3\.0× of trn1, 3\.0× promised", whole)
-        links = {m.id: f"#{view.figure_of(0, m)}".replace("&", "&amp;") for m in small.measurements}
-        shown = [each for each in small.measurements if links[each.id] in text]
+        links = {m.id: f"#{view.figure_of(0, m)}".replace("&", "&amp;") for m in several.measurements}
+        shown = [each for each in several.measurements if links[each.id] in text]
         assert shown
         assert {each.case.scope for each in shown} == {Scope.DEVICE, Scope.CORE}
 
-    def test_the_same_point_is_compared(self, small: Run) -> None:
+    def test_the_same_point_is_compared(self, several: Run) -> None:
         best = {}
-        for each in small.measurements:
+        for each in several.measurements:
             if each.case.fullname.startswith("gemm[dtype=bf16,m=8192,n=8192,k=8192]@device"):
                 best[each.case.instance] = each
         one, two = best["trn1.32xlarge"], best["trn2-16.48xlarge"]
         ratio = two.metrics["flops_per_s"].value / one.metrics["flops_per_s"].value
-        assert f"{numbers.times(ratio)} of trn1, " in plain(generations.render([small]))
+        assert f"{numbers.times(ratio)} of trn1, " in plain(generations.render([several]))
 
     def test_the_promise_has_its_document(self, run: Run) -> None:
         text = plain(generations.render([run]))
@@ -123,68 +112,68 @@ class TestGenerations:
         assert f" of {figure} " in text
         assert re.search(r"trn1 trn1\.32xlarge; promised by [^;]*trn1-page 2025", text)
 
-    def test_a_missing_cell_says_what_is_missing(self, small: Run) -> None:
+    def test_a_missing_cell_says_what_is_missing(self, several: Run) -> None:
         def is_of(kernel: str, generation: str) -> Any:
             return lambda each: (each.case.kernel, each.case.generation) == (kernel, generation)
 
-        without = kept(small, lambda each: not is_of("softmax", "trn2")(each))
+        without = kept(several, lambda each: not is_of("softmax", "trn2")(each))
         skipped = having(status=Status.SKIPPED, reason_text="no exponent unit", metrics={}, judgement=None)
         text = plain(generations.render([changed(without, skipped, is_of("attention", "trn3"))]))
         assert "not in this run for trn2-16.48xlarge" in text
         assert "skipped: no exponent unit" in text
 
-    def test_grades_are_not_mixed(self, small: Run) -> None:
-        mixed = changed(small, graded(Grade.MEASURED), lambda each: each.case.generation == "trn2")
+    def test_grades_are_not_mixed(self, several: Run) -> None:
+        mixed = changed(several, graded(Grade.MEASURED), lambda each: each.case.generation == "trn2")
         text = plain(generations.render([mixed]))
         assert "not compared: emulated against measured" in text
 
-    def test_nothing_for_one_generation(self, small: Run) -> None:
-        assert generations.render([only(small, "trn1.32xlarge")]) == ""
+    def test_nothing_for_one_generation(self, several: Run) -> None:
+        assert generations.render([of_systems(several, "trn1.32xlarge")]) == ""
 
 
 class TestFabric:
-    def test_a_chart_for_each_collective(self, small: Run) -> None:
-        text = fabric.render([small])
+    def test_a_chart_for_each_collective(self, several: Run) -> None:
+        text = fabric.render([several])
         assert text.count("<figure") == 4
         assert "all_reduce: at best" in plain(text)
 
-    def test_nothing_without_collectives(self, small: Run) -> None:
-        rest = kept(small, lambda each: each.case.family != "collective")
+    def test_nothing_without_collectives(self, several: Run) -> None:
+        rest = kept(several, lambda each: each.case.family != "collective")
         assert fabric.render([rest]) == ""
 
 
 class TestDocuments:
-    def test_peaks_with_source_policy_and_alternatives(self, small: Run) -> None:
-        text = plain(documents.render([small]))
+    def test_peaks_with_source_policy_and_alternatives(self, several: Run) -> None:
+        text = plain(documents.render([several]))
         assert "Trn2 architecture, 2.26, 2025-10-29" in text
         assert "printed 10,000 TFLOPS; instance table, column FLOPS" in text
         assert "superseded by Trn2 architecture, 2.26, 2025-10-29" in text
         assert f"policy {PeakPolicy.DEVICE}" in text
 
-    def test_three_link_figures_side_by_side(self, small: Run) -> None:
-        ((generation, found),) = [each for each in disagreements(small) if each[0] == "trn3"]
+    def test_three_link_figures_side_by_side(self, several: Run) -> None:
+        ((generation, found),) = [each for each in disagreements(several) if each[0] == "trn3"]
         assert generation == "trn3"
         dispute = next(each for each in found if each.id == "C07")
         assert [side.value for side in dispute.sides] == ["2,048 GiB/s", "2.56 TB/s", "1.2 TB/s"]
         assert dispute.sides[0].source == "Trn3 architecture, 2.26"
         assert dispute.found == "rule value"
 
-    def test_news_found_by_a_rule_is_listed(self, small: Run) -> None:
-        book = small.books["trn3"]
-        run = replace(small, books={**small.books, "trn3": replace(book, disputes=())})
+    def test_news_found_by_a_rule_is_listed(self, several: Run) -> None:
+        book = several.books["trn3"]
+        run = replace(several, books={**several.books, "trn3": replace(book, disputes=())})
         found = dict(disagreements(run))["trn3"]
         assert any("trainium3 neuronlink bandwidth" in each.topic and len(each.sides) == 3 for each in found)
         assert all(each.found.startswith("rule ") for each in found)
 
-    def test_what_systems_are_made_of(self, small: Run) -> None:
-        made = {each.subject: each.parent for each in assemblies(small, "trn1")}
+    def test_what_systems_are_made_of(self, several: Run) -> None:
+        made = {each.subject: each.parent for each in assemblies(several, "trn1")}
         assert made == {"trn1.2xlarge": "", "trn1.32xlarge": "", "trn1-ultracluster": "trn1.32xlarge"}
-        assert {each.subject: each.parent for each in assemblies(small, "trn2")}[
+        assert {each.subject: each.parent for each in assemblies(several, "trn2")}[
             "u-trn2x64"
         ] == "trn2-16.48xlarge"
 
-    def test_assumptions_with_their_range(self, small: Run) -> None:
-        text = plain(documents.render([small]))
+    def test_assumptions_with_their_range(self, several: Run) -> None:
+        text = plain(documents.render([several]))
         assert "trn1-link-latency trn1 latency 1 µs 500 ns to 3 µs no document prints a hop latency" in text
 
 

@@ -43,6 +43,12 @@ def kept(run: Run, wanted: Any) -> Run:
     return replace(run, measurements=tuple(filter(wanted, run.measurements)))
 
 
+def of_systems(run: Run, *instances: str) -> Run:
+    """`run` as if it had been of these systems alone."""
+    chosen = kept(run, lambda each: each.case.instance in instances)
+    return replace(chosen, systems={name: run.systems[name] for name in run.systems if name in instances})
+
+
 def having(**fields: Any) -> Any:
     return lambda each: replace(each, **fields)
 
