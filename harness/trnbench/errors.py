@@ -126,6 +126,11 @@ class TrnbenchError(Exception):
             lines.append(f"  try:   {self.try_}")
         return "\n".join(lines)
 
+    @property
+    def sentence(self) -> str:
+        """What happened and its cause, where there is room for one line."""
+        return f"{self.what}: {self.cause}" if self.cause else self.what
+
     def __reduce__(self) -> tuple[object, ...]:
         # Errors cross process borders (--jobs); keyword arguments do not survive the default.
         return (copyreg.__newobj__, (type(self), self.what), self.__dict__.copy())  # type: ignore[attr-defined]

@@ -76,5 +76,5 @@ class Toolbox(msgspec.Struct, frozen=True):
 
 def absent(error: ToolError) -> Detection:
     """This machine has no devices, as far as `error` tells."""
-    why = f"{error.what}: {error.cause}" if error.cause else error.what
+    why = error.sentence
     return Detection(available=False, why=why, try_=error.try_, unverified=UNVERIFIED)

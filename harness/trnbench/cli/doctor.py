@@ -86,7 +86,7 @@ def _row(part: str, name: str, state: str, found: str, try_: str = "") -> Row:
 
 
 def _broken(part: str, name: str, error: TrnbenchError) -> Row:
-    return _row(part, name, BROKEN, f"{error.what}: {error.cause}".rstrip(": "), error.try_)
+    return _row(part, name, BROKEN, error.sentence, error.try_)
 
 
 def _python() -> Iterator[Row]:

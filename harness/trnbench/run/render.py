@@ -186,7 +186,7 @@ class Drawing:
         except Misbehaved as error:
             return SectionFailed(f"it {error.what}")
         except PluginError as error:
-            return SectionFailed(f"{error.what}: {error.cause}")
+            return SectionFailed(error.sentence)
         except BaseException as error:
             if from_outside(error):
                 raise

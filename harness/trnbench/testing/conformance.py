@@ -95,7 +95,7 @@ def _made(check: Callable[[], Check], subject: Subject) -> Iterator[Finding | st
     try:
         yield from check()(subject)
     except TrnbenchError as error:
-        problem = f"{error.what}: {error.cause}" if error.cause else error.what
+        problem = error.sentence
         yield Finding(str(subject), problem, error.try_ or "correct that, then check again")
     except (Exception, SystemExit) as error:
         yield Finding(str(subject), described(error), "correct that, then check again")

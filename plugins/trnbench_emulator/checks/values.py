@@ -68,7 +68,7 @@ def _unloaded(ref: Any) -> str:
     try:
         load_kernel(str(ref).replace("::", ":", 1), nki="trnbench")
     except TrnbenchError as error:
-        return f"{error.what}: {error.cause}".rstrip(": ")
+        return error.sentence
     return ""
 
 
@@ -77,7 +77,7 @@ def _unresolved(ref: Any) -> str:
     try:
         return "" if callable(getattr(resolve(ref), "observe", None)) else "it has no observe(case, system)"
     except TrnbenchError as error:
-        return f"{error.what}: {error.cause}".rstrip(": ")
+        return error.sentence
 
 
 def sourced(subject: Subject) -> Iterator[tuple[Case, System]]:

@@ -154,4 +154,4 @@ if __name__ == "__main__":
     try:
         main(sys.argv[1])
     except TrnbenchError as error:
-        sys.exit(f"{error.what}: {error.cause}")
+        sys.exit(error.sentence)

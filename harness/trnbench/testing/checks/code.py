@@ -222,9 +222,7 @@ def loading(subject: Subject) -> Iterator[Finding | str]:
     yield str(subject)
     names = [(each.kind, each.name) for each in subject.brought]  # asks every hook: what fails is known then
     for problem in subject.registry.problems_of(subject.loaded.origin):
-        yield Finding(
-            problem.object or str(subject), f"{problem.what}: {problem.cause}".rstrip(": "), problem.try_
-        )
+        yield Finding(problem.object or str(subject), problem.sentence, problem.try_)
     if subject.loaded.slow:
         yield Finding(str(subject), subject.loaded.slow, 'name code by reference: "package.module:function"')
     repeated = [

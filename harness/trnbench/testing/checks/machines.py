@@ -26,9 +26,7 @@ def facts(subject: Subject) -> Iterator[Finding | str]:
             book = subject.registry.book(generation.name)
             subject.registry.costs(generation.name)
         except TrnbenchError as error:
-            yield Finding(
-                f"generation {generation.name}", f"{error.what}: {error.cause}".rstrip(": "), error.try_
-            )
+            yield Finding(f"generation {generation.name}", error.sentence, error.try_)
             continue
         for fact in book.facts:
             yield fact.id
@@ -63,9 +61,7 @@ def _disagreements(book: FactBook, generation: Generation) -> Iterator[Finding |
     try:
         findings = check(book, assemblies)
     except TrnbenchError as error:
-        yield Finding(
-            f"generation {generation.name}", f"{error.what}: {error.cause}".rstrip(": "), error.try_
-        )
+        yield Finding(f"generation {generation.name}", error.sentence, error.try_)
         return
     for each in findings.unnamed:
         claims = " against ".join(f"{claim.text} ({claim.source})" for claim in each.claims)
@@ -270,7 +266,7 @@ def topologies(subject: Subject) -> Iterator[Finding | str]:
             topology = system.topology()
             again = system.topology()
         except TrnbenchError as error:
-            yield Finding(system.name, f"{error.what}: {error.cause}".rstrip(": "), error.try_)
+            yield Finding(system.name, error.sentence, error.try_)
             continue
         if topology != again:
             yield Finding(
