@@ -1,6 +1,6 @@
 """What commands print, whole: each file is a folder and a store in which its lines are typed in order.
 
-`TRNBENCH_TEST_RENEW=1 pytest tests/transcripts` writes the files again: read the difference before it is committed.
+`TRNBENCH_TEST_RENEW=1 pytest tests/transcripts` writes the files again: read the difference before a commit.
 """
 
 from __future__ import annotations

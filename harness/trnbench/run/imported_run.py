@@ -168,15 +168,14 @@ class _Builder:
             tags=kernel.tags,
             division=Division(each.division) if each.division else None,
         )
-        case = Case(key=key, kernel=kernel, extent=extent)
-        counts = msgspec.structs.replace(case, extent=msgspec.structs.replace(extent, ranks=ranks)).work
+        case = Case(key=key, kernel=kernel, extent=msgspec.structs.replace(extent, ranks=ranks))
         return self._judge.told(
             case,
             system,
             evidence,
             time_s=each.time_s,
             samples=each.samples,
-            counts=counts.as_counts(),
+            counts=case.work.as_counts(),
             notes=notes,
             wrong=_wrong(each),
             judged=ranks == extent.ranks,

@@ -309,10 +309,14 @@ def _asked(case: Case) -> dict[str, Any]:
 
 
 def _ranks(case: Case) -> dict[str, Any]:
-    """How many ranks take part and what each is: cases of one name may have had others in older versions."""
+    """How many ranks take part and what each is: cases of one name may have had others in older versions.
+
+    Of a result from elsewhere with a number of its own nobody knows what a rank is.
+    """
     if case.kernel.spread is not Spread.TOGETHER:
         return {}
-    return {"rank_count": case.extent.ranks, "rank": case.extent.rank_kind.replace(" ", "-")}
+    kind = "" if "ranks" in case.key.point else case.extent.rank_kind.replace(" ", "-")
+    return {"rank_count": case.extent.ranks, "rank": kind}
 
 
 def _detail(seen: Observation) -> dict[str, Any]:

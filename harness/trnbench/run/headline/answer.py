@@ -189,7 +189,7 @@ def _ranks(run: Run, case: Measurement, metric: Metric) -> tuple[str, str]:
         return "", ""
     ranks, kind = found
     kinds = {record.devices: "device", record.devices * record.cores_per_device: "core"}
-    return f"{ranks:,} {kinds.get(ranks, kind)} ranks", "bus bandwidth"
+    return " ".join(filter(None, (f"{ranks:,}", kind and kinds.get(ranks, kind), "ranks"))), "bus bandwidth"
 
 
 def _own(run: Run, answer: Answer, best: Measurement) -> tuple[tuple[OwnProduct, ...], str]:
