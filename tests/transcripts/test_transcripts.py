@@ -1,4 +1,6 @@
-"""What commands print, whole: each file is a folder and a store in which its lines are typed in order.
+"""What commands print: each file is a folder and a store in which its lines are typed in order.
+
+Of what is longer than `LINES` the beginning stands there, and a digest of all of it.
 
 `TRNBENCH_TEST_RENEW=1 pytest tests/transcripts` writes the files again: read the difference before a commit.
 """
@@ -16,10 +18,12 @@ from command import typed
 from own_folder import _own_folder
 
 import trnbench
+from trnbench.digest import short_digest
 
 __all__ = ["_own_folder"]
 
 HERE = Path(__file__).parent
+LINES = 45
 _RUN = re.compile(r"\b\d{8}-\d{6}-[a-z0-9]{4}\b")
 _CLOCK = re.compile(r"\b20\d\d-\d\d-\d\d([T ])\d\d:\d\d:\d\d(\+00:00)?")
 
@@ -30,8 +34,10 @@ def _printed(words: str, runs: dict[str, str]) -> str:
     text = done.output.replace(f"{Path.cwd()}/", "").replace(trnbench.__version__, "VERSION")
     text = _RUN.sub(lambda run: runs.setdefault(run[0], f"20000101-000000-run{len(runs) + 1}"), text)
     text = _CLOCK.sub(r"2000-01-01\g<1>00:00:00\g<2>", text)
-    text = "".join(f"{line.rstrip()}\n" for line in text.splitlines())
-    return text + (f"[{done.exit_code}]\n" if done.exit_code else "")
+    lines = [line.rstrip() for line in text.splitlines()]
+    if len(lines) > LINES:
+        lines[6:] = [f"… {len(lines) - 6:,} more lines, digest {short_digest(text)}"]
+    return "".join(f"{line}\n" for line in lines) + (f"[{done.exit_code}]\n" if done.exit_code else "")
 
 
 @pytest.mark.parts
