@@ -111,6 +111,47 @@ def test_the_command_repeats_the_case(shared: Visit, headline_run: Run, tmp_path
         assert (planned["instance"], planned["case"]) == (instance, case.case.fullname)
 
 
+STEP = ["trnbench", "workload", "run", "llama 3", "--tp", "8"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({}, "trnbench run gemm -i trn2 --scope device --division replicated -a size=4096"),
+        ({"selection": {"workload": {"model": "llama 3"}}}, shlex.join(STEP)),
+        ({"imported_from": "nccl-tests"}, ""),
+    ],
+    ids=["replicated", "step", "imported"],
+)
+def test_the_command_is_of_the_very_case(shared: Visit, settings: dict[str, Any], said: str) -> None:
+    case = {"kernel": "gemm", "instance": "trn2", "scope": "device", "point": {"size": 4096}}
+    fields = {"settings": settings, "argv": STEP, "policy": "seed", "backend": "emulated"}
+    asked = f"([of, key]) => {{ {LIBRARY} return repeats({{ field: (at) => of[at] }}, {{ case: key }}); }}"
+    assert shared.page.evaluate(asked, [fields, {**case, "division": "replicated"}]) == said
+
+
+@pytest.mark.parametrize(
+    ("family", "tags", "said"),
+    [
+        ("collective", [], "trnbench fabric sensitivity all_gather -i trn2 --size 4096"),
+        ("collective", ["groups"], ""),
+        ("moe", [], ""),
+    ],
+)
+def test_only_a_collective_is_asked_for_its_sensitivity(
+    shared: Visit, family: str, tags: list[str], said: str
+) -> None:
+    case = {
+        "kernel": "all_gather",
+        "family": family,
+        "instance": "trn2",
+        "tags": tags,
+        "point": {"size": 4096},
+    }
+    asked = f"(key) => {{ {LIBRARY} return sensitivity({{ case: key, detail: {{ waterfall_s: {{}} }} }}); }}"
+    assert shared.page.evaluate(asked, case) == said
+
+
 def test_a_product_is_explained_from_value_to_documents(visit: Visit, headline_run: Run) -> None:
     case = of(headline_run, "gemm", "trn2-16.48xlarge")
     visit.follow(figure_of(0, case))

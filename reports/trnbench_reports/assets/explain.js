@@ -104,7 +104,7 @@ const disputesBlock = (run, each) => {
 const assumptionsBlock = (run, each, id) => {
   const book = run.field("books")[each.case.generation]?.assumptions ?? {};
   const named = each.notes.map((text) => /^assumed ([\w-]+): (.*)$/s.exec(text)).filter(Boolean);
-  const links = "waterfall_s" in each.detail;
+  const links = sensitivity(each);
   return block("assumptions", "What is assumed", named.length ? [
     tableOf("Assumptions of this case", ["assumption", "taken#", "plausible#", "why"], named.map(([, name, taken]) => {
       const found = book[name], unit = found ? peakUnit(found.metric) : "";
@@ -113,7 +113,7 @@ const assumptionsBlock = (run, each, id) => {
     note("What either end of each range would do to this number is worked out by emulating the case again. This prints it:"),
     copyable(`trnbench runs assumptions ${quoted(run.id)} ${quoted(id)}`),
     links && note("Starts of messages, and documents that can be read two ways:"),
-    links && copyable(["trnbench", "fabric", "sensitivity", each.case.kernel, "-i", each.case.instance, ...(each.case.point.size ? ["--size", each.case.point.size] : [])].map((word) => quoted(String(word))).join(" ")),
+    links && copyable(links),
   ] : each.evidence.grade === "emulated" && note("This case names no assumption."));
 };
 
@@ -193,7 +193,8 @@ const timedBlock = (run, each) => block("timed", "How it was timed", rowsOf([
   ["put to the test", Array.isArray(each.detail.tests) ? each.detail.tests.map((told) => clip(`${told?.source}, ${told?.locator}: ${told?.says}`)).join("; ") : ""],
 ]), each.notes.length > 0 && make("ul", {}, each.notes.map((text) => make("li", {}, clip(text)))),
 Object.keys(each.counters).length > 0 && make("details", {}, make("summary", {}, "Counters"), rowsOf(Object.entries(each.counters).map(([name, count]) => [name, whole(count)]))));
-const repeatBlock = (run, each) => block("repeat", "Repeat it", copyable(repeats(run, each)),
+const repeatBlock = (run, each) => block("repeat", "Repeat it",
+  repeats(run, each) ? copyable(repeats(run, each)) : note("It was imported, or made from Python: the run keeps no command that repeats it."),
   typeof each.detail.command === "string" && each.detail.command ? [note("The kernel alone, with its timeline:"), copyable(clip(each.detail.command, 1000))] : null);
 const othersBlock = (run, each, id, others) => block("others", "In the other runs of this page", others.filter((other) => other !== run).map((other) => {
   const place = other.places.get(id);

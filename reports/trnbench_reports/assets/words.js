@@ -84,11 +84,22 @@ const metricWords = (name) => METRIC_WORDS[name] ?? name.replace(/_(bytes_)?per_
 
 // A word of a shell, quoted where it must be.
 const quoted = (word) => /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'"'"'`)}'`;
+// The command of a case: that of the whole run where it is a step of a model, "" where it was imported.
 const repeats = (run, each) => {
-  const { kernel, instance, scope, point } = each.case;
+  const { imported_from: imported, selection } = run.field("settings");
+  if (imported) return "";
+  if (selection?.workload) return run.field("argv").map(quoted).join(" ");
+  const { kernel, instance, scope, point, division } = each.case;
   const words = ["trnbench", "run", kernel, "-i", instance, "--scope", scope];
+  if (division) words.push("--division", division);
   for (const [name, value] of Object.entries(point)) words.push("-a", `${name}=${value}`);
   if (run.field("policy") !== "seed") words.push("--peak", run.field("policy"));
   if (run.field("backend") && run.field("backend") !== "emulated") words.push("--backend", run.field("backend"));
   return words.map(quoted).join(" ");
+};
+// What asks for the assumptions of links; "" for what is no collective by itself: groups of ranks, what sends by tokens.
+const sensitivity = (each) => {
+  const { kernel, family, instance, point, tags } = each.case;
+  if (family !== "collective" || tags.includes("groups") || !("waterfall_s" in each.detail)) return "";
+  return ["trnbench", "fabric", "sensitivity", kernel, "-i", instance, ...(point.size ? ["--size", String(point.size)] : [])].map(quoted).join(" ");
 };
