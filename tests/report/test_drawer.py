@@ -184,6 +184,10 @@ def test_a_product_is_explained_from_value_to_documents(visit: Visit, headline_r
         if fact.id == judged.peaks.chosen.facts[0] and fact.subject.startswith("trn2")
     ][:1]
     assert fact.locator in said
+    points = visit.page.locator('#drawer a[href^="#point="]').evaluate_all(
+        "(found) => found.map((each) => each.hash.slice(7))"
+    )
+    assert set(points) <= {point.id for point in headline_run.fidelity.points}
     heads = visit.page.locator("#drawer h3").all_inner_texts()
     assert heads.index("How it follows") < heads.index("The peak it is compared with")
     assert heads.index("The peak it is compared with") < heads.index("What is assumed")

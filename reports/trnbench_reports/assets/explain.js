@@ -26,7 +26,7 @@ const valueBlock = (run, each, metric) => {
       ["of what the clocks allow", judged?.of_engine_bound && metric && judged.metric === metric.name && percent(judged.of_engine_bound)],
       ["time", each.time_s !== null && show(each.time_s, "s", 4)],
       ["between processes", each.interval && `${show(each.interval.low, "s")} to ${show(each.interval.high, "s")}`],
-      ["best published", each.evidence.nearest?.best && bestOf(each.evidence.nearest.best)],
+      ["best published", each.evidence.nearest?.best && bestOf(run, each.evidence.nearest.best)],
     ]),
     band ? note(`The band is that of the class “${nearness(each)}”: ${plural(band.votes, "kernel")} with ${plural(band.points, "point")} stand behind it, `
       + `model over published time from ${signedError(band.low)} to ${signedError(band.high)}`
@@ -36,7 +36,8 @@ const valueBlock = (run, each, metric) => {
     each.evidence.nearest?.note && note(clip(each.evidence.nearest.note)),
     judged?.comment && !said.includes(judged.comment) && note(clip(judged.comment)));
 };
-const bestOf = (best) => [make("a", { href: `#point=${encodeURIComponent(best.id)}` }, show(best.value, best.unit)),
+const bestOf = (run, best) => [
+  run.published.has(best.id) ? make("a", { href: `#point=${encodeURIComponent(best.id)}` }, show(best.value, best.unit)) : show(best.value, best.unit),
   ` (${best.kind}${best.at ? `, ${best.at}` : ""})`];
 
 // "flops / time" with the numbers in it.
