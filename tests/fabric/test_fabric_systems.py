@@ -9,7 +9,7 @@ from campaigns import sweep
 from fabric_question import GIB, MIB, SYSTEMS, run
 from msgspec.structs import replace
 
-from trnbench.errors import UsageError
+from trnbench.errors import TopologyError, UsageError
 from trnbench.registry import Registry
 from trnbench.topology import NodeKind
 from trnbench_emulator.commands.fabric.pairs import _pair
@@ -97,6 +97,16 @@ def test_a_slow_link_a_straggler_and_oversubscription_cost_time(registry: Regist
     ]
     assert times[1] == pytest.approx(2 * times[0], rel=0.02)
     assert times[2] == pytest.approx(4 * times[0], rel=0.02)
+
+
+def test_the_link_of_one_rank_may_be_slow_or_dead(registry: Registry) -> None:
+    system = registry.system("trn1.32xlarge")
+    links = (Options(level="core", degraded=(("d7.r1", "d7", left),)) for left in (1.0, 0.1, 0.0))
+    whole, slow, dead = (Fabric(system, options) for options in links)
+    assert run(slow, "permute", 64 * MIB).time_s > 2 * run(whole, "permute", 64 * MIB).time_s
+    assert dead.network.device_nodes == whole.network.device_nodes
+    with pytest.raises(TopologyError, match=r"no route from d7\.r1"):
+        run(dead, "permute", MIB)
 
 
 def test_messages_take_all_cheapest_routes(registry: Registry) -> None:

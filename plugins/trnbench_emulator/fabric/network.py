@@ -132,9 +132,16 @@ class Network:
 
     @cached_property
     def device_nodes(self) -> list[int]:
-        """Position in `nodes` of every device: the rank itself, or what its ranks are joined to."""
+        """Position in `nodes` of every device: the rank itself, or what its ranks are joined to, dead links
+        counted.
+        """
         found = [-1] * (max(self.shared, default=-1) + 1)
-        over = {link.src: link.dst for link in self.links if self.nodes[link.src].kind is NodeKind.CORE}
+        place = {node.id: i for i, node in enumerate(self.nodes)}
+        over = {
+            place[link.src]: place[link.dst]
+            for link in self.topology.links
+            if link.src in place and link.dst in place and self.topology.nodes[link.src].kind is NodeKind.CORE
+        }
         for node, device in zip(self.ranks, self.shared, strict=True):
             found[device] = over.get(node, node)
         return found
