@@ -87,6 +87,10 @@ def test_a_slow_link_a_straggler_and_oversubscription_cost_time(registry: Regist
     assert run(slow, "all_gather", GIB, algorithm="ring").time_s > 1.2 * whole
     lame = Fabric(system, Options(straggler=((3, 0.1),)))
     assert run(lame, "all_gather", GIB, algorithm="ring").time_s > 1.2 * whole
+    beside = [
+        Fabric(system, Options(level="core", straggler=each)) for each in (((3, 0.1), (2, 0.9)), ((3, 0.1),))
+    ]
+    assert len({run(each, "all_gather", MIB, algorithm="mesh").time_s for each in beside}) == 1
     dead = Fabric(system, Options(degraded=(("d0", "d1", 0.0),)))
     # Around a dead link it takes three hops, over all three other cables at once.
     latency = {pair: dead.network.route(*pair).latency for pair in ((0, 1), (1, 0))}

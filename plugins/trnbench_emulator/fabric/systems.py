@@ -288,11 +288,10 @@ class Fabric:
         devices = {device: i for i, device in enumerate(dict.fromkeys(rank // per_device for rank in wanted))}
         hbm = self.system.fact(Scope.DEVICE, "hbm_bandwidth")
         memory = hbm * constants.hbm_efficiency if hbm and not options.ideal else float("inf")
-        slow = {
-            devices[r // per_device]: share
-            for r, share in irregular.slow.items()
-            if r // per_device in devices
-        }
+        slow: dict[int, float] = {}
+        for rank, share in irregular.slow.items():
+            if (device := devices.get(rank // per_device)) is not None:
+                slow[device] = min(slow.get(device, 1.0), share)
         late = {i: irregular.late[rank] for i, rank in enumerate(wanted) if rank in irregular.late}
         efficiency = {LinkKind.EFA: constants.efa_efficiency / options.oversubscription}
         if len(devices) == 1 and constants.stream and RANK in topology.classes:
