@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from math import isfinite
 
 import msgspec
@@ -85,6 +86,16 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
                     f"a rank cannot be {seconds:g} s late",
                     cause="it is a time from 0 on",
                     try_=f"--degrade {rank}=50us",
+                )
+        told = [f"link {a} > {b}" for a, b, _ in self.degraded]
+        told += [f"memory of rank {rank}" for rank, _ in self.straggler]
+        told += [f"beginning of rank {rank}" for rank, _ in self.late]
+        for what, times in Counter(told).items():
+            if times > 1:
+                raise UsageError(
+                    f"the {what} is degraded {times} times",
+                    cause="only one of the values could hold",
+                    try_="one --degrade for it; 'd0>d1=0.5' is one way alone",
                 )
 
 

@@ -339,7 +339,7 @@ class Fabric:
                 raise TopologyError(
                     f"{self.system.name}: {len(unlike):,} instances unlike the others are too many",
                     cause=f"{LARGEST:,} ranks are built node by node",
-                    try_="fewer --degrade and --degrade, or a smaller cluster",
+                    try_="fewer --degrade, or a smaller cluster",
                 )
             # The other one of each pair has a number that nothing is said of.
             numbers = [number for i in unlike for number in (i, -1 - i)]
