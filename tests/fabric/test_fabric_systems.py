@@ -19,6 +19,7 @@ from trnbench_emulator.fabric.algorithms import ALGORITHMS
 from trnbench_emulator.fabric.algorithms.algorithm import NotPossible
 from trnbench_emulator.fabric.cases import rank_at
 from trnbench_emulator.fabric.constants import constants_of
+from trnbench_emulator.fabric.question import Beside
 from trnbench_emulator.fabric.schedule import Schedule
 from trnbench_emulator.fabric.sensitivity import sensitivity
 from trnbench_emulator.fabric.solve import solve
@@ -111,6 +112,23 @@ def test_the_link_of_one_rank_may_be_slow_or_dead(registry: Registry) -> None:
     assert dead.network.device_nodes == whole.network.device_nodes
     with pytest.raises(TopologyError, match=r"no route from d7\.r1"):
         run(dead, "permute", MIB)
+
+
+@pytest.mark.parametrize(
+    ("lone", "many"), [("trn1.2xlarge", "trn1.32xlarge"), ("trn2.3xlarge", "trn2-16.48xlarge")]
+)
+def test_what_stays_in_a_device_takes_as_long_wherever_the_device_is(
+    registry: Registry, lone: str, many: str
+) -> None:
+    here, there = (Fabric(registry.system(name), Options(level="logical-core")) for name in (lone, many))
+    groups = {"groups": tuple(map(tuple, there.groups({"data": 16, "tensor": here.size}, "tensor")))}
+    for collective in ("all_reduce", "all_to_all"):
+        alone, beside = run(here, collective, 64 * MIB), run(there, collective, 64 * MIB, **groups)
+        assert beside.time_s == alone.time_s
+        others = (Beside(collective="all_reduce", size=MIB),)
+        assert run(there, collective, 64 * MIB, beside=others, **groups).time_s >= alone.time_s
+    pairs = [run(each, "ping_pong", 64 * MIB, ranks=(0, 1)).time_s for each in (here, there)]
+    assert pairs[0] == pairs[1]
 
 
 def test_messages_take_all_cheapest_routes(registry: Registry) -> None:

@@ -103,11 +103,13 @@ def _as_asked(fabric: Fabric, question: Question) -> Answer:
         notes.append(
             f"beside {other.collective} of {company.size:,.0f} B by {meanwhile.schedule.algorithm}{where}"
         )
+    alone = Planner(fabric, msgspec.structs.replace(question, beside=()), every_rank=True)
     together = _chosen(planner, question.algorithm, beside)
-    alone = planner.carried(together.schedule.algorithm).solution
-    notes.append(f"{together.solution.time_s / alone.time_s:.2f} times as long as alone")
+    by_itself = alone.carried(together.schedule.algorithm)
+    together = within(together, by_itself, None)
+    notes.append(f"{together.solution.time_s / by_itself.solution.time_s:.2f} times as long as alone")
     # What others cost counts as sharing links: latency and accesses at the ends are those of its own.
-    solution = msgspec.structs.replace(together.solution, latency_s=alone.latency_s)
+    solution = msgspec.structs.replace(together.solution, latency_s=by_itself.solution.latency_s)
     return Answer(question, planner, msgspec.structs.replace(together, solution=solution), tuple(notes))
 
 

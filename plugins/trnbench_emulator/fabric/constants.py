@@ -119,7 +119,7 @@ class Constants(msgspec.Struct, frozen=True, kw_only=True):
     `gather_start` and `reduce_start` are charged once per collective that gathers or moves, and per
     one that reduces; an all-reduce does both. `step` is charged per step. `network_in_flight` messages
     follow each other over EFA before the first is acknowledged, so that a step sees its share of the
-    latency. `stream` is what one rank sends to another of the same device while nobody else does, in
+    latency. `stream` is what one rank sends to another of the same device where no bytes leave a device, in
     bytes/s (0: what its DMA engines carry). `rules`: what the runtime was observed to take.
 
     Inside a compiled graph both starts are `start_share` of those alone, and what a collective takes beside

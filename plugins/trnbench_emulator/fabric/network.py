@@ -135,16 +135,18 @@ class Network:
         """Position in `nodes` of every device: the rank itself, or what its ranks are joined to, dead links
         counted.
         """
-        found = [-1] * (max(self.shared, default=-1) + 1)
-        place = {node.id: i for i, node in enumerate(self.nodes)}
+        places = [-1] * (max(self.shared, default=-1) + 1)
+        number = {node.id: i for i, node in enumerate(self.nodes)}
         over = {
-            place[link.src]: place[link.dst]
+            number[link.src]: number[link.dst]
             for link in self.topology.links
-            if link.src in place and link.dst in place and self.topology.nodes[link.src].kind is NodeKind.CORE
+            if link.src in number
+            and link.dst in number
+            and self.topology.nodes[link.src].kind is NodeKind.CORE
         }
         for node, device in zip(self.ranks, self.shared, strict=True):
-            found[device] = over.get(node, node)
-        return found
+            places[device] = over.get(node, node)
+        return places
 
     @cached_property
     def symmetry(self) -> Symmetry | None:

@@ -60,10 +60,11 @@ class Planner:
             and everyone
             and not (self.uneven or self.messages or question.beside or every_rank)
         )
-        if self.messages:
-            self.network = fabric.network
-        elif self.over_instances:
+        if self.over_instances:
             self.network = fabric.standing()
+        elif self.messages or self.groups:
+            inside = question.inside(fabric.ranks_per_device)
+            self.network = fabric.network_inside if inside else fabric.network
         else:
             self.network = fabric.network_of(question.ranks or None)
         if not (self.groups or self.messages):

@@ -152,6 +152,12 @@ class Question(Options, frozen=True, kw_only=True):
         own = set(Options.__struct_fields__) | {"system"}
         return tuple(getattr(self, name) for name in self.__struct_fields__ if name not in own)
 
+    def inside(self, per_device: int) -> bool:
+        """Whether ranks send to others of their device alone, also those beside it."""
+        beside = (part for each in self.beside for part in each.groups or ((),))
+        parts = (*(self.groups or (self.ranks,)), *beside)  # () stands for all
+        return all(len(part) > 1 and len({rank // per_device for rank in part}) == 1 for part in parts)
+
     def limits(self) -> tuple[Question, Question]:
         """The same without what slows it (links, ranks), and without links above their rate: it is no quicker
         than the first, and no slower than the second.

@@ -73,7 +73,7 @@ class Carried(msgspec.Struct, frozen=True):
     limit: str = ""
 
 
-LEAST = "the healthy machine takes as long: a slower link or rank cannot help"
+LEAST = "without what slows it, it takes as long: a slower link or rank, or others beside it, cannot help"
 MOST = "the healthy machine takes as long: a faster link cannot harm"
 
 

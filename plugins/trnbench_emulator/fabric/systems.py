@@ -245,6 +245,11 @@ class Fabric:
             )
         return self.build(self.topology)
 
+    @cached_property
+    def network_inside(self) -> Network:
+        """All ranks, where no bytes leave a device. Raises what `network` raises."""
+        return self.build(self.topology, range(self.network.size), inside=True)
+
     def network_of(self, group: Sequence[int] | None = None) -> Network:
         """All ranks, or these: built once. Raises what `build` and `network` raise."""
         if group is None:
@@ -272,12 +277,14 @@ class Fabric:
         ranks: Sequence[int] | None = None,
         *,
         pipelined: bool = False,
+        inside: bool = False,
         irregular: Irregular | None = None,
     ) -> Network:
         """A network of `topology` (all ranks, or these numbers of them) with this system's costs.
 
-        `pipelined`: several messages are on the way over EFA at once, as in a ring. `irregular`: what
-        differs on this topology, where it is not the whole one.
+        `pipelined`: several messages are on the way over EFA at once, as in a ring. `inside`: ranks send to
+        others of their device alone, as those of one device do. `irregular`: what differs on this topology,
+        where it is not the whole one.
         """
         irregular = self.irregular if irregular is None else irregular
         constants, options = self.constants, self.options
@@ -294,7 +301,7 @@ class Fabric:
                 slow[device] = min(slow.get(device, 1.0), share)
         late = {i: irregular.late[rank] for i, rank in enumerate(wanted) if rank in irregular.late}
         efficiency = {LinkKind.EFA: constants.efa_efficiency / options.oversubscription}
-        if len(devices) == 1 and constants.stream and RANK in topology.classes:
+        if (inside or len(devices) == 1) and constants.stream and RANK in topology.classes:
             efficiency[LinkKind.ON_CHIP] = min(constants.stream / topology.classes[RANK].bandwidth.value, 1.0)
         return Network(
             topology,
