@@ -114,6 +114,18 @@ def test_the_link_of_one_rank_may_be_slow_or_dead(registry: Registry) -> None:
         run(dead, "permute", MIB)
 
 
+@pytest.mark.parametrize("algorithm", ["mesh", "auto"])
+def test_a_graph_makes_the_wait_for_a_late_rank_no_longer(registry: Registry, algorithm: str) -> None:
+    system = registry.system("trn1.32xlarge")
+    late = (Fabric(system, Options(context="graph", late=((3, wait_s),))) for wait_s in (0.0, 1e-3))
+    healthy, waited = (run(each, "all_gather", 4096.0, algorithm=algorithm) for each in late)
+    assert healthy.time_s < waited.time_s <= healthy.time_s + 1e-3
+    low, high = waited.range_s or (0.0, 0.0)
+    assert low <= waited.time_s <= high
+    assert high - low < 1e-4
+    assert min(waited.tried.values(), default=waited.time_s) == waited.time_s
+
+
 @pytest.mark.parametrize(
     ("lone", "many"), [("trn1.2xlarge", "trn1.32xlarge"), ("trn2.3xlarge", "trn2-16.48xlarge")]
 )

@@ -36,7 +36,7 @@ class Answer:
         self.algorithm = carried.schedule.algorithm
         self.way = carried.solution.way
         self.solved_s, self.start_s = carried.solution.time_s, carried.schedule.startup_s
-        self.time_s = self._in_context(self.solved_s)
+        self.time_s = self._in_context(self.algorithm, self.solved_s)
         self.left_out, self.choice = carried.left_out, carried.choice
         self.said = notes
 
@@ -46,16 +46,25 @@ class Answer:
         carried = self.carried
         return {
             name: self._in_context(
+                name,
                 carried.tried[name]
                 if name in carried.tried
-                else self.planner.carried(name, carried.beside).solution.time_s
+                else self.planner.carried(name, carried.beside).solution.time_s,
             )
             for name in carried.worth
         }
 
-    def _in_context(self, solved_s: float) -> float:
-        """Seconds of what was solved, with what graphs take beyond it."""
-        return solved_s + self.planner.constants.residue_s(solved_s, self.start_s)
+    def _in_context(self, name: str, solved_s: float) -> float:
+        """Seconds of what was solved by an algorithm, with what graphs take beyond it."""
+        moving_s = solved_s - self._waited_s(name, solved_s)
+        return solved_s + self.planner.constants.residue_s(moving_s, self.start_s)
+
+    def _waited_s(self, name: str, solved_s: float) -> float:
+        """What late ranks add to it, which graphs do not make longer."""
+        if not (self.question.late and self.planner.constants.residue):
+            return 0.0
+        punctual = self.planner.punctual.carried(name, self.carried.beside)
+        return max(solved_s - punctual.solution.time_s, 0.0)
 
     @property
     def moving_s(self) -> float:
@@ -71,7 +80,11 @@ class Answer:
     def range_s(self) -> tuple[float, float] | None:
         """Least and most seconds by the ranges of what is known of graphs; None alone."""
         constants = self.planner.constants
-        return constants.range_s(self.solved_s, self.start_s) if constants.ranged else None
+        if not constants.ranged:
+            return None
+        waited_s = self._waited_s(self.algorithm, self.solved_s)
+        low, high = constants.range_s(self.solved_s - waited_s, self.start_s)
+        return low + waited_s, high + waited_s
 
     @property
     def algbw(self) -> float:

@@ -143,11 +143,17 @@ class Planner:
     def _limits(self) -> list[Planner | None]:
         """Of `Question.limits`; None where it is the same question."""
         return [
-            None
-            if each.options == self.question.options
-            else Planner(fabric_of(each.system, each.options), each, every_rank=self.every_rank)
+            None if each.options == self.question.options else self._of(each)
             for each in self.question.limits()
         ]
+
+    @cached_property
+    def punctual(self) -> Planner:
+        """Of the same ranks, none of them late."""
+        return self._of(msgspec.structs.replace(self.question, late=()))
+
+    def _of(self, other: Question) -> Planner:
+        return Planner(fabric_of(other.system, other.options), other, every_rank=self.every_rank)
 
     def _possible(self, name: str) -> Carried | None:
         """As `carried`; None where the algorithm does not do this."""
