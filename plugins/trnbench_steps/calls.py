@@ -274,8 +274,10 @@ class Shapes:
         )
 
     def _prompt(self, mixing: Mixing) -> Call:
-        tokens, per_core = mixing.tokens, mixing.sequences * mixing.heads / self.cores
+        # Of a cut sequence a rank has blocks from both ends: its share of what the whole takes.
+        tokens, per_core = mixing.keys, mixing.sequences * mixing.heads / self.cores
         heads = ceil(per_core)
+        times = per_core / heads * mixing.tokens / tokens
         rows, parts = tiles_of(mixing.key_dim)
         by_feature = ((heads, rows, parts, tokens), self.dtype)
         window = mixing.window if mixing.window < tokens else 0
@@ -284,7 +286,7 @@ class Shapes:
             return Call(
                 source="flash:flash",
                 inputs=(by_feature, by_feature, values, mixing.causal, window),
-                times=per_core / heads,
+                times=times,
                 stays=self.stays,
                 weights=False,
                 compiled=self.division.job.attention_path != FUSED,
@@ -300,7 +302,7 @@ class Shapes:
                 mixing.causal,
                 window,
             ),
-            times=per_core / heads,
+            times=times,
             compiled=self.division.job.attention_path != FUSED,
         )
 

@@ -140,7 +140,7 @@ def on_partitions(elements: float) -> tuple[int, int]:
 
 def score_elements(mixing: Mixing, cores: int) -> float:
     """Scores that a core has at once: of its heads of all sequences, what a mask hides included."""
-    return mixing.sequences * mixing.heads / cores * mixing.tokens * (mixing.tokens + mixing.before)
+    return mixing.sequences * mixing.heads / cores * mixing.tokens * mixing.keys
 
 
 def unfused_calls(mixing: Mixing, dtype: str, cores: int, *, stays: bool) -> tuple[NamedCall, ...]:
@@ -154,7 +154,7 @@ class _Scores:
 
     def __init__(self, mixing: Mixing, dtype: str, cores: int, stays: bool) -> None:
         self.dtype, self.stays = dtype, stays
-        self.queries, self.keys = mixing.tokens, mixing.tokens + mixing.before
+        self.queries, self.keys = mixing.tokens, mixing.keys
         self.key_dim, self.value_dim = mixing.key_dim, mixing.value_dim
         self.heads = mixing.sequences * mixing.heads / cores
         self.elements = score_elements(mixing, cores)

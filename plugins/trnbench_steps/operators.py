@@ -40,10 +40,10 @@ class WeightGradient(_OfMatrices, frozen=True, kw_only=True):
 
 
 class Mixing(msgspec.Struct, frozen=True, kw_only=True):
-    """Attention between tokens: of each of `sequences`, `tokens` new ones after `before`, in a rank's heads.
+    """Attention between tokens: of each of `sequences`, `tokens` new ones over `keys`, in a rank's heads.
 
-    `pairs` of tokens attend in each head of each sequence: this rank's part of them, where the sequence is
-    cut.
+    Where a sequence is cut, a rank has its part of the tokens of a prompt, over all keys, or the new token
+    over its part of the cache. `pairs` of tokens attend in each head of each sequence, on this rank.
     Latent attention over a cache has keys of `latent_rank + rope_dim` features and values of `latent_rank`,
     in one head of keys and values. `backward`: gradients of queries, keys, values and scores instead, two
     products for each of the forward pass.
@@ -52,7 +52,7 @@ class Mixing(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     sequences: int
     tokens: int
-    before: int
+    keys: int
     heads: int
     kv_heads: int
     key_dim: int

@@ -86,7 +86,7 @@ def point_of(operator: Operator, shapes: Shapes) -> dict[str, Value]:
             "head_dim": operator.key_dim,
             "value_dim": operator.value_dim,
             "seq": operator.tokens,
-            "kv": operator.tokens + operator.before,
+            "kv": operator.keys,
             "mask": "causal" if operator.causal else "full",
             "window": operator.window,
             **dtype,

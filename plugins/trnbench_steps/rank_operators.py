@@ -145,20 +145,21 @@ def _rotation(division: Division, kind: int) -> list[Operator]:
 def _mixing(division: Division, kind: int) -> Mixing:
     attention, heads, job = division.model.kinds[kind].attention, division.heads[kind], division.job
     key, value, kept = attention.head_dim + attention.rope_dim, attention.value_dim, heads.keys
+    cp = division.layout.cp
     if compressed(division, attention):
         key, value, kept = attention.latent_rank + attention.rope_dim, attention.latent_rank, 1
     return Mixing(
         name="attention",
         sequences=division.sequences,
         tokens=division.tokens // division.sequences,
-        before=job.before,
+        keys=-(-job.kv // cp) if job.task is Task.DECODE else job.sequence,
         heads=heads.queries,
         kv_heads=kept,
         key_dim=key,
         value_dim=value,
         window=attention.window,
         causal=attention.causal,
-        pairs=attention.pairs(job.before, job.new_tokens) / division.layout.cp,
+        pairs=attention.pairs(job.before, job.new_tokens) / cp,
     )
 
 

@@ -148,6 +148,14 @@ def test_a_micro_batch_passes_all_stages_of_an_inference(trn1: System) -> None:
     assert whole < staged < 1.1 * whole  # what the stages send each other is little
 
 
+@pytest.mark.parametrize("path", ["fused", "unfused"])
+@pytest.mark.parametrize("task", [Task.PREFILL, Task.TRAIN])
+def test_ranks_that_share_a_sequence_attend_to_all_of_it(task: Task, path: str, trn1: System) -> None:
+    job = Job(task=task, sequence=4096, attention_path=path)
+    spent = [_parts(job, Layout(cp=cp), trn1).time(NONE).parts[ATTENTION] for cp in (1, 4)]
+    assert 4 * spent[1] == pytest.approx(spent[0], rel=0.02)
+
+
 def test_two_cores_share_the_work_of_a_rank(trn2: System) -> None:
     one = _parts(DECODE, Layout(tp=4, lnc=1), trn2).time(NONE).parts[MEMORY]
     two = _parts(DECODE, Layout(tp=4), trn2).time(NONE).parts[MEMORY]
