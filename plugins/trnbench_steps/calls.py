@@ -128,8 +128,7 @@ class Shapes:
 
     def _stored(self) -> str:
         """The type that weights have in HBM."""
-        stored = NAMES[self.division.job.weights]
-        return stored if stored in ("int8", "float8_e4m3") else self.dtype
+        return NAMES[self.division.job.weights]
 
     def _product(self, product: Product) -> tuple[NamedCall, ...]:
         experts = self._experts(product)
@@ -257,11 +256,7 @@ class Shapes:
         each, spans, seen = self._spans(mixing)
         caches, spread = each * spans, ceil(seen / ROWS)
         rows, parts = tiles_of(mixing.key_dim)
-        stored = (
-            self.dtype
-            if self.division.job.cache in ("bf16", "fp16", "fp32")
-            else NAMES[self.division.job.cache]
-        )
+        stored = NAMES[self.division.job.cache]
         heads = mixing.heads // mixing.kv_heads
         return Call(
             source="cache:attention_cached",

@@ -107,6 +107,15 @@ def test_weights_stream_in_while_engines_work(trn1: System) -> None:
     assert twice > weights / (rate / 2)
 
 
+@pytest.mark.parametrize("part", ["weights", "cache"])
+def test_what_is_kept_in_more_bytes_takes_longer_to_read(part: str, trn1: System) -> None:
+    bf16, fp32, tf32 = (
+        _parts(msgspec.structs.replace(DECODE, **{part: dtype}), Layout(tp=4), trn1, "llama-3-8b").time(NONE)
+        for dtype in ("bf16", "fp32", "tf32")
+    )
+    assert bf16.parts[MEMORY] < fp32.parts[MEMORY] == pytest.approx(tf32.parts[MEMORY], rel=0.01)
+
+
 def test_an_activation_leaves_with_its_product_and_alone_takes_its_own_time(trn1: System) -> None:
     made = Composition(MODEL, _division(DECODE, Layout(tp=8)), trn1)
     product = Product(name="mlp up", tokens=1, inputs=2048, outputs=1024)
