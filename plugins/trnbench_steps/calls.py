@@ -19,9 +19,9 @@ from math import ceil
 
 import msgspec
 
-from trnbench import Scope, System
+from trnbench import Scope, System, UsageError
 from trnbench_steps.division import Division, ExpertShare, experts_of
-from trnbench_steps.job import Task
+from trnbench_steps.job import Job, Task
 from trnbench_steps.kernel_times import ROWS, Call, NamedCall, on_partitions, score_elements, unfused_calls
 from trnbench_steps.layer import FeedForward
 from trnbench_steps.operators import (
@@ -57,10 +57,23 @@ ON_THE_WAY = ("activation", "gate")
 """How the names of those end that are applied as the sums of a matrix product leave PSUM."""
 
 
+def check_types(job: Job) -> None:
+    """Raises `UsageError` for a type that none of our kernels takes or turns into another."""
+    parts = ("gradients", "moments") if job.task is Task.TRAIN else ("cache",)
+    for part in ("weights", "activations", *parts):
+        if (dtype := getattr(job, part)) not in NAMES:
+            raise UsageError(
+                f"no kernel of a step takes {part} in {dtype}",
+                cause=f"memory is counted in any type, time in {', '.join(NAMES)}",
+                try_=f"--type {part}=fp8, or trnbench workload info for the memory",
+            )
+
+
 class Shapes:
     """Calls of a division's operators on `system`, `cores` of which make a rank."""
 
     def __init__(self, division: Division, system: System, cores: int) -> None:
+        check_types(division.job)
         self.division, self.cores = division, cores
         self.dtype = NAMES[division.job.activations]
         self.item = 4 if self.dtype == "float32" else 2

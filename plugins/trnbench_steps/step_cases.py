@@ -15,6 +15,7 @@ import msgspec
 from trnbench import Case, Evidence, Grade, Observation, Part, System, TrnbenchError, percent, show
 from trnbench_emulator.backend import MODEL, MODEL_VERSION
 from trnbench_steps.attention import AttentionKind
+from trnbench_steps.calls import check_types
 from trnbench_steps.division import Division, divide, path_of
 from trnbench_steps.flops import floor_s
 from trnbench_steps.hbm import Fit, fit
@@ -128,7 +129,9 @@ class StepCases:
         """Empty, or why the layout does not lie on the system, or does not fit into its memory."""
         asked = requested(case)
         try:
-            found = fit(asked.at(case.key.point), system)
+            division = asked.at(case.key.point)
+            check_types(division.job)
+            found = fit(division, system)
         except TrnbenchError as error:
             return "; ".join(filter(None, (error.what, error.cause)))
         return "" if found.fits else found.verdict

@@ -116,6 +116,16 @@ def test_what_is_kept_in_more_bytes_takes_longer_to_read(part: str, trn1: System
     assert bf16.parts[MEMORY] < fp32.parts[MEMORY] == pytest.approx(tf32.parts[MEMORY], rel=0.01)
 
 
+@pytest.mark.parametrize(
+    ("task", "part", "dtype"),
+    [(Task.DECODE, "weights", "mxfp4"), (Task.DECODE, "cache", "mxfp8"), (Task.TRAIN, "gradients", "fp64")],
+)
+def test_a_type_that_no_kernel_takes_is_refused(task: Task, part: str, dtype: str, trn1: System) -> None:
+    job = Job(task=task, sequence=128, kv=128, **{part: dtype})
+    with pytest.raises(trnbench.UsageError, match=f"no kernel of a step takes {part} in {dtype}"):
+        _parts(job, Layout(), trn1)
+
+
 def test_an_activation_leaves_with_its_product_and_alone_takes_its_own_time(trn1: System) -> None:
     made = Composition(MODEL, _division(DECODE, Layout(tp=8)), trn1)
     product = Product(name="mlp up", tokens=1, inputs=2048, outputs=1024)
