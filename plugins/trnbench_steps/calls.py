@@ -19,7 +19,7 @@ from math import ceil
 
 import msgspec
 
-from trnbench import Scope, System, UsageError
+from trnbench import Scope, System, UsageError, item_bytes
 from trnbench_steps.division import Division, ExpertShare, experts_of
 from trnbench_steps.job import Job, Task
 from trnbench_steps.kernel_times import ROWS, Call, NamedCall, on_partitions, score_elements, unfused_calls
@@ -126,11 +126,14 @@ class Shapes:
         `weight[expert_indices, :, :]` of neuronx_distributed (modules/moe/moe_parallel_layers.py).
         """
         rows, parts = tiles_of(product.inputs)
-        shape = (ceil(share.matrices), rows, parts * ceil(product.outputs / self.cores))
+        matrices, columns = ceil(share.matrices), parts * ceil(product.outputs / self.cores)
+        pieces = 1
+        if self.stays:  # in SBUF, where a larger matrix takes several transfers
+            pieces = ceil(columns * item_bytes(self.division.job.weights) * ROWS / self.capacity)
         return Call(
             source="streams:hbm_read" if self.stays else "streams:hbm_copy",
-            inputs=((shape, self._stored()),),
-            times=share.matrices / shape[0],
+            inputs=(((matrices * pieces, rows, ceil(columns / pieces)), self._stored()),),
+            times=share.matrices / matrices,
             operators=share.operators,
         )
 

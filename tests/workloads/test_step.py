@@ -256,3 +256,11 @@ def test_experts_that_are_read_stay_below_what_memory_gives(model: str, batch: i
     time = MODEL.time(division, trn2, constants_of(trn2))
     assert 0.0 < (measures(division, trn2, time).mbu or 0.0) < 1.0
     assert not tuple(doubts_of(division, trn2, time))
+
+
+def test_a_matrix_that_sbuf_does_not_hold_is_gathered_in_pieces(trn1: System) -> None:
+    whole, halves = (
+        _parts(Job(task=Task.DECODE, kv=512), Layout(tp=8, expert_tp=cut), trn1, "mixtral-8x7b").time(NONE)
+        for cut in (8, 4)
+    )
+    assert whole.time_s == pytest.approx(halves.time_s, rel=0.02)
