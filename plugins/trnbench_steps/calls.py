@@ -116,7 +116,7 @@ class Shapes:
 
     def _experts(self, product: Product) -> ExpertShare | None:
         """How experts take it; None of what is no product of theirs."""
-        if product.copies > 1 and product.name.startswith("experts"):
+        if product.name.startswith("experts"):
             return experts_of(self.division, product)
         return None
 

@@ -258,9 +258,11 @@ def test_experts_that_are_read_stay_below_what_memory_gives(model: str, batch: i
     assert not tuple(doubts_of(division, trn2, time))
 
 
-def test_a_matrix_that_sbuf_does_not_hold_is_gathered_in_pieces(trn1: System) -> None:
-    whole, halves = (
-        _parts(Job(task=Task.DECODE, kv=512), Layout(tp=8, expert_tp=cut), trn1, "mixtral-8x7b").time(NONE)
-        for cut in (8, 4)
+def test_chosen_experts_take_as_long_cut_or_whole(trn1: System) -> None:
+    """A matrix that SBUF does not hold is gathered in pieces, and one expert of a rank as several are."""
+    cut, halves, whole = (
+        _parts(Job(task=Task.DECODE, kv=512), Layout(tp=8, ep=8 // cut, expert_tp=cut), trn1, "mixtral-8x7b")
+        for cut in (8, 2, 1)
     )
-    assert whole.time_s == pytest.approx(halves.time_s, rel=0.02)
+    assert cut.time(NONE).time_s == pytest.approx(halves.time(NONE).time_s, rel=0.02)
+    assert halves.time(NONE).time_s == pytest.approx(whole.time(NONE).time_s, rel=0.02)
