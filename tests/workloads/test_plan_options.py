@@ -17,6 +17,7 @@ from trnbench.errors import BadInput, UsageError
 from trnbench.registry import Registry, load_registry
 from trnbench_steps.job import Job, Recompute, Task
 from trnbench_steps.layout import Layout
+from trnbench_steps.plan import goal as goals
 from trnbench_steps.plan.composed import Steps, Why
 from trnbench_steps.plan.demand import Prompts, Way, apart, layouts, neighbours, shared, turned, words
 from trnbench_steps.plan.goal import By, Expected, Goal, Price, Within, cheapest, check_goal, read_prices
@@ -363,6 +364,15 @@ class TestPrices:
         dear = replace(PRICE, dollars_per_hour=3.0, kind="on demand")
         assert cheapest([dear, PRICE], ["trn1.2xlarge"]) == PRICE
         assert cheapest([dear], ["trn2.48xlarge"]) is None
+
+    @pytest.mark.parametrize(
+        ("row", "dollars"), [("trn1.32xlarge", 12), ("trn1-ultracluster", 12), ("trn1-ultracluster:4", 3)]
+    )
+    def test_a_row_of_a_cluster_with_its_size_is_of_all_of_it(self, row: str, dollars: float) -> None:
+        system = registry().system("trn1-ultracluster:4")
+        prices = [replace(PRICE, instance=each, dollars_per_hour=3.0) for each in (row, "trn1.32xlarge")]
+        price = goals.price_of(registry(), prices, system)
+        assert (price, price and goals.hourly(system, price)) == (prices[0], dollars)
 
     @pytest.mark.parametrize(
         ("text", "said"),

@@ -324,8 +324,10 @@ def _price(path: Path, line: int, cells: dict[str, str]) -> Price:
 
 
 def price_of(registry: Registry, prices: Sequence[Price], system: System) -> Price | None:
-    """The cheapest row of the system itself, else of the instance that it is made of."""
-    own = cheapest(prices, _names(system))
+    """The cheapest row of the system itself, of a cluster that of its size first, else of the instance that
+    it is made of."""
+    sized = cheapest(prices, (system.name,)) if system.instance.sizable else None
+    own = sized or cheapest(prices, _names(system))
     if own is None and system.instance.parent:
         _, parent = registry.instance(system.instance.parent)
         own = cheapest(prices, (parent.name, *parent.aliases))
@@ -343,6 +345,7 @@ def cheapest(prices: Sequence[Price], names: Sequence[str]) -> Price | None:
 
 
 def hourly(system: System, price: Price) -> float:
-    """Dollars of an hour of the system, which is made of one or more of what the price is about."""
-    alone = price.instance in _names(system) and not system.instance.sizable
-    return price.dollars_per_hour * (1 if alone else system.hosts)
+    """Dollars of an hour of the system, which is made of one or more of what the price is about. A row of a
+    cluster that names no size is of one of its instances."""
+    names = (system.name,) if system.instance.sizable else _names(system)
+    return price.dollars_per_hour * (1 if price.instance in names else system.hosts)
