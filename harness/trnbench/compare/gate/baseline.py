@@ -116,7 +116,7 @@ def gated(run: Run) -> Run:
 def _case(measurement: Measurement) -> Measurement:
     evidence = measurement.evidence
     return Measurement(
-        case=msgspec.structs.replace(measurement.case, tags=()),
+        case=measurement.case,
         evidence=Evidence(grade=evidence.grade, by=evidence.by, version=evidence.version),
         status=measurement.status,
         reason=measurement.reason,
