@@ -185,6 +185,9 @@ def _unreadable(why: str) -> ToolError:
     )
 
 
+HALF_DIGIT = 0.005
+"""Rates are printed with two digits behind the point."""
+
 _STATISTICS = ("p50", "avg")
 """The first of these that is there is the time of a row: a median says more than a mean."""
 _UNITS = {"GB": "rates were printed in GB/s", "GiB": "rates were printed in GiB/s, called GB/s"}
@@ -201,13 +204,13 @@ def read(data: bytes) -> ImportedRun:
             cause="it is another tool's, or the tool ended before its first result",
             try_=f"{NAME} … --report-to-json-file FILE, and import that",
         ) from error
-    factors = [row.factor for row in rows if row.factor is not None and row.algbw]
-    # The last rows have the most digits.
-    factor = factors[-1] if factors else None
-    return ImportedRun(by=NAME, cases=tuple(_case(row, factor) for row in rows))
+    rates = [(row.algbw, row.busbw) for row in rows if row.algbw and row.busbw]
+    return ImportedRun(by=NAME, cases=tuple(_case(row, max(rates, default=(1.0, 0.0))) for row in rows))
 
 
-def _case(row: Row, factor: float | None) -> ImportedCase:
+def _case(row: Row, rates: tuple[float, float]) -> ImportedCase:
+    """`rates` are algbw and busbw of the row whose rates have the most digits."""
+    algbw, busbw = rates
     statistic = next((each for each in _STATISTICS if each in row.times_s), next(iter(row.times_s)))
     notes = [f"time: {statistic} of {NAME}"]
     if row.unit:
@@ -217,6 +220,7 @@ def _case(row: Row, factor: float | None) -> ImportedCase:
     return ImportedCase(
         point={"dtype": row.dtype, "size": row.size},
         time_s=row.times_s[statistic],
-        rate_factor=factor,
+        rate_factor=busbw / algbw if busbw else None,
+        factor_within=HALF_DIGIT / algbw + HALF_DIGIT / busbw if busbw else 0.0,
         notes=tuple(notes),
     )

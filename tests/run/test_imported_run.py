@@ -92,9 +92,9 @@ def test_a_median_goes_before_a_mean() -> None:
 def test_factors_of_another_collective_are_noticed() -> None:
     words = ("--from", "nccom-test", "--grade", "measured", *TRN1, "--kernel", "all_reduce")
     assert refusal(invoke(str(RECORDED / "nccom_report.json"), *words)) == (
-        "error: busbw is 0.969 times algbw, which no number of ranks makes it for all_reduce\n"
+        "error: busbw is 0.9688 times algbw, which no number of ranks makes it for all_reduce\n"
         "  cause: the file is of another collective\n"
-        "  try:   --kernel NAME, or --ranks N\n"
+        "  try:   --kernel NAME, or --rank-count N\n"
     )
 
 
@@ -111,6 +111,41 @@ def test_nccl_tests_says_collective_and_ranks(tmp_path: Path) -> None:
     assert first.notes[:2] == ("time out of place", "in place: 48.00 µs")
     assert first.evidence.by == "nccl-tests 2.17.0"
     assert (second.status, second.reason_text) == (Status.FAILED, "3 values were wrong, says the tool")
+
+
+@pytest.mark.parametrize(
+    ("system", "algbw", "busbw", "told"),
+    [
+        ("trn1.32xlarge", "100.00", "193.75", "]"),
+        ("trn1.32xlarge", "1.00", "1.93", "]"),
+        ("trn1.32xlarge", "100.00", "196.88", ",ranks=64]"),
+        ("trn1.32xlarge", "100.00", "199.00", "198 to 203 ranks make it for all_reduce\n"),
+        ("host", "100.00", "100.00", ",ranks=2]"),
+    ],
+)
+def test_rates_tell_the_ranks_as_far_as_their_digits_reach(
+    system: str, algbw: str, busbw: str, told: str
+) -> None:
+    # Of the small size next to no digit is left.
+    rows = [
+        f" 8388608 2097152 float sum -1 83.89 {algbw} {busbw} 0",
+        " 1024 256 float sum -1 50.00 0.02 0.03 0",
+    ]
+    Path("r.txt").write_text("\n".join([NCCL.splitlines()[9], *rows]))
+    done = invoke(
+        "r.txt", "--from", "nccl-tests", "--grade", "measured", "-i", system, "--kernel", "all_reduce"
+    )
+    if done.exit_code:
+        assert told in refusal(done)
+        return
+    for each in stored().measurements:
+        assert each.case.fullname.endswith(f"size={each.case.point['size']}{told}@{each.case.scope}")
+
+
+def test_each_program_in_a_file_has_ranks_of_its_own(tmp_path: Path) -> None:
+    (tmp_path / "r.txt").write_text(NCCL + NCCL.replace("all_reduce_perf", "all_gather_perf"))
+    run = brought("r.txt", "--from", "nccl-tests", "--grade", "measured", "-i", "trn2-16.48xlarge")
+    assert [each.case.point["ranks"] for each in run.measurements] == [2, 2, 2, 2]
 
 
 def test_our_own_table_comes_back_with_its_grade(tmp_path: Path) -> None:

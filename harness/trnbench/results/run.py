@@ -156,8 +156,9 @@ class ImportedCase(msgspec.Struct, frozen=True, kw_only=True):
     """One result. Empty where the file does not say: the user is asked for it.
 
     `kernel` and `point` are ours; one that is no kernel of ours keeps its name and is held against nothing.
-    `rate_factor` is busbw / algbw as printed, which tells the ranks where nothing else does. `wrong`: values
-    that the tool found wrong, None where it did not look. `grade` is set where the file is one of our own.
+    `rate_factor` is busbw / algbw as printed, which tells the ranks where nothing else does, and
+    `factor_within` how far, as a share, it may be off by the digits. `wrong`: values that the tool found
+    wrong, None where it did not look. `grade` is set where the file is one of our own.
     """
 
     kernel: str = ""
@@ -169,6 +170,7 @@ class ImportedCase(msgspec.Struct, frozen=True, kw_only=True):
     division: str = ""
     ranks: int = 0
     rate_factor: float | None = None
+    factor_within: float = 0.02
     wrong: int | None = None
     grade: str = ""
     notes: tuple[str, ...] = ()

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 ELSEWHERE = "elsewhere"
 """The system of results that are no case of ours and name none."""
 _LATENCY = "latency_s"
-_FACTOR_WITHIN = 0.02  # printed rates have few digits
 
 
 class Context(msgspec.Struct, frozen=True, kw_only=True):
@@ -270,20 +269,27 @@ def _ranks(each: ImportedCase, kernel: Kernel, extent: Extent, told: int) -> int
     """As told, as listed, as busbw / algbw has it, or those of the system."""
     if each.ranks or told:
         return each.ranks or told
-    if each.rate_factor is None or kernel.family != "collective":
+    factor = each.rate_factor
+    if factor is None or kernel.family != "collective":
         return extent.ranks
     from trnbench.kernels.work import busbw_factor
 
-    expected = float(busbw_factor(kernel.name, extent.ranks))
-    if abs(each.rate_factor / expected - 1.0) <= _FACTOR_WITHIN:
+    def fits(ranks: int) -> bool:
+        expected = float(busbw_factor(kernel.name, ranks))
+        return abs(factor - expected) <= each.factor_within * expected
+
+    if fits(extent.ranks):
         return extent.ranks
-    for ranks in range(2, 4097):
-        if abs(each.rate_factor / float(busbw_factor(kernel.name, ranks)) - 1.0) <= _FACTOR_WITHIN / 4:
-            return ranks
+    fitting = [ranks for ranks in range(2, 4097) if fits(ranks)]
+    if len(fitting) == 1:
+        return fitting[0]
+    said, cause = "no number of ranks makes it", "the file is of another collective"
+    if fitting:
+        said, cause = f"{fitting[0]:,} to {fitting[-1]:,} ranks make it", "the rates have too few digits"
     raise UsageError(
-        f"busbw is {each.rate_factor:.3g} times algbw, which no number of ranks makes it for {kernel.name}",
-        cause="the file is of another collective",
-        try_="--kernel NAME, or --ranks N",
+        f"busbw is {factor:.4g} times algbw, which {said} for {kernel.name}",
+        cause=cause,
+        try_="--rank-count N" if fitting else "--kernel NAME, or --rank-count N",
     )
 
 

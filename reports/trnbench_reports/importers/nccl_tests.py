@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+from typing import NamedTuple
 
 from trnbench import BadInput, ImportedCase, ImportedRun
 
@@ -23,6 +24,9 @@ COLLECTIVES = {
 """Its programs, without `_perf`, and our words for what they measure."""
 DTYPES = {"float": "fp32", "half": "fp16", "bfloat16": "bf16", "double": "fp64", "f8e4m3": "fp8"}
 
+HALF_DIGIT = 0.005
+"""Rates are printed with two digits behind the point."""
+
 _STARTS = re.compile(r"# Collective test starting: (\w+)_perf")
 _RANK = re.compile(r"#\s+Rank\s+\d+\s")
 _VERSION = re.compile(r"# nccl-tests version (\S+)")
@@ -36,50 +40,59 @@ _ROW = re.compile(
 
 def read(data: bytes) -> ImportedRun:
     """Times out of place; those in place stand in the notes. Raises `BadInput` where there is no table."""
-    cases: list[ImportedCase] = []
-    kernel = instance = scope = grade = ""
-    version, ranks = "", 0
-    headed = False
+    rows: list[tuple[re.Match[str], _Head]] = []
+    head = _Head()
+    version, headed = "", False
     for line in data.decode("utf-8", "replace").splitlines():
         if match := _OURS.match(line):
             kernel, instance, scope, grade = match.groups()
+            head = _Head(kernel, instance, scope, grade, head.ranks)
         elif match := _STARTS.match(line):
-            kernel = COLLECTIVES.get(match[1], match[1])
+            head = head._replace(kernel=COLLECTIVES.get(match[1], match[1]))
         elif match := _VERSION.match(line):
             version = match[1]
         elif _RANK.match(line):
-            ranks += 1
+            # Behind a table they are those of the next program.
+            head, headed = head._replace(ranks=1 if headed else head.ranks + 1), False
         elif line.lstrip("# ").startswith("size") and "busbw" in line:
             headed = True
         elif headed and (match := _ROW.match(line)):
-            cases.append(_case(match, kernel, instance, scope, grade, ranks))
-    if not cases:
+            rows.append((match, head))
+    if not rows:
         raise BadInput(
             "this is no table of nccl-tests",
             cause="it has no header with size, count, type and busbw, or no row below it",
             try_="all_reduce_perf -b 8 -e 128M -f 2 > results.txt",
         )
-    by = f"trnbench's own table of {grade} times" if grade else f"nccl-tests {version}".strip()
-    return ImportedRun(by=by, cases=tuple(cases))
+    rates: dict[_Head, tuple[float, float]] = {}
+    for match, head in rows:
+        rates[head] = max(rates.get(head, (0.0, 0.0)), (_number(match["algbw"]), _number(match["busbw"])))
+    by = f"trnbench's own table of {head.grade} times" if head.grade else f"nccl-tests {version}".strip()
+    return ImportedRun(by=by, cases=tuple(_case(match, head, *rates[head]) for match, head in rows))
 
 
-def _case(
-    match: re.Match[str], kernel: str, instance: str, scope: str, grade: str, ranks: int
-) -> ImportedCase:
-    algbw, busbw = (_number(match[name]) for name in ("algbw", "busbw"))
+class _Head(NamedTuple):
+    """What the lines above a table say; "" and 0 where they do not."""
+
+    kernel: str = ""
+    instance: str = ""
+    scope: str = ""
+    grade: str = ""
+    ranks: int = 0
+
+
+def _case(match: re.Match[str], head: _Head, algbw: float, busbw: float) -> ImportedCase:
+    """`algbw` and `busbw` of the row whose rates have the most digits."""
+    told = algbw > 0.0 and busbw > 0.0
     wrong = int(match["wrong"]) if match["wrong"].isascii() and match["wrong"].isdigit() else None
     notes = ("time out of place", f"in place: {match['in_time']} µs") if match["in_time"] else ()
     return ImportedCase(
-        kernel=kernel,
+        **head._asdict(),
         point={"dtype": DTYPES.get(match["type"], match["type"]), "size": _whole(match["size"])},
         time_s=_number(match["time"]) * 1e-6,
-        instance=instance,
-        scope=scope,
-        ranks=ranks,
-        # Of small sizes the rates have no digits left to divide.
-        rate_factor=busbw / algbw if algbw >= 1.0 else None,
+        rate_factor=busbw / algbw if told else None,
+        factor_within=HALF_DIGIT / algbw + HALF_DIGIT / busbw if told else 0.0,
         wrong=wrong,
-        grade=grade,
         notes=notes,
     )
 
