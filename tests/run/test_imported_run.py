@@ -121,6 +121,7 @@ def test_nccl_tests_says_collective_and_ranks(tmp_path: Path) -> None:
         ("trn1.32xlarge", "100.00", "196.88", ",ranks=64]"),
         ("trn1.32xlarge", "100.00", "199.00", "198 to 203 ranks make it for all_reduce\n"),
         ("host", "100.00", "100.00", ",ranks=2]"),
+        ("trn2-ultraserver", "100.00", "150.00", ",ranks=4]"),
     ],
 )
 def test_rates_tell_the_ranks_as_far_as_their_digits_reach(

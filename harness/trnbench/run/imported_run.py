@@ -145,8 +145,9 @@ class _Builder:
 
     def _ours(self, each: ImportedCase, kernel: Kernel, evidence: Evidence) -> Measurement:
         system = self._system(each.instance or self.told.instance)
+        whole = Scope.INSTANCE in kernel.scopes  # it stands for all of a system
         scope = _scope(each.scope) or (
-            system.instance.scope if system.instance.scope in kernel.scopes else kernel.default_scopes[0]
+            system.instance.scope if whole else (kernel.default_scopes or kernel.scopes)[0]
         )
         point = _point(kernel, each.point)
         extent = extent_of(kernel, system, scope, point)
