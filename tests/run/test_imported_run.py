@@ -160,6 +160,7 @@ def test_our_own_table_comes_back_with_its_grade(tmp_path: Path) -> None:
         assert after.judgement.fraction == pytest.approx(before.judgement.fraction, rel=1e-3)
     done = invoke("r.txt", "--from", "nccl-tests", "--grade", "measured")
     assert done.stderr.startswith("error: these numbers are emulated, not measured\n")
+    assert done.stderr.endswith("leave out --grade measured\n")
 
 
 # pytest-benchmark

@@ -121,7 +121,7 @@ class _Builder:
             raise UsageError(
                 f"these numbers are {each.grade}, not {self.told.grade}",
                 cause="the file says so itself",
-                try_=f"leave out --as {self.told.grade}",
+                try_=f"leave out --grade {self.told.grade}",
             )
         if not each.grade and not self.told.grade:
             raise UsageError(
