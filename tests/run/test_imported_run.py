@@ -177,6 +177,17 @@ def test_our_own_file_comes_back_whole(tmp_path: Path) -> None:
         assert after.judgement == before.judgement
 
 
+def test_a_file_says_itself_what_is_emulated_and_of_what_type_a_value_is() -> None:
+    stats = {"median": 1.5}
+    tests = [
+        {"fullname": "::test_kernel[gemm@core]", "stats": stats, "extra_info": {"evidence": "emulated"}},
+        {"fullname": "host::a[x=0.5,y=8]@core", "stats": stats, "params": {"x": 0.5, "y": "8"}},
+    ]
+    kernel, ours = pytest_benchmark.read(json.dumps({"benchmarks": tests}).encode()).cases
+    assert (kernel.kernel, kernel.grade) == (".test_kernel-gemm-core", "emulated")
+    assert ours.point == {"x": 0.5, "y": "8"}
+
+
 def test_a_real_file_of_pytest_benchmark(tmp_path: Path) -> None:
     (tmp_path / "test_it.py").write_text(
         "import pytest\n@pytest.mark.parametrize('n', [1, 2])\n"

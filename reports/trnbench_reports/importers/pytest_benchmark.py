@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from msgspec.structs import replace
+
 from trnbench import BadInput, ImportedCase, ImportedRun, NotJson, parse_json
 
 _OURS = re.compile(
@@ -51,23 +53,31 @@ def _case(each: Mapping[str, Any], number: int) -> ImportedCase:
     told: Any = extra.get("run_time_s") if _is_time(extra.get("run_time_s")) else stats.get("median")
     if not _is_time(told) or not all(map(_is_time, samples)):
         raise _none(f"benchmark {number} ({name[:60]}) has no median, or a time that is none")
-    match = _OURS.fullmatch(name)
-    if match is None:
-        return ImportedCase(kernel=_plain(name), time_s=float(told), samples=tuple(map(float, samples)))
     grade = extra.get("evidence")
-    return ImportedCase(
-        kernel=match["kernel"],
-        instance=match["instance"],
-        scope=match["scope"],
-        division=match["division"] or "",
-        point=_point(match["point"] or ""),
+    case = ImportedCase(
+        kernel=_plain(name),
         grade=grade if grade in _GRADES else "",
         time_s=float(told),
         samples=tuple(map(float, samples)),
     )
+    match = _OURS.fullmatch(name)
+    if match is None:
+        return case
+    return replace(
+        case,
+        kernel=match["kernel"],
+        instance=match["instance"],
+        scope=match["scope"],
+        division=match["division"] or "",
+        point=_point(match["point"] or "", _mapping(each.get("params"))),
+    )
 
 
-def _point(text: str) -> dict[str, Any]:
+def _point(text: str, params: Mapping[str, Any]) -> dict[str, Any]:
+    """With the types of `params`, where these are what the name says: in a name 0.5 may be a word."""
+    values = {name: value for name, value in params.items() if isinstance(value, int | float | str)}
+    if text == ",".join(f"{name}={value}" for name, value in values.items()):
+        return values
     point: dict[str, Any] = {}
     for word in filter(None, text.split(",")):
         name, _, value = word.partition("=")
