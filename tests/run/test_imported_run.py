@@ -177,15 +177,18 @@ def test_our_own_file_comes_back_whole(tmp_path: Path) -> None:
         assert after.judgement == before.judgement
 
 
-def test_a_file_says_itself_what_is_emulated_and_of_what_type_a_value_is() -> None:
-    stats = {"median": 1.5}
+def test_a_file_says_itself_what_a_number_is_worth_and_of_what_type_a_value_is() -> None:
+    measured = {"evidence": "measured", "status": "inconclusive"}
     tests = [
-        {"fullname": "::test_kernel[gemm@core]", "stats": stats, "extra_info": {"evidence": "emulated"}},
-        {"fullname": "host::a[x=0.5,y=8]@core", "stats": stats, "params": {"x": 0.5, "y": "8"}},
+        {"fullname": "::test_kernel[gemm@core]", "extra_info": {"evidence": "emulated"}},
+        {"fullname": "host::a[x=0.5,y=8]@core", "params": {"x": 0.5, "y": "8"}, "extra_info": measured},
     ]
-    kernel, ours = pytest_benchmark.read(json.dumps({"benchmarks": tests}).encode()).cases
-    assert (kernel.kernel, kernel.grade) == (".test_kernel-gemm-core", "emulated")
-    assert ours.point == {"x": 0.5, "y": "8"}
+    Path("r.json").write_text(
+        json.dumps({"benchmarks": [{**each, "stats": {"median": 1}} for each in tests]})
+    )
+    kernel, ours = brought("r.json", "--from", "pytest-benchmark").measurements
+    assert (kernel.case.kernel, kernel.evidence.grade) == (".test_kernel-gemm-core", Grade.EMULATED)
+    assert (ours.case.point, ours.status) == ({"x": 0.5, "y": "8"}, Status.INCONCLUSIVE)
 
 
 def test_a_real_file_of_pytest_benchmark(tmp_path: Path) -> None:

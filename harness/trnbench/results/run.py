@@ -158,7 +158,8 @@ class ImportedCase(msgspec.Struct, frozen=True, kw_only=True):
     `kernel` and `point` are ours; one that is no kernel of ours keeps its name and is held against nothing.
     `rate_factor` is busbw / algbw as printed, which tells the ranks where nothing else does, and
     `factor_within` how far, as a share, it may be off by the digits. `wrong`: values that the tool found
-    wrong, None where it did not look. `grade` is set where the file is one of our own.
+    wrong, None where it did not look. `grade` and a `status` other than ok are set where the file is one of
+    our own.
     """
 
     kernel: str = ""
@@ -172,6 +173,7 @@ class ImportedCase(msgspec.Struct, frozen=True, kw_only=True):
     rate_factor: float | None = None
     factor_within: float = 0.02
     wrong: int | None = None
+    status: Status = Status.OK
     grade: str = ""
     notes: tuple[str, ...] = ()
 

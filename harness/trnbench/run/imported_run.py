@@ -17,7 +17,7 @@ from trnbench.kernels.kernel import Case, Kernel, Point
 from trnbench.kernels.work import Extent
 from trnbench.results.digest import fingerprint_as_written
 from trnbench.results.json import dumps_measurement, sealed
-from trnbench.results.measurement import Evidence, Grade, Measurement, Metric, Reason, Status
+from trnbench.results.measurement import GOOD, Evidence, Grade, Measurement, Metric, Reason, Status
 from trnbench.results.run import ImportedCase, ImportedRun, Run, SystemRecord
 from trnbench.run.extents import extent_of
 from trnbench.run.identity import scrub, scrub_all
@@ -112,9 +112,10 @@ class _Builder:
         kernel = self.registry.kernels.get(name)
         if kernel is None and self.told.kernel == name:
             raise UnknownName("kernel", name, self.registry.kernels, try_="trnbench list kernels")
-        if kernel is None:
-            return self._stranger(each, name, evidence)
-        return self._ours(each, kernel, evidence)
+        judged = self._ours(each, kernel, evidence) if kernel else self._stranger(each, name, evidence)
+        if each.status is Status.OK or judged.status not in GOOD:
+            return judged
+        return msgspec.structs.replace(judged, status=each.status, reason_text="says the file")
 
     def _grade(self, each: ImportedCase) -> Grade:
         if each.grade and self.told.grade and each.grade != self.told.grade:

@@ -14,7 +14,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from trnbench import BadInput, ImportedCase, ImportedRun, NotJson, parse_json
+from trnbench import BadInput, ImportedCase, ImportedRun, NotJson, Status, parse_json
 
 _OURS = re.compile(
     r"(?P<instance>[^:\s]+)::(?P<kernel>\w+)(?:\[(?P<point>[^\]]*)\])?@(?P<scope>[\w-]+)"
@@ -22,6 +22,7 @@ _OURS = re.compile(
 )
 _MACHINE = ("python_version", "python_implementation", "system", "machine")
 _GRADES = ("measured", "emulated", "published", "derived")
+_DOUBTFUL = ("suspect", "inconclusive")
 
 
 def read(data: bytes) -> ImportedRun:
@@ -53,10 +54,11 @@ def _case(each: Mapping[str, Any], number: int) -> ImportedCase:
     told: Any = extra.get("run_time_s") if _is_time(extra.get("run_time_s")) else stats.get("median")
     if not _is_time(told) or not all(map(_is_time, samples)):
         raise _none(f"benchmark {number} ({name[:60]}) has no median, or a time that is none")
-    grade = extra.get("evidence")
+    grade, status = extra.get("evidence"), extra.get("status")
     case = ImportedCase(
         kernel=_plain(name),
         grade=grade if grade in _GRADES else "",
+        status=Status(status) if status in _DOUBTFUL else Status.OK,
         time_s=float(told),
         samples=tuple(map(float, samples)),
     )
