@@ -61,6 +61,18 @@ def test_it_can_be_waited_for(invoke: Invoke) -> None:
     assert "waiting for a quiet machine, 600 s at most\n" in done.stderr
 
 
+def test_an_interruption_while_it_is_waited_for_has_saved_nothing(
+    invoke: Invoke, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(_: float) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(conditions, "quiet_within", interrupted)
+    done = invoke("--wait-quiet", "600", others=(0.9,))
+    assert done.exit_code == 130
+    assert done.stderr.endswith("\ninterrupted: this command had saved nothing yet\n")
+
+
 @pytest.mark.parts
 def test_emulated_runs_do_not_look(monkeypatch: pytest.MonkeyPatch) -> None:
     def never() -> Conditions:

@@ -46,6 +46,7 @@ def execute(
     executor: Executor | None = None,
     resumed: Resumption | None = None,
     sample: int = 0,
+    on_kept: Callable[[], None] = lambda: None,
 ) -> Run:
     """The run of `plan`. Cases come out in the order of the plan, however many processes there were.
 
@@ -53,7 +54,8 @@ def execute(
     store as it takes them (`store.behind` says where it does not for now). `cache` answers what it holds.
     Ctrl-C (SIGTERM and SIGHUP too) returns what is done, with `interrupted` set. An `executor` has machines
     for the cases. `resumed` is an earlier run of this plan to go on with. `sample`: of more than `MANY` cases
-    in a store so many come back, chosen as `Store.load` does; memory stays flat.
+    in a store so many come back, chosen as `Store.load` does; memory stays flat. `on_kept` is called once the
+    run is in its place, before the first case.
 
     Raises `UsageError` for settings that make no sense, `StoreError` when nothing can be kept at the start,
     `RunCutShort` (with the run in it) when its journal cannot grow or the executor has no machine left.
@@ -67,6 +69,7 @@ def execute(
         begun = resumed.begun if resumed else begin(plan, attempts.backend, registry, settings, grade, cache)
         parts = resumed.parts if resumed else attached(begun)
         recording = _recording(store, begun, parts, plan, settings, executor, resumed)
+        on_kept()
         done = Outcomes(len(plan.cases), recording, sample, resumed.kept if resumed else {})
         conduct = Conduct(
             plan,

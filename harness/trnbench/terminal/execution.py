@@ -163,7 +163,6 @@ def carry_on(
     Raises `BusyMachine` before the first case where a quiet machine is required.
     """
     quiet = shared.verbosity < 0
-    shared.kept = f"what was done is in {store.path}; see it with: {shared.typed('trnbench runs show')}"
     if not quiet and opening:
         say(opening)
     wait_for_quiet(shared, chosen, by, steadiness)
@@ -177,6 +176,9 @@ def carry_on(
         if step.ended:
             tally.add(step.entry)
         on_progress(step)
+
+    def keep() -> None:
+        shared.kept = f"what was done is in {store.path}; see it with: {shared.typed('trnbench runs show')}"
 
     failure: RunCutShort | None = None
     try:
@@ -192,6 +194,7 @@ def carry_on(
                 executor=by,
                 resumed=resumed,
                 sample=sample,
+                on_kept=keep,
             )
     except RunCutShort as error:
         done, failure = error.run, error
