@@ -162,7 +162,7 @@ def _row(entry: Mapping[str, Any]) -> Row | None:
             times[match[2] or "avg"] = figure * 1e-6
         else:
             rates[match[1]] = figure
-    if size is None or not times:
+    if not size or not times:  # of 0 B nothing moves
         return None
     reference = times.get("avg", next(iter(times.values())))
     return Row(

@@ -144,7 +144,9 @@ def test_rates_tell_the_ranks_as_far_as_their_digits_reach(
 
 
 def test_each_program_in_a_file_has_ranks_of_its_own(tmp_path: Path) -> None:
-    (tmp_path / "r.txt").write_text(NCCL + NCCL.replace("all_reduce_perf", "all_gather_perf"))
+    # Of fewer elements than ranks the tool measures nothing.
+    empty = NCCL.splitlines()[11].replace("1048576", "0").replace("262144", "0")
+    (tmp_path / "r.txt").write_text(NCCL + NCCL.replace("all_reduce_perf", "all_gather_perf") + empty)
     run = brought("r.txt", "--from", "nccl-tests", "--grade", "measured", "-i", "trn2-16.48xlarge")
     assert [each.case.point["ranks"] for each in run.measurements] == [2, 2, 2, 2]
 
@@ -227,6 +229,13 @@ def test_what_nobody_says_is_asked_for(words: str, message: str, code: int, tmp_
     done = invoke("r.txt", "--from", "nccom-test", *words.split())
     assert refusal(done, code).startswith(message)
     assert not (tmp_path / "results.db").exists()
+
+
+def test_a_collective_of_one_rank_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "r.txt").write_text("size(B) count(elems) type time(us)\n8 2 fp32 1.5\n")
+    words = ("--grade", "measured", "-i", "host", "--kernel", "all_reduce", "--rank-count", "1")
+    said = refusal(invoke("r.txt", "--from", "nccom-test", *words))
+    assert said.startswith("error: host::all_reduce[dtype=fp32,size=8]@instance has no link_bytes")
 
 
 def test_context_is_not_for_runs_of_ours(tmp_path: Path) -> None:

@@ -170,13 +170,20 @@ class _Builder:
             division=Division(each.division) if each.division else None,
         )
         case = Case(key=key, kernel=kernel, extent=msgspec.structs.replace(extent, ranks=ranks))
+        counts, primary = case.work.as_counts(), case.primary.count
+        if primary and not counts.get(primary, 0.0) > 0.0:
+            raise BadInput(
+                f"{key.id} has no {primary} to give a rate of",
+                cause="it has a size of 0, or a single rank",
+                try_="leave it out of the file; --rank-count N  for the ranks of a collective",
+            )
         return self._judge.told(
             case,
             system,
             evidence,
             time_s=each.time_s,
             samples=each.samples,
-            counts=case.work.as_counts(),
+            counts=counts,
             notes=notes,
             wrong=_wrong(each),
             judged=ranks == extent.ranks,

@@ -56,7 +56,7 @@ def read(data: bytes) -> ImportedRun:
             head, headed = head._replace(ranks=1 if headed else head.ranks + 1), False
         elif line.lstrip("# ").startswith("size") and "busbw" in line:
             headed = True
-        elif headed and (match := _ROW.match(line)):
+        elif headed and (match := _ROW.match(line)) and match["size"].strip("0"):  # of 0 B nothing moves
             rows.append((match, head))
     if not rows:
         raise BadInput(
