@@ -12,6 +12,7 @@ import resource
 import select
 import signal
 import sys
+import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -30,6 +31,7 @@ from trnbench.isolation.keeper import (
 )
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
     from multiprocessing.connection import Connection
 
 LONGEST_RESULT = 64 << 20
@@ -63,6 +65,7 @@ class Warm:
     def __init__(self, work: Callable[[bytes], bytes], prepare: Callable[[], None]) -> None:
         self._work, self._prepare = work, prepare
         self._server: tuple[int, Connection] | None = None
+        self._starter: Executor | None = None
         self.starts = 0
 
     def ask(self, question: bytes, seconds: float, memory: int) -> Ending:
@@ -91,8 +94,20 @@ class Warm:
             self._server = None
             connection.close()
             ended(process)
+        if self._starter is not None:
+            self._starter.shutdown()
+            self._starter = None
 
     def _started(self) -> tuple[int, Connection]:
+        if threading.current_thread() is threading.main_thread():
+            return self._begun()
+        from concurrent.futures import ThreadPoolExecutor
+
+        # The system takes the thread that forks for the parent: one that stays, whoever asks.
+        self._starter = ThreadPoolExecutor(1)
+        return self._starter.submit(self._begun).result()
+
+    def _begun(self) -> tuple[int, Connection]:
         from multiprocessing import Pipe
 
         ours, theirs = Pipe()

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +59,19 @@ def test_a_time_is_that_of_a_run(either: Session) -> None:
         assert answer.evidence.startswith("emulated by ")
         assert [line["line"] for line in answer.lines] == [line.line for line in run.lines]
         assert dict(answer.path) == {part.name: part.seconds for part in run.path if part.seconds}
+
+
+def test_each_thread_gets_the_answer_to_its_own_question() -> None:
+    def asked(columns: int) -> tuple[Any, float]:
+        sizes = ARGUMENTS | {"b": f"256x{columns}:bf16"}
+        answer = session.ask(source=TEXT, function="matmul", arguments=sizes, id=columns)
+        return answer.id, answer.bytes.get("hbm_write", 0.0) / (256 * 2)
+
+    with Session(TRN2) as session:
+        for columns in ([64], [128, 192, 256, 320, 384, 448], [512]):  # each time of threads that then end
+            with ThreadPoolExecutor(len(columns)) as pool:
+                assert list(pool.map(asked, columns)) == [(each, each) for each in columns]
+        assert session._warm.starts == 1
 
 
 def test_arrays_and_specifications_count_by_shape(either: Session) -> None:

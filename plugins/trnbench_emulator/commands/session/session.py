@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, suppress
 from pathlib import Path
+from threading import RLock
 from types import TracebackType
 from typing import Any, Generic, TypeVar
 
@@ -43,7 +44,7 @@ class _Latest(dict[bytes | str, Value], Generic[Value]):
 
 
 class Session:
-    """Answers candidates on the model of `instance`, one after the other.
+    """Answers candidates on the model of `instance`, one after the other, whichever threads ask.
 
     Each is carried out in a process of its own, forked from one that has loaded everything: it sees nothing
     of another, and ends after `seconds`, or beyond `memory` bytes ("1G"). `trusted` candidates are carried
@@ -72,6 +73,7 @@ class Session:
         self.count = 0
         self._bench = Bench(registry or load_registry(), instance, self.memory)
         self._open = ExitStack()
+        self._turn = RLock()  # the warm process has one pipe
         self._warm = Warm(self._work, self._prepare)
         self._answers: _Latest[Answer] = _Latest()
         self._times: _Latest[list[str | int | float]] = _Latest()
@@ -98,6 +100,10 @@ class Session:
 
     def answer(self, asked: Candidate) -> Answer:
         """One candidate. The same question is answered once."""
+        with self._turn:
+            return self._answered(asked)
+
+    def _answered(self, asked: Candidate) -> Answer:
         self.count += 1
         try:
             digest = asked.digest(asked.text())
@@ -120,7 +126,8 @@ class Session:
 
     def close(self) -> None:
         """Ends what it started."""
-        self._warm.close()
+        with self._turn:
+            self._warm.close()
 
     def __enter__(self) -> Session:
         return self
