@@ -48,7 +48,8 @@ def tensor_tensor(
     recorder.emit(operation, (dst,), (data1, data2))
     if recorder.functional:
         function = function_of(op, "tensor_tensor", arity=2)
-        if function.bitwise or (operation.engine == GPSIMD and operation.variables["op"] != "power"):
+        whole = operation.engine == GPSIMD and function.name != "power" and _whole(dst, data1, data2)
+        if function.bitwise or whole:
             first, second = data1.array, data2.array
         else:
             first, second = data1.floats(), data2.floats()
@@ -62,12 +63,16 @@ def _tensor_tensor(recorder: Recorder, dst: Any, data1: Any, data2: Any, op: Any
     pair(rules, dst, data1=data1, data2=data2)
     _bit_types(rules, function, dst, data1, data2)
     views = (dst, data1, data2)
-    integers = all(view.form.dtype.name in ("int32", "uint32") for view in views)
-    integers = integers and not any(view.form.buffer is Buffer.PSUM for view in views)
+    integers = _whole(*views) and not any(view.form.buffer is Buffer.PSUM for view in views)
     first = GPSIMD if function.name == "power" or (integers and not function.bitwise) else VECTOR
     order = (first, GPSIMD if first == VECTOR else VECTOR)
     chosen = rules.engine(word(engine), order, dst.form, data1.form, data2.form)
     return rules.op(chosen, (dst,), (data1, data2), op=function.name)
+
+
+def _whole(*views: NkiTensor) -> bool:
+    """32-bit integers alone, for which GpSimd has arithmetic of its own; all else is computed in fp32."""
+    return all(view.form.dtype.name in ("int32", "uint32") for view in views)
 
 
 def pair(rules: Rules, dst: Any, **data: Any) -> None:
