@@ -1,34 +1,29 @@
-"""What documents say of the values of an instruction, beside the sentence.
-
-Of aws-neuron-sdk 81ce03ae, nki/api/nki/isa, unless another page is named.
-"""
+"""Each sentence of documented.toml is true of the emulator."""
 
 from __future__ import annotations
 
+import re
+import tomllib
+from pathlib import Path
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 import pytest
 
-SUM = """
-a, b = nl.load(args[0]), nl.load(args[1])
-t = nl.ndarray((4, 8), dtype=nl.float32)
-nisa.tensor_tensor(t, a, b, nl.add, engine=nisa.engine.gpsimd)
-"""
-VALUES: dict[str, tuple[str, tuple[Any, ...], Any]] = {
-    "tensor_tensor: Float types: The engine casts input data types to float32": (
-        SUM, (np.full((4, 8), 256, ml_dtypes.bfloat16), np.ones((4, 8), ml_dtypes.bfloat16)), 257,
-    ),
-    "nki.api.shared: Arithmetic operators convert input elements into float32": (
-        SUM, (np.full((4, 8), 100, np.int8), np.full((4, 8), 100, np.int8)), 200,
-    ),
-}  # fmt: skip
-"""By sentence: a body that leaves `t`, what the kernel is given, and what `t` is."""
+from trnbench.errors import KernelError
+
+CASES = tomllib.loads(Path(__file__).with_name("documented.toml").read_text())["case"]
 
 
-@pytest.mark.parametrize("sentence", VALUES)
-def test_values_are_those_of_the_sentence(run_piece: Any, sentence: str) -> None:
-    body, given, wanted = VALUES[sentence]
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["sentence"][:60])
+def test_sentences_of_documents_hold(run_piece: Any, case: dict[str, str]) -> None:
+    given = eval(case.get("given", "()"), {"np": np, "ml_dtypes": ml_dtypes})
+    body = "".join(f"{name} = args[{at}]\n" for at, name in enumerate("xy"[: len(given)])) + case["body"]
+    if "refused" in case:
+        with pytest.raises(KernelError, match=re.escape(case["refused"])):
+            run_piece(body, given, True)
+        return
     (found,) = run_piece(body, given, True).outputs
+    wanted = eval(case["wanted"], {"np": np, **dict(zip("xy", given, strict=False))})
     np.testing.assert_array_equal(found, np.broadcast_to(wanted, found.shape))

@@ -169,9 +169,7 @@ class Recorder(Allocations):
 
     def _check_start(self, op: Op, view: NkiTensor) -> None:
         """Compute engines reach partitions from a multiple of 32 on (of 64, or 0, for larger operands)."""
-        form, address = view.form, view.storage.place
-        first = view.offset * form.dtype.size // view.storage.form.row_bytes
-        first += address[1] if address is not None else 0
+        form, first = view.form, view.first_partition
         count = form.partitions
         allowed: tuple[int, ...] = (0,) if count > 64 else (0, 64) if count > 32 else (0, 32, 64, 96)
         if op.opcode in _SCALED and form.dtype.size == 1:

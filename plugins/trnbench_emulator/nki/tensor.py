@@ -200,6 +200,13 @@ class NkiTensor(Values, Arrangement, msgspec.Struct, eq=False):
         return cast("Self", view)
 
     @property
+    def first_partition(self) -> int:
+        """On chip, where it begins."""
+        storage, placed = self.storage, self.storage.place
+        row = self.offset * self.form.dtype.size // storage.form.row_bytes
+        return row if placed is None else row + placed[1]
+
+    @property
     def region(self) -> Region:
         """What of the storage this view covers, for dependencies."""
         return region_of(self.storage, self.form, self.offset)

@@ -9,9 +9,10 @@ import numpy.typing as npt
 
 from trnbench_emulator.nki.constraints import Rules, issue, word
 from trnbench_emulator.nki.functions import Function
-from trnbench_emulator.nki.memory import Form
 from trnbench_emulator.nki.recorder import Recorder
 from trnbench_emulator.nki.tensor import NkiTensor
+
+Registers = npt.NDArray[np.float32]
 
 
 def check_result(rules: Rules, result: Any, partitions: int) -> None:
@@ -31,35 +32,46 @@ def accumulate(
     engine: str,
     function: Function,
     command: Any,
+    data: NkiTensor,
     values: npt.NDArray[Any],
     load: Any = None,
 ) -> None:
-    """Fold `values` over the free dimensions into what `engine` holds."""
+    """Fold `values` over the free dimensions into what `engine` holds of the partitions of `data`."""
     command_word = word(command)
     if command_word == "idle":
         return
     rows = values.shape[0]
-    held = recorder.accumulators.setdefault(engine, np.zeros(recorder.machine.partitions, np.float32))
+    held = registers(recorder, engine, data)
     if command_word in ("reset", "reset_reduce"):
-        held[:rows] = function.start
+        held[:] = function.start
     elif command_word == "load_reduce":
-        held[:rows] = np.broadcast_to(np.asarray(load, np.float32).reshape(-1), (rows,))
+        held[:] = np.broadcast_to(np.asarray(load, np.float32).reshape(-1), (rows,))
     if command_word != "reset":
         assert function.fold is not None
         folded = function.fold(values.reshape(rows, -1).astype(np.float32), axis=1)
-        held[:rows] = function.apply(held[:rows], folded)
+        held[:] = function.apply(held, folded)
 
 
-def read_out(engine: str, result: NkiTensor) -> None:
+def registers(recorder: Recorder, engine: str, data: NkiTensor, fresh: float = 0.0) -> Registers:
+    """What `engine` holds of the partitions of `data`, to be changed in place; `fresh` where nothing."""
+    held = recorder.accumulators.get(engine)
+    if held is None:
+        held = recorder.accumulators[engine] = np.full(recorder.machine.partitions, fresh, np.float32)
+    first = data.first_partition
+    kept: Registers = held[first : first + data.form.partitions]
+    return kept
+
+
+def read_out(engine: str, data: NkiTensor, result: NkiTensor) -> None:
     """The instruction that writes what the engine holds into `result`."""
     recorder = issue("accumulator_read", lambda rules: rules.op(engine, (result,), ()), (result,), (), engine)
     if recorder.functional:
-        store(recorder, engine, result)
+        store(recorder, engine, data, result)
 
 
-def store(recorder: Recorder, engine: str, result: NkiTensor, *, negate: bool = False) -> None:
-    """Write what the engine holds, as part of the instruction before."""
-    form: Form = result.form
-    held = recorder.accumulators.get(engine)
-    values = np.full(form.partitions, np.nan, np.float32) if held is None else held[: form.partitions]
-    result.put((-values if negate else values).reshape(form.shape))
+def store(
+    recorder: Recorder, engine: str, data: NkiTensor, result: NkiTensor, *, negate: bool = False
+) -> None:
+    """Write what the engine holds of `data`, as part of the instruction before."""
+    values = registers(recorder, engine, data, np.nan)
+    result.put((-values if negate else values).reshape(result.form.shape))

@@ -55,9 +55,9 @@ def activation(
     if recorder.functional:
         values = _activated(dst, op, data, bias, scale)
         if reduce_op is not None or word(reduce_cmd) == "reset":
-            accumulate(recorder, SCALAR, FUNCTIONS["add"], reduce_cmd, values)
+            accumulate(recorder, SCALAR, FUNCTIONS["add"], reduce_cmd, data, values)
     if reduce_res is not None:
-        read_out(SCALAR, reduce_res)
+        read_out(SCALAR, data, reduce_res)
 
 
 def _activation(
@@ -135,9 +135,9 @@ def activation_reduce(
     recorder = issue("activation_reduce", build, writes, (data, bias, scale), op, reduce_op)
     if recorder.functional:
         values = _activated(dst, op, data, bias, scale)
-        accumulate(recorder, SCALAR, FUNCTIONS["add"], "reset_reduce", values)
+        accumulate(recorder, SCALAR, FUNCTIONS["add"], "reset_reduce", data, values)
         if reduce_res is not None:
-            store(recorder, SCALAR, reduce_res)
+            store(recorder, SCALAR, data, reduce_res)
 
 
 def activate2(
@@ -190,9 +190,9 @@ def activate2(
         dst.put(values)
         if reduce_op is not None:
             folding = function_of(reduce_op, "activate2", arity=2, kind="fold")
-            accumulate(recorder, SCALAR, folding, reduce_cmd, values)
+            accumulate(recorder, SCALAR, folding, reduce_cmd, data, values)
     if reduce_res is not None:
-        read_out(SCALAR, reduce_res)
+        read_out(SCALAR, data, reduce_res)
 
 
 def reciprocal(dst: NkiTensor, data: NkiTensor, name: str | None = None) -> None:
@@ -235,6 +235,6 @@ def exponential(
             values = np.exp(values - column(max_value, values.ndim))
         dst.put(values)
         load = column(reduce_init, 1)
-        accumulate(recorder, VECTOR, FUNCTIONS["add"], reduce_cmd, values, load)
+        accumulate(recorder, VECTOR, FUNCTIONS["add"], reduce_cmd, src, values, load)
     if reduce_res is not None:
-        read_out(VECTOR, reduce_res)
+        read_out(VECTOR, src, reduce_res)

@@ -10,7 +10,7 @@ import numpy as np
 
 from trnbench_emulator.nki.constraints import Rules, alike, column, issue, rows_of, step, word
 from trnbench_emulator.nki.functions import Function, function_of
-from trnbench_emulator.nki.isa.accumulate import accumulate, check_result, store
+from trnbench_emulator.nki.isa.accumulate import accumulate, check_result, registers, store
 from trnbench_emulator.nki.isa.arithmetic import operand, pair
 from trnbench_emulator.nki.isa.constants import reduce_cmd as reduce_cmds
 from trnbench_emulator.nki.op import VECTOR, Op
@@ -92,19 +92,18 @@ def tensor_scalar_cumulative(
 
     recorder = issue("tensor_scalar_cumulative", build, (dst,), (src, imm0, imm1), op0, op1, reduce_cmd)
     if recorder.functional:
-        rows = src.form.partitions
         values = rows_of(src.floats())
         second = function_of(op1, "tensor_scalar_cumulative")
-        held = recorder.accumulators.setdefault(VECTOR, np.zeros(recorder.machine.partitions, np.float32))
+        held = registers(recorder, VECTOR, src)
         if word(reduce_cmd) == "reset_reduce":
-            held[:rows] = second.start
+            held[:] = second.start
         elif word(reduce_cmd) == "load_reduce":
-            held[:rows] = np.broadcast_to(column(imm1, 1), (rows,))
+            held[:] = np.broadcast_to(column(imm1, 1), held.shape)
         with np.errstate(all="ignore"):
             values = step(function_of(op0, "tensor_scalar_cumulative"), values, column(imm0, 2))
             for at in range(values.shape[1]):
-                held[:rows] = second.apply(values[:, at], held[:rows])
-                values[:, at] = held[:rows]
+                held[:] = second.apply(values[:, at], held)
+                values[:, at] = held
         dst.put(values)
 
 
@@ -147,6 +146,6 @@ def tensor_scalar_reduce(
             values = step(first, values, column(operand0, values.ndim), reverse=reverse0)
         dst.put(values)
         load = None if reduce_init is None else column(reduce_init, 1)
-        accumulate(recorder, VECTOR, folding, reduce_cmd, values, load)
+        accumulate(recorder, VECTOR, folding, reduce_cmd, data, values, load)
         if reduce_res is not None:
-            store(recorder, VECTOR, reduce_res, negate=reduce_res_negate)
+            store(recorder, VECTOR, data, reduce_res, negate=reduce_res_negate)

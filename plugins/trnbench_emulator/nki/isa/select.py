@@ -145,9 +145,9 @@ def range_select(
         ).apply(index, column(bound1, 2))
         values = np.where(chosen, rows_of(on_true_tile.floats()), np.float32(on_false_value))
         dst.put(values)
-        accumulate(recorder, VECTOR, FUNCTIONS["maximum"], reduce_cmd, values)
+        accumulate(recorder, VECTOR, FUNCTIONS["maximum"], reduce_cmd, on_true_tile, values)
     if reduce_res is not None:
-        read_out(VECTOR, reduce_res)
+        read_out(VECTOR, on_true_tile, reduce_res)
 
 
 def select_reduce(
@@ -188,9 +188,9 @@ def select_reduce(
         chosen = (predicate.array != 0).reshape(values.shape) != reverse_pred
         values = np.where(chosen, values, column(on_false, values.ndim)).astype(np.float32)
         dst.put(values)
-        accumulate(recorder, VECTOR, FUNCTIONS["maximum"], reduce_cmd, values)
+        accumulate(recorder, VECTOR, FUNCTIONS["maximum"], reduce_cmd, on_true, values)
     if reduce_res is not None:
-        read_out(VECTOR, reduce_res)
+        read_out(VECTOR, on_true, reduce_res)
 
 
 def tensor_copy_predicated(
