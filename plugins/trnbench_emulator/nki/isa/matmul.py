@@ -22,7 +22,7 @@ _FP8 = ("float8_e4m3", "float8_e4m3fn", "float8_e5m2")
 _MATMUL_TYPES = (*_WIDE, "bfloat16", "float16", *_FP8)
 _RIVALS = {"float8_e4m3", "float8_e4m3fn"}  # the older form of e4m3 and that of OCP
 _OCP_SINCE = 4  # NeuronCore-v4
-_DOUBLE_ROW_SINCE = 3  # NeuronCore-v3
+_DOUBLE_ROW_SINCE = _EXACT_TRANSPOSE_SINCE = 3  # NeuronCore-v3
 _ROW_TILE = {2: 64, 3: 32}  # smallest tile of the array by NeuronCore version
 _VECTOR_BLOCK = 32  # the Vector engine transposes blocks of 32 × 32
 
@@ -69,7 +69,8 @@ def nc_matmul(
             # The contraction runs over (partition, row) pairs: both are folded into one axis.
             first = first.reshape(-1, first.shape[2])
             second = second.reshape(-1, second.shape[2])
-        multiply(dst, rows_of(first), rows_of(second), accumulate)
+        exact = is_transpose and recorder.machine.nc_version >= _EXACT_TRANSPOSE_SINCE
+        multiply(dst, rows_of(first), rows_of(second), accumulate, exact=exact)
 
 
 def _matmul(
@@ -179,10 +180,20 @@ def _check_double_row(rules: Rules, stationary: Form, moving: Form) -> None:
         )
 
 
-def multiply(dst: NkiTensor, first: Any, second: Any, accumulate: bool | None) -> None:
-    """Leave the product of two matrices, the first turned, in PSUM, or add it to what is there."""
+def multiply(
+    dst: NkiTensor, first: Any, second: Any, accumulate: bool | None, *, exact: bool = False
+) -> None:
+    """Leave the product of two matrices, the first turned, in PSUM, or add it to what is there.
+
+    In an `exact` one 0 hides whatever it meets, also NaN and infinity.
+    """
     with np.errstate(all="ignore"):
-        product = (first.T @ second).reshape(dst.shape)
+        product = first.T @ second
+        if exact and not np.isfinite(product).all():
+            pairs = [(left[:, None], right) for left, right in zip(first, second, strict=True)]
+            terms = [np.where((left != 0) & (right != 0), left * right, 0) for left, right in pairs]
+            product = np.sum(terms, axis=0)
+        product = product.reshape(dst.shape)
         if accumulate is None:
             product = np.where(dst.written(), dst.floats() + product, product)
         elif accumulate:
