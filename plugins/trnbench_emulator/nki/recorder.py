@@ -17,7 +17,7 @@ from trnbench_emulator.nki.machine import Machine
 from trnbench_emulator.nki.memory import Cleared, Storage
 from trnbench_emulator.nki.op import DMA, TENSOR, Op
 from trnbench_emulator.nki.recording import STATE
-from trnbench_emulator.nki.tensor import NkiTensor
+from trnbench_emulator.nki.tensor import IndirectTensor, NkiTensor
 
 if TYPE_CHECKING:
     from trnbench_emulator.nki.programs import Programs
@@ -117,6 +117,8 @@ class Recorder(Allocations):
                     self._clear(op, view, views is writes)
                 if compute and view.offset >= storage.row:
                     self._check_start(op, view)
+                if compute and self.functional and isinstance(view, IndirectTensor):
+                    view.inside(op.opcode, skip=False)
         count = self.count
         for view in (*writes, *reads):
             view.storage.life.last = count

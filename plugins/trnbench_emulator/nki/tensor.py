@@ -161,6 +161,12 @@ class NkiTensor(Values, Arrangement, msgspec.Struct, eq=False):
                 f"the partition stride is {pairs[0][0]}, it must be equal to the storage's free-dim element "
                 f"count, which is {row}",
             )
+        if self.form.on_chip:
+            low, high = (start % row + end for end in span(shape[1:], strides[1:]))
+            if low < 0 or high >= row:
+                raise self._wrong(
+                    "ap", f"it asks for elements {low} to {high} of a partition, which has {row}"
+                )
         low, high = span(shape, strides)
         first, last = start + low, start + high
         if first < 0 or last >= self.storage.form.nbytes // kind.size or not all(c > 0 for _, c in pairs):

@@ -135,6 +135,9 @@ class IndirectValues(Values):
             shape[moved] = len(index)
         inside = np.broadcast_to(((index >= 0) & (index < self.bound)).reshape(shape), form.shape)
         places = places + index.reshape(shape) * self.step
+        if form.on_chip:  # an index does not lead to another partition
+            row = self.storage.form.row_bytes // form.dtype.size
+            inside = inside & (places // row == (self.offset + grids[0] * form.strides[0]) // row)
         total = self.storage.form.nbytes // form.dtype.size
         inside = inside & (places >= 0) & (places < total)
         return np.where(inside, places, 0), inside
@@ -165,8 +168,8 @@ class IndirectValues(Values):
             raise KernelError(
                 f"{call}: an index is outside {self.storage.form!r}: {self._indices().tolist()[:8]} "
                 f"({site.here()})",
-                cause=f"indices are 0 to {self.bound - 1} here",
-                try_="oob_mode=nisa.oob_mode.skip leaves out what is outside",
+                cause=f"indices are 0 to {self.bound - 1} here, and all that one leads to lies inside",
+                try_="oob_mode=nisa.oob_mode.skip leaves out what is outside" if call[:3] == "dma" else "",
             )
         return inside
 

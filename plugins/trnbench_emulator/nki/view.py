@@ -243,6 +243,13 @@ class Arrangement:
             raise self._wrong(call, f"it has no dimension {dim}")
         return at
 
+    def _kept(self, call: str, dim: int, done: str) -> None:
+        """Dimension 0 stays what it is on chip, and where each of its rows is addressed at run time."""
+        form = self.form
+        if dim == 0 and (form.on_chip or form.indirect == "vector"):
+            held = "partition dimension of a tile" if form.on_chip else "dimension addressed at run time"
+            raise self._wrong(call, f"the {held} cannot be {done}")
+
     def _wrong(self, call: str, why: str) -> KernelError:
         """What to raise where a view cannot be made."""
         return KernelError(f"{call}: {self.form!r}: {why} ({site.here()})")
@@ -263,6 +270,8 @@ class Arrangement:
                 cause="dimension 0 of a tensor in SBUF or PSUM is the partition; a view cannot change it",
                 try_="move the data with nisa.nc_transpose or nisa.dma_copy",
             )
+        if sizes[0] != form.shape[0]:
+            self._kept("reshape", 0, "resized")
         return self._as(form.dtype, sizes, reshaped(form, sizes), self.offset)
 
     def reshape_dim(self, dim: int, shape: tuple[int, ...]) -> Self:
@@ -274,8 +283,8 @@ class Arrangement:
             sizes[sizes.index(-1)] = self.form.shape[dim] // max(product, 1)
         if prod(sizes) != self.form.shape[dim]:
             raise self._wrong("reshape_dim", f"dimension {dim} is not the product of {list(shape)}")
-        if dim == 0 and self.form.on_chip and len(sizes) > 1:
-            raise self._wrong("reshape_dim", "the partition dimension of a tile cannot be split")
+        if len(sizes) > 1:
+            self._kept("reshape_dim", dim, "split")
         form = self.form
         strides = (step * form.strides[dim] for step in row_major(tuple(sizes)))
         return self._as(
@@ -288,16 +297,19 @@ class Arrangement:
     def flatten_dims(self, start_dim: int, end_dim: int) -> Self:
         """Dimensions `start_dim` to `end_dim`, both included, merged into one."""
         first, last = self._dim(start_dim, "flatten_dims"), self._dim(end_dim, "flatten_dims")
-        if first == 0 and self.form.on_chip and last > 0:
-            raise self._wrong("flatten_dims", "the partition dimension of a tile cannot be merged")
+        if first > last:
+            raise self._wrong("flatten_dims", f"dimension {start_dim} is behind {end_dim}")
+        if last > first:
+            self._kept("flatten_dims", first, "merged")
         shape = self.form.shape
         return self.reshape((*shape[:first], prod(shape[first : last + 1]), *shape[last + 1 :]))
 
     def squeeze_dim(self, dim: int) -> Self:
         """A dimension of size 1 removed."""
         dim = self._dim(dim, "squeeze_dim")
-        if self.form.shape[dim] != 1 or (dim == 0 and self.form.on_chip):
-            raise self._wrong("squeeze_dim", f"dimension {dim} is not a free dimension of size 1")
+        self._kept("squeeze_dim", dim, "removed")
+        if self.form.shape[dim] != 1:
+            raise self._wrong("squeeze_dim", f"dimension {dim} is not of size 1")
         return self._as(self.form.dtype, *self._without(dim), self.offset)
 
     def rearrange(
@@ -321,21 +333,28 @@ class Arrangement:
                 f"permute: {tuple(dims)} is no order of the dimensions of {form!r} ({site.here()})",
                 cause="every dimension once, and the partition first on chip",
             )
+        if dims[0] != 0:
+            self._kept("permute", 0, "moved")
         return self._as(
             form.dtype, tuple(form.shape[d] for d in dims), tuple(form.strides[d] for d in dims), self.offset
         )
 
     def expand_dim(self, dim: int) -> Self:
+        """One more dimension, of size 1, at position `dim`."""
         form = self.form
         shape, strides = list(form.shape), list(form.strides)
         at = dim if dim >= 0 else len(shape) + 1 + dim
+        if not 0 <= at <= len(shape):
+            raise self._wrong("expand_dim", f"there is no position {dim}")
+        self._kept("expand_dim", at, "behind another")
         shape.insert(at, 1)
         strides.insert(at, 0)
         return self._as(form.dtype, tuple(shape), tuple(strides), self.offset)
 
     def broadcast(self, dim: int, size: int) -> Self:
         """Dimension `dim` of size 1 repeated `size` times, without a copy."""
-        form = self.form
+        form, dim = self.form, self._dim(dim, "broadcast")
+        self._kept("broadcast", dim, "repeated")
         if form.shape[dim] != 1:
             raise KernelError(f"broadcast: dimension {dim} of {form!r} is not 1 ({site.here()})")
         shape, strides = list(form.shape), list(form.strides)
