@@ -176,11 +176,12 @@ def issue(
 ) -> Recorder:
     """Emit the instruction of these operands, and return what it is recorded by.
 
-    Its checks and variables are worked out once for all operands of the same forms with the same `options`.
+    Its checks and variables are worked out once for all operands of the same aspects with the same `options`,
+    which name whatever else they depend on.
     Of `reads`, what is no tensor (numbers, None) is left out.
     """
     recorder = current()
-    key = (call, *[form_of(operand) for operand in (*writes, *reads)], *options)
+    key = (call, *[aspect(operand) for operand in (*writes, *reads)], *options)
     op = recorder.ops.get(key)
     if op is None:
         op = recorder.ops[key] = build(Rules(call, recorder.machine))
@@ -207,6 +208,14 @@ def alike(rules: Rules, dst: Any, **source: Any) -> None:
 
 def form_of(operand: Any) -> Form | None:
     return getattr(operand, "form", None)
+
+
+def aspect(operand: Any) -> Any:
+    """What checks see of an operand: the form of a tensor, of a number whether it is 0, else the type."""
+    form = form_of(operand)
+    if form is not None:
+        return form
+    return operand != 0 if isinstance(operand, (int, float)) else type(operand)
 
 
 def rows_of(array: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from trnbench_emulator.nki.constraints import Rules, alike, column, form_of, issue, step, word
+from trnbench_emulator.nki.constraints import Rules, alike, aspect, column, form_of, issue, step, word
 from trnbench_emulator.nki.functions import BYPASS, FUNCTIONS, function_of
 from trnbench_emulator.nki.isa.accumulate import accumulate, check_result, read_out, store
 from trnbench_emulator.nki.isa.constants import reduce_cmd as reduce_cmds
@@ -18,6 +18,7 @@ from trnbench_emulator.nki.tensor import NkiTensor
 
 _SCALAR_BIAS_SINCE = 3  # NeuronCore-v3
 _V4 = 4
+_FOLDS = ("add", "maximum", "minimum", "abs_max", "abs_min")  # of activate2
 _PAIRS = (
     ("multiply", "add"), ("multiply", "subtract"), ("multiply", "bypass"),
     ("add", "bypass"), ("subtract", "bypass"), ("bypass", "bypass"),
@@ -42,7 +43,8 @@ def activation(
     recorder = current()
     numbers = _changed_by_numbers(bias, scale)
     key = (
-        "activation", dst.form, data.form, op, form_of(bias), form_of(scale), reduce_op, reduce_cmd, numbers
+        "activation", dst.form, data.form, op, aspect(bias), aspect(scale), reduce_op, reduce_cmd,
+        aspect(reduce_res), numbers,
     )  # fmt: skip
     operation = recorder.ops.get(key)
     if operation is None:
@@ -176,11 +178,16 @@ def activate2(
         )
         for label, operand in (("imm0", imm0), ("imm1", imm1), ("relu_param", relu_param)):
             rules.scalar_operand(0.0 if operand is None else operand, data.form.partitions, name=label)
+        if reduce_op is not None:
+            folding = function_of(reduce_op, "activate2", arity=2, kind="fold")
+            rules.require(folding.name in _FOLDS, f"reduce_op is {reduce_op!r}, it has {', '.join(_FOLDS)}")
         check_result(rules, reduce_res, data.form.partitions)
         return rules.op(SCALAR, (dst,), (data,), op=function.name)
 
     reads = (data, imm0, imm1, relu_param)
-    recorder = issue("activate2", build, (dst,), reads, function, *steps, reduce_op, reduce_cmd)
+    recorder = issue(
+        "activate2", build, (dst,), reads, function, *steps, reduce_op, reduce_cmd, form_of(reduce_res)
+    )
     if recorder.functional:
         values = data.floats()
         with np.errstate(all="ignore"):

@@ -12,6 +12,7 @@ from trnbench_emulator.nki.constraints import (
     INTEGERS,
     Rules,
     alike,
+    aspect,
     bits,
     column,
     form_of,
@@ -98,7 +99,7 @@ def tensor_scalar(
 ) -> None:
     """dst = (data op0 operand0) op1 operand1, operands being numbers or one per partition."""
     recorder = current()
-    key = ("tensor_scalar", dst.form, data.form, op0, op1, form_of(operand0), form_of(operand1), engine)
+    key = ("tensor_scalar", dst.form, data.form, op0, op1, aspect(operand0), aspect(operand1), engine)
     op = recorder.ops.get(key)
     if op is None:
         op = recorder.ops[key] = _tensor_scalar(recorder, dst, data, op0, operand0, op1, operand1, engine)
@@ -250,7 +251,7 @@ def tensor_reduce(
         rules.require(not (negate and function.bitwise), "negate= goes with arithmetic operations")
         return rules.op(VECTOR, (dst,), (data,), op=function.name)
 
-    recorder = issue("tensor_reduce", build, (dst,), (data,), op, axes)
+    recorder = issue("tensor_reduce", build, (dst,), (data,), op, axes, negate)
     if recorder.functional:
         function = function_of(op, "tensor_reduce")
         assert function.fold is not None

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from trnbench_emulator.nki.constraints import Rules, alike, column, form_of, issue, rows_of, tiles
+from trnbench_emulator.nki.constraints import Rules, alike, column, form_of, issue, rows_of, tiles, word
 from trnbench_emulator.nki.functions import FUNCTIONS, function_of
 from trnbench_emulator.nki.isa.accumulate import accumulate, check_result, read_out
 from trnbench_emulator.nki.isa.constants import reduce_cmd as reduce_cmds
@@ -32,7 +32,8 @@ def _affine(rules: Rules, pattern: Any, dst: NkiTensor) -> None:
     )
 
 
-def _maximum(rules: Rules, reduce_op: Any) -> None:
+def _maximum(rules: Rules, reduce_op: Any, command: Any) -> None:
+    rules.require(word(command) != "load_reduce", "reduce_cmd load_reduce has nothing to load here")
     rules.require(
         function_of(reduce_op, rules.call, arity=2).name == "maximum",
         f"reduce_op is {reduce_op!r}, it takes the maximum",
@@ -125,7 +126,7 @@ def range_select(
             rules.require(
                 named in _COMPARISONS and named != "not_equal", f"{comparison!r} is no comparison it has"
             )
-        _maximum(rules, reduce_op)
+        _maximum(rules, reduce_op, reduce_cmd)
         rules.require(
             on_true_tile.form.dtype.is_float, f"on_true_tile is {on_true_tile.form.dtype}, no float"
         )
@@ -136,7 +137,7 @@ def range_select(
         check_result(rules, reduce_res, on_true_tile.form.partitions)
         return rules.op(VECTOR, (dst,), (on_true_tile,), op=str(comp_op0))
 
-    options = (comp_op0, comp_op1, reduce_op, repr(on_false_value))
+    options = (comp_op0, comp_op1, reduce_op, repr(on_false_value), reduce_cmd, form_of(reduce_res))
     recorder = issue("range_select", build, (dst,), (on_true_tile, bound0, bound1), *options)
     if recorder.functional:
         index = np.float32(range_start) + np.arange(on_true_tile.form.free, dtype=np.float32)[None]
@@ -177,12 +178,12 @@ def select_reduce(
             on_true.form.dtype.name not in ("tfloat32", "int32", "uint32"),
             f"on_true is {on_true.form.dtype}, which it does not take",
         )
-        _maximum(rules, reduce_op)
+        _maximum(rules, reduce_op, reduce_cmd)
         check_result(rules, reduce_res, on_true.form.partitions)
         return rules.op(VECTOR, (dst,), (on_true, predicate))
 
     reads = (predicate, on_true, on_false)
-    recorder = issue("select_reduce", build, (dst,), reads, form_of(reduce_res))
+    recorder = issue("select_reduce", build, (dst,), reads, form_of(reduce_res), reduce_op, reduce_cmd)
     if recorder.functional:
         values = on_true.floats()
         chosen = (predicate.array != 0).reshape(values.shape) != reverse_pred

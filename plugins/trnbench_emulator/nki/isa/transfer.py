@@ -169,7 +169,7 @@ def sendrecv(
             )
         return transfer("sendrecv", dst.form, src.form, dge="none", via=word(dma_engine), pipe=pipe)
 
-    issue("sendrecv", build, (dst,), (src,), dma_engine, pipe)
+    issue("sendrecv", build, (dst,), (src,), dma_engine, pipe, int(send_to_rank), int(recv_from_rank))
     if recorder.functional:
         if recorder.programs is None:
             dst.put(src.array)
@@ -194,7 +194,7 @@ def core_barrier(
         op.traffic = {}
         return op
 
-    issue("core_barrier", build, (data,), (data,), engine)
+    issue("core_barrier", build, (data,), (data,), engine, tuple(cores))
     if recorder.functional and recorder.programs is not None:
         recorder.programs.meet(recorder, "core_barrier")
 
