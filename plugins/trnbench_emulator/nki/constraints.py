@@ -218,6 +218,12 @@ def aspect(operand: Any) -> Any:
     return operand != 0 if isinstance(operand, (int, float)) else type(operand)
 
 
+def dimensions(axis: int | tuple[int, ...], rank: int) -> tuple[int, ...]:
+    """Those that `axis` names, in order; behind the last one what names none."""
+    named = (axis,) if isinstance(axis, (int, np.integer)) else axis
+    return tuple(sorted(int(each) + rank * (-rank <= each < 0) for each in named))
+
+
 def rows_of(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """A row for each partition, the free dimensions flattened."""
     return array.reshape(len(array), -1)

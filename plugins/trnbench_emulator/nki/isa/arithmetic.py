@@ -15,6 +15,7 @@ from trnbench_emulator.nki.constraints import (
     aspect,
     bits,
     column,
+    dimensions,
     form_of,
     issue,
     moved,
@@ -230,13 +231,13 @@ def tensor_reduce(
 ) -> None:
     """dst = op over the trailing free axes of data."""
     rank = len(data.form.shape)
-    axes = tuple(sorted(number % rank for number in ((axis,) if isinstance(axis, int) else axis)))
+    axes = dimensions(axis, rank)
 
     def build(rules: Rules) -> Op:
         function = function_of(op, "tensor_reduce", arity=2, kind="fold")
         tiles(rules, data=data, dst=dst)
         rules.require(
-            axes == tuple(range(rank - len(axes), rank)) and 0 not in axes,
+            axes == tuple(range(rank - len(axes), rank)) and len(axes) > 0 and 0 not in axes,
             f"axis {axis} of {data.form!r} is not made of the last free dimensions",
         )
         remaining = data.form.elements

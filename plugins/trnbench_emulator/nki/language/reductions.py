@@ -8,6 +8,7 @@ from typing import Any
 
 from trnbench.errors import KernelError
 from trnbench_emulator.nki import isa, site
+from trnbench_emulator.nki.constraints import dimensions
 from trnbench_emulator.nki.dtype import DTYPES
 from trnbench_emulator.nki.functions import FUNCTIONS, Function
 from trnbench_emulator.nki.language.creation import ndarray, sbuf
@@ -19,7 +20,7 @@ _FP32 = DTYPES["float32"]
 def axes_of(call: str, x: Any, axis: Any) -> tuple[int, ...]:
     """The dimensions meant by `axis`; raises `KernelError` unless they are the last free ones."""
     rank = len(x.shape)
-    axes = tuple(sorted(number % rank for number in ((axis,) if isinstance(axis, int) else axis)))
+    axes = dimensions(axis, rank)
     if not axes or 0 in axes or axes != tuple(range(rank - len(axes), rank)):
         raise KernelError(
             f"nl.{call}: axis {axis} of {x!r} is not made of the last free dimensions ({site.here()})"

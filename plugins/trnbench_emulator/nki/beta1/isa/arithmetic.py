@@ -12,7 +12,7 @@ from trnbench_emulator.nki.beta1.deferral import settle
 from trnbench_emulator.nki.beta1.index import Grid, Mask, broadcast, leaves_nothing, of_partitions
 from trnbench_emulator.nki.beta1.operation import broadcast_to, in_sbuf, of_one_rank
 from trnbench_emulator.nki.beta1.tile import Tile, later
-from trnbench_emulator.nki.constraints import word
+from trnbench_emulator.nki.constraints import dimensions, word
 from trnbench_emulator.nki.dtype import DTYPES
 from trnbench_emulator.nki.functions import FUNCTIONS
 from trnbench_emulator.nki.isa.constants import (
@@ -174,7 +174,11 @@ def tensor_reduce(
 ) -> Tile:
     settle()
     rank = len(data.shape)
-    axes = tuple(sorted(int(number) % rank for number in ((axis,) if isinstance(axis, int) else axis)))
+    axes = dimensions(axis, rank)
+    if any(not 0 < at < rank for at in axes):
+        raise KernelError(
+            f"tensor_reduce: axis {axis} of {list(data.shape)} is no free dimension ({site.here()})"
+        )
     order = (*(at for at in range(rank) if at not in axes), *axes)  # what is reduced is read last
     sizes = tuple(1 if at in axes else size for at, size in enumerate(data.shape))
     shape = sizes if keepdims else tuple(size for at, size in enumerate(data.shape) if at not in axes)
