@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from trnbench.errors import KernelError
 from trnbench_emulator.nki import site
-from trnbench_emulator.nki.functions import Function
+from trnbench_emulator.nki.functions import FUNCTIONS, Function
 from trnbench_emulator.nki.machine import Machine
 from trnbench_emulator.nki.memory import Buffer, Form
 from trnbench_emulator.nki.op import Op
@@ -106,6 +106,12 @@ class Rules(msgspec.Struct, frozen=True):
         self, engine: str, writes: tuple[NkiTensor, ...], reads: tuple[NkiTensor, ...], **variables: Any
     ) -> Op:
         """What the call becomes on an engine that walks its elements."""
+        for name in variables.get("op", "").split():
+            since = FUNCTIONS[name].since if name in FUNCTIONS else 0
+            self.require(
+                self.machine.nc_version >= since,
+                f"nl.{name} is available from NeuronCore-v{since} on, this is {self.machine.core}",
+            )
         written, read = tuple(view.form for view in writes), tuple(view.form for view in reads)
         forms = (*written, *read)
         return Op(

@@ -26,7 +26,7 @@ class Function(msgspec.Struct, frozen=True, eq=False):
 
     `bitwise` functions see bit patterns, no casts. `table`: Scalar has it as an activation function.
     `alu`: the element-wise engines have it. `fold` reduces over the last axis; `start` is what an
-    accumulator holds before.
+    accumulator holds before. `since`: the NeuronCore version that has it first.
     """
 
     name: str
@@ -37,6 +37,7 @@ class Function(msgspec.Struct, frozen=True, eq=False):
     alu: bool = False
     fold: Callable[..., Any] | None = None
     start: float = 0.0
+    since: int = 2
 
     def __repr__(self) -> str:
         return f"nl.{self.name}"
@@ -87,6 +88,16 @@ def _truth(function: Callable[..., Any]) -> Callable[..., Any]:
     return lambda *operands: function(*(np.asarray(operand) != 0 for operand in operands))
 
 
+def _last(pick: Callable[..., Any]) -> Callable[..., Any]:
+    """The element picked by its magnitude, with its sign; the last of equal ones."""
+
+    def fold(x: Any, axis: int) -> Any:
+        x = np.flip(x, axis)
+        return np.take_along_axis(x, pick(np.abs(x), axis=axis, keepdims=True), axis).squeeze(axis)
+
+    return fold
+
+
 _BINARY: tuple[Function, ...] = (
     Function("add", 2, np.add, alu=True, fold=np.sum),
     Function("subtract", 2, np.subtract, alu=True, fold=np.subtract.reduce),
@@ -94,10 +105,10 @@ _BINARY: tuple[Function, ...] = (
     Function("divide", 2, np.divide, alu=True),
     Function("maximum", 2, np.maximum, alu=True, fold=np.max, start=-math.inf),
     Function("minimum", 2, np.minimum, alu=True, fold=np.min, start=math.inf),
-    Function("abs_max", 2, lambda x, y: np.maximum(np.abs(x), np.abs(y)), alu=True,
-             fold=lambda x, axis: np.max(np.abs(x), axis=axis)),
-    Function("abs_min", 2, lambda x, y: np.minimum(np.abs(x), np.abs(y)), alu=True,
-             fold=lambda x, axis: np.min(np.abs(x), axis=axis), start=math.inf),
+    Function("abs_max", 2, lambda x, y: np.where(np.abs(x) > np.abs(y), x, y), alu=True, since=4,
+             fold=_last(np.argmax)),
+    Function("abs_min", 2, lambda x, y: np.where(np.abs(x) < np.abs(y), x, y), alu=True, since=4,
+             fold=_last(np.argmin), start=math.inf),
     Function("power", 2, np.power, alu=True),
     Function("mod", 2, np.mod, alu=True),
     Function("fmod", 2, np.fmod, alu=True),
