@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from fabric_question import flow_by_flow
@@ -161,6 +162,10 @@ def test_a_late_rank_delays_what_waits_for_it(torus: Make) -> None:
     assert late.total_ticks == on_time.total_ticks + 5_000_000
     lockstep = solve(network, ALGORITHMS["mesh"].schedule(network, "all_gather", 2.0**20), most=1)
     assert lockstep.total_ticks >= 5_000_000
+    beside = Schedule(algorithm="send", chains=((Step(moves=(Move(size=2.0**20, pairs=((0, 1),)),)),),))
+    without = solve(plain, beside)
+    for found in (solve(network, beside), solve(network, msgspec.structs.replace(beside, lockstep=True))):
+        assert (found.total_ticks, found.latency_s) == (without.total_ticks, without.latency_s)
 
 
 @pytest.mark.parametrize(("apart", "found"), [(129, (1, 10)), (130, None)])

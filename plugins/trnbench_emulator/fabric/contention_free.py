@@ -55,6 +55,7 @@ def contention_free(
     done = 0
     for chain in chains:
         ready: Ticks = np.array(late, dtype=np.int64) if late else np.zeros(ranks, dtype=np.int64)
+        end = 0  # of the ranks that take part
         for one in chain:
             if not len(one.sizes):
                 continue
@@ -72,8 +73,8 @@ def contention_free(
                 # Ranks that took part are ready when the last of theirs is done, never earlier.
                 np.maximum.at(following, src, arrive)
                 np.maximum.at(following, dst, arrive)
-                ready = following
-        ends.append(int(ready.max(initial=0)))
+                ready, end = following, max(end, int(arrive.max()))
+        ends.append(end)
     return Outcome(ends, carried, max(ends, default=0))
 
 

@@ -202,7 +202,7 @@ def _run(carrier: Orbits | ExplicitFlows, schedule: Schedule, before: int, most:
             (sum((carrier.latest(step) + before) * step.times for step in chain) for chain in chains),
             default=0,
         )
-    latency = max(late, default=0) + memo.latency
+    latency = _begins(carrier.network, chains) + memo.latency
     if not memo.compete:
         outcome = carrier.alone(chains, before)
         if outcome is not None:
@@ -233,13 +233,21 @@ def _run(carrier: Orbits | ExplicitFlows, schedule: Schedule, before: int, most:
     return msgspec.structs.replace(outcome, arrival=ends), latency, ""
 
 
+def _begins(network: Network, chains: Sequence[Sequence[Step]]) -> int:
+    """The tick at which the last rank that takes part begins."""
+    if not any(network.late):
+        return 0
+    pairs = (network.pairs_of(move) for chain in chains for step in chain for move in step.moves)
+    return max((network.late[rank] for some in pairs for pair in some for rank in pair), default=0)
+
+
 def _in_step(
     carrier: Orbits | ExplicitFlows, chain: Sequence[Step], before: int, parallel: int, *, lockstep: bool
 ) -> _Ran | None:
     """One step after the other, all ranks together; None where they do not keep in step by themselves
     and `lockstep` does not make them wait.
     """
-    begins = max(carrier.network.late, default=0)
+    begins = _begins(carrier.network, (chain,))
     total, latency = begins, begins
     carried = np.zeros(len(carrier.capacity))
     memory = False
