@@ -55,7 +55,6 @@ def measured(
             try_="trnbench compare --paired KERNEL_A KERNEL_B",
         )
     sides = operands(before, after, kernels)
-    configured = shared.settings
     wish = Wish(
         backend=asked["backend"],
         kernels=asked["kernels"],
@@ -63,7 +62,7 @@ def measured(
         axes=asked["axes"],
         facts=tuple(str(path.absolute()) for path in shared.facts_of(())),
         sample_s=asked["sample_s"],
-        seed=configured.seed if asked["seed"] is None else asked["seed"],
+        seed=shared.seed_of(asked["seed"]),
     )
     backend = measuring(shared.registry, wish.backend).name
     if asked["instructions"]:

@@ -105,6 +105,10 @@ class Session:
 
         return as_policy(policy or self.settings.policy)
 
+    def seed_of(self, seed: int | None) -> int:
+        """Of random data: `seed`, else what is configured."""
+        return self.settings.seed if seed is None else seed
+
     def cache(self) -> Cache | None:
         """What was computed before, beside the store; None with --no-cache. Not opened yet, and closed with
         the command."""

@@ -38,6 +38,16 @@ def run() -> Any:
     return told()
 
 
+def test_policy_and_seed_are_those_configured(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    typed = told("--peak", "latest", "--seed", "3", "--functional")
+    settings = tmp_path / "trnbench.toml"
+    settings.write_text('policy = "latest"\nseed = 3\n', encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    assert told("--functional") == typed != told("--functional", "--peak", "seed", "--seed", "0")
+    check = call("check", f"{SMALL}::matmul", "-i", TRN2, *MATMUL)
+    assert "random values, seed 3: lhs_t, rhs\n" in check.stderr
+
+
 def test_what_is_said_of_a_kernel(run: Any) -> None:
     assert run["kernel"] == "matmul"
     assert run["system"] == TRN2

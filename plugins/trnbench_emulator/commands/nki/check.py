@@ -75,7 +75,7 @@ def check(
         asked,
         reference,
         tolerance=tolerance,
-        seed=seed,
+        seed=state.seed_of(seed),
         limit=limit,
         timeout_s=timeout_s,
         memory=memory,
@@ -110,7 +110,7 @@ def computed(
     reference: str | None,
     *,
     tolerance: float | None,
-    seed: int | None,
+    seed: int,
     limit: int,
     timeout_s: float,
     memory: int,
@@ -122,8 +122,8 @@ def computed(
             function = find(reference, loaded.ref)
     drawn = [each.name for each in asked.values() if each.shape is not None and each.file is None]
     if drawn:
-        say(f"random values, seed {seed or 0}: {', '.join(drawn)}", level=0)
-    inputs = given.values(asked, seed or 0)
+        say(f"random values, seed {seed}: {', '.join(drawn)}", level=0)
+    inputs = given.values(asked, seed)
     trace = compute(loaded, system, inputs, limit=limit, timeout_s=timeout_s, memory=memory)
     if function is None:
         return trace, ()

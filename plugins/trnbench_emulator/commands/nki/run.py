@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from trnbench import Session
 from trnbench.errors import ExitCode, FactError, KernelError, UsageError
-from trnbench.facts.fact import Scope, as_policy
+from trnbench.facts.fact import Scope
 from trnbench.run.expectation import expectations
 from trnbench.run.output_file import check_writable, write_whole
 from trnbench.terminal.output import say
@@ -62,6 +62,7 @@ def run(
 ) -> ExitCode:
     """Emulate KERNEL: time, share of each peak, what is busy, what bounds it."""
     options["assumptions"] = assumptions(options["assume"])
+    options["policy"], options["seed"] = state.policy_of(options["policy"]), state.seed_of(options["seed"])
     state.kept = "nothing was written"
     many = everywhere or len(dict.fromkeys(instances)) > 1
     if trace is not None:
@@ -175,7 +176,7 @@ def _emulated(
         system,
         cores=options["cores"],
         by=loaded.by,
-        policy=as_policy(options["policy"] or "seed"),
+        policy=options["policy"],
         limit=options["limit"],
         timeline=timeline,
         assumptions=options["assumptions"],

@@ -58,7 +58,12 @@ def tune(
 ) -> ExitCode:
     """Every combination of the values of --over, the fastest first."""
     system = system_of(state.registry, instance)
-    options = {"grid": grid or "", "reference": reference or "", "tolerance": tolerance, "seed": seed or 0}
+    options = {
+        "grid": grid or "",
+        "reference": reference or "",
+        "tolerance": tolerance,
+        "seed": state.seed_of(seed),
+    }
     variants = list(_variants(kernel, str(instance), texts, _axes(over), options))
     journal = Journal(log)
     state.kept = (
