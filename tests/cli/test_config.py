@@ -114,6 +114,7 @@ def test_show_gives_each_value_its_origin(folder: Path, monkeypatch: pytest.Monk
     assert result.stderr == (
         "warning: nothing reads the variable TRNBENCH_POLCY; did you mean TRNBENCH_POLICY?\n"
     )
+    assert typed("-q", "config", "show").stderr == ""
 
 
 def test_show_names_presets(folder: Path) -> None:

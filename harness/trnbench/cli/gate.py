@@ -205,4 +205,4 @@ def accept(shared: Session, /, *, run: str, why: str, author: str, output: Path 
     click.echo(str(output))
     bad = sum(count for status, count in found.counts().items() if status in BAD)
     if bad:
-        say(f"warning: {bad:,} of its cases failed or are suspect: the gate will not call them new", level=0)
+        say(f"warning: {bad:,} of its cases failed or are suspect: the gate will not call them new")

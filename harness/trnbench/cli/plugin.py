@@ -135,7 +135,7 @@ def _commands(shared: Session) -> dict[str, list[str]]:
     """Commands by distribution, those of trnbench itself aside; two owners of a name are reported."""
     found = find_commands(shared.no_plugin)
     for problem in command_problems(found):
-        say(f"warning: {problem.what}: {problem.cause}", level=0)
+        say(f"warning: {problem.what}: {problem.cause}")
     commands: dict[str, list[str]] = {}
     for each in found.values():
         if each.external:

@@ -21,9 +21,11 @@ from trnbench.terminal.cell import Column, Columns, clean, hostile, plain
 def say(message: str, *, nl: bool = True, level: int | None = None) -> None:
     """A message for people, to stderr; a reader that went away is not an error.
 
-    `level` 0 is silenced by -q, 1 shows with -v, 2 with -vv; None always shows.
+    `level` 0 is silenced by -q, as a warning is; 1 shows with -v, 2 with -vv; None always shows.
     """
     context = click.get_current_context(silent=True)
+    if message.startswith("warning: "):
+        level = 0
     if level is not None and context and context.meta.get(VERBOSITY, 0) < level:
         return
     try:
