@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import chain
 from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
 
 from trnbench import Session
 from trnbench.errors import UsageError, counted
@@ -40,8 +44,18 @@ MOST_RANKS = 16
 """A matrix of more is no longer read on a screen; --all prints it nevertheless."""
 
 
+_TAKEN = {
+    "matrix": ("size", "show", "every"),
+    "pingpong": ("minbytes", "maxbytes", "stepfactor", "src", "dst"),
+    "bisection": ("size",),
+    "incast": ("size", "dst"),
+}
+"""Options of their own."""
+
+
 def probe(state: Session, /, *, pattern: str, **options: Any) -> None:
     """Traffic that is no collective: the one that is named."""
+    _check_taken(pattern)
     if pattern == "matrix":
         matrix(state, **options)
     elif pattern == "pingpong":
@@ -158,6 +172,21 @@ def incast(state: Session, /, *, size: int, dst: int | None, format: str, **opti
     emit(rows, columns, format, title=f"{shown(size)} each to rank {target} of {fabric.system.name}")
 
 
+def _check_taken(pattern: str) -> None:
+    """Raises `UsageError` for an option that is of other patterns."""
+    context = click.get_current_context()
+    own = {
+        each.name: each.opts[-1] for each in context.command.params if each.name in chain(*_TAKEN.values())
+    }
+    for name, flag in own.items():
+        if name not in _TAKEN[pattern] and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise UsageError(
+                f"{pattern} takes no {flag}",
+                cause=f"it takes {', '.join(own[each] for each in _TAKEN[pattern])}",
+                try_="leave it out",
+            )
+
+
 def _name(fabric: Fabric, rank: int) -> str:
     return fabric.network.nodes[fabric.network.ranks[rank]].name
 
@@ -182,7 +211,7 @@ def _rate(amount: int, time_s: float) -> float:
         raise UsageError(
             f"{shown(amount)} on these links take no time, so they have no rate",
             cause="the links carry them in less than a picosecond, and have no latency",
-            try_="-s 64M, or other --facts",
+            try_="a larger message, or other --facts",
         )
     return amount / time_s
 
