@@ -103,8 +103,7 @@ def _installed(*, neuronxcc: bool) -> Iterator[None]:
     finally:
         mine = {id(module) for module in ours.values()}
         for name in (sys.modules.keys() - before.keys()) | (sys.modules.keys() & ours.keys()):
-            foreign = not name.startswith("trnbench")
-            if f"{name}.".startswith(inside) or (foreign and _holds(sys.modules[name], mine)):
+            if f"{name}.".startswith(inside) or _holds(sys.modules[name], mine):
                 del sys.modules[name]
         sys.modules.update({name: before[name] for name in hidden})
         logging.disable(disabled)

@@ -8,6 +8,7 @@ import nki.isa as nisa
 import nki.language as nl
 
 import nki
+from trnbench_kernels.nki.tiles import loaded_as
 
 RUN = 2048  # tokens that are held at once
 
@@ -19,8 +20,8 @@ def short_convolution(x, taps):
     tokens = x.shape[2] - count + 1
     result = nl.ndarray((rows, parts, tokens), dtype=x.dtype, buffer=nl.shared_hbm)
     if tokens == 1:
-        weights = _loaded(taps, x.dtype)
-        held = _loaded(x, x.dtype)
+        weights = loaded_as(taps, x.dtype)
+        held = loaded_as(x, x.dtype)
         out = nl.ndarray(result.shape, dtype=x.dtype, buffer=nl.sbuf)
         each = nl.ndarray(taps.shape, dtype=nl.float32, buffer=nl.sbuf)
         nisa.tensor_tensor(dst=each, data1=held, data2=weights, op=nl.multiply)
@@ -29,11 +30,11 @@ def short_convolution(x, taps):
         nisa.activation(dst=out[:, :, 0], op=nl.silu, data=sums)
         nisa.dma_copy(dst=result, src=out)
         return result
-    weights = _loaded(taps, nl.float32)  # operands of tensor_scalar are
+    weights = loaded_as(taps, nl.float32)  # operands of tensor_scalar are
     for part in nl.affine_range(parts):
         for start in nl.affine_range(0, tokens, RUN):
             end = min(start + RUN, tokens)
-            held = _loaded(x[:, part, start : end + count - 1], x.dtype)
+            held = loaded_as(x[:, part, start : end + count - 1], x.dtype)
             sums = nl.ndarray((rows, end - start), dtype=nl.float32, buffer=nl.sbuf)
             nisa.tensor_scalar(
                 dst=sums, data=held[:, 0 : end - start], op0=nl.multiply, operand0=weights[:, part, 0:1]
@@ -51,16 +52,6 @@ def short_convolution(x, taps):
             nisa.activation(dst=out, op=nl.silu, data=sums)
             nisa.dma_copy(dst=result[:, part, start:end], src=out)
     return result
-
-
-def _loaded(source, dtype):
-    tile = nl.ndarray(source.shape, dtype=source.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=tile, src=source)
-    if source.dtype == dtype:
-        return tile
-    wide = nl.ndarray(source.shape, dtype=dtype, buffer=nl.sbuf)
-    nisa.tensor_copy(dst=wide, src=tile)
-    return wide
 
 
 # For whoever runs it --------------------------------------------------------------------------

@@ -13,6 +13,7 @@ import nki.language as nl
 
 import nki
 from trnbench_kernels.nki.shapes import pieces_of
+from trnbench_kernels.nki.tiles import item_of, loaded
 
 RUN_BYTES = 16384  # a partition's share of one transfer of weights, at most
 EPSILON = 1e-5
@@ -30,8 +31,7 @@ def linear_few(x, w):
     tiles, columns = w.shape[2], w.shape[3] // parts
     result = nl.ndarray((copies, columns, tiles, tokens), dtype=x.dtype, buffer=nl.shared_hbm)
     for copy in nl.affine_range(copies):
-        held = nl.ndarray(x.shape[1:], dtype=x.dtype, buffer=nl.sbuf)
-        nisa.dma_copy(dst=held, src=x[copy])
+        held = loaded(x[copy])
         out = nl.ndarray(result.shape[1:], dtype=x.dtype, buffer=nl.sbuf)
         group = _group(w[copy])
         streamed = _weights(w[copy], 0, min(group, tiles), x.dtype)
@@ -47,7 +47,7 @@ def linear_few(x, w):
 
 def _group(w):
     """Tiles of weights that one transfer brings."""
-    return max(min(RUN_BYTES // (w.shape[2] * _item(w.dtype)), w.shape[1]), 1)
+    return max(min(RUN_BYTES // (w.shape[2] * item_of(w.dtype)), w.shape[1]), 1)
 
 
 def _weights(w, first, last, dtype):
@@ -119,10 +119,6 @@ def _normalise(held, scale, ones, epsilon):
                 op1=nl.multiply,
                 operand1=spread,
             )
-
-
-def _item(dtype):
-    return 4 if dtype in (nl.float32, nl.tfloat32) else 2 if dtype in (nl.bfloat16, nl.float16) else 1
 
 
 # For whoever runs them ------------------------------------------------------------------------

@@ -14,6 +14,7 @@ import nki.language as nl
 
 import nki
 from trnbench_kernels.nki.shapes import pieces_of
+from trnbench_kernels.nki.tiles import identity, loaded_as, multiplied
 
 CHUNK = 128  # tokens that are solved for together
 TOGETHER = 4  # heads whose chunks are worked on side by side
@@ -139,7 +140,7 @@ class _Chunk:
         (keys, values), count = state.shape, self.across.shape[0]
         fade = nl.ndarray((count, 1), dtype=nl.float32, buffer=nl.sbuf)
         nisa.activation(dst=fade, op=nl.exp, data=self.across)
-        known = _product(self.k, state)
+        known = multiplied(self.k, state)
         wanted = nl.ndarray((count, values), dtype=nl.float32, buffer=nl.sbuf)
         nisa.scalar_tensor_tensor(
             dst=wanted, data=known, op0=nl.multiply, operand0=fade, op1=nl.subtract, operand1=self.v
@@ -147,12 +148,12 @@ class _Chunk:
         nisa.tensor_scalar(
             dst=wanted, data=wanted, op0=nl.multiply, operand0=self.strength, op1=nl.multiply, operand1=-1.0
         )
-        new = _kept(_product(inverse, wanted))
+        new = _kept(multiplied(inverse, wanted))
         # What the queries find in the state, and in the chunk.
         faded = nl.ndarray((keys, count), dtype=nl.float32, buffer=nl.sbuf)
         nisa.activation(dst=faded, op=nl.exp, data=self.along[:keys])
         nisa.tensor_tensor(dst=faded, data1=faded, data2=self.q, op=nl.multiply)
-        scores = _product(self.k, self.q)
+        scores = multiplied(self.k, self.q)
         seen = self._between(later_down=False)
         nisa.tensor_tensor(dst=seen, data1=scores, data2=seen, op=nl.multiply)
         bank = nl.ndarray((count, values), dtype=nl.float32, buffer=nl.psum)
@@ -174,7 +175,7 @@ class _Chunk:
             op0=nl.multiply,
             operand0=whole,
             op1=nl.add,
-            operand1=_product(self.rows, new),
+            operand1=multiplied(self.rows, new),
         )
         return after, _turned(out)
 
@@ -186,15 +187,15 @@ def _inverses(matrices):
     found = []
     for each in turned:
         whole = nl.ndarray((count, count), dtype=nl.float32, buffer=nl.sbuf)
-        nisa.tensor_tensor(dst=whole, data1=each, data2=_identity(count), op=nl.add)
+        nisa.tensor_tensor(dst=whole, data1=each, data2=identity(count), op=nl.add)
         found.append(whole)
     power = 2
     while power < count:
-        squares = [_kept(_product(t, m)) for m, t in zip(matrices, turned, strict=True)]
-        turned = [_kept(_product(m, t)) for m, t in zip(matrices, turned, strict=True)]
+        squares = [_kept(multiplied(t, m)) for m, t in zip(matrices, turned, strict=True)]
+        turned = [_kept(multiplied(m, t)) for m, t in zip(matrices, turned, strict=True)]
         matrices = squares
         for number in range(len(found)):
-            more = _product(matrices[number], found[number])
+            more = multiplied(matrices[number], found[number])
             nisa.tensor_tensor(dst=found[number], data1=found[number], data2=more, op=nl.add)
         power *= 2
     return found
@@ -202,13 +203,13 @@ def _inverses(matrices):
 
 def _gates(gates, rates, first, heads, start, end):
     """Logarithms of the decays, summed up from the chunk's first token on, and the strengths."""
-    own = _loaded(rates[first : first + heads], nl.float32)
-    decay = _loaded(gates[0, first : first + heads, start:end], nl.float32)
+    own = loaded_as(rates[first : first + heads], nl.float32)
+    decay = loaded_as(gates[0, first : first + heads, start:end], nl.float32)
     nisa.activation(dst=decay, op=nl.softplus, data=decay, bias=own[:, 1:2])
     nisa.tensor_scalar(
         dst=decay, data=decay, op0=nl.multiply, operand0=own[:, 0:1], op1=nl.multiply, operand1=-1.0
     )
-    strength = _loaded(gates[1, first : first + heads, start:end], nl.float32)
+    strength = loaded_as(gates[1, first : first + heads, start:end], nl.float32)
     nisa.activation(dst=strength, op=nl.sigmoid, data=strength)
     summed = nl.ndarray(decay.shape, dtype=nl.float32, buffer=nl.sbuf)
     nisa.tensor_tensor_scan(
@@ -228,18 +229,8 @@ def _length(tile, ones, scale):
     nisa.tensor_tensor(dst=squares, data1=tile, data2=tile, op=nl.multiply)
     found = nl.ndarray((tile.shape[1], 1), dtype=nl.float32, buffer=nl.sbuf)
     little = nl.full(found.shape, EPSILON, dtype=nl.float32)
-    nisa.activation(dst=found, op=nl.rsqrt, data=_product(squares, ones), scale=scale**-2, bias=little)
+    nisa.activation(dst=found, op=nl.rsqrt, data=multiplied(squares, ones), scale=scale**-2, bias=little)
     return found
-
-
-def _identity(count):
-    return nl.shared_identity_matrix(count, dtype=nl.float32)
-
-
-def _product(stationary, moving):
-    bank = nl.ndarray((stationary.shape[1], moving.shape[1]), dtype=nl.float32, buffer=nl.psum)
-    nisa.nc_matmul(dst=bank, stationary=stationary, moving=moving)
-    return bank
 
 
 def _kept(bank):
@@ -255,17 +246,7 @@ def _turned(tile):
 
 
 def _cut(source, start, end):
-    return _loaded(source[:, start:end], nl.float32)
-
-
-def _loaded(source, dtype):
-    tile = nl.ndarray(source.shape, dtype=source.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=tile, src=source)
-    if source.dtype == dtype:
-        return tile
-    wide = nl.ndarray(source.shape, dtype=dtype, buffer=nl.sbuf)
-    nisa.tensor_copy(dst=wide, src=tile)
-    return wide
+    return loaded_as(source[:, start:end], nl.float32)
 
 
 # For whoever runs it --------------------------------------------------------------------------

@@ -13,6 +13,7 @@ import nki.isa as nisa
 import nki.language as nl
 
 import nki
+from trnbench_kernels.nki.tiles import identity, loaded_as, multiplied
 
 STATES = 256  # of new tokens, whose results fill a bank of PSUM
 EPSILON = 1e-12
@@ -37,7 +38,7 @@ def _stepped(q, k, v, gates, rates, states, after):
     count, keys, values = states.shape
     high = max(keys, values)
     fade, strength = _spread(gates, rates, high)
-    query, key, value = (_loaded(each, nl.float32) for each in (q, k, v))
+    query, key, value = (loaded_as(each, nl.float32) for each in (q, k, v))
     everywhere = nl.full((high, high), 1.0, dtype=nl.float32)
     _shortened(query, everywhere, keys**-0.5)
     _shortened(key, everywhere, 1.0)
@@ -46,16 +47,16 @@ def _stepped(q, k, v, gates, rates, states, after):
         state = nl.ndarray((keys, values), dtype=nl.float32, buffer=nl.sbuf)
         nisa.dma_copy(dst=state, src=states[number])
         nisa.tensor_scalar(dst=state, data=state, op0=nl.multiply, operand0=fade[:keys, number : number + 1])
-        known = _product(state, key[:, number : number + 1])
+        known = multiplied(state, key[:, number : number + 1])
         new = nl.ndarray((values, 1), dtype=nl.float32, buffer=nl.sbuf)
         nisa.tensor_tensor(dst=new, data1=value[:, number : number + 1], data2=known, op=nl.subtract)
         nisa.tensor_tensor(dst=new, data1=new, data2=strength[:values, number : number + 1], op=nl.multiply)
         # The values as a row on every partition: a diagonal matrix, added up over its rows.
         diagonal = nl.ndarray((values, values), dtype=nl.float32, buffer=nl.sbuf)
-        nisa.tensor_scalar(dst=diagonal, data=_identity(values), op0=nl.multiply, operand0=new)
+        nisa.tensor_scalar(dst=diagonal, data=identity(values), op0=nl.multiply, operand0=new)
         nisa.scalar_tensor_tensor(
             dst=state,
-            data=_product(everywhere[:values, :keys], diagonal),
+            data=multiplied(everywhere[:values, :keys], diagonal),
             op0=nl.multiply,
             operand0=key[:, number : number + 1],
             op1=nl.add,
@@ -74,16 +75,16 @@ def _spread(gates, rates, high):
     """γ and β of every state on all partitions."""
     count = gates.shape[1]
     row = nl.full((1, high), 1.0, dtype=nl.float32)
-    decay, rate = _loaded(gates[0:1], nl.float32), _loaded(rates[0:1], nl.float32)
-    shift = _loaded(rates[1:2], nl.float32)
+    decay, rate = loaded_as(gates[0:1], nl.float32), loaded_as(rates[0:1], nl.float32)
+    shift = loaded_as(rates[1:2], nl.float32)
     nisa.tensor_tensor(dst=decay, data1=decay, data2=shift, op=nl.add)
     nisa.activation(dst=decay, op=nl.softplus, data=decay)
     nisa.tensor_tensor(dst=decay, data1=decay, data2=rate, op=nl.multiply)
     fade = nl.ndarray((high, count), dtype=nl.float32, buffer=nl.sbuf)
-    nisa.activation(dst=fade, op=nl.exp, data=_product(row, decay), scale=-1.0)
+    nisa.activation(dst=fade, op=nl.exp, data=multiplied(row, decay), scale=-1.0)
     strength = nl.ndarray((high, count), dtype=nl.float32, buffer=nl.sbuf)
-    given = _loaded(gates[1:2], nl.float32)
-    nisa.activation(dst=strength, op=nl.sigmoid, data=_product(row, given))
+    given = loaded_as(gates[1:2], nl.float32)
+    nisa.activation(dst=strength, op=nl.sigmoid, data=multiplied(row, given))
     return fade, strength
 
 
@@ -93,29 +94,9 @@ def _shortened(tile, ones, scale):
     squares = nl.ndarray(tile.shape, dtype=nl.float32, buffer=nl.sbuf)
     nisa.tensor_tensor(dst=squares, data1=tile, data2=tile, op=nl.multiply)
     by = nl.ndarray(tile.shape, dtype=nl.float32, buffer=nl.sbuf)
-    little, sums = nl.full((keys, 1), EPSILON, dtype=nl.float32), _product(ones[:keys, :keys], squares)
+    little, sums = nl.full((keys, 1), EPSILON, dtype=nl.float32), multiplied(ones[:keys, :keys], squares)
     nisa.activation(dst=by, op=nl.rsqrt, data=sums, scale=scale**-2, bias=little)
     nisa.tensor_tensor(dst=tile, data1=tile, data2=by, op=nl.multiply)
-
-
-def _identity(count):
-    return nl.shared_identity_matrix(count, dtype=nl.float32)
-
-
-def _product(stationary, moving):
-    bank = nl.ndarray((stationary.shape[1], moving.shape[1]), dtype=nl.float32, buffer=nl.psum)
-    nisa.nc_matmul(dst=bank, stationary=stationary, moving=moving)
-    return bank
-
-
-def _loaded(source, dtype):
-    tile = nl.ndarray(source.shape, dtype=source.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=tile, src=source)
-    if source.dtype == dtype:
-        return tile
-    wide = nl.ndarray(source.shape, dtype=dtype, buffer=nl.sbuf)
-    nisa.tensor_copy(dst=wide, src=tile)
-    return wide
 
 
 # For whoever runs it --------------------------------------------------------------------------

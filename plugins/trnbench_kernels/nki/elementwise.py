@@ -9,6 +9,7 @@ import nki.language as nl
 
 import nki
 from trnbench_kernels.nki.shapes import pieces_of
+from trnbench_kernels.nki.tiles import item_of, loaded
 
 CHUNK_BYTES = 8192  # of a partition, of each operand
 BETA1, BETA2, EPSILON, RATE, DECAY = 0.9, 0.95, 1e-8, 1e-4, 0.1
@@ -19,15 +20,15 @@ def combine(x, operands):
     """x + x + …, `operands` times, each of them read; of a single one its sigmoid linear unit."""
     rows, columns = x.shape
     result = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
-    chunk = min(_chunk(x.dtype), columns)
+    chunk = min(CHUNK_BYTES // item_of(x.dtype), columns)
     for start in nl.affine_range(0, columns, chunk):
         end = min(start + chunk, columns)
         out = nl.ndarray((rows, end - start), dtype=x.dtype, buffer=nl.sbuf)
-        first = _load(x, start, end)
+        first = loaded(x[:, start:end])
         if operands == 1:
             nisa.activation(dst=out, op=nl.silu, data=first)
         for number in range(operands - 1):
-            other = _load(x, start, end)
+            other = loaded(x[:, start:end])
             nisa.tensor_tensor(dst=out, data1=out if number else first, data2=other, op=nl.add)
         nisa.dma_copy(dst=result[:, start:end], src=out)
     return result
@@ -38,8 +39,7 @@ def row_maximum(x):
     """The largest of each row of x (tiles, rows, columns): (tiles, rows, 1). A sum of a row takes as long."""
     result = nl.ndarray((*x.shape[:2], 1), dtype=x.dtype, buffer=nl.shared_hbm)
     for tile in nl.affine_range(x.shape[0]):
-        held = nl.ndarray(x.shape[1:], dtype=x.dtype, buffer=nl.sbuf)
-        nisa.dma_copy(dst=held, src=x[tile])
+        held = loaded(x[tile])
         largest = nl.ndarray((x.shape[1], 1), dtype=x.dtype, buffer=nl.sbuf)
         nisa.tensor_reduce(dst=largest, op=nl.maximum, data=held, axis=1)
         nisa.dma_copy(dst=result[tile], src=largest)
@@ -54,12 +54,12 @@ def adam(weights, gradient, moments, master):
     kept = moments.shape[0]
     result = nl.ndarray(weights.shape, dtype=weights.dtype, buffer=nl.shared_hbm)
     after = nl.ndarray(moments.shape, dtype=moments.dtype, buffer=nl.shared_hbm)
-    chunk = min(_chunk(moments.dtype) // 2, columns)
+    chunk = min(CHUNK_BYTES // item_of(moments.dtype) // 2, columns)
     for start in nl.affine_range(0, columns, chunk):
         end = min(start + chunk, columns)
-        slope = _load(gradient, start, end)
-        first, second = _load(moments[0], start, end), _load(moments[1], start, end)
-        own = _load(moments[kept - 1] if master else weights, start, end)
+        slope = loaded(gradient[:, start:end])
+        first, second = loaded(moments[0][:, start:end]), loaded(moments[1][:, start:end])
+        own = loaded((moments[kept - 1] if master else weights)[:, start:end])
         shape = (rows, end - start)
         square = nl.ndarray(shape, dtype=moments.dtype, buffer=nl.sbuf)
         nisa.activation(dst=square, op=nl.square, data=slope, scale=(1 - BETA2) ** 0.5)
@@ -87,16 +87,6 @@ def adam(weights, gradient, moments, master):
             nisa.dma_copy(dst=after[2][:, start:end], src=changed)
         nisa.dma_copy(dst=result[:, start:end], src=changed)
     return result, after
-
-
-def _load(source, start, end):
-    tile = nl.ndarray((source.shape[0], end - start), dtype=source.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=tile, src=source[:, start:end])
-    return tile
-
-
-def _chunk(dtype):
-    return CHUNK_BYTES // (4 if dtype == nl.float32 else 2)
 
 
 # For whoever runs them ------------------------------------------------------------------------

@@ -14,6 +14,7 @@ import nki.language as nl
 
 import nki
 from trnbench_kernels.nki.shapes import FLOATS
+from trnbench_kernels.nki.tiles import loaded
 
 _NAMES = {**FLOATS, "tf32": "tfloat32", "fp8": "float8_e4m3"}
 ROWS = 128
@@ -67,7 +68,7 @@ def tensor_burst(stationary, moving, count):
     _, depth, m = stationary.shape
     n = moving.shape[2]
     result = nl.ndarray((m, n), dtype=nl.float32, buffer=nl.shared_hbm)
-    left, right = _held(stationary), _held(moving)
+    left, right = loaded(stationary), loaded(moving)
     banks = [nl.ndarray((m, n), dtype=nl.float32, buffer=nl.psum) for _ in range(BANKS)]
     for _ in nl.sequential_range(count // BANKS):
         for bank in banks:
@@ -83,7 +84,7 @@ def tensor_burst(stationary, moving, count):
 @nki.jit
 def tensor_chain(x, weights, count):
     """`count` products, each of what the one before left: xᵀ · weights, copied out of PSUM at 1/√rows."""
-    tile, moving = _held(x), _held(weights)
+    tile, moving = loaded(x), loaded(weights)
     for _ in nl.sequential_range(count):
         bank = nl.ndarray(x.shape, dtype=nl.float32, buffer=nl.psum)
         nisa.nc_matmul(dst=bank, stationary=tile, moving=moving)
@@ -103,7 +104,7 @@ def _product(bank, left, right, depth):
 
 
 def _burst(x, op, engine, count):
-    operands = [(_held(x), _result(x, op)) for _ in range(SETS)]
+    operands = [(loaded(x), _result(x, op)) for _ in range(SETS)]
     for _ in nl.sequential_range(count // SETS):
         for tile, result in operands:
             _one(result, tile, op, engine)
@@ -113,17 +114,11 @@ def _burst(x, op, engine, count):
 
 
 def _chain(x, op, engine, count):
-    tile = _held(x)
+    tile = loaded(x)
     result = _result(x, op) if op == "reduce" else tile
     for _ in nl.sequential_range(count):
         _one(result, tile, op, engine)
     return _returned(result)
-
-
-def _held(source):
-    tile = nl.ndarray(source.shape, dtype=source.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=tile, src=source)
-    return tile
 
 
 def _result(x, op):

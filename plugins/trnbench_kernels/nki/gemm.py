@@ -17,16 +17,11 @@ import nki.language as nl
 
 import nki
 from trnbench_kernels.nki.shapes import product_inputs, product_pieces
+from trnbench_kernels.nki.tiles import item_of, multiply, panel, panel_height, product_dtype
 
 BLOCK_K = 1024  # contraction held on chip at a time
 BLOCK_M = {1: 2048, 2: 1024, 4: 512}  # by bytes of an element: rows of 2 KiB and more …
 BLOCK_N = {1: 2048, 2: 2048, 4: 1024}  # … that together with the sums fit the smallest SBUF
-
-
-def _result_dtype(dtype):
-    if dtype in (nl.float8_e4m3, nl.float8_e4m3fn, nl.float8_e5m2):
-        return nl.bfloat16
-    return nl.float32 if dtype == nl.tfloat32 else dtype
 
 
 @nki.jit
@@ -34,7 +29,7 @@ def gemm_naive(lhsT, rhs):  # noqa: N803
     """One tile at a time: both operands are fetched again for every product of tiles."""
     k_size, m_size = lhsT.shape
     n_size = rhs.shape[1]
-    result = nl.ndarray((m_size, n_size), dtype=_result_dtype(lhsT.dtype), buffer=nl.shared_hbm)
+    result = nl.ndarray((m_size, n_size), dtype=product_dtype(lhsT.dtype), buffer=nl.shared_hbm)
     tile_k, tile_m, tile_n = (
         nl.tile_size.pmax,
         nl.tile_size.gemm_stationary_fmax,
@@ -68,13 +63,9 @@ def gemm_blocked(lhsT, rhs):  # noqa: N803
     """
     k_size, m_size = lhsT.shape
     n_size = rhs.shape[1]
-    result = nl.ndarray((m_size, n_size), dtype=_result_dtype(lhsT.dtype), buffer=nl.shared_hbm)
+    result = nl.ndarray((m_size, n_size), dtype=product_dtype(lhsT.dtype), buffer=nl.shared_hbm)
     tile_m, tile_n = nl.tile_size.gemm_stationary_fmax, nl.tile_size.gemm_moving_fmax
-    item = 1 if result.dtype == nl.bfloat16 and lhsT.dtype != nl.bfloat16 else 4
-    item = 2 if lhsT.dtype in (nl.bfloat16, nl.float16) else item
-    double = (
-        item == 1 and nisa.get_nc_version() >= nisa.nc_version.gen3 and k_size % (2 * nl.tile_size.pmax) == 0
-    )
+    item = item_of(lhsT.dtype)
     block_m, block_n = BLOCK_M[item], BLOCK_N[item]
 
     for n0 in nl.affine_range(0, n_size, block_n):
@@ -85,8 +76,7 @@ def gemm_blocked(lhsT, rhs):  # noqa: N803
             for k0 in nl.sequential_range(0, k_size, BLOCK_K):
                 k1 = min(k0 + BLOCK_K, k_size)
                 first, last = k0 == 0, k1 == k_size
-                left = _load_block(lhsT, k0, k1, m0, m1, double)
-                right = _load_block(rhs, k0, k1, n0, n1, double)
+                lefts, rights = _panels(lhsT, k0, k1, m0, m1), _panels(rhs, k0, k1, n0, n1)
                 if first and not last:
                     for m in nl.affine_range(m0, m1, tile_m):
                         rows = min(m + tile_m, m1) - m
@@ -98,7 +88,8 @@ def gemm_blocked(lhsT, rhs):  # noqa: N803
                     for n in nl.affine_range(0, n1 - n0, tile_n):
                         n_end = min(n + tile_n, n1 - n0)
                         sums = nl.ndarray((m_end - m, n_end - n), dtype=nl.float32, buffer=nl.psum)
-                        _multiply(sums, left, right, m, m_end, n, n_end, double)
+                        for index in nl.sequential_range(len(lefts)):
+                            multiply(sums, lefts[index], rights[index], m, n)
                         target = out if last else totals[m // tile_m]
                         if first:
                             nisa.tensor_copy(dst=target[:, n:n_end], src=sums)
@@ -114,37 +105,10 @@ def gemm_blocked(lhsT, rhs):  # noqa: N803
     return result
 
 
-def _multiply(sums, left, right, m, m_end, n, n_end, double):
-    """Columns m to m_end of the left tiles by columns n to n_end of the right ones, summed."""
-    for index in nl.sequential_range(len(left)):
-        if double:
-            nisa.nc_matmul(
-                dst=sums,
-                stationary=left[index][:, :, m:m_end],
-                moving=right[index][:, :, n:n_end],
-                perf_mode=nisa.matmul_perf_mode.double_row,
-            )
-        else:
-            nisa.nc_matmul(dst=sums, stationary=left[index][:, m:m_end], moving=right[index][:, n:n_end])
-
-
-def _load_block(source, k0, k1, start, end, double):
+def _panels(source, k0, k1, start, end):
     """Rows k0 to k1 of columns start to end, one tile per 128 rows (256 as pairs for double rows)."""
-    tiles = []
-    rows = nl.tile_size.pmax
-    if double:
-        for k in nl.affine_range(k0, k1, 2 * rows):
-            tile = nl.ndarray((rows, 2, end - start), dtype=source.dtype, buffer=nl.sbuf)
-            nisa.dma_copy(dst=tile[:, 0, :], src=source[k : k + rows, start:end])
-            nisa.dma_copy(dst=tile[:, 1, :], src=source[k + rows : k + 2 * rows, start:end])
-            tiles.append(tile)
-        return tiles
-    for k in nl.affine_range(k0, k1, rows):
-        k_end = min(k + rows, k1)
-        tile = nl.ndarray((k_end - k, end - start), dtype=source.dtype, buffer=nl.sbuf)
-        nisa.dma_copy(dst=tile, src=source[k:k_end, start:end])
-        tiles.append(tile)
-    return tiles
+    height = panel_height(source)
+    return [panel(source[k : min(k + height, k1), start:end]) for k in nl.affine_range(k0, k1, height)]
 
 
 # For whoever runs them ------------------------------------------------------------------------

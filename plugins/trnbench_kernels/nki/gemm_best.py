@@ -20,6 +20,7 @@ import nki.language as nl
 
 import nki
 from trnbench_kernels.nki.shapes import product_inputs, product_pieces
+from trnbench_kernels.nki.tiles import item_of, multiply, panel, panel_height, product_dtype
 
 BLOCK_M, BLOCK_N = 1024, 2048  # of C: sums of a block take 64 KiB of a partition
 PANEL_BYTES = 2048  # of the contraction, times the bytes of an element: two steps of both operands fit beside
@@ -30,7 +31,7 @@ GROUP = 4  # PSUM banks filled together; as many are emptied meanwhile
 def gemm_best(lhsT, rhs):  # noqa: N803
     """Blocks of C in turn, each over all of the contraction."""
     m_size, n_size = lhsT.shape[1], rhs.shape[1]
-    result = nl.ndarray((m_size, n_size), dtype=_result_dtype(lhsT.dtype), buffer=nl.shared_hbm)
+    result = nl.ndarray((m_size, n_size), dtype=product_dtype(lhsT.dtype), buffer=nl.shared_hbm)
     first, last = _share(m_size)
     if first == last:
         return result
@@ -75,25 +76,12 @@ def _block(result, left, right, m, rows, n, columns):
 def _panels(left, right, k, m, rows, n, columns):
     """The next rows of the contraction in tiles of the array's height, by turns of either operand."""
     k_end = min(k + _step(left.dtype), left.shape[0])
-    height = nl.tile_size.pmax * (2 if _double(left) else 1)
+    height = panel_height(left)
     tiles = []
     for at in nl.affine_range(k, k_end, height):
         end = min(at + height, k_end)
-        tiles.append((_panel(left[at:end, m : m + rows]), _panel(right[at:end, n : n + columns])))
+        tiles.append((panel(left[at:end, m : m + rows]), panel(right[at:end, n : n + columns])))
     return tiles
-
-
-def _panel(source):
-    height, width = source.shape
-    if height > nl.tile_size.pmax:
-        half = nl.tile_size.pmax
-        tile = nl.ndarray((half, 2, width), dtype=source.dtype, buffer=nl.sbuf)
-        nisa.dma_copy(dst=tile[:, 0, :], src=source[0:half])
-        nisa.dma_copy(dst=tile[:, 1, :], src=source[half:height])
-        return tile
-    tile = nl.ndarray((height, width), dtype=source.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=tile, src=source)
-    return tile
 
 
 def _multiply(panels, rows, columns, totals, fresh, target=None):
@@ -110,7 +98,7 @@ def _multiply(panels, rows, columns, totals, fresh, target=None):
             banks = _banks(m, min(m + down * tile_m, rows), n, min(n + GROUP * tile_n, columns))
             for left, right in panels:
                 for bank, m0, n0 in banks:
-                    _product(bank, left, right, m0, n0)
+                    multiply(bank, left, right, m0, n0)
             for number, (bank, m0, n0) in enumerate(banks):
                 out = outs[(m0 - m) // tile_m][:, n0 : n0 + bank.shape[1]]
                 before = totals[m0 // tile_m][:, n0 : n0 + bank.shape[1]] if totals and not fresh else None
@@ -137,19 +125,6 @@ def _banks(m, m_end, n, n_end):
     return found
 
 
-def _product(bank, left, right, m, n):
-    m_end, n_end = m + bank.shape[0], n + bank.shape[1]
-    if len(left.shape) == 3:
-        nisa.nc_matmul(
-            dst=bank,
-            stationary=left[:, :, m:m_end],
-            moving=right[:, :, n:n_end],
-            perf_mode=nisa.matmul_perf_mode.double_row,
-        )
-    else:
-        nisa.nc_matmul(dst=bank, stationary=left[:, m:m_end], moving=right[:, n:n_end])
-
-
 def _empty(out, bank, before, number):
     """What a bank holds goes to SBUF, added to what was there; without a sum two engines take turns."""
     if before is not None:
@@ -171,22 +146,7 @@ def _share(m_size):
 
 def _step(dtype):
     """Rows of the contraction that are held at a time."""
-    return PANEL_BYTES // (1 if _is_fp8(dtype) else 2 if dtype in (nl.bfloat16, nl.float16) else 4)
-
-
-def _double(source):
-    new = nisa.get_nc_version() >= nisa.nc_version.gen3
-    return new and _is_fp8(source.dtype) and source.shape[0] % (2 * nl.tile_size.pmax) == 0
-
-
-def _is_fp8(dtype):
-    return dtype in (nl.float8_e4m3, nl.float8_e4m3fn, nl.float8_e5m2)
-
-
-def _result_dtype(dtype):
-    if _is_fp8(dtype):
-        return nl.bfloat16
-    return nl.float32 if dtype == nl.tfloat32 else dtype
+    return PANEL_BYTES // item_of(dtype)
 
 
 # For whoever runs it --------------------------------------------------------------------------

@@ -9,6 +9,7 @@ import nki.language as nl
 
 import nki
 from trnbench_kernels.nki.shapes import FLOATS
+from trnbench_kernels.nki.tiles import loaded
 
 EPSILON = 1e-5
 
@@ -24,10 +25,10 @@ def softmax(x):
     pmax = nl.tile_size.pmax
     groups, rest = divmod(x.shape[0], pmax)
     if groups > 1:
-        grown, total = _exponentials(_load(x, 0, pmax))
-        tile = _load(x, pmax, 2 * pmax)
+        grown, total = _exponentials(loaded(x[0:pmax]))
+        tile = loaded(x[pmax : 2 * pmax])
         for at in nl.sequential_range(groups - 2):
-            following = _load(x, (at + 2) * pmax, (at + 3) * pmax)
+            following = loaded(x[(at + 2) * pmax : (at + 3) * pmax])
             next_grown, next_total = _exponentials(tile)
             _scaled(result[at * pmax : (at + 1) * pmax], grown, total)
             tile, grown, total = following, next_grown, next_total
@@ -35,9 +36,9 @@ def softmax(x):
         _scaled(result[(groups - 2) * pmax : (groups - 1) * pmax], grown, total)
         _scaled(result[(groups - 1) * pmax : groups * pmax], next_grown, next_total)
     elif groups:
-        _scaled(result[0:pmax], *_exponentials(_load(x, 0, pmax)))
+        _scaled(result[0:pmax], *_exponentials(loaded(x[0:pmax])))
     if rest:
-        _scaled(result[groups * pmax :], *_exponentials(_load(x, groups * pmax, x.shape[0])))
+        _scaled(result[groups * pmax :], *_exponentials(loaded(x[groups * pmax :])))
     return result
 
 
@@ -66,15 +67,15 @@ def layer_norm(x, gamma, beta):
     epsilon = nl.full((pmax, 1), EPSILON, dtype=nl.float32)
     groups, rest = divmod(x.shape[0], pmax)
     if groups:
-        tile = _load(x, 0, pmax)
+        tile = loaded(x[0:pmax])
         for at in nl.sequential_range(groups - 1):
             # The rows that come next are on their way before these are computed and stored.
-            following = _load(x, (at + 1) * pmax, (at + 2) * pmax)
+            following = loaded(x[(at + 1) * pmax : (at + 2) * pmax])
             _layer_norm(result[at * pmax : (at + 1) * pmax], tile, scale, shift, epsilon)
             tile = following
         _layer_norm(result[(groups - 1) * pmax : groups * pmax], tile, scale, shift, epsilon)
     if rest:
-        tile = _load(x, groups * pmax, x.shape[0])
+        tile = loaded(x[groups * pmax :])
         _layer_norm(result[groups * pmax :], tile, scale, shift, epsilon)
     return result
 
@@ -109,14 +110,14 @@ def rms_norm(x, gamma):
     epsilon = nl.full((pmax, 1), EPSILON, dtype=nl.float32)
     groups, rest = divmod(x.shape[0], pmax)
     if groups:
-        tile = _load(x, 0, pmax)
+        tile = loaded(x[0:pmax])
         for at in nl.sequential_range(groups - 1):
-            following = _load(x, (at + 1) * pmax, (at + 2) * pmax)
+            following = loaded(x[(at + 1) * pmax : (at + 2) * pmax])
             _rms_norm(result[at * pmax : (at + 1) * pmax], tile, scale, epsilon)
             tile = following
         _rms_norm(result[(groups - 1) * pmax : groups * pmax], tile, scale, epsilon)
     if rest:
-        tile = _load(x, groups * pmax, x.shape[0])
+        tile = loaded(x[groups * pmax :])
         _rms_norm(result[groups * pmax :], tile, scale, epsilon)
     return result
 
@@ -134,15 +135,9 @@ def _rms_norm(target, tile, scale, epsilon):
     nisa.dma_copy(dst=target, src=out)
 
 
-def _load(source, start, end):
-    tile = nl.ndarray((end - start, source.shape[1]), dtype=source.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=tile, src=source[start:end])
-    return tile
-
-
 def _spread(weights):
     """One row of weights on every partition: read once, then copied on chip."""
-    return nl.broadcast_to(_load(weights, 0, 1), (nl.tile_size.pmax, weights.shape[1]))
+    return nl.broadcast_to(loaded(weights[0:1]), (nl.tile_size.pmax, weights.shape[1]))
 
 
 # For whoever runs them ------------------------------------------------------------------------

@@ -12,6 +12,7 @@ import nki.language as nl
 
 import nki
 from trnbench_kernels.nki.shapes import FLOATS
+from trnbench_kernels.nki.tiles import loaded
 
 ROWS = 128
 RUN_BYTES = 16384  # a partition's share of a chunk: far beyond where transfers saturate
@@ -55,19 +56,13 @@ def hbm_triad(b, c):
     """a = b + 3·c, chunk by chunk; the next chunk is asked for before this one is computed and stored."""
     result = nl.ndarray(b.shape, dtype=b.dtype, buffer=nl.shared_hbm)
     chunks = b.shape[0]
-    left, right = _chunk(b, 0), _chunk(c, 0)
+    left, right = loaded(b[0]), loaded(c[0])
     for at in nl.affine_range(chunks - 1):
-        next_left, next_right = _chunk(b, at + 1), _chunk(c, at + 1)
+        next_left, next_right = loaded(b[at + 1]), loaded(c[at + 1])
         _add(result[at], left, right)
         left, right = next_left, next_right
     _add(result[chunks - 1], left, right)
     return result
-
-
-def _chunk(source, at):
-    tile = nl.ndarray(source.shape[1:], dtype=source.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=tile, src=source[at])
-    return tile
 
 
 def _add(target, left, right):

@@ -1,0 +1,85 @@
+"""Tiles as several kernels load and multiply them, by the `nki` that their module was imported under."""
+
+# mypy: ignore-errors
+
+from __future__ import annotations
+
+import nki.isa as nisa
+import nki.language as nl
+
+
+def item_of(dtype):
+    """Bytes of an element."""
+    return 4 if dtype in (nl.float32, nl.tfloat32) else 2 if dtype in (nl.bfloat16, nl.float16) else 1
+
+
+def loaded(source):
+    """`source` in SBUF."""
+    tile = nl.ndarray(source.shape, dtype=source.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=tile, src=source)
+    return tile
+
+
+def loaded_as(source, dtype):
+    """`source` in SBUF, in another type where it has another."""
+    tile = loaded(source)
+    if source.dtype == dtype:
+        return tile
+    wide = nl.ndarray(source.shape, dtype=dtype, buffer=nl.sbuf)
+    nisa.tensor_copy(dst=wide, src=tile)
+    return wide
+
+
+def identity(count):
+    return nl.shared_identity_matrix(count, dtype=nl.float32)
+
+
+def multiplied(stationary, moving):
+    """stationaryᵀ · moving, in a bank of its own."""
+    bank = nl.ndarray((stationary.shape[1], moving.shape[1]), dtype=nl.float32, buffer=nl.psum)
+    nisa.nc_matmul(dst=bank, stationary=stationary, moving=moving)
+    return bank
+
+
+# Panels of matrix products ----------------------------------------------------------------------
+
+
+def product_dtype(dtype):
+    """Of the result: narrower operands than two bytes leave bf16."""
+    if item_of(dtype) == 1:
+        return nl.bfloat16
+    return nl.float32 if dtype == nl.tfloat32 else dtype
+
+
+def panel_height(source):
+    """Rows of the contraction that go through the array together: of 8-bit floats two at a time where the
+    generation can do that."""
+    new = nisa.get_nc_version() >= nisa.nc_version.gen3
+    pairs = new and item_of(source.dtype) == 1 and source.shape[0] % (2 * nl.tile_size.pmax) == 0
+    return nl.tile_size.pmax * (2 if pairs else 1)
+
+
+def panel(source):
+    """Rows of one operand in SBUF, as pairs where they are more than the array is high."""
+    height, width = source.shape
+    half = nl.tile_size.pmax
+    if height <= half:
+        return loaded(source)
+    tile = nl.ndarray((half, 2, width), dtype=source.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=tile[:, 0, :], src=source[0:half])
+    nisa.dma_copy(dst=tile[:, 1, :], src=source[half:height])
+    return tile
+
+
+def multiply(bank, left, right, m, n):
+    """Columns of two panels, from m and n on as many as the bank holds, added to what it holds."""
+    m_end, n_end = m + bank.shape[0], n + bank.shape[1]
+    if len(left.shape) == 3:
+        nisa.nc_matmul(
+            dst=bank,
+            stationary=left[:, :, m:m_end],
+            moving=right[:, :, n:n_end],
+            perf_mode=nisa.matmul_perf_mode.double_row,
+        )
+    else:
+        nisa.nc_matmul(dst=bank, stationary=left[:, m:m_end], moving=right[:, n:n_end])
