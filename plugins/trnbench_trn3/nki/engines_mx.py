@@ -13,9 +13,9 @@ import nki.language as nl
 
 import nki
 from trnbench_trn3.nki.shapes import SCALE, TYPES
+from trnbench_trn3.nki.tiles import QUADRANT, loaded, loaded_scales, words_of
 
 ROWS = 128
-QUADRANT = 32
 BANKS = 4  # PSUM banks that products go round
 SETS = 4  # results that quantising goes round
 
@@ -25,8 +25,10 @@ def tensor_mx_burst(stationary, moving, stationary_scale, moving_scale, count):
     """`count` products of the same two tiles into four PSUM banks in turn; the last one is returned."""
     m, n = stationary.shape[1], moving.shape[1]
     result = nl.ndarray((m, n), dtype=nl.float32, buffer=nl.shared_hbm)
-    left, right = _held(_words(stationary)), _held(_words(moving))
-    left_scale, right_scale = _scales(stationary_scale), _scales(moving_scale)
+    left, right = loaded(words_of(stationary)), loaded(words_of(moving))
+    left_scale, right_scale = (
+        loaded_scales(each, 0, ROWS, 0, each.shape[1]) for each in (stationary_scale, moving_scale)
+    )
     banks = [nl.ndarray((m, n), dtype=nl.float32, buffer=nl.psum) for _ in range(BANKS)]
     for _ in nl.sequential_range(count // BANKS):
         for bank in banks:
@@ -45,7 +47,7 @@ def quantize_burst(x, count):
     rows, columns = x.shape[0], x.shape[1] // 4
     words = nl.ndarray((rows, columns), dtype=nl.float8_e4m3fn_x4, buffer=nl.shared_hbm)
     scales = nl.ndarray((rows // 8, columns), dtype=nl.uint8, buffer=nl.shared_hbm)
-    tile = _held(x)
+    tile = loaded(x)
     operands = [
         (
             nl.ndarray((rows, columns), dtype=nl.float8_e4m3fn_x4, buffer=nl.sbuf),
@@ -64,28 +66,6 @@ def quantize_burst(x, count):
         at = quadrant * QUADRANT
         nisa.dma_copy(dst=scales[4 * quadrant : 4 * quadrant + 4], src=scale[at : at + 4])
     return words, scales
-
-
-def _held(source):
-    tile = nl.ndarray(source.shape, dtype=source.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=tile, src=source)
-    return tile
-
-
-def _words(operand):
-    """Integers as the packed elements they stand for."""
-    if operand.dtype == nl.uint32:
-        return operand.view(nl.float8_e4m3fn_x4)
-    return operand.view(nl.float4_e2m1fn_x4) if operand.dtype == nl.uint16 else operand
-
-
-def _scales(source):
-    """Four rows for each quadrant of the words."""
-    tile = nl.ndarray((ROWS, source.shape[1]), dtype=source.dtype, buffer=nl.sbuf)
-    for quadrant in range(ROWS // QUADRANT):
-        at = quadrant * QUADRANT
-        nisa.dma_copy(dst=tile[at : at + 4], src=source[4 * quadrant : 4 * quadrant + 4])
-    return tile
 
 
 # For whoever runs them ------------------------------------------------------------------------

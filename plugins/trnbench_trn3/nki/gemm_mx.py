@@ -18,18 +18,16 @@ import nki.language as nl
 
 import nki
 from trnbench_trn3.nki.shapes import product_inputs, product_pieces
+from trnbench_trn3.nki.tiles import loaded, loaded_scales, words_of
 
 BLOCK_K = 512  # words of the contraction held on chip at a time: as many scales as fit one tile
 BLOCK_M, BLOCK_N = 1024, 2048  # of C
-
-QUADRANT = 32  # partitions
-GROUP = 8  # words that share a scale: 32 elements
 
 
 @nki.jit
 def gemm_mx_naive(lhsT, rhs, lhsT_scale, rhs_scale):  # noqa: N803
     """One tile at a time: operands and scales are fetched again for every product of tiles."""
-    left, right = _words(lhsT), _words(rhs)
+    left, right = words_of(lhsT), words_of(rhs)
     k_size, m_size = left.shape
     n_size = right.shape[1]
     result = nl.ndarray((m_size, n_size), dtype=nl.bfloat16, buffer=nl.shared_hbm)
@@ -48,10 +46,10 @@ def gemm_mx_naive(lhsT, rhs, lhsT_scale, rhs_scale):  # noqa: N803
                 k_end = min(k + tile_k, k_size)
                 nisa.nc_matmul_mx(
                     dst=sums,
-                    stationary=_tile(left, k, k_end, m, m_end),
-                    moving=_tile(right, k, k_end, n, n_end),
-                    stationary_scale=_scales(lhsT_scale, k, k_end, m, m_end),
-                    moving_scale=_scales(rhs_scale, k, k_end, n, n_end),
+                    stationary=loaded(left[k:k_end, m:m_end]),
+                    moving=loaded(right[k:k_end, n:n_end]),
+                    stationary_scale=loaded_scales(lhsT_scale, k, k_end, m, m_end),
+                    moving_scale=loaded_scales(rhs_scale, k, k_end, n, n_end),
                 )
             out = nl.ndarray((m_end - m, n_end - n), dtype=nl.bfloat16, buffer=nl.sbuf)
             nisa.tensor_copy(dst=out, src=sums)
@@ -65,7 +63,7 @@ def gemm_mx_blocked(lhsT, rhs, lhsT_scale, rhs_scale):  # noqa: N803
 
     A block of K is summed in PSUM; sums over several blocks stay in SBUF at fp32.
     """
-    left, right = _words(lhsT), _words(rhs)
+    left, right = words_of(lhsT), words_of(rhs)
     k_size, m_size = left.shape
     n_size = right.shape[1]
     result = nl.ndarray((m_size, n_size), dtype=nl.bfloat16, buffer=nl.shared_hbm)
@@ -80,8 +78,8 @@ def gemm_mx_blocked(lhsT, rhs, lhsT_scale, rhs_scale):  # noqa: N803
                 k1 = min(k0 + BLOCK_K, k_size)
                 first, last = k0 == 0, k1 == k_size
                 lefts, rights = _tiles(left, k0, k1, m0, m1), _tiles(right, k0, k1, n0, n1)
-                left_scales = _scales(lhsT_scale, k0, k1, m0, m1)
-                right_scales = _scales(rhs_scale, k0, k1, n0, n1)
+                left_scales = loaded_scales(lhsT_scale, k0, k1, m0, m1)
+                right_scales = loaded_scales(rhs_scale, k0, k1, n0, n1)
                 if first and not last:
                     for m in nl.affine_range(m0, m1, tile_m):
                         rows = min(m + tile_m, m1) - m
@@ -116,42 +114,10 @@ def gemm_mx_blocked(lhsT, rhs, lhsT_scale, rhs_scale):  # noqa: N803
     return result
 
 
-def _words(operand):
-    """Integers as the packed elements they stand for."""
-    if operand.dtype == nl.uint32:
-        return operand.view(nl.float8_e4m3fn_x4)
-    return operand.view(nl.float4_e2m1fn_x4) if operand.dtype == nl.uint16 else operand
-
-
 def _tiles(source, k0, k1, start, end):
     """Words k0 to k1 of columns start to end, one tile per 128."""
     height = nl.tile_size.pmax
-    return [_tile(source, k, min(k + height, k1), start, end) for k in nl.affine_range(k0, k1, height)]
-
-
-def _tile(source, k, k_end, start, end):
-    tile = nl.ndarray((k_end - k, end - start), dtype=source.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=tile, src=source[k:k_end, start:end])
-    return tile
-
-
-def _scales(source, k, k_end, start, end):
-    """Scales of words k to k_end: of tile t in partitions 4t to 4t + 3 of each quadrant."""
-    height = nl.tile_size.pmax
-    tile = nl.ndarray((min(k_end - k, height), end - start), dtype=source.dtype, buffer=nl.sbuf)
-    whole, rest = divmod(k_end - k, height)
-    first = k // GROUP
-    below = first + whole * height // GROUP
-    if whole:
-        # One transfer per quadrant: four rows of each tile, which lie 16 rows apart.
-        rows = source[first:below, start:end].reshape_dim(0, (whole, height // QUADRANT, 4))
-        for quadrant in nl.affine_range(height // QUADRANT):
-            at = quadrant * QUADRANT
-            nisa.dma_copy(dst=tile[at : at + 4 * whole], src=rows[:, quadrant])
-    for quadrant in nl.affine_range(rest // QUADRANT):
-        at, row = quadrant * QUADRANT + 4 * whole, below + 4 * quadrant
-        nisa.dma_copy(dst=tile[at : at + 4], src=source[row : row + 4, start:end])
-    return tile
+    return [loaded(source[k : min(k + height, k1), start:end]) for k in nl.affine_range(k0, k1, height)]
 
 
 # For whoever runs them ------------------------------------------------------------------------

@@ -18,19 +18,17 @@ import nki.language as nl
 
 import nki
 from trnbench_trn3.nki.shapes import product_inputs, product_pieces
+from trnbench_trn3.nki.tiles import loaded, loaded_scales, words_of
 
 BLOCK_M, BLOCK_N = 1024, 2048  # of C: sums of a block take 64 KiB of a partition
 PANEL = 512  # words of the contraction: as many scales as fit one tile; two steps lie beside the sums
 BANKS = 4  # of PSUM filled together; as many are emptied meanwhile
 
-QUADRANT = 32  # partitions
-GROUP = 8  # words that share a scale: 32 elements
-
 
 @nki.jit
 def gemm_mx_best(lhsT, rhs, lhsT_scale, rhs_scale):  # noqa: N803
     """Blocks of C in turn, each over all of the contraction."""
-    left, right = (_words(lhsT), lhsT_scale), (_words(rhs), rhs_scale)
+    left, right = (words_of(lhsT), lhsT_scale), (words_of(rhs), rhs_scale)
     m_size, n_size = lhsT.shape[1], rhs.shape[1]
     result = nl.ndarray((m_size, n_size), dtype=nl.bfloat16, buffer=nl.shared_hbm)
     first, last = _share(m_size)
@@ -83,45 +81,20 @@ def _block(result, left, right, m, rows, n, columns, panels, next_m, next_rows):
 def _panels(left, right, k, m, rows, n, columns):
     """The next words of the contraction in tiles of the array's height, by turns of either operand."""
     k_end = min(k + PANEL, left[0].shape[0])
-    left_scales = _scales(left[1], k, k_end, m, m + rows)
-    right_scales = _scales(right[1], k, k_end, n, n + columns)
+    left_scales = loaded_scales(left[1], k, k_end, m, m + rows)
+    right_scales = loaded_scales(right[1], k, k_end, n, n + columns)
     tiles = []
     for number, at in enumerate(nl.affine_range(k, k_end, nl.tile_size.pmax)):
         end = min(at + nl.tile_size.pmax, k_end)
         tiles.append(
             (
-                _panel(left[0][at:end, m : m + rows]),
-                _panel(right[0][at:end, n : n + columns]),
+                loaded(left[0][at:end, m : m + rows]),
+                loaded(right[0][at:end, n : n + columns]),
                 left_scales[4 * number :],
                 right_scales[4 * number :],
             )
         )
     return tiles
-
-
-def _panel(source):
-    tile = nl.ndarray(source.shape, dtype=source.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=tile, src=source)
-    return tile
-
-
-def _scales(source, k, k_end, start, end):
-    """Scales of words k to k_end: of tile t in partitions 4t to 4t + 3 of each quadrant."""
-    height = nl.tile_size.pmax
-    tile = nl.ndarray((min(k_end - k, height), end - start), dtype=source.dtype, buffer=nl.sbuf)
-    whole, rest = divmod(k_end - k, height)
-    first = k // GROUP
-    below = first + whole * height // GROUP
-    if whole:
-        # One transfer per quadrant: four rows of each tile, which lie 16 rows apart.
-        rows = source[first:below, start:end].reshape_dim(0, (whole, height // QUADRANT, 4))
-        for quadrant in nl.affine_range(height // QUADRANT):
-            at = quadrant * QUADRANT
-            nisa.dma_copy(dst=tile[at : at + 4 * whole], src=rows[:, quadrant])
-    for quadrant in nl.affine_range(rest // QUADRANT):
-        at, row = quadrant * QUADRANT + 4 * whole, below + 4 * quadrant
-        nisa.dma_copy(dst=tile[at : at + 4], src=source[row : row + 4, start:end])
-    return tile
 
 
 def _multiply(panels, rows, columns, totals, fresh, target=None):
@@ -185,13 +158,6 @@ def _empty(out, bank, before, number):
         nisa.activation(dst=out, op=nl.copy, data=bank)
     else:
         nisa.tensor_copy(dst=out, src=bank, engine=nisa.engine.vector)
-
-
-def _words(operand):
-    """Integers as the packed elements they stand for."""
-    if operand.dtype == nl.uint32:
-        return operand.view(nl.float8_e4m3fn_x4)
-    return operand.view(nl.float4_e2m1fn_x4) if operand.dtype == nl.uint16 else operand
 
 
 def _share(m_size):
