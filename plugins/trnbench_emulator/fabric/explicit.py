@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from trnbench_emulator.fabric.colour_refinement import MOST_PATTERNS, classes_of
@@ -50,7 +48,7 @@ class ExplicitFlows:
             kept = kept_classes(self.network, self.schedule)
             key = step, self.network.order
             if key not in kept:
-                patterns = Patterns.of(self._moves([(step,)]))
+                patterns = Patterns.of(self._moves(((step,),)))
                 ranks = self.network.size
                 kept[key] = classes_of(patterns, [(1,)], self.capacity, ranks, waiting=False)
             memo.classes = kept[key]
@@ -74,12 +72,12 @@ class ExplicitFlows:
     def in_step(self, outcome: Outcome, parallel: bool) -> bool:
         return len(set(outcome.arrival)) <= 1
 
-    def alone(self, chains: Sequence[tuple[Step, ...]], before: int) -> Outcome | None:
+    def alone(self, chains: Chains, before: int) -> Outcome | None:
         return contention_free(
             self.rounds(chains), self.capacity, self.network.size, before, self.network.late
         )
 
-    def rounds(self, chains: Sequence[tuple[Step, ...]]) -> list[list[Round]]:
+    def rounds(self, chains: Chains) -> list[list[Round]]:
         return [[self._round(step) for step in chain] for chain in chains]
 
     def _round(self, step: Step) -> Round:
@@ -87,7 +85,7 @@ class ExplicitFlows:
         sizes = np.array([move.size * self.scale for move in step.moves])
         return Round(shares, np.repeat(sizes, [len(share.each) for share in shares]), step.times)
 
-    def classes(self, chains: Sequence[tuple[Step, ...]]) -> Classes | None:
+    def classes(self, chains: Chains) -> Classes | None:
         """None where there are more flows than can be told apart in a moment."""
         kept = kept_classes(self.network, self.schedule)
         key = self.schedule.key, self.network.order
@@ -95,7 +93,7 @@ class ExplicitFlows:
             kept[key] = self._told_apart(chains)
         return kept[key]
 
-    def _told_apart(self, chains: Sequence[tuple[Step, ...]]) -> Classes | None:
+    def _told_apart(self, chains: Chains) -> Classes | None:
         steps = [step for chain in chains for step in chain]
         if sum(len(self.network.pairs_of(move)) for step in steps for move in step.moves) > MOST_PATTERNS:
             return None
@@ -111,7 +109,7 @@ class ExplicitFlows:
             self.network.late,
         )
 
-    def _moves(self, chains: Sequence[tuple[Step, ...]]) -> list[tuple[int, int, Move, Shares]]:
+    def _moves(self, chains: Chains) -> list[tuple[int, int, Move, Shares]]:
         return [
             (number, at, move, self._table.of(move))
             for number, chain in enumerate(chains)
@@ -119,7 +117,7 @@ class ExplicitFlows:
             for move in step.moves
         ]
 
-    def effort(self, chains: Sequence[tuple[Step, ...]]) -> int:
+    def effort(self, chains: Chains) -> int:
         """As `Classes.effort`, every flow a class of its own."""
         return sum(
             step.times * sum(len(self.network.pairs_of(move)) for move in step.moves) ** 2
@@ -127,7 +125,7 @@ class ExplicitFlows:
             for step in chain
         )
 
-    def expanded(self, chains: Sequence[tuple[Step, ...]], before: int) -> tuple[list[Flow], list[range]]:
+    def expanded(self, chains: Chains, before: int) -> tuple[list[Flow], list[range]]:
         """The flows of all chains, and which belong to each."""
         flows: list[Flow] = []
         spans = []

@@ -109,7 +109,7 @@ def pattern(name: str, ranks: Sequence[int], count: int, constants: Constants) -
         )
     if name == PING_PONG:
         there = pairs[0]
-        steps = tuple(Step(moves=(Move(size=1.0, pairs=(pair,)),)) for pair in (there, there[::-1]))
+        steps = tuple(Step.of(Move(size=1.0, pairs=(pair,))) for pair in (there, there[::-1]))
         return constants.charged(Schedule(algorithm="ping-pong", chains=(steps,)), PERMUTE)
     if name == READ:
         return _read(*pairs[0], constants)
@@ -119,14 +119,14 @@ def pattern(name: str, ranks: Sequence[int], count: int, constants: Constants) -
 
 def _at_once(pairs: Sequence[tuple[int, int]]) -> Schedule:
     move = Move(size=1.0, pairs=tuple(pairs), direct=True)
-    return Schedule(algorithm="direct", chains=((Step(moves=(move,)),),))
+    return Schedule(algorithm="direct", chains=((Step.of(move),),))
 
 
 def _read(owner: int, reader: int, constants: Constants) -> Schedule:
     """The reader asks, then the bytes come."""
     asks = Move(size=0.0, pairs=((reader, owner),), reads=0.0, writes=0.0)
     comes = Move(size=1.0, pairs=((owner, reader),))
-    steps = (Step(moves=(asks,)), Step(moves=(comes,)))
+    steps = (Step.of(asks), Step.of(comes))
     plan = constants.charged(Schedule(algorithm="read", chains=(steps,)), PERMUTE)
     # The request is no message of its own: one step is paid for.
     return msgspec.structs.replace(plan, startup_s=plan.startup_s + plan.per_message_s, per_message_s=0.0)

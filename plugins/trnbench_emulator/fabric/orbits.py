@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from trnbench.errors import TopologyError
@@ -85,11 +83,11 @@ class Orbits:
         """One chain of translations is in step by symmetry; several only if they end together."""
         return not parallel or len(set(outcome.arrival)) <= 1
 
-    def alone(self, chains: Sequence[tuple[Step, ...]], before: int) -> Outcome | None:
+    def alone(self, chains: Chains, before: int) -> Outcome | None:
         """Orbits are few: simulating them costs nothing."""
         return None
 
-    def classes(self, chains: Sequence[tuple[Step, ...]]) -> Classes:
+    def classes(self, chains: Chains) -> Classes:
         """Orbits that cannot be told apart: chains that are mirror images, or take dimensions that are alike
         in each other's place. Whoever sends in a step of a chain does so with all others.
         """
@@ -111,10 +109,10 @@ class Orbits:
             together = self.memo.all = Together([self._flow(move, 0, ()) for move in moves])
         return together.carried(len(self.capacity), self.scale)
 
-    def effort(self, chains: Sequence[tuple[Step, ...]]) -> int:
+    def effort(self, chains: Chains) -> int:
         return sum(len(step.moves) ** 2 * step.times for chain in chains for step in chain)
 
-    def expanded(self, chains: Sequence[tuple[Step, ...]], before: int) -> tuple[list[Flow], list[range]]:
+    def expanded(self, chains: Chains, before: int) -> tuple[list[Flow], list[range]]:
         """The flows of all chains, and which belong to each."""
         flows: list[Flow] = []
         spans = []

@@ -36,6 +36,10 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     moves: tuple[Move, ...]
     times: int = 1
 
+    @classmethod
+    def of(cls, *moves: Move, times: int = 1) -> Step:
+        return cls(moves=moves, times=times)
+
 
 Chains = tuple[tuple[Step, ...], ...]
 """Steps of every chain, in order."""

@@ -122,9 +122,7 @@ def solve(network: Network, schedule: Schedule, *, most: int = 0) -> Solution:
     )
 
 
-def solve_beside(
-    network: Network, schedule: Schedule, others: tuple[tuple[Step, ...], ...], *, most: int = 0
-) -> Solution:
+def solve_beside(network: Network, schedule: Schedule, others: Chains, *, most: int = 0) -> Solution:
     """The time until `schedule` is done while the chains of `others` run as well; `carried` and `accessed`
     are those of all together. Raises what `solve` raises.
     """
@@ -263,7 +261,7 @@ def _in_step(
     return Outcome([total] * parallel, carried, total, memory), latency, shortcut
 
 
-def _merged(chains: Sequence[tuple[Step, ...]]) -> tuple[Step, ...] | None:
+def _merged(chains: Chains) -> tuple[Step, ...] | None:
     """Chains of equal shape side by side as one, else None."""
     if len(chains) == 1:
         return chains[0]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 
 from trnbench.errors import UsageError
 from trnbench_emulator.fabric.network import Network
-from trnbench_emulator.fabric.schedule import Schedule
+from trnbench_emulator.fabric.schedule import Schedule, Step
 
 ALL_REDUCE, ALL_GATHER, REDUCE_SCATTER = "all_reduce", "all_gather", "reduce_scatter"
 ALL_TO_ALL, BROADCAST, REDUCE, PERMUTE = "all_to_all", "broadcast", "reduce", "permute"
@@ -25,7 +26,18 @@ class NotPossible(UsageError):
     """The algorithm cannot do this collective on this network; the message says why."""
 
 
-class Algorithm(ABC):
+class _Planning(ABC):
+    """`name` is what its plans are said to be of."""
+
+    name: str
+    collectives: tuple[str, ...]
+
+    def plan(self, chains: Iterable[Iterable[Step]], note: str = "", *, lockstep: bool = False) -> Schedule:
+        """The schedule of these chains."""
+        return Schedule(algorithm=self.name, chains=tuple(map(tuple, chains)), note=note, lockstep=lockstep)
+
+
+class Algorithm(_Planning):
     """What an algorithm can do, and its plan. `size` is the full buffer in bytes: the all-reduce vector, the
     gathered result, the reduce-scatter input, one rank's all-to-all send buffer, the broadcast message.
 
@@ -33,8 +45,6 @@ class Algorithm(ABC):
     `schedule` says by raising NotPossible.
     """
 
-    name: str
-    collectives: tuple[str, ...]
     uneven: tuple[str, ...] = ()
     """Collectives of which it carries unlike parts as well: each of its messages is one whole part."""
     auto: bool = True
@@ -51,11 +61,9 @@ class Algorithm(ABC):
         return self.auto_ranks // 8 if collective == BROADCAST else self.auto_ranks
 
 
-class OverInstances(ABC):
+class OverInstances(_Planning):
     """An algorithm over a cluster, planned on a few instances that stand for all of them."""
 
-    name: str
-    collectives: tuple[str, ...]
     pipelined: bool = False
     """Whether it keeps several messages on the way over the network."""
 

@@ -74,11 +74,11 @@ class Bucket(Algorithm):
                 part /= k
             chain = []
             if reduces:
-                chain += [Step(moves=(Move(size=s, offset=o, reads=2.0),), times=t) for o, s, t in scatter]
+                chain += [Step.of(Move(size=s, offset=o, reads=2.0), times=t) for o, s, t in scatter]
             if gathers:
-                chain += [Step(moves=(Move(size=s, offset=o),), times=t) for o, s, t in reversed(scatter)]
-            chains.append(tuple(chain))
-        return Schedule(algorithm=self.name, chains=tuple(chains), note=counted(len(lanes), "lane"))
+                chain += [Step.of(Move(size=s, offset=o), times=t) for o, s, t in reversed(scatter)]
+            chains.append(chain)
+        return self.plan(chains, counted(len(lanes), "lane"))
 
 
 def _rates(network: Network, symmetry: Symmetry, axes: Sequence[int]) -> dict[int, float]:

@@ -31,17 +31,15 @@ class Mesh(Algorithm):
         if collective in (BROADCAST, REDUCE):
             away = range(1, n)
             pairs = tuple((0, r) if collective == BROADCAST else (r, 0) for r in away)
-            step = Step(
-                moves=(
-                    Move(size=size, pairs=pairs, writes=2.0 if collective == REDUCE else 1.0, direct=True),
-                )
+            step = Step.of(
+                Move(size=size, pairs=pairs, writes=2.0 if collective == REDUCE else 1.0, direct=True)
             )
-            return Schedule(algorithm=self.name, chains=((step,),))
+            return self.plan([[step]])
         reduces, gathers = ways(collective)
         # A rank reads its part once per receiver; the receiver reads all n parts again to reduce them.
         steps = [Step(moves=everyone(network, size / n, writes=2.0))] if reduces else []
         steps += [Step(moves=everyone(network, size / n))] if gathers else []
-        return Schedule(algorithm=self.name, chains=(tuple(steps),))
+        return self.plan([steps])
 
 
 class SingleStepMesh(Algorithm):
@@ -51,7 +49,7 @@ class SingleStepMesh(Algorithm):
     collectives = (ALL_REDUCE,)
 
     def schedule(self, network: Network, collective: str, size: float) -> Schedule:
-        return Schedule(algorithm=self.name, chains=((Step(moves=everyone(network, size, writes=2.0)),),))
+        return self.plan([[Step(moves=everyone(network, size, writes=2.0))]])
 
 
 class Direct(Algorithm):
@@ -65,7 +63,7 @@ class Direct(Algorithm):
         # What is received to be summed is read again, as in a mesh.
         writes = 2.0 if collective == REDUCE_SCATTER else 1.0
         moves = everyone(network, size / network.size, writes=writes)
-        return Schedule(algorithm=self.name, chains=((Step(moves=moves),),))
+        return self.plan([[Step(moves=moves)]])
 
 
 class Pairwise(Algorithm):
@@ -76,8 +74,8 @@ class Pairwise(Algorithm):
     auto_ranks = 256
 
     def schedule(self, network: Network, collective: str, size: float) -> Schedule:
-        steps = tuple(Step(moves=(move,)) for move in everyone(network, size / network.size))
-        return Schedule(algorithm=self.name, chains=(steps,))
+        steps = tuple(Step.of(move) for move in everyone(network, size / network.size))
+        return self.plan([steps])
 
 
 def everyone(network: Network, size: float, *, writes: float = 1.0) -> tuple[Move, ...]:

@@ -43,9 +43,9 @@ class HalvingDoubling(Algorithm):
         for bit in range(bits):
             pairs = tuple((r, rank_at[place[r] ^ (1 << bit)]) for r in range(n))
             halving.append((pairs, size / 2 ** (bit + 1)))
-        steps = [Step(moves=(Move(size=s, pairs=p, writes=2.0),)) for p, s in halving] if reduces else []
-        steps += [Step(moves=(Move(size=s, pairs=p),)) for p, s in reversed(halving)] if gathers else []
-        return Schedule(algorithm=self.name, chains=(tuple(steps),))
+        steps = [Step.of(Move(size=s, pairs=p, writes=2.0)) for p, s in halving] if reduces else []
+        steps += [Step.of(Move(size=s, pairs=p)) for p, s in reversed(halving)] if gathers else []
+        return self.plan([steps])
 
     @staticmethod
     def _gray(network: Network) -> list[int]:

@@ -74,7 +74,7 @@ class Hierarchical(Algorithm, OverInstances):
             (tuple(self._pairs(groups, distance if m == len(groups) else 1)), share * shard, times)
             for distance, share, times in outer_steps(self.outer, m)
         ]
-        chains: list[tuple[Step, ...]] = []
+        chains = []
         scatter = gather = None
         if g > 1 and reduces:
             scatter = spread(inner.schedule(sub, REDUCE_SCATTER, size), sub, *groups)
@@ -87,17 +87,15 @@ class Hierarchical(Algorithm, OverInstances):
                 chain += scatter.chains[lane]
             if reduces:
                 chain += [
-                    Step(moves=(Move(size=s / lanes, pairs=p, writes=2.0, copies=alone),), times=t)
+                    Step.of(Move(size=s / lanes, pairs=p, writes=2.0, copies=alone), times=t)
                     for p, s, t in reversed(moves)
                 ]
             if gathers:
-                chain += [
-                    Step(moves=(Move(size=s / lanes, pairs=p, copies=alone),), times=t) for p, s, t in moves
-                ]
+                chain += [Step.of(Move(size=s / lanes, pairs=p, copies=alone), times=t) for p, s, t in moves]
             if gather:
                 chain += gather.chains[lane]
-            chains.append(tuple(chain))
-        return Schedule(algorithm=self.name, chains=tuple(chains), note=f"{m:,} servers of {g}")
+            chains.append(chain)
+        return self.plan(chains, f"{m:,} servers of {g}")
 
     def _pairs(self, groups: Sequence[Sequence[int]], distance: int) -> Iterator[tuple[int, int]]:
         m = len(groups)

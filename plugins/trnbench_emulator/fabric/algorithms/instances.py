@@ -52,7 +52,7 @@ class FlatRings(OverInstances):
             )
         if gathers:
             steps.append(Step(moves=tuple(Move(size=part / n, pairs=p) for p in pairs), times=n - 1))
-        return Schedule(algorithm=self.name, chains=(tuple(steps),), note=f"{len(walks)} flat rings")
+        return self.plan([steps], f"{len(walks)} flat rings")
 
 
 class InstanceTree(OverInstances):
@@ -78,13 +78,13 @@ class InstanceTree(OverInstances):
             pairs = [tuple((b, a) for a, b in pair) for pair in reversed(pairs)]
             away = tuple((b, a) for a, b in away)
         added = 2.0 if collective == REDUCE else 1.0
-        chain = [Step(moves=(Move(size=part, pairs=pair, writes=added),), times=times) for pair in pairs]
+        chain = [Step.of(Move(size=part, pairs=pair, writes=added), times=times) for pair in pairs]
         if g > 1:
-            ends = [Step(moves=(Move(size=part, pairs=away, direct=True),))]
-            ends.append(Step(moves=(Move(size=part, pairs=everyone, writes=added, direct=True),)))
+            ends = [Step.of(Move(size=part, pairs=away, direct=True))]
+            ends.append(Step.of(Move(size=part, pairs=everyone, writes=added, direct=True)))
             first, last = ends[::-1] if collective == REDUCE else ends
             chain = [first, *chain, last]
-        return Schedule(algorithm=self.name, chains=(tuple(chain),), lockstep=True)
+        return self.plan([chain], lockstep=True)
 
 
 class InstanceDirect(OverInstances):
@@ -103,7 +103,7 @@ class InstanceDirect(OverInstances):
         moves = [Move(size=part, pairs=across, copies=(instances - 1) / (len(parts) - 1), direct=True)]
         if inside:
             moves.append(Move(size=part, pairs=inside, direct=True))
-        return Schedule(algorithm=self.name, chains=((Step(moves=tuple(moves)),),), lockstep=True)
+        return self.plan([[Step(moves=tuple(moves))]], lockstep=True)
 
 
 class InstanceShift(OverInstances):
@@ -113,8 +113,8 @@ class InstanceShift(OverInstances):
     collectives = (PERMUTE,)
 
     def over_instances(self, network: Network, collective: str, size: float, instances: int) -> Schedule:
-        step = Step(moves=(Move(size=size, pairs=hops(range(network.size))),))
-        return Schedule(algorithm=self.name, chains=((step,),))
+        step = Step.of(Move(size=size, pairs=hops(range(network.size))))
+        return self.plan([[step]])
 
 
 def _parts(network: Network) -> list[range]:

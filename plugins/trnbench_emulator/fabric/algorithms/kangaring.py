@@ -45,36 +45,30 @@ class Kangaring(Algorithm):
             chain = []
             if reduces:
                 # The secondary's operand is read where it lies; no copy of it is written.
-                chain.append(Step(moves=(Move(size=block, pairs=up, writes=0.0),)))
+                chain.append(Step.of(Move(size=block, pairs=up, writes=0.0)))
                 if times:
                     chain.append(
-                        Step(
-                            moves=(
-                                Move(size=2 * block, pairs=out, reads=2.0),
-                                Move(size=2 * block, pairs=up, writes=0.0),
-                            ),
+                        Step.of(
+                            Move(size=2 * block, pairs=out, reads=2.0),
+                            Move(size=2 * block, pairs=up, writes=0.0),
                             times=times,
                         )
                     )
                 # The own block's other half of the last sum; the secondary takes its result over.
-                chain.append(Step(moves=(Move(size=block, pairs=down, reads=2.0),)))
+                chain.append(Step.of(Move(size=block, pairs=down, reads=2.0)))
             if gathers:
-                chain.append(
-                    Step(moves=(Move(size=block, pairs=up), Move(size=block, pairs=down, reads=0.0)))
-                )
+                chain.append(Step.of(Move(size=block, pairs=up), Move(size=block, pairs=down, reads=0.0)))
                 if times:
                     # What arrives is written to both ranks of the pair by one read of the sender's.
                     chain.append(
-                        Step(
-                            moves=(
-                                Move(size=2 * block, pairs=out),
-                                Move(size=2 * block, pairs=down, reads=0.0),
-                            ),
+                        Step.of(
+                            Move(size=2 * block, pairs=out),
+                            Move(size=2 * block, pairs=down, reads=0.0),
                             times=times,
                         )
                     )
-            chains.append(tuple(chain))
-        return Schedule(algorithm=self.name, chains=tuple(chains), note=counted(len(lanes), "directed cycle"))
+            chains.append(chain)
+        return self.plan(chains, counted(len(lanes), "directed cycle"))
 
     def _lanes(self, network: Network) -> list[Lane]:
         ranks = network.ranks_per_device

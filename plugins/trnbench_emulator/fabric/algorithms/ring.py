@@ -51,18 +51,18 @@ class Ring(Algorithm):
         for cycle, share in lanes:
             chain, part = [], size * share
             if reduces:  # the partial sum and the own operand are read, the sum is written downstream
-                chain.append(Step(moves=(_along(network, cycle, part / n, 2.0),), times=n - 1))
+                chain.append(Step.of(_along(network, cycle, part / n, 2.0), times=n - 1))
             if gathers:
-                chain.append(Step(moves=(_along(network, cycle, part / n, 1.0),), times=n - 1))
+                chain.append(Step.of(_along(network, cycle, part / n, 1.0), times=n - 1))
             if collective == BROADCAST:  # blocks follow each other down the open chain
                 root = cycle.index(0)
                 way = tuple(pairwise((*cycle[root:], *cycle[:root])))
                 chain += [
-                    Step(moves=(Move(size=part / n, pairs=way[max(step - n + 1, 0) : step + 1]),))
+                    Step.of(Move(size=part / n, pairs=way[max(step - n + 1, 0) : step + 1]))
                     for step in range(2 * n - 2)
                 ]
-            chains.append(tuple(chain))
-        return Schedule(algorithm=self.name, chains=tuple(chains), note=counted(len(lanes), "directed cycle"))
+            chains.append(chain)
+        return self.plan(chains, counted(len(lanes), "directed cycle"))
 
 
 def _along(network: Network, cycle: Sequence[int], size: float, reads: float) -> Move:
@@ -85,5 +85,5 @@ class Shift(Algorithm):
     collectives = (PERMUTE,)
 
     def schedule(self, network: Network, collective: str, size: float) -> Schedule:
-        step = Step(moves=(Move(size=size, pairs=hops(directed_cycles(network, 1, 1)[0])),))
-        return Schedule(algorithm=self.name, chains=((step,),))
+        step = Step.of(Move(size=size, pairs=hops(directed_cycles(network, 1, 1)[0])))
+        return self.plan([[step]])

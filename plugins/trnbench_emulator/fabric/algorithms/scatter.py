@@ -33,9 +33,9 @@ class ScatterGather(Algorithm):
         out = collective == BROADCAST
         half = _half(network, ALL_GATHER if out else REDUCE_SCATTER, size)
         pairs = tuple((0, r) if out else (r, 0) for r in range(1, n))
-        first = Step(moves=(Move(size=size / n / len(half.chains), pairs=pairs, direct=True),))
+        first = Step.of(Move(size=size / n / len(half.chains), pairs=pairs, direct=True))
         chains = tuple((first, *chain) if out else (*chain, first) for chain in half.chains)
-        return Schedule(algorithm=self.name, chains=chains, note=f"with {half.algorithm}")
+        return self.plan(chains, f"with {half.algorithm}")
 
 
 def _half(network: Network, collective: str, size: float) -> Schedule:
@@ -62,12 +62,12 @@ class Tree(Algorithm):
         steps = []
         if collective in (REDUCE, ALL_REDUCE):
             steps += [
-                Step(moves=(Move(size=size, pairs=tuple((b, a) for a, b in pairs), writes=2.0),))
+                Step.of(Move(size=size, pairs=tuple((b, a) for a, b in pairs), writes=2.0))
                 for pairs in reversed(levels)
             ]
         if collective in (BROADCAST, ALL_REDUCE):
-            steps += [Step(moves=(Move(size=size, pairs=tuple(pairs)),)) for pairs in levels]
-        return Schedule(algorithm=self.name, chains=(tuple(steps),))
+            steps += [Step.of(Move(size=size, pairs=tuple(pairs))) for pairs in levels]
+        return self.plan([steps])
 
     def _levels(self, network: Network) -> list[list[tuple[int, int]]]:
         """Edges (parent, child) by step; rank 0 is the root."""

@@ -65,8 +65,8 @@ class SwitchDirect(Algorithm):
                     Step(moves=tuple(Move(size=s, offset=o, direct=True) for o in offsets))
                     for offsets, s in reversed(phases)
                 ]
-            chains.append(tuple(chain))
-        return Schedule(algorithm=self.name, chains=tuple(chains), note=counted(len(lanes), "lane"))
+            chains.append(chain)
+        return self.plan(chains, counted(len(lanes), "lane"))
 
 
 def _along(symmetry: Symmetry, axis: int) -> list[tuple[int, ...]]:
