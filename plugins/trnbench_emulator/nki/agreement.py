@@ -7,10 +7,10 @@ from typing import Any
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
 from trnbench.errors import KernelError
 from trnbench_emulator.nki import site
+from trnbench_emulator.nki.dtype import Array, Sizes
 
 TOLERANCES = {
     "float32": 1e-5,
@@ -29,7 +29,7 @@ class Agreement(msgspec.Struct, frozen=True, kw_only=True):
     """One output against the reference. `error` is the largest difference, `scale` the largest value."""
 
     output: int
-    shape: tuple[int, ...]
+    shape: Sizes
     dtype: str
     error: float
     scale: float
@@ -43,7 +43,7 @@ class Agreement(msgspec.Struct, frozen=True, kw_only=True):
         return self.wrong == 0
 
 
-def call(function: Any, ref: str, arguments: Mapping[str, Any]) -> tuple[npt.NDArray[Any], ...]:
+def call(function: Any, ref: str, arguments: Mapping[str, Any]) -> tuple[Array, ...]:
     """The reference's arrays. It gets the kernel's arguments in their order, floats as float32.
 
     Raises `KernelError` when it fails or returns something else.
@@ -68,9 +68,9 @@ def call(function: Any, ref: str, arguments: Mapping[str, Any]) -> tuple[npt.NDA
 
 
 def compare(
-    outputs: Sequence[npt.NDArray[Any]],
+    outputs: Sequence[Array],
     dtypes: Sequence[str],
-    wanted: Sequence[npt.NDArray[Any]],
+    wanted: Sequence[Array],
     inputs: Sequence[str],
     tolerance: float | None = None,
 ) -> tuple[Agreement, ...]:
@@ -92,9 +92,9 @@ def compare(
 
 def _one(
     number: int,
-    got: npt.NDArray[Any],
+    got: Array,
     dtype: str,
-    wanted: npt.NDArray[Any],
+    wanted: Array,
     inputs: Sequence[str],
     tolerance: float | None,
 ) -> Agreement:

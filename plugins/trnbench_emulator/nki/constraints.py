@@ -10,10 +10,10 @@ from typing import Any
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
 from trnbench.errors import KernelError
 from trnbench_emulator.nki import site
+from trnbench_emulator.nki.dtype import Array
 from trnbench_emulator.nki.functions import FUNCTIONS, Function
 from trnbench_emulator.nki.machine import Machine
 from trnbench_emulator.nki.memory import Buffer, Form
@@ -230,7 +230,7 @@ def dimensions(axis: int | tuple[int, ...], rank: int) -> tuple[int, ...]:
     return tuple(sorted(int(each) + rank * (-rank <= each < 0) for each in named))
 
 
-def rows_of(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def rows_of(array: Array) -> Array:
     """A row for each partition, the free dimensions flattened."""
     return array.reshape(len(array), -1)
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
 from trnbench.errors import KernelError, cut
+
+Array: TypeAlias = npt.NDArray[Any]
+Sizes: TypeAlias = tuple[int, ...]
+"""Of dimensions, in elements; strides from one element to the next, too."""
 
 # What a read of memory nobody wrote returns for types that have no NaN; the value is arbitrary
 # but fixed, so that a kernel that reads it is wrong the same way every time.
@@ -51,7 +55,7 @@ class DType:
         """Bytes of an element, under NumPy's name."""
         return self.size
 
-    def cast(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    def cast(self, values: Array) -> Array:
         """`values` rounded to this type, to nearest even; out of range becomes what the type has for it."""
         with np.errstate(all="ignore"):
             if self.mantissa:
@@ -68,7 +72,7 @@ class DType:
                     return np.asarray(values != 0)
                 info = np.iinfo(self.numpy)
                 wide = np.rint(values.astype(np.float64))
-                held: npt.NDArray[Any] = np.clip(
+                held: Array = np.clip(
                     np.nan_to_num(wide, nan=0.0, posinf=info.max, neginf=info.min), info.min, info.max
                 )
                 return held.astype(self.numpy)
@@ -150,7 +154,7 @@ PACK = 4
 """Elements of a word."""
 
 
-def pack(values: npt.NDArray[Any], kind: DType) -> npt.NDArray[Any]:
+def pack(values: Array, kind: DType) -> Array:
     """Words of `kind` from values whose last axis is the four of one; rounded to nearest even."""
     with np.errstate(all="ignore"):
         narrow = np.ascontiguousarray(values.astype(kind.packed))
@@ -160,7 +164,7 @@ def pack(values: npt.NDArray[Any], kind: DType) -> npt.NDArray[Any]:
     return np.asarray(np.bitwise_or.reduce(parts << shifts, axis=-1))
 
 
-def unpack(words: npt.NDArray[Any], kind: DType) -> npt.NDArray[Any]:
+def unpack(words: Array, kind: DType) -> Array:
     """The four elements of every word, as fp32 along a new last axis."""
     assert kind.packed is not None
     bits = 8 * kind.size // PACK
@@ -169,9 +173,7 @@ def unpack(words: npt.NDArray[Any], kind: DType) -> npt.NDArray[Any]:
     return np.asarray(parts.view(kind.packed).astype(np.float32))
 
 
-def random_values(
-    kind: DType, shape: tuple[int, ...], generator: np.random.Generator, most: int
-) -> npt.NDArray[Any]:
+def random_values(kind: DType, shape: Sizes, generator: np.random.Generator, most: int) -> Array:
     """Random numbers for an argument: normal floats (of words each of the four), scales of 1/2 to 2,
     integers below `most`."""
     if kind.packed is not None:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trnbench.errors import KernelError
-from trnbench_emulator.nki.dtype import DType
+from trnbench_emulator.nki.dtype import DType, Sizes
 from trnbench_emulator.nki.op import Op
 from trnbench_emulator.nki.recording import Recording
 from trnbench_emulator.nki.site import NOWHERE, Place, here
@@ -143,8 +143,8 @@ class Form:
         self,
         buffer: Buffer,
         dtype: DType,
-        shape: tuple[int, ...],
-        strides: tuple[int, ...],
+        shape: Sizes,
+        strides: Sizes,
         indirect: str = "",
     ) -> None:
         self.buffer = buffer
@@ -191,9 +191,7 @@ _FORMS: dict[Any, Form] = {}
 _MAX_FORMS = 1 << 16
 
 
-def intern(
-    buffer: Buffer, dtype: DType, shape: tuple[int, ...], strides: tuple[int, ...], indirect: str = ""
-) -> Form:
+def intern(buffer: Buffer, dtype: DType, shape: Sizes, strides: Sizes, indirect: str = "") -> Form:
     """The one Form of this layout. Dropping the table costs time, never correctness."""
     key = (buffer, dtype, shape, strides, indirect)
     form = _FORMS.get(key)
@@ -238,7 +236,7 @@ class Storage(msgspec.Struct, eq=False):
             self.ledger.release(self.life)
 
 
-def checked_shape(shape: Any) -> tuple[int, ...]:
+def checked_shape(shape: Any) -> Sizes:
     """`shape` as a tuple of positive integers; raises `KernelError`."""
     sizes = (shape,) if isinstance(shape, int) else tuple(shape)
     try:
@@ -250,7 +248,7 @@ def checked_shape(shape: Any) -> tuple[int, ...]:
     return result
 
 
-def row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
+def row_major(shape: Sizes) -> Sizes:
     """Strides in elements where each row lies after the other."""
     strides, step = [], 1
     for size in reversed(shape):

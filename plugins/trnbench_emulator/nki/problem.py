@@ -20,7 +20,7 @@ from trnbench.generation import System
 from trnbench.kernels.kernel import Case, Kernel, Point
 from trnbench_emulator import nki_sources
 from trnbench_emulator.nki import Machine, TensorSpec, load_kernel, provide, record
-from trnbench_emulator.nki.dtype import dtype_of, random_values
+from trnbench_emulator.nki.dtype import Sizes, dtype_of, random_values
 from trnbench_emulator.nki.source import inputs_of
 
 
@@ -34,7 +34,7 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
     module: str
     file: str
     function: str
-    inputs: tuple[tuple[tuple[int, ...], str], ...]
+    inputs: tuple[tuple[Sizes, str], ...]
     plain: tuple[Value, ...] = ()
 
 
@@ -90,7 +90,7 @@ def seed_of(case: Case) -> int:
     return zlib.crc32(f"0:{case.id}".encode())
 
 
-def outputs_of(source: Source, system: System) -> tuple[tuple[tuple[int, ...], str], ...]:
+def outputs_of(source: Source, system: System) -> tuple[tuple[Sizes, str], ...]:
     """Shapes and types of the results: what the kernel's source says when it is executed by shapes."""
     kernel, _, _ = load_kernel(source.ref.replace("::", ":", 1), nki="trnbench")
     # Types of results do not depend on sizes; one tile of each argument keeps this quick.
@@ -136,7 +136,7 @@ class Array(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     file: str
     dtype: str
-    shape: tuple[int, ...]
+    shape: Sizes
     bytes: int
 
 

@@ -8,7 +8,7 @@ import msgspec
 
 from trnbench.errors import KernelError
 from trnbench_emulator.nki import site
-from trnbench_emulator.nki.dtype import DType, dtype_of
+from trnbench_emulator.nki.dtype import DType, Sizes, dtype_of
 from trnbench_emulator.nki.memory import Buffer, Form, Storage, intern
 from trnbench_emulator.nki.recording import STATE, Recording
 from trnbench_emulator.nki.values import IndirectValues, Values, VirtualRegister
@@ -26,11 +26,11 @@ class NkiTensor(Values, Arrangement, msgspec.Struct, eq=False):
     offset: int
 
     @property
-    def shape(self) -> tuple[int, ...]:
+    def shape(self) -> Sizes:
         return self.form.shape
 
     @property
-    def strides(self) -> tuple[int, ...]:
+    def strides(self) -> Sizes:
         return self.form.strides
 
     @property
@@ -177,7 +177,7 @@ class NkiTensor(Values, Arrangement, msgspec.Struct, eq=False):
         return self._as(kind, shape, strides, start)
 
     def _addressed(
-        self, how: str, index: Any, dim: int, dtype: DType, shape: tuple[int, ...], strides: tuple[int, ...]
+        self, how: str, index: Any, dim: int, dtype: DType, shape: Sizes, strides: Sizes
     ) -> IndirectTensor:
         """A pattern moved at run time, by `index` times the stride of `dim`: all of it ("scalar"), or each
         row of its first dimension by an index of its own ("vector")."""
@@ -200,7 +200,7 @@ class NkiTensor(Values, Arrangement, msgspec.Struct, eq=False):
             self.storage, form, self.offset, index=index, step=base.strides[dim], bound=base.shape[dim]
         )
 
-    def _as(self, dtype: DType, shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> Self:
+    def _as(self, dtype: DType, shape: Sizes, strides: Sizes, offset: int) -> Self:
         form = intern(self.form.buffer, dtype, shape, strides, self.form.indirect)
         view: Any = NkiTensor(self.storage, form, offset)
         return cast("Self", view)
@@ -236,7 +236,7 @@ class IndirectTensor(IndirectValues, NkiTensor, eq=False, kw_only=True):
             raise self._wrong("slicing", "the dimension that is addressed at run time cannot be sliced")
         return self._like(super().__getitem__(index))
 
-    def _as(self, dtype: DType, shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> Self:
+    def _as(self, dtype: DType, shape: Sizes, strides: Sizes, offset: int) -> Self:
         return cast("Self", self._like(super()._as(dtype, shape, strides, offset)))
 
     def _like(self, view: NkiTensor) -> IndirectTensor:

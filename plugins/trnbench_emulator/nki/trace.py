@@ -14,12 +14,11 @@ from typing import Any
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
 from trnbench.errors import KernelError
 from trnbench_emulator.compiler import AS_SHIPPED, Assumptions
 from trnbench_emulator.nki import site
-from trnbench_emulator.nki.dtype import dtype_of
+from trnbench_emulator.nki.dtype import Array, Sizes, dtype_of
 from trnbench_emulator.nki.instruction import Instruction, Listing, Sink, Tally
 from trnbench_emulator.nki.jit import Kernel
 from trnbench_emulator.nki.machine import Machine
@@ -34,7 +33,7 @@ from trnbench_emulator.nki.tensor import NkiTensor
 class TensorSpec(msgspec.Struct, frozen=True):
     """A kernel argument without values. `dtype` as in NKI ("bfloat16") or in documents ("bf16")."""
 
-    shape: tuple[int, ...]
+    shape: Sizes
     dtype: str
 
 
@@ -52,7 +51,7 @@ class Trace(msgspec.Struct, kw_only=True):
     count: int
     tally: Mapping[Op, int]
     instructions: Sequence[Instruction] = ()
-    outputs: tuple[npt.NDArray[Any], ...] = ()
+    outputs: tuple[Array, ...] = ()
     output_specs: tuple[TensorSpec, ...] = ()
     sbuf_peak_bytes: int = 0
     psum_peak_bytes: int = 0

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from trnbench.errors import KernelError
 from trnbench_emulator.nki import site
+from trnbench_emulator.nki.dtype import Array
 from trnbench_emulator.nki.memory import Form, Storage
 
 
@@ -50,7 +51,7 @@ def as_condition(tensor: Any) -> bool:
     )
 
 
-def bytes_of(array: npt.NDArray[Any], form: Form, offset: int, granule: int = 1) -> npt.NDArray[Any]:
+def bytes_of(array: Array, form: Form, offset: int, granule: int = 1) -> Array:
     """Of an array with a number for each `granule` bytes of a storage, those of a view on it: a row for each
     element."""
     count, width = form.dtype.size // granule, array.itemsize
@@ -74,7 +75,7 @@ class Values:
     offset: int
 
     @property
-    def array(self) -> npt.NDArray[Any]:
+    def array(self) -> Array:
         """The elements as a NumPy view on the storage."""
         form, data = self.form, self.storage.data
         assert data is not None, "values exist in functional mode only"
@@ -91,7 +92,7 @@ class Values:
         """The elements in the 32-bit floats that engines compute in."""
         return self.array.astype(np.float32)
 
-    def put(self, values: npt.NDArray[Any]) -> None:
+    def put(self, values: Array) -> None:
         """Store `values`, rounded to this tensor's type."""
         self.array[...] = self.form.dtype.cast(np.asarray(values)).reshape(self.form.shape)
         if self.storage.written is not None:
@@ -174,13 +175,13 @@ class IndirectValues(Values):
         return inside
 
     @property
-    def array(self) -> npt.NDArray[Any]:
+    def array(self) -> Array:
         data = self.storage.data
         assert data is not None, "values exist in functional mode only"
-        flat: npt.NDArray[Any] = data.view(self.form.dtype.numpy)
+        flat: Array = data.view(self.form.dtype.numpy)
         return flat[self.positions()[0]]
 
-    def put(self, values: npt.NDArray[Any]) -> None:
+    def put(self, values: Array) -> None:
         data = self.storage.data
         assert data is not None
         positions, inside = self.positions()

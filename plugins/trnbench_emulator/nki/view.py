@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from trnbench.errors import KernelError
 from trnbench_emulator.nki import site
-from trnbench_emulator.nki.dtype import DType, dtype_of
+from trnbench_emulator.nki.dtype import DType, Sizes, dtype_of
 from trnbench_emulator.nki.memory import Form, Storage, intern, row_major
 
 
@@ -77,14 +77,14 @@ def ends_of(part: slice, size: int) -> tuple[int, int, int]:
     return (start + size if start < 0 else start), (stop + size if stop < 0 else stop), step
 
 
-def sizes_of(shape: tuple[Any, ...], elements: int) -> tuple[int, ...]:
+def sizes_of(shape: tuple[Any, ...], elements: int) -> Sizes:
     """The sizes that `reshape` is given, one by one or as a tuple; -1 is what the others leave."""
     sizes = tuple(shape[0]) if len(shape) == 1 and not isinstance(shape[0], int) else shape
     product = prod(size for size in sizes if size != -1)
     return tuple(elements // product if size == -1 else size for size in sizes)
 
 
-def reshaped(form: Form, sizes: tuple[int, ...]) -> tuple[int, ...]:
+def reshaped(form: Form, sizes: Sizes) -> Sizes:
     """Strides of the reshaped view; raises where only a copy could do it.
 
     Neighbouring dimensions that lie in one run are merged, then split as asked, innermost first.
@@ -121,7 +121,7 @@ def grouped(form: Form, source: Any, target: Any, sizes: dict[str, int]) -> tupl
     Raises `KernelError` when the patterns do not name the same dimensions, or sizes are missing.
     """
     names: list[str] = []
-    split: list[tuple[int, tuple[int, ...]]] = []
+    split: list[tuple[int, Sizes]] = []
     if len(source) != len(form.shape):
         raise KernelError(
             f"rearrange: {source!r} names {len(source)} dimensions, {form!r} has {len(form.shape)} "
@@ -207,7 +207,7 @@ def _placed(storage: Storage, first: int, last: int, start: int, end: int) -> Re
     return Region(memory, (first + partition, last + partition), (byte + start * size, byte + end * size))
 
 
-def span(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int, int]:
+def span(shape: Sizes, strides: Sizes) -> tuple[int, int]:
     """The first and the last element that a view reaches, from where it begins."""
     low = high = 0
     for n, s in zip(shape, strides, strict=True):
@@ -228,11 +228,9 @@ class Arrangement:
 
     if TYPE_CHECKING:
 
-        def _as(
-            self, dtype: DType, shape: tuple[int, ...], strides: tuple[int, ...], offset: int
-        ) -> Self: ...
+        def _as(self, dtype: DType, shape: Sizes, strides: Sizes, offset: int) -> Self: ...
 
-    def _without(self, dim: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    def _without(self, dim: int) -> tuple[Sizes, Sizes]:
         """Sizes and strides of the other dimensions."""
         shape, strides = self.form.shape, self.form.strides
         return shape[:dim] + shape[dim + 1 :], strides[:dim] + strides[dim + 1 :]
@@ -274,7 +272,7 @@ class Arrangement:
             self._kept("reshape", 0, "resized")
         return self._as(form.dtype, sizes, reshaped(form, sizes), self.offset)
 
-    def reshape_dim(self, dim: int, shape: tuple[int, ...]) -> Self:
+    def reshape_dim(self, dim: int, shape: Sizes) -> Self:
         """Dimension `dim` split into several; one of them may be -1."""
         dim = self._dim(dim, "reshape_dim")
         sizes = list(shape)

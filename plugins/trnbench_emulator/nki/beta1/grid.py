@@ -21,6 +21,7 @@ from trnbench_emulator.nki.beta1.deferral import SLOT, settle
 from trnbench_emulator.nki.beta1.residence import compiling
 from trnbench_emulator.nki.beta1.root import Root
 from trnbench_emulator.nki.beta1.tile import Tile
+from trnbench_emulator.nki.dtype import Sizes
 from trnbench_emulator.nki.jit import SIMULATION, Kernel
 from trnbench_emulator.nki.memory import Buffer
 from trnbench_emulator.nki.recorder import Recorder
@@ -64,12 +65,12 @@ def spmd_dim(*sizes: int) -> Dimension:
     return Dimension(prod(parts), dealt.cores, dealt.block * prod(parts[at + 1 :]))
 
 
-def cores_of(sizes: tuple[int, ...]) -> int:
+def cores_of(sizes: Sizes) -> int:
     """How many cores the programs of a grid are dealt to."""
     return prod(size.cores for size in sizes if isinstance(size, Dimension))
 
 
-def core_of(sizes: tuple[int, ...], at: tuple[int, ...]) -> int:
+def core_of(sizes: Sizes, at: tuple[int, ...]) -> int:
     """The core of one program, the first dimension counting most."""
     core = 0
     for size, index in zip(sizes, at, strict=True):
@@ -91,13 +92,13 @@ def _counted(call: str, size: object) -> int:
 class _Launch(msgspec.Struct):
     """The grid under way, the program that runs, and what its programs share."""
 
-    sizes: tuple[int, ...] = ()
+    sizes: Sizes = ()
     at: tuple[int, ...] = ()
     asked: bool = False  # for the number of a program: only then are they unlike each other
     _shared: list[Root] = []
     _next: int = 0
 
-    def programs(self, sizes: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    def programs(self, sizes: Sizes) -> Iterator[tuple[int, ...]]:
         """Every program in turn; nested launches leave the outer one as it was."""
         before = (self.sizes, self.at, self._shared, self._next)
         self.sizes, self._shared = sizes, []
@@ -141,7 +142,7 @@ def program_ndim() -> int:
     return len(LAUNCH.sizes)
 
 
-def _along(call: str, values: tuple[int, ...], axis: int) -> int:
+def _along(call: str, values: Sizes, axis: int) -> int:
     if not 0 <= int(axis) < len(values):
         raise KernelError(
             f"nl.{call}({axis}): the grid has {len(values)} dimensions ({site.here()})",
@@ -153,9 +154,7 @@ def _along(call: str, values: tuple[int, ...], axis: int) -> int:
 class Beta1Kernel(Kernel):
     """A kernel of Beta 1. Tensors in HBM become tiles at its door, and tensors again behind it."""
 
-    def __init__(
-        self, function: Callable[..., Any], options: dict[str, Any], sizes: tuple[int, ...] = ()
-    ) -> None:
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any], sizes: Sizes = ()) -> None:
         @functools.wraps(function)
         def launched(*args: Any, **kwargs: Any) -> Any:
             return _launched(function, sizes, args, kwargs)
@@ -179,7 +178,7 @@ class Beta1Kernel(Kernel):
         return Beta1Kernel(self.plain, self.options, sizes)
 
 
-def _launched(function: Callable[..., Any], sizes: tuple[int, ...], args: Any, kwargs: Any) -> Any:
+def _launched(function: Callable[..., Any], sizes: Sizes, args: Any, kwargs: Any) -> Any:
     inside = any(isinstance(argument, Tile) for argument in (*args, *kwargs.values()))
     if inside and not sizes:
         return function(*args, **kwargs)

@@ -11,6 +11,7 @@ import msgspec
 
 from trnbench.errors import KernelError
 from trnbench_emulator.nki import site
+from trnbench_emulator.nki.dtype import Sizes
 from trnbench_emulator.nki.view import filled_up
 
 Box = tuple[tuple[int, int], ...]
@@ -50,7 +51,7 @@ class Mask(msgspec.Struct, frozen=True, eq=False):
     __ror__ = __or__
 
 
-def box_of(mask: Any, shape: tuple[int, ...]) -> Box | None:
+def box_of(mask: Any, shape: Sizes) -> Box | None:
     """The part of a tile of this shape that the mask lets through; None where it is nothing.
 
     Dimensions are matched from the last one, as NumPy does. Of a tile that is what is left of an operand they
@@ -100,11 +101,11 @@ def of_partitions(mask: Any, rank: int) -> Any:
     )
 
 
-def _whole_box(shape: tuple[int, ...]) -> Box:
+def _whole_box(shape: Sizes) -> Box:
     return tuple((0, size) for size in shape)
 
 
-def leaves_nothing(mask: Any, shape: tuple[int, ...]) -> bool:
+def leaves_nothing(mask: Any, shape: Sizes) -> bool:
     """Does no element of a tile of this shape get through?"""
     return mask is not None and box_of(mask, shape) is None
 
@@ -117,7 +118,7 @@ class Grid(msgspec.Struct, frozen=True, eq=False):
 
     const: int
     coefficients: tuple[int, ...]
-    shape: tuple[int, ...]
+    shape: Sizes
 
     @property
     def T(self) -> Grid:  # noqa: N802 - as arrays have it
@@ -316,7 +317,7 @@ def entries_of(index: Any, rank: int) -> list[Any]:
     return filled_up(entries, rank + sum(entry is None for entry in entries))
 
 
-def broadcast(left: tuple[int, ...], right: tuple[int, ...]) -> tuple[int, ...]:
+def broadcast(left: Sizes, right: Sizes) -> Sizes:
     """The common shape of two; raises `KernelError` where there is none."""
     rank = max(len(left), len(right))
     left, right = (1,) * (rank - len(left)) + left, (1,) * (rank - len(right)) + right

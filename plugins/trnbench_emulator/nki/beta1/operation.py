@@ -15,7 +15,7 @@ from trnbench_emulator.nki.beta1.deferral import settle
 from trnbench_emulator.nki.beta1.index import broadcast, leaves_nothing
 from trnbench_emulator.nki.beta1.tile import CALLS, Tile, later
 from trnbench_emulator.nki.beta1.view import PARTITION
-from trnbench_emulator.nki.dtype import DTYPES, DType, dtype_of
+from trnbench_emulator.nki.dtype import DTYPES, DType, Sizes, dtype_of
 from trnbench_emulator.nki.functions import FUNCTIONS, Function
 from trnbench_emulator.nki.language import composite, elementwise
 from trnbench_emulator.nki.memory import Buffer
@@ -49,7 +49,7 @@ def apply(
     settle()
     function = FUNCTIONS[name]
     operands = of_one_rank(operands)
-    shape: tuple[int, ...] = ()
+    shape: Sizes = ()
     for operand in operands:
         if isinstance(operand, Tile):
             shape = broadcast(shape, operand.shape)
@@ -94,7 +94,7 @@ def common_type(tiles: list[Tile]) -> DType:
     return max((tile.dtype for tile in tiles), key=lambda kind: (kind.is_float, kind.size))
 
 
-def _spread(tile: Tile, shape: tuple[int, ...]) -> Tile:
+def _spread(tile: Tile, shape: Sizes) -> Tile:
     """As wide as the others: a column of numbers stays one, other free dimensions are read repeatedly."""
     if tile.shape == shape:
         return tile
@@ -106,7 +106,7 @@ def _spread(tile: Tile, shape: tuple[int, ...]) -> Tile:
     return repeated(tile, shape)
 
 
-def repeated(tile: Tile, shape: tuple[int, ...]) -> Tile:
+def repeated(tile: Tile, shape: Sizes) -> Tile:
     """Free dimensions of size 1 read again and again, without a copy."""
     strides = tuple(
         0 if have != want else step for have, want, step in zip(tile.shape, shape, tile.strides, strict=True)
@@ -134,14 +134,14 @@ def broadcast_to(src: Tile, shape: Any, *, dtype: Any = None, **_: Any) -> Tile:
     return Tile.holding(today.broadcast_to(view, sizes, dtype))
 
 
-def _is_multiplied(row: Tile, sizes: tuple[int, ...], dtype: Any) -> bool:
+def _is_multiplied(row: Tile, sizes: Sizes, dtype: Any) -> bool:
     """Does a product with ones read this row where it is? Rows that grow or change their type are copied."""
     same = row.shape[1:] == sizes[1:] and (dtype is None or dtype_of(dtype) is row.dtype)
     spread = same and row.shape[0] != sizes[0] and row.dtype.is_float
     return spread and "broadcast-product" in current().assumptions
 
 
-def _stays(row: NkiTensor, sizes: tuple[int, ...]) -> bool:
+def _stays(row: NkiTensor, sizes: Sizes) -> bool:
     """Is a row of one bank, spread over partitions, read in PSUM without a copy? Mamba's published profiles
     leave Vector no time for two operands in SBUF.
     """

@@ -8,7 +8,7 @@ from typing import Any
 
 from trnbench.errors import KernelError
 from trnbench_emulator.nki import isa, site
-from trnbench_emulator.nki.dtype import DType
+from trnbench_emulator.nki.dtype import DType, Sizes
 from trnbench_emulator.nki.memory import Buffer, Life, Storage, checked_shape, intern, row_major
 from trnbench_emulator.nki.recorder import current
 from trnbench_emulator.nki.recording import STATE
@@ -28,9 +28,7 @@ class Root:
 
     __slots__ = ("_tiles", "axis", "buffer", "dtype", "fill", "name", "shape", "strides", "written")
 
-    def __init__(
-        self, shape: tuple[int, ...], axis: int, dtype: DType, buffer: Buffer, name: str = ""
-    ) -> None:
+    def __init__(self, shape: Sizes, axis: int, dtype: DType, buffer: Buffer, name: str = "") -> None:
         self.shape = shape
         self.axis = axis  # -1 in HBM
         self.dtype = dtype
@@ -93,12 +91,12 @@ class Root:
 
 
 @lru_cache(maxsize=1 << 12)
-def _strides(shape: tuple[int, ...], first: int) -> tuple[int, ...]:
+def _strides(shape: Sizes, first: int) -> Sizes:
     """In elements, each row after the other; of the dimensions before `first` in blocks."""
     return row_major(shape[:first]) + row_major(shape[first:])
 
 
-def shaped(shape: Any, buffer: Buffer) -> tuple[tuple[int, ...], int]:
+def shaped(shape: Any, buffer: Buffer) -> tuple[Sizes, int]:
     """Sizes, and which of them is the partition: the one marked by nl.par_dim, else the first."""
     if isinstance(shape, int):
         shape = (shape,)

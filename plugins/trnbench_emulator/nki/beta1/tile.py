@@ -17,7 +17,7 @@ from trnbench_emulator.nki.beta1.deferral import OUTSIDE, SLOT, Pending, settle,
 from trnbench_emulator.nki.beta1.index import box_of
 from trnbench_emulator.nki.beta1.root import Root
 from trnbench_emulator.nki.beta1.view import BLOCK, FREE, PARTITION, View
-from trnbench_emulator.nki.dtype import dtype_of
+from trnbench_emulator.nki.dtype import Sizes, dtype_of
 from trnbench_emulator.nki.memory import Buffer, intern
 from trnbench_emulator.nki.recording import STATE
 from trnbench_emulator.nki.tensor import NkiTensor
@@ -158,7 +158,7 @@ class Tile(Arithmetic, View, eq=False):
         root = self.root
         return not (self.block or self.offset) and (self.shape, self.strides) == (root.shape, root.strides)
 
-    def fitted(self, shape: tuple[int, ...]) -> Tile | None:
+    def fitted(self, shape: Sizes) -> Tile | None:
         """This tile under a shape that differs in dimensions of size 1; None where it is another one."""
         if self.shape == shape:
             return self
@@ -248,7 +248,7 @@ _ON_CHIP = (Buffer.SBUF, Buffer.PSUM)
 
 
 def later(
-    shape: tuple[int, ...],
+    shape: Sizes,
     dtype: Any,
     issue: Callable[[Tile], None],
     *,

@@ -12,7 +12,7 @@ from trnbench_emulator.nki import site
 from trnbench_emulator.nki.beta1.deferral import settle
 from trnbench_emulator.nki.beta1.index import Box, Grid, box_of, broadcast, entries_of, whole
 from trnbench_emulator.nki.beta1.root import Root
-from trnbench_emulator.nki.dtype import DType
+from trnbench_emulator.nki.dtype import DType, Sizes
 from trnbench_emulator.nki.memory import Buffer, Form, intern
 from trnbench_emulator.nki.tensor import IndirectTensor, NkiTensor
 from trnbench_emulator.nki.values import as_condition
@@ -29,8 +29,8 @@ class View(msgspec.Struct, eq=False):
     """
 
     root: Root
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
+    shape: Sizes
+    strides: Sizes
     kinds: tuple[str, ...]
     dtype: DType
     block: int = 0
@@ -62,7 +62,7 @@ class View(msgspec.Struct, eq=False):
     def __repr__(self) -> str:
         return f"{self.dtype.name}{list(self.shape)}@{self.buffer.value}"
 
-    def like(self, shape: tuple[int, ...], strides: tuple[int, ...], kinds: tuple[str, ...]) -> Self:
+    def like(self, shape: Sizes, strides: Sizes, kinds: tuple[str, ...]) -> Self:
         """Another view from the same place on."""
         return msgspec.structs.replace(self, shape=shape, strides=strides, kinds=kinds)
 
@@ -72,7 +72,7 @@ class View(msgspec.Struct, eq=False):
         named = sum(entry is not None for entry in entries)
         if named > len(self.shape):
             raise _wrong(self, f"{named} indices for {len(self.shape)} dimensions")
-        common: tuple[int, ...] = ()
+        common: Sizes = ()
         rows = self.rows
         for axis, entry in enumerate(entries):
             if isinstance(entry, View):
@@ -116,7 +116,7 @@ class _Layout:
     `common`: the shape of all indices made of counters; `begin`: its first dimension among those of the part.
     """
 
-    def __init__(self, tile: View, common: tuple[int, ...]) -> None:
+    def __init__(self, tile: View, common: Sizes) -> None:
         self.tile = tile
         self.common = common
         self.shape: list[int] = []

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from trnbench_emulator.nki.constraints import Rules, issue, word
+from trnbench_emulator.nki.dtype import Array
 from trnbench_emulator.nki.functions import Function
 from trnbench_emulator.nki.recorder import Recorder
 from trnbench_emulator.nki.tensor import NkiTensor
@@ -33,7 +33,7 @@ def accumulate(
     function: Function,
     command: Any,
     data: NkiTensor,
-    values: npt.NDArray[Any],
+    values: Array,
     load: Any = None,
 ) -> None:
     """Fold `values` over the free dimensions into what `engine` holds of the partitions of `data`."""

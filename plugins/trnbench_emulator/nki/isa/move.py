@@ -7,9 +7,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from trnbench_emulator.nki.constraints import Rules, alike, moved, word
+from trnbench_emulator.nki.dtype import Array
 from trnbench_emulator.nki.isa.constants import DGE_NUMBERS
 from trnbench_emulator.nki.isa.constants import dge_mode as dge_modes
 from trnbench_emulator.nki.isa.constants import engine as engines
@@ -63,7 +63,7 @@ def move(dst: NkiTensor, src: NkiTensor, *, skip: bool, call: str) -> None:
     dst.put(values)
 
 
-def _payload(src: NkiTensor, dst: Form) -> npt.NDArray[Any]:
+def _payload(src: NkiTensor, dst: Form) -> Array:
     """What a copy passes on: the bits between equal types, fp32 between others. A packed word is bits."""
     kinds = src.form.dtype, dst.dtype
     same = kinds[0] is kinds[1] or any(kind.packed is not None for kind in kinds)

@@ -9,7 +9,7 @@ from typing import Any
 from trnbench.errors import KernelError
 from trnbench_emulator.nki import isa, site
 from trnbench_emulator.nki.constraints import dimensions
-from trnbench_emulator.nki.dtype import DTYPES
+from trnbench_emulator.nki.dtype import DTYPES, Sizes
 from trnbench_emulator.nki.functions import FUNCTIONS, Function
 from trnbench_emulator.nki.language.creation import ndarray, sbuf
 from trnbench_emulator.nki.tensor import NkiTensor
@@ -28,7 +28,7 @@ def axes_of(call: str, x: Any, axis: Any) -> tuple[int, ...]:
     return axes
 
 
-def left(x: Any, axes: tuple[int, ...], keepdims: bool) -> tuple[int, ...]:
+def left(x: Any, axes: tuple[int, ...], keepdims: bool) -> Sizes:
     """The sizes that a reduction over these dimensions leaves; a free one at least."""
     shape = x.shape[: len(x.shape) - len(axes)] + ((1,) * len(axes) if keepdims else ())
     return shape if len(shape) > 1 else (*shape, 1)

@@ -19,6 +19,7 @@ from trnbench_emulator.nki.beta1.index import box_of, leaves_nothing
 from trnbench_emulator.nki.beta1.isa import nc_matmul, tensor_reduce
 from trnbench_emulator.nki.beta1.operation import broadcast_to, column_of, in_sbuf
 from trnbench_emulator.nki.beta1.tile import Tile, later
+from trnbench_emulator.nki.dtype import Sizes
 from trnbench_emulator.nki.functions import FUNCTIONS
 from trnbench_emulator.nki.language.reductions import axes_of, left
 from trnbench_emulator.nki.memory import Buffer
@@ -101,7 +102,7 @@ def _within(
     call: Any,
     operands: tuple[Any, ...],
     dtype: Any,
-    shape: Callable[[], tuple[int, ...]] | None = None,
+    shape: Callable[[], Sizes] | None = None,
 ) -> Tile:
     """What today's `call` makes of these operands, in a tile of this shape, else of the first one's; a mask
     leaves the rest of it."""
