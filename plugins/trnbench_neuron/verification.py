@@ -8,15 +8,18 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from trnbench import Case, System, resolve
-from trnbench_emulator.nki.problem import Source, beside
+from trnbench_emulator.nki.problem import Source, beside, operations
 from trnbench_neuron.settings import BETA1
 from trnbench_neuron.tool import NoEvidence, WrongResult
 
 SAMPLE_ROWS = 48
 """Rows, or elements, of a result that are computed."""
 
-Cut: TypeAlias = Callable[[Sequence[Any], Any], Iterable[tuple[tuple[Any, ...], Any]]]
-"""(arguments, result) → smaller problems of the same kernel: its arguments, and what it made of them."""
+Parts: TypeAlias = Iterable[tuple[tuple[Any, ...], Any]]
+"""Smaller problems of a kernel: its arguments, and what it made of them."""
+
+Cut: TypeAlias = Callable[[Sequence[Any], Any], Parts]
+"""(arguments, result) → parts of that problem."""
 
 
 def known(ref: str) -> bool:
@@ -67,32 +70,32 @@ def _together(parts: Sequence[Any]) -> Any:
     return parts[0] if len(parts) == 1 else np.stack(parts)
 
 
-def _whole(arguments: Sequence[Any], result: Any) -> Iterable[tuple[tuple[Any, ...], Any]]:
+def _whole(arguments: Sequence[Any], result: Any) -> Parts:
     yield tuple(arguments), result
 
 
-def _elementwise(arguments: Sequence[Any], result: Any) -> Iterable[tuple[tuple[Any, ...], Any]]:
+def _elementwise(arguments: Sequence[Any], result: Any) -> Parts:
     rows = _at(result.shape[0])
     yield tuple(argument[rows] for argument in arguments), result[rows]
 
 
-def _rows(arguments: Sequence[Any], result: Any) -> Iterable[tuple[tuple[Any, ...], Any]]:
+def _rows(arguments: Sequence[Any], result: Any) -> Parts:
     """Each row of the first argument for itself; weights go with all of them."""
     x, *weights = arguments
     rows = _at(result.shape[0])
     yield (x[rows], *weights), result[rows]
 
 
-def _columns(arguments: Sequence[Any], result: Any) -> Iterable[tuple[tuple[Any, ...], Any]]:
+def _columns(arguments: Sequence[Any], result: Any) -> Parts:
     rows = _at(result.shape[0])
     yield (arguments[0][:, rows],), result[rows]
 
 
-def _last_chunk(arguments: Sequence[Any], result: Any) -> Iterable[tuple[tuple[Any, ...], Any]]:
+def _last_chunk(arguments: Sequence[Any], result: Any) -> Parts:
     yield (arguments[0][-1:],), result
 
 
-def _tokens(arguments: Sequence[Any], result: Any) -> Iterable[tuple[tuple[Any, ...], Any]]:
+def _tokens(arguments: Sequence[Any], result: Any) -> Parts:
     """One query each. What a causal mask lets it see is all there is of its keys, so none is needed."""
     q, k, v, causal, *_ = arguments
     heads, _, tokens = q.shape
@@ -102,7 +105,7 @@ def _tokens(arguments: Sequence[Any], result: Any) -> Iterable[tuple[tuple[Any, 
             yield (q[one, :, at], k[one, :, :seen], v[one, :seen], False), result[one, at]
 
 
-def _experts(arguments: Sequence[Any], result: Any) -> Iterable[tuple[tuple[Any, ...], Any]]:
+def _experts(arguments: Sequence[Any], result: Any) -> Parts:
     tokens, weights = arguments
     columns = _at(result.shape[2], 256)
     for expert in _at(result.shape[0], 8):
@@ -277,12 +280,6 @@ def _emulated_wrong(source: Source, system: System, inputs: Sequence[Any], outpu
     with provide("trnbench"):
         trace = record(kernel, [*inputs, *source.plain], machine=Machine.of(system), functional=True)
     return _differing(trace.outputs, outputs, trace.outputs, "source")
-
-
-def operations(case: Case) -> float:
-    """FLOP, engine operations and bytes of a case together: how long its source would be executed here."""
-    work = case.work
-    return work.flops + sum(work.engine_flops.values()) + sum(work.bytes.values())
 
 
 _ENGINES = ("vector", "scalar", "gpsimd")

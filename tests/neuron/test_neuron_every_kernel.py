@@ -45,7 +45,7 @@ def _cases() -> dict[str, tuple[dict[str, Any], float]]:
     for case in planned.cases:
         if case.skip or "nki" not in case.kernel.implementations or problem.source_of(case) is None:
             continue
-        operations = verification.operations(case)
+        operations = problem.operations(case)
         name = case.kernel.name
         if name not in found or operations < found[name][1]:
             found[name] = (dict(case.key.point), operations)
@@ -135,7 +135,7 @@ def test_a_default_case_of_any_size_can_be_checked(name: str, registry: Registry
         if each.skip or (source := problem.source_of(each)) is None:
             continue
         product = each.kernel.family == "gemm" and len(source.inputs) == 2
-        quick = verification.operations(each) <= verification.EMULATED_LIMIT
+        quick = problem.operations(each) <= verification.EMULATED_LIMIT
         assert verification.known(source.ref) or product or quick or _referenced(source, registry), each.id
 
 

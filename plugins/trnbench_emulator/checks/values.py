@@ -24,7 +24,7 @@ from trnbench_emulator.nki import Machine, load_kernel, provide, record
 from trnbench_emulator.nki.agreement import Agreement, call, compare
 from trnbench_emulator.nki.jit import Kernel as NkiKernel
 from trnbench_emulator.nki.problem import Source as Problem
-from trnbench_emulator.nki.problem import fill, seed_of, smaller
+from trnbench_emulator.nki.problem import fill, operations, seed_of, smaller
 from trnbench_emulator.nki.recorder import TooManyInstructions
 from trnbench_emulator.nki.source import Source, Sources
 
@@ -143,7 +143,7 @@ def _samples(subject: Subject) -> Iterator[tuple[Case, System]]:
     for case, system in sourced(subject):
         # One instruction is one kernel: `op` tells them apart.
         key = (case.key.kernel, case.key.dtype, str(case.key.point.get("op", "")))
-        if key not in least or _size(case) < _size(least[key][0]):
+        if key not in least or operations(case) < operations(least[key][0]):
             least[key] = case, system
     for case, system in least.values():
         yield _smaller(case), system
@@ -151,16 +151,11 @@ def _samples(subject: Subject) -> Iterator[tuple[Case, System]]:
 
 def _smaller(case: Case) -> Case:
 
-    while _size(case) > ENOUGH and (point := smaller(case.kernel, case.key.point)) is not None:
+    while operations(case) > ENOUGH and (point := smaller(case.kernel, case.key.point)) is not None:
         if case.kernel.requires(point) != case.kernel.requires(case.key.point):
             break
         case = msgspec.structs.replace(case, key=msgspec.structs.replace(case.key, point=point))
     return case
-
-
-def _size(case: Case) -> float:
-    work = case.work
-    return work.flops + sum(work.engine_flops.values()) + sum(work.bytes.values())
 
 
 def _compared(about: str, case: Case, system: System, source: Source, reference: Any) -> Iterator[Finding]:

@@ -122,6 +122,12 @@ def amount(case: Case, point: Point) -> float:
     return counts.get(case.primary.count) or next(iter(counts.values()), 0.0)
 
 
+def operations(case: Case) -> float:
+    """FLOP, engine operations and bytes of a case together: how long its source would be executed here."""
+    work = case.work
+    return work.flops + sum(work.engine_flops.values()) + sum(work.bytes.values())
+
+
 _BOUNDS = {
     # Steps are positive and rates negative: a state that grows with every token has no finite result.
     ("selective_scan", 0): (0.001, 0.1),
