@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from enum import Enum
+from enum import StrEnum
 
 import msgspec
 
 from trnbench_steps.weight import Cut, Part, Weight, vector
 
 
-class AttentionKind(str, Enum):
+class AttentionKind(StrEnum):
     FULL = "full"
     SLIDING = "sliding"  # the last `window` tokens
     CHUNKED = "chunked"  # those of the same block of `window` tokens
     LATENT = "latent"  # keys and values come from one compressed vector (DeepSeek-V2, section 2.1)
     LINEAR = "linear"  # a state of constant size instead of a cache (gated delta rule)
-
-    def __str__(self) -> str:
-        return self.value
 
 
 class Attention(msgspec.Struct, frozen=True, kw_only=True):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from enum import Enum
+from enum import StrEnum
 
 import msgspec
 
@@ -11,24 +11,18 @@ from trnbench.bounded import kinds
 from trnbench_steps.paths import BLOCKS, CHOSEN, EVERY, OPERATORS, PATHS
 
 
-class Task(str, Enum):
+class Task(StrEnum):
     TRAIN = "train"
     PREFILL = "prefill"  # the prompt: all its tokens at once, nothing cached before
     DECODE = "decode"  # one token after those in the cache
 
-    def __str__(self) -> str:
-        return self.value
 
-
-class Recompute(str, Enum):
+class Recompute(StrEnum):
     """What is worked out again in the backward pass instead of kept (Korthikanti et al. 2022)."""
 
     NONE = "none"
     SELECTIVE = "selective"  # scores and softmax of attention
     FULL = "full"  # all of a layer but its input
-
-    def __str__(self) -> str:
-        return self.value
 
 
 TYPES = ("weights", "activations", "cache", "gradients", "moments", "master")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from enum import Enum
+from enum import StrEnum
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -70,15 +70,12 @@ class FeedForward(msgspec.Struct, frozen=True, kw_only=True):
         return matrices
 
 
-class Norm(str, Enum):
+class Norm(StrEnum):
     """Normalisation layers: what they keep for each feature."""
 
     RMS = "rms"  # a scale
     LAYER = "layer"  # a scale and a shift
     BARE = "bare"  # neither
-
-    def __str__(self) -> str:
-        return self.value
 
     def weights(self, name: str, width: int) -> list[Weight]:
         """The vectors of one normalisation of `width` features."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from enum import Enum
+from enum import StrEnum
 from math import prod
 
 import msgspec
@@ -11,7 +11,7 @@ from trnbench.bounded import kinds
 from trnbench.errors import UsageError
 
 
-class Axis(str, Enum):
+class Axis(StrEnum):
     """A kind of parallelism; the ranks that share it form a group."""
 
     PIPELINE = "pipeline"
@@ -22,9 +22,6 @@ class Axis(str, Enum):
     EXPERT_TENSOR = "expert tensor"
     EXPERT_DATA = "expert data"  # ranks that hold the same experts
     REPLICA = "replica"  # data and context: ranks that hold the same parameters otherwise
-
-    def __str__(self) -> str:
-        return self.value
 
 
 class Layout(msgspec.Struct, frozen=True, kw_only=True):

@@ -144,7 +144,7 @@ class StepRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
         job = {"activations" if name == "dtype" else name: point[name] for name in JOB_AXES if name in point}
         layout: dict[str, Any] = {name: point[name] for name in LAYOUT_AXES if name in point}
         if "recompute" in job:
-            job["recompute"] = Recompute(job["recompute"])
+            job["recompute"] = Recompute(str(job["recompute"]))
         if "sequence_parallel" in layout:
             layout["sequence_parallel"] = bool(layout["sequence_parallel"])
         return divide(

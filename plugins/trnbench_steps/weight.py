@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from enum import Enum
+from enum import StrEnum
 
 import msgspec
 
 
-class Part(str, Enum):
+class Part(StrEnum):
     """Whose parameters they are, in the order of a table."""
 
     EMBEDDING = "embedding"
@@ -18,11 +18,8 @@ class Part(str, Enum):
     NORMS = "norms"
     HEAD = "head"
 
-    def __str__(self) -> str:
-        return self.value
 
-
-class Cut(str, Enum):
+class Cut(StrEnum):
     """Along what tensor parallelism cuts a weight (Shoeybi et al. 2019, Megatron-LM, section 3)."""
 
     OUTPUTS = "outputs"  # column-parallel: each rank has some of the outputs

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from enum import Enum
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -26,16 +26,13 @@ if TYPE_CHECKING:
     from trnbench.registry import Registry
 
 
-class Why(str, Enum):
+class Why(StrEnum):
     """Kinds of reasons, in the order in which they are looked for."""
 
     DIVIDES = "divides wrongly"
     FITS = "does not fit"
     SLOW = "too slow"
     TIMED = "cannot be timed"
-
-    def __str__(self) -> str:
-        return self.value
 
 
 class Refusal(msgspec.Struct, frozen=True):

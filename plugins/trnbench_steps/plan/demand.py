@@ -15,7 +15,7 @@ token takes as long as the last one, with the cache full.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from enum import Enum
+from enum import StrEnum
 from math import ceil, prod
 
 import msgspec
@@ -143,14 +143,11 @@ def turned(layout: Layout, job: Job) -> str:
     return ", ".join(said)
 
 
-class Way(str, Enum):
+class Way(StrEnum):
     """Where prompts are taken."""
 
     SHARED = "shared"
     APART = "apart"
-
-    def __str__(self) -> str:
-        return self.value
 
 
 class Service(msgspec.Struct, frozen=True, kw_only=True):

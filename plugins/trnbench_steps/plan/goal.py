@@ -6,7 +6,7 @@ import csv
 import datetime
 import io
 from collections.abc import Sequence
-from enum import Enum
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,15 +34,12 @@ without bursts. Arrivals at random would wait for 1.2 prefills at 0.7: U / (2 (1
 Khinchine for equal service times (Kleinrock 1975, Queueing Systems, volume 1)."""
 
 
-class By(str, Enum):
+class By(StrEnum):
     """What the first of a plan has least or most of."""
 
     TIME = "time"  # of a step
     THROUGHPUT = "throughput"  # tokens a second and device
     DOLLARS = "dollars"  # a million tokens, or the run
-
-    def __str__(self) -> str:
-        return self.value
 
 
 class Goal(msgspec.Struct, frozen=True, kw_only=True):
@@ -170,16 +167,13 @@ def _check_demand(goal: Goal) -> None:
         )
 
 
-class Within(str, Enum):
+class Within(StrEnum):
     """Whether a limit is kept, the surest first."""
 
     SURELY = "surely"  # the upper end of the band keeps it
     MAYBE = "maybe"  # the modelled time keeps it, the upper end does not
     HARDLY = "hardly"  # the lower end alone does
     UNKNOWN = "unknown"  # the modelled time keeps it, and has no band
-
-    def __str__(self) -> str:
-        return self.value
 
     @property
     def place(self) -> int:
