@@ -15,7 +15,7 @@ import msgspec
 from trnbench import Case, CaseKey, Extent, Generation, Grade, Scope, System, TrnbenchError, UsageError
 from trnbench.backend import Backend, Observation, Reproducible
 from trnbench.digest import digest_of, files_digest, package_of, packages_digest
-from trnbench_fidelity.point import KernelSource, NotEmulated, PublishedPoint
+from trnbench_fidelity.point import KernelSource, NotEmulated, PublishedPoint, Quantity
 
 if TYPE_CHECKING:
     from trnbench.registry import Registry
@@ -128,6 +128,12 @@ class Bench:
     def table(self, name: str) -> CostTable:
         """Instruction and transfer costs of the core of system `name`."""
         return self.kernel_model.table(self.system(name))
+
+    def peak(self, point: PublishedPoint) -> float | None:
+        """FLOP/s that the point is a share of by its source's MFU; None where it is something else."""
+        if point.quantity is not Quantity.SHARE or "MFU" not in point.metric:
+            return None
+        return self.system(point.system).fact(Scope.CORE, "peak_flops", dtype=point.dtype)
 
     def observe(
         self, kernel: str, system: str, point: Mapping[str, Any], scope: Scope, extent: Extent

@@ -15,6 +15,7 @@ from types import MappingProxyType
 import msgspec
 
 from trnbench.facts.table import Place, near, read_content
+from trnbench.grouping import grouped
 from trnbench.results.expectation import NOTHING, signed_text, size_text
 from trnbench.results.fidelity import LARGE_GAIN, LEAST_GAIN, Comparison, Step
 from trnbench.results.statistics import median
@@ -170,10 +171,8 @@ def order_of(steps: Iterable[Step]) -> Order:
 def _taus(steps: Listed[Step]) -> dict[str, float]:
     """Kendall's τ-a of each sequence: pairs in order less pairs out of order, of all its pairs; a tie is
     neither."""
-    by_name: dict[str, list[Step]] = {}
-    for step in steps:
-        if step.model is not None:
-            by_name.setdefault(f"{step.generation} {step.sequence}", []).append(step)
+    covered = (step for step in steps if step.model is not None)
+    by_name = grouped(covered, lambda step: f"{step.generation} {step.sequence}")
     taus = {}
     for name, mine in by_name.items():
         if len({id for each in mine for id in (each.start, each.end)}) < RANKED:

@@ -39,8 +39,7 @@ def predict(point: PublishedPoint, bench: Bench) -> Prediction:
     rate = work.get("flops", 0.0) / time_s
     if point.quantity is Quantity.FLOPS:
         return Prediction(value=rate, how=how)
-    peak = bench.system(point.system).fact(Scope.CORE, "peak_flops", dtype=point.dtype)
-    if point.quantity is Quantity.SHARE and "MFU" in point.metric and peak:
+    if peak := bench.peak(point):
         return Prediction(value=rate / peak, how=how)
     raise NotEmulated(f"no kernel of ours gives {point.quantity}")
 
@@ -110,10 +109,8 @@ def _published_rate(point: PublishedPoint, bench: Bench, shape: tuple[int, int, 
         return point.value
     if point.quantity is Quantity.LATENCY:
         return 2.0 * math.prod(shape) / point.value
-    if point.quantity is Quantity.SHARE and "MFU" in point.metric and product_cores(point) == 1:
-        peak = bench.system(point.system).fact(Scope.CORE, "peak_flops", dtype=point.dtype)
-        return point.value * float(peak) if peak else None
-    return None
+    peak = bench.peak(point) if product_cores(point) == 1 else None
+    return point.value * peak if peak else None
 
 
 def product_time(bench: Bench, system: str, rows: tuple[int, int, int], dtype: str, cores: int) -> float:

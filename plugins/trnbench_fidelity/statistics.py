@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from trnbench.grouping import grouped
 from trnbench.results.fidelity import Bounds, Comparison, Errors, FamilyFidelity, Honesty, Span, Use
 from trnbench.results.statistics import bootstrap, median, quantile
 
@@ -51,10 +52,8 @@ def of_votes(
     rows = sorted(set(found))
     if not rows:
         return None
-    votes: dict[str, list[float]] = {}
-    for vote, _, e in rows:
-        votes.setdefault(vote, []).append(e)
-    sizes = [sum(map(abs, each)) / len(each) for each in votes.values()]
+    votes = [[e for *_, e in mine] for mine in grouped(rows, lambda row: row[0]).values()]
+    sizes = [sum(map(abs, each)) / len(each) for each in votes]
     _, worst_id, worst = max(rows, key=lambda row: (abs(row[2]), row[1]))
     few = len(sizes) < FEWEST
     printed = {id: (raw or {}).get(id, e) for _, id, e in rows}
@@ -63,7 +62,7 @@ def of_votes(
         votes=len(sizes),
         points=len(rows),
         median=median(sizes),
-        bias=median([sum(each) / len(each) for each in votes.values()]),
+        bias=median([sum(each) / len(each) for each in votes]),
         worst=abs(worst),
         worst_id=worst_id,
         median_span=_span(sizes, 0.5) if spans and not few else None,
@@ -142,9 +141,7 @@ def uses_of(points: Iterable[Comparison]) -> dict[str, int]:
 
 def rows_of(families: Mapping[str, Family], points: Iterable[Comparison]) -> tuple[FamilyFidelity, ...]:
     """One row per family and generation that has a point, worst first."""
-    groups: dict[tuple[str, str], list[Comparison]] = {}
-    for point in points:
-        groups.setdefault((point.family, point.generation), []).append(point)
+    groups = grouped(points, lambda point: (point.family, point.generation))
     return worst_first(
         row_of(name, families[name].title if name in families else name, generation, mine)
         for (name, generation), mine in groups.items()

@@ -13,6 +13,7 @@ import msgspec
 
 from trnbench import TrnbenchError, resolve
 from trnbench.facts.table import Place, near, read_toml
+from trnbench.grouping import grouped
 from trnbench.results.fidelity import Comparison, Fidelity, Honesty, Moved, Mover, Step, Use
 from trnbench_fidelity import own_products
 from trnbench_fidelity import sources as sources_of
@@ -241,14 +242,9 @@ def _frozen(place: Place, document: Mapping[str, Any], ids: Set[str]) -> Untouch
 
 def moved(frozen: Untouched, rows: Mapping[str, Comparison]) -> tuple[Moved, ...]:
     """Of one list, then and now of its points among `rows` (comparisons by id), per family and generation."""
-    groups: dict[tuple[str, str], list[Comparison]] = {}
-    for id in frozen.errors:
-        if id in rows:
-            groups.setdefault((rows[id].family, rows[id].generation), []).append(rows[id])
-    return tuple(
-        _group_moved(frozen, family, generation, mine)
-        for (family, generation), mine in sorted(groups.items())
-    )
+    mine = (rows[id] for id in frozen.errors if id in rows)
+    groups = grouped(mine, lambda row: (row.family, row.generation))
+    return tuple(_group_moved(frozen, *key, groups[key]) for key in sorted(groups))
 
 
 def _group_moved(frozen: Untouched, family: str, generation: str, mine: list[Comparison]) -> Moved:

@@ -9,6 +9,7 @@ import msgspec
 from trnbench.backend import Backend
 from trnbench.errors import NothingSelected
 from trnbench.facts.fact import Scope
+from trnbench.grouping import grouped
 from trnbench.kernels.kernel import Case
 from trnbench.results.json import dumps_measurement
 from trnbench.results.measurement import Measurement, Status
@@ -66,10 +67,8 @@ def _sample(subject: Subject) -> Plan | None:
         return None
     chosen: dict[str, Case] = {}
     for planned in plans:
-        groups: dict[tuple[str, str, Scope], list[Case]] = {}
-        for case in planned.cases:
-            if not case.skip:
-                groups.setdefault((case.key.instance, case.key.kernel, case.key.scope), []).append(case)
+        runnable = (case for case in planned.cases if not case.skip)
+        groups = grouped(runnable, lambda case: (case.key.instance, case.key.kernel, case.key.scope))
         for members in groups.values():
             for case in (members[0], members[-1]):
                 chosen[case.id] = case
@@ -79,11 +78,8 @@ def _sample(subject: Subject) -> Plan | None:
 
 def _failed(measurements: Sequence[Measurement]) -> Iterator[Finding]:
     """One finding for all cases of a kernel that fail alike."""
-    alike: dict[tuple[str, str], list[Measurement]] = {}
-    for measurement in measurements:
-        if measurement.status is Status.FAILED:
-            reason = measurement.reason_text.partition(NEXT)[0]
-            alike.setdefault((measurement.case.kernel, reason), []).append(measurement)
+    failed = (each for each in measurements if each.status is Status.FAILED)
+    alike = grouped(failed, lambda each: (each.case.kernel, each.reason_text.partition(NEXT)[0]))
     for (kernel, reason), failures in alike.items():
         first = failures[0]
         more = f" ({len(failures)} cases)" if len(failures) > 1 else ""

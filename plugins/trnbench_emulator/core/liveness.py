@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 
+from trnbench.grouping import grouped
 from trnbench_emulator.core.tile import Tile, Users
 from trnbench_emulator.nki.machine import Machine
 from trnbench_emulator.nki.memory import Life
@@ -28,10 +29,7 @@ class Births:
         return any(tile.life.alive for tile in self.tiles)
 
     def by_instruction(self) -> dict[int, list[Tile]]:
-        born: dict[int, list[Tile]] = {}
-        for tile in self.tiles:
-            born.setdefault(tile.born, []).append(tile)
-        return born
+        return grouped(self.tiles, lambda tile: tile.born)
 
 
 class Pool:

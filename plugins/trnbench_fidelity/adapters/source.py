@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from trnbench.facts.fact import Scope
+from trnbench.grouping import grouped
 from trnbench_emulator import seconds
 from trnbench_emulator.nki import Machine
 from trnbench_fidelity.adapters.source_recording import recorded
@@ -64,8 +64,7 @@ def _wanted(
         return time_s
     if point.quantity is Quantity.FLOPS and flops:
         return flops / time_s
-    peak = bench.system(point.system).fact(Scope.CORE, "peak_flops", dtype=point.dtype)
-    if point.quantity is Quantity.SHARE and "MFU" in point.metric and peak and flops:
+    if flops and (peak := bench.peak(point)):
         return flops / time_s / peak
     active = _ACTIVE.fullmatch(point.metric)
     if point.quantity is Quantity.SHARE and active:
@@ -86,10 +85,8 @@ def find(folder: Path, source: KernelSource, repository: str = "") -> Path:
     Raises `NotEmulated` when there is none, or when two that differ fit equally well.
     """
     wanted = Path(source.file).parts
-    copies: dict[int, list[Path]] = {}
-    for path in sorted(folder.rglob(wanted[-1])):
-        if path.is_file():
-            copies.setdefault(_common_end(path.parts, wanted), []).append(path)
+    files = filter(Path.is_file, sorted(folder.rglob(wanted[-1])))
+    copies = grouped(files, lambda path: _common_end(path.parts, wanted))
     if not copies:
         raise NotEmulated(f"{source.file} is not under {folder}", source_missing=True)
     best = copies[max(copies)]

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 import msgspec
 
 from trnbench.errors import counted
+from trnbench.grouping import grouped
 from trnbench.results.expectation import NOTHING
 from trnbench.results.measurement import Nearness
 from trnbench_fidelity.nearness.bands import BANDED, Ends, class_bands, over, own
@@ -126,9 +127,7 @@ def coverage_rows(points: Iterable[Judged]) -> tuple[Coverage, ...]:
 
 def _row(family: str, generation: str, kind: str, points: Sequence[Judged]) -> Coverage:
     banded = [point for point in points if point.inside is not None]
-    votes: dict[str, list[bool]] = {}
-    for point in banded:
-        votes.setdefault(point.vote, []).append(bool(point.inside))
+    votes = grouped(banded, lambda point: point.vote).values()
     widths = [point.width for point in banded if point.width is not None]
     return Coverage(
         family=family,
@@ -137,7 +136,7 @@ def _row(family: str, generation: str, kind: str, points: Sequence[Judged]) -> C
         rows=len(banded),
         inside=sum(bool(point.inside) for point in banded),
         votes=len(votes),
-        votes_inside=math.fsum(sum(vote) / len(vote) for vote in votes.values()),
+        votes_inside=math.fsum(sum(bool(point.inside) for point in vote) / len(vote) for vote in votes),
         unbanded=len(points) - len(banded),
         width=math.fsum(widths) / len(widths) if widths else None,
     )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from trnbench import Nearness, Scope, Spread
+from trnbench.grouping import grouped
 from trnbench.kernels.kernel import Case, Kernel, PublishedAs, always
 from trnbench_fidelity.point import Kind, PublishedPoint, Quantity, ShapeValue, Usable, vote
 
@@ -169,9 +170,7 @@ class Evidence:
 
     def __init__(self, points: Iterable[Known], limits: Iterable[Known] = ()) -> None:
         self.points, self._limits = tuple(points), tuple(limits)
-        self._groups: dict[tuple[str, str], list[Known]] = {}
-        for point in self.points:
-            self._groups.setdefault((point.subject.generation, point.subject.group), []).append(point)
+        self._groups = grouped(self.points, lambda point: (point.subject.generation, point.subject.group))
 
     def of_group(self, generation: str, group: str) -> Sequence[Known]:
         return self._groups.get((generation, group), ())

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from trnbench.errors import counted
+from trnbench.grouping import grouped
 from trnbench_emulator.fabric.algorithms.algorithm import (
     ALL_GATHER,
     ALL_REDUCE,
@@ -108,9 +109,7 @@ class Hierarchical(Algorithm, OverInstances):
                 yield from zip(groups[s], groups[t], strict=True)
 
     def _servers(self, network: Network) -> list[list[int]]:
-        hosts: dict[int, list[int]] = {}
-        for rank, node in enumerate(network.ranks):
-            hosts.setdefault(network.nodes[node].host, []).append(rank)
+        hosts = grouped(range(network.size), lambda rank: network.nodes[network.ranks[rank]].host)
         groups = list(hosts.values())
         if len(groups) < 2 or len({len(group) for group in groups}) != 1:
             raise NotPossible(
