@@ -38,13 +38,16 @@ def chosen(run: Run) -> list[Losses]:
     One core where a kernel has such cases: what holds it back there holds it back everywhere, and
     sharing is another cause. Links and networks have a view of their own.
     """
-    groups: dict[tuple[str, str], list[Measurement]] = {}
-    for each in run.measurements:
-        linked = each.work.get("link_bytes") or each.work.get("network_bytes")
-        if each.status in view.GOOD and each.judgement and not linked and losses.any_of(each):
-            groups.setdefault((each.case.kernel, each.case.generation), []).append(each)
+    judged = (
+        each
+        for each in run.measurements
+        if each.status in view.GOOD
+        and each.judgement
+        and not (each.work.get("link_bytes") or each.work.get("network_bytes"))
+        and losses.any_of(each)
+    )
     largest = []
-    for cases in groups.values():
+    for cases in view.grouped(judged, lambda each: (each.case.kernel, each.case.generation)).values():
         nearest = min(each.case.scope.rank for each in cases)
         best = view.best(each for each in cases if each.case.scope.rank == nearest)
         profile = losses.of(best) if best is not None else None

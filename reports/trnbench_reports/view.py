@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 from trnbench import (
@@ -26,6 +25,9 @@ from trnbench import (
     nearness_of,
 )
 from trnbench_reports import numbers
+
+T = TypeVar("T")
+K = TypeVar("K")
 
 SHARE, PEAK, SINCE = "share", "peak", "since"
 EXPECT, PUBLISHED, LOSS, BUSY, TIME = "expect", "published", "loss", "busy", "time_s"
@@ -170,11 +172,16 @@ def preferred_dtype(found: Iterable[Measurement]) -> str:
     return next((dtype for dtype in _PREFERRED_DTYPES if dtype in ran), next(iter(ran), ""))
 
 
-def by_kernel(measurements: Sequence[Measurement]) -> dict[str, list[Measurement]]:
-    groups: dict[str, list[Measurement]] = defaultdict(list)
-    for measurement in measurements:
-        groups[measurement.case.kernel].append(measurement)
-    return dict(groups)
+def grouped(items: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
+    """The items by their `key`; groups as they came up, and so are those in each."""
+    groups: dict[K, list[T]] = {}
+    for item in items:
+        groups.setdefault(key(item), []).append(item)
+    return groups
+
+
+def by_kernel(measurements: Iterable[Measurement]) -> dict[str, list[Measurement]]:
+    return grouped(measurements, lambda measurement: measurement.case.kernel)
 
 
 def each_run(runs: Sequence[Run]) -> Iterator[tuple[int, Run, str]]:

@@ -17,7 +17,7 @@ from trnbench import (
     nccl_table,
     nearness_of,
 )
-from trnbench_reports import numbers
+from trnbench_reports import numbers, view
 
 
 def write(runs: Sequence[Run]) -> bytes:
@@ -28,15 +28,10 @@ def write(runs: Sequence[Run]) -> bytes:
     """
     lines: list[str] = []
     for run in runs:
-        groups: dict[tuple[str, ...], list[Measurement]] = {}
-        for each in _timed(run):
-            case = each.case
-            groups.setdefault((case.instance, case.kernel, case.dtype, str(case.scope)), []).append(each)
-        for (instance, kernel, _, scope), group in groups.items():
-            evidence = group[0].evidence
-            title = (
-                f"trnbench {kernel} on {instance}, {scope}, {evidence.grade} by {evidence.by}, run {run.id}"
-            )
+        for group in view.grouped(_timed(run), _sweep).values():
+            case, evidence = group[0].case, group[0].evidence
+            where = f"{case.kernel} on {case.instance}, {case.scope}"
+            title = f"trnbench {where}, {evidence.grade} by {evidence.by}, run {run.id}"
             rows = [_row(each) for each in sorted(group, key=lambda each: each.work["payload_bytes"])]
             lines += nccl_table(numbers.clean(title).replace("\n", " "), rows)
     if not lines:
@@ -46,6 +41,10 @@ def write(runs: Sequence[Run]) -> bytes:
             try_="trnbench run all_reduce -i trn2-16.48xlarge --no-report",
         )
     return ("\n".join(lines) + "\n").encode("utf-8")
+
+
+def _sweep(each: Measurement) -> tuple[str, ...]:
+    return each.case.instance, each.case.kernel, each.case.dtype, str(each.case.scope)
 
 
 def _timed(run: Run) -> Iterator[Measurement]:

@@ -119,9 +119,7 @@ def since(before: Run, after: Run, index: int) -> Markup:
     equal = sum(each.equal for each in comparison.changes)
     alone = sum(each.absent for each in comparison.changes)
     counts = Counter((change.verdict, _why(change)) for change in moved)
-    groups: dict[tuple[Verdict, str], list[Change]] = {}
-    for change in moved[:LARGEST]:
-        groups.setdefault((change.verdict, _why(change)), []).append(change)
+    groups = view.grouped(moved[:LARGEST], lambda change: (change.verdict, _why(change)))
     return fill(
         "since",
         before=before,

@@ -42,11 +42,15 @@ def kinds(run: Run) -> dict[tuple[str, str], list[Measurement]]:
 
     The kind that all-reduces run on comes first.
     """
-    by_kind: dict[tuple[str, str], list[Measurement]] = {}
-    for case in run.measurements:
-        ranks = view.rank_kind(case)
-        if ranks and case.status in view.GOOD and case.primary in RATES and _rate(case) is not None:
-            by_kind.setdefault((ranks, case.primary), []).append(case)
+    good = (
+        case
+        for case in run.measurements
+        if view.rank_kind(case)
+        and case.status in view.GOOD
+        and case.primary in RATES
+        and _rate(case) is not None
+    )
+    by_kind = view.grouped(good, lambda case: (view.rank_kind(case), case.primary))
 
     def place(item: tuple[tuple[str, str], list[Measurement]]) -> tuple[int, bool, int]:
         (_, metric), cases = item
@@ -90,7 +94,7 @@ def _figure(
 def _panel(
     index: int, run: Run, place: int, kind: tuple[str, str], found: Sequence[Measurement]
 ) -> dict[str, Any] | None:
-    by_kernel = view.by_kernel(list(found))
+    by_kernel = view.by_kernel(found)
     lead = _lead(by_kernel)
     picture = _picture(run, by_kernel[lead])
     alone = picture is None or picture["svg"] is None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -237,10 +237,8 @@ def _causes(each: Measurement) -> str:
 
 def _skips(run: Run) -> list[tuple[str, str, str, int]]:
     """Why cases were skipped: reason, kernels, systems, count; the commonest first."""
-    groups: dict[str, list[Measurement]] = defaultdict(list)
-    for case in run.measurements:
-        if case.status is Status.SKIPPED:
-            groups[case.reason_text or "no reason was recorded"].append(case)
+    skipped = (case for case in run.measurements if case.status is Status.SKIPPED)
+    groups = view.grouped(skipped, lambda case: case.reason_text or "no reason was recorded")
     return [
         (
             reason,
@@ -261,10 +259,10 @@ def _loud(run: Run) -> list[tuple[str, list[list[Measurement]]]]:
     )
     listed = []
     for heading, statuses in kinds:
-        alike: dict[tuple[str, ...], list[Measurement]] = defaultdict(list)
-        for case in run.measurements:
-            if case.status in statuses:
-                alike[str(case.status), _FIGURES.sub("#", _why(case)), _causes(case)].append(case)
+        cases = (case for case in run.measurements if case.status in statuses)
+        alike = view.grouped(
+            cases, lambda case: (str(case.status), _FIGURES.sub("#", _why(case)), _causes(case))
+        )
         if alike:
             listed.append((heading, list(alike.values())))
     return listed

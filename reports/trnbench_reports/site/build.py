@@ -9,6 +9,7 @@ from typing import Any
 
 import trnbench
 from trnbench import Run, Site, UsageError
+from trnbench_reports import view
 from trnbench_reports.formats import parts
 from trnbench_reports.page import LISTS, STYLES, joined_script
 from trnbench_reports.payload import script
@@ -120,10 +121,8 @@ def _groups(
     entries: Mapping[str, Mapping[str, Any]],
 ) -> list[tuple[str, list[tuple[str, Mapping[str, Any]]]]]:
     """Runs by the question that they answer, the newest of each first."""
-    groups: dict[str, list[tuple[str, Mapping[str, Any]]]] = {}
-    for run, entry in reversed(list(entries.items())):
-        groups.setdefault(entry["question"], []).append((run, entry))
-    return list(groups.items())
+    newest_first = reversed(list(entries.items()))
+    return list(view.grouped(newest_first, lambda pair: str(pair[1]["question"])).items())
 
 
 def _page(
