@@ -12,7 +12,7 @@ from trnbench_emulator.nki.functions import Function
 from trnbench_emulator.nki.recorder import Recorder
 from trnbench_emulator.nki.tensor import NkiTensor
 
-Registers = npt.NDArray[np.float32]
+Registers = Array
 
 
 def check_result(rules: Rules, result: Any, partitions: int) -> None:
