@@ -21,7 +21,9 @@ from trnbench import (
     SystemRecord,
     axis_text,
     expected,
+    expected_time,
     grey,
+    least_time,
     nearness_of,
 )
 from trnbench_reports import numbers
@@ -262,10 +264,11 @@ def expect_text(measurement: Measurement) -> str:
 
 def expect_share(measurement: Measurement) -> str:
     """ "61–72 %" of the peak, "" without a band or a peak."""
-    interval, metric, judged = expected(measurement), primary(measurement), measurement.judgement
-    if interval is None or metric is None or judged is None or not metric.value:
+    judged, time_s = measurement.judgement, measurement.time_s
+    times = expected_time(measurement.evidence, time_s, least_time(measurement))
+    if times is None or judged is None or not time_s:
         return ""
-    low, high = (numbers.percent(bound / metric.value * judged.fraction) for bound in interval)
+    low, high = (numbers.percent(judged.fraction * time_s / each) for each in reversed(times))
     return ranged(low, high)
 
 

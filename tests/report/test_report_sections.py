@@ -7,10 +7,11 @@ from typing import Any
 
 import msgspec
 import pytest
-from headline_parts import changed, graded, having, kept, of_systems
+from headline_parts import changed, graded, having, judged_by, kept, near, of_systems
 from whole_page import plain
 
 from trnbench import Grade, PeakPolicy, Run, Scope, Status
+from trnbench.results.measurement import Nearness
 from trnbench_reports import numbers, view
 from trnbench_reports.charts import roofline
 from trnbench_reports.sections import documents, fabric, generations, method, rooflines
@@ -219,3 +220,17 @@ class TestMethod:
         text = plain(method.render([run]))
         for word in ("ok", "document-low", "suspect", "failed", "skipped", "unvalidated", "clocks allow"):
             assert f" {word} " in text
+
+
+def test_where_less_is_better_a_longer_time_is_a_smaller_share(several: Run) -> None:
+    found = next(e for e in several.measurements if e.judgement and e.judgement.of_engine_bound)
+    case = judged_by(near(Nearness.KERNEL))(found)
+    judged, metric = case.judgement, case.metrics[case.primary]
+    assert judged is not None
+    time = msgspec.structs.replace(metric, value=case.time_s, unit="s", better="lower")
+    timed = msgspec.structs.replace(case, metrics={metric.name: time})
+    assert view.expect_share(timed) == view.expect_share(case) != ""
+    half = msgspec.structs.replace(judged.peaks.chosen, value=judged.peaks.chosen.value / 2)
+    peaks = msgspec.structs.replace(judged.peaks, chosen=half)
+    newer = msgspec.structs.replace(timed, judgement=msgspec.structs.replace(judged, peaks=peaks))
+    assert generations._ratios(timed, newer) == (1.0, 2.0)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from trnbench.errors import counted, cut, visible
 from trnbench.facts.units import percent, show
-from trnbench.results.expectation import expected, grey, nearness_of
+from trnbench.results.expectation import expected, expected_time, grey, least_time, nearness_of
 from trnbench.results.measurement import ALARMING, Grade, Measurement, Status
 from trnbench.results.run import Run
 
@@ -86,17 +86,15 @@ def _row(each: Measurement, scale: float) -> Row:
 def _band(each: Measurement) -> tuple[float, float] | None:
     """Least and most of the peak to expect: of an emulated number by its nearest evidence, of a measured one
     by the interval between its processes."""
-    metric, judged, interval = each.metrics.get(each.primary), each.judgement, expected(each)
-    if metric is None or judged is None or not metric.value:
+    judged, time_s, between = each.judgement, each.time_s, each.interval
+    ends = expected_time(each.evidence, time_s, least_time(each))
+    if ends is None and between is not None:
+        ends = between.low, between.high
+    if judged is None or ends is None or not time_s:
         return None
-    if interval is not None:
-        return interval[0] / metric.value * judged.fraction, interval[1] / metric.value * judged.fraction
-    if each.interval is not None and each.time_s:
-        shares = sorted(
-            judged.fraction * each.time_s / end for end in (each.interval.low, each.interval.high) if end
-        )
-        return (shares[0], shares[-1]) if shares else None
-    return None
+    # A share falls as the time rises, whichever way its metric counts.
+    shares = sorted(judged.fraction * time_s / end for end in ends if end)
+    return (shares[0], shares[-1]) if shares else None
 
 
 def _reach(each: Measurement) -> float:

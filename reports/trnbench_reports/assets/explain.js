@@ -52,13 +52,14 @@ const formulaBlock = (run, each, id, metric) => {
     return name === "time" ? show(known.time, "s", 7) : whole(known[name]);
   });
   const judged = each.judgement, peak = judged?.metric === metric.name ? judged.peaks.chosen : null;
-  const unit = peak ? metric.unit : "";
+  const ends = peak ? [metric.value, peak.value].map((value) => show(value, metric.unit)) : [];
+  if (metric.better === "lower") ends.reverse();
   return block("formula", "How it follows",
     make("p", { class: "sum" }, all && any
       ? [make("code", {}, head), " = ", make("code", {}, inside), " = ", make("b", {}, show(metric.value, metric.unit))]
       : [make("code", {}, metric.formula || "as it was stored"), " = ", make("b", {}, show(metric.value, metric.unit))]),
     all && any && comment.length ? note(comment.join(": ")) : null,
-    peak && make("p", { class: "sum" }, make("code", {}, `${show(metric.value, unit)} ÷ ${show(peak.value, unit)}`), " = ", make("b", {}, percent(judged.fraction)), " of the peak"),
+    peak && make("p", { class: "sum" }, make("code", {}, ends.join(" ÷ ")), " = ", make("b", {}, percent(judged.fraction)), " of the peak"),
     make("details", {}, make("summary", {}, `All metrics of this case (${Object.keys(each.metrics).length})`),
       tableOf("All metrics of this case", ["metric", "value#", "formula"], Object.values(each.metrics).map((other) => [
         make("a", { href: addressOf(run, id, other.name) }, metricWords(other.name)), show(other.value, other.unit), other.formula]))));

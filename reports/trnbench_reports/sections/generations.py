@@ -198,11 +198,14 @@ def _ratios(first: Measurement, case: Measurement) -> tuple[float | None, float 
         return None, None
     if first.evidence.grade is not case.evidence.grade:
         return None, None
-    got = new.value / old.value if new.better == "higher" else old.value / new.value
+    higher = new.better == "higher"
+    got = new.value / old.value if higher else old.value / new.value
     if first.judgement is None or case.judgement is None:
         return got, None
     before, after = first.judgement.peaks.chosen.value, case.judgement.peaks.chosen.value
-    return got, after / before if before > 0 else None
+    if before <= 0 or after <= 0:
+        return got, None
+    return got, after / before if higher else before / after
 
 
 def _gain(first: Measurement, case: Measurement) -> str:

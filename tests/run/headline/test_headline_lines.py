@@ -13,7 +13,7 @@ from trnbench import Grade, Measurement, PeakPolicy, Run, Scope, Status, headlin
 from trnbench.facts.units import show
 from trnbench.results.measurement import Nearness
 from trnbench.run.headline.answer import swept
-from trnbench.run.headline.line import Cause
+from trnbench.run.headline.line import Cause, others
 from trnbench.run.headline.words import cards, clause, said
 
 
@@ -69,6 +69,22 @@ class TestLines:
         ]
         assert (line.question, line.kernel) == ("kernel", "dma_latency")
         assert (line.sweep.worst, line.sweep.best) == (1.0, late[0].metrics["latency_s"].value)
+
+    def test_a_share_of_another_document_counts_as_its_metric_does(self, small: Run) -> None:
+        case = next(e for e in small.measurements if e.judgement and e.judgement.peaks.alternatives)
+        metric, judged = case.metrics[case.primary], case.judgement
+        assert judged is not None
+        lower = replace(
+            case,
+            metrics={metric.name: replace(metric, better="lower")},
+            judgement=replace(judged, fraction=judged.peaks.chosen.value / metric.value),
+        )
+        assert [e.fraction * e.value for e in others(small, case)] == pytest.approx(
+            [metric.value] * len(others(small, case))
+        )
+        assert others(small, lower)
+        for other in others(small, lower):
+            assert other.fraction == pytest.approx(other.value / metric.value)
 
     def test_systems_that_gave_the_same_are_one_line(self, small: Run) -> None:
         assert of(small, "product", "trn1").systems == ("trn1.2xlarge", "trn1.32xlarge", "trn1-ultracluster")

@@ -9,7 +9,7 @@ import msgspec
 from trnbench.case_key import Division
 from trnbench.facts.fact import Fact, FactBook, Peak, PeakPolicy, Scope
 from trnbench.results.fidelity import OwnProduct
-from trnbench.results.measurement import BestPublished, Grade, Measurement
+from trnbench.results.measurement import BestPublished, Grade, Judgement, Measurement
 from trnbench.results.run import Run
 
 CALLED = {
@@ -173,9 +173,8 @@ def superseding(run: Run, case: Measurement) -> Promised | None:
     old = next((fact for fact in book.facts if fact.id in chosen.facts), None)
     new = _replacing(book, old, chosen.superseded_by, chosen.dtype) if old is not None else None
     if old is not None and old.value and new is not None and new.value:
-        ratio = new.value / old.value
-        peak = _as_printed(chosen, chosen.value * ratio, new)
-        return _promised(run, case, peak, judgement.fraction / ratio)
+        peak = _as_printed(chosen, chosen.value * (new.value / old.value), new)
+        return _promised(run, case, peak, _fraction(case, judgement, peak))
     latest = next(
         (
             alternative
@@ -186,7 +185,7 @@ def superseding(run: Run, case: Measurement) -> Promised | None:
     )
     if latest is None or not latest.value > 0:
         return None
-    return _promised(run, case, latest, judgement.fraction * chosen.value / latest.value)
+    return _promised(run, case, latest, _fraction(case, judgement, latest))
 
 
 def others(run: Run, case: Measurement) -> tuple[Promised, ...]:
@@ -202,10 +201,18 @@ def others(run: Run, case: Measurement) -> tuple[Promised, ...]:
     for peak in judgement.peaks.alternatives:
         if peak.policy is PeakPolicy.ENGINE or not peak.value > 0 or peak.value == chosen.value:
             continue
-        made = _promised(run, case, peak, judgement.fraction * chosen.value / peak.value)
+        made = _promised(run, case, peak, _fraction(case, judgement, peak))
         if made is not None:
             by_value.setdefault(round(peak.value, 3), made)
     return tuple(by_value[value] for value in sorted(by_value))
+
+
+def _fraction(case: Measurement, judgement: Judgement, peak: Peak) -> float:
+    """The share of `peak` in the place of the chosen one's; of a time a longer peak is easier to reach."""
+    ratio = judgement.peaks.chosen.value / peak.value
+    metric = case.metrics.get(judgement.metric)
+    lower = metric is not None and metric.better == "lower"
+    return judgement.fraction / ratio if lower else judgement.fraction * ratio
 
 
 def _replacing(book: FactBook, old: Fact, source: str, dtype: str) -> Fact | None:
