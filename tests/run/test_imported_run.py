@@ -106,6 +106,8 @@ def test_nccl_tests_says_collective_and_ranks(tmp_path: Path) -> None:
     run = brought("r.txt", "--from", "nccl-tests", "--grade", "measured", "-i", "trn2-16.48xlarge")
     first, second = run.measurements
     assert first.case.fullname == "all_reduce[dtype=fp32,size=1048576,ranks=2]@instance"
+    (line,) = trnbench.headline(run).lines
+    assert line.ranks == "2 ranks"
     assert first.time_s == pytest.approx(50e-6)
     assert first.metrics["busbw_bytes_per_s"].value == pytest.approx(1048576 / 50e-6)
     assert first.notes[:2] == ("time out of place", "in place: 48.00 µs")
@@ -161,8 +163,11 @@ def test_our_own_table_comes_back_with_its_grade(tmp_path: Path) -> None:
         assert after.time_s == pytest.approx(before.time_s, rel=1e-3)
         assert after.judgement.fraction == pytest.approx(before.judgement.fraction, rel=1e-3)
     done = invoke("r.txt", "--from", "nccl-tests", "--grade", "measured")
-    assert done.stderr.startswith("error: these numbers are emulated, not measured\n")
-    assert done.stderr.endswith("leave out --grade measured\n")
+    assert refusal(done) == (
+        "error: these numbers are emulated, not measured\n"
+        "  cause: the file says so itself\n"
+        "  try:   leave out --grade measured\n"
+    )
 
 
 # pytest-benchmark
