@@ -108,10 +108,12 @@ class Planner:
 
     @property
     def instances(self) -> int:
-        """How many instances the ranks lie on."""
+        """How many instances the ranks lie on, of one group where there are some."""
         if self.over_instances:
             return self.fabric.system.size
-        return len({self.network.nodes[node].host for node in self.network.ranks})
+        network = self.network
+        taking = self.groups[0] if self.groups else range(network.size)
+        return len({network.nodes[network.ranks[rank]].host for rank in taking})
 
     @property
     def rule(self) -> Rule | None:

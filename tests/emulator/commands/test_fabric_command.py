@@ -150,6 +150,14 @@ class TestTable:
         (one,) = rows("run", "all_reduce", "-i", TRN2, "-b", "64M", "-e", "64M", "--degrade", "d0-d1=0.5")
         assert (one["nearness"], one["expected_low_s"], one["expected_high_s"]) == ("none", None, None)
 
+    def test_two_ranks_are_asked_and_judged_by_the_instances_that_they_lie_on(self) -> None:
+        args = ("run", "all_reduce", "-b", "1M", "--group")
+        here = rows(*args, "[[0,1]]", "-i", TRN1) + rows(*args, "[[0,1]]", "-i", "trn1-ultracluster:4")
+        across = [row for n in (2, 4) for row in rows(*args, "[[0,32]]", "-i", f"trn1-ultracluster:{n}")]
+        for pair, best in ((here, "t1-nccom-ar2-1048576"), (across, "t1-efa-ar2-524288")):
+            assert pair[0] == {**pair[1], "instance": pair[0]["instance"]}
+            assert (pair[0]["algorithm"], pair[0]["best_published_id"]) == ("ring", best)
+
     def test_the_documented_figure_is_of_the_same_ranks_as_busbw(self) -> None:
         args = ("run", "all_reduce", "-i", TRN2, "-b", "1G", "-e", "1G")
         (one,) = rows(*args, "--ranks", "device")

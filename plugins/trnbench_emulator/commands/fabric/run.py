@@ -124,7 +124,10 @@ def _asked(
         ]
     comments += details(fabric, answers, peak, "" if parts else algorithm)
     near = Near(state, fabric, alone=not (parts or options["others"] or len(groups) > 1))
-    nearest = tuple(near.of(collective, answer.size, answer.ranks, busbw=answer.busbw) for answer in answers)
+    nearest = tuple(
+        near.of(collective, answer.size, answer.ranks, hosts=answer.planner.instances, busbw=answer.busbw)
+        for answer in answers
+    )
     rows = [
         {**each, **near_cells(kind, each["time_s"], answer.range_s, answer.bound.time_s)}
         for each, kind, answer in zip(rows, nearest, answers, strict=True)
