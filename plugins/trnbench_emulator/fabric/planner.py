@@ -271,7 +271,7 @@ class Planner:
 
     def _check(self, name: str) -> None:
         what = self.question.collective if self.uneven else self.collective
-        if not self.over_instances and name not in ALGORITHMS:
+        if name not in ALGORITHMS and name not in OVER_INSTANCES:
             raise UnknownName(
                 "algorithm",
                 name,
@@ -279,8 +279,9 @@ class Planner:
                 try_=f"trnbench fabric algorithms -i {self.fabric.system.name}",
             )
         if name not in self.able:
+            elsewhere = "" if name in ALGORITHMS else " but over a whole cluster"
             raise NotPossible(
-                f"{name} does no {what}{' over a cluster' if self.over_instances else ''}",
+                f"{name} does no {what}{' over a cluster' if self.over_instances else elsewhere}",
                 cause=f"these do: {', '.join(self.able)}",
                 try_=f"--algorithm {self.able[0]}",
             )
