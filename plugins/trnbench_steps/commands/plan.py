@@ -11,7 +11,8 @@ from trnbench.run.output_file import check_writable, write_whole
 from trnbench.run.render import find_page, render_page
 from trnbench.terminal.output import say
 from trnbench_steps.commands.plan_tables import show_plan
-from trnbench_steps.commands.workload.options import types_from
+from trnbench_steps.commands.vocabulary import TYPES
+from trnbench_steps.commands.workload.options import refuse_idle, types_from
 from trnbench_steps.job import Task
 from trnbench_steps.plan import api
 from trnbench_steps.plan.composed import Why
@@ -93,8 +94,8 @@ def _check_drawing(state: Session, drawing: Path, *, force: bool) -> None:
     find_page(state.registry, "plan")
 
 
-_OF_TRAINING = ("tokens", "days")
-_OF_DECODING = ("tpot", "ttft", "prompt", "output_tokens", "requests_per_s")
+_OF_TRAINING = ("tokens", "days", "sequence")
+_OF_DECODING = ("tpot", "ttft", "prompt", "output_tokens", "requests_per_s", "kv")
 
 
 def _wanted(options: dict[str, Any]) -> dict[str, Any]:
@@ -111,6 +112,7 @@ def _wanted(options: dict[str, Any]) -> dict[str, Any]:
             )
     batches = (kinds.SEQUENCES.counted(each, "--batches") for each in options["batches"].split(",") if each)
     types = types_from(options["types"])
+    refuse_idle(task, {part: f"--type {part}" for part in types if types[part] != TYPES[part]})
     weights = tuple(each for each in types.pop("weights").split(",") if each)
     rate, _, share = (options["requests_per_s"] or "").partition("@")
     given = {

@@ -8,6 +8,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 from click.testing import Result
 from command import listed, typed
 
@@ -121,3 +122,22 @@ def test_other_formats_hold_the_same() -> None:
     assert invoke("info", "gpt2", "--format", "md").stdout.startswith(
         "# gpt2: dense, 12 layers of 768 features"
     )
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("workload info gpt2 --batch 8", "--batch says nothing without --task"),
+        ("workload info gpt2 --type weights=fp8", "--type weights says nothing without --task"),
+        ("workload info gpt2 --task train --kv 8", "--kv says nothing of --task train"),
+        ("workload run gpt2 --task decode --micro-batch 2", "--micro-batch says nothing of --task decode"),
+        ("workload run gpt2 --task decode -a sequence=8,16", "-a sequence says nothing of --task decode"),
+        ("workload run gpt2 --task train --type cache=fp8", "--type cache says nothing of --task train"),
+        ("plan gpt2 --sequence 8", "--sequence says nothing of --task decode"),
+        ("plan gpt2 --tokens 1T --kv 8", "--kv says nothing of --task train"),
+        ("plan gpt2 --type moments=bf16", "--type moments says nothing of --task decode"),
+    ],
+)
+def test_what_changes_nothing_is_refused(words: str, said: str) -> None:
+    found = typed(*words.split())
+    assert (found.exit_code, found.stderr.splitlines()[0]) == (2, f"error: {said}")

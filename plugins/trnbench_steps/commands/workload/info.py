@@ -7,7 +7,7 @@ from typing import Any
 from trnbench import Session, UsageError
 from trnbench.terminal.cell import Column
 from trnbench.terminal.output import Section, emit, emit_sections, paragraph
-from trnbench_steps.commands.workload.options import job_from, layout_from, types_from
+from trnbench_steps.commands.workload.options import job_from, layout_from, typed_of, types_from
 from trnbench_steps.commands.workload.tables import (
     count,
     memory_table,
@@ -56,11 +56,7 @@ def info(
 
 def _refuse_alone(instances: tuple[str, ...], options: dict[str, Any]) -> None:
     """Raises `UsageError` for options that say nothing without a task."""
-    given = [
-        f"--{name.replace('_', '-')}"
-        for name in ("tp", "pp", "dp", "cp", "ep", "kv", "sequence")
-        if options[name]
-    ]
+    given = [typed for name, typed in typed_of(options).items() if name != "cache"]
     if instances or given:
         raise UsageError(
             f"{'--instance' if instances else given[0]} says nothing without --task",

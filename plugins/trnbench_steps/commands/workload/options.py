@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from trnbench.bounded import kinds
 from trnbench.errors import UsageError, cut
-from trnbench_steps.commands.vocabulary import LAYOUT, SOFTWARE, TYPES
+from trnbench_steps.commands.vocabulary import JOB, LAYOUT, SOFTWARE, TYPES
 from trnbench_steps.job import LENGTH, Job, Recompute, Task
 from trnbench_steps.layout import Layout
 
@@ -22,6 +22,38 @@ def layout_from(options: dict[str, Any]) -> Layout:
     )
 
 
+IDLE = {
+    Task.TRAIN: ("kv", "cache"),
+    Task.PREFILL: ("micro_batch", "gradients", "moments", "master"),
+    Task.DECODE: ("sequence", "micro_batch", "gradients", "moments", "master"),
+}
+"""Fields of a job that change nothing of a task."""
+
+
+def refuse_idle(task: Task, typed: Mapping[str, str]) -> None:
+    """Raises `UsageError` for a field that changes nothing of `task`; `typed`: how each was typed."""
+    for name in IDLE[task]:
+        if name in typed:
+            raise UsageError(
+                f"{typed[name]} says nothing of --task {task}",
+                cause=f"nothing of {task} depends on it",
+                try_="leave it out, or another --task",
+            )
+
+
+def typed_of(options: Mapping[str, Any]) -> dict[str, str]:
+    """How each field was typed that is not as usual; of types the part."""
+    usual = {"batch": 1, "micro_batch": 1, "recompute": "none"}
+    typed = {
+        each.name: f"--{each.key}"
+        for each in (*JOB, *LAYOUT)
+        if options[each.name] and options[each.name] != usual.get(each.name)
+    }
+    parts = _parts(options["types"], "--type", TYPES)
+    others = {part: f"--type {part}" for part, dtype in parts.items() if dtype != TYPES[part]}
+    return {**{name: flag for name, flag in typed.items() if name not in ("task", "types")}, **others}
+
+
 def _placement(text: str) -> tuple[int, ...]:
     return tuple(kinds.RANK.counted(part, "--placement") for part in text.split(",")) if text else ()
 
@@ -29,6 +61,7 @@ def _placement(text: str) -> tuple[int, ...]:
 def job_from(options: dict[str, Any]) -> Job:
     """The job that the options mean. Raises `UsageError`."""
     task = Task(options["task"])
+    refuse_idle(task, typed_of(options))
     decodes = task is Task.DECODE
     types = types_from(options["types"])
     paths = _parts(options["paths"], "--path", SOFTWARE)

@@ -15,9 +15,10 @@ from trnbench.store.path import check_named, store_path
 from trnbench.terminal.execution import Steadiness, carry_out
 from trnbench.terminal.request import settings_of
 from trnbench.terminal.target import check_html, report_target
-from trnbench_steps.commands.workload.options import job_from, layout_from
+from trnbench_steps.commands.workload.options import job_from, layout_from, refuse_idle
 from trnbench_steps.commands.workload.step_results import tell_steps
 from trnbench_steps.division import divide
+from trnbench_steps.job import Task
 from trnbench_steps.own_kernels import OwnKernels, check_own
 from trnbench_steps.shipped_models import model_of, shipped_names
 from trnbench_steps.step_request import AXES, StepRequest
@@ -72,6 +73,7 @@ def _selection(state: Session, model: str, options: dict[str, Any]) -> Selection
     for name in swept:
         if name not in AXES:
             raise UnknownName("axis", name, AXES, try_="-a batch=1,4,16")
+    refuse_idle(Task(options["task"]), {name: f"-a {name}" for name in swept})
     described = model_of(state.registry, model)
     job, layout = job_from(options), layout_from(options)
     own = OwnKernels(tuple(_operator(state, each) for each in options["operators"]))
