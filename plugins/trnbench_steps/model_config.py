@@ -80,7 +80,7 @@ def _width(described: Description) -> int:
 
 
 def _network_bias(described: Description) -> bool:
-    if described.architecture == "falcon":
+    if described.architecture == "falcon":  # of all its matrices
         return described.flag("bias", False)
     return described.flag("mlp_bias", described.rules.bias)
 
@@ -134,7 +134,8 @@ def mixers(described: Description) -> list[Attention]:
     if rules.latent:
         return [_latent(described)] * described.layers
     kinds_of = _kinds(described)
-    query_bias = described.flag("attention_bias", rules.query_bias)
+    falcon = described.architecture == "falcon"
+    query_bias = _network_bias(described) if falcon else described.flag("attention_bias", rules.query_bias)
     full = Attention(
         kind=AttentionKind.FULL,
         heads=described.heads,
@@ -143,7 +144,7 @@ def mixers(described: Description) -> list[Attention]:
         value_dim=_head_dim(described),
         gated=rules.gated_attention,
         query_bias=query_bias,
-        output_bias=query_bias and (rules.output_bias or described.config.has("attention_bias")),
+        output_bias=query_bias and (falcon or rules.output_bias or described.config.has("attention_bias")),
         head_norm=rules.head_norm,
         projection_norm=rules.projection_norm,
         sinks=rules.sinks,

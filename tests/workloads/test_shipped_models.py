@@ -9,6 +9,7 @@ import pytest
 from trnbench_steps.attention import AttentionKind
 from trnbench_steps.layer import architectures
 from trnbench_steps.model import parameters
+from trnbench_steps.model_config import read_model
 from trnbench_steps.shipped_models import FOLDER, load_model, shipped_names
 
 PUBLISHED = [(name, count) for name in shipped_names() for count in load_model(name).published]
@@ -120,3 +121,18 @@ def test_experts_are_in_the_layers_that_the_documents_give(name: str, dense: int
     for layer, count in load_model(name).runs():
         counts[bool(layer.feed_forward.experts)] += count
     assert (counts[False], counts[True]) == (dense, sparse)
+
+
+def test_biases_of_falcon_are_in_attention_too() -> None:
+    """Falcon-RW-1B has 1,311,625,216 parameters (its safetensors)."""
+    config = {
+        "model_type": "falcon",
+        "hidden_size": 2048,
+        "num_hidden_layers": 24,
+        "num_attention_heads": 32,
+        "vocab_size": 50304,
+        "bias": True,
+        "multi_query": False,
+        "parallel_attn": False,
+    }
+    assert parameters(read_model(config, "falcon-rw-1b", "config.json")).all == 1_311_625_216
