@@ -37,11 +37,12 @@ def load_model(name: str | Path, *, also: Iterable[str] = ()) -> Model:
         return _shipped(word)
     path = Path(word)
     if path.suffix not in (".json", ".toml") and not path.exists():
-        near = word.lower().replace("_", "-")
+        known = (*shipped_names(), *also)
         raise UnknownName(
             "model",
-            near if near != word else word,
-            (*shipped_names(), *also),
+            word,
+            known,
+            cause=UnknownName("model", word.lower().replace("_", "-"), known).cause,
             try_="trnbench workload list, or a config.json",
         )
     return load_model_file(path / "config.json" if path.is_dir() else path)
@@ -109,7 +110,7 @@ def _of_toml(tables: dict[str, Any], path: Path) -> Model:
     except msgspec.ValidationError as error:
         raise BadInput(
             f"{path}: {error}",
-            cause="a source has document, version and locator",
+            cause="a source has document, version and locator, a [[published]] count parameters too",
             try_="docs/workloads.md shows one",
         ) from None
     return read_model(tables["config"], path.stem, str(path), source=source, published=published)

@@ -103,8 +103,8 @@ def test_a_file_and_its_folder_are_read(tmp_path: Path) -> None:
 
 def test_files_that_are_none_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UnknownName) as unknown:
-        load_model("llama-3-8c")
-    assert str(unknown.value).splitlines()[0] == "unknown model 'llama-3-8c'"
+        load_model("Llama_3_8B")
+    assert str(unknown.value).splitlines()[0] == "unknown model 'Llama_3_8B'"
     assert "llama-3-8b" in str(unknown.value)
     with pytest.raises(MissingFile):
         load_model(tmp_path / "nothing.json")
