@@ -178,6 +178,18 @@ def test_what_slows_the_machine_for_a_while_is_not_in_the_ratio() -> None:
     assert found.log_ratio == pytest.approx(0.04879, abs=1e-5)
 
 
+def test_a_call_that_repeats_its_work_counts_as_often() -> None:
+    once, often = (
+        Turns(Program(run=lambda: None, check=str, awaited="so", checked="so", repeats=repeats))
+        for repeats in (1.0, 1e6)
+    )
+
+    def ready(first_first: bool, seed: int, use: Callable[[Player, Player], None]) -> None:
+        use(once, often)
+
+    assert batch(ready, Course(Clock.WALL, 10, 50), Random(1), 0.0).log_ratio < -10.0
+
+
 def test_the_course_of_a_case_fits_its_calls() -> None:
     def ready(first_first: bool, seed: int, use: Callable[[Player, Player], None]) -> None:
         use(Steady(1e-5, iter(lambda: 1.0, None)), Steady(1e-5, iter(lambda: 1.0, None)))

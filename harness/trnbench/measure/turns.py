@@ -44,13 +44,15 @@ class Clock(StrEnum):
 
 
 class Turn(NamedTuple):
-    """What some calls took in all. `waited`: how often this thread gave its processor away by itself."""
+    """What some calls took in all. `waited`: how often this thread gave its processor away by itself.
+    `repeats`: how often each of them does the work of the case."""
 
     thread_s: float
     wall_s: float
     process_s: float
     waited: int
     device_s: float = 0.0
+    repeats: float = 1.0
 
     def by(self, clock: Clock) -> float:
         """Seconds by one of the clocks."""
@@ -88,7 +90,7 @@ class Turns:
         finally:
             if collecting:
                 gc.enable()
-        return Turn(thread, wall, process, waited, device)
+        return Turn(thread, wall, process, waited, device, program.repeats)
 
 
 ELSEWHERE = 0.05

@@ -63,7 +63,7 @@ class Course(NamedTuple):
 
 class Batch(NamedTuple):
     """Rounds of one process, or of one pair of them. `log_ratio` is the median over pairs of the logarithm of
-    the second's time over the first's; seconds are per call."""
+    the second's time over the first's; seconds are those of the case."""
 
     log_ratio: float
     before_s: float
@@ -99,13 +99,13 @@ def batch(ready: Ready, course: Course, random: Random, seconds: float) -> Batch
     begun = time.monotonic()
     logs: list[float] = []
     times: tuple[list[float], list[float]] = ([], [])
-    rounds, wall_s, longer = 0, 0.0, 1.0
+    rounds, had_s, wall_s, longer = 0, 0.0, 0.0, 1.0
 
     def use(first: Player, second: Player) -> None:
-        nonlocal wall_s
+        nonlocal had_s, wall_s
         for _ in range(course.pairs):
-            pair, took_s = _pair(first, second, course, random)
-            wall_s += took_s
+            pair, *spent = _pair(first, second, course, random)
+            had_s, wall_s = had_s + spent[0], wall_s + spent[1]
             logs.append(math.log(pair[1] / pair[0]))
             for kept, seconds_ in zip(times, pair, strict=True):
                 kept.append(seconds_ / (2 * course.calls))
@@ -114,20 +114,23 @@ def batch(ready: Ready, course: Course, random: Random, seconds: float) -> Batch
         ready(random.random() < 0.5, random.getrandbits(64), use)
         rounds += 1
         if course.clock is Clock.THREAD:
-            had_s = 2 * course.calls * sum(map(sum, times))
             longer = min(max(wall_s / had_s, 1.0), MOST_LONGER)
     return Batch(median(logs), median(times[0]), median(times[1]), rounds, len(logs))
 
 
-def _pair(first: Player, second: Player, course: Course, random: Random) -> tuple[Sequence[float], float]:
-    """Seconds of both turns of each, in an order that the other half turns round; all by the wall."""
+def _pair(
+    first: Player, second: Player, course: Course, random: Random
+) -> tuple[Sequence[float], float, float]:
+    """What both turns of each say of its case, in an order that the other half turns round; the seconds of
+    all, by the clock of the course and by the wall."""
     order = (0, 1, 1, 0) if random.random() < 0.5 else (1, 0, 0, 1)
-    spent, wall_s = [0.0, 0.0], 0.0
+    pair, had_s, wall_s = [0.0, 0.0], 0.0, 0.0
     for place in order:
         turn = (first, second)[place].take(course.calls)
-        spent[place] += max(turn.by(course.clock), 1e-9)
-        wall_s += turn.wall_s
-    return spent, wall_s
+        turn_s = max(turn.by(course.clock), 1e-9)
+        pair[place] += turn_s / turn.repeats
+        had_s, wall_s = had_s + turn_s, wall_s + turn.wall_s
+    return pair, had_s, wall_s
 
 
 class Seat(NamedTuple):

@@ -1,4 +1,4 @@
-"""Instructions of one call of each side, which no load changes: a metric of its own, never mixed with time.
+"""Instructions of the work of a case, which no load changes: a metric of its own, never mixed with time.
 
 A process that makes n calls and one that makes 2 n are counted whole; what lies between is n calls. `perf`
 counts, where the system and the processor let it, else Valgrind, on any machine, and slowly.
@@ -75,7 +75,7 @@ def counts(wish: Wish, sides: Sequence[Operand], by: Counter, threshold: float =
             told.append(_Counted(side, path, wish, by))
         first, second = told
         return [
-            _change(cases, first.per_call(duel.first), second.per_call(duel.second), threshold)
+            _change(cases, first.count(duel.first), second.count(duel.second), threshold)
             for duel, cases in duels(first.cases, second.cases).items()
         ]
 
@@ -87,14 +87,14 @@ class _Counted:
         self.side, self._wish, self._by = side, wish, by
         self._env = {**environment(path, 0), "OPENBLAS_NUM_THREADS": "1"}
         self.cases, self._calls = msgspec.json.decode(
-            self._run((), -1, 0), type=tuple[dict[str, CaseKey], list[int]]
+            self._run((), -1, 0), type=tuple[dict[str, CaseKey], list[tuple[int, float]]]
         )
 
-    def per_call(self, place: int) -> float:
+    def count(self, place: int) -> float:
         """Of the case at `place`."""
-        calls = self._calls[place]
+        calls, repeats = self._calls[place]
         once, twice = (self._count(place, many) for many in (calls, 2 * calls))
-        return (twice - once) / calls
+        return (twice - once) / (calls * repeats)
 
     def _count(self, place: int, calls: int) -> int:
         said = self._run(self._by.prefix, place, calls)
@@ -139,11 +139,11 @@ def main(given: str) -> None:
     if place >= 0:
         cases[place].lend(wish.seed, lambda turns: turns.take(many))
         return
-    calls: list[int] = []
+    calls: list[tuple[int, float]] = []
 
     def looked_at(turns: Turns) -> None:
-        call_s = min(turns.take(1).wall_s for _ in range(5))
-        calls.append(max(1, round(COUNTED_S / max(call_s, 1e-9))))
+        quickest = min((turns.take(1) for _ in range(5)), key=lambda turn: turn.wall_s)
+        calls.append((max(1, round(COUNTED_S / max(quickest.wall_s, 1e-9))), quickest.repeats))
 
     for seat in cases:
         seat.lend(wish.seed, looked_at)
