@@ -223,5 +223,6 @@ def tensor_copy_predicated(
         chosen = (predicate.array != 0).reshape(dst.shape) != reverse_pred
         if recorder.shadow is not None:
             recorder.shadow.chosen(dst, chosen)
-        values = src.array.reshape(dst.shape) if isinstance(src, NkiTensor) else np.float32(src)
+        given = src.array.reshape(dst.shape) if isinstance(src, NkiTensor) else np.asarray(src)
+        values = dst.form.dtype.cast(given)
         dst.put(np.where(chosen, values, dst.array))

@@ -18,6 +18,7 @@ from trnbench_emulator.nki.tensor import NkiTensor
 
 _FP32 = DTYPES["float32"]
 _QUADRANT = 32
+_EXACT_TRANSPOSE_SINCE = 3  # NeuronCore-v3, whose tensor engine does not cast what it turns
 
 
 def softmax(x: NkiTensor, axis: Any = -1, dtype: Any = None, *, _dst: NkiTensor | None = None) -> NkiTensor:
@@ -158,8 +159,13 @@ def transpose(x: NkiTensor, dtype: Any = None) -> NkiTensor:
     if len(x.shape) != 2:
         raise KernelError(f"transpose: {x!r} has {len(x.shape)} dimensions, not 2 ({site.here()})")
     kind = dtype_of(dtype or x.dtype)
-    dst = ndarray(x.shape[::-1], kind, psum)
-    isa.nc_transpose(dst, x, engine=isa.engine.tensor)
+    casts = current().machine.nc_version < _EXACT_TRANSPOSE_SINCE
+    turned = ndarray(x.shape[::-1], kind if casts else x.dtype, psum)
+    isa.nc_transpose(turned, x, engine=isa.engine.tensor)
+    if turned.dtype is kind:
+        return turned
+    dst = ndarray(turned.shape, kind, psum)
+    isa.tensor_copy(dst, turned)
     return dst
 
 
