@@ -180,7 +180,13 @@ class Bench:
         """What the function of `inputs` returns, by the kernel's parameters."""
         function = self._function(candidate.inputs, loaded, module, seconds)
         with guarded(loaded.ref, timeout_s=seconds):
-            results = function()
+            try:
+                results = function()
+            except Exception as error:
+                raise UsageError(
+                    f"{candidate.inputs} failed: {type(error).__name__}: {error}",
+                    cause="it is called without arguments, and returns those of the kernel",
+                ) from None
         names = list(inspect.signature(loaded.function).parameters)
         if not isinstance(results, list | tuple) or len(results) > len(names):
             raise UsageError(

@@ -62,11 +62,14 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
             )
         if self.source:
             return self.source.encode(errors="surrogatepass")
+        path = Path(self.path)
         try:
-            return Path(self.path).read_bytes()
-        except OSError as error:
+            if not (path.is_file() or path.is_dir()) and path.exists():
+                raise OSError(None, "it is no file")  # a pipe or a device, which may have no end
+            return path.read_bytes()
+        except (OSError, ValueError) as error:
             raise MissingFile(
-                f"{self.path} cannot be read: {error.strerror}",
+                f"{self.path} cannot be read: {getattr(error, 'strerror', error)}",
                 cause="the path of a candidate is that of a Python file",
                 try_=EXAMPLE,
             ) from None
