@@ -15,7 +15,7 @@ from trnbench_emulator.nki.isa.constants import dma_engine as dma_engines
 from trnbench_emulator.nki.isa.constants import engine as engines
 from trnbench_emulator.nki.isa.constants import oob_mode as oob_modes
 from trnbench_emulator.nki.isa.move import dge_word, generator, reachable, transfer, transfer_variables
-from trnbench_emulator.nki.memory import Form
+from trnbench_emulator.nki.memory import Buffer, Form
 from trnbench_emulator.nki.op import DMA, Op
 from trnbench_emulator.nki.recorder import current
 from trnbench_emulator.nki.tensor import IndirectTensor, NkiTensor
@@ -23,6 +23,7 @@ from trnbench_emulator.nki.tensor import IndirectTensor, NkiTensor
 _AXES: dict[int, tuple[int, ...]] = {2: (1, 0), 3: (2, 1, 0), 4: (3, 1, 2, 0)}
 _V3 = 3
 _MOST_SOURCES = 16
+_LONGEST_TURNED = 128
 _GPSIMD_BYTES = {4: 1024, 2: 512, 1: 256}  # per partition, by bytes of an element
 
 
@@ -55,14 +56,8 @@ def dma_transpose(
             f"dst is {list(dst.form.shape)}, the transpose is {list(turned)}",
         )
         generator(rules, dge_mode, engines.unknown, priority)
-        if src.form.indirect:
-            rules.since(_V3)
-            rules.require(
-                src.form.dtype.size == 2, f"src is {src.form.dtype}, gathered rows have 2-byte elements"
-            )
-            rules.require(not src.form.on_chip, "src is on chip, rows are gathered from HBM")
-        if dge_word(dge_mode) == "hwdge":
-            rules.require(src.form.dtype.size == 2, f"src is {src.form.dtype}, hwdge takes 2-byte elements")
+        rules.within(dst.form, Buffer.SBUF, name="dst")
+        _check_turned(rules, src.form, dge_word(dge_mode))
         # Elements change places one by one: what a descriptor moves on one side is a run on the other only.
         return transfer("dma_transpose", dst.form, src.form, dge=dge_word(dge_mode), transpose=True)
 
@@ -74,6 +69,27 @@ def dma_transpose(
         else:
             values = src.array.transpose(order)
         dst.put(values)
+
+
+def _check_turned(rules: Rules, src: Form, mode: str) -> None:
+    """Who may turn `src`: rows that an index gathers are for software, hardware takes small blocks."""
+    allowed = ("unknown", "swdge") if src.indirect else ("unknown", "hwdge")
+    rules.require(mode in allowed, f"dge_mode is {mode}, it is {' or '.join(allowed)} here")
+    first, rest = src.shape[0], "elements that are gathered" if src.indirect else "elements under hwdge"
+    if src.indirect:
+        rules.since(_V3)
+        rules.require(not src.on_chip, "src is on chip, rows are gathered from HBM")
+        rules.require(src.indirect != "vector" or first % 16 == 0, f"src has {first} rows, no multiple of 16")
+    elif mode == "hwdge":
+        blocks = (16,) if len(src.shape) == 2 else (1, 2, 4, 8, 16)
+        rules.require(first in blocks, f"src has {first} rows, hwdge takes {', '.join(map(str, blocks))}")
+        rules.require(
+            len(src.shape) == 2 or first * src.shape[-2] % 16 == 0,
+            f"src is {list(src.shape)}, hwdge takes a multiple of 16 in its first and next to last dimension",
+        )
+    if src.indirect or mode == "hwdge":
+        rules.require(src.dtype.size == 2, f"src is {src.dtype}, {rest} have 2 bytes")
+        rules.at_most(src.shape[-1], _LONGEST_TURNED, "the last dimension of src")
 
 
 def dma_compute(
