@@ -104,8 +104,9 @@ class Number(NamedTuple):
 
     @property
     def range(self) -> str:
-        """ "0 to 4,096": the bounds, for a message."""
-        return f"{_plain(self.least)} to {_plain(self.most)}"
+        """ "0 to 4,096", "0 or 0.001 to 60": the bounds, for a message."""
+        least = f"0 or {self.smallest:g}" if self.smallest else _plain(self.least)
+        return f"{least} to {_plain(self.most)}"
 
     def error(self, given: object, name: str) -> UsageError:
         """What to say of `given` under `name`."""
