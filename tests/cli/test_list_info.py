@@ -43,6 +43,13 @@ def test_kernels_are_listed_unless_something_else_is_asked_for():
     assert kernels["all_reduce"]["metric"] == "busbw_bytes_per_s"
 
 
+@pytest.mark.parametrize("where", [("-i", "trn1.2xlarge"), ("--generation", "trn1")])
+def test_kernels_are_those_that_have_a_case_on_these_systems(where: tuple[str, str]) -> None:
+    asked = ("host_m*", "gemm", *where)
+    assert names("kernel", "kernels", *asked) == {"gemm"}
+    assert "host" not in names("tag", "tags", *asked)
+
+
 def test_instances_are_listed_with_what_they_are_made_of():
     instances = {row["instance"]: row for row in rows("instances")}
     assert instances["trn1.32xlarge"]["devices"] == 16

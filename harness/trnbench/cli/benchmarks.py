@@ -9,7 +9,7 @@ from trnbench.errors import PluginError
 from trnbench.run.plan import plan
 from trnbench.run.points import Points, parse_keyword, words_at, words_of
 from trnbench.run.reply import detected
-from trnbench.run.selection import Selection, choose_instances, choose_kernels, choose_scopes
+from trnbench.run.selection import Selection, choose_kernels, choose_scopes
 from trnbench.terminal.output import Row
 from trnbench.terminal.request import case_rows
 
@@ -58,9 +58,12 @@ def backends(registry: Registry, _: Selection) -> Iterable[Row]:
 
 
 def _chosen(registry: Registry, selection: Selection) -> Iterable[Kernel]:
-    """Kernels by name, tag, family; by -k and dtype too, as far as they speak of kernels."""
+    """Kernels by name, tag, family; by -k and dtype too, as far as they speak of kernels. Where systems or
+    a part are asked for, only what has a case there."""
     kernels = choose_kernels(registry, selection)
-    choose_instances(registry, selection)  # a name nobody has is a mistake here too
+    if selection.instances or selection.generations or selection.shard:
+        there = {case.kernel.name for case in plan(registry, selection).cases}
+        kernels = tuple(kernel for kernel in kernels if kernel.name in there)
     points = Points.of(selection, kernels, registry.kernels.values())
     scopes = choose_scopes(selection)
     fits = parse_keyword(selection.keyword) if selection.keyword else None

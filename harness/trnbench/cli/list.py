@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import click
+
+from trnbench.errors import UsageError
 from trnbench.reference import Ref, resolve
 from trnbench.run.selection import Selection, choose_instances
 from trnbench.terminal.cell import Column, Columns
 from trnbench.terminal.context import Session
+from trnbench.terminal.option import typed_flags
 from trnbench.terminal.output import Row, emit, paragraph, say
 
 if TYPE_CHECKING:
@@ -99,9 +103,20 @@ _LISTS: Mapping[str, _List] = {
 }
 
 
+_WHOLE = ("backends", "formats", "importers", "sections")
+"""What no kernel or system narrows down."""
+
+
 def list_(state: Session, /, *, what: str, format: str, **chosen: Any) -> None:
     """What there is of one kind, narrowed down as a run is; without one, kernels below what answers here."""
     listed = _LISTS[what or "kernels"]
+    if what in _WHOLE:
+        for name, flag in typed_flags(click.get_current_context(), chosen).items():
+            raise UsageError(
+                f"list {what} takes no {'KERNEL' if name == flag else flag}",
+                cause="it lists all there are, for every kernel and system",
+                try_=f"trnbench list {what}",
+            )
     if not what and format == "table":
         paragraph(f"{resolve(f'{_RUN}:here')(state.registry)}\n")
     rows = list(resolve(listed.rows)(state.registry, Selection.of(**chosen)))
