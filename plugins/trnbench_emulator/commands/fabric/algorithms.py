@@ -31,7 +31,7 @@ def algorithms(state: Session, /, *, format: str, **options: Any) -> None:
     say("auto elsewhere: no rule observed, the best of all that is possible", level=0)
     emit(
         rows,
-        [Column("algorithm"), Column("auto"), Column("collectives"), Column("not", "not possible")],
+        ["algorithm", "auto", "collectives", Column("not", "not possible")],
         format,
     )
 

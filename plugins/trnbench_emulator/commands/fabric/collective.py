@@ -8,7 +8,7 @@ from trnbench import Session
 from trnbench.bounded import kinds
 from trnbench.errors import UsageError, cut
 from trnbench.facts.units import percent, show, signed_percent
-from trnbench.terminal.cell import Column
+from trnbench.terminal.cell import Column, Columns
 from trnbench.terminal.output import emit, say
 from trnbench_emulator.commands.fabric.cells import EVIDENCE, TIME, say_about, two_places
 from trnbench_emulator.commands.fabric.options import fabric_of
@@ -54,14 +54,14 @@ def scale(
         )
     say_about(whole)
     names = (*(["instances"] if whole.clustered else []), "ranks", "algorithm")
-    columns = [
-        *map(Column, names),
+    columns: Columns = [
+        *names,
         TIME,
         Column("algbw_gb_s", "algbw (GB/s)", "right", two_places),
         Column("busbw_gb_s", "busbw (GB/s)", "right", two_places),
         Column("times_first", "× first", "right", lambda v: f"{v:.2f}"),
         Column("bound_share", "% of bound", "right", percent),
-        Column("evidence"),
+        "evidence",
     ]
     emit(rows, columns, format, title=f"{collective} of {shown(size)} on {whole.system.name}")
 
@@ -105,10 +105,10 @@ def sensitivity(
         for shift in shifts
     ]
     say_about(fabric)
-    columns = [
-        Column("what"),
-        Column("usual"),
-        Column("setting"),
+    columns: Columns = [
+        "what",
+        "usual",
+        "setting",
         TIME,
         Column("change", "change", "right", signed_percent),
     ]
@@ -147,9 +147,9 @@ def links(
     ]
     say_about(fabric)
     say(f"{result.algorithm}: {len(rows):,} of {len(result.links):,} links that carry something", level=0)
-    columns = [
-        Column("link"),
-        Column("class"),
+    columns: Columns = [
+        "link",
+        "class",
         Column("bytes", "bytes", "right", shown),
         Column("gb_s", "GB/s", "right", two_places),
         Column("load", "load", "right", percent),

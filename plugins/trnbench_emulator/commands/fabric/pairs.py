@@ -12,7 +12,7 @@ from click.core import ParameterSource
 from trnbench import Session
 from trnbench.errors import UsageError, counted
 from trnbench.facts.units import percent
-from trnbench.terminal.cell import Column
+from trnbench.terminal.cell import Column, Columns
 from trnbench.terminal.output import emit, say
 from trnbench.topology.bisection import bisection as narrowest
 from trnbench_emulator.commands.fabric.cells import (
@@ -90,7 +90,7 @@ def matrix(state: Session, /, *, size: int, show: str, every: bool, format: str,
         for name, line in zip(names, transfers, strict=True)
     ]
     unit = {"bandwidth": f"GB/s of {shown(size)}", "latency": "µs of 1 B", "hops": "links"}[show]
-    columns = [Column("from \\ to"), *(Column(name, name, "right") for name in names)]
+    columns: Columns = ["from \\ to", *(Column(name, name, "right") for name in names)]
     emit(table, columns, format, title=f"{fabric.system.name}: {unit}, row sends to column")
 
 
@@ -118,8 +118,8 @@ def bisection(state: Session, /, *, size: int, format: str, **options: Any) -> N
         }
     ]
     say_about(fabric)
-    columns = [
-        Column("ranks"),
+    columns: Columns = [
+        "ranks",
         Column("each_gb_s", "each (GB/s)", "right", one_place),
         Column("one_way_gb_s", "from half to half (GB/s)", "right", one_place),
         Column("cut_gb_s", "narrowest cut (GB/s)", "right", one_place),
@@ -161,8 +161,8 @@ def incast(state: Session, /, *, size: int, dst: int | None, format: str, **opti
             }
         )
     say_about(fabric)
-    columns = [
-        Column("senders"),
+    columns: Columns = [
+        "senders",
         TIME,
         Column("each_gb_s", "each (GB/s)", "right", one_place),
         Column("total_gb_s", "received (GB/s)", "right", one_place),
@@ -291,11 +291,11 @@ def pingpong(
     say(f"{counted(hops, 'link')} between {ends[0]} and {ends[1]}", level=0)
     if format == "json":
         rows = [{"src": ends[0], "dst": ends[1], "hops": hops, **row} for row in rows]
-    columns = [
+    columns: Columns = [
         Column("size", "size", "right", shown),
         TIME,
         Column("bandwidth_gb_s", "GB/s", "right", two_places),
-        Column("evidence"),
+        "evidence",
         *NEAR,
     ]
     emit(rows, columns, format, title=f"{fabric.system.name}: {ends[0]} to {ends[1]} and back, half of it")

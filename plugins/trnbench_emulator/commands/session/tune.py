@@ -33,7 +33,7 @@ _COLUMNS: tuple[Column | str, ...] = (
     Column("slower", "× best", align="right", show=lambda ratio: f"{ratio:.3f}"),
     "bound",
     Column("verdict", keep=1),
-    Column("why"),
+    "why",
 )
 
 
