@@ -116,11 +116,11 @@ class Loader:
         except pluggy.PluginValidationError as error:
             # pluggy's own text shows an object's address; its last lines say what is wrong.
             text = str(error)
-            hook = next((name for name in HOOKS if name in text), "")
+            hook = next(name for name in HOOKS if name in text)
             raise origin.blame(
-                f"implements {hook or 'a hook'} with arguments or options the hook does not have",
+                f"implements {hook} with arguments or options the hook does not have",
                 cause=text.strip().splitlines()[-1],
-                try_=f"take no argument but those of {hook or 'the hook'} in docs/plugins.md",
+                try_=f"take no argument but those of {hook} in docs/plugins.md",
                 hook=hook,
                 object_=origin.target,
             ) from None
@@ -159,10 +159,11 @@ class Loader:
             raise _no_hooks(origin, plugin)
 
     def _unknown_hook(self, plugin: Any) -> str:
-        for name, caller in vars(self._manager.hook).items():
-            if not caller.has_spec() and any(impl.plugin is plugin for impl in caller.get_hookimpls()):
-                return str(name)
-        return "a hook"
+        return next(
+            str(name)
+            for name, caller in vars(self._manager.hook).items()
+            if not caller.has_spec() and any(impl.plugin is plugin for impl in caller.get_hookimpls())
+        )
 
     def call(
         self, hook: str, loaded: Loaded, others: Sequence[Loaded], arguments: Mapping[str, Any] = {}

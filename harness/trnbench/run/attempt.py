@@ -172,11 +172,8 @@ def _place(error: BaseException) -> str:
     """`package/module.py:12`, without the folders above the package."""
     import traceback
 
-    frames = traceback.extract_tb(error.__traceback__)
-    if not frames:
-        return "unknown place"
-    path = Path(frames[-1].filename)
-    return f"{'/'.join(path.parts[-2:])}:{frames[-1].lineno}"
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{'/'.join(Path(frame.filename).parts[-2:])}:{frame.lineno}"
 
 
 def _trace(error: BaseException) -> tuple[str, ...]:

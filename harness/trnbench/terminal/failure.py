@@ -94,12 +94,9 @@ def _again() -> str:
 
 def _culprit(error: BaseException) -> str:
     """The file and line, so that a plugin's bug is not taken for ours."""
-    frames, trace = [], error.__traceback__
-    while trace is not None:
-        frames.append((trace.tb_frame.f_code.co_filename, trace.tb_lineno))
-        trace = trace.tb_next
-    if not frames:
-        return "trnbench"
+    from traceback import walk_tb
+
+    frames = [(frame.f_code.co_filename, line) for frame, line in walk_tb(error.__traceback__)]
     own = Path(__file__).parent.parent
     outside = [frame for frame in frames if "site-packages" not in frame[0]] or frames
     path, line = Path(outside[-1][0]), outside[-1][1]

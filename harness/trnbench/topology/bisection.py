@@ -102,8 +102,6 @@ def torus_width(sides: Sequence[int]) -> int | None:
     cut across it is the narrowest, 2N/k1.
     """
     lengths = sorted((side for side in sides if side > 1), reverse=True)
-    if not lengths:
-        return None
     count = prod(lengths)
     if lengths[0] == 2:
         return count // 2

@@ -45,7 +45,7 @@ class Layout:
         self.captions.append((Place(x, y), text, anchor))
 
 
-def bowed(start: Place, end: Place, share: float = 0.22) -> Curve:
+def bowed(start: Place, end: Place, share: float) -> Curve:
     """A bow to the right of the way from `start` to `end`, `share` of its length high."""
     middle = start.towards(end)
     across = Place(end.y - start.y, start.x - end.x)
@@ -70,8 +70,6 @@ def bend_wraps(topology: Topology, plan: Layout, axes: range, sides: list[int], 
         if link.src > link.dst or link.src not in plan.places or link.dst not in plan.places:
             continue
         src, dst = topology.nodes[link.src], topology.nodes[link.dst]
-        if src.kind != NodeKind.DEVICE or dst.kind != NodeKind.DEVICE:
-            continue
         for axis in axes:
             if abs(src.coord[axis] - dst.coord[axis]) > 1:
                 plan.curves[link.src, link.dst] = bowed(
