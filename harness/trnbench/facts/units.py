@@ -301,9 +301,7 @@ def show(value: float, unit: str, digits: int = 3) -> str:
         raise ValueError(f"{value} {unit} cannot be shown: it is no number")
     sign, size = ("−" if value < 0 else ""), abs(value)
     printed, prefixes = _prefixes(unit)
-    if len(prefixes) > 1:
-        return sign + _scaled(size, prefixes, printed, digits, step=1024 if unit == "B" else 1000)
-    return sign + _plain(size, digits) + (f" {printed}" if printed else "")
+    return sign + _scaled(size, prefixes, printed, digits, step=1024 if unit == "B" else 1000).rstrip()
 
 
 def column_unit(values: Iterable[float], unit: str) -> tuple[str, float]:
@@ -367,19 +365,16 @@ def signed_percent(effect: float) -> str:
     return f"{'+' if share > 0 else '−'}{text} %"
 
 
-def _scaled(
-    size: float, prefixes: tuple[tuple[str, float], ...], unit: str, digits: int, step: int = 1000
-) -> str:
+def _scaled(size: float, prefixes: tuple[tuple[str, float], ...], unit: str, digits: int, step: int) -> str:
     if size == 0:
         return f"0 {unit}"
-    for index, (prefix, scale) in enumerate(prefixes):
-        last = index == len(prefixes) - 1
-        if size >= scale or last:
-            # 999.7 GB/s at three digits is 1 TB/s, not 1,000 GB/s.
-            if index and round_to(size / scale, digits) >= step:
-                prefix, scale = prefixes[index - 1]
-            return f"{_plain(size / scale, digits)} {prefix}{unit}"
-    raise AssertionError("the last prefix takes everything")
+    fitting = (index for index, (_, scale) in enumerate(prefixes) if size >= scale)
+    index = next(fitting, len(prefixes) - 1)
+    # 999.7 GB/s at three digits is 1 TB/s, not 1,000 GB/s.
+    if index and round_to(size / prefixes[index][1], digits) >= step:
+        index -= 1
+    prefix, scale = prefixes[index]
+    return f"{_plain(size / scale, digits)} {prefix}{unit}"
 
 
 def round_to(value: float, digits: int) -> float:
