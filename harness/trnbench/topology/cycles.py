@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import TypeAlias
 
@@ -12,6 +12,8 @@ from trnbench.topology.graph import Topology, torus_sides
 
 Cycle: TypeAlias = tuple[int, ...]
 """Device ids in the order of the walk, every device once; the last is joined to the first."""
+
+Cable: TypeAlias = tuple[int, int]
 
 SEARCH_UP_TO = 1024
 ATTEMPTS = 40
@@ -55,11 +57,8 @@ def merged_cycles(sides: Sequence[int]) -> tuple[Cycle, ...]:
     other loses nothing, the exchange is kept. The order of squares is shuffled by a fixed seed, so
     the answer is always the same. () if no order tried ends in single cycles.
     """
-    for attempt in range(ATTEMPTS):
-        cycles = _merge(sides, random.Random(attempt))
-        if cycles:
-            return cycles
-    return ()
+    tried = (_merge(sides, random.Random(attempt)) for attempt in range(ATTEMPTS))
+    return next(filter(None, tried), ())
 
 
 def _merge(sides: Sequence[int], chance: random.Random) -> tuple[Cycle, ...]:
@@ -96,23 +95,24 @@ def _exchange(
     if flat is None or steep is None or flat == steep:
         return
     before = counts[flat], counts[steep]
-    _swap(around[flat], (a, b), (c, d), (b, c), (d, a))
-    _swap(around[steep], (b, c), (d, a), (a, b), (c, d))
+    level, upright = ((a, b), (c, d)), ((b, c), (d, a))
+    _swap(around[flat], level, upright)
+    _swap(around[steep], upright, level)
     after = _rings(around[flat]), _rings(around[steep])
     gain = sum(before) - sum(after)
     if gain > 0 or (gain == 0 and chance.random() < 0.3):
         counts[flat], counts[steep] = after
         return
-    _swap(around[flat], (b, c), (d, a), (a, b), (c, d))
-    _swap(around[steep], (a, b), (c, d), (b, c), (d, a))
+    _swap(around[flat], upright, level)
+    _swap(around[steep], level, upright)
 
 
-def _swap(around: dict[int, set[int]], *cables: tuple[int, int]) -> None:
-    """Takes the first two cables out and puts the last two in."""
-    for src, dst in cables[:2]:
+def _swap(around: dict[int, set[int]], out: Iterable[Cable], into: Iterable[Cable]) -> None:
+    """Takes two cables out and puts two in."""
+    for src, dst in out:
         around[src].discard(dst)
         around[dst].discard(src)
-    for src, dst in cables[2:]:
+    for src, dst in into:
         around[src].add(dst)
         around[dst].add(src)
 
