@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
@@ -31,11 +30,9 @@ class Direction(StrEnum):
     NONE = "none"  # the value may go where it will; failures, shares of peaks and ages still count
 
     def wrong(self, effect: float) -> float:
-        """How far an effect goes this way; below zero where it goes the other."""
+        """How far an effect goes this way, of those that have one; below zero where it goes the other."""
         if self is Direction.EITHER:
             return abs(effect)
-        if self is Direction.NONE:
-            return -math.inf
         return effect if self is Direction.WORSE else -effect
 
 
@@ -197,10 +194,9 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
         return str(self.change.verdict) if self.change is not None else ""
 
 
-def finding_of(case: CaseKey, rule: Rule, id: str, outcome: Outcome, **fields: object) -> Finding:
+def finding_of(case: CaseKey, rule: Rule, id: str, outcome: Outcome, **fields: Any) -> Finding:
     """What a rule finds of a case that is called `id`."""
-    finding = Finding(outcome=outcome, rule=rule.name, id=id, kernel=case.kernel, system=case.instance)
-    return msgspec.structs.replace(finding, **fields)
+    return Finding(outcome=outcome, rule=rule.name, id=id, kernel=case.kernel, system=case.instance, **fields)
 
 
 def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
@@ -227,8 +223,7 @@ class Gated(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def passed(self) -> bool:
         """Nothing failed; with `strict` nothing inconclusive either."""
-        bad = (Outcome.FAILED, Outcome.INCONCLUSIVE) if self.strict else (Outcome.FAILED,)
-        return not any(finding.outcome in bad for finding in self.findings)
+        return not (self.of(Outcome.FAILED) or (self.strict and self.of(Outcome.INCONCLUSIVE)))
 
     def exit_code(self) -> ExitCode:
         """0 or 1."""
