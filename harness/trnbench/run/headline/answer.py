@@ -58,9 +58,8 @@ FORMULA = "worked out by a formula: no program stands behind it"
 def line(run: Run, answer: Answer) -> Line:
     """`answer` has at least one case, each with a judged metric that can be shown."""
     valued = [(case, metric) for case in answer.cases if (metric := primary(case)) is not None]
-    higher = valued[0][1].better == "higher"
-    best, metric = (max if higher else min)(valued, key=lambda each: each[1].value)
-    _, worst = (min if higher else max)(valued, key=lambda each: each[1].value)
+    ranked = sorted(valued, key=lambda each: each[1].value, reverse=valued[0][1].better == "higher")
+    (best, metric), (_, worst) = ranked[0], ranked[-1]
     nearest = best.evidence.nearest if best.evidence.grade is not Grade.MEASURED else None
     reason = _muted(best)
     band = nearest.band if nearest is not None and not reason else None
