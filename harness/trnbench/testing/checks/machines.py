@@ -222,7 +222,7 @@ def _point(kernel: Kernel, point: Point) -> Iterator[Finding]:
     work = kernel.work(point, extent)
     counts = work.as_counts()
     for name, value in counts.items():
-        if not math.isfinite(value) or value < 0:
+        if not 0 <= value < math.inf:
             yield Finding(
                 about, f"work counts {name} = {value}", "count FLOP and bytes with finite numbers >= 0"
             )
@@ -240,7 +240,7 @@ def _point(kernel: Kernel, point: Point) -> Iterator[Finding]:
     if kernel.work(point, extent) != work:
         yield Finding(about, "work counts something else the second time", "use nothing but point and extent")
     for level, size in kernel.footprint(point, extent).items():
-        if not math.isfinite(size) or size < 0:
+        if not 0 <= size < math.inf:
             yield Finding(about, f"needs {size} bytes of {level}", "footprint gives finite numbers >= 0")
         if level != "host" and f"{level}_capacity" not in METRICS:
             yield Finding(
@@ -293,7 +293,7 @@ def _origins(system: System, topology: Topology) -> Iterator[Finding]:
     for link_class in topology.classes.values():
         about = f"{system.name}, links {link_class.name}"
         for what, figure in (("bandwidth", link_class.bandwidth), ("latency", link_class.latency)):
-            if not figure.value >= 0 or figure.value == float("inf"):
+            if not 0 <= figure.value < math.inf:
                 yield Finding(about, f"{what} is {figure.value}", "give a plain number")
             for origin in figure.origin.split(" + "):
                 origins = system.book.assumptions if figure.assumed else facts
