@@ -18,6 +18,13 @@ FILE, NO_FOLDER, FOLDER = "file", "no folder", "folder"
 _CLICK = {"many": "multiple", "offers": "shell_complete"}
 
 
+def typed_flags(context: click.Context, names: Iterable[str]) -> dict[str, str]:
+    """Those of the options named so that stand on the command line, each with its long flag."""
+    own = {each.name: each.opts[-1] for each in context.command.params}
+    from_line = click.core.ParameterSource.COMMANDLINE
+    return {name: own[name] for name in names if context.get_parameter_source(name) is from_line}
+
+
 class NumberType(click.ParamType[float]):
     """A number of `kind`: an int of what is counted, else a float."""
 

@@ -7,12 +7,12 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
 from trnbench import Session
 from trnbench.errors import UsageError, counted
 from trnbench.facts.units import percent
 from trnbench.terminal.cell import Column, Columns
+from trnbench.terminal.option import typed_flags
 from trnbench.terminal.output import emit, say
 from trnbench.topology.bisection import bisection as narrowest
 from trnbench_emulator.commands.fabric.cells import (
@@ -174,15 +174,12 @@ def incast(state: Session, /, *, size: int, dst: int | None, format: str, **opti
 
 def _check_taken(pattern: str) -> None:
     """Raises `UsageError` for an option that is of other patterns."""
-    context = click.get_current_context()
-    own = {
-        each.name: each.opts[-1] for each in context.command.params if each.name in chain(*_TAKEN.values())
-    }
-    for name, flag in own.items():
-        if name not in _TAKEN[pattern] and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+    of_any = chain(*_TAKEN.values())
+    for name, flag in typed_flags(click.get_current_context(), of_any).items():
+        if name not in _TAKEN[pattern]:
             raise UsageError(
                 f"{pattern} takes no {flag}",
-                cause=f"it takes {', '.join(own[each] for each in _TAKEN[pattern])}",
+                cause=f"it is for {', '.join(each for each, names in _TAKEN.items() if name in names)}",
                 try_="leave it out",
             )
 
