@@ -268,7 +268,7 @@ class Card(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             return f"{called}: {line.kernel} {_briefly(line)}."
         does, most = _DOES[line.question].format(dtype=line.dtype), _most(line)
         ending = f"; {most}" if most else ""
-        return f"{_whole(line, called)} {does} {_briefly(line, 'of the promised')}{ending}."
+        return f"{_whole(line, called)} {does} {_briefly(line, 'of the promised', named=True)}{ending}."
 
     @property
     def text(self) -> str:
@@ -298,13 +298,14 @@ _DOES = {
 """Verb of the sentence for each question."""
 
 
-def _briefly(line: Line, of: str = "of") -> str:
+def _briefly(line: Line, of: str = "of", *, named: bool = False) -> str:
     """`519–629 of 667 TFLOPS`, `takes 23.5–142 ms at batch 1, 32.7 token/s`; without a band what the model
-    says."""
+    says. `named`: the sentence has said on which system."""
+    where = "" if named else _where(line)
     if line.step is not None:
         text, rate = f"takes {_step_time(line.step)}", show(line.step.tokens_per_s, "token/s")
         at = f" at {line.step.at}" if line.step.at else ""
-        return f"{text}{at}{_where(line)}, {rate}{_alone(line)}"
+        return f"{text}{at}{where}, {rate}{_alone(line)}"
     ends = [_bare(end, line) for end in line.expected or (line.sweep.best,)]
     unit = "" if any(" " in end for end in ends) else _unit(line)
     if not unit:  # `557 GB/s–1.79 TB/s`: the unit of one end is not that of the other
@@ -319,7 +320,7 @@ def _briefly(line: Line, of: str = "of") -> str:
         else:  # one unit for both where they share it
             shared = unit and promise.endswith(f" {unit}")
             text = f"{value if shared else text} {of} {promise}"
-    return text + _where(line) + _alone(line)
+    return text + where + _alone(line)
 
 
 def _step_time(step: Step) -> str:
@@ -393,7 +394,5 @@ def clause(line: Line) -> str:
     if line.rest:
         named = (f"{cause.name} {percent(cause.share)}" for cause in line.rest)
         return f"time lost: {', '.join(list(named)[:LARGEST])}"
-    short = ""
-    if line.of is not None and line.of.fraction < 1:
-        short = f"{percent(1 - line.of.fraction)} below the promise"
+    short = f"{percent(1 - line.of.fraction)} below the promise" if line.of and line.of.fraction < 1 else ""
     return ", ".join(filter(None, (short, f"bound by {line.bound}" if line.bound else "")))
