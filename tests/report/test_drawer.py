@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,7 @@ from typing import Any
 import pytest
 from command import typed
 from page_visit import Visit
-from whole_page import BUILT_IN
+from whole_page import BUILT_IN, unfolded
 
 import trnbench
 from trnbench import Measurement, Run
@@ -95,6 +97,11 @@ def test_every_case_is_found_by_its_id_with_its_band_and_its_losses(shared: Visi
         if told is not None and "waterfall" in case.detail:
             assert [name for name, _ in terms] == [name for name, _ in told.terms]
             assert [value for _, value in terms] == pytest.approx([value for _, value in told.terms])
+
+
+def test_no_two_parts_of_the_page_share_a_name(file: Path) -> None:
+    names = Counter(re.findall(r'<\w+[^>]* id="?([^"\s>]+)', unfolded(file.read_text("utf-8"))))
+    assert [name for name, count in names.items() if count > 1] == []
 
 
 def test_the_command_repeats_the_case(shared: Visit, headline_run: Run, tmp_path: Path) -> None:

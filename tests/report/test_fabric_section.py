@@ -71,7 +71,7 @@ def test_the_waterfall_adds_up_to_the_time(real: Run) -> None:
 
 def test_every_part_is_there(text: str) -> None:
     charts = [f"algorithms-0-{system}-{kernel}" for system in range(3) for kernel in (0, 3)]
-    for id in (*charts, "scaling-0-all_reduce", "scaling-0-all_to_all", "losses-0"):
+    for id in (*charts, "scaling-0-all_reduce", "scaling-0-all_to_all", "fabric-losses-0"):
         assert f'<figure class="figure" id="{id}">' in text
     pictures = text.split('<figure class="figure network">')[1:]
     assert ["graph" in each for each in pictures] == [False, True, True]

@@ -75,7 +75,7 @@ def losses(index: int, run: Run) -> Markup | None:
     share = numbers.percent(worst.seconds["ideal"] / worst.total)
     return figure.show(
         stack.draw(
-            f"losses-{index}",
+            f"fabric-losses-{index}",
             f"Emulated. Where the time goes; furthest from its bound: {worst.name}, {share}",
             bars,
             "largest message of each; the bound is what must leave a device over all its links",
