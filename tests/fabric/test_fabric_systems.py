@@ -141,6 +141,13 @@ def test_what_stays_in_a_device_takes_as_long_wherever_the_device_is(
         assert run(there, collective, 64 * MIB, beside=others, **groups).time_s >= alone.time_s
     pairs = [run(each, "ping_pong", 64 * MIB, ranks=(0, 1)).time_s for each in (here, there)]
     assert pairs[0] == pairs[1]
+    senders = range(1, here.size + 2)
+    incasts = [
+        run(there, "incast", 64 * MIB, ranks=(0, *senders[:n])).time_s for n in range(1, here.size + 2)
+    ]
+    assert incasts == sorted(incasts)
+    assert incasts[here.size - 2] == run(here, "incast", 64 * MIB, ranks=(0,)).time_s
+    assert incasts[0] == run(there, "send", 64 * MIB, ranks=(1, 0)).time_s
 
 
 def test_messages_take_all_cheapest_routes(registry: Registry) -> None:

@@ -14,7 +14,7 @@ from trnbench_emulator.fabric.answer import Answer
 from trnbench_emulator.fabric.constants import NCCOM
 from trnbench_emulator.fabric.groups import check_groups
 from trnbench_emulator.fabric.planner import Planner
-from trnbench_emulator.fabric.question import PATTERNS, Options, Question
+from trnbench_emulator.fabric.question import INCAST, PATTERNS, Options, Question
 from trnbench_emulator.fabric.schedule import Chains
 from trnbench_emulator.fabric.solve import Carried, within
 from trnbench_emulator.fabric.systems import Fabric, fabric_of
@@ -92,7 +92,9 @@ def _quickest(fabric: Fabric, question: Question) -> Answer:
 def _as_asked(fabric: Fabric, question: Question) -> Answer:
     planner = Planner(fabric, question)
     if not question.beside:
-        return Answer(question, planner, _chosen(planner, question.algorithm))
+        return Answer(
+            question, planner, within(_chosen(planner, question.algorithm), _from_inside(planner), None)
+        )
     beside: Chains = ()
     notes = []
     for other in question.beside:
@@ -111,6 +113,19 @@ def _as_asked(fabric: Fabric, question: Question) -> Answer:
     # What others cost counts as sharing links: latency and accesses at the ends are those of its own.
     solution = msgspec.structs.replace(together.solution, latency_s=by_itself.solution.latency_s)
     return Answer(question, planner, msgspec.structs.replace(together, solution=solution), tuple(notes))
+
+
+def _from_inside(planner: Planner) -> Carried | None:
+    """Of an incast, what the senders of the receiver's device take by themselves; None where none are."""
+    question, per_device = planner.question, planner.fabric.ranks_per_device
+    if question.collective != INCAST or not question.ranks:
+        return None
+    to, *named = question.ranks
+    senders = named or range(planner.fabric.size)
+    inside = [rank for rank in senders if rank != to and rank // per_device == to // per_device]
+    if not inside:
+        return None
+    return Planner(planner.fabric, msgspec.structs.replace(question, ranks=(to, *inside))).carried("")
 
 
 def _chosen(planner: Planner, algorithm: str, beside: Chains = ()) -> Carried:
