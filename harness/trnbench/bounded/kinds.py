@@ -213,7 +213,7 @@ TRAINED = Number(
     "number of tokens", "it counts tokens, with K, M, B or T behind it for thousands to millions of millions",
     "1T", 1, 10**18, units={"": 1, "k": 10**3, "m": 10**6, "b": 10**9, "t": 10**12},
 )  # fmt: skip
-SHOWN = Number("number of rows", "it counts options", "10", 1, 100_000, whole=True)
+SHOWN = Number("number of rows", "it counts rows of the table", "10", 1, 100_000, whole=True)
 
 # Axes of kernels.
 AXIS = Number(
