@@ -20,6 +20,7 @@ from trnbench.facts.disagreement import (
 from trnbench.facts.fact import Assembly, Fact, FactBook, Provenance, Scope
 from trnbench.facts.metric import LINK_LEVELS, METRICS, MetricKind
 from trnbench.facts.units import parse_unit, read_number
+from trnbench.grouping import grouped
 
 NOTICED = 1.01
 """Values that agree by rounding alone are worth a word when they are more than 1 % apart."""
@@ -240,11 +241,8 @@ def link_sum(book: FactBook, assemblies: Sequence[Assembly]) -> list[Disagreemen
 
 def _levels(facts: Sequence[Fact]) -> Iterator[Claim]:
     """The levels that one source lists for one subject, added up; a single level is no total."""
-    groups: dict[tuple[str, str, str], list[Fact]] = {}
-    for fact in facts:
-        if fact.qualifier in LINK_LEVELS:
-            groups.setdefault((fact.subject, fact.source, fact.part), []).append(fact)
-    for members in groups.values():
+    levels = (fact for fact in facts if fact.qualifier in LINK_LEVELS)
+    for members in grouped(levels, lambda fact: (fact.subject, fact.source, fact.part)).values():
         if len(members) > 1:
             claims = [claim(fact) for fact in members]
             yield msgspec.structs.replace(
@@ -315,13 +313,10 @@ def _subjects(assemblies: Sequence[Assembly]) -> Iterator[tuple[str, Scope, tupl
 
 def words(book: FactBook, _: Sequence[Assembly]) -> list[Disagreement]:
     """Text metrics with one right answer: "4D-HyperCube" and "2D Torus" for one graph."""
-    groups: dict[tuple[str, str], list[Fact]] = {}
-    for fact in book.facts:
-        if fact.value is None and METRICS[fact.metric].single:
-            # A qualifier says where the word stands (caption, text), not that another thing is meant.
-            groups.setdefault((fact.subject, fact.metric), []).append(fact)
+    texts = (fact for fact in book.facts if fact.value is None and METRICS[fact.metric].single)
     disagreements = []
-    for members in groups.values():
+    # A qualifier says where the word stands (caption, text), not that another thing is meant.
+    for members in grouped(texts, lambda fact: (fact.subject, fact.metric)).values():
         odd: list[Claim] = []
         for first, second in combinations(members, 2):
             if not same_words(first.printed, second.printed):

@@ -8,6 +8,7 @@ import msgspec
 
 from trnbench.case_key import Value
 from trnbench.facts.units import show
+from trnbench.grouping import grouped
 from trnbench.results.measurement import BestPublished
 
 SYSTEM = "system"
@@ -59,11 +60,11 @@ def verdict(results: Sequence[Result], choices: Collection[str] = ()) -> str:
     Results are compared that differ in their system, or in `choices`: names that are no part of a question.
     """
     apart = {SYSTEM, *HOW, *choices}
-    questions: dict[tuple[tuple[str, Value], ...], list[Result]] = {}
-    for result in results:
-        if result.time_s is not None:
-            key = tuple((name, value) for name, value in result.names.items() if name not in apart)
-            questions.setdefault(key, []).append(result)
+
+    def question(result: Result) -> tuple[tuple[str, Value], ...]:
+        return tuple((name, value) for name, value in result.names.items() if name not in apart)
+
+    questions = grouped((result for result in results if result.time_s is not None), question)
     several = [_Contest(answers, choices) for answers in questions.values() if len(answers) > 1]
     if len(several) <= 1:
         return several[0].words() if several else ""
@@ -135,11 +136,10 @@ def _of_several(several: Sequence[_Contest]) -> str:
         return (
             f"the fastest cannot be told in any of {len(several)} questions, bands overlap or there is none."
         )
-    wins: dict[str, list[float]] = {}
-    for contest in certain:
-        wins.setdefault(contest.winner, []).append(contest.factor)
+    wins = grouped(certain, lambda contest: contest.winner)
     parts = []
-    for winner, factors in sorted(wins.items(), key=lambda item: -len(item[1])):
+    for winner, won in sorted(wins.items(), key=lambda item: -len(item[1])):
+        factors = [contest.factor for contest in won]
         least, most = _times(min(factors)), _times(max(factors))
         by = most if least == most else f"{least.removesuffix(' times')} to {most}"
         parts.append(f"{winner} in {len(factors)}, {by} as fast as the next")

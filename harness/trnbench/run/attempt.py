@@ -18,6 +18,7 @@ from trnbench.digest import package_of
 from trnbench.distribution import own_packages
 from trnbench.errors import BadInput, TrnbenchError, debugging
 from trnbench.generation import System
+from trnbench.grouping import grouped
 from trnbench.isolation.interrupt import CaseTimeout, from_outside, limited
 from trnbench.isolation.output import aside
 from trnbench.kernels.kernel import Case
@@ -288,12 +289,9 @@ class Rounds:
 
     def left(self, cases: Sequence[Case], positions: Iterable[int], *, by_case: bool) -> tuple[Task, ...]:
         """What is still to be done of these, as far as can be told."""
-        wanted: dict[int, list[int]] = {}
-        for position in positions:
-            wanted.setdefault(self._wanted(position), []).append(position)
         return tuple(
             task
-            for rounds, those in sorted(wanted.items())
+            for rounds, those in sorted(grouped(positions, self._wanted).items())
             for task in tasks(cases, rounds, those, self._seen, by_case=by_case)
         )
 

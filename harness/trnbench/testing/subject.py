@@ -13,6 +13,7 @@ from trnbench.bounded import read_toml
 from trnbench.distribution import EntryPoint, entry_points, normalised
 from trnbench.errors import BadInput, MissingFile, UnknownName
 from trnbench.generation import Generation, System
+from trnbench.grouping import grouped
 from trnbench.kernels.kernel import Kernel
 from trnbench.registry import Brought, Discovered, Loaded, Registry, load_registry
 from trnbench.registry.hookspecs import COMMAND_GROUP, GROUP
@@ -74,9 +75,7 @@ class Report(NamedTuple):
     @property
     def repeated(self) -> tuple[Repeated, ...]:
         """Each problem once: the checks that need a broken file all meet the same one."""
-        alike: dict[tuple[str, str, bool], list[Finding]] = {}
-        for finding in self.findings:
-            alike.setdefault((finding.problem, finding.try_, finding.warning), []).append(finding)
+        alike = grouped(self.findings, lambda each: (each.problem, each.try_, each.warning))
         return tuple(Repeated(first, tuple(others)) for first, *others in alike.values())
 
     @property

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from trnbench.grouping import grouped
 from trnbench.topology.bisection import Bisection, bisection
 from trnbench.topology.cycles import Cycle, hamiltonian_cycles
 from trnbench.topology.graph import Figure, NodeKind, Topology, shape_words, torus_sides
@@ -46,10 +47,8 @@ def distances(topology: Topology, router: Router | None = None) -> Distances:
 
 
 def _device_groups(topology: Topology, router: Router) -> list[list[int]]:
-    groups: dict[int, list[int]] = {}
-    for device in topology.devices:
-        groups.setdefault(router.island_of[device.id], []).append(device.id)
-    return list(groups.values())
+    ids = (device.id for device in topology.devices)
+    return list(grouped(ids, router.island_of.__getitem__).values())
 
 
 def _of_island(topology: Topology, router: Router, members: list[int]) -> Distances:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trnbench.facts.units import show as show_unit
+from trnbench.grouping import grouped
 from trnbench.results.expectation import factor_text, signed_text, size_text
 from trnbench.results.fidelity import Comparison, Fidelity, OwnProduct
 from trnbench.results.json import plain
@@ -270,11 +271,10 @@ PUBLIC_END = "<!-- sources: end -->"
 
 def not_run(points: Iterable[Comparison]) -> dict[str, list[str]]:
     """Why points have no time of the model → their ids, the reason of most points first."""
-    found: dict[str, list[str]] = {}
-    for point in points:
-        if point.emulated is None:
-            found.setdefault(point.how.partition(" (")[0], []).append(point.id)
-    return dict(sorted(found.items(), key=lambda item: -len(item[1])))
+    without = (point for point in points if point.emulated is None)
+    found = grouped(without, lambda point: point.how.partition(" (")[0])
+    most_first = sorted(found.items(), key=lambda item: -len(item[1]))
+    return {reason: [point.id for point in those] for reason, those in most_first}
 
 
 def public_markdown(found: Sources) -> str:

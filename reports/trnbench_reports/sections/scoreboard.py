@@ -144,10 +144,9 @@ def _folded(rows: Sequence[tuple[str, Sequence[tuple[board.Row, Sequence[Shown |
     family's name comes first, and what is suspect, failed or unsteady is never among them."""
     if len(rows) <= FEW:
         return set()
-    families: dict[str, list[str]] = {}
-    for kernel, kept in sorted(rows, key=lambda each: each[0] != each[1][0][0].family):
-        families.setdefault(kept[0][0].family, []).append(kernel)
-    leading = {name for names in families.values() for name in names[:LEADING]}
+    named_first = sorted(rows, key=lambda each: each[0] != each[1][0][0].family)
+    families = view.grouped(named_first, lambda each: each[1][0][0].family).values()
+    leading = {kernel for family in families for kernel, _ in family[:LEADING]}
     loud = {kernel for kernel, kept in rows for _, made in kept for cell in made if cell and cell.loud}
     return {kernel for kernel, _ in rows} - leading - loud
 
