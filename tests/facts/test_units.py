@@ -15,7 +15,16 @@ from stored_run import text_of
 from trnbench.errors import UnitError
 from trnbench.facts.fact import Direction, Peak, Scope
 from trnbench.facts.metric import unlike
-from trnbench.facts.units import BASE_UNITS, column_unit, normalise, parse_unit, percent, read_number, show
+from trnbench.facts.units import (
+    BASE_UNITS,
+    column_unit,
+    normalise,
+    parse_unit,
+    percent,
+    read_number,
+    show,
+    signed_percent,
+)
 
 GI, TI = 2.0**30, 2.0**40
 
@@ -230,6 +239,11 @@ def test_what_is_no_number_is_not_shown(value: float) -> None:
 )
 def test_percent(fraction: float, text: str) -> None:
     assert percent(fraction) == text
+
+
+@pytest.mark.parametrize(("effect", "text"), [(0.0, "0 %"), (1e-9, "+<0.001 %"), (-0.00099999999, "−0.1 %")])
+def test_signed_percent(effect: float, text: str) -> None:
+    assert signed_percent(effect) == text
 
 
 @pytest.mark.parametrize(

@@ -104,7 +104,16 @@ def test_the_closed_form_of_the_bisection_is_the_narrowest_cut(torus: Build, sid
 
 @pytest.mark.parametrize(
     ("sides", "cables"),
-    [((4, 4), 8), ((4, 4, 4), 32), ((8, 4), 8), ((8, 8, 8), 128), ((5, 5), 12), ((6, 5), 10), ((5, 4), 10)],
+    [
+        ((4, 4), 8),
+        ((4, 4, 4), 32),
+        ((8, 4), 8),
+        ((8, 8, 8), 128),
+        ((5, 5), 12),
+        ((6, 5), 10),
+        ((5, 4), 10),
+        ((3, 7, 5), 38),
+    ],
 )
 def test_bisection_of_known_tori(torus: Build, sides: tuple[int, ...], cables: int) -> None:
     found = bisection(torus(sides))
