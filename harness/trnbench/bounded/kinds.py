@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 
 from trnbench.errors import UsageError, quoted
 
@@ -37,6 +37,11 @@ def _form() -> re.Pattern[str]:
     # ASCII: what prints as a digit in another script is no digit here, and an underscore is none.
     digits = r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,2})?"
     return re.compile(rf"(?P<digits>{digits}) ?(?P<unit>[a-zA-Zµ%]*)")
+
+
+def is_number(value: object) -> TypeGuard[int | float]:
+    """Whether it is one: True and False are words."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 class Number(NamedTuple):

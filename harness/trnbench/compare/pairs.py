@@ -7,6 +7,7 @@ from typing import NamedTuple, TypeAlias
 
 import msgspec
 
+from trnbench.bounded.kinds import is_number
 from trnbench.case_key import CaseKey, Division, Value
 from trnbench.compare.change import Refused
 from trnbench.errors import UsageError
@@ -40,7 +41,7 @@ class Chosen(msgspec.Struct, frozen=True, kw_only=True):
         value = str(getattr(case, term.axis)) if term.axis in _OWN else case.point.get(term.axis)
         if value is None:
             return False
-        if isinstance(value, int | float) and not isinstance(value, bool):
+        if is_number(value):
             return term.number_test()(value)
         return term.word_test(self.typed, term.axis)(value)
 

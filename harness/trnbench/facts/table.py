@@ -116,7 +116,7 @@ class Place:
         elif isinstance(value, list):
             for number, inner in enumerate(value):
                 self.numbers(inner, f"{key}[{number}]")
-        elif isinstance(value, int | float) and not isinstance(value, bool) and value < 0:
+        elif isinstance(value, int | float) and value < 0:
             raise self.error(f"{key} is negative: {value}", cause=COST.about)
         elif isinstance(value, int | float) and not COST.fits(value):
             raise self.error(f"{key} is too large: {value:g}", cause=f"a cost or count is {COST.range}")

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from trnbench.bounded.kinds import is_number
 from trnbench.case_key import CaseKey
 from trnbench.errors import brief
 from trnbench.facts.fact import Direction, PeakChoice, Scope
@@ -271,7 +272,7 @@ def waterfall_from_peak(
     The model's limit is not what a document prints: the step between the two is a term of its own, negative
     where the document promises less than the clock allows. The sum stays. Without a peak nothing changes.
     """
-    if not terms or not math.isfinite(peak_s) or peak_s <= 0:
+    if not terms or not 0 < peak_s < math.inf:
         return tuple(terms)
     (limit, seconds), *rest = terms
     step = seconds - peak_s
@@ -284,7 +285,7 @@ def stored_waterfall(case: Measurement) -> tuple[tuple[str, float], ...]:
     """The terms (name, seconds) that a backend left in `detail`, of a core ("waterfall") or of links
     ("waterfall_s"); nothing where they do not add up to the time. Runs may come from anywhere."""
     total = case.time_s
-    if not total or not math.isfinite(total) or total <= 0:
+    if total is None or not 0 < total < math.inf:
         return ()
     waterfall = case.detail.get("waterfall")
     if waterfall is None and isinstance(case.detail.get("waterfall_s"), Mapping):
@@ -296,7 +297,7 @@ def stored_waterfall(case: Measurement) -> tuple[tuple[str, float], ...]:
         if not isinstance(item, list | tuple) or len(item) != 2:
             return ()
         seconds = item[1]
-        if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not math.isfinite(seconds):
+        if not is_number(seconds) or not math.isfinite(seconds):
             return ()
         terms.append((str(item[0]), float(seconds)))
     if abs(math.fsum(seconds for _, seconds in terms) - total) > _TOLERANCE * total:

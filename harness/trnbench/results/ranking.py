@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 
 import msgspec
 
+from trnbench.bounded.kinds import is_number
 from trnbench.case_key import Value
 from trnbench.facts.units import show
 from trnbench.grouping import grouped
@@ -44,8 +45,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
         value = self.names.get(name, "")
         if name in self.labels:
             return self.labels[name]
-        number = isinstance(value, int | float) and not isinstance(value, bool)
-        return f"{value:,}" if number else str(value)
+        return f"{value:,}" if is_number(value) else str(value)
 
 
 def varying(results: Sequence[Result]) -> list[str]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from trnbench.bounded import kinds
-from trnbench.bounded.kinds import Number
+from trnbench.bounded.kinds import Number, is_number
 from trnbench.errors import BadInput, MissingFile, UnknownName, cut
 from trnbench.terminal.cell import FORMATS
 
@@ -83,8 +83,7 @@ def typed(key: str, value: Any, where: str, folder: Path) -> Any:
             raise _refuse(setting, value, where)
         return tuple(folder / os.path.expanduser(each) if one == "path" else each for each in listed)
     if setting.kind == "number":
-        number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not number or not setting.number.fits(value):
+        if not is_number(value) or not setting.number.fits(value):
             raise _refuse(setting, value, where)
         return type(setting.default)(value)
     if not isinstance(value, str) or (setting.choices and value not in setting.choices):

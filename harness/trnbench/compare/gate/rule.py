@@ -142,7 +142,7 @@ def _share(value: Any, place: str) -> float:
 
 
 def _days(value: Any, place: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not kinds.DAYS.fits(value):
+    if not kinds.is_number(value) or not kinds.DAYS.fits(value):
         raise BadInput(
             f"{place} is {_said(value)}", cause=f"{kinds.DAYS.about}, {kinds.DAYS.range}", try_="30"
         )

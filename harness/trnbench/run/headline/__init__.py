@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
+from trnbench.bounded.kinds import is_number
 from trnbench.case_key import Division, Value
 from trnbench.facts.fact import Scope
 from trnbench.facts.units import show
@@ -63,7 +64,7 @@ class Answer(NamedTuple):
 def primary(case: Measurement) -> Metric | None:
     """The judged metric, where it is a number that can be shown."""
     metric = case.metrics.get(case.primary)
-    if metric is None or not math.isfinite(metric.value) or metric.value <= 0:
+    if metric is None or not 0 < metric.value < math.inf:
         return None
     return metric
 
@@ -190,7 +191,7 @@ def axis_text(case: Measurement, name: str) -> str:
 
 def value_text(value: Value, case: Measurement, name: str) -> str:
     """The same of any value of that axis."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if not is_number(value):
         return str(value)
     if name == "size" and case.case.family in _BYTES and 0 <= value < 1e30:
         return show(float(value), "B")

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from trnbench.bounded.kinds import is_number
 from trnbench.case_key import Value
 from trnbench.facts.fact import Scope
 from trnbench.results.expectation import NOT_RECORDED, above, expected, expected_time, least_time
@@ -227,7 +228,7 @@ def swept(cases: Sequence[Measurement], best: Measurement, *, named: bool = Fals
 
 
 def _range(column: Sequence[Value | None], case: Measurement, name: str) -> str:
-    numbers = [value for value in column if isinstance(value, int | float) and not isinstance(value, bool)]
+    numbers = [value for value in column if is_number(value)]
     if len(numbers) == len(column):
         return f"{value_text(min(numbers), case, name)}–{value_text(max(numbers), case, name)}"
     kinds = list(dict.fromkeys(str(value) for value in column))
