@@ -237,7 +237,7 @@ class Step(NamedTuple):
 
 def steps(values: Sequence[float], *, exact: bool) -> tuple[Step, ...]:
     """The steps of a series of positive values, in order. `exact`: values without noise."""
-    if not all(math.isfinite(value) and value > 0.0 for value in values):
+    if not all(0.0 < value < math.inf for value in values):
         raise ValueError("a series of results has positive numbers alone")
     cuts = _changes(values) if exact else _measured([math.log(value) for value in values])
     ends = [0, *cuts, len(values)]

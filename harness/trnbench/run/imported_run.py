@@ -95,7 +95,7 @@ class _Builder:
         self._judge = Judge(told.policy)
 
     def measurement(self, each: ImportedCase) -> Measurement:
-        if not (math.isfinite(each.time_s) and each.time_s > 0.0):
+        if not 0.0 < each.time_s < math.inf:
             raise BadInput(
                 f"the file has a time of {each.time_s!r} s, which is no duration",
                 cause="the tool failed there, or the file was changed",

@@ -60,7 +60,7 @@ class Judge:
             return self._failed(case, system, seen, counts, Reason.NO_EVIDENCE, lacking)
         time_s = seen.time_s
         assert time_s is not None  # _no_evidence has seen to it
-        if not (math.isfinite(time_s) and time_s > 0.0):
+        if not 0.0 < time_s < math.inf:
             text = f"{seen.evidence.by} gave a time of {time_s!r} s, which is no duration"
             return self._failed(case, system, seen, counts, Reason.ERROR, text)
         proof = seen.proof or Proof()

@@ -236,7 +236,7 @@ def _as_printed(chosen: Peak, value: float, fact: Fact) -> Peak:
 
 
 def _promised(run: Run, case: Measurement, peak: Peak, fraction: float) -> Promised | None:
-    if not (peak.value > 0 and math.isfinite(peak.value) and math.isfinite(fraction)):
+    if not (0 < peak.value < math.inf and math.isfinite(fraction)):
         return None
     book = run.books.get(case.case.generation, FactBook())
     source = book.sources.get(peak.source)
