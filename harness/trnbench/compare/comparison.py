@@ -15,7 +15,7 @@ from trnbench.compare.inputs import Inputs, conditions_changed, surroundings
 from trnbench.compare.pairs import Pair, chosen, keyword_test, paired, unlike
 from trnbench.errors import NothingSelected, UsageError
 from trnbench.facts.units import show
-from trnbench.results.expectation import expected, expected_time, least_time
+from trnbench.results.expectation import expected, expected_seconds
 from trnbench.results.fidelity import order_kept
 from trnbench.results.measurement import GOOD, Grade, Measurement, Standing, Status, Verdict, verdict_of
 from trnbench.results.run import Run
@@ -216,7 +216,7 @@ _OTHER = "more than the software differs"
 def _band(measurement: Measurement, metric: str) -> tuple[float, float] | None:
     """Ends to expect of what is compared, None without a band."""
     if metric == "time_s":
-        return expected_time(measurement.evidence, measurement.time_s, least_time(measurement))
+        return expected_seconds(measurement)
     return expected(measurement) if measurement.primary == metric else None
 
 

@@ -44,6 +44,11 @@ def expected_time(
     return evidence.nearest.band.times(time_s, least_s)
 
 
+def expected_seconds(measurement: Measurement) -> tuple[float, float] | None:
+    """Of a case, no less than `least_time`."""
+    return expected_time(measurement.evidence, measurement.time_s, least_time(measurement))
+
+
 def least_time(measurement: Measurement) -> float:
     """Seconds under which clocks and rates allow no time: at the engine bound, or at the best documented
     figure where no clock bounds it. 0 where no document has one."""
@@ -66,7 +71,7 @@ def expected(measurement: Measurement) -> tuple[float, float] | None:
     No more than `least_time` allows.
     """
     metric = measurement.metrics.get(measurement.primary)
-    times = expected_time(measurement.evidence, measurement.time_s, least_time(measurement))
+    times = expected_seconds(measurement)
     if metric is None or times is None or measurement.time_s is None:
         return None
     if metric.unit == "s":

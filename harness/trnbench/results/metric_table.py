@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from trnbench.errors import UsageError
-from trnbench.results.expectation import expected, expected_time, least_time, nearness_of
+from trnbench.results.expectation import expected, expected_seconds, nearness_of
 from trnbench.results.measurement import Measurement, Metric
 from trnbench.results.run import Run
 
@@ -112,7 +112,7 @@ def _near(each: Measurement, metric: Metric | None) -> Iterator[Cell]:
     yield nearness_of(each)
     primary = metric is not None and metric.name == each.primary
     yield from (expected(each) if primary else None) or (None, None)
-    yield from expected_time(each.evidence, each.time_s, least_time(each)) or (None, None)
+    yield from expected_seconds(each) or (None, None)
     best = nearest.best if nearest is not None and primary else None
     yield from (best.value, best.id) if best is not None else (None, None)
     yield nearest.note if nearest is not None else ""

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 
 from trnbench.facts.fact import Scope
 from trnbench.facts.units import column_unit, percent, show
-from trnbench.results.expectation import expected_time, least_time, nearness_of
+from trnbench.results.expectation import expected_seconds, nearness_of
 from trnbench.results.measurement import Measurement
 from trnbench.results.ranking import HOW, SYSTEM, Result, varying, verdict
 from trnbench.results.run import Run
@@ -190,7 +190,7 @@ def _result_of(run: Run, case: Measurement, rate: str) -> Result:
         },
         labels={name: axis_text(case, name) for name in key.point},
         time_s=case.time_s,
-        band=band or expected_time(case.evidence, case.time_s, least_time(case)),
+        band=band or expected_seconds(case),
         rate=metric.value if metric else None,
         unit=metric.unit if metric else "",
         share=judged.fraction if judged else None,

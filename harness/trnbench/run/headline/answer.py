@@ -10,7 +10,7 @@ import msgspec
 from trnbench.bounded.kinds import is_number
 from trnbench.case_key import Value
 from trnbench.facts.fact import Scope
-from trnbench.results.expectation import NOT_RECORDED, above, expected, expected_time, least_time
+from trnbench.results.expectation import NOT_RECORDED, above, expected, expected_seconds
 from trnbench.results.fidelity import OwnProduct
 from trnbench.results.measurement import (
     ALARMING,
@@ -119,7 +119,7 @@ def _step(case: Measurement, cases: Sequence[Measurement]) -> Step | None:
     rate = case.metrics.get("tokens_per_s")
     if rate is None or case.time_s is None:
         return None
-    expected_s = expected_time(case.evidence, case.time_s, least_time(case)) if not _muted(case) else None
+    expected_s = expected_seconds(case) if not _muted(case) else None
     _, at = swept(cases, case, named=True)
     return Step(time_s=case.time_s, tokens_per_s=rate.value, expected_s=expected_s, at=at)
 
