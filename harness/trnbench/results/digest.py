@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from typing import Any
 
@@ -89,12 +89,17 @@ def _as_float(whole: re.Match[bytes]) -> bytes:
     return found + b".0" if len(found) <= _EXACT else found[:1] + json.dumps(float(found[1:])).encode()
 
 
+def empty_parts(document: Collection[str]) -> dict[str, Any]:
+    """Nothing of each part that a run has: runs of old have fewer."""
+    return {kind: {} for kind in PARTS if kind in document}
+
+
 def content_digest(document: dict[str, Any]) -> str:
     """The digest that belongs to a run as plain JSON values, whatever it says itself."""
-    emptied: dict[str, Any] = {kind: {} for kind in PARTS if kind in document}  # runs of old have fewer
-    bare_of = {**document, "measurements": [], "digest": "", **emptied}
+    empty = empty_parts(document)
+    bare_of = {**document, "measurements": [], "digest": "", **empty}
     attached = [
-        (kind, name, mark_of(_compact(value))) for kind in emptied for name, value in document[kind].items()
+        (kind, name, mark_of(_compact(value))) for kind in empty for name, value in document[kind].items()
     ]
     cases = [fingerprint(_compact(each)) for each in document.get("measurements", ())]
     return digest_of(json.dumps(bare_of).encode(), attached, cases)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from trnbench.errors import BadInput, StoreError
-from trnbench.results.digest import PARTS
+from trnbench.results.digest import empty_parts
 from trnbench.results.json import loads, loads_value
 from trnbench.results.measurement import Measurement
 from trnbench.results.run import Run
@@ -99,7 +99,7 @@ class Journaled(NamedTuple):
     def _loaded(self, cases: dict[int, Record], parts: tuple[Attached, ...]) -> Run:
         where = f"the journal of run {self.run.id}"
         document: dict[str, Any] = loads_value(self.head, dict, where)
-        document |= {kind: {} for kind in PARTS if kind in document}
+        document |= empty_parts(document)
         for part in parts:
             document[part.kind][part.name] = msgspec.Raw(zlib.decompress(part.content))
         document["measurements"] = [msgspec.Raw(zlib.decompress(case.document)) for case in cases.values()]

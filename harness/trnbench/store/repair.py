@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from trnbench.errors import StoreError, TrnbenchError, UsageError
-from trnbench.results.digest import PARTS, is_edited
+from trnbench.results.digest import PARTS, empty_parts, is_edited
 from trnbench.results.json import loads, loads_value
 from trnbench.results.run import Run
 from trnbench.store.damaged_journals import disagreements, mended
@@ -67,7 +67,7 @@ def documented(connection: sqlite3.Connection, number: int, run_id: str) -> tupl
     document |= {"finished": finished, "interrupted": bool(interrupted)}
     if digest:
         document["digest"] = digest
-    document |= {kind: {} for kind in PARTS if kind in document}
+    document |= empty_parts(document)
     for kind, name, sha256, content in connection.execute(
         "SELECT kind, name, sha256, content FROM attachments JOIN documents USING (sha256) WHERE run = ?"
         " ORDER BY position",

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from trnbench.errors import StoreError, TrnbenchError, UnknownName, UsageError
-from trnbench.results.digest import PARTS
+from trnbench.results.digest import empty_parts
 from trnbench.results.json import dumps_measurement, loads, loads_value
 from trnbench.results.measurement import Grade, Status
 from trnbench.results.run import CaseMark, Run, chosen, noted, state_of
@@ -142,7 +142,7 @@ class Store(StoreFile):
                 document["digest"] = digest
             else:  # of one that did not end the row alone tells
                 document["missing"] = missing
-            document |= {kind: {} for kind in PARTS if kind in document}
+            document |= empty_parts(document)
             for kind, name, content in connection.execute(
                 "SELECT kind, name, content FROM attachments JOIN documents USING (sha256) WHERE run = ?"
                 " ORDER BY position",
