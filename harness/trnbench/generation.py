@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import msgspec
 
 from trnbench.errors import PluginError, TopologyError, TrnbenchError, brief, counted
-from trnbench.facts.fact import FactBook, Scope
+from trnbench.facts.fact import Assembly, FactBook, Scope
 from trnbench.reference import Ref, resolve
 
 if TYPE_CHECKING:
@@ -112,6 +112,14 @@ class Generation(FormerPaths, frozen=True, kw_only=True):
             return None
         path = self.published / name
         return path if path.is_file() else None
+
+
+def assemblies(generation: Generation) -> list[Assembly]:
+    """The parts of each instance, as the checker of facts asks for them."""
+    return [
+        Assembly(subject=each.name, scope=each.scope, device=each.device, core=each.core, parent=each.parent)
+        for each in generation.instances
+    ]
 
 
 LARGEST_GRAPH = 2048

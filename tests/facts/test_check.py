@@ -18,18 +18,11 @@ from trnbench.facts.disagreement import RULES
 from trnbench.facts.fact import Assembly, Dispute, Fact, FactBook, PeakPolicy, Scope, Source
 from trnbench.facts.load import FACT_KEYS, load_book
 from trnbench.facts.metric import DTYPES
-from trnbench.generation import Generation
+from trnbench.generation import Generation, assemblies
 from trnbench.registry import Registry
 
 GENERATIONS = ("trn1", "trn2", "trn3")
 BOX = Assembly(subject="box", scope=Scope.INSTANCE, device="chip", core="core")
-
-
-def assemblies(generation: Generation) -> list[Assembly]:
-    return [
-        Assembly(subject=each.name, scope=each.scope, device=each.device, core=each.core, parent=each.parent)
-        for each in generation.instances
-    ]
 
 
 def checked(registry: Registry, name: str) -> Findings:

@@ -5,21 +5,17 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from trnbench.errors import ExitCode, UnknownName
 from trnbench.facts.check import Findings
 from trnbench.facts.check import check as check_book
 from trnbench.facts.disagreement import RULES, Claim, Disagreement
-from trnbench.facts.fact import Assembly, Dispute
+from trnbench.facts.fact import Dispute
+from trnbench.generation import Generation, assemblies
 from trnbench.terminal import screen
 from trnbench.terminal.cell import Column, Columns, clean
 from trnbench.terminal.context import Session
 from trnbench.terminal.output import Row, emit, say, write
-
-if TYPE_CHECKING:
-    from trnbench.generation import Generation
-
 
 _COLUMNS: Columns = (
     "generation",
@@ -87,11 +83,7 @@ def _chosen(state: Session, names: Iterable[str]) -> list[Generation]:
 
 
 def _findings(state: Session, generation: Generation, extra: tuple[Path, ...]) -> Findings:
-    assemblies = [
-        Assembly(subject=each.name, scope=each.scope, device=each.device, core=each.core, parent=each.parent)
-        for each in generation.instances
-    ]
-    return check_book(state.registry.book(generation.name, extra), assemblies)
+    return check_book(state.registry.book(generation.name, extra), assemblies(generation))
 
 
 def _found(generation: str, each: Disagreement) -> Row:

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 from trnbench.errors import TrnbenchError
 from trnbench.facts.check import check
-from trnbench.facts.fact import Assembly, FactBook, Scope
+from trnbench.facts.fact import FactBook, Scope
 from trnbench.facts.metric import METRICS
-from trnbench.generation import Generation, System
+from trnbench.generation import Generation, System, assemblies
 from trnbench.kernels.kernel import Kernel, Point
 from trnbench.kernels.work import Extent
 from trnbench.run.metrics import unit_of
@@ -48,18 +48,8 @@ def _sources(book: FactBook) -> Iterator[Finding]:
 
 
 def _disagreements(book: FactBook, generation: Generation) -> Iterator[Finding | str]:
-    assemblies = [
-        Assembly(
-            subject=instance.name,
-            scope=instance.scope,
-            device=instance.device,
-            core=instance.core,
-            parent=instance.parent,
-        )
-        for instance in generation.instances
-    ]
     try:
-        findings = check(book, assemblies)
+        findings = check(book, assemblies(generation))
     except TrnbenchError as error:
         yield Finding(f"generation {generation.name}", error.sentence, error.try_)
         return
