@@ -195,7 +195,7 @@ def _connected(topology: Topology) -> Check:
 
 def _counts(topology: Topology, expected: Expected) -> Iterator[Check]:
     have = Counter(node.kind.value for node in topology.nodes)
-    have["server"] = len({node.host for node in topology.nodes if node.kind == NodeKind.HOST})
+    have["server"] = len({node.host for node in topology.of_kind(NodeKind.HOST)})
     for kind, documented in expected.counts.items():
         agreeing = [origin for value, origin in documented if value == have[kind]]
         differing = [f"{value:,} ({origin})" for value, origin in documented if value != have[kind]]

@@ -168,7 +168,7 @@ def properties(topology: Topology) -> Properties:
     small = len(topology.devices) <= MAPPED_UP_TO and "network" not in topology.shape
     return Properties(
         nodes={kind.value: kinds[kind] for kind in NodeKind if kinds[kind]},
-        servers=len({node.host for node in topology.nodes if node.kind == NodeKind.HOST}),
+        servers=len({node.host for node in topology.of_kind(NodeKind.HOST)}),
         cables={name: len(topology.ends[name][0]) // 2 for name in topology.classes},
         degree=(min(degrees), max(degrees)),
         connected=connected,
