@@ -28,9 +28,9 @@ class Setting(NamedTuple):
     """`kind` is "word", "number", "path", "words" or "paths"."""
 
     key: str
-    kind: str
-    default: Any
     about: str
+    kind: str = "words"
+    default: Any = ()
     choices: tuple[str, ...] = ()
     number: Number = kinds.SEED  # of which kind, where it is one
 
@@ -38,35 +38,35 @@ class Setting(NamedTuple):
 _OF_A_RUN = (
     Setting(
         "policy",
+        "Which documents percentages are taken of.",
         "word",
         "seed",
-        "Which documents percentages are taken of.",
         ("seed", "device", "engine", "latest"),
     ),
-    Setting("backend", "word", "", "What carries the cases out; empty: the emulator."),
-    Setting("jobs", "number", 0, "Processes at once; 0: as many as pay off.", number=kinds.JOBS),
-    Setting("seed", "number", 0, "Seed of generated data.", number=kinds.SEED),
-    Setting("store", "path", None, "The database of results."),
-    Setting("format", "word", "table", "How results are printed.", FORMATS),
-    Setting("facts", "paths", (), "Further fact files."),
-    Setting("no_plugin", "words", (), "Plugins and distributions to leave out."),
-    Setting("trusted", "words", (), "Plugins and distributions of others to load here; all: every."),
-    Setting("timeout_s", "number", 0.0, "Seconds a case may take; 0: no limit.", number=kinds.TIME_LIMIT),
-    Setting("maxfail", "number", 0, "Stop after so many failures; 0: never.", number=kinds.MOST_FAILED),
+    Setting("backend", "What carries the cases out; empty: the emulator.", "word", ""),
+    Setting("jobs", "Processes at once; 0: as many as pay off.", "number", 0, number=kinds.JOBS),
+    Setting("seed", "Seed of generated data.", "number", 0, number=kinds.SEED),
+    Setting("store", "The database of results.", "path", None),
+    Setting("format", "How results are printed.", "word", "table", FORMATS),
+    Setting("facts", "Further fact files.", "paths"),
+    Setting("no_plugin", "Plugins and distributions to leave out."),
+    Setting("trusted", "Plugins and distributions of others to load here; all: every."),
+    Setting("timeout_s", "Seconds a case may take; 0: no limit.", "number", 0.0, number=kinds.TIME_LIMIT),
+    Setting("maxfail", "Stop after so many failures; 0: never.", "number", 0, number=kinds.MOST_FAILED),
 )
 _OF_A_SELECTION = (
-    Setting("kernels", "words", (), "Kernels to run, names or globs; empty: all."),
-    Setting("keyword", "word", "", "Only cases whose name matches, as with -k."),
-    Setting("tags", "words", (), "Only kernels with one of these tags."),
-    Setting("families", "words", (), "Only kernels of these families."),
-    Setting("instances", "words", (), "Instances to run; empty: the default ones."),
-    Setting("generations", "words", (), "Only instances of these generations."),
-    Setting("dtypes", "words", (), "Only cases of these data types."),
-    Setting("scopes", "words", (), "Only cases of these scopes."),
-    Setting("divisions", "words", (), "Only sharded or replicated cases."),
-    Setting("axes", "words", (), "Axis values, as with -a: size[pow2]=10:30:2."),
-    Setting("zips", "words", (), "Axes that step together, as with --zip."),
-    Setting("excludes", "words", (), "Cases to leave out, as with --exclude."),
+    Setting("kernels", "Kernels to run, names or globs; empty: all."),
+    Setting("keyword", "Only cases whose name matches, as with -k.", "word", ""),
+    Setting("tags", "Only kernels with one of these tags."),
+    Setting("families", "Only kernels of these families."),
+    Setting("instances", "Instances to run; empty: the default ones."),
+    Setting("generations", "Only instances of these generations."),
+    Setting("dtypes", "Only cases of these data types."),
+    Setting("scopes", "Only cases of these scopes."),
+    Setting("divisions", "Only sharded or replicated cases."),
+    Setting("axes", "Axis values, as with -a: size[pow2]=10:30:2."),
+    Setting("zips", "Axes that step together, as with --zip."),
+    Setting("excludes", "Cases to leave out, as with --exclude."),
 )
 SETTINGS = {each.key: each for each in (*_OF_A_RUN, *_OF_A_SELECTION)}
 SELECTION = tuple(each.key for each in _OF_A_SELECTION)
