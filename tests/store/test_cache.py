@@ -16,7 +16,7 @@ from stored_run import edited
 
 from trnbench.digest import blake2b, digest_of
 from trnbench.store.cache import GROWS, SUFFIX, Cache
-from trnbench.store.compression import compressed
+from trnbench.store.layout import compressed
 
 
 @pytest.fixture

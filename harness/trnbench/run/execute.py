@@ -54,11 +54,10 @@ def execute(
     store as it takes them (`store.behind` says where it does not for now). `cache` answers what it holds.
     Ctrl-C (SIGTERM and SIGHUP too) returns what is done, with `interrupted` set. An `executor` has machines
     for the cases. `resumed` is an earlier run of this plan to go on with. `sample`: of more than `MANY` cases
-    in a store so many come back, chosen as `Store.load` does; memory stays flat. `on_kept` is called once the
-    run is in its place, before the first case.
+    in a store so many come back, chosen as `Store.load` does. `on_kept` is called before the first case.
 
-    Raises `UsageError` for settings that make no sense, `StoreError` when nothing can be kept at the start,
-    `RunCutShort` (with the run in it) when its journal cannot grow or the executor has no machine left.
+    Raises `UsageError` for settings that make no sense, `StoreError` when nothing can be kept, `RunCutShort`
+    (with the run in it) when its journal cannot grow or the executor has no machine left.
     """
     settings = (settings or RunSettings()).checked()
     cache = cache if executor is None else None  # another machine has its own

@@ -135,7 +135,7 @@ class Cache:
 
         What resembles `example` takes little room. `instead`: of what was there.
         """
-        from trnbench.store.compression import compressed
+        from trnbench.store.layout import compressed
 
         connection = None if self._at_limit else self._connected()
         if connection is None:
@@ -280,7 +280,7 @@ class Cache:
                 if layout not in (0, _LAYOUT):
                     raise sqlite3.DatabaseError(f"layout {layout}")
                 if layout == 0:
-                    from trnbench.store.compression import PAGE_BYTES
+                    from trnbench.store.layout import PAGE_BYTES
 
                     connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")
                     connection.execute("PRAGMA journal_mode = WAL")  # kept in the file

@@ -13,9 +13,8 @@ from trnbench.results.digest import empty_parts
 from trnbench.results.json import loads, loads_value
 from trnbench.results.measurement import Measurement
 from trnbench.results.run import Run
-from trnbench.store.compression import SMALL, compressed
 from trnbench.store.journal import Chain, Journal, Record
-from trnbench.store.layout import Attached
+from trnbench.store.layout import SMALL, Attached, compressed
 
 
 class Opening(msgspec.Struct, frozen=True, kw_only=True):
