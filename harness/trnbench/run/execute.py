@@ -55,7 +55,6 @@ def execute(
     Ctrl-C (SIGTERM and SIGHUP too) returns what is done, with `interrupted` set. An `executor` has machines
     for the cases. `resumed` is an earlier run of this plan to go on with. `sample`: of more than `MANY` cases
     in a store so many come back, chosen as `Store.load` does. `on_kept` is called before the first case.
-
     Raises `UsageError` for settings that make no sense, `StoreError` when nothing can be kept, `RunCutShort`
     (with the run in it) when its journal cannot grow or the executor has no machine left.
     """
