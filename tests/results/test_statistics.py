@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trnbench.results.expectation import factor_text, signed_text, size_text
+from trnbench.results.history import sparkline
 from trnbench.results.statistics import bootstrap, critical, mad, median, quantile, relative_spread, two_sided
 
 finite = st.floats(-1e12, 1e12)
@@ -148,3 +149,8 @@ def test_the_size_does_not_know_the_direction(e: float) -> None:
 )
 def test_a_factor(factor: float, text: str) -> None:
     assert factor_text(math.log(factor)) == text
+
+
+def test_bars_stand_between_the_lowest_and_the_highest() -> None:
+    assert sparkline([1.0, 2.0, None, 3.0, 4.0, 5.0]) == "▁▃·▅▆█"
+    assert sparkline([100.0, 100.2]) == "▄▅"  # a fifth of a per cent does not fill the height
