@@ -32,14 +32,14 @@ def write(runs: Sequence[Run]) -> bytes:
             cause="it has one machine, one commit and one date",
             try_=f"trnbench export {runs[0].id} --as pytest-benchmark",
         )
-    (run,) = runs
-    benchmarks = [_benchmark(each, samples) for each, samples in _timed(run)]
+    benchmarks = [_benchmark(each, samples) for run in runs for each, samples in _timed(run)]
     if not benchmarks:
         raise NothingSelected(
             "no case of this run has a time",
             cause="all failed or were skipped",
-            try_=f"trnbench runs show {run.id}",
+            try_=" ".join(("trnbench runs show", *(run.id for run in runs))),
         )
+    (run,) = runs
     document = {
         "machine_info": _machine(run),
         "commit_info": {
