@@ -76,7 +76,8 @@ def gemm_blocked(lhsT, rhs):  # noqa: N803
             for k0 in nl.sequential_range(0, k_size, BLOCK_K):
                 k1 = min(k0 + BLOCK_K, k_size)
                 first, last = k0 == 0, k1 == k_size
-                lefts, rights = _panels(lhsT, k0, k1, m0, m1), _panels(rhs, k0, k1, n0, n1)
+                lefts = _panels(lhsT, k0, k1, m0, m1)
+                rights = _panels(rhs, k0, k1, n0, n1)
                 if first and not last:
                     for m in nl.affine_range(m0, m1, tile_m):
                         rows = min(m + tile_m, m1) - m
