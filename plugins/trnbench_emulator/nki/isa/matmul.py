@@ -22,7 +22,8 @@ _FP8 = ("float8_e4m3", "float8_e4m3fn", "float8_e5m2")
 _MATMUL_TYPES = (*_WIDE, "bfloat16", "float16", *_FP8)
 _RIVALS = {"float8_e4m3", "float8_e4m3fn"}  # the older form of e4m3 and that of OCP
 _OCP_SINCE = 4  # NeuronCore-v4
-_DOUBLE_ROW_SINCE = _EXACT_TRANSPOSE_SINCE = 3  # NeuronCore-v3
+_DOUBLE_ROW_SINCE = 3  # NeuronCore-v3
+EXACT_TRANSPOSE_SINCE = 3  # NeuronCore-v3, whose tensor engine does not cast what it turns
 _ROW_TILE = {2: 64, 3: 32}  # smallest tile of the array by NeuronCore version
 _VECTOR_BLOCK = 32  # the Vector engine transposes blocks of 32 × 32
 
@@ -69,7 +70,7 @@ def nc_matmul(
             # The contraction runs over (partition, row) pairs: both are folded into one axis.
             first = first.reshape(-1, first.shape[2])
             second = second.reshape(-1, second.shape[2])
-        exact = is_transpose and recorder.machine.nc_version >= _EXACT_TRANSPOSE_SINCE
+        exact = is_transpose and recorder.machine.nc_version >= EXACT_TRANSPOSE_SINCE
         multiply(dst, rows_of(first), rows_of(second), accumulate, exact=exact)
 
 
@@ -265,7 +266,7 @@ def _transpose(machine: Machine, dst: Form, data: Form, given: Any) -> Op:
         rules.within(dst, Buffer.PSUM, name="dst")
         rules.at_most(data.free, machine.stationary_free, "data free size", try_="transpose 128 × 128 blocks")
         rules.require(
-            dst.dtype is data.dtype or machine.nc_version < _DOUBLE_ROW_SINCE,
+            dst.dtype is data.dtype or machine.nc_version < EXACT_TRANSPOSE_SINCE,
             f"dst has dtype {dst.dtype}, data has {data.dtype}: they must be the same",
         )
     else:

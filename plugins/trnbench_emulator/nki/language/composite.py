@@ -9,6 +9,7 @@ from trnbench.errors import KernelError
 from trnbench_emulator.nki import isa, site
 from trnbench_emulator.nki.dtype import DTYPES, dtype_of
 from trnbench_emulator.nki.functions import FUNCTIONS
+from trnbench_emulator.nki.isa.matmul import EXACT_TRANSPOSE_SINCE
 from trnbench_emulator.nki.language import reductions
 from trnbench_emulator.nki.language.creation import copied, ndarray, psum, sbuf
 from trnbench_emulator.nki.memory import Buffer
@@ -18,7 +19,6 @@ from trnbench_emulator.nki.tensor import NkiTensor
 
 _FP32 = DTYPES["float32"]
 _QUADRANT = 32
-_EXACT_TRANSPOSE_SINCE = 3  # NeuronCore-v3, whose tensor engine does not cast what it turns
 
 
 def softmax(x: NkiTensor, axis: Any = -1, dtype: Any = None, *, _dst: NkiTensor | None = None) -> NkiTensor:
@@ -159,7 +159,7 @@ def transpose(x: NkiTensor, dtype: Any = None) -> NkiTensor:
     if len(x.shape) != 2:
         raise KernelError(f"transpose: {x!r} has {len(x.shape)} dimensions, not 2 ({site.here()})")
     kind = dtype_of(dtype or x.dtype)
-    casts = current().machine.nc_version < _EXACT_TRANSPOSE_SINCE
+    casts = current().machine.nc_version < EXACT_TRANSPOSE_SINCE
     turned = ndarray(x.shape[::-1], kind if casts else x.dtype, psum)
     isa.nc_transpose(turned, x, engine=isa.engine.tensor)
     if turned.dtype is kind:
