@@ -130,3 +130,23 @@ def test_of_a_command_the_tests_are_tried_that_type_it(mutate: dict[str, Any], t
         "compare.py": [Path("tests/report/test_page.py")],
         "width.py": [Path("tests/cli/test_main.py")],  # where none does, those of all commands
     }
+
+
+@pytest.mark.parametrize(
+    ("last", "verdict"), [("tests/b.py", "noticed"), ("tests/c.py", "unclear")], ids=["noticed", "unclear"]
+)
+def test_tests_that_fail_anyway_leave_the_verdict_to_the_others(
+    mutate: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, last: str, verdict: str
+) -> None:
+    (tmp_path / "a.py").write_text("same = 1\n")
+
+    def run_tests(selection: list[str], *_: object) -> tuple[int, str]:
+        fails = "tests/a.py" in selection or (
+            "tests/b.py" in selection and (tmp_path / "a.py").read_text() == "same = 0\n"
+        )
+        return int(fails), ""
+
+    monkeypatch.setitem(mutate["tried"].__globals__, "run_tests", run_tests)
+    change = min(mutate["Source"](Path("a.py")).mutations())
+    outcome = mutate["tried"](change, [[Path("tests/a.py")], [Path(last)]], 1.0, 1)
+    assert outcome.verdict == verdict
