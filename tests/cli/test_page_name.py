@@ -115,7 +115,9 @@ def test_a_stored_run_has_the_name_it_was_written_under(tmp_path: Path) -> None:
     assert page_name_of([of_act, whole], Registry.of()) == Path(
         f"trnbench-report-{of_act.id}-{whole.id}.html"
     )
-    assert page_name_of([of_act] * 9, Registry.of()).name.startswith("trnbench-report-9-runs-")
+    named = [msgspec.structs.replace(of_act, id=id) for id in ("a" * 30, "b" * 29, "b" * 30)]
+    assert page_name_of(named[:2], Registry.of()).name == f"trnbench-report-{'a' * 30}-{'b' * 29}.html"
+    assert page_name_of(named[::2], Registry.of()).name.startswith("trnbench-report-2-runs-")
     imported = msgspec.structs.replace(of_act, settings={})
     assert page_name_of([imported], Registry.of()) == Path(f"trnbench-report-{of_act.id}.html")
     strange = msgspec.structs.replace(of_act, settings={"selection": {"planets": 9}})

@@ -16,6 +16,7 @@ from paired_runs import case, emulated, measured, run_of
 
 import trnbench
 from trnbench import Evidence, Grade, Measurement, Run, Status, Verdict
+from trnbench.compare import notebook
 from trnbench.store.store import Store
 from trnbench_reports.sections import comparison
 
@@ -150,8 +151,14 @@ def test_the_page(seeded: dict[str, Seeded], runs: tuple[Run, Run]) -> None:
     assert since.count('class="figure"') == comparison.LARGEST
 
 
-def test_a_notebook(seeded: dict[str, Seeded], runs: tuple[Run, Run]) -> None:
+def test_a_notebook(
+    seeded: dict[str, Seeded], runs: tuple[Run, Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
     text = trnbench.compare_runs(*runs)._repr_html_()
+    assert "changes has them all" not in text
+    monkeypatch.setattr(notebook, "ROWS", 2)
+    short = trnbench.compare_runs(*runs)._repr_html_()
+    assert short.endswith(f"<p>{len(seeded) - 2} more: changes has them all</p></div>")
     rows = re.findall(r"<tr><td[^>]*>([^<]+)</td><td[^>]*>([^<]+)</td>", text)
     named = {id: change.rpartition(", ")[2] for id, change in rows}
     assert named == {id: str(each.verdict) for id, each in seeded.items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from pathlib import Path
 from typing import Any
@@ -89,6 +90,13 @@ def test_kernels_are_tests_with_modelled_times_that_say_so(benchmarks: Any) -> N
         assert each["stats"]["median"] > 0
     assert "gemm_int8" not in "".join(found)
     assert "skipped" in out
+
+
+@pytest.mark.parts
+def test_kernels_are_judged_where_benchmarks_are_switched_off(tmp_path: Path) -> None:
+    words = ("--trnbench-instance=trn1.2xlarge", "--trnbench-kernel=hbm_copy", "--benchmark-disable")
+    done = run(tmp_path, *words, "-k", "65536 and core", "-W", "error")
+    assert re.search(r"^1 passed, \d+ deselected", done.stdout, re.MULTILINE), done.stdout
 
 
 @pytest.mark.parts

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import msgspec
 
 from trnbench.errors import counted
@@ -191,7 +189,7 @@ def _hypercube(topology: Topology, found: Properties) -> Table:
 def _cycles(topology: Topology, found: Properties, every: bool) -> Table:
     rows = []
     for number, cycle in enumerate(found.cycles, 1):
-        shown: Sequence[int] = cycle if every or len(cycle) <= ROWS else cycle[:ROWS]
+        shown = cycle if every else cycle[:ROWS]
         names = " ".join(topology.nodes[node].name for node in shown)
         rows.append((str(number), names + (" …" if len(shown) < len(cycle) else "")))
     return Table(
