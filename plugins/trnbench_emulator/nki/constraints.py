@@ -187,7 +187,7 @@ def issue(
     Of `reads`, what is no tensor (numbers, None) is left out.
     """
     recorder = current()
-    key = (call, *[aspect(operand) for operand in (*writes, *reads)], *options)
+    key = (call, *[view.form for view in writes], *[aspect(operand) for operand in reads], *options)
     op = recorder.ops.get(key)
     if op is None:
         op = recorder.ops[key] = build(Rules(call, recorder.machine))
@@ -218,7 +218,7 @@ def form_of(operand: Any) -> Form | None:
 
 def aspect(operand: Any) -> Any:
     """What checks see of an operand: the form of a tensor, of a number whether it is 0, else the type."""
-    form = form_of(operand)
+    form = getattr(operand, "form", None)
     if form is not None:
         return form
     return operand != 0 if isinstance(operand, (int, float)) else type(operand)

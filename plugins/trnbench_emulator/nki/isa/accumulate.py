@@ -62,8 +62,10 @@ def registers(recorder: Recorder, engine: str, data: NkiTensor, fresh: float = 0
     return kept
 
 
-def read_out(engine: str, data: NkiTensor, result: NkiTensor) -> None:
-    """The instruction that writes what the engine holds into `result`."""
+def read_out(engine: str, data: NkiTensor, result: NkiTensor | None) -> None:
+    """The instruction that writes what the engine holds into `result`; none without one."""
+    if result is None:
+        return
     recorder = issue("accumulator_read", lambda rules: rules.op(engine, (result,), ()), (result,), (), engine)
     if recorder.functional:
         store(recorder, engine, data, result)

@@ -13,7 +13,6 @@ from trnbench_emulator.nki.functions import BYPASS, FUNCTIONS, function_of
 from trnbench_emulator.nki.isa.accumulate import accumulate, check_result, read_out, store
 from trnbench_emulator.nki.isa.constants import reduce_cmd as reduce_cmds
 from trnbench_emulator.nki.op import SCALAR, VECTOR, Op
-from trnbench_emulator.nki.recorder import current
 from trnbench_emulator.nki.tensor import NkiTensor
 
 _SCALAR_BIAS_SINCE = 3  # NeuronCore-v3
@@ -40,26 +39,18 @@ def activation(
 
     `reduce_res` costs a second instruction, which reads the sums out.
     """
-    recorder = current()
+
+    def build(rules: Rules) -> Op:
+        return _activation(rules, dst, op, data, bias, scale, reduce_op, reduce_res, reduce_cmd)
+
     numbers = _changed_by_numbers(bias, scale)
-    key = (
-        "activation", dst.form, data.form, op, aspect(bias), aspect(scale), reduce_op, reduce_cmd,
-        aspect(reduce_res), numbers,
-    )  # fmt: skip
-    operation = recorder.ops.get(key)
-    if operation is None:
-        rules = Rules("activation", recorder.machine)
-        operation = recorder.ops[key] = _activation(
-            rules, dst, op, data, bias, scale, reduce_op, reduce_res, reduce_cmd
-        )
-    extra = tuple([operand for operand in (bias, scale) if isinstance(operand, NkiTensor)])
-    recorder.emit(operation, (dst,), (data, *extra))
+    options = (op, reduce_op, reduce_cmd, aspect(reduce_res), numbers)
+    recorder = issue("activation", build, (dst,), (data, bias, scale), *options)
     if recorder.functional:
         values = _activated(dst, op, data, bias, scale)
         if reduce_op is not None or word(reduce_cmd) == "reset":
             accumulate(recorder, SCALAR, FUNCTIONS["add"], reduce_cmd, data, values)
-    if reduce_res is not None:
-        read_out(SCALAR, data, reduce_res)
+    read_out(SCALAR, data, reduce_res)
 
 
 def _activation(
@@ -198,8 +189,7 @@ def activate2(
         if reduce_op is not None:
             folding = function_of(reduce_op, "activate2", arity=2, kind="fold")
             accumulate(recorder, SCALAR, folding, reduce_cmd, data, values)
-    if reduce_res is not None:
-        read_out(SCALAR, data, reduce_res)
+    read_out(SCALAR, data, reduce_res)
 
 
 def reciprocal(dst: NkiTensor, data: NkiTensor, name: str | None = None) -> None:
@@ -243,5 +233,4 @@ def exponential(
         dst.put(values)
         load = column(reduce_init, 1)
         accumulate(recorder, VECTOR, FUNCTIONS["add"], reduce_cmd, src, values, load)
-    if reduce_res is not None:
-        read_out(VECTOR, src, reduce_res)
+    read_out(VECTOR, src, reduce_res)

@@ -12,7 +12,6 @@ from trnbench_emulator.nki.constraints import (
     INTEGERS,
     Rules,
     alike,
-    aspect,
     bits,
     column,
     dimensions,
@@ -99,13 +98,11 @@ def tensor_scalar(
     name: str | None = None,
 ) -> None:
     """dst = (data op0 operand0) op1 operand1, operands being numbers or one per partition."""
-    recorder = current()
-    key = ("tensor_scalar", dst.form, data.form, op0, op1, aspect(operand0), aspect(operand1), engine)
-    op = recorder.ops.get(key)
-    if op is None:
-        op = recorder.ops[key] = _tensor_scalar(recorder, dst, data, op0, operand0, op1, operand1, engine)
-    extra = tuple([tensor for tensor in (operand0, operand1) if isinstance(tensor, NkiTensor)])
-    recorder.emit(op, (dst,), (data, *extra))
+
+    def build(rules: Rules) -> Op:
+        return _tensor_scalar(rules, dst, data, op0, operand0, op1, operand1, engine)
+
+    recorder = issue("tensor_scalar", build, (dst,), (data, operand0, operand1), op0, op1, engine)
     if recorder.functional:
         first = function_of(op0, "tensor_scalar")
         take = bits if first.bitwise else column
@@ -120,9 +117,8 @@ def tensor_scalar(
 
 
 def _tensor_scalar(
-    recorder: Recorder, dst: Any, data: Any, op0: Any, operand0: Any, op1: Any, operand1: Any, engine: Any
+    rules: Rules, dst: Any, data: Any, op0: Any, operand0: Any, op1: Any, operand1: Any, engine: Any
 ) -> Op:
-    rules = Rules("tensor_scalar", recorder.machine)
     first = function_of(op0, "tensor_scalar", kind="alu")
     alike(rules, dst, data=data)
     operand(rules, first, operand0, data.form.partitions, "operand0")
@@ -137,13 +133,12 @@ def _tensor_scalar(
     chosen = rules.engine(word(engine), allowed, dst.form, data.form)
     if chosen == SCALAR:
         rules.require(
-            recorder.machine.nc_version >= _SCALAR_AFFINE_SINCE,
+            rules.machine.nc_version >= _SCALAR_AFFINE_SINCE,
             "engine scalar has it from NeuronCore-v3 on",
             try_="nisa.activation(dst, nl.copy, data, scale=…, bias=…), or leave the engine open",
         )
         rules.require(
-            names in ("multiply add", "multiply", "add")
-            or recorder.machine.nc_version > _SCALAR_AFFINE_SINCE,
+            names in ("multiply add", "multiply", "add") or rules.machine.nc_version > _SCALAR_AFFINE_SINCE,
             f"engine scalar does multiply, add, or multiply and add, not {names}",
             try_="leave the engine open",
         )
@@ -197,10 +192,7 @@ def scalar_tensor_tensor(
     """dst = (data op0 operand0) op1 operand1: a number (or column), then a tensor."""
 
     def build(rules: Rules) -> Op:
-        tiles(rules, data=data, operand1=operand1, dst=dst)
-        rules.same_elements(dst.form, data.form, ("dst", "data"))
-        rules.same_elements(data.form, operand1.form, ("data", "operand1"))
-        rules.not_both_psum(data.form, operand1.form, ("data", "operand1"))
+        pair(rules, dst, data=data, operand1=operand1)
         first = function_of(op0, "scalar_tensor_tensor", kind="alu")
         second = function_of(op1, "scalar_tensor_tensor", arity=2, kind="alu")
         operand(rules, first, operand0, data.form.partitions, "operand0")

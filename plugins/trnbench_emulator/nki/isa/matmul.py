@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from trnbench_emulator.nki.constraints import INTEGERS, Rules, moved, rows_of, word
+from trnbench_emulator.nki.constraints import INTEGERS, Rules, issue, moved, rows_of, word
 from trnbench_emulator.nki.isa.constants import engine as engines
 from trnbench_emulator.nki.isa.constants import matmul_perf_mode
 from trnbench_emulator.nki.machine import Machine
@@ -236,19 +236,18 @@ def nc_transpose(
 
     With the engine unset, Vector takes what fits one of its blocks, the tensor engine the rest.
     """
-    recorder = current()
-    key = ("nc_transpose", dst.form, data.form, engine)
-    op = recorder.ops.get(key)
-    if op is None:
-        op = recorder.ops[key] = _transpose(recorder.machine, dst.form, data.form, engine)
-    recorder.emit(op, (dst,), (data,))
+
+    def build(rules: Rules) -> Op:
+        return _transpose(rules, dst.form, data.form, engine)
+
+    recorder = issue("nc_transpose", build, (dst,), (data,), engine)
     if recorder.functional:
         values = data.array
         dst.put(values.reshape(values.shape[0], -1).T)
 
 
-def _transpose(machine: Machine, dst: Form, data: Form, given: Any) -> Op:
-    rules = Rules("nc_transpose", machine)
+def _transpose(rules: Rules, dst: Form, data: Form, given: Any) -> Op:
+    machine = rules.machine
     rules.on_chip(data, name="data")
     rules.on_chip(dst, name="dst")
     small = data.partitions <= _VECTOR_BLOCK and data.free <= _VECTOR_BLOCK

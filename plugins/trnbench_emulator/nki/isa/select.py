@@ -12,6 +12,7 @@ import numpy as np
 from trnbench_emulator.nki.constraints import Rules, alike, column, form_of, issue, rows_of, tiles, word
 from trnbench_emulator.nki.functions import FUNCTIONS, function_of
 from trnbench_emulator.nki.isa.accumulate import accumulate, check_result, read_out
+from trnbench_emulator.nki.isa.arithmetic import pair
 from trnbench_emulator.nki.isa.constants import reduce_cmd as reduce_cmds
 from trnbench_emulator.nki.op import GPSIMD, VECTOR, Op
 from trnbench_emulator.nki.tensor import NkiTensor
@@ -147,8 +148,7 @@ def range_select(
         values = np.where(chosen, rows_of(on_true_tile.floats()), np.float32(on_false_value))
         dst.put(values)
         accumulate(recorder, VECTOR, FUNCTIONS["maximum"], reduce_cmd, on_true_tile, values)
-    if reduce_res is not None:
-        read_out(VECTOR, on_true_tile, reduce_res)
+    read_out(VECTOR, on_true_tile, reduce_res)
 
 
 def select_reduce(
@@ -165,10 +165,7 @@ def select_reduce(
     """dst = on_true where predicate, else on_false; and the maximum of each partition, on Vector."""
 
     def build(rules: Rules) -> Op:
-        tiles(rules, predicate=predicate, on_true=on_true, dst=dst)
-        rules.same_elements(dst.form, on_true.form, ("dst", "on_true"))
-        rules.same_elements(on_true.form, predicate.form, ("on_true", "predicate"))
-        rules.not_both_psum(on_true.form, predicate.form, ("on_true", "predicate"))
+        pair(rules, dst, on_true=on_true, predicate=predicate)
         rules.scalar_operand(on_false, on_true.form.partitions, name="on_false")
         rules.require(
             predicate.form.dtype.name in _PREDICATES,
@@ -190,8 +187,7 @@ def select_reduce(
         values = np.where(chosen, values, column(on_false, values.ndim)).astype(np.float32)
         dst.put(values)
         accumulate(recorder, VECTOR, FUNCTIONS["maximum"], reduce_cmd, on_true, values)
-    if reduce_res is not None:
-        read_out(VECTOR, on_true, reduce_res)
+    read_out(VECTOR, on_true, reduce_res)
 
 
 def tensor_copy_predicated(
