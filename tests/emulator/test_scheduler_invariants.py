@@ -72,7 +72,7 @@ def _place(view: Any) -> tuple[Life, int, tuple[int, int], tuple[int, int]]:
     root = region.storage.form
     size = root.free * root.dtype.size if region.storage.ledger is not None else 0
     if root.on_chip:
-        return region.storage.life, size, region.partition, region.free
+        return region.storage.life, size, region.rows, region.bytes
     # Rows of a tensor in HBM: what a region of it covers is a run, here as rows and columns of the box.
     columns = root.shape[-1]
     first, last = (

@@ -360,8 +360,9 @@ def test_a_region_covers_the_view_and_stays_in_its_partitions(data: st.DataObjec
     rows, columns = np.nonzero(touched)
     region = view.region
     assert region.storage is tensor.storage
-    assert region.partition == (rows.min(), rows.max() + 1)
-    assert region.free == (columns.min(), columns.max() + 1)
+    size = tensor.dtype.size
+    assert region.rows == (rows.min(), rows.max() + 1)
+    assert region.bytes == (columns.min() * size, (columns.max() + 1) * size)
 
 
 def test_an_index_keeps_the_partition_dimension_on_chip() -> None:

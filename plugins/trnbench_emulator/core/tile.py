@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import Any
 
 import msgspec
 
 from trnbench_emulator.nki.memory import Form, Life
 from trnbench_emulator.nki.tensor import NkiTensor
+from trnbench_emulator.nki.view import reach, rectangle
 
 Box = tuple[int, ...]
 """First row, end of rows, first byte of a row, end of bytes; of a tensor in device memory with three
@@ -25,12 +25,11 @@ def box_of(view: NkiTensor) -> Box:
     if not form.indirect and storage.place is None:
         return direct_box(form, storage.form, view.offset)
     region = view.region
-    if region.storage.form.on_chip:
-        size = region.storage.form.dtype.size
-        return (*region.partition, region.free[0] * size, region.free[1] * size)
+    rows = (*region.rows, *region.bytes)
     root = region.storage.form
-    dimensions = tuple(side for size in root.shape for side in (0, size)) if len(root.shape) > 2 else ()
-    return (0, root.shape[0], 0, root.nbytes // root.shape[0], *dimensions)
+    if root.on_chip or len(root.shape) < 3:
+        return rows
+    return (*rows, *(side for size in root.shape for side in (0, size)))
 
 
 def known_box(form: Form, root: Form, offset: int) -> Box:
@@ -51,7 +50,7 @@ def direct_box(form: Form, root: Form, offset: int) -> Box:
     of disjoint slices of an image touch no element of each other, though all reach from its first row to
     its last.
     """
-    rows = _rows(form, root, offset)
+    rows = rectangle(form, root, offset)
     return rows if root.on_chip or len(root.shape) < 3 else (*rows, *_indices(form, root, offset))
 
 
@@ -65,22 +64,6 @@ def joined(one: Box, other: Box) -> Box | None:
     if differ and (one[differ[0] + 1] < other[differ[0]] or other[differ[0] + 1] < one[differ[0]]):
         return None
     return tuple((max if at % 2 else min)(pair) for at, pair in enumerate(zip(one, other, strict=True)))
-
-
-def _rows(form: Form, root: Form, offset: int) -> Box:
-    size = form.dtype.size
-    row = root.free * root.dtype.size if root.on_chip else root.nbytes // root.shape[0]
-    first, start = divmod(offset * size, row)
-    low, high = _span(form.shape[1:], form.strides[1:], size)
-    step = form.strides[0] * size
-    if step % row == 0 and start + low >= 0 and start + high <= row:
-        last = first + (form.shape[0] - 1) * (step // row)
-        return (min(first, last), max(first, last) + 1, start + low, start + high)
-    low, high = _span(form.shape, form.strides, size)
-    begin, end = offset * size + low, offset * size + high
-    if begin // row == (end - 1) // row:
-        return (begin // row, begin // row + 1, begin % row, (end - 1) % row + 1)
-    return (begin // row, (end - 1) // row + 1, 0, row)
 
 
 def _indices(form: Form, root: Form, offset: int) -> tuple[int, ...]:
@@ -103,7 +86,7 @@ def _indices(form: Form, root: Form, offset: int) -> tuple[int, ...]:
                 return tuple(length for at, end in zip(first, last, strict=True) for length in (at, end + 1))
     # A view that goes on from one row of a dimension to the next: from its first element to its last.
     size = form.dtype.size
-    low, high = _span(form.shape, form.strides, size)
+    low, high = reach(form.shape, form.strides, size)
     first = _index((offset * size + low) // root.dtype.size, strides)
     last = _index((offset * size + high - 1) // root.dtype.size, strides)
     sides: list[int] = []
@@ -119,14 +102,6 @@ def _index(offset: int, strides: list[int]) -> list[int]:
         at, offset = divmod(offset, stride)
         index.append(at)
     return index
-
-
-def _span(shape: Any, strides: Any, size: int) -> tuple[int, int]:
-    low = high = 0
-    for count, stride in zip(shape, strides, strict=True):
-        reach = (count - 1) * stride * size
-        low, high = low + min(reach, 0), high + max(reach, 0)
-    return low, high + size
 
 
 _MAX_BOXES = 64

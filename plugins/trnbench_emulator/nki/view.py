@@ -155,56 +155,53 @@ def grouped(form: Form, source: Any, target: Any, sizes: dict[str, int]) -> tupl
 
 
 class Region(NamedTuple):
-    """The box of memory a view touches: partitions and elements of a partition, ends excluded.
+    """The box of memory a view touches: rows and bytes of a row, ends excluded.
 
-    Tensors in HBM have one partition. Views with gaps are covered by their box. Tiles that the kernel
-    placed itself share one storage, whose elements are bytes.
+    Rows of a tile are its partitions. Views with gaps are covered by their box. Tiles that the kernel placed
+    itself share one storage.
     """
 
     storage: Storage
-    partition: tuple[int, int]
-    free: tuple[int, int]
+    rows: tuple[int, int]
+    bytes: tuple[int, int]
 
     def meets(self, other: Region) -> bool:
-        """Do two boxes of one storage share an element?"""
-        (first, last), (start, end) = other.partition, other.free
-        return (
-            self.partition[0] < last
-            and first < self.partition[1]
-            and self.free[0] < end
-            and start < self.free[1]
-        )
+        """Do two boxes of one storage share a byte?"""
+        (first, last), (start, end) = other.rows, other.bytes
+        return self.rows[0] < last and first < self.rows[1] and self.bytes[0] < end and start < self.bytes[1]
 
 
 def region_of(storage: Storage, form: Form, offset: int) -> Region:
-    """What of `storage` a view of this form covers from `offset` on, for dependencies."""
-    root = storage.form
-    if form.indirect:
-        return _placed(storage, 0, root.partitions, 0, root.free)
-    old, new = form.dtype.size, root.dtype.size
-    if not form.on_chip:
-        low, high = span(form.shape, form.strides)
-        return Region(storage, (0, 1), ((offset + low) * old // new, -(-(offset + high + 1) * old // new)))
-    per_partition = root.free * new // old
-    first, start = divmod(offset, per_partition)
-    step = form.strides[0] // per_partition if per_partition else 0
-    last = first + (form.shape[0] - 1) * step
-    low, high = span(form.shape[1:], form.strides[1:])
-    return _placed(
-        storage,
-        min(first, last),
-        max(first, last) + 1,
-        (start + low) * old // new,
-        -(-(start + high + 1) * old // new),
-    )
-
-
-def _placed(storage: Storage, first: int, last: int, start: int, end: int) -> Region:
+    """What of `storage` a view of this form covers from `offset` on, for dependencies; all of it where it is
+    addressed at run time."""
+    covered, start = (storage.form, 0) if form.indirect else (form, offset)
+    first, last, low, high = rectangle(covered, storage.form, start)
     if storage.place is None:
-        return Region(storage, (first, last), (start, end))
+        return Region(storage, (first, last), (low, high))
     memory, partition, byte = storage.place
-    size = storage.form.dtype.size
-    return Region(memory, (first + partition, last + partition), (byte + start * size, byte + end * size))
+    return Region(memory, (first + partition, last + partition), (byte + low, byte + high))
+
+
+def rectangle(form: Form, root: Form, offset: int) -> tuple[int, int, int, int]:
+    """First row, end of rows, first byte of a row, end of bytes; a view across rows takes whole rows."""
+    size, row = form.dtype.size, root.nbytes // root.shape[0]
+    first, start = divmod(offset * size, row)
+    low, high = reach(form.shape[1:], form.strides[1:], size)
+    step = form.strides[0] * size
+    if step % row == 0 and start + low >= 0 and start + high <= row:
+        last = first + (form.shape[0] - 1) * (step // row)
+        return (min(first, last), max(first, last) + 1, start + low, start + high)
+    low, high = reach(form.shape, form.strides, size)
+    begin, end = offset * size + low, offset * size + high
+    if begin // row == (end - 1) // row:
+        return (begin // row, begin // row + 1, begin % row, (end - 1) % row + 1)
+    return (begin // row, (end - 1) // row + 1, 0, row)
+
+
+def reach(shape: Sizes, strides: Sizes, size: int) -> tuple[int, int]:
+    """The first byte and the end of a view of elements of `size` bytes, from where it begins."""
+    low, high = span(shape, strides)
+    return low * size, (high + 1) * size
 
 
 def span(shape: Sizes, strides: Sizes) -> tuple[int, int]:

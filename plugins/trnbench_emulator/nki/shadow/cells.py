@@ -73,7 +73,7 @@ class Cells:
 
 
 class _Tile(NamedTuple):
-    """`region` in bytes of the whole memory."""
+    """`region` of the whole memory."""
 
     cells: weakref.ref[Cells]
     region: Region
@@ -101,15 +101,15 @@ class Placed:
     @staticmethod
     def under(view: NkiTensor, cells: Cells) -> Iterator[tuple[Cells, Numbers]]:
         """The numbers of other tiles that `view` lies over."""
-        (first, last), (start, end) = view.region.partition, view.region.free
+        (first, last), (start, end) = view.region.rows, view.region.bytes
         for tile in cells.neighbours:
             other, region = tile.cells(), tile.region
             if other is None or not region.meets(view.region):
                 continue
-            height, width = region.partition[1] - region.partition[0], region.free[1] - region.free[0]
+            height, width = region.rows[1] - region.rows[0], region.bytes[1] - region.bytes[0]
             rows = other.elements(other.granule).reshape(height, width // other.granule)
-            top, left = first - region.partition[0], start - region.free[0]
-            bottom, right = last - region.partition[0], end - region.free[0]
+            top, left = first - region.rows[0], start - region.bytes[0]
+            bottom, right = last - region.rows[0], end - region.bytes[0]
             columns = slice(max(left, 0) // other.granule, -(-right // other.granule))
             yield other, rows[max(top, 0) : bottom, columns]
 

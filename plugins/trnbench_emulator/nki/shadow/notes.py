@@ -84,8 +84,7 @@ class Notes:
         if root.memory != "psum" or small or self.machine.moving_free * 4 > bank:
             return
         region = region_of(storage, view.form, view.offset)
-        size = region.storage.form.dtype.size
-        start, end = region.free[0] * size, region.free[1] * size
+        start, end = region.bytes
         if start // bank != (end - 1) // bank:
             self.note(
                 "bank-crossing",
