@@ -21,6 +21,7 @@ from trnbench_emulator.core.costs import CostTable
 from trnbench_emulator.core.memo import Memo
 from trnbench_emulator.core.program import QUEUES
 from trnbench_emulator.core.recording import Launch, Recording
+from trnbench_emulator.core.roofline import Estimate as Estimate
 from trnbench_emulator.core.roofline import doubts_of, roofline
 from trnbench_emulator.core.scheduler import STRIP_ROW, STRIP_ROWS, STRIP_SPANS, Schedule
 from trnbench_emulator.core.timing import KernelModel, Timing
@@ -115,20 +116,6 @@ CALL_LIMIT = 1_000_000
 _HELD = {"peak_flops": "tensor", "hbm_bandwidth": "hbm", "dma_bandwidth": "dma"}
 
 
-class Estimate(msgspec.Struct, frozen=True, kw_only=True):
-    """`parts` are what each cause would take alone; `bound` names the longest that overlaps."""
-
-    time_s: float
-    parts: tuple[Part, ...]
-    bound: str
-    implementation: str
-    counters: dict[str, float]
-    notes: tuple[str, ...] = ()
-    detail: dict[str, Any] = {}
-    doubts: tuple[str, ...] = ()
-    formula: str = ""  # where it was derived, not emulated: what was summed
-
-
 class _Profile(NamedTuple):
     """Of a timing: what its lines took, and its counters."""
 
@@ -168,15 +155,7 @@ class CaseModel:
                 f"{case.kernel.name} has no NKI source that takes {dict(case.key.point)}",
                 cause="programs that share a problem are emulated call by call, not from a formula",
             )
-        derived = roofline(case, self.kernels.table(system))
-        return Estimate(
-            time_s=derived.time_s,
-            parts=tuple(Part(name=name, seconds=seconds) for name, seconds in derived.parts.items()),
-            bound=derived.bound,
-            implementation="model: roofline from the work formula",
-            counters={"hbm_bytes": derived.hbm_bytes},
-            formula=derived.formula,
-        )
+        return roofline(case, self.kernels.table(system))
 
     def source(self, case: Case) -> Source | None:
         """None where the kernel declares no NKI source for the point."""

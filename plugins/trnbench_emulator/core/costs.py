@@ -85,7 +85,6 @@ class CostTable:
         self.dma: Mapping[str, Any] = system.costs.get("dma", {})
         rows = (*system.costs.get("carried", ()), *system.costs.get("fits", ()))
         self.fits: Mapping[str, Mapping[str, Any]] = {row["name"]: row for row in rows}
-        self._clocks: dict[str, float] = {}
         self._seconds: dict[tuple[Any, ...], float] = {}
         self._work: dict[tuple[Any, ...], float] = {}
         self.steps: dict[tuple[Op, int], Any] = {}  # what `Pace` found for an op, of so many sharing cores
@@ -94,13 +93,7 @@ class CostTable:
 
     def clock(self, engine: str) -> float:
         """Hz."""
-        hertz = self._clocks.get(engine)
-        if hertz is None:
-            value = self.system.fact(Scope.CORE, "clock", qualifier=engine)
-            if value is None:
-                raise self._missing(f"clock of engine {engine}", fact="clock")
-            hertz = self._clocks[engine] = value
-        return hertz
+        return self._fact(f"clock of engine {engine}", "clock", qualifier=engine)
 
     def cycles(self, opcode: str, engine: str, variables: Mapping[str, Any]) -> float:
         """Cycles of `engine`: the first row of the instruction whose engine and conditions fit."""
@@ -198,17 +191,17 @@ class CostTable:
     @property
     def hbm_rate(self) -> float:
         """Bytes/s of one device's memory."""
-        value = self.system.fact(Scope.DEVICE, "hbm_bandwidth")
-        if value is None:
-            raise self._missing("memory bandwidth of the device", fact="hbm_bandwidth", scope=Scope.DEVICE)
-        return value
+        return self._fact("memory bandwidth of the device", "hbm_bandwidth", Scope.DEVICE)
 
     @property
     def lanes(self) -> float:
         """Partitions: elements an engine takes per cycle in its plain mode."""
-        value = self.system.fact(Scope.CORE, "partition_count")
+        return self._fact("partitions of the core", "partition_count")
+
+    def _fact(self, what: str, metric: str, scope: Scope = Scope.CORE, **criteria: str) -> float:
+        value = self.system.fact(scope, metric, **criteria)
         if value is None:
-            raise self._missing("partitions of the core", fact="partition_count")
+            raise self._missing(what, fact=metric, scope=scope)
         return value
 
     def missing_rate(self, dtype: str, sparse: bool) -> FactError:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from typing import Any
 
 import msgspec
 
@@ -17,6 +18,7 @@ from trnbench.generation import System
 from trnbench.kernels.kernel import Case
 from trnbench.kernels.work import Work
 from trnbench.peaks import engine_bound, engine_rate
+from trnbench.results.measurement import Part
 from trnbench_emulator import nki_sources
 from trnbench_emulator.core.costs import CostTable
 from trnbench_emulator.core.timing import Timing
@@ -58,18 +60,21 @@ def doubts_of(timing: Timing, system: System) -> tuple[str, ...]:
 FORMULA = "roofline: max(engines + lead, DMA, device memory) + fill + launch"
 
 
-class Roofline(msgspec.Struct, frozen=True, kw_only=True):
-    """`parts`: seconds of what each cause would take alone; `bound` names the longest. `formula`: what
-    `FORMULA` was given, and why a formula it is."""
+class Estimate(msgspec.Struct, frozen=True, kw_only=True):
+    """Of a case. `parts` are what each cause would take alone; `bound` names the longest that overlaps."""
 
     time_s: float
-    parts: dict[str, float]
+    parts: tuple[Part, ...]
     bound: str
-    hbm_bytes: float
-    formula: str
+    implementation: str
+    counters: dict[str, float]
+    notes: tuple[str, ...] = ()
+    detail: dict[str, Any] = {}
+    doubts: tuple[str, ...] = ()
+    formula: str = ""  # where it was derived, not emulated: what was summed
 
 
-def roofline(case: Case, table: CostTable) -> Roofline:
+def roofline(case: Case, table: CostTable) -> Estimate:
     """Of one core, from the kernel's own FLOP and byte formula.
 
     Raises `FactError` where a rate is missing.
@@ -99,11 +104,13 @@ def roofline(case: Case, table: CostTable) -> Roofline:
     serial = {"fill": fill + (lead if bound in engines else 0.0), "launch": table.launch_s}
     if max(serial.values()) > longest:
         bound = max(serial, key=lambda name: (serial[name], name))
-    return Roofline(
+    parts = {**overlapping, **{name: seconds for name, seconds in serial.items() if seconds}}
+    return Estimate(
         time_s=longest + fill + serial["launch"],
-        parts={**overlapping, **{name: seconds for name, seconds in serial.items() if seconds}},
+        parts=tuple(Part(name=name, seconds=seconds) for name, seconds in parts.items()),
         bound=bound,
-        hbm_bytes=hbm,
+        implementation="model: roofline from the work formula",
+        counters={"hbm_bytes": hbm},
         formula=_summed(case),
     )
 

@@ -40,7 +40,7 @@ def load_kernel(ref: str, *, nki: str = "auto", kind: str = "kernel") -> tuple[A
         if double:
             module, imports = load_file(Path(file))
         else:
-            module, imports = _from_package(file, ours=provided.by == "trnbench"), Imports()
+            module, imports = from_package(file, ours=provided.by == "trnbench"), Imports()
     return _chosen(ref, name, kind, module, imports, provided)
 
 
@@ -136,7 +136,7 @@ def _unknown(kind: str, name: str, file: str, module: ModuleType) -> UsageError:
     return UnknownName(kind, name, candidates, try_=f"{file}::NAME with one of the above")
 
 
-def _from_package(name: str, *, ours: bool) -> ModuleType:
+def from_package(name: str, *, ours: bool) -> ModuleType:
     """An installed module. Bound to our `nki` it is a copy of its own: the one that others import
     stays free to be bound to the real package."""
     try:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 import zlib
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,12 +14,12 @@ import numpy as np
 import numpy.typing as npt
 
 from trnbench.case_key import Value
-from trnbench.errors import KernelError
 from trnbench.generation import System
 from trnbench.kernels.kernel import Case, Kernel, Point
 from trnbench_emulator import nki_sources
 from trnbench_emulator.nki import Machine, TensorSpec, load_kernel, provide, record
 from trnbench_emulator.nki.dtype import Sizes, dtype_of, random_values
+from trnbench_emulator.nki.load import from_package
 from trnbench_emulator.nki.source import inputs_of
 
 
@@ -51,18 +50,15 @@ def source_of(case: Case, kind: str = "nki", point: Point | None = None) -> Sour
 
 def _taking(ref: str, kind: str, point: Point) -> Source | None:
     name, _, function = ref.replace("::", ":", 1).partition(":")
-
-    inputs = inputs_of(beside(name, kind), ref, point)
+    module = beside(name, kind)
+    inputs = inputs_of(module, ref, point)
     if inputs is None:
         return None
-    spec = importlib.util.find_spec(name)
-    if spec is None or spec.origin is None:
-        raise KernelError(f"the source of {ref} is no file")
     tensors = [argument for argument in inputs if isinstance(argument, tuple)]
     return Source(
         ref=ref,
         module=name,
-        file=spec.origin,
+        file=module.__file__,
         function=function,
         inputs=tuple((tuple(int(size) for size in shape), str(dtype)) for shape, dtype in tensors),
         plain=tuple(inputs[len(tensors) :]),
@@ -73,16 +69,9 @@ def _taking(ref: str, kind: str, point: Point) -> Source | None:
 def beside(name: str, kind: str) -> Any:
     """The module with what stands beside the kernel, its `nki` ours. A module of Beta 1 can be imported
     where neuronxcc is not."""
-    if kind != "nki":
-        return importlib.import_module(name)
-
-    spec = importlib.util.find_spec(name)
-    if spec is None or spec.loader is None:
-        raise KernelError(f"no module {name!r}", cause="the package that names it is only partly installed")
-    with provide("trnbench"):
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-    return module
+    ours = kind == "nki"
+    with provide("trnbench") if ours else nullcontext():
+        return from_package(name, ours=ours)
 
 
 def seed_of(case: Case) -> int:

@@ -17,15 +17,9 @@ Place = tuple[str, int]
 NOWHERE: Place = ("", 0)
 
 
-_OURS: dict[str, bool] = {}
-
-
 def inside(name: str) -> bool:
     """Is a file of this name one of this package?"""
-    ours = _OURS.get(name)
-    if ours is None:
-        ours = _OURS[name] = name.startswith(_HERE)
-    return ours
+    return name.startswith(_HERE)
 
 
 class Places:

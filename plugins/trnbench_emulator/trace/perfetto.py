@@ -158,9 +158,7 @@ def _events(
 def _lanes(timeline: Timeline, order: list[int]) -> dict[int, tuple[int, int]]:
     """(pid, tid) of every slice. A viewer draws one slice at a time on a track, or nested ones: what
     overlaps (a queue with several transfers under way) gets a second track of the same name."""
-    names = dict.fromkeys(timeline.tracks)
-    names.update(dict.fromkeys(shown.track for shown in timeline.slices))
-    rank = {name: number for number, name in enumerate(names)}
+    rank = {name: number for number, name in enumerate(_tracks(timeline))}
     lane_of: dict[int, tuple[int, int]] = {}
     free: dict[tuple[int, str], list[tuple[int, int]]] = {}
     for index in order:
@@ -178,6 +176,11 @@ def _lanes(timeline: Timeline, order: list[int]) -> dict[int, tuple[int, int]]:
     return lane_of
 
 
+def _tracks(timeline: Timeline) -> list[str]:
+    """Each once, in the order in which they are shown."""
+    return list(dict.fromkeys([*timeline.tracks, *(shown.track for shown in timeline.slices)]))
+
+
 def _metadata(
     timeline: Timeline, lanes: dict[int, tuple[int, int]], evidence: str
 ) -> Iterator[dict[str, Any]]:
@@ -187,9 +190,7 @@ def _metadata(
     for process, name in sorted(named.items()):
         yield _named(process, 0, "process_name", name=f"{name} ({evidence})")
         yield _named(process, 0, "process_sort_index", sort_index=process)
-    names = dict.fromkeys(timeline.tracks)
-    names.update(dict.fromkeys(shown.track for shown in timeline.slices))
-    listed = list(names)
+    listed = _tracks(timeline)
     for process, track in sorted(set(lanes.values())):
         lane, rank = divmod(track - 1, len(listed))
         name = listed[rank] if not lane else f"{listed[rank]} ({lane + 1})"

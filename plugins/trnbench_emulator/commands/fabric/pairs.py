@@ -56,14 +56,8 @@ _TAKEN = {
 def probe(state: Session, /, *, pattern: str, **options: Any) -> None:
     """Traffic that is no collective: the one that is named."""
     _check_taken(pattern)
-    if pattern == "matrix":
-        matrix(state, **options)
-    elif pattern == "pingpong":
-        pingpong(state, **options)
-    elif pattern == "bisection":
-        bisection(state, **options)
-    else:
-        incast(state, **options)
+    patterns = {"matrix": matrix, "pingpong": pingpong, "bisection": bisection, "incast": incast}
+    patterns[pattern](state, **options)
 
 
 def matrix(state: Session, /, *, size: int, show: str, every: bool, format: str, **options: Any) -> None:
@@ -137,12 +131,7 @@ def incast(state: Session, /, *, size: int, dst: int | None, format: str, **opti
     _positive(size)
     fabric = fabric_of(state, options)
     n = fabric.network.size
-    if n < 2:
-        raise UsageError(
-            f"{fabric.system.name} has one rank",
-            cause="nobody is there to send to it",
-            try_="--ranks core, or a system of several devices",
-        )
+    _several(fabric, "nobody is there to send to it")
     counts = [*(2**k for k in range(n.bit_length()) if 2**k < n - 1), n - 1]
     rows: list[dict[str, object]] = []
     for count in counts:
@@ -228,14 +217,19 @@ def _positive(size: int) -> None:
         )
 
 
-def _check_pair(fabric: Fabric, src: int, dst: int) -> None:
-    """Raises `UsageError` where they are not two ranks."""
+def _several(fabric: Fabric, why: str) -> None:
+    """Raises `UsageError` for a single rank."""
     if fabric.size < 2:
         raise UsageError(
             f"{fabric.system.name} has one rank",
-            cause="a ping-pong takes two",
+            cause=why,
             try_="--ranks core, or a system of several devices",
         )
+
+
+def _check_pair(fabric: Fabric, src: int, dst: int) -> None:
+    """Raises `UsageError` where they are not two ranks."""
+    _several(fabric, "a ping-pong takes two")
     if src == dst:
         raise UsageError(
             f"rank {src} cannot play with itself",

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import importlib
-import sys
 from typing import Any
 
 from trnbench import Session
 from trnbench.errors import UnknownName
 from trnbench.terminal.output import emit, say
 from trnbench_emulator.commands.vocabulary import STATES
-from trnbench_emulator.nki import provide
 from trnbench_emulator.nki.names import REMOVED, WHY
+from trnbench_emulator.nki.provide import provided_names
 
 
 def list_(_: Session, /, *, state: tuple[str, ...], modules: tuple[str, ...], format: str) -> None:
@@ -34,8 +32,9 @@ def list_(_: Session, /, *, state: tuple[str, ...], modules: tuple[str, ...], fo
 def names() -> list[dict[str, Any]]:
     """Every name, from what the provided modules hold and what they refuse."""
     rows: dict[tuple[str, str], tuple[str, str]] = {}
-    for module, provided in _provided().items():
-        rows.update({(module, name): ("run", "") for name in provided})
+    for module, provided in provided_names().items():
+        if module.partition(".")[0] == "nki":
+            rows.update({(module, name): ("run", "") for name in provided})
     for module, refused in WHY.items():
         for name, why in refused.items():
             rows.setdefault((module, name), ("refused", why))
@@ -46,15 +45,3 @@ def names() -> list[dict[str, Any]]:
         {"module": module, "name": name, "state": state, "why": why}
         for (module, name), (state, why) in sorted(rows.items())
     ]
-
-
-def _provided() -> dict[str, tuple[str, ...]]:
-    """What a kernel sees of each module: asked of the modules themselves."""
-    with provide("trnbench"):
-        for module in ("nki.isa", "nki.language", "nki.typing"):
-            importlib.import_module(module)
-        return {
-            name: tuple(getattr(module, "__all__", ()))
-            for name, module in sorted(sys.modules.items())
-            if name == "nki" or name.startswith("nki.")
-        }

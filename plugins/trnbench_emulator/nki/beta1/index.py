@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from numbers import Number
+from operator import itemgetter
 from typing import Any
 
 import msgspec
@@ -294,21 +295,8 @@ class Grids(tuple[Grid, ...]):
 
     __slots__ = ()
 
-    @property
-    def p(self) -> Grid:
-        return self[0]
-
-    @property
-    def x(self) -> Grid:
-        return self[1]
-
-    @property
-    def y(self) -> Grid:
-        return self[2]
-
-    @property
-    def z(self) -> Grid:
-        return self[3]
+    p, x = property(itemgetter(0)), property(itemgetter(1))
+    y, z = property(itemgetter(2)), property(itemgetter(3))
 
 
 def entries_of(index: Any, rank: int) -> list[Any]:

@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from trnbench_emulator.nki.isa.statistics import BN_STATS_MOST
+from trnbench_emulator.nki.machine import Machine
 from trnbench_emulator.nki.recorder import current
 from trnbench_emulator.nki.recording import STATE, Recording
 
 _FP32 = 4
 
-# NKI has these as constants, equal on all its targets; kernel files read them while they are imported,
-# when no generation is chosen yet.
-_PMAX, _STATIONARY, _MOVING, _BANK_BYTES = 128, 128, 512, 2048
+
+class _Target(NamedTuple):
+    """NKI has these as constants, equal on all its targets; kernel files read them while they are imported,
+    when no generation is chosen yet."""
+
+    partitions: int = 128
+    stationary_free: int = 128
+    moving_free: int = 512
+    psum_bank_bytes: int = 2048
+
+
+def _limits() -> Machine | _Target:
+    recorder: Recording | None = STATE.recorder
+    return _Target() if recorder is None else recorder.machine
 
 
 class TileSize:
@@ -23,22 +37,17 @@ class TileSize:
 
     @property
     def pmax(self) -> int:
-        recorder: Recording | None = STATE.recorder
-        return _PMAX if recorder is None else recorder.machine.partitions
+        return _limits().partitions
 
     @property
     def gemm_stationary_fmax(self) -> int:
-        recorder: Recording | None = STATE.recorder
-        return _STATIONARY if recorder is None else recorder.machine.stationary_free
+        return _limits().stationary_free
 
     @property
     def gemm_moving_fmax(self) -> int:
         """512 wherever a product has to fit one PSUM bank at fp32; kernels tile by it on every generation."""
-        recorder: Recording | None = STATE.recorder
-        if recorder is None:
-            return _MOVING
-        machine = recorder.machine
-        return min(machine.moving_free, machine.psum_bank_bytes // _FP32)
+        limits = _limits()
+        return min(limits.moving_free, limits.psum_bank_bytes // _FP32)
 
     @property
     def psum_fmax(self) -> int:
@@ -49,8 +58,7 @@ class TileSize:
 
     @property
     def psum_bank_fmax_bytes(self) -> int:
-        recorder: Recording | None = STATE.recorder
-        return _BANK_BYTES if recorder is None else recorder.machine.psum_bank_bytes
+        return _limits().psum_bank_bytes
 
     psum_fmax_bytes = psum_bank_fmax_bytes
 
