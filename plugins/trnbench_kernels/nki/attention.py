@@ -13,6 +13,7 @@ import nki.language as nl
 
 import nki
 from trnbench_kernels.nki.shapes import FLOATS
+from trnbench_kernels.nki.tiles import loaded, softmax_weights, turned_dtype
 
 _MASKED = -30000.0  # its exponential is 0 in every type
 GROUP = 4  # tiles of weights that are turned together
@@ -31,8 +32,7 @@ def attention(q, k, v, causal, first=0, every=1):
     tile = nl.tile_size.pmax
     scale = width**-0.5
     for head in nl.affine_range(heads):
-        keys = nl.ndarray((width, tokens), dtype=k.dtype, buffer=nl.sbuf)
-        nisa.dma_copy(dst=keys, src=k[head])
+        keys = loaded(k[head])
         values = nl.ndarray((tile, tokens // tile, width), dtype=v.dtype, buffer=nl.sbuf)
         nisa.dma_copy(dst=values, src=v[head].reshape((tokens // tile, tile, width)).permute((1, 0, 2)))
         own = first * tile
@@ -50,10 +50,8 @@ def attention(q, k, v, causal, first=0, every=1):
 def _scores(q, head, start, own, keys, causal):
     """The products of the queries from `start` on with all keys, or with those up to their `own`."""
     tile, chunk = nl.tile_size.pmax, nl.tile_size.gemm_moving_fmax
-    width, tokens = keys.shape
-    queries = nl.ndarray((width, tile), dtype=q.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=queries, src=q[head, :, start : start + tile])
-    seen = own + tile if causal else tokens
+    queries = loaded(q[head, :, start : start + tile])
+    seen = own + tile if causal else keys.shape[1]
     scores = nl.ndarray((tile, seen), dtype=nl.float32, buffer=nl.sbuf)
     for key in nl.affine_range(0, seen, chunk):
         end = min(key + chunk, seen)
@@ -75,16 +73,7 @@ def _weights(scores, start, dtype, causal, scale):
             on_false_value=_MASKED / scale,
             cmp_op=nl.greater_equal,
         )
-    top = nl.ndarray((tile, 1), dtype=nl.float32, buffer=nl.sbuf)
-    nisa.tensor_reduce(dst=top, op=nl.maximum, data=scores, axis=1, negate=True)
-    nisa.tensor_scalar(dst=top, data=top, op0=nl.multiply, operand0=scale)
-    weights = nl.ndarray((tile, seen), dtype=dtype, buffer=nl.sbuf)
-    total = nl.ndarray((tile, 1), dtype=nl.float32, buffer=nl.sbuf)
-    nisa.activation_reduce(
-        dst=weights, op=nl.exp, data=scores, scale=scale, bias=top, reduce_op=nl.add, reduce_res=total
-    )
-    nisa.reciprocal(dst=total, data=total)
-    return weights, total
+    return softmax_weights(scores, dtype, scale)
 
 
 def _weigh(target, weights, values, share):
@@ -110,8 +99,7 @@ def _weigh(target, weights, values, share):
 def _turned(weights, first, count):
     """Tiles of weights from `first` on, each with its keys on the partitions, one beside the other."""
     tile = weights.shape[0]
-    kind = weights.dtype if nisa.get_nc_version() >= nisa.nc_version.gen3 else nl.float32
-    turned = nl.ndarray((tile, count * tile), dtype=kind, buffer=nl.psum)
+    turned = nl.ndarray((tile, count * tile), dtype=turned_dtype(weights.dtype), buffer=nl.psum)
     for part in nl.affine_range(count):
         start = (first + part) * tile
         nisa.nc_transpose(

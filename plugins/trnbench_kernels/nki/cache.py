@@ -9,6 +9,7 @@ import nki.language as nl
 
 import nki
 from trnbench_kernels.nki.shapes import pieces_of
+from trnbench_kernels.nki.tiles import loaded, softmax_weights, turned_dtype
 
 HELD = 160 << 10  # bytes of a partition for keys, values, scores and weights
 GROUP = 4  # tiles of weights that are turned together
@@ -67,8 +68,8 @@ def _scores(q, k, v, first, last, high):
         padded = nl.zeros((rows, parts, high), dtype=q.dtype, buffer=nl.sbuf)
         nisa.dma_copy(dst=padded[:, :, 0:heads], src=q[cache])
         queries.append(padded)
-        keys.append(_cached(k[cache], q.dtype))
-        values.append(_cached(v[cache], q.dtype))
+        keys.append(loaded(k[cache], q.dtype))
+        values.append(loaded(v[cache], q.dtype))
     scores = nl.ndarray(((last - first) * high, count), dtype=nl.float32, buffer=nl.sbuf)
     for start in nl.affine_range(0, count, chunk):
         end = min(start + chunk, count)
@@ -84,24 +85,9 @@ def _scores(q, k, v, first, last, high):
     return scores, values
 
 
-def _cached(source, dtype):
-    tile = nl.ndarray(source.shape, dtype=dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=tile, src=source)
-    return tile
-
-
 def _weights_of(scores, dtype, scale):
     """The softmax of scaled scores."""
-    high, count = scores.shape
-    top = nl.ndarray((high, 1), dtype=nl.float32, buffer=nl.sbuf)
-    nisa.tensor_reduce(dst=top, op=nl.maximum, data=scores, axis=1, negate=True)
-    nisa.tensor_scalar(dst=top, data=top, op0=nl.multiply, operand0=scale)
-    weights = nl.ndarray((high, count), dtype=dtype, buffer=nl.sbuf)
-    total = nl.ndarray((high, 1), dtype=nl.float32, buffer=nl.sbuf)
-    nisa.activation_reduce(
-        dst=weights, op=nl.exp, data=scores, scale=scale, bias=top, reduce_op=nl.add, reduce_res=total
-    )
-    nisa.reciprocal(dst=total, data=total)
+    weights, total = softmax_weights(scores, dtype, scale)
     nisa.tensor_scalar(dst=weights, data=weights, op0=nl.multiply, operand0=total)
     return weights
 
@@ -131,9 +117,8 @@ def _weigh(result, weights, values, first, heads):
 def _turned(weights, spread, first, count):
     """Weights of the keys in places `first` on of every partition, keys on the partitions."""
     high, tile = weights.shape[0], nl.tile_size.pmax
-    kind = weights.dtype if nisa.get_nc_version() >= nisa.nc_version.gen3 else nl.float32
     by_place = weights.reshape((high, tile, spread))
-    turned = nl.ndarray((tile, count, high), dtype=kind, buffer=nl.psum)
+    turned = nl.ndarray((tile, count, high), dtype=turned_dtype(weights.dtype), buffer=nl.psum)
     for index in nl.affine_range(count):
         nisa.nc_transpose(dst=turned[:, index, :], data=by_place[:, :, first + index])
     ready = nl.ndarray(turned.shape, dtype=weights.dtype, buffer=nl.sbuf)

@@ -12,7 +12,7 @@ import nki.isa as nisa
 import nki.language as nl
 
 import nki
-from trnbench_kernels.nki.shapes import pieces_of
+from trnbench_kernels.nki.shapes import ITEM, pieces_of
 from trnbench_kernels.nki.tiles import item_of, loaded
 
 RUN_BYTES = 16384  # a partition's share of one transfer of weights, at most
@@ -51,9 +51,7 @@ def _group(w):
 
 
 def _weights(w, first, last, dtype):
-    tile = nl.ndarray((w.shape[0], last - first, w.shape[2]), dtype=dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=tile, src=w[:, first:last])
-    return tile
+    return loaded(w[:, first:last], dtype)
 
 
 def _tiles(out, held, streamed, first):
@@ -77,10 +75,7 @@ def norm_few(x, gamma):
     """x / sqrt(mean of squares + ε) · gamma, of x (rows, parts, tokens) and gamma (rows, parts)."""
     rows, _, tokens = x.shape
     result = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
-    held = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=held, src=x)
-    scale = nl.ndarray(gamma.shape, dtype=gamma.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=scale, src=gamma)
+    held, scale = loaded(x), loaded(gamma)
     ones = nl.ones((rows, rows), dtype=x.dtype, buffer=nl.sbuf)
     epsilon = nl.full((rows, 1), EPSILON, dtype=nl.float32)
     for start in nl.affine_range(0, tokens, nl.tile_size.pmax):
@@ -127,8 +122,7 @@ def _normalise(held, scale, ones, epsilon):
 def linear_few_pieces(inputs):
     """Groups of tiles of columns, of every copy: each is a product by itself."""
     ((copies, *x_shape), dtype), ((_, rows, tiles, run), stored) = inputs
-    item = {"float32": 4, "bfloat16": 2, "float16": 2}.get(stored, 1)
-    group = max(min(RUN_BYTES // (run * item), tiles), 1)
+    group = max(min(RUN_BYTES // (run * ITEM.get(stored, 1)), tiles), 1)
     return tuple(
         ((((1, *x_shape), dtype), ((1, rows, count, run), stored)), times * copies)
         for count, times in pieces_of(tiles, group)

@@ -68,8 +68,7 @@ class _Chunk:
 
     def decayed(self, summed, strength, head):
         """Decays between its tokens: exp(of the later - of the earlier), 0 where that is not yet there."""
-        heads, count = summed.shape
-        own = nl.zeros((heads, nl.tile_size.pmax), dtype=nl.float32)
+        own = nl.zeros((summed.shape[0], nl.tile_size.pmax), dtype=nl.float32)
         nisa.affine_select(
             dst=own,
             pattern=[[0, nl.tile_size.pmax]],
@@ -79,15 +78,9 @@ class _Chunk:
             on_false_value=0.0,
             cmp_op=nl.equal,
         )
-        self.along = nl.ndarray((nl.tile_size.pmax, count), dtype=nl.float32, buffer=nl.sbuf)
-        bank = nl.ndarray(self.along.shape, dtype=nl.float32, buffer=nl.psum)
-        nisa.nc_matmul(dst=bank, stationary=own, moving=summed)
-        nisa.tensor_copy(dst=self.along, src=bank)
-        turned = _turned(summed)
-        self.across = nl.ndarray((count, 1), dtype=nl.float32, buffer=nl.sbuf)
-        nisa.tensor_copy(dst=self.across, src=turned[:, head : head + 1])
-        self.strength = nl.ndarray((count, 1), dtype=nl.float32, buffer=nl.sbuf)
-        nisa.tensor_copy(dst=self.strength, src=_turned(strength)[:, head : head + 1])
+        self.along = _kept(multiplied(own, summed))
+        self.across = _kept(_turned(summed)[:, head : head + 1])
+        self.strength = _kept(_turned(strength)[:, head : head + 1])
 
     def _between(self, *, later_down):
         count = self.across.shape[0]
@@ -112,8 +105,7 @@ class _Chunk:
     def mixed(self):
         """-A: -β · (k · kᵀ) · decay, what is not strictly below the diagonal left out."""
         count = self.across.shape[0]
-        bank = nl.ndarray((count, count), dtype=nl.float32, buffer=nl.psum)
-        nisa.nc_matmul(dst=bank, stationary=self.k, moving=self.k)
+        bank = multiplied(self.k, self.k)
         negative = nl.ndarray((count, 1), dtype=nl.float32, buffer=nl.sbuf)
         nisa.tensor_scalar(dst=negative, data=self.strength, op0=nl.multiply, operand0=-1.0)
         found = nl.ndarray((count, count), dtype=nl.float32, buffer=nl.sbuf)
@@ -234,6 +226,7 @@ def _length(tile, ones, scale):
 
 
 def _kept(bank):
+    """In SBUF what a bank, or a part of a tile, holds."""
     tile = nl.ndarray(bank.shape, dtype=nl.float32, buffer=nl.sbuf)
     nisa.tensor_copy(dst=tile, src=bank)
     return tile

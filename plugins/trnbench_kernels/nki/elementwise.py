@@ -8,7 +8,7 @@ import nki.isa as nisa
 import nki.language as nl
 
 import nki
-from trnbench_kernels.nki.shapes import pieces_of
+from trnbench_kernels.nki.shapes import ITEM, pieces_of
 from trnbench_kernels.nki.tiles import item_of, loaded
 
 CHUNK_BYTES = 8192  # of a partition, of each operand
@@ -95,7 +95,7 @@ def adam(weights, gradient, moments, master):
 def combine_pieces(inputs):
     """Chunks of columns."""
     ((rows, columns), dtype), operands = inputs
-    chunk = CHUNK_BYTES // (4 if dtype == "float32" else 2)
+    chunk = CHUNK_BYTES // ITEM[dtype]
     return tuple(((((rows, wide), dtype), operands), times) for wide, times in pieces_of(columns, chunk))
 
 
@@ -108,7 +108,7 @@ def row_maximum_pieces(inputs):
 def adam_pieces(inputs):
     """Chunks of columns."""
     ((rows, columns), dtype), (_, sloped), ((kept, _, _), moved), master = inputs
-    chunk = CHUNK_BYTES // (4 if moved == "float32" else 2) // 2
+    chunk = CHUNK_BYTES // ITEM[moved] // 2
     return tuple(
         ((((rows, wide), dtype), ((rows, wide), sloped), ((kept, rows, wide), moved), master), times)
         for wide, times in pieces_of(columns, chunk)

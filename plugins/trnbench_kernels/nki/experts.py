@@ -8,6 +8,8 @@ import nki.isa as nisa
 import nki.language as nl
 
 import nki
+from trnbench_kernels.nki.shapes import FLOATS
+from trnbench_kernels.nki.tiles import loaded
 
 
 @nki.jit
@@ -23,16 +25,14 @@ def expert_gemm(tokens, weights):
     for expert in nl.affine_range(experts):
         held = []
         for k in nl.affine_range(0, hidden, tile):
-            part = nl.ndarray((min(tile, hidden - k), count), dtype=tokens.dtype, buffer=nl.sbuf)
-            nisa.dma_copy(dst=part, src=tokens[expert, k : k + part.shape[0]])
+            part = loaded(tokens[expert, k : min(k + tile, hidden)])
             held.append(part)
         for n in nl.affine_range(0, columns, 2 * wide):
             n_end = min(n + 2 * wide, columns)
             streamed = []
             for index in nl.affine_range(len(held)):
-                part = nl.ndarray((held[index].shape[0], n_end - n), dtype=weights.dtype, buffer=nl.sbuf)
                 k = index * tile
-                nisa.dma_copy(dst=part, src=weights[expert, k : k + part.shape[0], n:n_end])
+                part = loaded(weights[expert, k : k + held[index].shape[0], n:n_end])
                 streamed.append(part)
             for m in nl.affine_range(0, count, tile):
                 m_end = min(m + tile, count)
@@ -53,15 +53,13 @@ def expert_gemm(tokens, weights):
 
 # For whoever runs it --------------------------------------------------------------------------
 
-_NAMES = {"bf16": "bfloat16", "fp16": "float16"}
-
 
 def expert_gemm_inputs(point):
     """The tokens of every expert and its weights."""
     experts, tokens, hidden, columns = (
         int(point[name]) for name in ("experts", "tokens", "hidden", "columns")
     )
-    dtype = _NAMES[str(point["dtype"])]
+    dtype = FLOATS[str(point["dtype"])]
     return (((experts, hidden, tokens), dtype), ((experts, hidden, columns), dtype))
 
 

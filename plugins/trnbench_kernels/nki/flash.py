@@ -13,6 +13,7 @@ import nki.isa as nisa
 import nki.language as nl
 
 import nki
+from trnbench_kernels.nki.tiles import loaded, turned_dtype
 
 BLOCK = 2048  # queries, and keys, of a block
 MASKED = -30000.0  # its exponential is 0 in every type
@@ -71,21 +72,12 @@ def _seen(start, end, tokens, causal, window):
 
 
 def _features(source, start, end):
-    tile = nl.ndarray((*source.shape[:2], end - start), dtype=source.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=tile, src=source[:, :, start:end])
-    return tile
+    return loaded(source[:, :, start:end])
 
 
 def _values(source, start, end):
     """Keys on the partitions, tile by tile; the last tile may be filled in part."""
-    tiles = []
-    for at in _tiles(start, end):
-        tile = nl.ndarray(
-            (min(at + nl.tile_size.pmax, end) - at, source.shape[1]), dtype=source.dtype, buffer=nl.sbuf
-        )
-        nisa.dma_copy(dst=tile, src=source[at : at + tile.shape[0]])
-        tiles.append(tile)
-    return tiles
+    return [loaded(source[at : min(at + nl.tile_size.pmax, end)]) for at in _tiles(start, end)]
 
 
 def _products(first, last, queries, keys):
@@ -144,7 +136,7 @@ def _weights(each, scores, dtype, scale):
 def _weigh(each, weights, values):
     """The values of a block, weighed and added."""
     sums = nl.ndarray(each.out.shape, dtype=nl.float32, buffer=nl.psum)
-    tiles = (weights.shape[1] + nl.tile_size.pmax - 1) // nl.tile_size.pmax
+    tiles = len(_tiles(0, weights.shape[1]))
     ready = _turned(weights, 0)
     for first in nl.sequential_range(GROUP, tiles, GROUP):
         following = _turned(weights, first)
@@ -164,9 +156,8 @@ def _add(sums, ready, values):
 def _turned(weights, first):
     """Up to four tiles of weights from the `first` on, keys on the partitions, with their numbers."""
     (high, seen), tile = weights.shape, nl.tile_size.pmax
-    last = min(first + GROUP, (seen + tile - 1) // tile)
-    kind = weights.dtype if nisa.get_nc_version() >= nisa.nc_version.gen3 else nl.float32
-    turned = nl.ndarray((tile, last - first, high), dtype=kind, buffer=nl.psum)
+    last = min(first + GROUP, len(_tiles(0, seen)))
+    turned = nl.ndarray((tile, last - first, high), dtype=turned_dtype(weights.dtype), buffer=nl.psum)
     ready = nl.ndarray(turned.shape, dtype=weights.dtype, buffer=nl.sbuf)
     whole = seen // tile - first if seen % tile and last * tile > seen else last - first
     for index in nl.affine_range(last - first):
@@ -231,7 +222,7 @@ def flash_backward(q, k, v, by_token, gradient, kept, causal, window):
                 total = nl.ndarray(sums[start].shape, dtype=nl.float32, buffer=nl.psum)
                 ready = [
                     turned
-                    for group in range(0, (seen + nl.tile_size.pmax - 1) // nl.tile_size.pmax, GROUP)
+                    for group in range(0, len(_tiles(0, seen)), GROUP)
                     for turned in _turned(slopes, group)
                 ]
                 _add(total, ready, key_rows)
@@ -286,8 +277,7 @@ def _slopes(queries, outward, keys, values, known, offset, scale):
 
 def _inward(weights, moving, sums, seen):
     """Of each tile of keys the sum over these queries, added."""
-    for index in range((seen + nl.tile_size.pmax - 1) // nl.tile_size.pmax):
-        at = index * nl.tile_size.pmax
+    for index, at in enumerate(_tiles(0, seen)):
         end = min(at + nl.tile_size.pmax, seen)
         bank = nl.ndarray((end - at, moving.shape[1]), dtype=nl.float32, buffer=nl.psum)
         nisa.nc_matmul(dst=bank, stationary=weights[:, at:end], moving=moving)

@@ -12,15 +12,13 @@ import nki.isa as nisa
 import nki.language as nl
 
 import nki
+from trnbench_kernels.nki.tiles import loaded
 
 
 @nki.jit
 def matmuls(stationary, moving, count):
     """`count` products of two tiles in SBUF, added up in one bank of PSUM."""
-    left = nl.ndarray(stationary.shape, dtype=stationary.dtype, buffer=nl.sbuf)
-    right = nl.ndarray(moving.shape, dtype=moving.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=left, src=stationary)
-    nisa.dma_copy(dst=right, src=moving)
+    left, right = loaded(stationary), loaded(moving)
     total = nl.ndarray((stationary.shape[1], moving.shape[1]), dtype=nl.float32, buffer=nl.psum)
     for _ in nl.sequential_range(count):
         nisa.nc_matmul(dst=total, stationary=left, moving=right)

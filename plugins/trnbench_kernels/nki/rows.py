@@ -61,9 +61,19 @@ def _scaled(target, grown, total):
 @nki.jit
 def layer_norm(x, gamma, beta):
     """(x - mean) / sqrt(variance + ε) · gamma + beta, statistics by bn_stats."""
+    return _normalised(x, _spread(gamma), _spread(beta))
+
+
+@nki.jit
+def rms_norm(x, gamma):
+    """x / sqrt(mean of squares + ε) · gamma."""
+    return _normalised(x, _spread(gamma), None)
+
+
+def _normalised(x, scale, shift):
+    """The layer norm of x, or without a `shift` its RMS norm."""
     result = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
     pmax = nl.tile_size.pmax
-    scale, shift = _spread(gamma), _spread(beta)
     epsilon = nl.full((pmax, 1), EPSILON, dtype=nl.float32)
     groups, rest = divmod(x.shape[0], pmax)
     if groups:
@@ -71,13 +81,20 @@ def layer_norm(x, gamma, beta):
         for at in nl.sequential_range(groups - 1):
             # The rows that come next are on their way before these are computed and stored.
             following = loaded(x[(at + 1) * pmax : (at + 2) * pmax])
-            _layer_norm(result[at * pmax : (at + 1) * pmax], tile, scale, shift, epsilon)
+            _norm(result[at * pmax : (at + 1) * pmax], tile, scale, shift, epsilon)
             tile = following
-        _layer_norm(result[(groups - 1) * pmax : groups * pmax], tile, scale, shift, epsilon)
+        _norm(result[(groups - 1) * pmax : groups * pmax], tile, scale, shift, epsilon)
     if rest:
         tile = loaded(x[groups * pmax :])
-        _layer_norm(result[groups * pmax :], tile, scale, shift, epsilon)
+        _norm(result[groups * pmax :], tile, scale, shift, epsilon)
     return result
+
+
+def _norm(target, tile, scale, shift, epsilon):
+    if shift is None:
+        _rms_norm(target, tile, scale, epsilon)
+    else:
+        _layer_norm(target, tile, scale, shift, epsilon)
 
 
 def _layer_norm(target, tile, scale, shift, epsilon):
@@ -99,27 +116,6 @@ def _layer_norm(target, tile, scale, shift, epsilon):
     nisa.tensor_tensor(dst=out, data1=out, data2=scale[0:size], op=nl.multiply)
     nisa.tensor_tensor(dst=out, data1=out, data2=shift[0:size], op=nl.add)
     nisa.dma_copy(dst=target, src=out)
-
-
-@nki.jit
-def rms_norm(x, gamma):
-    """x / sqrt(mean of squares + ε) · gamma."""
-    result = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
-    pmax = nl.tile_size.pmax
-    scale = _spread(gamma)
-    epsilon = nl.full((pmax, 1), EPSILON, dtype=nl.float32)
-    groups, rest = divmod(x.shape[0], pmax)
-    if groups:
-        tile = loaded(x[0:pmax])
-        for at in nl.sequential_range(groups - 1):
-            following = loaded(x[(at + 1) * pmax : (at + 2) * pmax])
-            _rms_norm(result[at * pmax : (at + 1) * pmax], tile, scale, epsilon)
-            tile = following
-        _rms_norm(result[(groups - 1) * pmax : groups * pmax], tile, scale, epsilon)
-    if rest:
-        tile = loaded(x[groups * pmax :])
-        _rms_norm(result[groups * pmax :], tile, scale, epsilon)
-    return result
 
 
 def _rms_norm(target, tile, scale, epsilon):

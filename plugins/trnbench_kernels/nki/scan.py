@@ -8,6 +8,8 @@ import nki.isa as nisa
 import nki.language as nl
 
 import nki
+from trnbench_kernels.nki.shapes import FLOATS
+from trnbench_kernels.nki.tiles import loaded
 
 
 @nki.jit
@@ -23,12 +25,8 @@ def selective_scan(delta, u, a, b, c):
     rows = nl.tile_size.pmax
     result = nl.ndarray(delta.shape, dtype=delta.dtype, buffer=nl.shared_hbm)
     for start in nl.affine_range(0, channels, rows):
-        steps = nl.ndarray((rows, tokens), dtype=delta.dtype, buffer=nl.sbuf)
-        nisa.dma_copy(dst=steps, src=delta[start : start + rows])
-        driven = nl.ndarray((rows, tokens), dtype=delta.dtype, buffer=nl.sbuf)
-        nisa.dma_copy(dst=driven, src=u[start : start + rows])
-        rates = nl.ndarray((rows, states), dtype=a.dtype, buffer=nl.sbuf)
-        nisa.dma_copy(dst=rates, src=a[start : start + rows])
+        steps, driven = loaded(delta[start : start + rows]), loaded(u[start : start + rows])
+        rates = loaded(a[start : start + rows])
         nisa.tensor_tensor(dst=driven, data1=steps, data2=driven, op=nl.multiply)
         total = nl.zeros((rows, tokens), dtype=delta.dtype)
         decay, inflow, weights = _prepared(steps, driven, rates, b, c, 0)
@@ -60,20 +58,16 @@ def _advanced(total, decay, inflow, weights):
 
 
 def _row(source, state):
-    row = nl.ndarray((1, source.shape[1]), dtype=source.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=row, src=source[state : state + 1])
-    return nl.broadcast_to(row, (nl.tile_size.pmax, source.shape[1]))
+    return nl.broadcast_to(loaded(source[state : state + 1]), (nl.tile_size.pmax, source.shape[1]))
 
 
 # For whoever runs it --------------------------------------------------------------------------
-
-_NAMES = {"fp32": "float32", "bf16": "bfloat16"}
 
 
 def selective_scan_inputs(point):
     """δ, u, A, B and C."""
     channels, tokens, states = (int(point[name]) for name in ("channels", "tokens", "states"))
-    dtype = _NAMES[str(point["dtype"])]
+    dtype = FLOATS[str(point["dtype"])]
     along, across = ((channels, tokens), dtype), ((states, tokens), dtype)
     return (along, along, ((channels, states), dtype), across, across)
 

@@ -14,6 +14,9 @@ Tensor: TypeAlias = tuple[tuple[int, ...], str]
 FLOATS = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16"}
 """Data types of points, by NKI's names for them."""
 
+ITEM = {"float32": 4, "bfloat16": 2, "float16": 2}
+"""Bytes of an element."""
+
 _MULTIPLIED = {**FLOATS, "tf32": "tfloat32", "fp8": "float8_e4m3", "cfp8": "float8_e4m3"}
 
 

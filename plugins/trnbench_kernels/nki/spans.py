@@ -8,6 +8,7 @@ import nki.isa as nisa
 import nki.language as nl
 
 import nki
+from trnbench_kernels.nki.tiles import loaded
 
 
 @nki.jit
@@ -23,8 +24,7 @@ def spans_merged(parts, logs):
         for span, share in enumerate(_shares(logs[:, start:end])):
             spread = nl.ndarray((columns, end - start), dtype=nl.float32, buffer=nl.psum)
             nisa.nc_matmul(dst=spread, stationary=ones, moving=share)
-            part = nl.ndarray(out.shape, dtype=parts.dtype, buffer=nl.sbuf)
-            nisa.dma_copy(dst=part, src=parts[span][:, :, start:end])
+            part = loaded(parts[span][:, :, start:end])
             for each in nl.affine_range(wide):
                 weighed = out[:, each, :]
                 if span:
@@ -41,11 +41,7 @@ def spans_merged(parts, logs):
 def _shares(logs):
     """What each span's attention counts: a row of all heads."""
     spans, heads = logs.shape
-    rows = []
-    for span in range(spans):
-        row = nl.ndarray((1, heads), dtype=nl.float32, buffer=nl.sbuf)
-        nisa.dma_copy(dst=row, src=logs[span : span + 1])
-        rows.append(row)
+    rows = [loaded(logs[span : span + 1], nl.float32) for span in range(spans)]
     top = nl.ndarray((1, heads), dtype=nl.float32, buffer=nl.sbuf)
     nisa.tensor_tensor(dst=top, data1=rows[0], data2=rows[1], op=nl.maximum)
     for row in rows[2:]:

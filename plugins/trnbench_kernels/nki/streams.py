@@ -11,14 +11,12 @@ import nki.isa as nisa
 import nki.language as nl
 
 import nki
-from trnbench_kernels.nki.shapes import FLOATS
+from trnbench_kernels.nki.shapes import FLOATS, ITEM
 from trnbench_kernels.nki.tiles import loaded
 
 ROWS = 128
 RUN_BYTES = 16384  # a partition's share of a chunk: far beyond where transfers saturate
 TARGET_BYTES = 128 << 10  # of a partition, for transfers in flight
-
-_ITEM = {"float32": 4, "bfloat16": 2, "float16": 2}
 
 
 @nki.jit
@@ -94,7 +92,7 @@ def dma_sweep(source):
 
 def _chunks(size, dtype):
     """(chunks, 128, columns) of `size` bytes; None where they do not fill whole partitions."""
-    item = _ITEM[dtype]
+    item = ITEM[dtype]
     if size % (ROWS * item):
         return None
     run = min(RUN_BYTES, size // ROWS)

@@ -13,9 +13,9 @@ def item_of(dtype):
     return 4 if dtype in (nl.float32, nl.tfloat32) else 2 if dtype in (nl.bfloat16, nl.float16) else 1
 
 
-def loaded(source):
-    """`source` in SBUF."""
-    tile = nl.ndarray(source.shape, dtype=source.dtype, buffer=nl.sbuf)
+def loaded(source, dtype=None):
+    """`source` in SBUF; of another `dtype` it is turned into that on the way."""
+    tile = nl.ndarray(source.shape, dtype=dtype or source.dtype, buffer=nl.sbuf)
     nisa.dma_copy(dst=tile, src=source)
     return tile
 
@@ -39,6 +39,26 @@ def multiplied(stationary, moving):
     bank = nl.ndarray((stationary.shape[1], moving.shape[1]), dtype=nl.float32, buffer=nl.psum)
     nisa.nc_matmul(dst=bank, stationary=stationary, moving=moving)
     return bank
+
+
+def turned_dtype(dtype):
+    """Of a tile in PSUM that the tensor engine transposes into: before NeuronCore-v3 it does so by a product,
+    which leaves fp32."""
+    return dtype if nisa.get_nc_version() >= nisa.nc_version.gen3 else nl.float32
+
+
+def softmax_weights(scores, dtype, scale):
+    """exp(scale · (scores - the largest of the row)), and one over the sums of its rows."""
+    top = nl.ndarray((scores.shape[0], 1), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.tensor_reduce(dst=top, op=nl.maximum, data=scores, axis=1, negate=True)
+    nisa.tensor_scalar(dst=top, data=top, op0=nl.multiply, operand0=scale)
+    weights = nl.ndarray(scores.shape, dtype=dtype, buffer=nl.sbuf)
+    total = nl.ndarray(top.shape, dtype=nl.float32, buffer=nl.sbuf)
+    nisa.activation_reduce(
+        dst=weights, op=nl.exp, data=scores, scale=scale, bias=top, reduce_op=nl.add, reduce_res=total
+    )
+    nisa.reciprocal(dst=total, data=total)
+    return weights, total
 
 
 # Panels of matrix products ----------------------------------------------------------------------

@@ -9,6 +9,7 @@ import nki.language as nl
 
 import nki
 from trnbench_kernels.nki.shapes import FLOATS, pieces_of
+from trnbench_kernels.nki.tiles import loaded, turned_dtype
 
 BLOCK = 1024  # rows and columns turned together: both sides move runs of 2 KiB and more
 
@@ -19,16 +20,14 @@ def transpose(x):
     rows, columns = x.shape
     result = nl.ndarray((columns, rows), dtype=x.dtype, buffer=nl.shared_hbm)
     tile = nl.tile_size.pmax
-    # Before NeuronCore-v3 the tensor engine transposes by a product, which leaves fp32.
-    kind = x.dtype if nisa.get_nc_version() >= nisa.nc_version.gen3 else nl.float32
+    kind = turned_dtype(x.dtype)
     for r0 in nl.affine_range(0, rows, BLOCK):
         r1 = min(r0 + BLOCK, rows)
         for c0 in nl.affine_range(0, columns, BLOCK):
             c1 = min(c0 + BLOCK, columns)
             panels = []
             for r in nl.affine_range(r0, r1, tile):
-                panel = nl.ndarray((min(r + tile, r1) - r, c1 - c0), dtype=x.dtype, buffer=nl.sbuf)
-                nisa.dma_copy(dst=panel, src=x[r : r + panel.shape[0], c0:c1])
+                panel = loaded(x[r : min(r + tile, r1), c0:c1])
                 panels.append(panel)
             for c in nl.affine_range(0, c1 - c0, tile):
                 wide = min(c + tile, c1 - c0) - c

@@ -31,17 +31,20 @@ def mode_burst(x, op, operands, count):
 def _set(x, op, operands):
     """Result, operand, and the second operand of an instruction that has two."""
     apart = operands == "strided"
-    source = _tile(x, apart)
-    nisa.dma_copy(dst=source, src=x)
-    other = _tile(x, apart) if op == "tensor_tensor" else None
-    if other is not None:
-        nisa.dma_copy(dst=other, src=x)
+    source = _loaded(x, apart)
+    other = _loaded(x, apart) if op == "tensor_tensor" else None
     if operands == "psum":
         # The scalar engine takes it there: the vector engine's instructions are what is counted.
         held = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.psum)
         nisa.activation(dst=held, op=nl.copy, data=source)
         source = held
     return _tile(x, apart), source, other
+
+
+def _loaded(x, apart):
+    tile = _tile(x, apart)
+    nisa.dma_copy(dst=tile, src=x)
+    return tile
 
 
 def _tile(x, apart):
@@ -91,7 +94,7 @@ def row_burst(stationary, moving, count):
     """`count` products of the same two tiles; tiles are (128, 2, columns) for double rows."""
     m, n = stationary.shape[-1], moving.shape[-1]
     result = nl.ndarray((m, n), dtype=nl.float32, buffer=nl.shared_hbm)
-    left, right = _held(stationary), _held(moving)
+    left, right = _loaded(stationary, False), _loaded(moving, False)
     banks = [nl.ndarray((m, n), dtype=nl.float32, buffer=nl.psum) for _ in range(BANKS)]
     for _ in nl.sequential_range(count // BANKS):
         for bank in banks:
@@ -104,18 +107,9 @@ def row_burst(stationary, moving, count):
     return result
 
 
-def _held(source):
-    tile = nl.ndarray(source.shape, dtype=source.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=tile, src=source)
-    return tile
-
-
 def _product(bank, left, right):
-    if len(left.shape) == 3:
-        mode = nisa.matmul_perf_mode.double_row
-        nisa.nc_matmul(dst=bank, stationary=left, moving=right, accumulate=False, perf_mode=mode)
-    else:
-        nisa.nc_matmul(dst=bank, stationary=left, moving=right, accumulate=False)
+    mode = nisa.matmul_perf_mode.double_row if len(left.shape) == 3 else nisa.matmul_perf_mode.none
+    nisa.nc_matmul(dst=bank, stationary=left, moving=right, accumulate=False, perf_mode=mode)
 
 
 # For whoever runs it --------------------------------------------------------------------------
