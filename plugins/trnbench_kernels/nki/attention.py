@@ -32,7 +32,9 @@ def attention(q, k, v, causal, first=0, every=1):
     tile = nl.tile_size.pmax
     scale = width**-0.5
     for head in nl.affine_range(heads):
-        keys = loaded(k[head])
+        # The keys of the head before end where these begin: both do not have to lie in SBUF together.
+        keys = nl.ndarray((width, tokens), dtype=k.dtype, buffer=nl.sbuf)
+        nisa.dma_copy(dst=keys, src=k[head])
         values = nl.ndarray((tile, tokens // tile, width), dtype=v.dtype, buffer=nl.sbuf)
         nisa.dma_copy(dst=values, src=v[head].reshape((tokens // tile, tile, width)).permute((1, 0, 2)))
         own = first * tile

@@ -25,8 +25,13 @@ def selective_scan(delta, u, a, b, c):
     rows = nl.tile_size.pmax
     result = nl.ndarray(delta.shape, dtype=delta.dtype, buffer=nl.shared_hbm)
     for start in nl.affine_range(0, channels, rows):
-        steps, driven = loaded(delta[start : start + rows]), loaded(u[start : start + rows])
-        rates = loaded(a[start : start + rows])
+        # The tiles of the group before end where these begin: both do not have to lie in SBUF together.
+        steps = nl.ndarray((rows, tokens), dtype=delta.dtype, buffer=nl.sbuf)
+        nisa.dma_copy(dst=steps, src=delta[start : start + rows])
+        driven = nl.ndarray((rows, tokens), dtype=delta.dtype, buffer=nl.sbuf)
+        nisa.dma_copy(dst=driven, src=u[start : start + rows])
+        rates = nl.ndarray((rows, states), dtype=a.dtype, buffer=nl.sbuf)
+        nisa.dma_copy(dst=rates, src=a[start : start + rows])
         nisa.tensor_tensor(dst=driven, data1=steps, data2=driven, op=nl.multiply)
         total = nl.zeros((rows, tokens), dtype=delta.dtype)
         decay, inflow, weights = _prepared(steps, driven, rates, b, c, 0)
