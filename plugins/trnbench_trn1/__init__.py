@@ -55,12 +55,14 @@ def trnbench_kernels() -> Iterator[Kernel | Variant]:
     return trnbench.read_kernels(HERE / "kernels.toml", __name__)
 
 
-def _trn1(name: str, title: str, builder: str, *, default: bool = True) -> Instance:
+def _trn1(
+    name: str, title: str, builder: str, *, device: str = "trainium1", default: bool = True
+) -> Instance:
     return Instance(
         name=name,
         title=title,
         scope=Scope.INSTANCE,
-        device="trainium1",
+        device=device,
         core="neuroncore-v2",
         topology=f"trnbench_trn1.topology:{builder}",
         default=default,
@@ -69,13 +71,4 @@ def _trn1(name: str, title: str, builder: str, *, default: bool = True) -> Insta
 
 
 def _inf2(name: str, title: str, builder: str) -> Instance:
-    return Instance(
-        name=name,
-        title=title,
-        scope=Scope.INSTANCE,
-        device="inferentia2",
-        core="neuroncore-v2",
-        topology=f"trnbench_trn1.topology:{builder}",
-        default=False,
-        stack=STACK,
-    )
+    return _trn1(name, title, builder, device="inferentia2", default=False)

@@ -42,24 +42,19 @@ def trnbench_kernels() -> Iterator[Kernel | Variant]:
 
 
 def _ultraserver(name: str, title: str, builder: str) -> Instance:
+    return _instance(name, title, builder, scope=Scope.ULTRASERVER, default=True)
+
+
+def _instance(
+    name: str, title: str, builder: str, *, scope: Scope = Scope.INSTANCE, default: bool = False
+) -> Instance:
+    """As it is called, a size that the architecture page does not describe."""
     return Instance(
         name=name,
         title=title,
-        scope=Scope.ULTRASERVER,
+        scope=scope,
         device="trainium3",
         core="neuroncore-v4",
         topology=f"trnbench_trn3.topology:{builder}",
-    )
-
-
-def _instance(name: str, title: str, builder: str) -> Instance:
-    """A size that the architecture page does not describe."""
-    return Instance(
-        name=name,
-        title=title,
-        scope=Scope.INSTANCE,
-        device="trainium3",
-        core="neuroncore-v4",
-        topology=f"trnbench_trn3.topology:{builder}",
-        default=False,
+        default=default,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from trnbench_emulator import TICKS_PER_SECOND
 from trnbench_emulator.core.core import EXCLUDED, LAUNCHED, MET, TURN
@@ -47,10 +47,10 @@ def timeline_of(
     limits = [min(len(schedule.program), most // count) for schedule in scheduled.schedules]
     for number, schedule in enumerate(scheduled.schedules):
         firsts.append(len(slices))
-        drawing = drawn(schedule, number, limits[number], launch, firsts[number])
-        slices += drawing.slices
-        flows += drawing.flows
-        counters.append(drawing.memory)
+        instructions, waits, memory = drawn(schedule, number, limits[number], launch, firsts[number])
+        slices += instructions
+        flows += waits
+        counters.append(memory)
         if limits[number] < len(schedule.program):
             of = f"program {number}: " if count > 1 else ""
             missing.append(
@@ -71,13 +71,9 @@ def timeline_of(
     )
 
 
-class Drawn(NamedTuple):
-    slices: list[Slice]
-    flows: list[Flow]
-    memory: Counter
-
-
-def drawn(schedule: Schedule, process: int, kept: int, launch: int, first: int) -> Drawn:
+def drawn(
+    schedule: Schedule, process: int, kept: int, launch: int, first: int
+) -> tuple[list[Slice], list[Flow], Counter]:
     """The first `kept` instructions. Slice i is instruction i, of a transfer what comes after its trigger;
     the triggers come behind them. Flows count slices from `first` on. `launch`: ticks from the host's call to
     the first instruction, a slice of its own at the end.
@@ -93,7 +89,7 @@ def drawn(schedule: Schedule, process: int, kept: int, launch: int, first: int) 
     if launch:
         slices.append(Slice(process, HOST, "launch", 0, launch))
     flows = list(_flows(program, kept, triggers, first))
-    return Drawn(slices, flows, _memory(schedule, process, kept, launch))
+    return slices, flows, _memory(schedule, process, kept, launch)
 
 
 def _slice(schedule: Schedule, process: int, number: int, told: list[dict[str, Any]], launch: int) -> Slice:
