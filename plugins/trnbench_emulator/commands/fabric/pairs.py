@@ -56,7 +56,12 @@ _TAKEN = {
 def probe(state: Session, /, *, pattern: str, **options: Any) -> None:
     """Traffic that is no collective: the one that is named."""
     _check_taken(pattern)
-    patterns = {"matrix": matrix, "pingpong": pingpong, "bisection": bisection, "incast": incast}
+    patterns: dict[str, Callable[..., None]] = {
+        "matrix": matrix,
+        "pingpong": pingpong,
+        "bisection": bisection,
+        "incast": incast,
+    }
     patterns[pattern](state, **options)
 
 
