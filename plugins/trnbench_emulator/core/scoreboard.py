@@ -22,14 +22,7 @@ def look(use: Use, hazards: Users) -> None:
     mine = use.box
     for area in use.areas:
         for box, users in area.writes:
-            # As `overlap`, which costs a call; boxes with more dimensions ask it.
-            if box is mine or (
-                box[0] < mine[1]
-                and mine[0] < box[1]
-                and box[2] < mine[3]
-                and mine[2] < box[3]
-                and (len(box) == 4 or overlap(box, mine))
-            ):
+            if box is mine or overlap(box, mine):
                 wait_for(users, hazards, RAW)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -227,6 +228,10 @@ class Arrangement:
 
         def _as(self, dtype: DType, shape: Sizes, strides: Sizes, offset: int) -> Self: ...
 
+    def _arranged(self, shape: Iterable[int], strides: Iterable[int]) -> Self:
+        """Another view of the same elements, from the same one on."""
+        return self._as(self.form.dtype, tuple(shape), tuple(strides), self.offset)
+
     def _without(self, dim: int) -> tuple[Sizes, Sizes]:
         """Sizes and strides of the other dimensions."""
         shape, strides = self.form.shape, self.form.strides
@@ -267,7 +272,7 @@ class Arrangement:
             )
         if sizes[0] != form.shape[0]:
             self._kept("reshape", 0, "resized")
-        return self._as(form.dtype, sizes, reshaped(form, sizes), self.offset)
+        return self._arranged(sizes, reshaped(form, sizes))
 
     def reshape_dim(self, dim: int, shape: Sizes) -> Self:
         """Dimension `dim` split into several; one of them may be -1."""
@@ -282,11 +287,9 @@ class Arrangement:
             self._kept("reshape_dim", dim, "split")
         form = self.form
         strides = (step * form.strides[dim] for step in row_major(tuple(sizes)))
-        return self._as(
-            form.dtype,
+        return self._arranged(
             (*form.shape[:dim], *sizes, *form.shape[dim + 1 :]),
             (*form.strides[:dim], *strides, *form.strides[dim + 1 :]),
-            self.offset,
         )
 
     def flatten_dims(self, start_dim: int, end_dim: int) -> Self:
@@ -305,7 +308,7 @@ class Arrangement:
         self._kept("squeeze_dim", dim, "removed")
         if self.form.shape[dim] != 1:
             raise self._wrong("squeeze_dim", f"dimension {dim} is not of size 1")
-        return self._as(self.form.dtype, *self._without(dim), self.offset)
+        return self._arranged(*self._without(dim))
 
     def rearrange(
         self, src_pattern: Any, dst_pattern: Any, fixed_sizes: dict[str, int] | None = None
@@ -330,9 +333,7 @@ class Arrangement:
             )
         if dims[0] != 0:
             self._kept("permute", 0, "moved")
-        return self._as(
-            form.dtype, tuple(form.shape[d] for d in dims), tuple(form.strides[d] for d in dims), self.offset
-        )
+        return self._arranged((form.shape[d] for d in dims), (form.strides[d] for d in dims))
 
     def expand_dim(self, dim: int) -> Self:
         """One more dimension, of size 1, at position `dim`."""
@@ -344,7 +345,7 @@ class Arrangement:
         self._kept("expand_dim", at, "behind another")
         shape.insert(at, 1)
         strides.insert(at, 0)
-        return self._as(form.dtype, tuple(shape), tuple(strides), self.offset)
+        return self._arranged(shape, strides)
 
     def broadcast(self, dim: int, size: int) -> Self:
         """Dimension `dim` of size 1 repeated `size` times, without a copy."""
@@ -354,7 +355,7 @@ class Arrangement:
             raise KernelError(f"broadcast: dimension {dim} of {form!r} is not 1 ({site.here()})")
         shape, strides = list(form.shape), list(form.strides)
         shape[dim], strides[dim] = size, 0
-        return self._as(form.dtype, tuple(shape), tuple(strides), self.offset)
+        return self._arranged(shape, strides)
 
     def view(self, dtype: Any) -> Self:
         """The same bytes read as another type; the last dimension grows or shrinks with its size."""

@@ -34,14 +34,15 @@ def attention_cached(q, k, v):
     )
     stack = _stack(q.shape, k.shape, v.shape)
     high = nl.tile_size.pmax // _below(heads)
+    scale = (rows * parts) ** -0.5
     scores, values = _scores(q, k, v, 0, min(stack, caches), high)
     for step in nl.affine_range((caches - 1) // stack):
         first = (step + 1) * stack
-        weights = _weights_of(scores, q.dtype, (rows * parts) ** -0.5)
+        weights = _weights_of(scores, q.dtype, scale)
         next_scores, next_values = _scores(q, k, v, first, min(first + stack, caches), high)
         _weigh(result, weights, values, step * stack, heads)
         scores, values = next_scores, next_values
-    weights = _weights_of(scores, q.dtype, (rows * parts) ** -0.5)
+    weights = _weights_of(scores, q.dtype, scale)
     _weigh(result, weights, values, (caches - 1) // stack * stack, heads)
     return result
 

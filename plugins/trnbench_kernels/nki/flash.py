@@ -31,10 +31,7 @@ def flash(q, k, v, causal, window):
         for start in nl.affine_range(0, tokens, BLOCK):
             end = min(start + BLOCK, tokens)
             queries = _features(q[head], start, end)
-            rows_of = [
-                _Rows(at - start, min(at + nl.tile_size.pmax, end) - start, width)
-                for at in _tiles(start, end)
-            ]
+            rows_of = [_Rows(at - start, to - start, width) for at, to in _tiles(start, end)]
             for first, last in _seen(start, end, tokens, causal, window):
                 keys, values = _features(k[head], first, last), _values(v[head], first, last)
                 offset = start - first if causal and last > start else None
@@ -62,7 +59,9 @@ class _Rows:
 
 
 def _tiles(start, end):
-    return range(start, end, nl.tile_size.pmax)
+    """Where each begins and ends; the last may be filled in part."""
+    tile = nl.tile_size.pmax
+    return [(at, min(at + tile, end)) for at in range(start, end, tile)]
 
 
 def _seen(start, end, tokens, causal, window):
@@ -76,8 +75,8 @@ def _features(source, start, end):
 
 
 def _values(source, start, end):
-    """Keys on the partitions, tile by tile; the last tile may be filled in part."""
-    return [loaded(source[at : min(at + nl.tile_size.pmax, end)]) for at in _tiles(start, end)]
+    """Keys on the partitions, tile by tile."""
+    return [loaded(source[at:to]) for at, to in _tiles(start, end)]
 
 
 def _products(first, last, queries, keys):
@@ -196,18 +195,14 @@ def flash_backward(q, k, v, by_token, gradient, kept, causal, window):
     result = nl.ndarray((3, heads, tokens, width), dtype=nl.float32, buffer=nl.shared_hbm)
     along, across = gradient
     for head in nl.affine_range(heads):
-        sums = {
-            at: nl.zeros((min(at + nl.tile_size.pmax, tokens) - at, width), dtype=nl.float32)
-            for at in _tiles(0, tokens)
-        }
+        sums = {at: nl.zeros((to - at, width), dtype=nl.float32) for at, to in _tiles(0, tokens)}
         for first in nl.affine_range(0, tokens, BLOCK):
             last = min(first + BLOCK, tokens)
             keys, values = _features(k[head], first, last), _features(v[head], first, last)
             key_rows = _values(by_token[1, head], first, last)
             of_keys = [nl.zeros(row.shape, dtype=nl.float32) for row in key_rows]
             of_values = [nl.zeros(row.shape, dtype=nl.float32) for row in key_rows]
-            for start in _tiles(0, tokens):
-                end = min(start + nl.tile_size.pmax, tokens)
+            for start, end in _tiles(0, tokens):
                 if not _meets(start, end, first, tokens, causal, window):
                     continue
                 offset = start - first if causal and last > start else None
@@ -277,8 +272,7 @@ def _slopes(queries, outward, keys, values, known, offset, scale):
 
 def _inward(weights, moving, sums, seen):
     """Of each tile of keys the sum over these queries, added."""
-    for index, at in enumerate(_tiles(0, seen)):
-        end = min(at + nl.tile_size.pmax, seen)
+    for index, (at, end) in enumerate(_tiles(0, seen)):
         bank = nl.ndarray((end - at, moving.shape[1]), dtype=nl.float32, buffer=nl.psum)
         nisa.nc_matmul(dst=bank, stationary=weights[:, at:end], moving=moving)
         nisa.tensor_tensor(dst=sums[index][: end - at], data1=sums[index][: end - at], data2=bank, op=nl.add)

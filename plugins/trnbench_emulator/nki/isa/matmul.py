@@ -264,16 +264,13 @@ def _transpose(rules: Rules, dst: Form, data: Form, given: Any) -> Op:
         rules.within(data, Buffer.SBUF, name="data")
         rules.within(dst, Buffer.PSUM, name="dst")
         rules.at_most(data.free, machine.stationary_free, "data free size", try_="transpose 128 × 128 blocks")
-        rules.require(
-            dst.dtype is data.dtype or machine.nc_version < EXACT_TRANSPOSE_SINCE,
-            f"dst has dtype {dst.dtype}, data has {data.dtype}: they must be the same",
-        )
     else:
         rules.require(small, f"data is {data!r}, the Vector engine transposes at most 32 × 32")
-        rules.require(
-            dst.dtype is data.dtype,
-            f"dst has dtype {dst.dtype}, data has {data.dtype}: they must be the same",
-        )
+    casts = engine == TENSOR and machine.nc_version < EXACT_TRANSPOSE_SINCE
+    rules.require(
+        casts or dst.dtype is data.dtype,
+        f"dst has dtype {dst.dtype}, data has {data.dtype}: they must be the same",
+    )
     variables = {"P": data.partitions, "F": data.free, "N": data.free, "fp32": data.dtype.size == 4}
     return Op(
         engine,

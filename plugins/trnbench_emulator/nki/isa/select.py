@@ -22,10 +22,15 @@ _PREDICATES = ("bool_", "uint8", "uint16", "uint32", "int8", "int16", "int32")
 _COMPARISONS = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
 
 
+def _pairs(pattern: Any) -> tuple[tuple[int, int], ...]:
+    """Step and count of each free dimension."""
+    return tuple((int(step), int(count)) for step, count in pattern)
+
+
 def _affine(rules: Rules, pattern: Any, dst: NkiTensor) -> None:
     rules.in_sbuf(dst=dst)
     rules.at_most(len(pattern), 4, "the number of pattern dimensions")
-    total = prod(int(count) for _, count in pattern)
+    total = prod(count for _, count in pattern)
     rules.require(
         total == dst.form.free,
         f"pattern {[list(pair) for pair in pattern]} has {total} elements, "
@@ -41,10 +46,10 @@ def _maximum(rules: Rules, reduce_op: Any, command: Any) -> None:
     )
 
 
-def _ramp(pattern: Any, partitions: int, offset: int, multiplier: int) -> Any:
+def _ramp(pattern: Any, partitions: int, offset: Any, multiplier: Any) -> Any:
     values = np.zeros((1,), np.int64)
     for step, count in pattern:
-        values = (values[:, None] + int(step) * np.arange(int(count), dtype=np.int64)).reshape(-1)
+        values = (values[:, None] + step * np.arange(count, dtype=np.int64)).reshape(-1)
     return int(offset) + int(multiplier) * np.arange(partitions, dtype=np.int64)[:, None] + values
 
 
@@ -52,7 +57,7 @@ def iota(
     dst: NkiTensor, pattern: Any, offset: int = 0, channel_multiplier: int = 0, name: str | None = None
 ) -> None:
     """dst[p, w, z, y, x] = offset + p · channel_multiplier + w · step_w + …, on GpSimd."""
-    sizes = tuple(tuple(int(value) for value in pair) for pair in pattern)
+    sizes = _pairs(pattern)
 
     def build(rules: Rules) -> Op:
         _affine(rules, sizes, dst)
@@ -60,7 +65,7 @@ def iota(
 
     recorder = issue("iota", build, (dst,), (), sizes)
     if recorder.functional:
-        values = _ramp(sizes, dst.form.partitions, int(offset), int(channel_multiplier))
+        values = _ramp(sizes, dst.form.partitions, offset, channel_multiplier)
         dst.put(values.astype(np.int32))
 
 
@@ -75,7 +80,7 @@ def affine_select(
     name: str | None = None,
 ) -> None:
     """dst = on_true_tile where the affine value compares true with 0, else on_false_value, on GpSimd."""
-    sizes = tuple(tuple(int(value) for value in pair) for pair in pattern)
+    sizes = _pairs(pattern)
 
     def build(rules: Rules) -> Op:
         rules.in_sbuf(on_true_tile=on_true_tile)
@@ -87,7 +92,7 @@ def affine_select(
 
     recorder = issue("affine_select", build, (dst,), (on_true_tile,), sizes, cmp_op)
     if recorder.functional:
-        ramp = _ramp(sizes, dst.form.partitions, int(offset), int(channel_multiplier))
+        ramp = _ramp(sizes, dst.form.partitions, offset, channel_multiplier)
         chosen = function_of(cmp_op, "affine_select").apply(ramp, 0)
         values = on_true_tile.array.reshape(chosen.shape)
         if values.dtype != dst.form.dtype.numpy:
