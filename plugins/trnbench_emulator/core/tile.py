@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 
 import msgspec
 
@@ -63,7 +64,12 @@ def joined(one: Box, other: Box) -> Box | None:
         return None
     if differ and (one[differ[0] + 1] < other[differ[0]] or other[differ[0] + 1] < one[differ[0]]):
         return None
-    return tuple((max if at % 2 else min)(pair) for at, pair in enumerate(zip(one, other, strict=True)))
+    return _around((one, other))
+
+
+def _around(boxes: Sequence[Box]) -> Box:
+    """The least box that holds all of them."""
+    return tuple((max if at % 2 else min)(sides) for at, sides in enumerate(zip(*boxes, strict=True)))
 
 
 def _indices(form: Form, root: Form, offset: int) -> tuple[int, ...]:
@@ -240,9 +246,7 @@ def _fewer(entries: list[tuple[Box, Users]]) -> list[tuple[Box, Users]]:
 
 
 def _hull(entries: list[tuple[Box, Users]]) -> tuple[Box, Users]:
-    boxes = [box for box, _ in entries]
-    hull = tuple((max if at % 2 else min)(sides) for at, sides in enumerate(zip(*boxes, strict=True)))
-    return hull, _latest([users for _, users in entries])
+    return _around([box for box, _ in entries]), _latest([users for _, users in entries])
 
 
 def _latest(entries: list[Users]) -> Users:

@@ -62,10 +62,9 @@ def launched(kernel: Any, sizes: Sequence[int]) -> Any:
         return kernel[tuple(sizes)]
     function = getattr(kernel, "function", kernel)
     if len(sizes) != 1 or isinstance(sizes[0], Dimension):
-        name = getattr(function, "__name__", type(function).__name__)
         shown = "x".join(f"nc{size}" if isinstance(size, Dimension) else str(size) for size in sizes)
         raise UsageError(
-            f"kernel {name!r} takes no grid {shown}",
+            f"kernel {_name(kernel)!r} takes no grid {shown}",
             cause="today's NKI launches a number of programs, each on a core; Beta 1 has grids of several",
             try_=EXAMPLE,
         )
@@ -81,10 +80,9 @@ def programs_of(kernel: Any, system: System) -> int:
     logical, device = min(system.logical_cores, system.cores_per_device), system.cores_per_device
     if count in (1, logical, device):
         return count
-    name = getattr(getattr(kernel, "function", kernel), "__name__", type(kernel).__name__)
     both = f"the {logical} of a logical core, or the {device}" if logical > 1 else f"or the {device}"
     raise KernelError(
-        f"kernel {name!r} is launched as {count:,} programs, for which {system.name} has no place",
+        f"kernel {_name(kernel)!r} is launched as {count:,} programs, for which {system.name} has no place",
         cause=f"all of them run at once, each on a core: 1, {both} of a device",
         try_=f"--grid {logical if logical > 1 else device}",
     )

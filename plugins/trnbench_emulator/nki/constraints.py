@@ -118,11 +118,7 @@ class Rules(msgspec.Struct, frozen=True):
             engine,
             self.call,
             (read or written)[0].dtype.word,
-            {
-                **elementwise(*forms),
-                "psum_inputs": sum(form.memory == "psum" for form in read),
-                **variables,
-            },
+            {**elementwise(*forms), **variables},
             moved(reads=read, writes=written),
             elements=max(form.elements for form in forms),
         )

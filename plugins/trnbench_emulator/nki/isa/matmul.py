@@ -58,10 +58,7 @@ def nc_matmul(
     )
     op = recorder.ops.get(key)
     if op is None:
-        op = recorder.ops[key] = _matmul(
-            recorder.machine, dst.form, stationary.form, moving.form, is_transpose, perf_mode,
-            tile_position, tile_size,
-        )  # fmt: skip
+        op = recorder.ops[key] = _matmul(recorder.machine, *key[1:])
     recorder.prepare("nc_matmul", dst, accumulate)
     recorder.emit(op, (dst,), (stationary, moving))
     if recorder.functional:
@@ -105,7 +102,7 @@ def _matmul(
     )
     most = machine.moving_free_bf16 if dst.dtype.name == "bfloat16" else machine.moving_free
     rules.at_most(n, most, "moving free size", try_="tile N by nl.tile_size.gemm_moving_fmax")
-    _check_result(rules, machine, dst, m, n, moving if transpose else None)
+    _check_result(rules, dst, m, n, moving if transpose else None)
     variables = {
         "K": contraction,
         "N_stationary": m,
@@ -127,8 +124,9 @@ def _matmul(
     )
 
 
-def _check_result(rules: Rules, machine: Machine, dst: Form, m: int, n: int, transposed: Form | None) -> None:
+def _check_result(rules: Rules, dst: Form, m: int, n: int, transposed: Form | None) -> None:
     """Shape and data type of the product of `m` × `n`, or of what is `transposed`."""
+    machine = rules.machine
     rules.require(
         dst.partitions == m and dst.free == n,
         f"dst has {dst.partitions} × {dst.free} elements (partitions × free), the product has {m} × {n}",

@@ -42,7 +42,7 @@ def dma_copy(
     key = ("dma_copy", dst.form, src.form, dge_mode, engine, priority)
     op = recorder.ops.get(key)
     if op is None:
-        op = recorder.ops[key] = _dma(recorder.machine, dst.form, src.form, dge_mode, engine, priority)
+        op = recorder.ops[key] = _dma(recorder.machine, *key[1:])
     recorder.emit(op, (dst,), (src,))
     if recorder.functional:
         if dst.form.indirect or src.form.indirect:
