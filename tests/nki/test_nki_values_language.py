@@ -232,6 +232,17 @@ return out
     assert (trace.programs, trace.count) == (2, 6)
 
 
+def test_two_programs_meet_more_often_than_python_calls_itself(snippets: Any) -> None:
+    body = """
+out = nl.ndarray((1, 8), nl.float32, buffer=nl.shared_hbm)
+nisa.dma_copy(out, nl.full((1, 8), 1.0, nl.float32))
+for _ in range(1200):
+    nisa.core_barrier(out, (0, 1))
+return out
+"""
+    assert snippets.run(body, programs=2, functional=True).count == 1202
+
+
 def test_programs_that_wait_for_each_other_in_another_order_are_told(snippets: Any) -> None:
     from trnbench.errors import KernelError
 

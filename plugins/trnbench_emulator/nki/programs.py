@@ -8,6 +8,7 @@ program by program, with shapes only.
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -30,6 +31,7 @@ class Programs:
         self._tensors: list[NkiTensor] = []
         self._next = [0] * count
         self._boards: dict[Any, dict[int, Any]] = {}
+        self._met: Counter[tuple[int, Any]] = Counter()  # how often a program has come to a meeting
         self._at: dict[int, tuple[Any, str]] = {}  # where programs wait for others
 
     # Shared HBM ---------------------------------------------------------------------------------
@@ -86,11 +88,11 @@ class Programs:
 
     def meet(self, recorder: Recording, key: Any, item: Any = None) -> dict[int, Any]:
         """Wait until every program is here; what each of them brought, by program."""
-        board = self._boards.setdefault(key, {})
-        if recorder.program in board:  # the same meeting again: the next round of it
-            return self.meet(recorder, (key, "again"), item)
+        self._met[recorder.program, key] += 1
+        meeting = (key, self._met[recorder.program, key])
+        board = self._boards.setdefault(meeting, {})
         board[recorder.program] = item
-        self._at[recorder.program] = (key, site.here())
+        self._at[recorder.program] = (meeting, site.here())
         while len(board) < self.count:
             self._check_stuck(recorder)
             if any(self.done[rival] and rival not in board for rival in range(self.count)):
@@ -116,7 +118,8 @@ class Programs:
         if len(self._at) < self.count or any(len(self._boards[key]) == self.count for key in waiting):
             return
         places = "; ".join(
-            f"program {number} at {_called(key)} ({line})" for number, (key, line) in sorted(self._at.items())
+            f"program {number} at {_called(key)} ({line})"
+            for number, ((key, _), line) in sorted(self._at.items())
         )
         raise KernelError(
             f"the programs of the launch wait for each other without end: {places}",
@@ -137,7 +140,5 @@ class Programs:
 
 
 def _called(key: Any) -> str:
-    """The call a meeting is about, whichever round of it."""
-    while isinstance(key, tuple) and key[-1] == "again":
-        key = key[0]
+    """The call a meeting is about."""
     return f"nisa.{key}" if isinstance(key, str) else f"nisa.sendrecv, pipe {key[1]}"
