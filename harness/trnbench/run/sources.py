@@ -18,7 +18,10 @@ from trnbench.kernels.kernel import Kernel
 _DIGITS = 16
 """Of SHA-256, in hexadecimal: against a mistake, not against an adversary."""
 
-_IMPORTED = re.compile(r"[ \t]*(?:from[ \t]+(\.?)([\w.]*)[ \t]+)?import[ \t]+(\([^)]*\)|[^\n#]*)")
+_IMPORTED = re.compile(
+    r"^[ \t]*(?:from[ \t]+(\.?)([\w.]*)[ \t]+)?import[ \t]+(\([^)]*\)|[^\n#]*)", re.MULTILINE
+)
+"""Dot, module and names of an import that begins a line."""
 _WORD = re.compile(r"[\w.]+")
 _QUOTED = re.compile(r"""["']([\w-]+\.[\w.-]*\w)["']""")
 
@@ -124,21 +127,11 @@ def named_beside(source: str, package: str) -> tuple[str, ...]:
 
 
 def _named_beside(source: str, package: str) -> Iterator[str]:
-    for relative, module, names in _imports(source):
+    for found in _IMPORTED.finditer(source):
+        relative, module, names = found[1], found[2] or "", found[3]
         whole = f"{package}.{module}".strip(".") if relative else module
         for name in (whole, *(f"{whole}.{each}".strip(".") for each in _WORD.findall(names))):
             folder, _, last = name.rpartition(".")
             if folder == package and last:
                 yield f"{last}.py"
     yield from _QUOTED.findall(source)
-
-
-def _imports(source: str) -> Iterator[tuple[str, str, str]]:
-    """Dot, module and names of each import that begins a line; the word is looked for, not each line."""
-    end = 0
-    while (place := source.find("import", end)) >= 0:
-        begin = source.rfind("\n", 0, place) + 1
-        found = _IMPORTED.match(source, begin) if begin >= end else None
-        if found:
-            yield found[1] or "", found[2] or "", found[3]
-        end = max(place + len("import"), found.end() if found else 0)
