@@ -6,7 +6,6 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from types import FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 import pluggy
@@ -27,9 +26,6 @@ if TYPE_CHECKING:
 HOOKS = tuple(name for name in vars(hookspecs) if name.startswith("trnbench_"))
 TRACE = "TRNBENCH_PLUGIN_TRACE"
 SLOW_IMPORT_S = 0.5
-
-_ABSENT = staticmethod(id)  # what a module's own __getattr__ gives is pluggy's to look at
-_HOOKABLE = (FunctionType, MethodType, classmethod, staticmethod)
 
 
 class Loaded:
@@ -53,21 +49,12 @@ class Loaded:
         )
 
 
-class _Manager(pluggy.PluginManager):
-    """Passes over what stands in a module and can be no hook: most of it, and each search is a long one."""
-
-    def parse_hookimpl_opts(self, plugin: Any, name: str) -> pluggy.HookimplOpts | None:
-        if isinstance(plugin, ModuleType) and not isinstance(vars(plugin).get(name, _ABSENT), _HOOKABLE):
-            return None
-        return super().parse_hookimpl_opts(plugin, name)
-
-
 class Loader:
     """Holds the pluggy manager. What plugins print goes to stderr; those of others are asked under `held`:
     they end in time, and what all code of the process shares is as it was."""
 
     def __init__(self) -> None:
-        self._manager = _Manager("trnbench")
+        self._manager = pluggy.PluginManager("trnbench")
         self._manager.add_hookspecs(hookspecs)
         self._trace = enabled(TRACE)
 
