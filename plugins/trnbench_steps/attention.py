@@ -55,13 +55,13 @@ class Attention(msgspec.Struct, frozen=True, kw_only=True):
             self.kv_heads * self.value_dim,
         )
         matrices = [
-            _outputs("query", hidden, query, self.heads),
-            _outputs("key", hidden, key, self.kv_heads),
-            _outputs("value", hidden, value, self.kv_heads),
-            _inputs("output", self.heads * self.value_dim, hidden, self.heads),
+            _matrix("query", hidden, query, self.heads),
+            _matrix("key", hidden, key, self.kv_heads),
+            _matrix("value", hidden, value, self.kv_heads),
+            _matrix("output", self.heads * self.value_dim, hidden, self.heads, Cut.INPUTS),
         ]
         if self.gated:
-            matrices.append(_outputs("gate", hidden, self.heads * self.value_dim, self.heads))
+            matrices.append(_matrix("gate", hidden, self.heads * self.value_dim, self.heads))
         if self.query_bias:
             matrices += [
                 _cut_vector("query bias", query, self.heads),
@@ -85,36 +85,36 @@ class Attention(msgspec.Struct, frozen=True, kw_only=True):
         query = self.heads * (self.head_dim + self.rope_dim)
         matrices = [
             vector("latent norm", Part.ATTENTION, self.latent_rank),
-            _whole("latent down", hidden, self.latent_rank + self.rope_dim),
-            _outputs("key up", self.latent_rank, self.heads * self.head_dim, self.heads),
-            _outputs("value up", self.latent_rank, self.heads * self.value_dim, self.heads),
-            _inputs("output", self.heads * self.value_dim, hidden, self.heads),
+            _matrix("latent down", hidden, self.latent_rank + self.rope_dim, cut=Cut.NONE),
+            _matrix("key up", self.latent_rank, self.heads * self.head_dim, self.heads),
+            _matrix("value up", self.latent_rank, self.heads * self.value_dim, self.heads),
+            _matrix("output", self.heads * self.value_dim, hidden, self.heads, Cut.INPUTS),
         ]
         if not self.query_rank:
-            return [_outputs("query", hidden, query, self.heads), *matrices]
+            return [_matrix("query", hidden, query, self.heads), *matrices]
         return [
-            _whole("query down", hidden, self.query_rank),
+            _matrix("query down", hidden, self.query_rank, cut=Cut.NONE),
             vector("query norm", Part.ATTENTION, self.query_rank),
-            _outputs("query up", self.query_rank, query, self.heads),
+            _matrix("query up", self.query_rank, query, self.heads),
             *matrices,
         ]
 
     def _linear(self, hidden: int) -> list[Weight]:
         key, value = self.kv_heads * self.head_dim, self.heads * self.value_dim
         return [
-            _outputs("query", hidden, key, self.kv_heads),
-            _outputs("key", hidden, key, self.kv_heads),
-            _outputs("value", hidden, value, self.heads),
-            _outputs("gate", hidden, value, self.heads),
-            _outputs("strength", hidden, self.heads, self.heads),
-            _outputs("decay", hidden, self.heads, self.heads),
+            _matrix("query", hidden, key, self.kv_heads),
+            _matrix("key", hidden, key, self.kv_heads),
+            _matrix("value", hidden, value, self.heads),
+            _matrix("gate", hidden, value, self.heads),
+            _matrix("strength", hidden, self.heads, self.heads),
+            _matrix("decay", hidden, self.heads, self.heads),
             _cut_vector("decay scale", self.heads, self.heads),
             _cut_vector("decay bias", self.heads, self.heads),
             # One filter for each feature of queries, keys and values; no matrix product.
             _cut_vector("key convolution", 2 * key * self.convolution, self.kv_heads),
             _cut_vector("value convolution", value * self.convolution, self.heads),
             vector("head norm", Part.ATTENTION, self.value_dim),
-            _inputs("output", value, hidden, self.heads),
+            _matrix("output", value, hidden, self.heads, Cut.INPUTS),
         ]
 
     def pairs(self, before: int, tokens: int, *, masked: bool = True) -> int:
@@ -145,18 +145,8 @@ def _triangle_of_chunks(tokens: int, chunk: int) -> int:
     return whole * _triangle(chunk) + _triangle(rest)
 
 
-def _outputs(name: str, inputs: int, outputs: int, units: int) -> Weight:
-    return Weight(
-        name=name, part=Part.ATTENTION, inputs=inputs, outputs=outputs, cut=Cut.OUTPUTS, units=units
-    )
-
-
-def _inputs(name: str, inputs: int, outputs: int, units: int) -> Weight:
-    return Weight(name=name, part=Part.ATTENTION, inputs=inputs, outputs=outputs, cut=Cut.INPUTS, units=units)
-
-
-def _whole(name: str, inputs: int, outputs: int) -> Weight:
-    return Weight(name=name, part=Part.ATTENTION, inputs=inputs, outputs=outputs)
+def _matrix(name: str, inputs: int, outputs: int, units: int = 0, cut: Cut = Cut.OUTPUTS) -> Weight:
+    return Weight(name=name, part=Part.ATTENTION, inputs=inputs, outputs=outputs, cut=cut, units=units)
 
 
 def _cut_vector(name: str, length: int, units: int) -> Weight:
