@@ -233,19 +233,20 @@ def rows(run: Run) -> list[tuple[str, Row]]:
 
 def test_a_row_has_either_a_document_or_an_assumption(run: Run) -> None:
     found = rows(run)
-    assert {system for system, row in found if row.assumed} == set(ASSUMED)
+    assert {system for system, row in found if row.figure.assumed} == set(ASSUMED)
     for system, row in found:
         cls = run.topologies[system].classes.get(row.link)
         if cls is None:
             continue
-        rate = trnbench.show(cls.bandwidth.value, "B/s").replace(" ", "\u00a0")
+        rate, figure = cls.bandwidth.value, row.figure
         if cls.bandwidth.assumed:
-            assert (row.documented, row.basis) == ("–", "no document gives one")
-            assert row.assumed.startswith(f"{rate}, plausible ")
-            assert row.why.startswith(f"{cls.bandwidth.origin}: ")
+            assert (figure.documented, figure.basis) == (0.0, "no document gives one")
+            shown = trnbench.show(rate, "B/s").replace(" ", "\u00a0")
+            assert figure.assumed.startswith(f"{shown}, plausible ")
+            assert figure.why.startswith(f"{cls.bandwidth.origin}: ")
             assert "documented" not in row.emulated_share + row.got_share
         else:
-            assert (row.documented, row.assumed, row.why) == (rate, "", "")
+            assert (figure.documented, figure.assumed, figure.why) == (rate, "", "")
             assert row.emulated_share.endswith("of documented")
 
 
@@ -254,8 +255,8 @@ def test_the_range_is_that_of_the_assumption(run: Run) -> None:
         if row.link != "host" or not row.anchor:
             continue
         book = run.books[run.systems[system].generation]
-        (of,) = (each for name, each in book.assumptions.items() if name == row.why.partition(":")[0])
-        ends = re.findall(r"([\d.]+)\u00a0GB/s", row.assumed)
+        (of,) = (each for name, each in book.assumptions.items() if name == row.figure.why.partition(":")[0])
+        ends = re.findall(r"([\d.]+)\u00a0GB/s", row.figure.assumed)
         assert [float(each) for each in ends] == [of.value / 1e9, of.low / 1e9, of.high / 1e9]
 
 

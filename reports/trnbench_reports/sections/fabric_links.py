@@ -18,6 +18,16 @@ _COMPARED = ("emulated", "contradicted")
 NONE = "none published or stored"
 
 
+class Figure(msgspec.Struct, frozen=True, kw_only=True):
+    """A link's rate in one direction: `documented` in bytes per second, 0 where no document gives one, with
+    its arithmetic; else what is `assumed`, with its range, and why."""
+
+    documented: float = 0.0
+    basis: str = ""
+    assumed: str = ""
+    why: str = ""
+
+
 class Row(msgspec.Struct, frozen=True, kw_only=True):
     """Cells as text; `anchor` is the case of the model. Shares: of the document's figure, the model's.
 
@@ -27,10 +37,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     link: str
     about: str
     anchor: str
-    documented: str
-    basis: str
-    assumed: str
-    why: str
+    figure: Figure
     emulated: str
     emulated_share: str
     got: str
@@ -95,7 +102,7 @@ def _row(
     assert rate is not None
     copied = case.case.kernel in PAIRS[2:]
     name = "host" if copied else case.implementation.rpartition("limited by ")[2]
-    figure = _figure(run, record, name)
+    figure = _figure(run, record, name) or Figure(basis="no figure stored")
     documented = figure.documented
     got = _measured(case, measured) if case.evidence.grade is not Grade.MEASURED else case
     value = _rate(got) if got is not None else None
@@ -103,10 +110,7 @@ def _row(
         link=numbers.clean(name or "one link", 40),
         about=_about(case),
         anchor=view.figure_of(index, case),
-        documented=numbers.show(documented, "B/s") if documented else "–",
-        basis=figure.basis or ("" if documented or figure.assumed else "no figure stored"),
-        assumed=figure.assumed,
-        why=figure.why,
+        figure=figure,
         emulated=numbers.show(rate.value, "B/s") if case is not got else "–",
         emulated_share=_shares(rate.value, documented, 0.0) if case is not got else "",
         got=f"{numbers.show(value.value, 'B/s')} {got.evidence.grade}" if value and got else NONE,
@@ -133,25 +137,15 @@ def _shares(value: float, documented: float, emulated: float) -> str:
     return ", ".join(parts)
 
 
-class _Figure(msgspec.Struct, frozen=True, kw_only=True):
-    """A link's rate in one direction: `documented` in bytes per second, 0 where no document gives one, with
-    its arithmetic; else what is `assumed`, with its range, and why."""
-
-    documented: float = 0.0
-    basis: str = ""
-    assumed: str = ""
-    why: str = ""
-
-
-def _figure(run: Run, record: SystemRecord, name: str) -> _Figure:
-    """Of the links called `name`; empty where the run holds no such link."""
+def _figure(run: Run, record: SystemRecord, name: str) -> Figure | None:
+    """Of the links called `name`; None where the run holds no such link."""
     topology = run.topologies.get(record.instance)
     cls = topology.classes.get(name) if topology is not None else None
     if cls is None:
-        return _Figure()
+        return None
     rate = cls.bandwidth
     if not rate.assumed:
-        return _Figure(documented=rate.value, basis=numbers.clean(rate.formula, 120))
+        return Figure(documented=rate.value, basis=numbers.clean(rate.formula, 120))
     book = run.books.get(record.generation)
     assumption = book.assumptions.get(rate.origin) if book is not None else None
     between = (
@@ -159,7 +153,7 @@ def _figure(run: Run, record: SystemRecord, name: str) -> _Figure:
         if rate.low is not None and rate.high is not None
         else ""
     )
-    return _Figure(
+    return Figure(
         basis="no document gives one",
         assumed=f"{numbers.show(rate.value, 'B/s')}{between}",
         why=numbers.clean(
@@ -197,18 +191,15 @@ def _published(run: Run, record: SystemRecord, told: set[str], *, has_links: boo
 
 def _point(run: Run, record: SystemRecord, point: Comparison) -> Row:
     copied = point.family == "host-copy"
-    figure = _figure(run, record, "host" if copied else "")
+    figure = _figure(run, record, "host" if copied else "") or Figure()
     if point.unit != "B/s":
-        figure = _Figure(basis="no document gives this time")
+        figure = Figure(basis="no document gives this time")
     documented = figure.documented
     return Row(
         link="host" if copied else "one rank to another",
         about=numbers.clean(point.how or point.id, 120),
         anchor="",
-        documented=numbers.show(documented, "B/s") if documented else "–",
-        basis=figure.basis,
-        assumed=figure.assumed,
-        why=figure.why,
+        figure=figure,
         emulated=numbers.show(point.emulated, point.unit) if point.emulated else "–",
         emulated_share=_shares(point.emulated or 0.0, documented, 0.0),
         got=f"{numbers.show(point.published, point.unit)} published" if point.published else "–",

@@ -162,15 +162,14 @@ def _is_beyond(each: Losses) -> bool:
 
 
 class Beside(msgspec.Struct, frozen=True, kw_only=True):
-    """One engine of a case that was both profiled and emulated; seconds as text, "" for what one lacks."""
+    """One engine of a case that was both profiled and emulated; seconds, None for what one lacks."""
 
     anchor: str
     case: str
     engine: str
-    profiled: str
-    emulated: str
-    ratio: str
-    largest: str  # of the emulator's waterfall, told with the first engine
+    profiled: float | None
+    emulated: float | None
+    largest: tuple[str, float] | None  # of the emulator's waterfall, told with the first engine
 
 
 def beside(runs: Sequence[Run]) -> list[Beside]:
@@ -194,21 +193,17 @@ def beside(runs: Sequence[Run]) -> list[Beside]:
             loss, profiled = emulated.get(case.id), losses.profiled(case)
             if loss is None or not profiled:
                 continue
-            model, worst = dict(loss.busy), loss.worst
+            model = dict(loss.busy)
             names = [*profiled, *(name for name in model if name not in profiled and name in losses.ENGINES)]
             for number, name in enumerate(names):
-                seen, title = profiled.get(name), model.get(name)
                 rows.append(
                     Beside(
                         anchor=view.figure_of(index, case, view.BUSY),
-                        case=numbers.clean(case.id, 120),
+                        case=case.id,
                         engine=name,
-                        profiled=numbers.show(seen, "s") if seen is not None else "",
-                        emulated=numbers.show(title, "s") if title is not None else "",
-                        ratio=numbers.significant(title / seen) if seen and title is not None else "",
-                        largest=f"{numbers.clean(worst[0], 60)}, {numbers.show(worst[1], 's')}"
-                        if worst is not None and not number
-                        else "",
+                        profiled=profiled.get(name),
+                        emulated=model.get(name),
+                        largest=None if number else loss.worst,
                     )
                 )
     return rows
