@@ -51,10 +51,7 @@ def product_rows(products: Iterable[OwnProduct]) -> dict[str, float]:
 def groups_of(bands: Bands) -> Groups:
     """What is kept of them."""
     return {
-        group: {
-            kind: BandRow(band.low, band.high, band.votes, band.points, band.widened)
-            for kind, band in classes.items()
-        }
+        group: {kind: BandRow(**msgspec.structs.asdict(band)) for kind, band in classes.items()}
         for group, classes in bands.groups.items()
     }
 
@@ -71,11 +68,9 @@ def public_section(sources: Sources) -> PublicRows:
     )
 
 
-def step_bands(
-    known: Iterable[Known], errors: Mapping[str, float], by: str, version: str
-) -> dict[str, Bands]:
+def step_bands(known: Iterable[Known], errors: Mapping[str, float], version: str) -> dict[str, Bands]:
     """Generation → group → class → band, of errors that were made without the point's own model."""
-    return bands(Evidence(known), errors, by, version)
+    return bands(Evidence(known), errors, version)
 
 
 def step_ends(kept: StepArchive, named: Mapping[str, Constant]) -> dict[str, Ends]:
@@ -105,5 +100,5 @@ def step_section(registry: Registry, kept: StepArchive) -> StepRows:
             continue
         same = {name: getattr(each, name) for name in StepRow.__struct_fields__ if hasattr(each, name)}
         rows[each.id] = StepRow(inside=kept.inside.get(each.id), ends=kept.ends.get(each.id), **same)
-    bands = Bands(generation=kept.generation, by=kept.by, version=kept.version, groups=kept.groups)
+    bands = Bands(version=kept.version, groups=kept.groups)
     return StepRows(by=kept.by, version=kept.version, answers=rows, bands=groups_of(bands))

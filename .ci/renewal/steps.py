@@ -60,7 +60,7 @@ def banded(registry: Registry, kept: dict[str, StepArchive]) -> dict[str, StepAr
     known = known_steps(registry)
     errors = {each.id: each.e_cross for each in points if each.e_cross is not None}
     first = next(iter(kept.values()))
-    bands = step_bands(known, errors, first.by, first.version)
+    bands = step_bands(known, errors, first.version)
     ended = {
         name: msgspec.structs.replace(each, ends=step_ends(each, named_constants(registry, name)))
         for name, each in kept.items()

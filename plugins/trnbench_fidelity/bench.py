@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import suppress
 from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
@@ -19,11 +20,14 @@ from trnbench_fidelity.point import KernelSource, NotEmulated, PublishedPoint, Q
 
 if TYPE_CHECKING:
     from trnbench.registry import Registry
+    from trnbench.store.cache import Cache
     from trnbench_emulator.compiler import Assumptions
     from trnbench_emulator.core.costs import CostTable
     from trnbench_emulator.core.recording import Recorder
     from trnbench_emulator.core.timing import KernelModel
 
+
+T = TypeVar("T")
 
 EMULATOR = "emulated"
 
@@ -255,6 +259,20 @@ def inputs_digest(registry: Registry, generations: Collection[str]) -> bytes:
         packages_digest({*code, *_OURS, *builders, *kernels}),
         repr((type(backend), sorted(said.items()), list(generations), sorted(registry.kernels), sys.version)),
     )
+
+
+def remembered(cache: Cache | None, key: Callable[[], bytes], kind: type[T], made: Callable[[], T]) -> T:
+    """What `made` gives, from `cache` where it stands there by `key`."""
+    if cache is None:
+        return made()
+    digest = key()
+    content = cache.get(digest)
+    if content is not None:
+        with suppress(msgspec.MsgspecError, UnicodeDecodeError):  # else it is made anew
+            return msgspec.msgpack.decode(content, type=kind)
+    answer = made()
+    cache.put(digest, msgspec.msgpack.encode(answer))
+    return answer
 
 
 def lineage(registry: Registry, generation: str) -> list[Generation]:

@@ -14,6 +14,7 @@ from types import MappingProxyType
 
 import msgspec
 
+from trnbench.errors import counted
 from trnbench.facts.table import Place, near, read_content
 from trnbench.grouping import grouped
 from trnbench.results.expectation import NOTHING, signed_text, size_text
@@ -193,8 +194,8 @@ def order_text(steps: Iterable[Step]) -> str:
     if order.off is not None:
         text += f"; a step's gain off by {size_text(order.off)} in the median"
     if order.tau_mean is not None:
-        text += f"; Kendall's τ {order.tau_mean:.2f} in the mean of {len(order.tau)}"
-        text += " sequences" if len(order.tau) > 1 else " sequence"
+        sequences = counted(len(order.tau), "sequence")
+        text += f"; Kendall's τ {order.tau_mean:.2f} in the mean of {sequences}"
     return text + (f"; {order.missing} not covered" if order.missing else "")
 
 

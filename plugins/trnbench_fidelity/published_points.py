@@ -12,6 +12,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from trnbench.bounded.kinds import is_number
 from trnbench.errors import FactError, UnitError
 from trnbench.facts.files import Files
 from trnbench.facts.table import Place, near, parse_toml, read_content
@@ -121,17 +122,13 @@ def check_id(where: Place, id: str) -> None:
 
 def _whole(row: Mapping[str, Any]) -> dict[str, Any]:
     """A value may be written as a whole number."""
-    return {
-        key: float(row[key])
-        for key in ("value", "low", "high")
-        if isinstance(row.get(key), int | float) and not isinstance(row[key], bool)
-    }
+    return {key: float(row[key]) for key in ("value", "low", "high") if is_number(row.get(key))}
 
 
 def _no_lists_of_numbers_checked(where: Place, row: Mapping[str, Any]) -> None:
     for key in ("shape", "extra"):
         for name, value in (row.get(key) or {}).items() if isinstance(row.get(key), dict) else ():
-            good = isinstance(value, int | float | str) and not isinstance(value, bool)
+            good = is_number(value) or isinstance(value, str)
             if key == "shape" and isinstance(value, list):
                 good = all(isinstance(each, int) and not isinstance(each, bool) for each in value)
             if not good:
@@ -228,6 +225,21 @@ def _unanswered(place: Place, id: str, other: str, cause: str) -> FactError:
     return place.error(
         f"point {id} contradicts {other!r}", cause=cause, try_="name each of the two in the other's list"
     )
+
+
+def errors_by_point(where: Place, table: Mapping[str, Any], known: Collection[str]) -> dict[str, float]:
+    """`errors` of a table: ln(model / published) of some of the `known` points.
+
+    Raises `FactError` for what is no such number, and for a point that is not published.
+    """
+    errors: dict[str, float] = {}
+    for id, e in table["errors"].items():
+        if not is_number(e) or not -100 < e < 100:
+            raise where.error(f"errors.{id} is {e!r}", cause="it is ln(model time / published time)")
+        if id not in known:
+            raise where.error(f"errors.{id}: no such point is published", cause=near(id, known))
+        errors[id] = float(e)
+    return errors
 
 
 SCHEMA = 1

@@ -9,7 +9,6 @@ shipped, or none.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence, Set
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -18,7 +17,7 @@ from trnbench import Case, Fidelity, Measurement, Metric, Nearest, System, Trnbe
 from trnbench.digest import digest_of
 from trnbench.store.cache import Cache
 from trnbench_emulator.backend import CollectiveQuestion, KernelQuestion
-from trnbench_fidelity.bench import EMULATOR, inputs_digest, inputs_of
+from trnbench_fidelity.bench import EMULATOR, inputs_digest, inputs_of, remembered
 from trnbench_fidelity.nearness import Nearby, nearby
 from trnbench_fidelity.nearness.evidence import Subject, of_case, of_collective, of_kernel
 from trnbench_fidelity.point import FAMILIES, LINKED
@@ -65,10 +64,10 @@ class Published:
     def steps(self) -> Nearby:
         """Of models' steps."""
         if self._steps is None:
-            from trnbench_fidelity.steps.nearness import remembered_steps
+            from trnbench_fidelity.steps.nearness import nearby_steps
 
             assert self._registry is not None
-            self._steps = remembered_steps(self._registry, self._cache)
+            self._steps = nearby_steps(self._registry, self._cache)
         return self._steps
 
     def measurement(self, measurement: Measurement, case: Case, system: System) -> Measurement:
@@ -102,16 +101,7 @@ class Published:
             points = self.points.evidence.of_group(generation, "core")
             return of_kernel(generation, question.source, question.dtype, points, question.operation)
         if isinstance(question, CollectiveQuestion):
-            return of_collective(
-                system,
-                question.collective,
-                size=question.size,
-                ranks=question.ranks,
-                cores_per_rank=question.cores_per_rank,
-                nodes=question.nodes,
-                context=question.context,
-                point_to_point=question.point_to_point,
-            )
+            return of_collective(system, question)
         return of_case(question, system)
 
 
@@ -132,28 +122,25 @@ def cached_validation(
     Raises what `validate` raises.
     """
     brought = [name for name, each in registry.generations.items() if each.points_file is not None]
-    key = b""
-    if cache is not None:
-        asked = (sorted(families), list(generations), sorted(systems), with_same, shipped)
-        key = digest_of("validate", inputs_digest(registry, list(generations) or brought), repr(asked))
-        content = cache.get(key)
-        if content is not None:
-            with suppress(msgspec.MsgspecError, UnicodeDecodeError):  # else it is made anew
-                return msgspec.msgpack.decode(content, type=Fidelity)
-    from trnbench_fidelity.sources import shipped_comparisons
-    from trnbench_fidelity.validate import validate
 
-    fidelity = validate(
-        registry,
-        families=families,
-        generations=generations,
-        systems=systems,
-        with_same=with_same,
-        known=shipped_comparisons(registry, generations or brought) if shipped else {},
-    )
-    if cache is not None:
-        cache.put(key, msgspec.msgpack.encode(fidelity))
-    return fidelity
+    def key() -> bytes:
+        asked = (sorted(families), list(generations), sorted(systems), with_same, shipped)
+        return digest_of("validate", inputs_digest(registry, list(generations) or brought), repr(asked))
+
+    def made() -> Fidelity:
+        from trnbench_fidelity.sources import shipped_comparisons
+        from trnbench_fidelity.validate import validate
+
+        return validate(
+            registry,
+            families=families,
+            generations=generations,
+            systems=systems,
+            with_same=with_same,
+            known=shipped_comparisons(registry, generations or brought) if shipped else {},
+        )
+
+    return remembered(cache, key, Fidelity, made)
 
 
 _TIME_THEM = "Type: trnbench validate same --generation"

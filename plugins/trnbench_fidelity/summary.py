@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
+from trnbench.errors import counted
 from trnbench.facts.units import show
 from trnbench.results.expectation import NOTHING, factor_text, signed_text, size_text
 from trnbench.results.fidelity import Bounds, Comparison, Errors, FamilyFidelity, Fidelity, Moved, Use
@@ -205,8 +206,8 @@ def coverage(uses: Mapping[str, int]) -> str:
     bounds, measured = count[Use.BOUND], count[Use.EMULATED] + count[Use.CONTRADICTED]
     total, everything = measured + bounds, sum(uses.values())
     share = f" ({100 * total / everything:.0f} %)" if everything else ""
-    parts = f"{measured} measured" + (f" and {bounds} {_plural(bounds, 'bound')}" if bounds else "")
-    text = f"Counts {total} of {everything} published {_plural(everything, 'point')}{share}: {parts}."
+    parts = f"{measured} measured" + (f" and {counted(bounds, 'bound')}" if bounds else "")
+    text = f"Counts {total} of {counted(everything, 'published point')}{share}: {parts}."
     rest = sorted(((count[use], words) for use, words in _WORDS.items() if count[use]), reverse=True)
     if rest:
         text += f" Not counted: {'; '.join(f'{number} {words}' for number, words in rest)}."
@@ -219,7 +220,3 @@ def of_rows(families: Iterable[FamilyFidelity]) -> dict[str, int]:
     for family in families:
         total.update(family.uses)
     return dict(total)
-
-
-def _plural(count: int, noun: str) -> str:
-    return noun if count == 1 else f"{noun}s"

@@ -7,12 +7,12 @@ import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Set
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from trnbench import TrnbenchError, resolve
-from trnbench.facts.table import Place, near, read_toml
+from trnbench.facts.table import Place, read_toml
 from trnbench.grouping import grouped
 from trnbench.results.fidelity import Comparison, Fidelity, Honesty, Moved, Mover, Step, Use
 from trnbench_fidelity import own_products
@@ -26,6 +26,7 @@ from trnbench_fidelity.published_points import (
     check_schema,
     compared,
     error_of,
+    errors_by_point,
     published_points,
     span_of,
 )
@@ -226,18 +227,15 @@ def load_untouched(path: Path, known: Iterable[str]) -> tuple[Untouched, ...]:
     later = list(place.tables(document, "later"))
     for where, table in later:
         where.check(table, _KEYS, tuple(_KEYS))
-    return tuple(_frozen(where, table, ids) for where, table in ((place, first), *later))
-
-
-def _frozen(place: Place, document: Mapping[str, Any], ids: Set[str]) -> Untouched:
-    errors: dict[str, float] = {}
-    for id, e in document["errors"].items():
-        if isinstance(e, bool) or not isinstance(e, int | float) or not -100 < e < 100:
-            raise place.error(f"errors.{id} is {e!r}", cause="it is ln(model time / published time)")
-        if id not in ids:
-            raise place.error(f"errors.{id}: no such point is published", cause=near(id, ids))
-        errors[id] = float(e)
-    return Untouched(model=document["model"], version=document["version"], day=document["day"], errors=errors)
+    return tuple(
+        Untouched(
+            model=table["model"],
+            version=table["version"],
+            day=table["day"],
+            errors=errors_by_point(where, table, ids),
+        )
+        for where, table in ((place, first), *later)
+    )
 
 
 def moved(frozen: Untouched, rows: Mapping[str, Comparison]) -> tuple[Moved, ...]:

@@ -159,7 +159,7 @@ class TestNesting:
             for n, (name, operation, size, generation, _) in enumerate(rows)
         ]
         e = {f"p{n}": row[-1] for n, row in enumerate(rows)}
-        for of_generation in bands(Evidence(points), e, "m", "1").values():
+        for of_generation in bands(Evidence(points), e, "1").values():
             for classes in of_generation.groups.values():
                 for near, far in pairwise(classes[kind] for kind in BANDED):
                     assert far.low <= near.low <= near.high <= far.high
@@ -204,7 +204,7 @@ class TestWidening:
             point(f"o{n}", subject(f"o{n}", generation="trn1", group="hbm", M=1)) for n in range(ENOUGH)
         ]
         e = {"one": 0.0} | {each.id: 0.8 for each in others}
-        found = bands(Evidence([one, *others]), e, "m", "1")["trn2"].groups["core"]
+        found = bands(Evidence([one, *others]), e, "1")["trn2"].groups["core"]
         assert {kind: band.votes for kind, band in found.items()} == dict.fromkeys(BANDED, 0)
         assert [band.widened for band in found.values()] == ["kernel", "operation", "family", GENERATIONS]
         # One vote of nine: 8/9 of the way to what all families span.
@@ -247,9 +247,9 @@ class TestErrors:
 
 
 def test_what_is_kept_of_bands_comes_back() -> None:
-    made = bands(Evidence([point("p", subject(M=1))]), {"p": 0.25}, "m", "1")["trn2"]
+    made = bands(Evidence([point("p", subject(M=1))]), {"p": 0.25}, "1")["trn2"]
     content = msgspec.json.encode(groups_of(made))
-    assert bands_of("trn2", "m", "1", msgspec.json.decode(content, type=Groups)) == made
+    assert bands_of("1", msgspec.json.decode(content, type=Groups)) == made
 
 
 # Whether bands hold: what is left out of a judgement, how rows are counted, and the gate -------------

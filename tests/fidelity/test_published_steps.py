@@ -112,5 +112,5 @@ def test_a_point_kept_apart_that_is_not_published_is_refused(tmp_path: Path) -> 
     published = load_registry().generations["trn2"].steps_file
     path = tmp_path / "steps.toml"
     path.write_text(published.read_text().replace('"t2-qwen3-8b-tp1-vllm" =', '"t2-qwen3-8b-tp2-vllm" ='))
-    with pytest.raises(FactError, match="no point 't2-qwen3-8b-tp2-vllm'"):
+    with pytest.raises(FactError, match="t2-qwen3-8b-tp2-vllm: no such point is published"):
         load_steps(path)

@@ -314,28 +314,15 @@ def _evidence_for(registry: Registry, systems: Mapping[str, System], cases: Sequ
 def evidence_of(registry: Registry, generations: Collection[str] = ()) -> Evidence:
     """All points of the installed generations, or those named, that are evidence of a time. Raises what
     `published_points` does."""
-    paths = [
-        path
-        for name, each in registry.generations.items()
-        if (path := each.points_file) is not None and (not generations or name in generations)
-    ]
-    key = tuple((str(path), path.stat().st_mtime_ns) for path in paths)
-    if key not in _READ:
-        from trnbench_fidelity.published_points import published_points
+    from trnbench_fidelity.published_points import published_points
 
-        _READ.clear()
-        found = published_points(registry, generations).values()
-        every = [point for points in found for point in points]
-        limits = [each for point in every if (each := known(point, Kind.UPPER_BOUND)) is not None]
-        _READ[key] = Evidence(
-            (each for point in every if (each := known(point)) is not None),
-            (limit for limit in limits if limit.subject.group == GRAPH),
-        )
-    return _READ[key]
-
-
-_READ: dict[object, Evidence] = {}
-"""The last answer: many kernels of one process ask the same of the same files."""
+    found = published_points(registry, generations).values()
+    every = [point for points in found for point in points]
+    limits = [each for point in every if (each := known(point, Kind.UPPER_BOUND)) is not None]
+    return Evidence(
+        (each for point in every if (each := known(point)) is not None),
+        (limit for limit in limits if limit.subject.group == GRAPH),
+    )
 
 
 def made(registry: Registry, fidelity: Fidelity) -> dict[str, Bands]:
@@ -344,7 +331,7 @@ def made(registry: Registry, fidelity: Fidelity) -> dict[str, Bands]:
 
     Raises `BadInput` where public kernels were run by another model.
     """
-    return bands_of_points(evidence_of(registry), errors(fidelity), fidelity.by, fidelity.version)
+    return bands_of_points(evidence_of(registry), errors(fidelity), fidelity.version)
 
 
 def _edited(registry: Registry, generation: str) -> bool:

@@ -46,33 +46,23 @@ DIGITS = 4
 
 
 class Bands(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Of one generation, by the model named: group → class → band."""
+    """Of one generation, by a version of the model: group → class → band."""
 
-    generation: str
-    by: str
     version: str
     groups: dict[str, dict[Nearness, Band]]
 
 
-class BandRow(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
-    """A band as a list: low, high, votes, points, widened."""
-
-    low: float
-    high: float
-    votes: int
-    points: int
-    widened: str
+class BandRow(Band, frozen=True, array_like=True):
+    """A band as a list."""
 
 
 Groups: TypeAlias = dict[str, dict[Nearness, BandRow]]
 """The section of a generation's answers: group → class → band."""
 
 
-def bands_of(generation: str, by: str, version: str, groups: Groups) -> Bands:
+def bands_of(version: str, groups: Groups) -> Bands:
     """The bands that `groups` were kept of."""
     return Bands(
-        generation=generation,
-        by=by,
         version=version,
         groups={
             group: {kind: Band(**msgspec.structs.asdict(row)) for kind, row in classes.items()}
@@ -87,7 +77,7 @@ def shipped_bands(generation: Generation) -> Bands | None:
     groups = answers.section(SECTION, Groups) if answers is not None else None
     if answers is None or groups is None:
         return None
-    return bands_of(generation.name, answers.by, answers.version, groups)
+    return bands_of(answers.version, groups)
 
 
 def errors(fidelity: Fidelity) -> dict[str, float]:
@@ -113,17 +103,14 @@ def errors(fidelity: Fidelity) -> dict[str, float]:
     return by_point
 
 
-def bands(evidence: Evidence, errors: Mapping[str, float], by: str, version: str) -> dict[str, Bands]:
+def bands(evidence: Evidence, errors: Mapping[str, float], version: str) -> dict[str, Bands]:
     """Generation → its bands, for every group of which a point has an error."""
     by_generation: dict[str, dict[str, dict[Nearness, Band]]] = {}
     for point in evidence.points:
         generation, group = point.subject.generation, point.subject.group
         if point.id in errors and group not in by_generation.setdefault(generation, {}):
             by_generation[generation][group] = class_bands(evidence, errors, generation, group)
-    return {
-        generation: Bands(generation=generation, by=by, version=version, groups=groups)
-        for generation, groups in by_generation.items()
-    }
+    return {name: Bands(version=version, groups=groups) for name, groups in by_generation.items()}
 
 
 def class_bands(
@@ -305,22 +292,9 @@ def _of_points(registry: Registry, points: Iterable[PublishedPoint]) -> Iterator
     from trnbench_fidelity.point import Kind, Usable
 
     usual, moved = Bench(registry), dict[tuple[str, float], Bench]()
-    answers: dict[object, Ends | None] = {}
     for point in points:
         asked = point.usable is Usable.DIRECT and point.kind is Kind.MEASURED and point.family in FAMILIES
-        if not asked:
-            continue
-        same = (
-            point.system,
-            point.operation,
-            tuple(map(repr, point.shape.items())),
-            point.dtype,
-            point.family,
-        )
-        if same not in answers:
-            answers[same] = _of_point(point, usual, moved)
-        ends = answers[same]
-        if ends is not None:
+        if asked and (ends := _of_point(point, usual, moved)):
             yield point.id, ends
 
 

@@ -12,6 +12,7 @@ import msgspec
 from trnbench import Nearness, Scope, Spread
 from trnbench.grouping import grouped
 from trnbench.kernels.kernel import Case, Kernel, PublishedAs, always
+from trnbench_emulator.backend import CollectiveQuestion
 from trnbench_fidelity.point import Kind, PublishedPoint, Quantity, ShapeValue, Usable, vote
 
 if TYPE_CHECKING:
@@ -269,15 +270,16 @@ def of_case(case: Case, system: System) -> Subject:
         pair = case.kernel.spread is Spread.PAIR
         across = str(point.get("reach", "")) == "other-host" if pair else True
         ranks_per_device = 1 if pair else max(1, extent.ranks // max(extent.devices, 1))
-        return of_collective(
-            system,
-            name or words.operation(point),
+        asked = CollectiveQuestion(
+            collective=name or words.operation(point),
             size=words.sizes(point).get("bytes", 0.0),
             ranks=2 if pair else extent.ranks,
             cores_per_rank=system.cores_per_device // ranks_per_device,
             nodes=(2 if across else 1) if pair else extent.hosts,
+            context=CONTEXT,
             point_to_point=words.group == "point-to-point",
         )
+        return of_collective(system, asked)
     sizes = dict(words.sizes(point))
     if words.group == "hbm":
         sizes |= {"cores": float(extent.cores // max(extent.devices, 1)), "devices": float(extent.devices)}
@@ -293,30 +295,21 @@ def of_case(case: Case, system: System) -> Subject:
     )
 
 
-def of_collective(
-    system: System,
-    collective: str,
-    *,
-    size: float,
-    ranks: int,
-    cores_per_rank: int,
-    nodes: int = 1,
-    context: str = CONTEXT,
-    point_to_point: bool = False,
-) -> Subject:
-    """The subject of one collective (or message) of `size` bytes over `ranks` on `nodes` hosts."""
+def of_collective(system: System, asked: CollectiveQuestion) -> Subject:
+    """The subject of one collective, or message."""
+    nodes, context, message = asked.nodes, asked.context, asked.point_to_point
     inside = context == GRAPH and nodes == 1
-    group = GRAPH if context == GRAPH else "point-to-point" if point_to_point else "collective"
-    if system.instance.scope is Scope.ULTRASERVER and (nodes > 1 or not (point_to_point or inside)):
+    group = GRAPH if context == GRAPH else "point-to-point" if message else "collective"
+    if system.instance.scope is Scope.ULTRASERVER and (nodes > 1 or not (message or inside)):
         group = ULTRASERVER
     elif nodes > 1 and group != GRAPH:
-        group = MESSAGES if point_to_point else "network"
+        group = MESSAGES if message else "network"
     return Subject(
         generation=system.generation.name,
         group=group,
-        program=link_program(collective, cores_per_rank, context),
+        program=link_program(asked.collective, asked.cores_per_rank, context),
         operation=context,
-        sizes={"bytes": size, "ranks": float(ranks), "nodes": float(nodes)},
+        sizes={"bytes": asked.size, "ranks": float(asked.ranks), "nodes": float(nodes)},
     )
 
 

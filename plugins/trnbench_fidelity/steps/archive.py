@@ -113,7 +113,7 @@ def shipped_steps(generation: Generation) -> StepRows | None:
 def shipped_step_bands(generation: Generation) -> Bands | None:
     """Bands of the steps that it ships. Raises `BadInput`."""
     rows = shipped_steps(generation)
-    return bands_of(generation.name, rows.by, rows.version, rows.bands) if rows is not None else None
+    return bands_of(rows.version, rows.bands) if rows is not None else None
 
 
 def shipped_step_ranges(generation: Generation) -> Ranges:

@@ -10,7 +10,7 @@ from trnbench.results.expectation import NOTHING, signed_text, size_text
 from trnbench.results.fidelity import Errors
 from trnbench_fidelity.statistics import of_votes
 from trnbench_fidelity.steps.archive import StepArchive
-from trnbench_fidelity.tables import count_text, grid, with_span
+from trnbench_fidelity.tables import count_text, folded, grid, with_span
 from trnbench_steps.step_constants import Constant, in_seconds
 
 EVERYWHERE = "all"
@@ -242,12 +242,10 @@ def markdown(found: StepFidelity) -> str:
         coverage(found),
         "",
         *grid(HEADS, map(cells, found.rows)),
-        "",
-        "<details><summary>Classes of under five models, point by point, left out</summary>",
-        "",
-        *(f"- {each}" for each in few(found.rows)),
-        "",
-        "</details>",
+        *folded(
+            "Classes of under five models, point by point, left out",
+            [f"- {each}" for each in few(found.rows)],
+        ),
         "",
         APART,
         "",

@@ -11,7 +11,7 @@ import msgspec
 
 from trnbench.errors import TrnbenchError
 from trnbench.facts.table import Place, near, read_content
-from trnbench_fidelity.published_points import check_id, check_owned, opened, points_of
+from trnbench_fidelity.published_points import check_id, check_owned, errors_by_point, opened, points_of
 from trnbench_steps.job import Job, Task, check_job
 from trnbench_steps.layout import Layout, check_layout
 
@@ -160,12 +160,7 @@ def _frozen(place: Place, listed: object, points: Mapping[str, PublishedStep]) -
     where = place.at("frozen")
     table = where.table(listed)
     where.check(table, {"version": str, "errors": dict}, ("version", "errors"))
-    for name, e in table["errors"].items():
-        if name not in points:
-            raise where.error(f"no point {name!r}", cause=near(name, points))
-        if isinstance(e, bool) or not isinstance(e, int | float) or not -100 < e < 100:
-            raise where.error(f"errors.{name} is {e!r}", cause="it is ln(model / published)")
-    return Frozen(version=table["version"], errors=table["errors"])
+    return Frozen(version=table["version"], errors=errors_by_point(where, table, points))
 
 
 def _readings(place: Place, document: Mapping[str, Any]) -> dict[str, Reading]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -10,6 +9,7 @@ import msgspec
 from trnbench import Case, Grade, Measurement, Nearest, Nearness, Scope, System, TrnbenchError
 from trnbench.bounded import TABLE, read_file
 from trnbench.digest import digest_of, packages_digest
+from trnbench_fidelity.bench import remembered
 from trnbench_fidelity.nearness import Nearby, shipped_of
 from trnbench_fidelity.nearness.bands import Bands, Ranges
 from trnbench_fidelity.nearness.evidence import Evidence, Known, Subject
@@ -83,17 +83,24 @@ def known_steps(registry: Registry) -> list[Known]:
     return published
 
 
-def nearby_steps(registry: Registry) -> Nearby:
-    """What `registry` has of published steps and their bands. A file that cannot be read costs bands."""
-    from trnbench_fidelity.steps.archive import shipped_step_bands, shipped_step_ranges
+def nearby_steps(registry: Registry, cache: Cache | None = None) -> Nearby:
+    """What `registry` has of published steps and their bands, worked out once for a `cache`.
 
+    A file that cannot be read costs bands.
+    """
     try:
-        evidence = Evidence(known_steps(registry))
+        kept = remembered(cache, lambda: _key(registry), _Kept, lambda: _kept(registry))
     except (TrnbenchError, OSError) as error:
         why = error.what if isinstance(error, TrnbenchError) else str(error)
         return Nearby(Evidence(()), {}, unread=f"published steps could not be read: {why}")
+    return Nearby(Evidence(kept.points), kept.bands, ranges=kept.ranges)
+
+
+def _kept(registry: Registry) -> _Kept:
+    from trnbench_fidelity.steps.archive import shipped_step_bands, shipped_step_ranges
+
     bands, ranges = shipped_of(registry, shipped_step_bands, shipped_step_ranges)
-    return Nearby(evidence, bands, ranges=ranges)
+    return _Kept(points=tuple(known_steps(registry)), bands=bands, ranges=ranges)
 
 
 def nearest_step(division: Division, system: System, nearby: Nearby, version: str) -> Nearest:
@@ -129,23 +136,6 @@ def _key(registry: Registry) -> bytes:
     ]
     code = packages_digest(("trnbench_fidelity", "trnbench_steps"))
     return digest_of("published steps", code, *(read_file(file, most=TABLE) for file in files))
-
-
-def remembered_steps(registry: Registry, cache: Cache | None) -> Nearby:
-    """As `nearby_steps`; which steps that is about is worked out once for a `cache`."""
-    if cache is None:
-        return nearby_steps(registry)
-    key = _key(registry)
-    content = cache.get(key)
-    if content is not None:
-        with suppress(msgspec.MsgspecError):  # else it is made anew
-            known = msgspec.json.decode(content, type=_Kept)
-            return Nearby(Evidence(known.points), known.bands, ranges=known.ranges)
-    found = nearby_steps(registry)
-    if not found.unread:
-        kept = _Kept(points=found.evidence.points, bands=found.bands, ranges=found.ranges)
-        cache.put(key, msgspec.json.encode(kept))
-    return found
 
 
 def step_measurement(nearby: Nearby, measurement: Measurement, case: Case, system: System) -> Measurement:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
-from contextlib import suppress
 from itertools import permutations
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +12,7 @@ from trnbench import System, TrnbenchError, item_bytes
 from trnbench.digest import digest_of
 from trnbench.store.cache import Cache
 from trnbench_emulator.fabric.ask import ask, published_question
-from trnbench_fidelity.bench import Bench, inputs_digest
+from trnbench_fidelity.bench import Bench, inputs_digest, remembered
 from trnbench_fidelity.nearness.coverage import UNSEEN, Judged, judged
 from trnbench_fidelity.nearness.evidence import Evidence, Known
 from trnbench_fidelity.point import NotEmulated
@@ -103,20 +102,23 @@ def answered(
 
     From `cache` where nothing has changed; made anew they take a minute or two of a processor.
     """
-    by, version = Bench(registry).model()
-    by_generation: dict[str, StepArchive] = {}
-    for name, steps in published_steps(registry, generations).items():
-        key = digest_of("published steps", inputs_digest(registry, [name])) if cache is not None else b""
-        content = cache.get(key) if cache is not None else None
-        if content is not None:
-            with suppress(msgspec.MsgspecError):  # else it is made anew
-                by_generation[name] = msgspec.msgpack.decode(content, type=StepArchive)
-                continue
-        made = tuple(answers(registry, steps.points))
-        by_generation[name] = StepArchive(generation=name, by=by, version=version, answers=made)
-        if cache is not None:
-            cache.put(key, msgspec.msgpack.encode(by_generation[name]))
-    return by_generation
+    return {
+        name: _archive(registry, name, steps.points, cache)
+        for name, steps in published_steps(registry, generations).items()
+    }
+
+
+def _archive(
+    registry: Registry, name: str, points: Iterable[PublishedStep], cache: Cache | None
+) -> StepArchive:
+    def key() -> bytes:
+        return digest_of("published steps", inputs_digest(registry, [name]))
+
+    def made() -> StepArchive:
+        by, version = Bench(registry).model()
+        return StepArchive(generation=name, by=by, version=version, answers=tuple(answers(registry, points)))
+
+    return remembered(cache, key, StepArchive, made)
 
 
 def named_constants(registry: Registry, generation: str) -> dict[str, Constant]:
