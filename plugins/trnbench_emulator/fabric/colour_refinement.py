@@ -41,36 +41,34 @@ def classes_of(
     shapes = tuple(shapes_seen.setdefault(time, len(shapes_seen)) for time in times)
     flow = np.repeat(np.arange(len(patterns)), patterns.lengths)
     resource = patterns.resources
-    weight = np.round(patterns.weights, 12)
     of_flow, of_rank = _coloured(patterns, np.array(shapes, dtype=np.intp), late or [0] * ranks)
-    of_resource = _ordered(np.unique(capacity, return_inverse=True)[1])
-    share = _ordered(np.unique(weight, return_inverse=True)[1])
-    at_resource, at_flow = Sums(resource, len(capacity)), Sums(flow, len(patterns))
-    flow_there, share_there = flow[at_resource.order], _salted(share[at_resource.order], 1)
-    resource_there, share_here = resource[at_flow.order], _salted(share[at_flow.order], 2)
-    if waiting:
-        src, dst = patterns.chain * ranks + patterns.src, patterns.chain * ranks + patterns.dst
-        at_src, at_dst = Sums(src, len(of_rank)), Sums(dst, len(of_rank))
-        sent, received, sender, receiver = (_salted(0, salt) for salt in range(3, 7))
+    of_resource = _numbered(capacity).astype(np.uint64)
+    share = _numbered(np.round(patterns.weights, 12)).astype(np.uint64)
+    share_there, share_here = _salted(share, 1), _salted(share, 2)
+    src, dst = patterns.chain * ranks + patterns.src, patterns.chain * ranks + patterns.dst
+    sent, received, sender, receiver = (_salted(0, salt) for salt in range(3, 7))
     before, different = -1, 0
     while different != before:
         stretched = _stretched(of_flow)
-        on_resource = at_resource.of(_mixed(stretched[flow_there], share_there))
-        on_flow = at_flow.of(_mixed(_stretched(of_resource)[resource_there], share_here))
+        on_resource = _sums(resource, _mixed(stretched[flow], share_there), len(capacity))
+        on_flow = _sums(flow, _mixed(_stretched(of_resource)[resource], share_here), len(patterns))
         if waiting:
-            on_rank = at_src.of(_mixed(stretched, sent)[at_src.order])
-            on_rank += at_dst.of(_mixed(stretched, received)[at_dst.order])
+            on_rank = _sums(src, _mixed(stretched, sent), len(of_rank))
+            on_rank += _sums(dst, _mixed(stretched, received), len(of_rank))
             ranks_stretched = _stretched(of_rank)
             on_flow += _mixed(ranks_stretched, sender)[src] + _mixed(ranks_stretched, receiver)[dst]
             of_rank = _mixed(ranks_stretched, _salted(on_rank, 7))
         # Finer than before: what was unlike stays so.
         of_flow = _mixed(stretched, _salted(on_flow, 7))
         of_resource = _mixed(_stretched(of_resource), _salted(on_resource, 7))
-        before, different = different, sum(map(_different, (of_flow, of_resource, of_rank)))
+        before, different = (
+            different,
+            sum(len(np.unique(colours)) for colours in (of_flow, of_resource, of_rank)),
+        )
     return Classes(
-        flow=np.unique(of_flow, return_inverse=True)[1].reshape(-1),
-        resource=np.unique(of_resource, return_inverse=True)[1].reshape(-1),
-        rank=np.unique(of_rank, return_inverse=True)[1].reshape(-1),
+        flow=_numbered(of_flow),
+        resource=_numbered(of_resource),
+        rank=_numbered(of_rank),
         patterns=patterns,
         shapes=shapes,
         times=tuple(shapes_seen),
@@ -81,7 +79,7 @@ def _coloured(patterns: Patterns, shapes: NDArray[np.intp], late: Sequence[int])
     """What flows and ranks are told apart by before any refinement. `shapes`: of each chain."""
     flows = np.stack([shapes[patterns.chain], patterns.step, patterns.size, patterns.latency], axis=1)
     ranks = np.stack([np.tile(np.array(late), len(shapes)), np.repeat(shapes, len(late))], axis=1)
-    return _rows_numbered(flows).astype(np.uint64), _rows_numbered(ranks).astype(np.uint64)
+    return _numbered(flows, 0).astype(np.uint64), _numbered(ranks, 0).astype(np.uint64)
 
 
 def _stretched(colour: Colours) -> Colours:
@@ -108,43 +106,14 @@ def _mixed(stretched: Colours, salted: Colours) -> Colours:
     return bits
 
 
-def _different(colours: Colours) -> int:
-    """How many there are."""
-    ordered = np.sort(colours)
-    return int(np.count_nonzero(ordered[1:] != ordered[:-1])) + 1
+def _numbered(values: NDArray[Any], axis: int | None = None) -> Indices:
+    """The same number for equal values, or for equal rows along `axis` 0, in their order."""
+    numbers: Indices = np.unique(values, axis=axis, return_inverse=True)[1].reshape(-1)
+    return numbers
 
 
-def _ordered(numbers: NDArray[Any]) -> Colours:
-    found: Colours = numbers.reshape(-1).astype(np.uint64)
-    return found
-
-
-class Sums:
-    """Sums of values by the number that each belongs to: those of one number are in a row in `order`."""
-
-    def __init__(self, at: Indices, count: int) -> None:
-        self.count = count
-        self.order = np.argsort(at, kind="stable")
-        ordered = at[self.order]
-        another = np.ones(len(at), dtype=np.bool_)
-        another[1:] = ordered[1:] != ordered[:-1]
-        self._first = np.flatnonzero(another)
-        self._there = ordered[self._first]
-
-    def of(self, ordered: Colours) -> Colours:
-        """One sum for each of `count` numbers of values put in `order`, 0 where nothing belongs to it."""
-        total = np.zeros(self.count, dtype=np.uint64)
-        if len(self._first):
-            total[self._there] = np.add.reduceat(ordered, self._first)
-        return total
-
-
-def _rows_numbered(rows: NDArray[Any]) -> Indices:
-    """The same number for rows alike, in the order of their values: as `np.unique` along an axis, which takes
-    several times as long."""
-    order = np.lexsort(rows.T[::-1])
-    ordered = rows[order]
-    another = (ordered[1:] != ordered[:-1]).any(axis=1)
-    found = np.zeros(len(rows), dtype=np.intp)
-    found[order[1:]] = np.cumsum(another)
-    return found
+def _sums(at: Indices, values: Colours, count: int) -> Colours:
+    """The values added up by the number that each has in `at`, for each of `count` numbers, modulo 2⁶⁴."""
+    total = np.zeros(count, dtype=np.uint64)
+    np.add.at(total, at, values)
+    return total
