@@ -8,7 +8,7 @@ import msgspec
 
 from trnbench import UnknownName, UsageError, item_bytes
 from trnbench.bounded import kinds
-from trnbench_steps.paths import BLOCKS, CHOSEN, EVERY, OPERATORS, PATHS
+from trnbench_steps.paths import BLOCKS, CHOSEN, EVERY, OPERATORS, PATHS, TYPES
 
 
 class Task(StrEnum):
@@ -24,9 +24,6 @@ class Recompute(StrEnum):
     SELECTIVE = "selective"  # scores and softmax of attention
     FULL = "full"  # all of a layer but its input
 
-
-TYPES = ("weights", "activations", "cache", "gradients", "moments", "master")
-"""Fields of a job that name a data type."""
 
 LENGTH = 4096
 """Tokens of a sequence, or of the cache of one that decodes, unless told."""

@@ -1,4 +1,4 @@
-"""The words for paths of the software: which kernel or operators a step takes, by the field of its job."""
+"""Words of a job, by its field: paths of the software, which say what a step takes, and parts with a type."""
 
 from __future__ import annotations
 
@@ -13,3 +13,9 @@ PATHS = {
     "experts": (CHOSEN, EVERY, BLOCKS, OPERATORS),
 }
 """Of each field its words; "" stands where the path is not known (`software.paths_of`)."""
+
+TYPES = {
+    **dict.fromkeys(("weights", "activations", "cache", "gradients"), "bf16"),
+    **dict.fromkeys(("moments", "master"), "fp32"),
+}
+"""What has a type, and which unless another is typed: fields of `trnbench_steps.job.Job`."""

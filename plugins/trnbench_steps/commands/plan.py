@@ -11,9 +11,9 @@ from trnbench.run.output_file import check_writable, write_whole
 from trnbench.run.render import find_page, render_page
 from trnbench.terminal.output import say
 from trnbench_steps.commands.plan_tables import show_plan
-from trnbench_steps.commands.vocabulary import TYPES
 from trnbench_steps.commands.workload.options import refuse_idle, types_from
 from trnbench_steps.job import Task
+from trnbench_steps.paths import TYPES
 from trnbench_steps.plan import api
 from trnbench_steps.plan.composed import Why
 from trnbench_steps.plan.pareto import pareto

@@ -9,7 +9,7 @@ import click
 from trnbench.bounded import kinds
 from trnbench.terminal.option import FILE, OldSpelling, Table, section, word
 from trnbench.terminal.vocabulary import WORDS as CORE
-from trnbench_steps.paths import PATHS
+from trnbench_steps.paths import PATHS, TYPES
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -53,12 +53,6 @@ LAYOUT = (
     ),
 )
 """Fields of `trnbench_steps.layout.Layout`."""
-
-TYPES = {
-    **dict.fromkeys(("weights", "activations", "cache", "gradients"), "bf16"),
-    **dict.fromkeys(("moments", "master"), "fp32"),
-}
-"""What has a type, and which unless another is typed: fields of `trnbench_steps.job.Job`."""
 
 SOFTWARE = {name.removesuffix("_path"): name for name in PATHS}
 """Parts with a path of the software, as they are typed, and their fields of `trnbench_steps.job.Job`."""

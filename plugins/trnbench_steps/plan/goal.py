@@ -17,8 +17,9 @@ from trnbench import Nearest, UsageError
 from trnbench.bounded import TABLE, kinds, read_file
 from trnbench.errors import BadInput
 from trnbench.facts.table import near
-from trnbench_steps.job import LENGTH, TYPES, Job, Recompute, Task, check_job
+from trnbench_steps.job import LENGTH, Job, Recompute, Task, check_job
 from trnbench_steps.model import Model
+from trnbench_steps.paths import TYPES
 
 if TYPE_CHECKING:
     from trnbench.generation import System

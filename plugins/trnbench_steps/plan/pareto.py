@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from trnbench import Nearest, percent, show
-from trnbench_steps.job import TYPES, Job
+from trnbench_steps.job import Job
 from trnbench_steps.layout import Layout
+from trnbench_steps.paths import TYPES
 from trnbench_steps.plan.composed import Why
 from trnbench_steps.plan.demand import Service, turned, words
 from trnbench_steps.plan.goal import By, Expected, Goal, Price, Within

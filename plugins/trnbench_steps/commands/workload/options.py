@@ -7,9 +7,10 @@ from typing import Any
 
 from trnbench.bounded import kinds
 from trnbench.errors import UsageError, cut
-from trnbench_steps.commands.vocabulary import JOB, LAYOUT, SOFTWARE, TYPES
+from trnbench_steps.commands.vocabulary import JOB, LAYOUT, SOFTWARE
 from trnbench_steps.job import LENGTH, Job, Recompute, Task
 from trnbench_steps.layout import Layout
+from trnbench_steps.paths import TYPES
 
 
 def layout_from(options: dict[str, Any]) -> Layout:
