@@ -34,15 +34,12 @@ def timing(direct: bool, latency: int, before: int) -> tuple[int, int]:
 
 
 class Order(msgspec.Struct, frozen=True):
-    """What follows from flows whatever they share: by flow how many it waits for, who waits for it, and its
-    fields; `empty` where it has no bytes or no resources; `starts`: (ticks, flow) of those that wait for
-    none.
+    """What follows from flows whatever they share: by flow how many it waits for, who waits for it; `empty`
+    where it has no bytes or no resources; `starts`: (ticks, flow) of those that wait for none.
     """
 
     waiting: list[int]
     dependents: list[list[int]]
-    before: list[int]
-    latency: list[int]
     empty: list[bool]
     starts: list[tuple[int, int]]
 
@@ -70,8 +67,6 @@ class Together:
         return Order(
             [len(flow.after) for flow in flows],
             dependents,
-            [flow.before for flow in flows],
-            [flow.latency for flow in flows],
             [flow.size <= 0 or not len(flow.resources) for flow in flows],
             starts,
         )

@@ -40,20 +40,6 @@ class Outcome(msgspec.Struct, frozen=True):
 class _Active:
     """Flows under way, in order; in the same places the mix, the bytes left and the rate of each."""
 
-    __slots__ = (
-        "_flows",
-        "_lasts",
-        "_left",
-        "_mixes",
-        "_rates",
-        "_since",
-        "_soonest",
-        "_table",
-        "_union",
-        "ending",
-        "watched",
-    )
-
     def __init__(self, table: Rates, union: tuple[int, ...]) -> None:
         self._table, self._union = table, union
         self._flows: list[int] = []
@@ -117,7 +103,8 @@ def simulate(together: Together, table: Rates, scale: float = 1.0, carried: Floa
     if len(together) > FEW and together.unrelated:
         return _at_once(together, table, scale, carried)
     flows, order, (mixes, union) = together.flows, together.order, table.names(together)
-    dependents, before, latency, empty = order.dependents, order.before, order.latency, order.empty
+    dependents, empty = order.dependents, order.empty
+    before, latency = together.before.tolist(), together.latency.tolist()
     waiting, starts = order.waiting.copy(), order.starts.copy()
     arrival = [-1] * len(flows)
     arrivals: list[tuple[int, int]] = []
