@@ -67,16 +67,30 @@ def _links(topology: Topology, links: Iterable[Link] | None = None) -> list[tupl
 
 def _exhaustive(members: Sequence[int], cables: Iterable[tuple[int, int, float]]) -> tuple[float, int]:
     """(bandwidth, cables) of the narrowest of all halvings of `members`."""
-    own = [cable for cable in cables if cable[0] in members and cable[1] in members]
+    position_of = {node: position for position, node in enumerate(members)}
+    # Cables of one bandwidth, no two between the same devices: whither they lead from each, as bits.
+    layers: list[tuple[float, list[int]]] = []
+    for src, dst, bandwidth in cables:
+        if src not in position_of or dst not in position_of:
+            continue
+        a, b = position_of[src], position_of[dst]
+        free = (ends for rate, ends in layers if rate == bandwidth and not ends[a] >> b & 1)
+        ends = next(free, None)
+        if ends is None:
+            ends = [0] * len(members)
+            layers.append((bandwidth, ends))
+        ends[a] |= 1 << b
+        ends[b] |= 1 << a
     half, odd = divmod(len(members), 2)
-    cuts = []
+    widths: set[tuple[int, ...]] = set()
     # The first device stays on one side: the other cuts are the same ones named the other way.
     for size in (half, half + 1) if odd else (half,):
-        for chosen in combinations(members[1:], size - 1):
-            side = {members[0], *chosen}
-            crossing = [rate for src, dst, rate in own if (src in side) != (dst in side)]
-            cuts.append((sum(crossing), len(crossing)))
-    return min(cuts)
+        for chosen in combinations(range(1, len(members)), size - 1):
+            side = (0, *chosen)
+            away = ~sum([1 << node for node in side])
+            widths.add(tuple([sum([(ends[i] & away).bit_count() for i in side]) for _, ends in layers]))
+    cuts = [[layers[i][0] for i, count in enumerate(width) for _ in range(count)] for width in widths]
+    return min((sum(crossing), len(crossing)) for crossing in cuts)
 
 
 def torus_width(sides: Sequence[int]) -> int | None:
