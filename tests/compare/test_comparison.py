@@ -69,6 +69,16 @@ def test_a_selection_that_fits_several_cases_of_a_kind() -> None:
     )
 
 
+@pytest.mark.parametrize("option", ["a", "b"])
+def test_a_selection_that_fits_no_case_is_named(option: str) -> None:
+    run = run_of(*(emulated(case(size=size), 1.0) for size in (1, 2, 3)))
+    assert text_of(NothingSelected, lambda: compared(run, run, **{option: "size=7"})) == (
+        f"--{option} size=7 fits no case of run a\n"
+        "  cause: none of its 3 cases has such a value\n"
+        "  try:   trnbench runs show a"
+    )
+
+
 @pytest.mark.parametrize(("terms", "said", "code"), messages(Path(__file__).parent / "wrong_terms.txt"))
 def test_terms_that_cannot_be_read(terms: str, said: str, code: int) -> None:
     run = run_of(emulated(case(size=1), 1.0))

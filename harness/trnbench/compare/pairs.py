@@ -10,7 +10,7 @@ import msgspec
 from trnbench.bounded.kinds import is_number
 from trnbench.case_key import CaseKey, Division, Value
 from trnbench.compare.change import Refused
-from trnbench.errors import UsageError
+from trnbench.errors import NothingSelected, UsageError, counted
 from trnbench.results.measurement import Measurement, Status
 from trnbench.results.run import Run
 from trnbench.run.axes import Term, parse_terms
@@ -89,8 +89,16 @@ def paired(
 ) -> Paired:
     """Cases of the same name, but for what the selections fix; those of another scope only `across`.
 
-    Raises `UsageError` where several cases of one side have the same name then.
+    Raises `UsageError` where several cases of one side have the same name then, `NothingSelected` for a
+    selection that no case fits.
     """
+    for run, side, option in ((before, chosen[0], "--a"), (after, chosen[1], "--b")):
+        if side.terms and not any(side.fits(each.case) for each in run.measurements):
+            raise NothingSelected(
+                f"{option} {side.typed} fits no case of run {run.id}",
+                cause=f"none of its {counted(len(run.measurements), 'case')} has such a value",
+                try_=f"trnbench runs show {run.id}",
+            )
     free = chosen[0].names | chosen[1].names
     first = _by_key(before, chosen[0], wanted, free, "the first")
     second = _by_key(after, chosen[1], wanted, free, "the second")
