@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,13 @@ def test_selection_settings_are_the_fields_of_a_selection() -> None:
     assert {*SELECTION, "kinds", "shard", "workload"} == set(Selection.__struct_fields__)
     assert Selection(**load_settings().selection) == Selection()
     assert set(SETTINGS["policy"].choices) == {str(policy) for policy in PeakPolicy}
+
+
+@pytest.mark.parametrize("name", ["quick", "a=b", 'a "b".c', "schnell-é"])
+def test_what_a_missing_preset_suggests_is_toml_of_that_name(folder: Path, name: str) -> None:
+    said = text_of(UnknownName, load_settings, name)
+    header = said.partition("write ")[2].partition(" in ")[0]
+    assert tomllib.loads(f"{header}\n") == {"preset": {name: {}}}
 
 
 def test_nearer_layers_go_over_farther_ones(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -200,7 +200,11 @@ def load_settings(preset: str = "") -> Settings:
     preset = preset or os.environ.get(PRESET, "")
     if preset:
         if preset not in tables:
-            raise UnknownName("preset", preset, tables, try_=f"write [preset.{preset}] in {project_file()}")
+            import json
+
+            bare = preset.isascii() and preset.replace("-", "").replace("_", "").isalnum()
+            key = preset if bare else json.dumps(preset)  # which is a string of TOML, too
+            raise UnknownName("preset", preset, tables, try_=f"write [preset.{key}] in {project_file()}")
         for path, entries in tables[preset]:
             for key, value in entries.items():
                 origin = f"preset {preset} in {path}"
