@@ -16,6 +16,13 @@ from stored_run import text_of
 from trnbench.errors import UsageError
 from trnbench.testing import CHECKS
 from trnbench.testing.project import SKELETON, write_project
+from trnbench.version import CONTRACT_VERSION
+
+
+def test_a_new_project_is_written_for_the_contract_of_today(tmp_path: Path) -> None:
+    project = write_project("acme-trn9", tmp_path / "acme")
+    text = (project.folder / "acme_trn9" / "__init__.py").read_text()
+    assert re.findall(r"^trnbench_contract = (\d+)", text, re.MULTILINE) == [str(CONTRACT_VERSION)]
 
 
 @pytest.mark.campaign("environments")
