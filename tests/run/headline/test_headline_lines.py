@@ -181,6 +181,15 @@ class TestSilence:
         found = headline(replace(small, measurements=()))
         assert (found.lines, found.silence) == ((), "no case was carried out")
 
+    def test_reasons_that_differ_in_figures_are_one(self, small: Run) -> None:
+        texts = ["no such link", "no such link"] + [
+            f"needs {size}.5 GiB of the 96 GiB a device has" for size in (100, 200, 300)
+        ]
+        (case, *_) = small.measurements
+        skipped = [replace(case, status=Status.SKIPPED, reason_text=text, metrics={}) for text in texts]
+        silence = headline(replace(small, measurements=tuple(skipped))).silence
+        assert silence.endswith("(5 skipped; most often: needs 100.5 GiB of the 96 GiB a device has)")
+
     def test_all_skipped_says_why(self, small: Run) -> None:
         skipped = changed(
             small, lambda each: replace(each, status=Status.SKIPPED, reason_text="no such link", metrics={})

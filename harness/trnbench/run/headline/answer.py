@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
@@ -348,6 +349,9 @@ def _means(run: Run) -> str:
     return f"Emulated: computed by a model ({', '.join(sorted(models))}), not run on the device."
 
 
+_FIGURES = re.compile(r"\d[\d.,]*(?: [KMGT]i?B)?")
+
+
 def _silence(run: Run) -> str:
     """What became of the cases, and the commonest reason."""
     if not run.measurements:
@@ -356,7 +360,10 @@ def _silence(run: Run) -> str:
     counts = ", ".join(f"{count:,} {status}" for status, count in run.counts().items() if count)
     if len(alarms) == 1 and all(each.status in ALARMING for each in run.measurements):
         counts = ""  # the alarm says it
-    reasons = Counter(measurement.reason_text for measurement in run.measurements if measurement.reason_text)
-    why = f"most often: {reasons.most_common(1)[0][0]}" if reasons else ""
+    kinds: dict[str, list[str]] = {}  # a reason has figures that differ from case to case
+    for measurement in run.measurements:
+        if measurement.reason_text:
+            kinds.setdefault(_FIGURES.sub("0", measurement.reason_text), []).append(measurement.reason_text)
+    why = f"most often: {max(kinds.values(), key=len)[0]}" if kinds else ""
     detail = "; ".join(filter(None, (counts, why)))
     return f"no case gave a number to hold against a document{f' ({detail})' if detail else ''}"
