@@ -6,6 +6,7 @@ import re
 import shlex
 from pathlib import Path
 
+import msgspec
 import pytest
 from command import typed
 from run_history import case_id, measurement, run
@@ -90,6 +91,45 @@ def test_a_case_is_new_and_lost_beside_runs_that_have_cases_in_common(store: Sto
     }
     # Day 3 is of something else; day 0 has nothing in common with day 1.
     assert named == {case_id(0): [], case_id(1): [("day-0002", "new"), ("day-0004", "lost")]}
+
+
+def test_a_case_that_misses_runs_between_is_lost_and_new_again(store: Store) -> None:
+    def of(*numbers: int) -> list[Measurement]:
+        return [measurement(1.0, number=number) for number in numbers]
+
+    away = {"cpu_model": "Numbat 9"}
+    skipped = msgspec.structs.replace(measurement(None, number=1), status=Status.SKIPPED)
+    store.save(
+        run(0, of(0, 1)),
+        run(1, of(0), interrupted=True),  # cut short: it lost nothing
+        run(2, of(0), environment=away),  # another machine has series of its own
+        run(3, of(0)),
+        run(4, of(0)),
+        run(5, of(0, 1)),
+        run(6, [*of(0), skipped]),
+        run(7, [*of(0), measurement(None, number=1)]),
+        run(8, of(0, 1)),
+    )
+    lost = next(each for each in histories(store) if each.case == case_id(1))
+    assert [(step.last.run, step.first.run, str(step.verdict), step.worse) for step in lost.steps] == [
+        ("day-0000", "day-0003", "lost", True),
+        ("day-0003", "day-0005", "new", False),
+        ("day-0005", "day-0006", "lost", True),
+        ("day-0006", "day-0007", "new", False),
+        ("day-0007", "day-0008", "mended", False),
+    ]
+
+
+def test_a_case_that_is_back_at_another_level_has_its_step(store: Store) -> None:
+    def of(*values: float) -> list[Measurement]:
+        return [measurement(value, number=at, grade=Grade.EMULATED) for at, value in enumerate(values)]
+
+    store.save(run(0, of(1.0, 1.0)), run(1, of(1.0)), run(2, of(1.0, 2.0)))
+    lost = next(each for each in histories(store) if each.case == case_id(1))
+    assert [(step.first.run, str(step.verdict), step.change) for step in lost.steps] == [
+        ("day-0001", "lost", None),
+        ("day-0002", "slower", 1.0),
+    ]
 
 
 def test_runs_come_in_the_order_of_time_however_they_were_stored(store: Store) -> None:

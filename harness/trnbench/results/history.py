@@ -106,17 +106,31 @@ Differences = dict[tuple[str, str], tuple[str, ...]]
 
 
 def with_steps(
-    found: CaseHistory, before: Outside | None, after: Outside | None, known: Differences
+    found: CaseHistory,
+    before: Outside | None,
+    after: Outside | None,
+    known: Differences,
+    gaps: Mapping[str, HistoryPoint],
 ) -> CaseHistory:
     """The same with its steps: of emulated values every change, of others by PELT; of all what is broken,
-    mended, new, lost or of other evidence, by the runs `before` and `after` the series as well."""
+    mended, new, lost or of other evidence, by the runs `before` and `after` the series as well.
+
+    `gaps`: by a point's run the first behind it in which the case is missing. Where it is back at another
+    level, the step is that of the level.
+    """
     marked = {step.first.run: step for step in _levels_of(found, known)}
-    inside = [(point, Standing(point.status, found.evidence)) for point in found.points]
+    inside: list[tuple[HistoryPoint, Standing | None]] = []
+    for point in found.points:
+        inside.append((point, Standing(point.status, found.evidence)))
+        if point.run in gaps:
+            inside.append((gaps[point.run], None))
     ends = [
         [(end.point, Standing(Status.OK, end.grade) if end.grade is not None else None)] if end else []
         for end in (before, after)
     ]
     for (old, was), (new, now) in itertools.pairwise([*ends[0], *inside, *ends[1]]):
+        if was is None and new.run in marked:
+            continue
         if was != now and (verdict := verdict_of(was, now)).changed:
             step = marked.get(new.run) or HistoryStep(first=new, last=old, verdict=verdict)
             worse = verdict in (Verdict.BROKEN, Verdict.LOST) or (verdict is Verdict.EVIDENCE and step.worse)
@@ -125,9 +139,14 @@ def with_steps(
 
 
 def steps_in_order(found: CaseHistory, marked: Mapping[str, HistoryStep]) -> CaseHistory:
-    """The same with the steps of `marked`, by run, in the order of its points; one behind them comes last."""
-    order = dict.fromkeys((*(point.run for point in found.points), *marked))
-    return msgspec.structs.replace(found, steps=tuple(marked[run] for run in order if run in marked))
+    """The same with the steps of `marked`, by run, in the order of its points; one in a run that is no point
+    comes behind the last point before it."""
+    order = {point.run: float(at) for at, point in enumerate(found.points)}
+
+    def place(step: HistoryStep) -> float:
+        return order.get(step.first.run, order.get(step.last.run, len(order)) + 0.5)
+
+    return msgspec.structs.replace(found, steps=tuple(sorted(marked.values(), key=place)))
 
 
 def _levels_of(found: CaseHistory, known: Differences) -> Iterator[HistoryStep]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
@@ -89,7 +90,21 @@ def _joined(series: list[CaseHistory], beside: _Beside) -> Iterator[CaseHistory]
         latest = max(beside.order[end] for _, end, _ in ends)
         if beside.order[last] == latest and (run := beside.neighbour(last, 1)) is not None:
             after = Outside(_point(run, Status.SKIPPED, None, None))
-        yield with_steps(history, before, after, beside.differences)
+        gaps = dict(_gaps(history, beside, {point.run for _, _, other in ends for point in other.points}))
+        yield with_steps(history, before, after, beside.differences, gaps)
+
+
+def _gaps(
+    history: CaseHistory, beside: _Beside, having: Collection[str]
+) -> Iterator[tuple[str, HistoryPoint]]:
+    """Runs of the series' backend and machine between two of its points in which the case is missing: of each
+    gap the point before it, by its run, and the first. `having` are all runs that have the case."""
+    for old, new in itertools.pairwise(history.points):
+        for run in beside.between(old.run, new.run):
+            here = run.backend == history.backend and history.machine in ("", run.machine)
+            if here and run.id not in having:
+                yield old.run, _point(run, Status.SKIPPED, None, None)
+                break
 
 
 class _Beside:
@@ -100,6 +115,7 @@ class _Beside:
         self._connection, self._numbers, self._runs = connection, list(runs), runs
         self.order = {run.id: at for at, run in enumerate(runs.values())}
         self._known: dict[tuple[str, int], _RunRow | None] = {}
+        self._shared: dict[tuple[int, int], bool] = {}
         self.differences: Differences = {}
 
     def neighbour(self, run: str, step: int) -> _RunRow | None:
@@ -107,15 +123,18 @@ class _Beside:
         if (run, step) not in self._known:
             place = self.order[run]
             near = self._numbers[place + 1 :] if step > 0 else self._numbers[:place][::-1]
-            self._known[run, step] = next(
-                (
-                    self._runs[other]
-                    for other in near
-                    if not self._runs[other].cut_short and self._share(self._numbers[place], other)
-                ),
-                None,
-            )
+            self._known[run, step] = next(self._alike(place, near), None)
         return self._known[run, step]
+
+    def between(self, run: str, later: str) -> Iterator[_RunRow]:
+        """Those after `run` and before `later`, of which the same holds."""
+        place = self.order[run]
+        return self._alike(place, self._numbers[place + 1 : self.order[later]])
+
+    def _alike(self, place: int, others: Iterable[int]) -> Iterator[_RunRow]:
+        for other in others:
+            if not self._runs[other].cut_short and self._share(self._numbers[place], other):
+                yield self._runs[other]
 
     def cases(self, run: str) -> Iterator[str]:
         """Those that it could carry out, in its order."""
@@ -126,15 +145,15 @@ class _Beside:
         yield from dict.fromkeys(row[0] for row in rows)
 
     def _share(self, run: int, other: int) -> bool:
-        return (
-            self._connection.execute(
+        if (run, other) not in self._shared:
+            row = self._connection.execute(
                 "SELECT 1 FROM measurements AS a JOIN measurements AS b"
                 " ON b.case_id IN (a.case_id, a.case_id || ?, replace(a.case_id, ?, ''))"
                 " WHERE a.run = ? AND b.run = ? LIMIT 1",
                 (f":{Division.REPLICATED}", f":{Division.REPLICATED}", run, other),
             ).fetchone()
-            is not None
-        )
+            self._shared[run, other] = row is not None
+        return self._shared[run, other]
 
 
 def _runs(connection: sqlite3.Connection, tags: Sequence[str], last: int) -> dict[int, _RunRow]:

@@ -17,7 +17,8 @@ const lineOf = (each) => {
   const middle = (low + high) / 2, half = Math.max((high - low) / 2, 0.005 * high);
   const place = (at, value) => `${(2 + 146 * at / last).toFixed(1)} ${(11 - 9 * (value - middle) / half).toFixed(1)}`;
   const marks = steps.map(([run, , way]) => {
-    const at = (places.includes(run) ? places.indexOf(run) : last + 0.5) - 0.5;
+    const before = places.filter((place) => place < run).length;
+    const at = places.includes(run) ? before - 0.5 : values.length > 1 ? before - 1 : last;
     return `<path class="${["worse", "better"].includes(way) ? way : "other"}" d="M${place(at, middle - half)}L${place(at, middle + half)}"/>`;
   });
   const path = counted.map((pair) => place(...pair)), [x, y] = path.at(-1).split(" "), template = document.createElement("template");
