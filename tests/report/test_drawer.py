@@ -119,20 +119,25 @@ def test_the_command_repeats_the_case(shared: Visit, headline_run: Run, tmp_path
 
 
 STEP = ["trnbench", "workload", "run", "llama 3", "--tp", "8"]
+FACTS = ["--facts", "~/…/my facts.toml", "-q", "--facts=b.toml"]
+GEMM = "trnbench run gemm -i trn2 --scope device --division replicated -a size=4096"
 
 
 @pytest.mark.parametrize(
-    ("settings", "said"),
+    ("settings", "argv", "said"),
     [
-        ({}, "trnbench run gemm -i trn2 --scope device --division replicated -a size=4096"),
-        ({"selection": {"workload": {"model": "llama 3"}}}, shlex.join(STEP)),
-        ({"imported_from": "nccl-tests"}, ""),
+        ({}, STEP, GEMM),
+        ({}, [*STEP, *FACTS], f"{GEMM} --facts '~/…/my facts.toml' --facts=b.toml"),
+        ({"selection": {"workload": {"model": "llama 3"}}}, STEP, shlex.join(STEP)),
+        ({"imported_from": "nccl-tests"}, STEP, ""),
     ],
-    ids=["replicated", "step", "imported"],
+    ids=["replicated", "facts", "step", "imported"],
 )
-def test_the_command_is_of_the_very_case(shared: Visit, settings: dict[str, Any], said: str) -> None:
+def test_the_command_is_of_the_very_case(
+    shared: Visit, settings: dict[str, Any], argv: list[str], said: str
+) -> None:
     case = {"kernel": "gemm", "instance": "trn2", "scope": "device", "point": {"size": 4096}}
-    fields = {"settings": settings, "argv": STEP, "policy": "seed", "backend": "emulated"}
+    fields = {"settings": settings, "argv": argv, "policy": "seed", "backend": "emulated"}
     asked = f"([of, key]) => {{ {LIBRARY} return repeats({{ field: (at) => of[at] }}, {{ case: key }}); }}"
     assert shared.page.evaluate(asked, [fields, {**case, "division": "replicated"}]) == said
 
@@ -140,7 +145,7 @@ def test_the_command_is_of_the_very_case(shared: Visit, settings: dict[str, Any]
 @pytest.mark.parametrize(
     ("family", "tags", "said"),
     [
-        ("collective", [], "trnbench fabric sensitivity all_gather -i trn2 --size 4096"),
+        ("collective", [], "trnbench fabric sensitivity all_gather -i trn2 --size 4096 --facts=b.toml"),
         ("collective", ["groups"], ""),
         ("moe", [], ""),
     ],
@@ -155,7 +160,10 @@ def test_only_a_collective_is_asked_for_its_sensitivity(
         "tags": tags,
         "point": {"size": 4096},
     }
-    asked = f"(key) => {{ {LIBRARY} return sensitivity({{ case: key, detail: {{ waterfall_s: {{}} }} }}); }}"
+    asked = (
+        f"(key) => {{ {LIBRARY} const run = {{ field: () => ['--facts=b.toml'] }};"
+        " return sensitivity(run, { case: key, detail: { waterfall_s: {} } }); }"
+    )
     assert shared.page.evaluate(asked, case) == said
 
 

@@ -106,7 +106,7 @@ const disputesBlock = (run, each) => {
 const assumptionsBlock = (run, each, id) => {
   const book = run.field("books")[each.case.generation]?.assumptions ?? {};
   const named = each.notes.map((text) => /^assumed ([\w-]+): (.*)$/s.exec(text)).filter(Boolean);
-  const links = sensitivity(each);
+  const links = sensitivity(run, each);
   return block("assumptions", "What is assumed", named.length ? [
     tableOf("Assumptions of this case", ["assumption", "taken#", "plausible#", "why"], named.map(([, name, taken]) => {
       const found = book[name], unit = found ? peakUnit(found.metric) : "";

@@ -84,6 +84,8 @@ const metricWords = (name) => METRIC_WORDS[name] ?? name.replace(/_(bytes_)?per_
 
 // A word of a shell, quoted where it must be.
 const quoted = (word) => /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'"'"'`)}'`;
+// The fact files that were typed, as words of a command; what is configured holds for a repetition as well.
+const factsOf = (run) => run.field("argv").flatMap((word, at, words) => word === "--facts" ? words.slice(at, at + 2) : word.startsWith("--facts=") ? [word] : []);
 // The command of a case: that of the whole run where it is a step of a model, "" where it was imported.
 const repeats = (run, each) => {
   const { imported_from: imported, selection } = run.field("settings");
@@ -95,11 +97,12 @@ const repeats = (run, each) => {
   for (const [name, value] of Object.entries(point)) words.push("-a", `${name}=${value}`);
   if (run.field("policy") !== "seed") words.push("--peak", run.field("policy"));
   if (run.field("backend") && run.field("backend") !== "emulated") words.push("--backend", run.field("backend"));
+  words.push(...factsOf(run));
   return words.map(quoted).join(" ");
 };
 // What asks for the assumptions of links; "" for what is no collective by itself: groups of ranks, what sends by tokens.
-const sensitivity = (each) => {
+const sensitivity = (run, each) => {
   const { kernel, family, instance, point, tags } = each.case;
   if (family !== "collective" || tags.includes("groups") || !("waterfall_s" in each.detail)) return "";
-  return ["trnbench", "fabric", "sensitivity", kernel, "-i", instance, ...(point.size ? ["--size", String(point.size)] : [])].map(quoted).join(" ");
+  return ["trnbench", "fabric", "sensitivity", kernel, "-i", instance, ...(point.size ? ["--size", String(point.size)] : []), ...factsOf(run)].map(quoted).join(" ");
 };
