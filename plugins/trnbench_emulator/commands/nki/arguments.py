@@ -246,8 +246,11 @@ def _unread(text: str, cause: str, *, try_: str = FORMS) -> UsageError:
     return UsageError(f"--arg {quoted(text)} cannot be read", cause=cause, try_=try_)
 
 
-def system_of(registry: Registry, instance: str | None) -> System:
-    """The system called `instance`; "" names those there are. Raises `UsageError` and `UnknownName`."""
+def system_of(registry: Registry, instance: str | None, facts: tuple[Path, ...] = ()) -> System:
+    """The system called `instance`, with fact files of the user's own; "" names those there are.
+
+    Raises `UsageError` and `UnknownName`.
+    """
     if not instance:
         raise UsageError(
             "no --instance is given",
@@ -256,7 +259,7 @@ def system_of(registry: Registry, instance: str | None) -> System:
             + next(iter(registry.instance_names()), "NAME")
             + "   (trnbench list instances)",
         )
-    return runnable(registry.system(instance))
+    return runnable(registry.system(instance, facts))
 
 
 def runnable(system: System) -> System:

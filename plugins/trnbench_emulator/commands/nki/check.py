@@ -63,11 +63,13 @@ def check(
     """Run KERNEL with values and without time: rules, shapes, NaN, and a reference if one is named."""
     state.kept = "nothing was written"
     sizes = parse_grid(grid) if grid is not None else ()
-    loaded, asked, reference = loaded_with(
-        state.registry, kernel, texts, reference, nki, lambda: system_of(state.registry, instance), timeout_s
-    )
+
+    def chosen() -> System:
+        return system_of(state.registry, instance, state.facts_of(()))
+
+    loaded, asked, reference = loaded_with(state.registry, kernel, texts, reference, nki, chosen, timeout_s)
     loaded = loaded.as_grid(sizes)
-    system = system_of(state.registry, instance)
+    system = chosen()
     programs_of(loaded.kernel, system)
     trace, agreements = computed(
         loaded,

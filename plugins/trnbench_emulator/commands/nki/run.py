@@ -69,9 +69,10 @@ def run(
         _check_trace(trace, many=many, force=force)
 
     def chosen() -> list[System]:
+        facts = state.facts_of(())
         if everywhere:
-            return _everywhere(state.registry, instances)
-        return [system_of(state.registry, each) for each in dict.fromkeys(instances or ("",))]
+            return _everywhere(state.registry, instances, facts)
+        return [system_of(state.registry, each, facts) for each in dict.fromkeys(instances or ("",))]
 
     sizes = parse_grid(grid) if grid is not None else ()
     loaded, asked, reference = loaded_with(
@@ -187,10 +188,10 @@ def _emulated(
     return beside_kernel(emulated, near, registry, loaded.ref, given.specs(asked), system), drawn
 
 
-def _everywhere(registry: Registry, instances: Sequence[str]) -> list[System]:
+def _everywhere(registry: Registry, instances: Sequence[str], facts: tuple[Path, ...]) -> list[System]:
     """One system of every generation that has NeuronCores: those that were asked for, else the first
     of more than one device, else the first."""
-    asked = [registry.system(each) for each in dict.fromkeys(instances)]
+    asked = [registry.system(each, facts) for each in dict.fromkeys(instances)]
     found = []
     for generation in sorted(registry.generations.values(), key=lambda each: each.order):
         if not generation.instances:
@@ -201,7 +202,7 @@ def _everywhere(registry: Registry, instances: Sequence[str]) -> list[System]:
             continue
         if not registry.reads(generation.name):
             continue
-        systems = [registry.system(each.name) for each in generation.instances if not each.sizable]
+        systems = [registry.system(each.name, facts) for each in generation.instances if not each.sizable]
         whole = [each for each in systems if each.instance.default and each.devices > 1]
         found += [each for each in (whole or systems)[:1] if each.fact(Scope.CORE, "array_rows")]
     return found
