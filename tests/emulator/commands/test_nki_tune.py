@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from command import listed, refusal, typed
 
+from trnbench_emulator.commands.session.session import Session
+
 TRN2 = "trn2-16.48xlarge"
 KERNEL = (Path(__file__).parent / "nki_kernels" / "scale.txt").read_text()
 
@@ -74,6 +76,26 @@ def test_what_was_answered_is_not_asked_again(kernel: str, tmp_path: Path) -> No
     path.write_text(KERNEL.replace("2.0", "3.0"))
     tuned(kernel, *words)
     assert len(log.read_bytes().splitlines()) == 7  # another program
+
+
+@pytest.mark.parametrize("answered", [0, 1])
+def test_an_interruption_says_what_is_in_the_log(
+    kernel: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answered: int
+) -> None:
+    answer, asked = Session.answer, iter(range(9))
+
+    def interrupted(session: Session, candidate: Any) -> Any:
+        if next(asked) == answered:
+            raise KeyboardInterrupt
+        return answer(session, candidate)
+
+    monkeypatch.setattr(Session, "answer", interrupted)
+    log = tmp_path / "log.jsonl"
+    words = ("--arg", "x=128x2048:fp32", "--over", "tile=128,512", "--log", str(log))
+    done = typed("nki", "tune", kernel, "-i", TRN2, *words)
+    kept = f"{log} has 1 answer; the same again goes on" if answered else "nothing was written"
+    assert (done.exit_code, done.stderr) == (130, f"\ninterrupted: {kept}\n")
+    assert log.exists() is bool(answered)
 
 
 def test_a_file_that_is_no_journal_is_left_alone(kernel: str, tmp_path: Path) -> None:

@@ -66,16 +66,16 @@ def tune(
     }
     variants = list(_variants(kernel, str(instance), texts, _axes(over), options))
     journal = Journal(log)
-    state.kept = (
-        "nothing was written" if log is None else f"{log} has what was answered; the same again goes on"
-    )
+    state.kept = journal.said
     if journal.answers:
         say(f"{counted(len(journal.answers), 'answer')} read from {log}", level=0)
     with Session(
         str(instance), seconds=within, memory=memory, trusted=trusted, registry=state.registry
     ) as session:
-        answers = [journal.answer(session, asked) for asked in variants]
-    pairs = list(zip(variants, answers, strict=True))
+        pairs = []
+        for asked in variants:
+            pairs.append((asked, journal.answer(session, asked)))
+            state.kept = journal.said
     ranked = sorted(
         (pair for pair in pairs if pair[1].verdict == "ok"), key=lambda pair: pair[1].time_s or 0.0
     )
@@ -100,7 +100,7 @@ class Journal:
     """Answers in a file, a line of JSON each: what is there is not asked again."""
 
     def __init__(self, path: Path | None) -> None:
-        self.path = path
+        self.path, self.lines = path, 0
         self.answers: dict[str, Answer] = {}
         self._before = b""
         if path is None or not path.exists():
@@ -119,6 +119,14 @@ class Journal:
                     ) from None
                 continue  # cut short while it was written
             self.answers[entry.key] = entry.answer
+        self.lines = len(self.answers)
+
+    @property
+    def said(self) -> str:
+        """What is left where the command ends early."""
+        if not self.lines:
+            return "nothing was written"
+        return f"{self.path} has {counted(self.lines, 'answer')}; the same again goes on"
 
     def answer(self, session: Session, asked: Candidate) -> Answer:
         """From the file, or from the session and then in the file."""
@@ -130,6 +138,7 @@ class Journal:
                 with self.path.open("ab") as file:
                     file.write(self._before + msgspec.json.encode(entry) + b"\n")
                 self._before = b""
+                self.lines += 1
         return self.answers[key]
 
 
