@@ -108,6 +108,21 @@ def test_the_page_is_one_file_with_one_script_of_its_own(store: Store, tmp_path:
     assert invoke("-o", "notes.html").exit_code == 2
 
 
+@pytest.mark.parametrize("gap", [1, 3])
+def test_the_page_marks_where_a_case_was_missing(store: Store, tmp_path: Path, gap: int) -> None:
+    """A run without the case is none of its points: it lies behind the one before, or behind all."""
+    days = [
+        [measurement(1.0, number=number) for number in (0, 1) if (day, number) != (gap, 1)]
+        for day in range(4)
+    ]
+    store.save(*[run(day, cases) for day, cases in enumerate(days)])
+    done = invoke(case_id(1), "-o", "page.html")
+    assert done.exit_code == 0, done.stderr
+    (spark,) = re.findall(r'<svg class="spark".*?</svg>', (tmp_path / "page.html").read_text())
+    marks = re.findall(r'<path class="(worse|other)" d="M([\d.]+) ', spark)
+    assert marks == ([("worse", "2.0"), ("other", "38.5")] if gap == 1 else [("worse", "148.0")])
+
+
 def test_a_name_that_is_no_pages(store: Store) -> None:
     save(store, VALUES)
     assert refusal(invoke("-o", "h.json")) == (

@@ -149,8 +149,8 @@ def sparkline(found: CaseHistory) -> Markup | str:
     marks = ""
     for step in found.steps:
         # A run that lost the case has no point: its mark is at the last that has it, at the end behind all.
-        without = position_of[step.last.run] if len(found.points) > 1 else last
-        at = position_of.get(step.first.run, without + 0.5) - 0.5
+        behind = position_of.get(step.last.run, last) if len(found.points) > 1 else last
+        at = position_of.get(step.first.run, behind + 0.5) - 0.5
         line = f"M{place(at, middle - half)}L{place(at, middle + half)}"
         marks += f'<path class="{step.way}" d="{line}"/>'
     path = [place(at, value) for at, value in values]
