@@ -88,15 +88,24 @@ def _evidence(row: HeadlineRow) -> str:
 
 
 def question(runs: Sequence[Run]) -> str:
-    """The reader's own: "How close does Trainium come to its documents?", of machines without documents "How
-    fast is this machine, and can it be believed?", of steps of models alone what these take."""
+    """The reader's own: "How close does Trainium come to its documents?".
+
+    Of machines without documents "How fast is this machine, and can it be believed?". Of imported numbers of
+    such "How fast is it, according to nccl-tests?". Of steps of models alone what these take.
+    """
     if all(run.all_skipped for run in runs):
         return "No case could run" if any(run.measurements for run in runs) else "No case was carried out"
     if all(each.case.family == FAMILY for run in runs for each in run.measurements):
         return "How long does a step take, and where does its time go?"
     ran = {each.case.instance for run in runs for each in run.measurements}
     # What a machine says of itself is read when the run is made: no document of a date stands behind it.
-    if all(run.grade is Grade.MEASURED and not any(map(_dated, run.books.values())) for run in runs):
+    undated = not any(_dated(book) for run in runs for book in run.books.values())
+    if undated and all("imported_from" in run.settings for run in runs):
+        sources = dict.fromkeys(each.evidence.by for run in runs for each in run.measurements)
+        return (
+            f"How fast is it, according to {numbers.listed([numbers.clean(by, 40) for by in sources][:4])}?"
+        )
+    if undated and all(run.grade is Grade.MEASURED for run in runs):
         return "How fast is this machine, and can it be believed?"
     devices = [
         numbers.clean(record.device or record.generation, 40)
