@@ -108,8 +108,11 @@ def complaint(text: str) -> tuple[bool, str]:
     return bool(failure) and any(_WRONG.search(line) for line in lines), failure
 
 
-def read_report(text: str) -> tuple[Row, ...]:
-    """The rows of its JSON file. Raises `ToolError` (unreadable) for another shape."""
+def read_report(text: str, unread: list[str] | None = None) -> tuple[Row, ...]:
+    """The rows of its JSON file; `unread` gets where others stand.
+
+    Raises `ToolError` (unreadable) for another shape.
+    """
     try:
         document = parse_json(text, nan_is_null=True)
     except NotJson as error:
@@ -117,26 +120,40 @@ def read_report(text: str) -> tuple[Row, ...]:
     results = document.get("results") if isinstance(document, dict) else None
     if not isinstance(results, list):
         raise _unreadable("its report has no list of results")
-    rows = tuple(row for entry in results if isinstance(entry, dict) and (row := _row(entry)) is not None)
+    entries = [entry if isinstance(entry, dict) else {} for entry in results]
+    rows = _rows(((f"result {at:,}", entry) for at, entry in enumerate(entries, start=1)), unread)
     if not rows:
         raise _unreadable("no entry of its report has a size and a time")
     return rows
 
 
-def read_table(text: str) -> tuple[Row, ...]:
-    """The rows of what it prints. Raises `ToolError` (unreadable) when there is no such table."""
-    rows: list[Row] = []
+def read_table(text: str, unread: list[str] | None = None) -> tuple[Row, ...]:
+    """The rows of what it prints; `unread` gets where others stand.
+
+    Raises `ToolError` (unreadable) when there is no such table.
+    """
+    entries: list[tuple[str, Mapping[str, Any]]] = []
     columns: list[str] = []
-    for line in text.splitlines():
+    for at, line in enumerate(text.splitlines(), start=1):
         words = line.split()
         if words and words[0] == "size(B)":
             columns = words
-        elif columns and len(words) == len(columns) and words[0].isdigit():
-            row = _row(dict(zip(columns, words, strict=True)))
-            if row is not None:
-                rows.append(row)
+        elif columns and words and words[0].isdigit():
+            whole_row = len(words) == len(columns)
+            entries.append((f"line {at:,}", dict(zip(columns, words, strict=True)) if whole_row else {}))
+    rows = _rows(entries, unread)
     if not rows:
         raise _unreadable("it printed no table of results")
+    return rows
+
+
+def _rows(entries: Iterable[tuple[str, Mapping[str, Any]]], unread: list[str] | None) -> tuple[Row, ...]:
+    rows = []
+    for where, entry in entries:
+        if (row := _row(entry)) is not None:
+            rows.append(row)
+        elif unread is not None and whole(entry.get("size(B)")) != 0:  # of 0 B nothing moves
+            unread.append(where)
     return tuple(rows)
 
 
@@ -162,7 +179,7 @@ def _row(entry: Mapping[str, Any]) -> Row | None:
             times[match[2] or "avg"] = figure * 1e-6
         else:
             rates[match[1]] = figure
-    if not size or not times:  # of 0 B nothing moves
+    if not size or not times:
         return None
     reference = times.get("avg", next(iter(times.values())))
     return Row(
@@ -196,8 +213,9 @@ _UNITS = {"GB": "rates were printed in GB/s", "GiB": "rates were printed in GiB/
 def read(data: bytes) -> ImportedRun:
     """A report (`--report-to-json-file`) or the printed table. Raises `BadInput` for anything else."""
     text = data.decode("utf-8", "replace")
+    unread: list[str] = []
     try:
-        rows = read_report(text) if text.lstrip().startswith("{") else read_table(text)
+        rows = (read_report if text.lstrip().startswith("{") else read_table)(text, unread)
     except ToolError as error:
         raise BadInput(
             f"this is no result of {NAME}: {error.what.removeprefix(f'{NAME}: ')}",
@@ -205,7 +223,8 @@ def read(data: bytes) -> ImportedRun:
             try_=f"{NAME} … --report-to-json-file FILE, and import that",
         ) from error
     rates = [(row.algbw, row.busbw) for row in rows if row.algbw and row.busbw]
-    return ImportedRun(by=NAME, cases=tuple(_case(row, max(rates, default=(1.0, 0.0))) for row in rows))
+    cases = tuple(_case(row, max(rates, default=(1.0, 0.0))) for row in rows)
+    return ImportedRun(by=NAME, cases=cases, unread=tuple(unread))
 
 
 def _case(row: Row, rates: tuple[float, float]) -> ImportedCase:
@@ -218,6 +237,7 @@ def _case(row: Row, rates: tuple[float, float]) -> ImportedCase:
     if row.algorithm:
         notes.append(f"algorithm: {row.algorithm}")
     return ImportedCase(
+        family="collective",
         point={"dtype": row.dtype, "size": row.size},
         time_s=row.times_s[statistic],
         rate_factor=busbw / algbw if busbw else None,

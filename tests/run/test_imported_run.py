@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 import pytest
+import pytest_apart
 from click.testing import Result
 from command import refusal, typed
 from hypothesis import given, settings
@@ -92,9 +93,9 @@ def test_a_median_goes_before_a_mean() -> None:
 def test_factors_of_another_collective_are_noticed() -> None:
     words = ("--from", "nccom-test", "--grade", "measured", *TRN1, "--kernel", "all_reduce")
     assert refusal(invoke(str(RECORDED / "nccom_report.json"), *words)) == (
-        "error: busbw is 0.9688 times algbw, which no number of ranks makes it for all_reduce\n"
+        "error: busbw is 0.9688 times algbw, which no number of ranks makes for all_reduce\n"
         "  cause: the file is of another collective\n"
-        "  try:   --kernel NAME, or --rank-count N\n"
+        "  try:   --kernel NAME\n"
     )
 
 
@@ -121,7 +122,7 @@ def test_nccl_tests_says_collective_and_ranks(tmp_path: Path) -> None:
         ("trn1.32xlarge", "100.00", "193.75", "]"),
         ("trn1.32xlarge", "1.00", "1.93", "]"),
         ("trn1.32xlarge", "100.00", "196.88", ",ranks=64]"),
-        ("trn1.32xlarge", "100.00", "199.00", "198 to 203 ranks make it for all_reduce\n"),
+        ("trn1.32xlarge", "100.00", "199.00", "198 to 203 ranks make for all_reduce\n"),
         ("host", "100.00", "100.00", ",ranks=2]"),
         ("trn2-ultraserver", "100.00", "150.00", ",ranks=4]"),
     ],
@@ -148,7 +149,8 @@ def test_rates_tell_the_ranks_as_far_as_their_digits_reach(
 def test_each_program_in_a_file_has_ranks_of_its_own(tmp_path: Path) -> None:
     # Of fewer elements than ranks the tool measures nothing.
     empty = NCCL.splitlines()[11].replace("1048576", "0").replace("262144", "0")
-    (tmp_path / "r.txt").write_text(NCCL + NCCL.replace("all_reduce_perf", "all_gather_perf") + empty)
+    gathered = NCCL.replace("all_reduce_perf", "all_gather_perf").replace("26.21   26.21", "26.21   13.10")
+    (tmp_path / "r.txt").write_text(NCCL + gathered + empty)
     run = brought("r.txt", "--from", "nccl-tests", "--grade", "measured", "-i", "trn2-16.48xlarge")
     assert [each.case.point["ranks"] for each in run.measurements] == [2, 2, 2, 2]
 
@@ -170,7 +172,132 @@ def test_our_own_table_comes_back_with_its_grade(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parts
+def test_our_own_table_says_axes_that_have_no_column(tmp_path: Path) -> None:
+    """Tokens of a dispatch, the ranks of what was imported, and groups whose ranks no factor tells."""
+    (tmp_path / "theirs.txt").write_text(NCCL)
+    theirs = brought("theirs.txt", "--from", "nccl-tests", "--grade", "measured", *TRN1)
+    ours = trnbench.bench(["moe_dispatch"], instances=["trn2-16.48xlarge"])
+    groups = trnbench.bench(["all_gather_across"], instances=["u-trn2x64"])
+    runs = [theirs, ours, groups]
+    (tmp_path / "r.txt").write_bytes(nccl_format.write(runs))
+    again = brought("r.txt", "--from", "nccl-tests")
+    assert [each.id for each in again.measurements] == [
+        each.id for run in runs for each in run.measurements if each.time_s
+    ]
+    (tmp_path / "r.json").write_bytes(pytest_format.write([theirs]))
+    with Store() as store:
+        imported = store.load(invoke("r.json", "--from", "pytest-benchmark").stdout.strip())
+    assert imported.measurements[0].id == theirs.measurements[0].id
+
+
+def test_a_mark_of_byte_order_hides_no_line(tmp_path: Path) -> None:
+    ours = trnbench.bench(["gemm"], instances=["trn1.2xlarge"], dtypes=["bf16"], axes=["size=1K"])
+    files = {
+        "nccl-tests": NCCL.partition("\n")[2].encode(),
+        "nccom-test": b"size(B) count(elems) type time(us)\n8 2 fp32 1.5\n",
+        "trnbench": trnbench.dumps(ours),
+    }
+    for name, data in files.items():
+        (tmp_path / name).write_bytes(b"\xef\xbb\xbf" + data)
+        words = ("--grade", "measured", *TRN1) if name != "trnbench" else ()
+        kernel = ("--kernel", "all_reduce") if name == "nccom-test" else ()
+        assert brought(name, "--from", name, *words, *kernel).measurements
+
+
+ROWS = "size(B) count(elems) type time(us)\n0 0 fp32 1\n8 2 fp32 1.5\n16 4 fp32"
+REPORT = '{"results": [{"size(B)": 8, "type": "fp32", "time:avg(us)": 1.5}, {"size(B)": 16}]}'
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "rows", "where"),
+    [
+        ("nccl-tests", f"{NCCL}  4 1 float sum -1 n/a 26.2 26.2 0\n  8 20971 ", "2 rows", "line 17, line 18"),
+        ("nccom-test", ROWS, "1 row", "line 4"),
+        ("nccom-test", REPORT, "1 row", "result 2"),
+    ],
+)
+def test_rows_that_cannot_be_read_are_counted(
+    name: str, text: str, rows: str, where: str, tmp_path: Path
+) -> None:
+    (tmp_path / "r.txt").write_text(text)
+    kernel = ("--kernel", "all_reduce") if name == "nccom-test" else ()
+    done = invoke("r.txt", "--from", name, "--grade", "measured", *TRN1, *kernel)
+    run = stored()
+    assert run.notes[1] == f"not read: {rows}, cut or of another program ({where})"
+    assert f"warning: run {run.id}: {run.notes[1]}\n" in done.stderr
+
+
+UNNAMED = NCCL.replace("starting", "")
+SPLIT = NCCL.replace("26.21   26.21", "26.21   45.87")  # as 8 ranks make it
+OURS = "# trnbench all_reduce on trn1.2xlarge, instance, measured by us\n" + UNNAMED
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "message"),
+    [
+        (NCCL, "--rank-count 16", "the file lists 2 ranks, not 16"),
+        (
+            NCCL.replace("Rank", "rank"),
+            "--rank-count 16",
+            "busbw is 1 times algbw, which 2 ranks make for all_reduce, not 16",
+        ),
+        (
+            SPLIT,
+            "",
+            "busbw is 1.75 times algbw, which 8 ranks make for all_reduce\n"
+            "  cause: the file lists 2 ranks\n"
+            "  try:   --rank-count 8",
+        ),
+        (NCCL, "--kernel all_gather", "--kernel all_gather: the file is of all_reduce, as it says itself"),
+        (UNNAMED, "--kernel gemm", "the file is of the family collective; gemm is of the family gemm"),
+        (OURS, "", "-i trn2-16.48xlarge: the file is of trn1.2xlarge, as it says itself"),
+    ],
+)
+def test_what_contradicts_the_file_is_refused(text: str, words: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "r.txt").write_text(text)
+    done = invoke(
+        "r.txt", "--from", "nccl-tests", "--grade", "measured", "-i", "trn2.48xlarge", *words.split()
+    )
+    assert refusal(done).startswith(f"error: {message}\n")
+    assert not (tmp_path / "results.db").exists()
+
+
+def test_ranks_that_the_rates_confirm_go_before_those_that_are_listed(tmp_path: Path) -> None:
+    # Where ranks are split into groups the tool lists all of them.
+    (tmp_path / "r.txt").write_text(SPLIT)
+    run = brought("r.txt", "--from", "nccl-tests", "--grade", "measured", *TRN1, "--rank-count", "8")
+    assert {each.case.point["ranks"] for each in run.measurements} == {8}
+
+
 # pytest-benchmark
+
+
+@pytest.mark.parts
+def test_cases_that_pytest_ran_are_known_again(tmp_path: Path) -> None:
+    """Of `pytest --trnbench-instance`: the case is a parameter of a test, and as JSON no value."""
+    instance = "trn1.2xlarge"
+    pytest_apart.run(
+        tmp_path,
+        f"--trnbench-instance={instance}",
+        "--trnbench-kernel=hbm_copy",
+        "--benchmark-json=b.json",
+    )
+    saved = json.loads((tmp_path / "b.json").read_text())["benchmarks"]
+    ids = [f"{instance}::{each['param']}" for each in saved]
+    run = brought("b.json", "--from", "pytest-benchmark")
+    assert [each.id for each in run.measurements] == ids
+    assert all(each.judgement for each in run.measurements)
+
+
+def test_a_file_of_one_core_has_no_ranks(tmp_path: Path) -> None:
+    run = trnbench.bench(["gemm"], instances=["trn1.2xlarge"], dtypes=["bf16"], axes=["size=1K"])
+    (tmp_path / "r.json").write_bytes(pytest_format.write([run]))
+    assert refusal(invoke("r.json", "--from", "pytest-benchmark", "--rank-count", "8")) == (
+        "error: --rank-count 8: gemm has no ranks\n"
+        "  cause: ranks are those of collectives\n"
+        "  try:   leave it out\n"
+    )
 
 
 def test_our_own_file_comes_back_whole(tmp_path: Path) -> None:
@@ -222,6 +349,7 @@ def test_a_real_file_of_pytest_benchmark(tmp_path: Path) -> None:
     assert run.environment["cpu_count"] > 0
     page = typed("report", "-o", "page.html")
     assert page.exit_code == 0, page.stderr
+    assert "How fast is it, according to pytest-benchmark " in (tmp_path / "page.html").read_text()
     assert "test_it.py.test_sum-1" in typed("history").stdout
 
 

@@ -11,7 +11,7 @@ import click
 from trnbench.errors import ExitCode, StoreError, UsageError, counted
 from trnbench.facts.fact import as_policy
 from trnbench.results.run import Run
-from trnbench.run.imported_run import Context, imported_run
+from trnbench.run.imported_run import UNREAD, Context, imported_run
 from trnbench.run.importing import OWN, find_importer, read_given, read_runs
 from trnbench.store.cache import Cache
 from trnbench.store.merge import merge as merged
@@ -117,6 +117,9 @@ def import_(
         store.save(*read_in, tags=tags)
         for run in read_in:
             click.echo(run.id)
+            for note in run.notes:
+                if note.startswith(UNREAD):
+                    say(f"warning: run {run.id}: {note}")
         cases = counted(sum(len(run.measurements) for run in read_in), "case")
         say(f"{counted(len(read_in), 'run')} with {cases} put into {store.path}", level=0)
 

@@ -156,13 +156,14 @@ class ImportedCase(msgspec.Struct, frozen=True, kw_only=True):
     """One result. Empty where the file does not say: the user is asked for it.
 
     `kernel` and `point` are ours; one that is no kernel of ours keeps its name and is held against nothing.
-    `rate_factor` is busbw / algbw as printed, which tells the ranks where nothing else does, and
-    `factor_within` how far, as a share, it may be off by the digits. `wrong`: values that the tool found
-    wrong, None where it did not look. `grade` and a `status` other than ok are set where the file is one of
-    our own.
+    `family` is that of all kernels that the tool measures. `rate_factor` is busbw / algbw as printed, which
+    tells the ranks where nothing else does, and `factor_within` how far, as a share, it may be off by the
+    digits. `wrong`: values that the tool found wrong, None where it did not look. `grade` and a `status`
+    other than ok are set where the file is one of our own.
     """
 
     kernel: str = ""
+    family: str = ""
     point: dict[str, Value] = {}
     time_s: float
     samples: tuple[float, ...] = ()
@@ -180,12 +181,13 @@ class ImportedCase(msgspec.Struct, frozen=True, kw_only=True):
 
 class ImportedRun(msgspec.Struct, frozen=True, kw_only=True):
     """The results of one file. `created` in UTC, ISO 8601, where the file says when it was made; `by` is the
-    tool, with its version where that is told."""
+    tool, with its version where that is told; `unread`: where rows stand that cannot be read (`line 7`)."""
 
     cases: tuple[ImportedCase, ...]
     by: str
     created: str = ""
     environment: dict[str, Any] = {}
+    unread: tuple[str, ...] = ()
 
 
 _NAMED = 5

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from trnbench.case_key import CaseKey, Division
-from trnbench.errors import BadInput, UnknownName, UsageError
+from trnbench.errors import BadInput, UnknownName, UsageError, counted
 from trnbench.facts.fact import PeakPolicy, Scope
 from trnbench.generation import System
 from trnbench.kernels.kernel import Case, Kernel, Point
-from trnbench.kernels.work import Extent
+from trnbench.kernels.work import FACTORS, Extent, Spread, busbw_factor
 from trnbench.results.digest import fingerprint_as_written
 from trnbench.results.json import dumps_measurement, sealed
 from trnbench.results.measurement import GOOD, Evidence, Grade, Measurement, Metric, Reason, Status
@@ -49,9 +49,10 @@ def imported_run(found: ImportedRun, data: bytes, name: str, told: Context, regi
     """The run of a file with the content `data`, read by the importer `name`; the same file and words give
     the same id.
 
-    Raises `UsageError` for what nobody says, `UnknownName` for a kernel or system, `BadInput` for a result
-    that cannot be.
+    Raises `UsageError` for what nobody says, or the file otherwise; `UnknownName` for a kernel or system;
+    `BadInput` for a result that cannot be.
     """
+    _refuse_idle(found, told, registry)
     builder = _Builder(found, told, registry)
     measurements: dict[str, Measurement] = {}
     for each in found.cases:
@@ -78,10 +79,42 @@ def imported_run(found: ImportedRun, data: bytes, name: str, told: Context, regi
         systems=builder.records,
         books={system.generation.name: system.book for system in builder.systems.values()},
         measurements=tuple(measurements.values()),
-        notes=(f"imported: the numbers are those of {builder.by}, and nothing of them was checked here",),
+        notes=(
+            f"imported: the numbers are those of {builder.by}, and nothing of them was checked here",
+            *filter(None, [_unread(found)]),
+        ),
     )
     prints = (fingerprint_as_written(dumps_measurement(each)) for each in run.measurements)
     return sealed(run, (part.mark for part in attached(run)), prints)
+
+
+_NAMED = 5
+"""Rows that a sentence names."""
+UNREAD = "not read"
+"""Begins the note about rows that cannot be read."""
+
+
+def _unread(found: ImportedRun) -> str:
+    if not found.unread:
+        return ""
+    more = len(found.unread) - _NAMED
+    where = ", ".join(found.unread[:_NAMED]) + (f" and {more:,} more" if more > 0 else "")
+    return f"{UNREAD}: {counted(len(found.unread), 'row')}, cut or of another program ({where})"
+
+
+def _refuse_idle(found: ImportedRun, told: Context, registry: Registry) -> None:
+    """Raises `UsageError` where all cases say themselves, and otherwise, what an option says."""
+    system = registry.system(told.instance).name if told.instance else ""
+    for flag, typed, named in (
+        ("--kernel", told.kernel, {each.kernel for each in found.cases}),
+        ("-i", system, {each.instance for each in found.cases}),
+    ):
+        if typed and "" not in named and typed not in named:
+            raise UsageError(
+                f"{flag} {typed}: the file is of {', '.join(sorted(named)[:_NAMED])}, as it says itself",
+                cause=f"{flag} is for what a file does not say",
+                try_=f"leave out {flag}",
+            )
 
 
 class _Builder:
@@ -112,6 +145,12 @@ class _Builder:
         kernel = self.registry.kernels.get(name)
         if kernel is None and self.told.kernel == name:
             raise UnknownName("kernel", name, self.registry.kernels, try_="trnbench list kernels")
+        if kernel is not None and each.family not in ("", kernel.family) and not each.kernel:
+            raise UsageError(
+                f"the file is of the family {each.family}; {name} is of the family {kernel.family}",
+                cause=f"{self.by} measures no other kernels",
+                try_=f"--kernel NAME; trnbench list kernels --family {each.family}",
+            )
         judged = self._ours(each, kernel, evidence) if kernel else self._stranger(each, name, evidence)
         if each.status is Status.OK or judged.status not in GOOD:
             return judged
@@ -150,7 +189,8 @@ class _Builder:
         scope = _scope(each.scope) or (
             system.instance.scope if whole else (kernel.default_scopes or kernel.scopes)[0]
         )
-        point = _point(kernel, each.point)
+        given = {name: value for name, value in each.point.items() if name != "ranks" or kernel.axis(name)}
+        point = _point(kernel, given)
         extent = extent_of(kernel, system, scope, point)
         ranks = _ranks(each, kernel, extent, self.told.ranks)
         notes = each.notes
@@ -197,7 +237,7 @@ class _Builder:
             generation = system.generation.name
         else:
             instance = generation = ELSEWHERE
-            self.records.setdefault(instance, _elsewhere())
+            self.records.setdefault(instance, _elsewhere(self.by))
         wrong = _wrong(each)
         return Measurement(
             case=CaseKey(
@@ -275,41 +315,68 @@ def _point(kernel: Kernel, given: Mapping[str, Any]) -> Point:
 
 
 def _ranks(each: ImportedCase, kernel: Kernel, extent: Extent, told: int) -> int:
-    """As told, as listed, as busbw / algbw has it, or those of the system."""
-    if each.ranks or told:
-        return each.ranks or told
-    factor = each.rate_factor
-    if factor is None or kernel.family != "collective":
+    """As told, as listed, as busbw / algbw has it, or those of the system.
+
+    Raises `UsageError` where two of the first three contradict each other.
+    """
+    of_point = each.point.get("ranks")
+    listed = each.ranks or (of_point if isinstance(of_point, int) else 0)
+    if kernel.spread is not Spread.TOGETHER:
+        if told:
+            raise UsageError(
+                f"--rank-count {told:,}: {kernel.name} has no ranks",
+                cause="ranks are those of collectives",
+                try_="leave it out",
+            )
         return extent.ranks
-    from trnbench.kernels.work import busbw_factor
+    factor = each.rate_factor if kernel.name in FACTORS else None
 
     def fits(ranks: int) -> bool:
+        if factor is None:
+            return True
         expected = float(busbw_factor(kernel.name, ranks))
         return abs(factor - expected) <= each.factor_within * expected
 
-    if fits(extent.ranks):
-        return extent.ranks
-    fitting = [ranks for ranks in range(2, 4097) if fits(ranks)]
-    if len(fitting) == 1:
+    ranks = told or listed or extent.ranks
+    if told and listed and told != listed and fits(listed):
+        raise UsageError(
+            f"the file lists {counted(listed, 'rank')}, not {told:,}",
+            cause="--rank-count is for what a file does not say",
+            try_="leave out --rank-count",
+        )
+    if fits(ranks):
+        return ranks
+    fitting = [count for count in range(2, 4097) if fits(count)]
+    if len(fitting) == 1 and not (told or listed):
         return fitting[0]
-    said, cause = "no number of ranks makes it", "the file is of another collective"
+    raise _contradiction(kernel, factor or 0.0, fitting, told, listed)
+
+
+def _contradiction(kernel: Kernel, factor: float, fitting: list[int], told: int, listed: int) -> UsageError:
+    """Rates of `factor`, which the ranks `fitting` make, and those that are told or listed do not."""
+    said, cause, try_ = "no number of ranks makes", "the file is of another collective", "--kernel NAME"
     if fitting:
-        said, cause = f"{fitting[0]:,} to {fitting[-1]:,} ranks make it", "the rates have too few digits"
-    raise UsageError(
-        f"busbw is {factor:.4g} times algbw, which {said} for {kernel.name}",
-        cause=cause,
-        try_="--rank-count N" if fitting else "--kernel NAME, or --rank-count N",
+        few = len(fitting) == 1
+        said = f"{fitting[0]:,} ranks make" if few else f"{fitting[0]:,} to {fitting[-1]:,} ranks make"
+        cause, try_ = "the rates have too few digits", "--rank-count N"
+        if told or listed:
+            cause = "--rank-count is of another run" if told else f"the file lists {counted(listed, 'rank')}"
+            try_ = f"--rank-count {fitting[0]}" if few else try_
+    ending = f", not {told:,}" if told and fitting else ""
+    return UsageError(
+        f"busbw is {factor:.4g} times algbw, which {said} for {kernel.name}{ending}", cause=cause, try_=try_
     )
 
 
-def _elsewhere() -> SystemRecord:
+def _elsewhere(by: str) -> SystemRecord:
+    """Called by whose numbers they are, for nobody says of which device."""
     return SystemRecord(
         instance=ELSEWHERE,
         generation=ELSEWHERE,
         title="a system that the file does not name",
         order=10_000,
         scope=Scope.INSTANCE,
-        device="",
+        device=by,
         core="",
         devices=1,
         cores_per_device=1,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -65,6 +66,7 @@ def read_runs(
     Raises `BadInput` for what is no run, and, unless `anyway`, for one that was edited after its digest
     was made; `PluginError` when the reader fails or returns something else.
     """
+    data = data.removeprefix(codecs.BOM_UTF8)  # which editors write, and no format means anything by
     if importer.name == OWN:
         return tuple(_own(data, where, anyway=anyway))
     try:

@@ -21,7 +21,7 @@ from trnbench_reports import numbers, view
 
 
 def write(runs: Sequence[Run]) -> bytes:
-    """A table for each run, system, collective, data type and scope, its sizes in order.
+    """A table for each run, system, collective, data type, scope and other axis, its sizes in order.
 
     Times in µs, bandwidths in GB/s of 10⁹ bytes; nothing was checked (`N/A`). Raises `NothingSelected`
     without a collective's time.
@@ -30,7 +30,7 @@ def write(runs: Sequence[Run]) -> bytes:
     for run in runs:
         for group in view.grouped(_timed(run), _sweep).values():
             case, evidence = group[0].case, group[0].evidence
-            where = f"{case.kernel} on {case.instance}, {case.scope}"
+            where = f"{case.kernel}{_axes(group[0])} on {case.instance}, {case.scope}"
             title = f"trnbench {where}, {evidence.grade} by {evidence.by}, run {run.id}"
             rows = [_row(each) for each in sorted(group, key=lambda each: each.work["payload_bytes"])]
             lines += nccl_table(numbers.clean(title).replace("\n", " "), rows)
@@ -44,7 +44,19 @@ def write(runs: Sequence[Run]) -> bytes:
 
 
 def _sweep(each: Measurement) -> tuple[str, ...]:
-    return each.case.instance, each.case.kernel, each.case.dtype, str(each.case.scope)
+    return each.case.instance, each.case.kernel, each.case.dtype, str(each.case.scope), _axes(each)
+
+
+_COLUMNS = ("dtype", "size")
+"""Axes that the table has a column for."""
+
+
+def _axes(each: Measurement) -> str:
+    """`[dtype,tokens=128]`: those that a column has by their names, others with their values; "" where
+    columns have all."""
+    point = each.case.point
+    words = [name if name in _COLUMNS else f"{name}={value}" for name, value in point.items()]
+    return "" if tuple(words) == _COLUMNS else f"[{','.join(words)}]"
 
 
 def _timed(run: Run) -> Iterator[Measurement]:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 import re
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from trnbench import BadInput, ImportedCase, ImportedRun
 
@@ -30,7 +31,8 @@ HALF_DIGIT = 0.005
 _STARTS = re.compile(r"# Collective test starting: (\w+)_perf")
 _RANK = re.compile(r"#\s+Rank\s+\d+\s")
 _VERSION = re.compile(r"# nccl-tests version (\S+)")
-_OURS = re.compile(r"# trnbench (\w+) on (\S+), (\S+), (\w+) by ")
+_OURS = re.compile(r"# trnbench (\w+)(?:\[(\S*)\])? on (\S+), (\S+), (\w+) by ")
+_LIKE_A_ROW = re.compile(r"\s*\d+\s+\S")
 _ROW = re.compile(
     r"\s*(?P<size>\d+)\s+(?P<count>\d+)\s+(?P<type>\S+)\s+(?P<redop>\S+)\s+(?P<root>-?\d+)"
     r"\s+(?P<time>\d[\d.]*)\s+(?P<algbw>\d[\d.]*)\s+(?P<busbw>\d[\d.]*)\s+(?P<wrong>\S+)"
@@ -41,12 +43,12 @@ _ROW = re.compile(
 def read(data: bytes) -> ImportedRun:
     """Times out of place; those in place stand in the notes. Raises `BadInput` where there is no table."""
     rows: list[tuple[re.Match[str], _Head]] = []
-    head = _Head()
-    version, headed = "", False
-    for line in data.decode("utf-8", "replace").splitlines():
+    unread: list[str] = []
+    head, version, headed = _Head(), "", False
+    for number, line in enumerate(data.decode("utf-8", "replace").splitlines(), start=1):
         if match := _OURS.match(line):
-            kernel, instance, scope, grade = match.groups()
-            head = _Head(kernel, instance, scope, grade, head.ranks)
+            kernel, point, instance, scope, grade = match.groups()
+            head = _Head(kernel, instance, scope, grade, axes=point or _Head().axes)
         elif match := _STARTS.match(line):
             head = head._replace(kernel=COLLECTIVES.get(match[1], match[1]))
         elif match := _VERSION.match(line):
@@ -56,8 +58,11 @@ def read(data: bytes) -> ImportedRun:
             head, headed = head._replace(ranks=1 if headed else head.ranks + 1), False
         elif line.lstrip("# ").startswith("size") and "busbw" in line:
             headed = True
-        elif headed and (match := _ROW.match(line)) and match["size"].strip("0"):  # of 0 B nothing moves
-            rows.append((match, head))
+        elif headed and (match := _ROW.match(line)):
+            if match["size"].strip("0"):  # of 0 B nothing moves
+                rows.append((match, head))
+        elif headed and _LIKE_A_ROW.match(line):
+            unread.append(f"line {number:,}")
     if not rows:
         raise BadInput(
             "this is no table of nccl-tests",
@@ -68,17 +73,19 @@ def read(data: bytes) -> ImportedRun:
     for match, head in rows:
         rates[head] = max(rates.get(head, (0.0, 0.0)), (_number(match["algbw"]), _number(match["busbw"])))
     by = f"trnbench's own table of {head.grade} times" if head.grade else f"nccl-tests {version}".strip()
-    return ImportedRun(by=by, cases=tuple(_case(match, head, *rates[head]) for match, head in rows))
+    cases = tuple(_case(match, head, *rates[head]) for match, head in rows)
+    return ImportedRun(by=by, cases=cases, unread=tuple(unread))
 
 
 class _Head(NamedTuple):
-    """What the lines above a table say; "" and 0 where they do not."""
+    """What the lines above a table say; "" and 0 where they do not. `axes` without a value have a column."""
 
     kernel: str = ""
     instance: str = ""
     scope: str = ""
     grade: str = ""
     ranks: int = 0
+    axes: str = "dtype,size"
 
 
 def _case(match: re.Match[str], head: _Head, algbw: float, busbw: float) -> ImportedCase:
@@ -86,15 +93,29 @@ def _case(match: re.Match[str], head: _Head, algbw: float, busbw: float) -> Impo
     told = algbw > 0.0 and busbw > 0.0
     wrong = int(match["wrong"]) if match["wrong"].isascii() and match["wrong"].isdigit() else None
     notes = ("time out of place", f"in place: {match['in_time']} µs") if match["in_time"] else ()
+    columns = {"dtype": DTYPES.get(match["type"], match["type"]), "size": _whole(match["size"])}
     return ImportedCase(
-        **head._asdict(),
-        point={"dtype": DTYPES.get(match["type"], match["type"]), "size": _whole(match["size"])},
+        kernel=head.kernel,
+        family="collective",
+        instance=head.instance,
+        scope=head.scope,
+        grade=head.grade,
+        ranks=head.ranks,
+        point=dict(_axis(word, columns) for word in head.axes.split(",")),
         time_s=_number(match["time"]) * 1e-6,
         rate_factor=busbw / algbw if told else None,
         factor_within=HALF_DIGIT / algbw + HALF_DIGIT / busbw if told else 0.0,
         wrong=wrong,
         notes=notes,
     )
+
+
+def _axis(word: str, columns: Mapping[str, Any]) -> tuple[str, Any]:
+    """`tokens=128` as a name and its value, which a column has where the word has none."""
+    name, equals, value = word.partition("=")
+    if not equals:
+        return name, columns.get(name, "")
+    return name, _whole(value) if value.isascii() and value.isdigit() else value
 
 
 def _number(text: str) -> float:
