@@ -147,6 +147,7 @@ __getattr__ = commands(
                 "html": {"rare": True},
                 **_OF_PAIRS,
             },
+            needs={"force": "html"},
         ),
         "gate": Branch(
             """Fail where a run is worse than what it is held against.
@@ -191,6 +192,7 @@ __getattr__ = commands(
     """,
             f"cases label last steps output force {TABLE}",
             {"label": _LABELLED, "output": {"help": "Write a page (HTML) instead."}},
+            needs={"force": "output"},
         ),
         "report": Leaf(
             "trnbench.cli.report:report",
@@ -218,6 +220,7 @@ __getattr__ = commands(
             "Write stored runs (the latest one unless named) as JSON, CSV and other formats.",
             "runs as output force",
             {"output": _STDOUT},
+            needs={"force": "output"},
         ),
         "import": Leaf(
             "trnbench.cli.store:import_",

@@ -128,6 +128,7 @@ __getattr__ = commands(
             """,
                     f"system graph output force {GRAPH} open-cores",
                     {"output": _STDOUT},
+                    needs={"force": "output"},
                 ),
             },
         ),

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from trnbench.terminal.option import OldSpelling, Option, Table
+from trnbench.terminal.option import OldSpelling, Option, Table, refuse_idle
 
 Body = str
 """Where the function of a command is: "package.module:function"."""
@@ -49,10 +49,12 @@ _HELP_ALL = click.Option(
 class Command(click.Command):
     """A command made of words. Its help has their headings, and fits on a screen.
 
-    `old` has the spellings of the version before that stand for words of it.
+    `old` has the spellings of the version before that stand for words of it; `needs` of a word, by its key,
+    those without which it says nothing.
     """
 
     old: Mapping[str, OldSpelling] = {}
+    needs: Mapping[str, str] = {}
 
     @property
     def rare(self) -> bool:
@@ -70,7 +72,10 @@ class Command(click.Command):
                 from trnbench.terminal.old_spelling import renewed  # no command of today's words needs it
 
                 args = renewed(args, self.old)
-        return super().parse_args(ctx, args)
+        rest = super().parse_args(ctx, args)
+        if self.needs and not ctx.resilient_parsing:
+            refuse_idle(ctx, self.needs)
+        return rest
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """All words where they fit on a screen with what stands above them, else those that are not rare."""
@@ -106,7 +111,8 @@ OTHER = "Help"
 class Leaf(NamedTuple):
     """A command: where its body is, what help says of it, and the keys of the words that it takes.
 
-    `own` is what it says otherwise of a word, see `Word.but`; `settings` are of `click.Command`.
+    `own` is what it says otherwise of a word, see `Word.but`; `settings` are of `click.Command`. `needs` has
+    for a key those of which one must be typed with it.
     """
 
     body: Body
@@ -115,6 +121,7 @@ class Leaf(NamedTuple):
     own: Mapping[str, Mapping[str, Any]] = {}
     kind: type[Command] = Command
     settings: Mapping[str, Any] = {}
+    needs: Mapping[str, str] = {}
 
     def command(self, name: str, table: Table) -> click.Command:
         """Its click command; the body is imported when it is carried out."""
@@ -123,7 +130,7 @@ class Leaf(NamedTuple):
         command = self.kind(
             name, params=params, callback=_door(self.body), help=cleandoc(self.help), **self.settings
         )
-        command.old = table.spellings(words)
+        command.old, command.needs = table.spellings(words), self.needs
         return command
 
 

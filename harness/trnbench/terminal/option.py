@@ -25,6 +25,22 @@ def typed_flags(context: click.Context, names: Iterable[str]) -> dict[str, str]:
     return {name: own[name] for name in names if context.get_parameter_source(name) is from_line}
 
 
+def refuse_idle(context: click.Context, needs: Mapping[str, str]) -> None:
+    """Raises `UsageError` for an option on the command line that says nothing without others; `needs`: the
+    keys of those by its own."""
+    options = {each.key: each for each in context.command.params if isinstance(each, Option)}
+    typed = typed_flags(context, [each.name or "" for each in options.values()])
+    for key, wanted in needs.items():
+        others = [options[name] for name in wanted.split()]
+        if options[key].name in typed and not any(each.name in typed for each in others):
+            first = others[0].make_metavar(context)
+            raise UsageError(
+                f"{_title(options[key])} says nothing without {' or '.join(map(_title, others))}",
+                cause="nothing here depends on it",
+                try_=f"leave it out, or {_title(others[0])} {first}",
+            )
+
+
 class NumberType(click.ParamType[float]):
     """A number of `kind`: an int of what is counted, else a float."""
 

@@ -51,6 +51,7 @@ _NKI = Branch(
                 "force": {"help": "Let --trace replace a file that trnbench did not write."},
             },
             kind=WithSwitches,
+            needs={"tolerance": "check", "trace-limit": "trace", "force": "trace"},
         ),
         "check": Leaf(
             "trnbench_emulator.commands.nki.check:check",
@@ -60,6 +61,7 @@ _NKI = Branch(
             """,
             f"{LOADED} instance quiet {TABLE}",
             {**_LOADED, **_ON_CORE},
+            needs={"tolerance": "check"},
         ),
         "exec": Leaf(
             "trnbench_emulator.commands.nki.script:exec_",
@@ -104,6 +106,7 @@ _NKI = Branch(
                 **_ON_CORE,
                 "own-kernel": {"metavar": "FILE.py::KERNEL"},
             },
+            needs={"tolerance": "check"},
         ),
         "serve": Leaf(
             "trnbench_emulator.commands.session.session:serve",

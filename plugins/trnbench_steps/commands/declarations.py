@@ -54,6 +54,7 @@ __getattr__ = commands(
                         "trace": {"rare": True},
                         "output": {"help": "Write a report of the run, too."},
                     },
+                    needs={"force": "output trace"},
                 ),
             },
         ),
@@ -72,6 +73,7 @@ __getattr__ = commands(
                 "sequence": {"rare": True, "help": "Tokens of a sequence in training.  [default: 4096]"},
                 "kv": {"help": "Tokens in the cache, where no prompt and answer say it.  [default: 4096]"},
             },
+            needs={"force": "chart"},
         ),
     },
 )
