@@ -134,13 +134,15 @@ def read_table(text: str, unread: list[str] | None = None) -> tuple[Row, ...]:
     """
     entries: list[tuple[str, Mapping[str, Any]]] = []
     columns: list[str] = []
-    for at, line in enumerate(text.splitlines(), start=1):
+    for line_number, line in enumerate(text.splitlines(), start=1):
         words = line.split()
         if words and words[0] == "size(B)":
             columns = words
         elif columns and words and words[0].isdigit():
             whole_row = len(words) == len(columns)
-            entries.append((f"line {at:,}", dict(zip(columns, words, strict=True)) if whole_row else {}))
+            entries.append(
+                (f"line {line_number:,}", dict(zip(columns, words, strict=True)) if whole_row else {})
+            )
     rows = _rows(entries, unread)
     if not rows:
         raise _unreadable("it printed no table of results")
