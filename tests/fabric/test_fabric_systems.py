@@ -150,6 +150,22 @@ def test_what_stays_in_a_device_takes_as_long_wherever_the_device_is(
     assert incasts[0] == run(there, "send", 64 * MIB, ranks=(1, 0)).time_s
 
 
+@pytest.mark.parametrize(
+    ("lone", "many"), [("trn1.32xlarge", "trn1-ultracluster:2"), ("trn2-16.48xlarge", "u-trn2x64")]
+)
+@pytest.mark.parametrize("algorithm", ["ring", "auto"])
+def test_groups_that_are_whole_instances_take_the_plan_of_one(
+    registry: Registry, lone: str, many: str, algorithm: str
+) -> None:
+    here, there = (Fabric(registry.system(name)) for name in (lone, many))
+    groups = tuple(map(tuple, there.groups({"data": there.size // 16, "tensor": 16}, "tensor")))
+    alone, together = (
+        run(fabric, "all_reduce", 64 * MIB, algorithm=algorithm, groups=each)
+        for fabric, each in ((here, ()), (there, groups))
+    )
+    assert (together.algorithm, together.time_s) == (alone.algorithm, alone.time_s)
+
+
 def test_messages_take_all_cheapest_routes(registry: Registry) -> None:
     fabric = Fabric(registry.system("trn2-16.48xlarge"), Options(ideal=True))
     near, far = (run(fabric, "send", GIB, ranks=(0, dst)) for dst in (1, 10))

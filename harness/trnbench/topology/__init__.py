@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         open_cores,
         positions,
     )
-    from trnbench.topology.cycles import hamiltonian_cycles
+    from trnbench.topology.cycles import hamiltonian_cycles, torus_cycles
     from trnbench.topology.figures import (
         DIRECTION_REASON,
         ONE_WAY,
@@ -52,7 +52,7 @@ _HOMES = {
         "Assembly Server add_cores add_devices add_servers connect_chain connect_hypercube connect_ring "
         "connect_switch connect_torus lone_device open_cores positions"
     ),
-    "cycles": "hamiltonian_cycles",
+    "cycles": "hamiltonian_cycles torus_cycles",
     "figures": (
         "DIRECTION_REASON ONE_WAY Figures check_direction core_class efa_budget efa_classes host_class "
         "in_one_direction neuronlink_budget neuronlink_class neuronlink_total of_fact per_direction scaled "
@@ -103,6 +103,7 @@ __all__ = [
     "positions",
     "scaled",
     "switch_class",
+    "torus_cycles",
     "total",
 ]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
+from math import prod
 from typing import TypeAlias
 
 from trnbench.topology.builder import index, positions, step
@@ -25,17 +26,21 @@ def hamiltonian_cycles(topology: Topology) -> tuple[Cycle, ...]:
     A torus of n axes longer than 2 has n of them, one per two links of a device.
     """
     sides = None if "network" in topology.shape else torus_sides(topology)
-    if sides is None:
+    return () if sides is None else torus_cycles(sides)
+
+
+def torus_cycles(sides: Sequence[int]) -> tuple[Cycle, ...]:
+    """The same of a torus of these sides, its devices numbered in the order of their coordinates."""
+    long = [side for side in sides if side > 1]
+    count = prod(long)
+    if count < 3:
         return ()
-    axes = [axis for axis, side in enumerate(sides) if side > 1]
-    if len(topology.devices) < 3 or not axes:
-        return ()
-    if len(axes) == 1:
-        return (tuple(device.id for device in topology.devices),)
-    if len(sides) == 2 and sides[0] == sides[1] > 2:
-        return square_cycles(sides[0])
-    if all(sides[axis] > 2 for axis in axes) and len(topology.devices) <= SEARCH_UP_TO:
-        return merged_cycles(sides)
+    if len(long) == 1:
+        return (tuple(range(count)),)
+    if len(long) == 2 and long[0] == long[1] > 2:
+        return square_cycles(long[0])
+    if min(long) > 2 and count <= SEARCH_UP_TO:
+        return merged_cycles(long)
     return ()
 
 

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise, starmap
+from math import prod
 
 import numpy as np
 
-from trnbench.topology import NodeKind, hamiltonian_cycles
+from trnbench.topology import NodeKind, torus_cycles
 from trnbench_emulator.fabric.maxmin import Floats
 from trnbench_emulator.fabric.network import Network
 
@@ -183,7 +184,7 @@ def _undirected(network: Network) -> list[Cycle]:
     """Through the devices, one way round."""
     found: list[Cycle] | None = network.memo.get("cycles")
     if found is None:
-        found = network.memo["cycles"] = _known(network) or [_by_halves(network)]
+        found = network.memo["cycles"] = _of_torus(network) or [_by_halves(network)]
     return found
 
 
@@ -195,16 +196,22 @@ def _switched(network: Network) -> bool:
     )
 
 
-def _known(network: Network) -> list[Cycle]:
-    nodes = network.device_nodes
-    device_of = {network.nodes[node].id: device for device, node in enumerate(nodes)}
-    if len(device_of) != len(network.topology.devices):
+def _of_torus(network: Network) -> list[Cycle]:
+    """Those of the torus that the devices are: a machine, an instance of a cluster, a plane or a line."""
+    topology = network.topology
+    nodes = [network.nodes[node] for node in network.device_nodes]
+    places = [node.coord for node in nodes]
+    apart = "network" in topology.shape and len({node.host for node in nodes}) > 1
+    if apart or topology.shape[:1] not in (("torus",), ("ring",)):
         return []
+    sides = [len(set(axis)) for axis in zip(*places, strict=False)]
+    if prod(sides) != len(places):
+        return []
+    order = sorted(range(len(places)), key=places.__getitem__)
     joined = {(network.nodes[link.src].id, network.nodes[link.dst].id) for link in network.links}
+    walks = [[order[number] for number in cycle] for cycle in torus_cycles(sides)]
     return [
-        tuple(device_of[node] for node in cycle)
-        for cycle in hamiltonian_cycles(network.topology)
-        if joined.issuperset(hops(cycle))
+        tuple(walk) for walk in walks if joined.issuperset((nodes[a].id, nodes[b].id) for a, b in hops(walk))
     ]
 
 

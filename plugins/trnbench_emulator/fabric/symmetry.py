@@ -67,9 +67,12 @@ def find_symmetry(
     width = len(coords[0]) if coords else 0
     if not width or any(len(c) != width for c in coords) or len(set(coords)) != len(coords):
         return None
-    sizes = [max(c[i] for c in coords) + 1 for i in range(width)]
+    # Of a part the places that are taken along each axis are numbered from 0.
+    taken = [sorted(set(axis)) for axis in zip(*coords, strict=True)]
+    sizes = list(map(len, taken))
     if int(np.prod(sizes)) != len(coords):
         return None
+    coords = [tuple(map(list.index, taken, coord)) for coord in coords]
     index = {(link.src, link.dst, kind): i for i, (link, kind) in enumerate(zip(links, kinds, strict=True))}
     if len(index) != len(links):
         return None  # parallel equal links: let the explicit simulation handle them
