@@ -176,7 +176,10 @@ class Fabric:
         if options.level != "device" and system.cores_per_device == 1 and not _core_rate(system)[0]:
             # The only core is the device: it needs no link that no document tells of.
             options = msgspec.structs.replace(options, level="device")
-        self.system, self.options = system, options
+        self.system = system
+        if not self.clustered:  # there is no network to carry less
+            options = msgspec.structs.replace(options, oversubscription=1.0)
+        self.options = options
         self._small: dict[bool, Network] = {}
         self._groups: dict[tuple[int, ...], Network] = {}
         self.answers: dict[tuple[object, ...], Any] = {}

@@ -275,6 +275,12 @@ class TestOptions:
             2 * self.time(*cluster), rel=0.05
         )
 
+    def test_oversubscription_changes_nothing_of_an_instance_alone(self) -> None:
+        args = ("run", "all_reduce", "-i", TRN1, "-b", "64M")
+        (alone,) = rows(*args)
+        assert alone["expected_high_s"]
+        assert rows(*args, "--oversubscription", "2") == [alone]
+
     def test_groups_at_once_share_links(self) -> None:
         def seconds(*groups: str) -> float:
             (one,) = rows("run", "all_reduce", "-i", TRN1, "-b", "64M", "-e", "64M", *groups)
