@@ -44,6 +44,20 @@ def test_kangaring_and_switches_deliver_the_right_data(
     assert done
 
 
+@pytest.mark.parametrize("collective", ["broadcast", "reduce"])
+def test_the_root_exchanges_with_each_lane_what_that_lane_carries(
+    registry: Registry, delivers: Any, collective: str
+) -> None:
+    """Lanes along dimensions of unlike rates have unlike shares of the buffer."""
+    system = registry.system("trn1.32xlarge")
+    options = Options(level="logical-core")
+    delivers(Fabric(system, options).network, ALGORITHMS["scatter-gather"], collective)
+    usual = system.book.assumptions["neuronlink-hop-latency"].value
+    fabrics = [Fabric(assuming(system, "neuronlink-hop-latency", n * usual), options) for n in (1, 2)]
+    near, far = (run(each, collective, 64 * MIB).time_s for each in fabrics)
+    assert near < far
+
+
 def test_kangaring_accesses_memory_as_often_as_documented(registry: Registry) -> None:
     network = Fabric(registry.system("trn2-16.48xlarge"), Options(level="logical-core")).network
     n, size = network.size, GIB

@@ -33,8 +33,11 @@ class ScatterGather(Algorithm):
         out = collective == BROADCAST
         half = _half(network, ALL_GATHER if out else REDUCE_SCATTER, size)
         pairs = tuple((0, r) if out else (r, 0) for r in range(1, n))
-        first = Step.of(Move(size=size / n / len(half.chains), pairs=pairs, direct=True))
-        chains = tuple((first, *chain) if out else (*chain, first) for chain in half.chains)
+        chains = []
+        for chain in half.chains:
+            block = chain[0 if out else -1].moves[0].size  # of a lane, whose share is its own
+            root = Step.of(Move(size=block, pairs=pairs, direct=True))
+            chains.append((root, *chain) if out else (*chain, root))
         return self.plan(chains, f"with {half.algorithm}")
 
 
