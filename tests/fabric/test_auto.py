@@ -82,6 +82,14 @@ def test_more_bytes_never_take_less_time_and_nothing_is_much_quicker(
             assert took >= last * (1 - 1e-9), (fabric.options, size)
             last = took
             adds_up(found, collective)
+            if found.choice.startswith("the all-reduce contains it: "):
+                whole = ask(replace(question, collective="all_reduce"))
+                assert (collective, took, found.choice.partition(": ")[2]) == (
+                    "reduce",
+                    whole.time_s,
+                    whole.choice,
+                )
+                continue
             if planner.rule is not None:
                 assert found.choice.endswith(f"observed: {', '.join(planner.rule.points)})")
                 continue
@@ -121,6 +129,25 @@ def test_what_is_left_out_for_speed_would_not_have_been_quicker(
             assert found.time_s <= SLOWER * ask(replace(question, algorithm=other)).time_s, other
         except NotPossible:
             continue
+
+
+@pytest.mark.parametrize(
+    ("name", "context"),
+    [("inf2.24xlarge", "nccom"), ("trn1.32xlarge", "graph"), ("trn1-ultracluster:16", "nccom")],
+)
+def test_a_reduce_takes_no_longer_than_the_all_reduce_that_contains_it(
+    registry: Registry, name: str, context: str
+) -> None:
+    system = registry.system(name)
+    late = () if fabric_of(system, Options()).clustered else ((3, 1e-4),)
+    fabric = fabric_of(system, Options(level="logical-core", context=context, late=late))
+    for size in SIZES:
+        reduce, whole = (ask(fabric.question(each, size)) for each in ("reduce", "all_reduce"))
+        assert reduce.time_s <= whole.time_s
+        adds_up(reduce, "reduce")
+        if size == SIZES[-1] and name == "inf2.24xlarge":  # what a chain of devices lets through, once
+            assert reduce.algorithm == "ring"
+            assert reduce.time_s < 0.8 * whole.time_s
 
 
 def test_every_rule_stands_on_points_of_its_own_question(registry: Registry) -> None:

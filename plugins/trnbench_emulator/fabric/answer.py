@@ -23,13 +23,21 @@ class Answer:
 
     `algorithm` is what ran, `asked` what was asked for; `left_out` why others were not tried for it,
     `choice` by what right `auto` took it. `level` says what a rank is, `context` whether it ran alone or in a
-    compiled graph. All but the time is worked out when asked for.
+    compiled graph. `carrier`: the planner of what ran, where that is another collective, which contains this
+    one. All but the time is worked out when asked for.
     """
 
     def __init__(
-        self, question: Question, planner: Planner, carried: Carried, notes: tuple[str, ...] = ()
+        self,
+        question: Question,
+        planner: Planner,
+        carried: Carried,
+        notes: tuple[str, ...] = (),
+        *,
+        carrier: Planner | None = None,
     ) -> None:
         self.question, self.planner, self.carried = question, planner, carried
+        self.carrier = carrier or planner
         self.collective, self.asked = question.collective, question.algorithm
         self.level, self.context = planner.fabric.options.level, question.context
         self.ranks, self.size = planner.ranks, planner.size
@@ -63,7 +71,7 @@ class Answer:
         """What late ranks add to it, which graphs do not make longer."""
         if not (self.question.late and self.planner.constants.residue):
             return 0.0
-        punctual = self.planner.punctual.carried(name, self.carried.beside)
+        punctual = self.carrier.punctual.carried(name, self.carried.beside)
         return max(solved_s - punctual.solution.time_s, 0.0)
 
     @property

@@ -57,8 +57,8 @@ class Algorithm(_Planning):
         """Raises NotPossible."""
 
     def most_ranks(self, collective: str) -> int:
-        """`auto_ranks` of one collective: a broadcast down open chains has no two steps alike."""
-        return self.auto_ranks // 8 if collective == BROADCAST else self.auto_ranks
+        """`auto_ranks` of one collective: a broadcast or reduce along open chains has no two steps alike."""
+        return self.auto_ranks // 8 if collective in (BROADCAST, REDUCE) else self.auto_ranks
 
 
 class OverInstances(_Planning):

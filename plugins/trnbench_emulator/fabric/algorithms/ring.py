@@ -17,6 +17,7 @@ from trnbench_emulator.fabric.algorithms.algorithm import (
     ALL_REDUCE,
     BROADCAST,
     PERMUTE,
+    REDUCE,
     REDUCE_SCATTER,
     Algorithm,
     ways,
@@ -29,7 +30,7 @@ from trnbench_emulator.fabric.schedule import Move, Schedule, Step
 class Ring(Algorithm):
     """`directions` 1 or 2; `cycles` how many edge-disjoint Hamiltonian cycles at most (0: all)."""
 
-    collectives = (ALL_REDUCE, ALL_GATHER, REDUCE_SCATTER, BROADCAST)
+    collectives = (ALL_REDUCE, ALL_GATHER, REDUCE_SCATTER, BROADCAST, REDUCE)
     auto_ranks = 256
 
     def __init__(self, name: str = "ring", *, directions: int = 2, cycles: int = 0) -> None:
@@ -47,6 +48,7 @@ class Ring(Algorithm):
         lanes = self._lanes(network)
         n = network.size
         reduces, gathers = ways(collective)
+        reads = 2.0 if collective == REDUCE else 1.0
         chains = []
         for cycle, share in lanes:
             chain, part = [], size * share
@@ -54,11 +56,11 @@ class Ring(Algorithm):
                 chain.append(Step.of(_along(network, cycle, part / n, 2.0), times=n - 1))
             if gathers:
                 chain.append(Step.of(_along(network, cycle, part / n, 1.0), times=n - 1))
-            if collective == BROADCAST:  # blocks follow each other down the open chain
-                root = cycle.index(0)
+            if collective in (BROADCAST, REDUCE):  # blocks follow each other along the open chain
+                root = cycle.index(0) + (collective == REDUCE)
                 way = tuple(pairwise((*cycle[root:], *cycle[:root])))
                 chain += [
-                    Step.of(Move(size=part / n, pairs=way[max(step - n + 1, 0) : step + 1]))
+                    Step.of(Move(size=part / n, pairs=way[max(step - n + 1, 0) : step + 1], reads=reads))
                     for step in range(2 * n - 2)
                 ]
             chains.append(chain)
