@@ -10,7 +10,7 @@ partitions, and each operator takes what the one before left: only weights and c
 takes nothing of its own.
 
 Cores of a logical core share an operator evenly: the columns of a product, the caches or heads of attention
-(of a single head the queries), the rows of what is done element by element.
+(of a single head the queries; of compressed vectors the keys), the rows of what is done element by element.
 """
 
 from __future__ import annotations
@@ -263,7 +263,10 @@ class Shapes:
         """Caches of a core, spans of each, and keys of a span."""
         seen = max(round(mixing.pairs), 1)
         caches, shared = mixing.sequences * mixing.kv_heads, self.cores
-        if caches % shared:
+        # Compressed vectors are so wide that long caches of them have no room below each other: cores then
+        # take a part of every cache, as where the caches do not divide.
+        compressed = mixing.key_dim > mixing.value_dim and seen > SPAN // 2
+        if caches % shared or compressed:
             seen, shared = ceil(seen / shared), 1
         spans = ceil(seen / SPAN)
         return caches // shared, spans, ceil(seen / spans)

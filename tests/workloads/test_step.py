@@ -12,12 +12,14 @@ from hypothesis import strategies as st
 import trnbench
 from trnbench.generation import System
 from trnbench.registry import load_registry
+from trnbench_steps.calls import Shapes
 from trnbench_steps.division import Division, divide
 from trnbench_steps.flops import floor_s
 from trnbench_steps.job import Job, Recompute, Task
 from trnbench_steps.layout import Layout
 from trnbench_steps.measures import measures
-from trnbench_steps.operators import Elementwise, Exchange, Product
+from trnbench_steps.operators import Elementwise, Exchange, Mixing, Product
+from trnbench_steps.rank_operators import mixer_operators
 from trnbench_steps.step import Composition, StepModel
 from trnbench_steps.step_cases import doubts_of
 from trnbench_steps.step_constants import NONE, constants_of
@@ -52,6 +54,19 @@ def _division(job: Job, layout: Layout, model: str = "llama-3.2-1b") -> Division
 
 def _parts(job: Job, layout: Layout, system: System, model: str = "llama-3.2-1b") -> StepParts:
     return MODEL.parts(_division(job, layout, model), system)
+
+
+@pytest.mark.parametrize("kv", [1024, 2048])
+def test_a_sequence_more_takes_latent_attention_no_less_time(trn2: System, kv: int) -> None:
+    """Two cores share two, four, eight caches as they share three, five, nine."""
+    times = []
+    for batch in (1, 2, 3, 4, 5, 8, 9):
+        job = Job(task=Task.DECODE, batch=batch, kv=kv)
+        division = _division(job, Layout(tp=64, ep=64, expert_tp=1), "deepseek-v3")
+        (mixing,) = (each for each in mixer_operators(division, 0) if isinstance(each, Mixing))
+        calls = Shapes(division, trn2, cores=2).of(mixing)
+        times.append(sum(MODEL.kernels.time(call, trn2, 1).all for _, call in calls))
+    assert times == sorted(times)
 
 
 def test_parts_are_in_the_order_of_a_table_and_add_up(trn1: System) -> None:
