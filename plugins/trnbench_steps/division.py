@@ -35,6 +35,18 @@ def _check_task(model: Model, layout: Layout, job: Job) -> None:
         )
 
 
+def _check_positions(model: Model, job: Job) -> None:
+    """A token behind the last learned position has no vector: GPT-2's table ends, and looking it up fails."""
+    length = max(job.new_tokens, job.cached)
+    if model.positions and length > model.positions:
+        option = "--kv" if job.kv == length else "--sequence"
+        raise UsageError(
+            f"{model.name} has no position {length:,}",
+            cause=f"its {model.positions:,} positions are learned: there is no vector for a later token",
+            try_=f"{option} {model.positions}",
+        )
+
+
 def _check_batch(layout: Layout, job: Job) -> None:
     sequences = layout.dp * (job.micro_batch if job.task is Task.TRAIN else 1)
     if job.batch % sequences:
@@ -221,11 +233,13 @@ class Division(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 def divide(model: Model, layout: Layout, job: Job) -> Division:
     """The shares of `model` on `layout`.
 
-    Raises `UsageError` unless batch, sequence, layers, experts and widths divide; heads may be padded.
+    Raises `UsageError` unless batch, sequence, layers, experts and widths divide, and for more tokens than
+    the model has learned positions; heads may be padded.
     """
     check_job(job)
     check_layout(layout)
     _check_task(model, layout, job)
+    _check_positions(model, job)
     _check_batch(layout, job)
     _check_sequence(layout, job)
     _check_layers(model, layout)

@@ -7,6 +7,7 @@ from functools import cached_property
 
 import msgspec
 
+from trnbench_steps.job import LENGTH
 from trnbench_steps.layer import Layer, Norm
 from trnbench_steps.weight import Cut, Part, Weight, vector
 
@@ -68,6 +69,11 @@ class Model(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     @property
     def layers(self) -> int:
         return len(self.pattern)
+
+    @property
+    def usual_length(self) -> int:
+        """Tokens of a sequence, or of a cache, unless told: no more than it has learned positions."""
+        return min(LENGTH, self.positions or LENGTH)
 
     @property
     def kind(self) -> str:

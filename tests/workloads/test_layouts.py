@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from messages import messages
+from msgspec.structs import replace
 
 from trnbench.errors import UsageError
 from trnbench_steps.division import divide
@@ -50,7 +51,7 @@ def test_a_placement_moves_ranks_to_cores() -> None:
     [
         ("llama-3-70b", Layout(tp=8, pp=4, dp=2), TRAIN),
         ("llama-3.2-1b", Layout(tp=4), DECODE),
-        ("bert-large", Layout(tp=2), PREFILL),
+        ("bert-large", Layout(tp=2), Job(task=Task.PREFILL, batch=64, sequence=512)),
         ("deepseek-v3", Layout(tp=16, ep=4, expert_tp=4), DECODE),
         ("gpt-oss-120b", Layout(tp=4, dp=4, ep=16, expert_tp=1), DECODE),
         ("qwen3.5-2b", Layout(tp=2), DECODE),
@@ -132,7 +133,7 @@ def test_heads_are_padded_and_kept_by_several(
 
 
 def test_a_vocabulary_is_padded() -> None:
-    division = divide(load_model("gpt-3-175b"), Layout(tp=8, pp=2), TRAIN)
+    division = divide(load_model("gpt-3-175b"), Layout(tp=8, pp=2), replace(TRAIN, sequence=2048))
     assert division.notes == ("the vocabulary of 50,257 is padded to 50,264 for 8 ranks",)
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from trnbench_steps.division import Division, divide
 from trnbench_steps.flops import Flops, forward
 from trnbench_steps.hbm import memory, rank_parameters
 from trnbench_steps.job import Job, Task
 from trnbench_steps.layout import Axis, Layout
-from trnbench_steps.model import parameters
+from trnbench_steps.model import Model, parameters
 from trnbench_steps.operators import Exchange, Operator, Product
 from trnbench_steps.rank_operators import (
     backward_operators,
@@ -25,6 +26,16 @@ from trnbench_steps.weight import Cut
 TRAIN = Job(task=Task.TRAIN, batch=64, micro_batch=2, sequence=4096)
 PREFILL = Job(task=Task.PREFILL, batch=64, sequence=4096)
 DECODE = Job(task=Task.DECODE, batch=64, kv=4096)
+
+
+LEARNED = replace(TRAIN, sequence=2048)
+"""As many tokens as GPT-3 has positions."""
+
+
+def within(model: Model, job: Job) -> Job:
+    """`job` of no more tokens than the model has learned positions."""
+    most = model.usual_length
+    return replace(job, sequence=min(job.sequence, most), kv=min(job.kv, most))
 
 
 def exchanges(operators: list[Operator]) -> list[tuple[str, Axis, float]]:
@@ -88,7 +99,8 @@ def test_work_of_all_ranks_is_the_models(name: str, layout: Layout, job: Job) ->
 @pytest.mark.parametrize("name", shipped_names())
 def test_work_of_one_rank_is_the_models(name: str) -> None:
     model = load_model(name)
-    for job in (TRAIN, PREFILL) if model.encoder else (TRAIN, PREFILL, DECODE):
+    for asked in (TRAIN, PREFILL) if model.encoder else (TRAIN, PREFILL, DECODE):
+        job = within(model, asked)
         division = divide(model, Layout(), job)
         predicted = None if job.task is Task.TRAIN else 1
         expected = forward(model, job.new_tokens, job.before, predicted=predicted).all * division.sequences
@@ -100,15 +112,15 @@ def test_work_of_one_rank_is_the_models(name: str) -> None:
 
 def test_a_layer_adds_up_twice_without_sequence_parallelism() -> None:
     """Shoeybi et al. 2019, section 3: two all-reduces of b·s·h a forward pass."""
-    division = divide(load_model("gpt-3-175b"), Layout(tp=8), TRAIN)
-    message = 2 * 4096 * 12288 * 2
+    division = divide(load_model("gpt-3-175b"), Layout(tp=8), LEARNED)
+    message = 2 * 2048 * 12288 * 2
     assert exchanges(layer_operators(division, 0)) == [("all_reduce", Axis.TENSOR, message)] * 2
 
 
 def test_a_layer_gathers_and_scatters_twice_with_it() -> None:
     """Korthikanti et al. 2022, section 4.2.2: the same bytes, as two gathers and two scatters."""
-    division = divide(load_model("gpt-3-175b"), Layout(tp=8, sequence_parallel=True), TRAIN)
-    message = 2 * 4096 * 12288 * 2
+    division = divide(load_model("gpt-3-175b"), Layout(tp=8, sequence_parallel=True), LEARNED)
+    message = 2 * 2048 * 12288 * 2
     pair = [("all_gather", Axis.TENSOR, message), ("reduce_scatter", Axis.TENSOR, message)]
     assert exchanges(layer_operators(division, 0)) == pair * 2
 
@@ -186,15 +198,16 @@ def test_products_read_the_weights_that_the_rank_holds(name: str) -> None:
 )
 @pytest.mark.parametrize("layout", [Layout(), Layout(tp=2), Layout(tp=2, cp=2, sequence_parallel=True)])
 def test_a_backward_pass_is_twice_the_forward_pass(name: str, layout: Layout) -> None:
-    division = divide(load_model(name), layout, TRAIN)
+    model = load_model(name)
+    division = divide(model, layout, within(model, TRAIN))
     for kind in range(len(division.model.kinds)):
         assert work(backward_operators(division, kind)) == 2 * work(layer_operators(division, kind))
 
 
 def test_a_backward_pass_adds_up_the_gradients_of_its_inputs() -> None:
     """Shoeybi et al. 2019: four all-reduces of b·s·h in forward and backward pass."""
-    division = divide(load_model("gpt-3-175b"), Layout(tp=8), TRAIN)
-    message = 2 * 4096 * 12288 * 2
+    division = divide(load_model("gpt-3-175b"), Layout(tp=8), LEARNED)
+    message = 2 * 2048 * 12288 * 2
     backward = backward_operators(division, 0)
     assert exchanges(backward) == [("all_reduce", Axis.TENSOR, message)] * 2
     names = [each.name for each in backward]
@@ -203,8 +216,8 @@ def test_a_backward_pass_adds_up_the_gradients_of_its_inputs() -> None:
 
 
 def test_a_backward_pass_gathers_once_more_with_sequence_parallelism() -> None:
-    division = divide(load_model("gpt-3-175b"), Layout(tp=8, sequence_parallel=True), TRAIN)
-    message = 2 * 4096 * 12288 * 2
+    division = divide(load_model("gpt-3-175b"), Layout(tp=8, sequence_parallel=True), LEARNED)
+    message = 2 * 2048 * 12288 * 2
     half = [("all_gather", Axis.TENSOR, message)] * 2 + [("reduce_scatter", Axis.TENSOR, message)]
     assert exchanges(backward_operators(division, 0)) == half * 2
 

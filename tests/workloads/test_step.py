@@ -248,6 +248,7 @@ def test_no_step_is_faster_than_documents_allow(
     described = trnbench.load_model(model)
     if described.encoder and task is Task.DECODE:
         task = Task.PREFILL
+    length = min(length, described.usual_length)
     job = Job(task=task, batch=batch, sequence=length, kv=length)
     on = load_registry().system(system)
     division = divide(described, Layout(tp=tp, dp=dp), job)

@@ -70,7 +70,8 @@ def goal_of(registry: Registry, model: str | Model, **fields: Any) -> Goal:
         check_dtype(weights, "weights")
     if fields.get("output") and "kv" not in fields:
         fields["kv"] = fields.get("prompt", 0) + fields["output"]
-    return Goal(model=described, named=named, **fields)
+    usual = {"kv": described.usual_length, "sequence": described.usual_length}
+    return Goal(model=described, named=named, **(usual | fields))
 
 
 def systems_of(

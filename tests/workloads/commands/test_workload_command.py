@@ -133,6 +133,22 @@ def test_other_formats_hold_the_same() -> None:
         ("workload run gpt2 --task decode --micro-batch 2", "--micro-batch says nothing of --task decode"),
         ("workload run gpt2 --task decode -a sequence=8,16", "-a sequence says nothing of --task decode"),
         ("workload run gpt2 --task train --type cache=fp8", "--type cache says nothing of --task train"),
+        (
+            "workload run llama-3-8b --task decode --path attention=fused",
+            "--path attention says nothing of --task decode",
+        ),
+        (
+            "workload run llama-3-8b --task prefill --path experts=all",
+            "--path experts=all says nothing of this step of llama-3-8b",
+        ),
+        (
+            "workload run llama-3-8b --task prefill --path widening=widened",
+            "--path widening=widened says nothing of this step of llama-3-8b",
+        ),
+        (
+            "workload run llama-3-8b --task prefill --type weights=int8 --path widening=native",
+            "--path widening=native says nothing of this step of llama-3-8b",
+        ),
         ("plan gpt2 --sequence 8", "--sequence says nothing of --task decode"),
         ("plan gpt2 --tokens 1T --kv 8", "--kv says nothing of --task train"),
         ("plan gpt2 --type moments=bf16", "--type moments says nothing of --task decode"),
@@ -141,3 +157,8 @@ def test_other_formats_hold_the_same() -> None:
 def test_what_changes_nothing_is_refused(words: str, said: str) -> None:
     found = typed(*words.split())
     assert (found.exit_code, found.stderr.splitlines()[0]) == (2, f"error: {said}")
+
+
+def test_a_sequence_unless_told_ends_with_the_learned_positions() -> None:
+    told = ("workload", "info", "gpt2", "--task", "prefill", "--format", "json")
+    assert typed(*told).stdout == typed(*told, "--sequence", "1024").stdout

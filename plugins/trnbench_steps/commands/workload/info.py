@@ -38,7 +38,7 @@ def info(
         token_table(described, cache),
     ]
     if options["task"]:
-        division = divide(described, layout_from(options), job_from(options))
+        division = divide(described, layout_from(options), job_from(options, described))
         tables += [
             operation_table(division),
             memory_table(division),

@@ -15,7 +15,12 @@ from trnbench.store.path import check_named, store_path
 from trnbench.terminal.execution import Steadiness, carry_out
 from trnbench.terminal.request import settings_of
 from trnbench.terminal.target import check_html, report_target
-from trnbench_steps.commands.workload.options import job_from, layout_from, refuse_idle
+from trnbench_steps.commands.workload.options import (
+    job_from,
+    layout_from,
+    refuse_idle,
+    refuse_idle_paths,
+)
 from trnbench_steps.commands.workload.step_results import tell_steps
 from trnbench_steps.division import divide
 from trnbench_steps.job import Task
@@ -75,10 +80,12 @@ def _selection(state: Session, model: str, options: dict[str, Any]) -> Selection
             raise UnknownName("axis", name, AXES, try_="-a batch=1,4,16")
     refuse_idle(Task(options["task"]), {name: f"-a {name}" for name in swept})
     described = model_of(state.registry, model)
-    job, layout = job_from(options), layout_from(options)
+    job, layout = job_from(options, described), layout_from(options)
     own = OwnKernels(tuple(_operator(state, each) for each in options["operators"]))
     if not swept:
-        check_own(own, divide(described, layout, job))
+        division = divide(described, layout, job)
+        check_own(own, division)
+        refuse_idle_paths(division, options["paths"])
     asked = StepRequest.of(
         described, job, layout, swept=swept, operators=own.sources, shipped=model in shipped_names()
     )
