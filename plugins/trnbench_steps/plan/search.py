@@ -227,8 +227,10 @@ class _Search:
         if goal.batches:
             return goal.batches
 
+        prompt = self.serving.between(layout, job.weights, way)
+
         def fits(each: int) -> bool:
-            lies = self.steps.placed(layout, replace(job, batch=each * replicas), system)
+            lies = self.steps.placed(layout, replace(job, batch=each * replicas), system, prompt)
             return not isinstance(lies, Refusal)
 
         if not fits(1):
@@ -273,12 +275,13 @@ class _Search:
         return self.outcomes[key]
 
     def _compose(self, system: System, layout: Layout, job: Job, way: str) -> _Outcome:
-        placed = self.steps.placed(layout, job, system)
+        prompt = self.serving.between(layout, job.weights, way)
+        placed = self.steps.placed(layout, job, system, prompt)
         if isinstance(placed, Refusal):
             return None, placed
         if slow := self._ruled_out(placed.least_s, job):
             return None, slow
-        composed = self.steps.composed(layout, job, system)
+        composed = self.steps.composed(layout, job, system, prompt)
         if isinstance(composed, Refusal):
             return None, composed
         return self._weigh(composed, way)
