@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from trnbench.errors import KernelError
-from trnbench_emulator.nki import Machine, load_kernel, record
+from trnbench_emulator.nki import Machine, TensorSpec, load_kernel, record
 from trnbench_emulator.nki.beta1.index import Mask, arange
 
 GENERATOR = np.random.default_rng(3)
@@ -168,3 +168,26 @@ def test_a_fault_inside_a_helper_names_its_line_and_the_callers(
     with pytest.raises(KernelError) as caught:
         record(kernel, (WIDE,), machine=v3)
     assert caught.value.what.endswith(place)
+
+
+@pytest.mark.parametrize("call", ["halves(t)", "wrong(t, [1, 2])"])
+def test_a_file_with_tracebackhide_gives_its_lines_to_the_callers(
+    call: str, tmp_path: Path, v3: Machine
+) -> None:
+    (tmp_path / "tiles.py").write_text(TILES + "\n__tracebackhide__ = True\n")
+    path = tmp_path / "kernel.py"
+    path.write_text(KERNEL.format(call=call))
+    kernel, _, _ = load_kernel(f"{path}::kernel", nki="trnbench")
+    with pytest.raises(KernelError) as caught:
+        record(kernel, (WIDE,), machine=v3)
+    assert caught.value.what.endswith("(kernel.py:11)")
+
+
+@pytest.mark.parametrize("name", ["rows::softmax", "gemm::gemm_blocked"])
+def test_what_shipped_kernels_share_is_told_as_their_own_lines(name: str, v3: Machine) -> None:
+    module, _, function = name.partition("::")
+    kernel, _, _ = load_kernel(f"trnbench_kernels.nki.{module}:{function}", nki="trnbench")
+    spec = TensorSpec((256, 256), "float32")
+    trace = record(kernel, (spec,) * (2 if module == "gemm" else 1), machine=v3, keep=True)
+    assert {Path(instruction.file).name for instruction in trace.instructions} == {f"{module}.py"}
+    assert any(instruction.op.opcode == "dma_copy" for instruction in trace.instructions)

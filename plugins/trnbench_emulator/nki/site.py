@@ -22,6 +22,11 @@ def inside(name: str) -> bool:
     return name.startswith(_HERE)
 
 
+def hidden(frame: FrameType) -> bool:
+    """Are the lines of a frame those of its caller: this package's, and of files with `__tracebackhide__`?"""
+    return inside(frame.f_code.co_filename) or bool(frame.f_globals.get("__tracebackhide__"))
+
+
 class Places:
     """Where calls were made: looked up once per instruction of the kernel's code, because Python counts its
     way to a line. `code` is the one that called last, `lines` what is known of it.
@@ -36,10 +41,10 @@ class Places:
         self.lines: dict[int, Place] = {}
 
     def _outside(self, frame: FrameType) -> FrameType:
-        """`frame`, or the nearest before it that is outside this package; its code called last."""
+        """`frame`, or the nearest before it that is not hidden; its code called last."""
         known, code = self._known, frame.f_code
         while id(code) not in known:
-            if frame.f_back is None or not inside(code.co_filename):
+            if frame.f_back is None or not hidden(frame):
                 known[id(code)] = (code, {})
                 break
             frame = frame.f_back
@@ -48,7 +53,7 @@ class Places:
         return frame
 
     def of(self, frame: FrameType) -> Place:
-        """Of the nearest frame outside this package, from `frame` on."""
+        """Of the nearest frame that is not hidden, from `frame` on."""
         if frame.f_code is not self.code:
             frame = self._outside(frame)
         place = self.lines.get(frame.f_lasti)
@@ -61,13 +66,13 @@ def here() -> str:
     """`gemm.py:31`: file and line of the kernel's call; of a helper's, also where the helper was called."""
     if STATE.place is not None:
         return told(STATE.place)
-    frame = sys._getframe(1)  # the nearest outside this package is the kernel's
-    while inside(frame.f_code.co_filename) and frame.f_back is not None:
+    frame = sys._getframe(1)  # the nearest that is not hidden is the kernel's
+    while hidden(frame) and frame.f_back is not None:
         frame = frame.f_back
     places = [(frame.f_code.co_filename, frame.f_lineno)]
     above = frame.f_back if STATE.recorder is not None else None
     while above is not None and not _starts(above) and len(places) < 2:
-        if not inside(above.f_code.co_filename):
+        if not hidden(above):
             places.append((above.f_code.co_filename, above.f_lineno))
         above = above.f_back
     return _nested(places)
@@ -92,7 +97,7 @@ def of_failure(trace: TracebackType | None) -> str:
     places: list[Place] = []
     while trace is not None:
         name = trace.tb_frame.f_code.co_filename
-        if not (inside(name) or "site-packages" in name or name.startswith((_PYTHON, "<"))):
+        if not (hidden(trace.tb_frame) or "site-packages" in name or name.startswith((_PYTHON, "<"))):
             places.insert(0, (name, trace.tb_lineno))
         trace = trace.tb_next
     return _nested(places[:2])

@@ -7,6 +7,8 @@ from __future__ import annotations
 import nki.isa as nisa
 import nki.language as nl
 
+__tracebackhide__ = True  # the lines of their instructions are those of the callers
+
 
 def item_of(dtype):
     """Bytes of an element."""

@@ -9,6 +9,7 @@ import nki.language as nl
 
 from trnbench_trn3.nki.shapes import GROUP
 
+__tracebackhide__ = True  # the lines of their instructions are those of the callers
 QUADRANT = 32  # partitions
 
 
