@@ -59,6 +59,7 @@ class Recorder(Allocations):
         self.careful = shadow is not None
         self.assumptions = assumptions
         self.assumed: Counter[str] = Counter()  # what the compiler was taken to do, and how often
+        self.reordering = True  # outside of nl.no_reorder
         self.grid = grid  # how many programs were launched, 0 without a grid
         self.asked = False  # for the number of this program
         self.accumulators: dict[str, Any] = {}  # sums that an engine holds between instructions

@@ -11,7 +11,7 @@ from trnbench_emulator.nki import site
 from trnbench_emulator.nki.dtype import DType, Sizes, dtype_of
 from trnbench_emulator.nki.memory import Buffer, Form, Storage, intern
 from trnbench_emulator.nki.recording import STATE, Recording
-from trnbench_emulator.nki.values import IndirectValues, Values, VirtualRegister
+from trnbench_emulator.nki.values import IndirectValues, Values, VirtualRegister, whole
 from trnbench_emulator.nki.view import Arrangement, Region, indexed, region_of, span
 
 _MAX_CHILDREN = 1 << 16
@@ -79,8 +79,8 @@ class NkiTensor(Values, Arrangement, msgspec.Struct, eq=False):
         key = tuple([(i.start, i.stop, i.step) if type(i) is slice else i for i in index])
         try:
             hit = views.get(key)
-        except TypeError:  # a tensor or an array as index
-            hit = None
+        except TypeError:  # an array, or a register, whose value changes
+            hit = indexed(form, index)
         if hit is None:
             hit = indexed(form, index)
             if len(views) > _MAX_CHILDREN:
@@ -142,7 +142,7 @@ class NkiTensor(Values, Arrangement, msgspec.Struct, eq=False):
         `offset` is added to this view's own. A `scalar_offset` (register or 1 × 1 tile) or a
         `vector_offset` (one index per partition) times the stride of `indirect_dim` is added at run time.
         """
-        pairs = [tuple(int(number) for number in pair) for pair in pattern]
+        pairs = [tuple(whole(number, "ap: a number of the pattern") for number in pair) for pair in pattern]
         kind = dtype_of(dtype or self.form.dtype)
         scale = self.form.dtype.size / kind.size
         start = int(self.offset * scale) + (0 if offset is None else offset)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import operator
+from typing import Any, NoReturn
 
 import msgspec
 import numpy as np
@@ -14,12 +15,22 @@ from trnbench_emulator.nki.dtype import Array
 from trnbench_emulator.nki.memory import Form, Storage
 
 
+def whole(value: Any, what: str) -> int:
+    """`value` as an integer; raises `KernelError` where it is none, rather than cut it."""
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise KernelError(f"{what} is {value!r}, it must be an integer ({site.here()})") from None
+
+
 class VirtualRegister(msgspec.Struct, eq=False):
-    """A register. Its value is unknown where it was loaded from memory in timing mode."""
+    """A register: an integer, or the float of a tile. Its value is unknown where it was loaded from memory
+    in timing mode. Not hashable: what depends on it has to be worked out again once it changes.
+    """
 
-    value: int | None = None
+    value: int | float | None = None
 
-    def known(self, use: str) -> int:
+    def known(self, use: str) -> int | float:
         """The value; raises `KernelError` when no value flows through this run."""
         if self.value is None:
             raise KernelError(
@@ -32,11 +43,23 @@ class VirtualRegister(msgspec.Struct, eq=False):
     def __bool__(self) -> bool:
         return self.known("a branch") != 0
 
-    def __int__(self) -> int:
-        return self.known("a number")
+    def __float__(self) -> float:
+        return float(self.known("a number"))
 
     def __index__(self) -> int:
-        return self.known("an index")
+        value = self.known("an index")
+        if value % 1 == 0:
+            return int(value)
+        raise KernelError(f"a register holds {value!r} where an integer is needed ({site.here()})")
+
+    def _compared(self, other: object) -> NoReturn:
+        raise KernelError(
+            f"{self!r} is compared with {other!r} ({site.here()})",
+            cause="a register has its value on the device, not while Python carries out the kernel",
+            try_="compare tiles (nl.equal) and load the result; `while register:` ends at 0",
+        )
+
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _compared
 
     def __repr__(self) -> str:
         return f"VirtualRegister({'?' if self.value is None else self.value})"
@@ -145,7 +168,7 @@ class IndirectValues(Values):
 
     def _indices(self) -> npt.NDArray[np.int64]:
         if isinstance(self.index, VirtualRegister):
-            return np.array([self.index.known("an address")], np.int64)
+            return np.array([operator.index(self.index)], np.int64)
         values: npt.NDArray[np.int64] = self.index.array.astype(np.int64)
         if self.form.indirect == "column":
             rows = min(_SNAKE, values.shape[0])

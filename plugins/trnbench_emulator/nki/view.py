@@ -10,6 +10,7 @@ from trnbench.errors import KernelError
 from trnbench_emulator.nki import site
 from trnbench_emulator.nki.dtype import DType, Sizes, dtype_of
 from trnbench_emulator.nki.memory import Form, Storage, intern, row_major
+from trnbench_emulator.nki.values import whole
 
 
 def indexed(form: Form, index: tuple[Any, ...]) -> tuple[Form, int]:
@@ -72,9 +73,9 @@ def filled_up(index: tuple[Any, ...], rank: int) -> list[Any]:
 
 def ends_of(part: slice, size: int) -> tuple[int, int, int]:
     """Start, stop and step of a slice as numbers; unlike those of `slice.indices` they may lie outside."""
-    start = 0 if part.start is None else int(part.start)
-    stop = size if part.stop is None else int(part.stop)
-    step = 1 if part.step is None else int(part.step)
+    start = 0 if part.start is None else whole(part.start, "the start of a slice")
+    stop = size if part.stop is None else whole(part.stop, "the end of a slice")
+    step = 1 if part.step is None else whole(part.step, "the step of a slice")
     return (start + size if start < 0 else start), (stop + size if stop < 0 else stop), step
 
 

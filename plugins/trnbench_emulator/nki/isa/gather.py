@@ -12,6 +12,7 @@ from trnbench_emulator.nki.constraints import Rules, issue, rows_of, tiles
 from trnbench_emulator.nki.memory import Buffer
 from trnbench_emulator.nki.op import GPSIMD, VECTOR, Op
 from trnbench_emulator.nki.tensor import NkiTensor
+from trnbench_emulator.nki.values import whole
 
 GROUP = 16  # partitions that one GpSimd core reaches
 QUADRANT = 32
@@ -24,7 +25,9 @@ _TOPK_RESULTS = 32767
 
 def nc_stream_shuffle(dst: NkiTensor, src: NkiTensor, shuffle_mask: Any, name: str | None = None) -> None:
     """Within 32 partitions each, partition i of dst from partition shuffle_mask[i] of src; 255 keeps it."""
-    mask = tuple(int(partition) for partition in shuffle_mask)
+    mask = tuple(
+        whole(partition, "nc_stream_shuffle: a number of shuffle_mask") for partition in shuffle_mask
+    )
 
     def build(rules: Rules) -> Op:
         tiles(rules, src=src, dst=dst)
@@ -67,7 +70,9 @@ def local_gather(
     """
     groups = index.form.partitions // GROUP
     per_group = index.form.elements // max(groups, 1)
-    valid = per_group if num_valid_indices is None else int(num_valid_indices)
+    valid = per_group
+    if num_valid_indices is not None:
+        valid = whole(num_valid_indices, "local_gather: num_valid_indices")
 
     def build(rules: Rules) -> Op:
         rules.in_sbuf(dst=dst, src_buffer=src_buffer, index=index)
@@ -97,8 +102,13 @@ def local_gather(
         for group in range(groups):
             rows = slice(group * GROUP, (group + 1) * GROUP)
             flat = picks[rows].T.reshape(-1)[:valid]  # along the partitions first
+            Rules("local_gather", recorder.machine).require(
+                bool((flat + num_elem_per_idx <= source.shape[1]).all()),
+                f"an index is {int(flat.max())}, src_buffer has {source.shape[1]} elements",
+                cause="what an index outside gathers is undefined",
+            )
             places = (flat[:, None] + offsets).reshape(-1)
-            result[rows, : len(places)] = source[rows][:, places % source.shape[1]]
+            result[rows, : len(places)] = source[rows][:, places]
         dst.put(result)
 
 
@@ -135,6 +145,8 @@ def nonzero_with_count(
     dst: NkiTensor, src: NkiTensor, index_offset: int = 0, padding_val: int = -1, name: str | None = None
 ) -> None:
     """Where src is not 0, padding, and how many: partitions 0, 16, 32, … only. GpSimd, NeuronCore-v3."""
+    begin = whole(index_offset, "nonzero_with_count: index_offset")
+    padding = whole(padding_val, "nonzero_with_count: padding_val")
 
     def build(rules: Rules) -> Op:
         rules.since(3)
@@ -157,8 +169,8 @@ def nonzero_with_count(
         result = rows_of(dst.array).copy()
         for row in range(0, len(source), GROUP):
             positions = np.flatnonzero(source[row])
-            result[row] = padding_val
-            result[row, : len(positions)] = positions + index_offset
+            result[row] = padding
+            result[row, : len(positions)] = positions + begin
             result[row, -1] = len(positions)
         dst.put(result)
 

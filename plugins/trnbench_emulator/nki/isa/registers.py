@@ -9,7 +9,7 @@ from trnbench_emulator.nki.memory import Buffer
 from trnbench_emulator.nki.op import GPSIMD, Op
 from trnbench_emulator.nki.recorder import current
 from trnbench_emulator.nki.tensor import NkiTensor
-from trnbench_emulator.nki.values import VirtualRegister
+from trnbench_emulator.nki.values import VirtualRegister, whole
 
 # Every engine's sequencer carries these out for itself. One of them is counted: GpSimd's.
 
@@ -31,20 +31,20 @@ def register_alloc(x: int | None = None) -> VirtualRegister:
 def register_move(dst: VirtualRegister, src: int | VirtualRegister) -> None:
     """dst = a number or another register."""
     issue("register_move", lambda _: Op(GPSIMD, "register_move", "int32", {}, {}), (), ())
-    dst.value = src.value if isinstance(src, VirtualRegister) else int(src)
+    dst.value = src.value if isinstance(src, VirtualRegister) else whole(src, "register_move: src")
 
 
 def register_load(dst: VirtualRegister, src: NkiTensor) -> None:
     """dst = the only element of a tensor; unknown afterwards where only shapes are recorded."""
     recorder = issue("register_load", lambda rules: _op(rules, src, (src,)), (), (src,))
-    dst.value = int(src.array.reshape(-1)[0]) if recorder.functional else None
+    dst.value = src.array.reshape(-1)[0].item() if recorder.functional else None
 
 
 def register_store(dst: NkiTensor, src: VirtualRegister) -> None:
     """The only element of a tensor = a register."""
     recorder = issue("register_store", lambda rules: _op(rules, dst, ()), (dst,), ())
     if recorder.functional:
-        dst.put(np.full(dst.shape, src.known("what is stored"), np.int64))
+        dst.put(np.full(dst.shape, src.known("what is stored")))
 
 
 def _op(rules: Rules, view: NkiTensor, reads: tuple[NkiTensor, ...]) -> Op:

@@ -16,15 +16,11 @@ from trnbench_emulator.nki.isa.arithmetic import pair
 from trnbench_emulator.nki.isa.constants import reduce_cmd as reduce_cmds
 from trnbench_emulator.nki.op import GPSIMD, VECTOR, Op
 from trnbench_emulator.nki.tensor import NkiTensor
+from trnbench_emulator.nki.values import whole
 
 FP32_MIN = -3.4028234663852886e38
-_PREDICATES = ("bool_", "uint8", "uint16", "uint32", "int8", "int16", "int32")
+_PREDICATES = ("bool_", "uint8", "uint16", "int8", "int16")
 _COMPARISONS = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
-
-
-def _pairs(pattern: Any) -> tuple[tuple[int, int], ...]:
-    """Step and count of each free dimension."""
-    return tuple((int(step), int(count)) for step, count in pattern)
 
 
 def _affine(rules: Rules, pattern: Any, dst: NkiTensor) -> None:
@@ -50,14 +46,20 @@ def _ramp(pattern: Any, partitions: int, offset: Any, multiplier: Any) -> Any:
     values = np.zeros((1,), np.int64)
     for step, count in pattern:
         values = (values[:, None] + step * np.arange(count, dtype=np.int64)).reshape(-1)
-    return int(offset) + int(multiplier) * np.arange(partitions, dtype=np.int64)[:, None] + values
+    return offset + multiplier * np.arange(partitions, dtype=np.int64)[:, None] + values
+
+
+def _integers(call: str, pattern: Any, **named: Any) -> tuple[Any, ...]:
+    """The pattern and what else an affine value is made of."""
+    sizes = tuple(tuple(whole(value, f"{call}: a number of pattern") for value in pair) for pair in pattern)
+    return sizes, *(whole(value, f"{call}: {name}") for name, value in named.items())
 
 
 def iota(
     dst: NkiTensor, pattern: Any, offset: int = 0, channel_multiplier: int = 0, name: str | None = None
 ) -> None:
     """dst[p, w, z, y, x] = offset + p · channel_multiplier + w · step_w + …, on GpSimd."""
-    sizes = _pairs(pattern)
+    sizes, start, step = _integers("iota", pattern, offset=offset, channel_multiplier=channel_multiplier)
 
     def build(rules: Rules) -> Op:
         _affine(rules, sizes, dst)
@@ -65,7 +67,7 @@ def iota(
 
     recorder = issue("iota", build, (dst,), (), sizes)
     if recorder.functional:
-        values = _ramp(sizes, dst.form.partitions, offset, channel_multiplier)
+        values = _ramp(sizes, dst.form.partitions, start, step)
         dst.put(values.astype(np.int32))
 
 
@@ -80,7 +82,9 @@ def affine_select(
     name: str | None = None,
 ) -> None:
     """dst = on_true_tile where the affine value compares true with 0, else on_false_value, on GpSimd."""
-    sizes = _pairs(pattern)
+    sizes, start, step = _integers(
+        "affine_select", pattern, offset=offset, channel_multiplier=channel_multiplier
+    )
 
     def build(rules: Rules) -> Op:
         rules.in_sbuf(on_true_tile=on_true_tile)
@@ -92,7 +96,7 @@ def affine_select(
 
     recorder = issue("affine_select", build, (dst,), (on_true_tile,), sizes, cmp_op)
     if recorder.functional:
-        ramp = _ramp(sizes, dst.form.partitions, offset, channel_multiplier)
+        ramp = _ramp(sizes, dst.form.partitions, start, step)
         chosen = function_of(cmp_op, "affine_select").apply(ramp, 0)
         values = on_true_tile.array.reshape(chosen.shape)
         if values.dtype != dst.form.dtype.numpy:
@@ -117,6 +121,7 @@ def range_select(
 ) -> None:
     """dst = on_true_tile where its free index lies between two bounds, else the least float; and the
     maximum of each partition. Vector, from NeuronCore-v3 on."""
+    first = whole(range_start, "range_select: range_start")
 
     def build(rules: Rules) -> Op:
         rules.since(3)
@@ -146,7 +151,7 @@ def range_select(
     options = (comp_op0, comp_op1, reduce_op, repr(on_false_value), reduce_cmd, form_of(reduce_res))
     recorder = issue("range_select", build, (dst,), (on_true_tile, bound0, bound1), *options)
     if recorder.functional:
-        index = np.float32(range_start) + np.arange(on_true_tile.form.free, dtype=np.float32)[None]
+        index = np.float32(first) + np.arange(on_true_tile.form.free, dtype=np.float32)[None]
         chosen = function_of(comp_op0, "range_select").apply(index, column(bound0, 2)) & function_of(
             comp_op1, "range_select"
         ).apply(index, column(bound1, 2))
@@ -174,7 +179,11 @@ def select_reduce(
         rules.scalar_operand(on_false, on_true.form.partitions, name="on_false")
         rules.require(
             predicate.form.dtype.name in _PREDICATES,
-            f"predicate is {predicate.form.dtype}, it must be an integer",
+            f"predicate is {predicate.form.dtype}, it must be an integer of 8 or 16 bits",
+        )
+        rules.require(
+            not isinstance(reduce_res, NkiTensor) or reduce_res.form.dtype.is_float,
+            "reduce_res must be of a float type",
         )
         rules.require(
             on_true.form.dtype.name not in ("tfloat32", "int32", "uint32"),

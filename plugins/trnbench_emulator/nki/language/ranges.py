@@ -6,12 +6,15 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
+
 from trnbench.errors import KernelError
 from trnbench_emulator.nki import site
+from trnbench_emulator.nki.constraints import Rules
 from trnbench_emulator.nki.recorder import current
 from trnbench_emulator.nki.recording import STATE
 from trnbench_emulator.nki.shadow import Independent
-from trnbench_emulator.nki.values import VirtualRegister
+from trnbench_emulator.nki.values import VirtualRegister, whole
 
 
 def _range(call: str, start: Any, stop: Any, step: int) -> Sequence[int]:
@@ -43,19 +46,30 @@ def static_range(start: int, stop: int | None = None, step: int = 1) -> Sequence
 
 def dynamic_range(start: Any, stop: Any = None, step: int = 1) -> Sequence[int]:
     """A loop whose bounds may be registers, read when it starts."""
+    _on_device("dynamic_range", step)
     return _range("dynamic_range", start, stop, step)
+
+
+def _on_device(call: str, step: Any = 1) -> None:
+    """A loop of the sequencer: its step stands in the instruction, and its order is its own."""
+    rules = Rules(call, current().machine)
+    rules.require(
+        isinstance(step, (int, np.integer)) and step > 0, f"step is {step!r}, it must be a positive integer"
+    )
+    rules.require(current().reordering, "it does not go into nl.no_reorder", try_="nl.no_reorder in its body")
 
 
 def fori_loop(lower: Any, upper: Any, body_fun: Callable[[VirtualRegister], Any], step: int = 1) -> None:
     """body_fun(i) for every i from lower to upper; i is a register."""
-    for number in _range("fori_loop", int(lower), int(upper), step):
+    _on_device("fori_loop", step)
+    for number in _range("fori_loop", lower, upper, step):
         body_fun(VirtualRegister(number))
 
 
 def while_loop(init: VirtualRegister, body_fun: Callable[[VirtualRegister], Any]) -> None:
     """body_fun(r) until the register it returns is 0."""
+    _on_device("while_loop")
     condition = init
-    current()
     while condition:
         condition = body_fun(VirtualRegister(int(condition)))
         if not isinstance(condition, VirtualRegister):
@@ -67,13 +81,19 @@ def while_loop(init: VirtualRegister, body_fun: Callable[[VirtualRegister], Any]
 
 def ds(start: Any, size: int) -> slice:
     """The slice of `size` elements from `start`."""
-    return slice(int(start), int(start) + size)
+    first = whole(start, "ds: start")
+    return slice(first, first + whole(size, "ds: size"))
 
 
 @contextmanager
 def no_reorder() -> Iterator[None]:
     """Keep the order of the instructions inside. It is always kept here."""
-    yield
+    recorder = current()
+    before, recorder.reordering = recorder.reordering, False
+    try:
+        yield
+    finally:
+        recorder.reordering = before
 
 
 def program_id(axis: int = 0) -> int:
