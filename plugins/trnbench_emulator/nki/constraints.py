@@ -13,14 +13,14 @@ import numpy as np
 
 from trnbench.errors import KernelError
 from trnbench_emulator.nki import site
-from trnbench_emulator.nki.dtype import Array
+from trnbench_emulator.nki.dtype import Array, DType
 from trnbench_emulator.nki.functions import FUNCTIONS, Function
 from trnbench_emulator.nki.machine import Machine
 from trnbench_emulator.nki.memory import Buffer, Form
 from trnbench_emulator.nki.op import Op
 from trnbench_emulator.nki.recorder import Recorder, current
 from trnbench_emulator.nki.tensor import NkiTensor
-from trnbench_emulator.nki.values import VirtualRegister
+from trnbench_emulator.nki.values import VirtualRegister, whole
 
 
 class Rules(msgspec.Struct, frozen=True):
@@ -90,6 +90,21 @@ class Rules(msgspec.Struct, frozen=True):
         self.on_chip(form, name=name)
         if form.partitions != partitions or form.free != 1:
             raise self.fail(f"{name} has shape {list(form.shape)}, it must be ({partitions}, 1)")
+
+    def constant(self, kind: DType, value: Any, *, cast: bool) -> None:
+        """A number that a tile is filled with: an integer type takes what it can hold, a float where it is
+        `cast` without a loss."""
+        if kind.is_float or kind.packed is not None or not isinstance(value, (int, float, np.number)):
+            return
+        number = value.item() if isinstance(value, np.number) else value
+        low, high = (0, 1) if kind.numpy.kind == "b" else (np.iinfo(kind.numpy).min, np.iinfo(kind.numpy).max)
+        exact = isinstance(number, int) or (cast and number % 1 == 0)
+        self.require(
+            exact and low <= number <= high,
+            f"value is {value!r}, {kind} takes an integer from {low} to {high}",
+            cause="" if cast else "from NKI 0.3 on the value must be of dst's type, without a cast",
+            try_="an integer in that range, or a dst of another type",
+        )
 
     def engine(self, given: str, allowed: tuple[str, ...], *operands: Form) -> str:
         """The engine that carries the call out; the first of `allowed` when none is asked for."""
@@ -242,7 +257,7 @@ def bits(operand: Any, ndim: int) -> Any:
     """The same for bitwise operations, which see no floats."""
     if isinstance(operand, NkiTensor):
         return operand.array.reshape(-1, *([1] * (ndim - 1)))
-    return int(operand or 0)
+    return whole(operand or 0, "the operand of a bitwise operation")
 
 
 def step(function: Function, values: Any, other: Any, *, reverse: bool = False) -> Any:

@@ -140,7 +140,7 @@ def _facades() -> dict[str, ModuleType]:
             __path__=[],  # what else is asked for below it is refused by name
         )
         if module is isa:
-            vars(facade).update(memset=strict.memset, tensor_scalar=strict.tensor_scalar)
+            vars(facade).update(strict.FLOAT32, memset=strict.memset, tensor_scalar=strict.tensor_scalar)
         parent, _, last = name.rpartition(".")
         if parent:
             setattr(modules[parent], last, facade)

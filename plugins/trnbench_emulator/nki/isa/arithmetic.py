@@ -29,6 +29,7 @@ from trnbench_emulator.nki.op import GPSIMD, SCALAR, VECTOR, Op
 from trnbench_emulator.nki.recorder import Recorder, current
 from trnbench_emulator.nki.tensor import NkiTensor
 
+_NOT_REDUCED = ("abs_max", "abs_min", "average")  # other instructions reduce by these
 _SCALAR_AFFINE_SINCE = 3  # NeuronCore-v3: tensor_scalar on Scalar
 
 
@@ -157,6 +158,8 @@ def operand(rules: Rules, function: Function, given: Any, partitions: int, name:
         )
         return
     rules.scalar_operand(given, partitions, name=name)
+    if form_of(given) is not None:
+        _bit_types(rules, function, given)
 
 
 def _typed(other: Any, values: Any) -> Any:
@@ -227,6 +230,9 @@ def tensor_reduce(
 
     def build(rules: Rules) -> Op:
         function = function_of(op, "tensor_reduce", arity=2, kind="fold")
+        rules.require(
+            function.name not in _NOT_REDUCED, f"nl.{function.name} is no reduction of this instruction"
+        )
         tiles(rules, data=data, dst=dst)
         rules.require(
             axes == tuple(range(rank - len(axes), rank)) and len(axes) > 0 and 0 not in axes,

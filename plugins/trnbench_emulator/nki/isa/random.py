@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from trnbench_emulator.nki.constraints import INTEGERS, Rules, alike, column, issue, tiles, word
+from trnbench_emulator.nki.constraints import INTEGERS, Rules, alike, column, form_of, issue, tiles, word
+from trnbench_emulator.nki.dtype import DTYPES
 from trnbench_emulator.nki.isa.constants import engine as engines
 from trnbench_emulator.nki.memory import Buffer
 from trnbench_emulator.nki.op import GPSIMD, VECTOR, Op
@@ -17,6 +18,7 @@ from trnbench_emulator.nki.tensor import NkiTensor
 
 _STATE = {GPSIMD: 6, VECTOR: 24}  # 32-bit words of a generator's state per partition
 _DEFAULT_SEED = 0
+_UNIFORM = ("float8_e4m3", "float8_e5m2", "float16", "bfloat16", "float32", "tfloat32", *INTEGERS)
 
 
 def _generator(recorder: Recorder, engine: str) -> Any:
@@ -111,9 +113,19 @@ def rand2(
         tiles(rules, dst=dst)
         rules.scalar_operand(min, dst.form.partitions, name="min")
         rules.scalar_operand(max, dst.form.partitions, name="max")
+        kind = dst.form.dtype
+        rules.require(
+            kind.name in _UNIFORM, f"dst is {kind}, it must be an integer or one of {', '.join(_UNIFORM[:6])}"
+        )
+        for label, form in (("min", form_of(min)), ("max", form_of(max))):
+            rules.require(form is None or form.dtype.name == "float32", f"{label} is no column of float32")
+        rules.require(
+            form_of(min) is not None or form_of(max) is not None or min < max,  # type: ignore[operator]
+            f"min is {min!r}, it must be below max, {max!r}",
+        )
         return rules.op(VECTOR, (dst,), ())
 
-    recorder = issue("rand2", build, (dst,), (min, max))
+    recorder = issue("rand2", build, (dst,), (min, max), str((min, max)))
     if recorder.functional:
         share = _generator(recorder, VECTOR).random(dst.shape, np.float32)
         low, high = column(min, len(dst.shape)), column(max, len(dst.shape))
@@ -129,6 +141,13 @@ def dropout(dst: NkiTensor, data: NkiTensor, prob: float | NkiTensor, name: str 
             data.form.dtype is dst.form.dtype, f"data is {data.form.dtype}, dst is {dst.form.dtype}"
         )
         rules.scalar_operand(prob, data.form.partitions, name="prob")
+        form = form_of(prob)
+        kind = DTYPES["float32"] if form is None else form.dtype
+        rules.require(
+            kind.name == "float32" or (kind.is_float and data.form.dtype.is_float),
+            f"prob is {kind}, beside data of {data.form.dtype} it must be "
+            f"{'a float' if data.form.dtype.is_float else 'float32'}",
+        )
         return rules.op(VECTOR, (dst,), (data,))
 
     recorder = issue("dropout", build, (dst,), (data, prob))

@@ -18,6 +18,7 @@ from trnbench_emulator.nki.tensor import NkiTensor
 
 _CUMULATIVE = ("add", "subtract", "multiply", "maximum", "minimum")
 _FOLDS = ("add", "multiply", "maximum", "minimum")
+_COMMANDS = ("reset_reduce", "reduce", "load_reduce")
 
 
 def tensor_tensor_scan(
@@ -75,13 +76,14 @@ def tensor_scalar_cumulative(
         second = function_of(op1, "tensor_scalar_cumulative", arity=2)
         rules.require(second.name in _CUMULATIVE, f"op1 is {op1!r}, it has {', '.join(_CUMULATIVE)}")
         operand(rules, first, imm0, src.form.partitions, "imm0")
+        rules.require(not first.bitwise, "bitwise operations are not among its operations")
         for label, view in (("src", src), ("dst", dst)):
             rules.require(
                 view.form.dtype.name not in ("int32", "uint32"),
                 f"{label} is {view.form.dtype}, it takes 8 and 16 bit",
             )
         rules.require(
-            word(reduce_cmd) in ("reset_reduce", "reduce", "load_reduce"),
+            word(reduce_cmd) in _COMMANDS,
             f"reduce_cmd {word(reduce_cmd)} is not its",
         )
         rules.require(
@@ -128,6 +130,11 @@ def tensor_scalar_reduce(
         alike(rules, dst, data=data)
         operand(rules, first, operand0, data.form.partitions, "operand0")
         rules.require(not first.bitwise, "bitwise operations are not among its operations")
+        rules.require(not reverse0, "reverse0 is not supported by NKI yet")
+        rules.require(
+            word(reduce_cmd) in _COMMANDS,
+            f"reduce_cmd {word(reduce_cmd)} is not its, {', '.join(_COMMANDS)} are",
+        )
         rules.require(folding.name in _FOLDS, f"reduce_op is {reduce_op!r}, it has {', '.join(_FOLDS)}")
         rules.require(
             (word(reduce_cmd) == "load_reduce") == (reduce_init is not None),
@@ -138,7 +145,7 @@ def tensor_scalar_reduce(
 
     writes = (dst,) if reduce_res is None else (dst, reduce_res)
     reads = (data, operand0, reduce_init)
-    recorder = issue("tensor_scalar_reduce", build, writes, reads, op0, reduce_op, reduce_cmd)
+    recorder = issue("tensor_scalar_reduce", build, writes, reads, op0, reduce_op, reduce_cmd, reverse0)
     if recorder.functional:
         values = data.floats()
         with np.errstate(all="ignore"):

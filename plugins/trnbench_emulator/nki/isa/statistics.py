@@ -117,6 +117,8 @@ def max8(dst: NkiTensor, src: NkiTensor, name: str | None = None) -> None:
     def build(rules: Rules) -> Op:
         tiles(rules, src=src)
         _eight(rules, src.form, dst=dst)
+        rules.at_most(len(src.form.shape), 3, "the number of dimensions of src")
+        rules.at_most(len(dst.form.shape), 2, "the number of dimensions of dst")
         return rules.op(VECTOR, (dst,), (src,))
 
     recorder = issue("max8", build, (dst,), (src,))

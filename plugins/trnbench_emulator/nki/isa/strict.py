@@ -5,30 +5,60 @@ The language and Beta 1 use the same instructions without these rules: they cast
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
+from inspect import signature
 from typing import Any
-
-import numpy as np
 
 from trnbench_emulator.nki.constraints import Rules, form_of
 from trnbench_emulator.nki.functions import function_of
-from trnbench_emulator.nki.isa import arithmetic, move
+from trnbench_emulator.nki.isa import activation, activation_reduce, arithmetic, exponential, move, scan
 from trnbench_emulator.nki.isa.constants import engine as engines
 from trnbench_emulator.nki.recorder import current
 from trnbench_emulator.nki.tensor import NkiTensor
+from trnbench_emulator.nki.values import VirtualRegister
+
+
+def _float32(function: Callable[..., None], *names: str) -> Callable[..., None]:
+    """The instruction, whose operands of these names are numbers or columns of float32."""
+    positions = tuple((name, list(signature(function).parameters).index(name)) for name in names)
+
+    @wraps(function)
+    def checked(*args: Any, **kwargs: Any) -> None:
+        for name, position in positions:
+            operand = args[position] if position < len(args) else kwargs.get(name)
+            form = form_of(operand)
+            if form is not None and form.dtype.name != "float32":
+                raise Rules(function.__name__, current().machine).fail(
+                    f"{name} is {form.dtype}, it must be float32", try_=_WIDEN
+                )
+        function(*args, **kwargs)
+
+    return checked
+
+
+_WIDEN = "nisa.tensor_copy copies it to a tile of float32"
+FLOAT32 = {
+    function.__name__: _float32(function, *names)
+    for function, *names in (
+        (activation, "scale"),
+        (activation_reduce, "scale"),
+        (exponential, "max_value", "reduce_init"),
+        (scan.tensor_scalar_cumulative, "imm0", "imm1"),
+        (scan.tensor_scalar_reduce, "operand0", "reduce_init"),
+    )
+}
+"""Instructions whose columns documents say are of float32."""
 
 
 def memset(dst: NkiTensor, value: float, engine: engines = engines.unknown, name: str | None = None) -> None:
     """Fill with a constant of the type of dst: an integer type takes whole numbers that it can hold."""
-    kind = dst.form.dtype
-    if not kind.is_float and kind.packed is None and isinstance(value, (int, float, np.number)):
-        bounds = (0, 1) if kind.numpy.kind == "b" else (np.iinfo(kind.numpy).min, np.iinfo(kind.numpy).max)
-        whole = isinstance(value, (int, np.integer))
-        if not whole or not bounds[0] <= value <= bounds[1]:
-            raise Rules("memset", current().machine).fail(
-                f"value is {value!r}, {kind} takes an integer from {bounds[0]} to {bounds[1]}",
-                cause="from NKI 0.3 on the value must be of dst's type, without a cast",
-                try_="an integer in that range, or a dst of another type",
-            )
+    rules = Rules("memset", current().machine)
+    rules.require(
+        not isinstance(value, VirtualRegister),
+        f"value is {value!r}, it must be known when the kernel is built",
+    )
+    rules.constant(dst.form.dtype, value, cast=False)
     move.memset(dst, value, engine, name)
 
 
@@ -57,6 +87,6 @@ def tensor_scalar(
             continue
         raise Rules("tensor_scalar", current().machine).fail(
             f"{label} is {form.dtype}, beside an arithmetic operation it must be float32",
-            try_="nisa.tensor_copy copies it to a tile of float32",
+            try_=_WIDEN,
         )
     arithmetic.tensor_scalar(dst, data, op0, operand0, reverse0, op1, operand1, reverse1, engine, name)

@@ -58,10 +58,14 @@ def dma_transpose(
         generator(rules, dge_mode, engines.unknown, priority)
         rules.within(dst.form, Buffer.SBUF, name="dst")
         _check_turned(rules, src.form, dge_word(dge_mode))
+        rules.require(
+            word(oob_mode) != "skip" or bool(src.form.indirect),
+            "oob_mode skip goes with a src that is addressed at run time",
+        )
         # Elements change places one by one: what a descriptor moves on one side is a run on the other only.
         return transfer("dma_transpose", dst.form, src.form, dge=dge_word(dge_mode), transpose=True)
 
-    recorder = issue("dma_transpose", build, (dst,), (src,), order, dge_mode, priority)
+    recorder = issue("dma_transpose", build, (dst,), (src,), order, dge_mode, priority, oob_mode)
     if recorder.functional:
         if isinstance(src, IndirectTensor):
             inside = src.inside("dma_transpose", skip=word(oob_mode) == "skip").transpose(order)
@@ -205,6 +209,10 @@ def core_barrier(
         rules.since(_V3)
         rules.require(tuple(cores) in ((0, 1), (0,)), f"cores are {cores!r}, it takes (0, 1)")
         _of_a_logical_core(rules, recorder.grid)
+        rules.require(
+            data.form.buffer in (Buffer.SHARED_HBM, Buffer.HBM),
+            f"data is in {data.form.buffer}, cores share what is in shared_hbm",
+        )
         chosen = rules.engine(word(engine), ("gpsimd", "vector", "scalar", "tensor"))
         op = rules.op(chosen, (data,), ())
         op.traffic = {}

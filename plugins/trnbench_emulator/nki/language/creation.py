@@ -10,6 +10,7 @@ import numpy as np
 
 from trnbench.errors import KernelError
 from trnbench_emulator.nki import isa, site
+from trnbench_emulator.nki.constraints import Rules
 from trnbench_emulator.nki.dtype import DTYPES, DType, dtype_of
 from trnbench_emulator.nki.memory import Buffer
 from trnbench_emulator.nki.recorder import current
@@ -61,8 +62,14 @@ KEYWORDS = {"sbuf": Memory(sbuf), "psum": Memory(psum), "hbm": Memory(shared_hbm
 def full(shape: Any, fill_value: Any, dtype: Any, buffer: Buffer | str = sbuf, name: str = "") -> NkiTensor:
     """A tensor on chip filled by nisa.memset."""
     tensor = ndarray(shape, dtype, buffer, name)
-    isa.memset(tensor, fill_value)
+    fill(tensor, fill_value, "full")
     return tensor
+
+
+def fill(tensor: NkiTensor, value: Any, call: str) -> None:
+    """Set all elements to a number that their type holds."""
+    Rules(call, current().machine).constant(tensor.dtype, value, cast=True)
+    isa.memset(tensor, value)
 
 
 def zeros(shape: Any, dtype: Any, buffer: Buffer | str = sbuf, name: str = "") -> NkiTensor:

@@ -11,7 +11,7 @@ from trnbench_emulator.nki import isa, site
 from trnbench_emulator.nki.constraints import issue
 from trnbench_emulator.nki.functions import Function
 from trnbench_emulator.nki.language.composite import broadcast_to
-from trnbench_emulator.nki.language.creation import ndarray, sbuf
+from trnbench_emulator.nki.language.creation import fill, ndarray, sbuf
 from trnbench_emulator.nki.op import VECTOR
 from trnbench_emulator.nki.recording import STATE
 from trnbench_emulator.nki.tensor import NkiTensor
@@ -60,7 +60,7 @@ def _of_as_many_partitions(left: NkiTensor, right: NkiTensor) -> tuple[NkiTensor
 def assign(dst: NkiTensor, value: Any) -> None:
     """`tile[…] = value`."""
     if not isinstance(value, NkiTensor):
-        isa.memset(dst, value)
+        fill(dst, value, "assignment")
         return
     if dst.form.on_chip and value.form.on_chip:
         isa.tensor_copy(dst=dst, src=value)
