@@ -26,7 +26,8 @@ class Function(msgspec.Struct, frozen=True, eq=False):
 
     `bitwise` functions see bit patterns, no casts. `table`: Scalar has it as an activation function.
     `alu`: the element-wise engines have it. `fold` reduces over the last axis; `start` is what an
-    accumulator holds before. `since`: the NeuronCore version that has it first.
+    accumulator holds before. `since`: the NeuronCore version that has it first. `domain`: the least and the
+    largest value that Scalar's table is made for; of a reciprocal, sizes of the value.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Function(msgspec.Struct, frozen=True, eq=False):
     fold: Callable[..., Any] | None = None
     start: float = 0.0
     since: int = 2
+    domain: tuple[float, float] | None = None
 
     def __repr__(self) -> str:
         return f"nl.{self.name}"
@@ -72,6 +74,12 @@ def _softplus(x: Any) -> Any:
 def _sigmoid_product_dx(x: Any, slope: float) -> Any:
     share = _sigmoid(slope * x)
     return share * (1 + slope * x * (1 - share))
+
+
+def _sine(x: Any) -> Any:
+    """Scalar's table: beyond π it goes on with the cubic of its last piece, so that of 9 it makes 27.65."""
+    over = np.abs(x) - np.pi
+    return np.where(over > 0, np.sign(x) * (over**3 / 6 - over), np.sin(x))
 
 
 def _shift(move: Callable[..., Any]) -> Callable[..., Any]:
@@ -138,13 +146,13 @@ _UNARY: tuple[Function, ...] = (
     Function("square", 1, np.square, table=True, alu=True),
     Function("abs", 1, np.abs, table=True, alu=True),
     Function("relu", 1, lambda x: np.maximum(x, 0), table=True, alu=True),
-    Function("rsqrt", 1, lambda x: 1 / np.sqrt(x), table=True, alu=True),
-    Function("reciprocal", 1, lambda x: 1 / x, table=True, alu=True),
+    Function("rsqrt", 1, lambda x: 1 / np.sqrt(x), table=True, alu=True, domain=(2.0**-87, 2.0**97)),
+    Function("reciprocal", 1, lambda x: 1 / x, table=True, alu=True, domain=(2.0**-42, 2.0**42)),
     Function("invert", 1, np.invert, bitwise=True, alu=True),
     Function("logical_not", 1, lambda x: np.asarray(x) == 0, alu=True),
     Function("exp", 1, np.exp, table=True),
-    Function("log", 1, np.log, table=True),
-    Function("sqrt", 1, np.sqrt, table=True),
+    Function("log", 1, np.log, table=True, domain=(2.0**-64, 2.0**64)),
+    Function("sqrt", 1, np.sqrt, table=True, domain=(2.0**-116, 2.0**118)),
     Function("sign", 1, np.sign, table=True),
     Function("tanh", 1, np.tanh, table=True),
     Function("sigmoid", 1, _sigmoid, table=True),
@@ -159,8 +167,8 @@ _UNARY: tuple[Function, ...] = (
     Function("mish", 1, lambda x: x * np.tanh(_softplus(x)), table=True),
     Function("erf", 1, _erf, table=True),
     Function("erf_dx", 1, lambda x: 2 / math.sqrt(math.pi) * np.exp(-x * x), table=True),
-    Function("sin", 1, np.sin, table=True),
-    Function("arctan", 1, np.arctan, table=True),
+    Function("sin", 1, _sine, table=True, domain=(-math.pi, math.pi)),
+    Function("arctan", 1, np.arctan, table=True, domain=(-math.pi / 2, math.pi / 2)),
     Function("cos", 1, np.cos),
     Function("tan", 1, np.tan),
     Function("ceil", 1, np.ceil),
@@ -170,6 +178,14 @@ _UNARY: tuple[Function, ...] = (
 )  # fmt: skip
 
 FUNCTIONS: dict[str, Function] = {function.name: function for function in (*_BINARY, *_UNARY)}
+
+EVERYWHERE = {
+    name: msgspec.structs.replace(function, domain=None, apply=np.sin if name == "sin" else function.apply)
+    for name, function in FUNCTIONS.items()
+    if function.domain is not None
+}
+"""What `nl.sin(x)` and its like compute: documents give them no domain, and say that more instructions bring
+the argument of a sine into that of the table."""
 
 BYPASS = Function("bypass", 1, lambda x: x)
 """`nl.bypass`: no operation, where activate2 asks for one."""

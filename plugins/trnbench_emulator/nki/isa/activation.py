@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from trnbench_emulator.nki.constraints import Rules, alike, aspect, column, form_of, issue, step, word
-from trnbench_emulator.nki.functions import BYPASS, FUNCTIONS, function_of
+from trnbench_emulator.nki.functions import BYPASS, FUNCTIONS, Function, function_of
 from trnbench_emulator.nki.isa.accumulate import accumulate, check_result, read_out, store
 from trnbench_emulator.nki.isa.constants import reduce_cmd as reduce_cmds
 from trnbench_emulator.nki.op import SCALAR, VECTOR, Op
@@ -69,6 +69,8 @@ def _activation(
     rules.scalar_operand(scale, data.form.partitions, name="scale")
     if bias is not None:
         rules.scalar_operand(bias, data.form.partitions, name="bias")
+        kind = None if form_of(bias) is None else bias.form.dtype.name
+        rules.require(kind != "tfloat32", "bias is tfloat32, it may be of any other type")
         rules.require(
             form_of(bias) is not None or bias == 0 or rules.machine.nc_version >= _SCALAR_BIAS_SINCE,
             f"bias is the number {bias!r}, before NeuronCore-v3 it is a ({data.form.partitions}, 1) tensor",
@@ -104,9 +106,17 @@ def _activated(dst: NkiTensor, op: Any, data: NkiTensor, bias: Any, scale: Any) 
         values = values * column(scale, values.ndim)
         if bias is not None:
             values = values + column(bias, values.ndim)
-        values = np.asarray(function_of(op, "activation").apply(values), np.float32)
+        values = _looked_up(function_of(op, "activation"), data, values)
     dst.put(values)
     return values
+
+
+def _looked_up(function: Function, data: NkiTensor, values: Any, *more: Any) -> Any:
+    """The function's values by Scalar's table, and a note of those outside its domain."""
+    shadow = current().shadow
+    if shadow is not None and function.domain is not None:
+        shadow.domain(function, data, values)
+    return np.asarray(function.apply(values, *more), np.float32)
 
 
 def activation_reduce(
@@ -169,22 +179,29 @@ def activate2(
         )
         for label, operand in (("imm0", imm0), ("imm1", imm1), ("relu_param", relu_param)):
             rules.scalar_operand(0.0 if operand is None else operand, data.form.partitions, name=label)
+        kinds = {form.dtype.name for form in map(form_of, (imm0, imm1)) if form is not None}
+        rules.require(len(kinds) < 2, f"imm0 and imm1 are {' and '.join(sorted(kinds))}, they must be alike")
         if reduce_op is not None:
             folding = function_of(reduce_op, "activate2", arity=2, kind="fold")
             rules.require(folding.name in _FOLDS, f"reduce_op is {reduce_op!r}, it has {', '.join(_FOLDS)}")
+        rules.require(word(reduce_cmd) != "load_reduce", "reduce_cmd load_reduce is Vector's")
+        for label, reverse, name in zip(("0", "1"), (reverse0, reverse1), names, strict=True):
+            rules.require(not reverse or name != "bypass", f"reverse{label} has no op{label} to reverse")
         check_result(rules, reduce_res, data.form.partitions)
         return rules.op(SCALAR, (dst,), (data,), op=function.name)
 
     reads = (data, imm0, imm1, relu_param)
     recorder = issue(
-        "activate2", build, (dst,), reads, function, *steps, reduce_op, reduce_cmd, form_of(reduce_res)
-    )
+        "activate2", build, (dst,), reads, function, *steps, reduce_op, reduce_cmd, form_of(reduce_res),
+        reverse0, reverse1,
+    )  # fmt: skip
     if recorder.functional:
         values = data.floats()
         with np.errstate(all="ignore"):
             for entry, imm, reverse in zip(steps, (imm0, imm1), (reverse0, reverse1), strict=True):
                 values = step(entry, values, column(imm, values.ndim), reverse=reverse)
-            values = step(function, values, column(relu_param, values.ndim))
+            more = () if function.arity == 1 else (column(relu_param, values.ndim),)
+            values = _looked_up(function, data, values, *more)
         dst.put(values)
         if reduce_op is not None:
             folding = function_of(reduce_op, "activate2", arity=2, kind="fold")
@@ -221,6 +238,16 @@ def exponential(
         alike(rules, dst, src=src)
         rules.scalar_operand(max_value, src.form.partitions, name="max_value")
         rules.scalar_operand(reduce_init, src.form.partitions, name="reduce_init")
+        command = word(reduce_cmd)
+        rules.require(command != "reset", "reduce_cmd reset is Scalar's")
+        rules.require(
+            command == "load_reduce" or (form_of(reduce_init) is None and reduce_init == 0),
+            f"reduce_init goes with reduce_cmd load_reduce, not with {command}",
+        )
+        rules.require(
+            not isinstance(reduce_res, NkiTensor) or reduce_res.form.dtype.is_float,
+            "reduce_res must be of a float type",
+        )
         check_result(rules, reduce_res, src.form.partitions)
         return rules.op(VECTOR, (dst,), (src,), op="exp")
 

@@ -9,7 +9,7 @@ import numpy as np
 from trnbench.errors import KernelError
 from trnbench_emulator.nki import isa, site
 from trnbench_emulator.nki.constraints import issue
-from trnbench_emulator.nki.functions import Function
+from trnbench_emulator.nki.functions import EVERYWHERE, Function
 from trnbench_emulator.nki.language.composite import broadcast_to
 from trnbench_emulator.nki.language.creation import fill, ndarray, sbuf
 from trnbench_emulator.nki.op import VECTOR
@@ -71,7 +71,7 @@ def assign(dst: NkiTensor, value: Any) -> None:
 def _unary(function: Function, x: NkiTensor, dtype: Any, given: NkiTensor | None) -> NkiTensor:
     dst = ndarray(x.shape, dtype or x.dtype, sbuf) if given is None else given
     if function.table:
-        isa.activation(dst, function, x)
+        isa.activation(dst, EVERYWHERE.get(function.name, function), x)
     elif function.alu:
         isa.tensor_scalar(dst, x, function, None)
     elif function.name == "negative":

@@ -58,6 +58,18 @@ _RULES = (
         error=True,
     ),
     Rule(
+        name="unsupported-accumulation",
+        about="before NeuronCore-v4 a product adds to what another instruction than a product left in PSUM",
+        source="nki.isa.nc_matmul (aws-neuron-sdk 81ce03ae): undefined on NeuronCore-v2 and v3",
+        error=True,
+    ),
+    Rule(
+        name="outside-domain",
+        about="Scalar looks up a function of values that its table is not made for",
+        source="not specified: nki.api.shared.rst (aws-neuron-sdk 81ce03ae) says invalid results, not which",
+        error=False,
+    ),
+    Rule(
         name="carried-value",
         about="a round of affine_range reads what an earlier round wrote",
         source="nki.language.sequential_range (Beta 1): unsafe; not specified from NKI 0.3 to 0.6",

@@ -12,9 +12,12 @@ from trnbench_emulator.nki.shadow.finding import Finding
 from trnbench_emulator.nki.view import region_of
 
 if TYPE_CHECKING:
+    from trnbench_emulator.nki.functions import Function
     from trnbench_emulator.nki.machine import Machine
     from trnbench_emulator.nki.memory import Form, Storage
     from trnbench_emulator.nki.tensor import NkiTensor
+
+_ADDS_TO_ANYTHING_SINCE = 4  # NeuronCore-v4
 
 
 class Write(NamedTuple):
@@ -25,6 +28,7 @@ class Write(NamedTuple):
     program: int
     form: Form | None = None
     offset: int = 0
+    zeros: bool = False  # a memset of zeros, which the first product of a sum overwrites
 
     def __str__(self) -> str:
         return f"{self.opcode} ({site.told(self.place)})"
@@ -112,6 +116,41 @@ class Notes:
                 f"{self.writes[abs(most)]} left another part",
                 view.form.nbytes,
                 "give all products of a sum the same dst, and accumulate=False to the first of them",
+            )
+
+    def unsupported(self, opcode: str, view: NkiTensor, numbers: Any, adding: bool) -> None:
+        """A product adds to `numbers`, `adding` where it was told to: has another instruction left them?"""
+        if self.machine.nc_version >= _ADDS_TO_ANYTHING_SINCE:
+            return
+        least, most = int(numbers.min()), int(numbers.max())
+        for number in {least} if least == most else np.unique(numbers):
+            writer = self.writes[abs(number)]
+            if writer.place[0] and writer.form is None and (adding or not writer.zeros):
+                self.note(
+                    "unsupported-accumulation",
+                    view.storage,
+                    f"{opcode} adds to {view.form!r} in {tile_text(view.storage)}, which {writer} left",
+                    view.form.nbytes,
+                    "accumulate=False to the first product, and nisa.tensor_tensor for what else is added",
+                )
+                return
+
+    def domain(self, function: Function, data: NkiTensor, values: Any) -> None:
+        """Are all values, but for those that are no number, in the domain of Scalar's table?"""
+        assert function.domain is not None
+        low, high = (np.float32(bound) for bound in function.domain)
+        sizes = np.abs(values) if function.name == "reciprocal" else values
+        outside = (sizes < low) | (sizes > high)
+        count = int(outside.sum())
+        if count:
+            sign = "±" if sizes is not values else ""
+            self.note(
+                "outside-domain",
+                data.storage,
+                f"{self.writes[-1].opcode} looks up {function!r} of {count:,} values outside "
+                f"{sign}[{low:g}, {high:g}], of {values[outside].flat[0]:g} for one",
+                count * data.form.dtype.size,
+                f"nl.{function.name}(tile), or bring them into it before by nl.maximum and nl.minimum",
             )
 
     def shifted(self, opcode: str, dst: NkiTensor, src: NkiTensor) -> None:
