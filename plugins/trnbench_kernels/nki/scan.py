@@ -30,7 +30,7 @@ def selective_scan(delta, u, a, b, c):
         nisa.dma_copy(dst=steps, src=delta[start : start + rows])
         driven = nl.ndarray((rows, tokens), dtype=delta.dtype, buffer=nl.sbuf)
         nisa.dma_copy(dst=driven, src=u[start : start + rows])
-        rates = nl.ndarray((rows, states), dtype=a.dtype, buffer=nl.sbuf)
+        rates = nl.ndarray((rows, states), dtype=nl.float32, buffer=nl.sbuf)  # as columns of scale are
         nisa.dma_copy(dst=rates, src=a[start : start + rows])
         nisa.tensor_tensor(dst=driven, data1=steps, data2=driven, op=nl.multiply)
         total = nl.zeros((rows, tokens), dtype=delta.dtype)
