@@ -44,17 +44,6 @@ def test_what_is_found_is_what_reaches_an_output(snippets: Any, kernel: dict[str
             assert getattr(trace.findings[0], name) == kernel[name]
 
 
-@pytest.mark.parametrize(("generation", "count"), [("v2", 1), ("v3", 1), ("v4", 0)])
-def test_the_newest_core_adds_products_to_anything(
-    snippets: Any, request: Any, generation: str, count: int
-) -> None:
-    (text,) = (kernel["text"] for kernel in KERNELS if kernel["name"].startswith("a sum on what memset"))
-    machine = request.getfixturevalue(generation)
-    trace = snippets.run(TILES + text, X, machine=machine, functional=True, shadow=True)
-    assert rules(trace) == ["unsupported-accumulation"] * count
-    np.testing.assert_array_equal(trace.outputs[0][:64], 256.0)
-
-
 def test_beta_1_has_the_same_rules(beta1: Run) -> None:
     body = """
     @nki.jit

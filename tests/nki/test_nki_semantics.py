@@ -155,17 +155,6 @@ return out
 """
 
 
-def test_a_sine_is_looked_up_as_a_cubic_beyond_pi(snippets: Any) -> None:
-    """nki.api.shared.rst: activation extrapolates a cubic, sin(9.0) returns ~27.65; nl.sin is accurate."""
-    x = np.array([[9, -9, 3, -1, np.pi, -np.pi, 3.5, 0]], np.float32)
-    body = "t = nl.load(x); nisa.activation(t, nl.sin, t); nl.store(out, t)"
-    looked_up = _run(snippets, body, x, "(1, 8)")
-    np.testing.assert_allclose(looked_up[0, :2], [27.65, -27.65], atol=0.005)
-    np.testing.assert_allclose(looked_up[0, 2:6], np.sin(x[0, 2:6]), atol=1e-6)
-    assert looked_up[0, 6] == pytest.approx(np.sin(3.5), abs=1e-3)  # the cubic leaves the sine slowly
-    np.testing.assert_array_equal(_run(snippets, "nl.store(out, nl.sin(nl.load(x)))", x, "(1, 8)"), np.sin(x))
-
-
 def test_a_product_in_halves_rounds_at_every_tile_of_its_way(snippets: Any) -> None:
     """What is scaled, each half of the sum and the result round in tiles of bf16, as in public kernels that
     are compared with fp32. The numbers are whole and below 2**24: nothing else rounds.

@@ -76,12 +76,6 @@ def _sigmoid_product_dx(x: Any, slope: float) -> Any:
     return share * (1 + slope * x * (1 - share))
 
 
-def _sine(x: Any) -> Any:
-    """Scalar's table: beyond π it goes on with the cubic of its last piece, so that of 9 it makes 27.65."""
-    over = np.abs(x) - np.pi
-    return np.where(over > 0, np.sign(x) * (over**3 / 6 - over), np.sin(x))
-
-
 def _shift(move: Callable[..., Any]) -> Callable[..., Any]:
     def shifted(values: Any, by: Any) -> Any:
         # Shifts are logical: bit patterns without a sign.
@@ -167,7 +161,7 @@ _UNARY: tuple[Function, ...] = (
     Function("mish", 1, lambda x: x * np.tanh(_softplus(x)), table=True),
     Function("erf", 1, _erf, table=True),
     Function("erf_dx", 1, lambda x: 2 / math.sqrt(math.pi) * np.exp(-x * x), table=True),
-    Function("sin", 1, _sine, table=True, domain=(-math.pi, math.pi)),
+    Function("sin", 1, np.sin, table=True, domain=(-math.pi, math.pi)),
     Function("arctan", 1, np.arctan, table=True, domain=(-math.pi / 2, math.pi / 2)),
     Function("cos", 1, np.cos),
     Function("tan", 1, np.tan),
@@ -180,7 +174,7 @@ _UNARY: tuple[Function, ...] = (
 FUNCTIONS: dict[str, Function] = {function.name: function for function in (*_BINARY, *_UNARY)}
 
 EVERYWHERE = {
-    name: msgspec.structs.replace(function, domain=None, apply=np.sin if name == "sin" else function.apply)
+    name: msgspec.structs.replace(function, domain=None)
     for name, function in FUNCTIONS.items()
     if function.domain is not None
 }

@@ -13,6 +13,7 @@ from trnbench_emulator.nki.functions import BYPASS, FUNCTIONS, Function, functio
 from trnbench_emulator.nki.isa.accumulate import accumulate, check_result, read_out, store
 from trnbench_emulator.nki.isa.constants import reduce_cmd as reduce_cmds
 from trnbench_emulator.nki.op import SCALAR, VECTOR, Op
+from trnbench_emulator.nki.recorder import current
 from trnbench_emulator.nki.tensor import NkiTensor
 
 _SCALAR_BIAS_SINCE = 3  # NeuronCore-v3

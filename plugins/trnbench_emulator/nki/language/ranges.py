@@ -54,7 +54,8 @@ def _on_device(call: str, step: Any = 1) -> None:
     """A loop of the sequencer: its step stands in the instruction, and its order is its own."""
     rules = Rules(call, current().machine)
     rules.require(
-        isinstance(step, (int, np.integer)) and int(step) > 0, f"step is {step!r}, it must be a positive integer"
+        isinstance(step, (int, np.integer)) and int(step) > 0,
+        f"step is {step!r}, it must be a positive integer",
     )
     rules.require(current().reordering, "it does not go into nl.no_reorder", try_="nl.no_reorder in its body")
 

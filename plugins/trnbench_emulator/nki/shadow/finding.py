@@ -58,12 +58,6 @@ _RULES = (
         error=True,
     ),
     Rule(
-        name="unsupported-accumulation",
-        about="before NeuronCore-v4 a product adds to what another instruction than a product left in PSUM",
-        source="nki.isa.nc_matmul (aws-neuron-sdk 81ce03ae): undefined on NeuronCore-v2 and v3",
-        error=True,
-    ),
-    Rule(
         name="outside-domain",
         about="Scalar looks up a function of values that its table is not made for",
         source="not specified: nki.api.shared.rst (aws-neuron-sdk 81ce03ae) says invalid results, not which",

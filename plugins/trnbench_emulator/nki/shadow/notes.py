@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from trnbench_emulator.nki.memory import Form, Storage
     from trnbench_emulator.nki.tensor import NkiTensor
 
-_ADDS_TO_ANYTHING_SINCE = 4  # NeuronCore-v4
-
 
 class Write(NamedTuple):
     """One instruction: its line and call, its program, and the view that a product was left in."""
@@ -28,7 +26,6 @@ class Write(NamedTuple):
     program: int
     form: Form | None = None
     offset: int = 0
-    zeros: bool = False  # a memset of zeros, which the first product of a sum overwrites
 
     def __str__(self) -> str:
         return f"{self.opcode} ({site.told(self.place)})"
@@ -117,23 +114,6 @@ class Notes:
                 view.form.nbytes,
                 "give all products of a sum the same dst, and accumulate=False to the first of them",
             )
-
-    def unsupported(self, opcode: str, view: NkiTensor, numbers: Any, adding: bool) -> None:
-        """A product adds to `numbers`, `adding` where it was told to: has another instruction left them?"""
-        if self.machine.nc_version >= _ADDS_TO_ANYTHING_SINCE:
-            return
-        least, most = int(numbers.min()), int(numbers.max())
-        for number in {least} if least == most else np.unique(numbers):
-            writer = self.writes[abs(number)]
-            if writer.place[0] and writer.form is None and (adding or not writer.zeros):
-                self.note(
-                    "unsupported-accumulation",
-                    view.storage,
-                    f"{opcode} adds to {view.form!r} in {tile_text(view.storage)}, which {writer} left",
-                    view.form.nbytes,
-                    "accumulate=False to the first product, and nisa.tensor_tensor for what else is added",
-                )
-                return
 
     def domain(self, function: Function, data: NkiTensor, values: Any) -> None:
         """Are all values, but for those that are no number, in the domain of Scalar's table?"""

@@ -77,9 +77,8 @@ class Shadow(Notes):
             return
         program = program if self.program is None else self.program
         product = writes[0] if engine == TENSOR and writes else None
-        form, offset = (None, 0) if product is None else (product.form, product.offset)
-        zeros = op.variables.get("zero") is True
-        self.writes.append(Write(place, opcode, program, form, offset, zeros))
+        view_of = (None, 0) if product is None else (product.form, product.offset)
+        self.writes.append(Write(place, opcode, program, *view_of))
         unwritten: list[Operand] = []
         source: Any = None
         for position, view in enumerate(reads):
@@ -119,7 +118,6 @@ class Shadow(Notes):
             return
         numbers = cells.seen(view.form, view.offset)
         self.groups(opcode, view, numbers, bool(accumulate))
-        self.unsupported(opcode, view, numbers, bool(accumulate))
         if numbers.min() < (1 if accumulate else 0):
             marks = _least(numbers, view.form) < (1 if accumulate else 0)
             self._added = marks, self._source(opcode, view, numbers)
