@@ -294,11 +294,8 @@ def logical_cores(system: System, lnc: int) -> tuple[int, int]:
     return system.devices * each, each
 
 
-def fit(division: Division, system: System, between: Division | None = None) -> Fit:
+def fit(division: Division, system: System) -> Fit:
     """Where `division` lies on `system`, and whether it fits there.
-
-    `between`: a step of the same ranks that is taken in turn with it, while caches stay: the prompt of a
-    request between steps of those that decode.
 
     Raises `UsageError` for more ranks than cores, for a core that is not there, and for a system whose
     HBM no document gives.
@@ -316,8 +313,6 @@ def fit(division: Division, system: System, between: Division | None = None) -> 
         )
     capacity, source = _capacity(system)
     stages = tuple(memory(division, stage) for stage in range(layout.pp))
-    if between is not None:
-        stages = tuple(_in_turn(own, memory(between, stage)) for stage, own in enumerate(stages))
     used, held = _fullest(division, per_device, stages)
     notes = list(division.notes)
     if held.all > capacity / per_device and used <= capacity:
@@ -338,12 +333,6 @@ def fit(division: Division, system: System, between: Division | None = None) -> 
         capacity_source=source,
         notes=tuple(notes),
     )
-
-
-def _in_turn(own: Memory, other: Memory) -> Memory:
-    """What only lives during a step is of the one that has more of it."""
-    more = max(own, other, key=lambda each: each.activations + each.buffers)
-    return msgspec.structs.replace(own, activations=more.activations, buffers=more.buffers)
 
 
 def _fullest(division: Division, per_device: int, stages: tuple[Memory, ...]) -> tuple[float, Memory]:

@@ -217,21 +217,6 @@ class TestDemand:
             rate = each.batch / (each.step.time_s * 499)
             assert each.service.decoding >= 4.0 / rate * 0.5
 
-    def test_a_prompt_lies_beside_the_caches_of_those_that_decode(self) -> None:
-        alone = planned(replace(SMALL, prompt=0, ttft_s=0.0, by=By.TIME), "trn1.2xlarge").options
-        used = {(each.layout, each.batch): each.used for each in alone}
-        assert all(each.used > used[each.layout, each.batch] for each in small().options)
-        ways = {
-            (each.service.way, each.layout, each.batch): each.used
-            for each in planned(replace(DEMAND, batches=(2,)), "trn1.2xlarge").options
-            if each.service
-        }
-        assert all(
-            share > ways[Way.APART, layout, batch]
-            for (way, layout, batch), share in ways.items()
-            if way is Way.SHARED
-        )
-
 
 class TestLayouts:
     def test_tensor_degrees_stay_in_an_instance(self) -> None:

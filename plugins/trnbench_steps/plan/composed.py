@@ -75,39 +75,33 @@ class Steps:
         """Steps that were put together."""
         return sum(isinstance(each, Composed) for each in self._composed.values())
 
-    def placed(self, layout: Layout, job: Job, system: System, prompt: Job | None = None) -> Placed | Refusal:
-        """Where it lies; nothing is timed. `prompt`: taken between its steps by the same ranks."""
-        key = (system.name, layout, job, prompt)
+    def placed(self, layout: Layout, job: Job, system: System) -> Placed | Refusal:
+        """Where it lies; nothing is timed."""
+        key = (system.name, layout, job)
         if key not in self._placed:
-            self._placed[key] = self._place(layout, job, system, prompt)
+            self._placed[key] = self._place(layout, job, system)
         return self._placed[key]
 
-    def _place(self, layout: Layout, job: Job, system: System, prompt: Job | None) -> Placed | Refusal:
+    def _place(self, layout: Layout, job: Job, system: System) -> Placed | Refusal:
         try:
             division = divide(self.model, layout, job)
-            between = divide(self.model, layout, prompt) if prompt is not None else None
         except UsageError as error:
             return Refusal(Why.DIVIDES, error.what)
         try:
-            lies = fit(division, system, between)
+            lies = fit(division, system)
         except UsageError as error:
             return Refusal(Why.FITS, error.what)
         if not lies.fits:
             return Refusal(Why.FITS, lies.verdict.removeprefix("does not fit: "))
         return Placed(division=division, system=system, lies=lies, least_s=floor_s(division, system))
 
-    def composed(
-        self, layout: Layout, job: Job, system: System, prompt: Job | None = None
-    ) -> Composed | Refusal:
-        """What it takes; a prompt between two steps needs room, and no time of theirs."""
+    def composed(self, layout: Layout, job: Job, system: System) -> Composed | Refusal:
+        """What it takes."""
         key = (system.name, layout, job)
-        placed = self.placed(layout, job, system, prompt)
-        if isinstance(placed, Refusal):
-            return placed
         if key not in self._composed:
-            self._composed[key] = self._compose(placed)
-        composed = self._composed[key]
-        return composed if isinstance(composed, Refusal) else msgspec.structs.replace(composed, placed=placed)
+            placed = self.placed(layout, job, system)
+            self._composed[key] = placed if isinstance(placed, Refusal) else self._compose(placed)
+        return self._composed[key]
 
     def least_s(self, layout: Layout, job: Job, system: System) -> float:
         """Seconds that a step of training is not below, soon known; infinite for one that is none."""

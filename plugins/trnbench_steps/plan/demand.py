@@ -258,13 +258,6 @@ class Serving:
         found = self.steps.composed(layout, goal.prefill(weights, layout.dp), system)
         return found if isinstance(found, Refusal) else found.time
 
-    def between(self, layout: Layout, weights: str, way: str) -> Job | None:
-        """The prompt that these ranks take between two steps; None where there is none, or others take it."""
-        goal = self.goal
-        if goal.task is Task.TRAIN or not goal.prompt or way == Way.APART:
-            return None
-        return goal.prefill(weights, layout.dp)
-
     def service(self, composed: Composed, way: str) -> Service | Refusal:
         """By as many of the system as the goal asks for."""
         division, system = composed.placed.division, composed.placed.system

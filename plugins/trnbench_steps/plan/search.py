@@ -227,10 +227,8 @@ class _Search:
         if goal.batches:
             return goal.batches
 
-        prompt = self.serving.between(layout, job.weights, way)
-
         def fits(each: int) -> bool:
-            lies = self.steps.placed(layout, replace(job, batch=each * replicas), system, prompt)
+            lies = self.steps.placed(layout, replace(job, batch=each * replicas), system)
             return not isinstance(lies, Refusal)
 
         if not fits(1):
@@ -275,13 +273,12 @@ class _Search:
         return self.outcomes[key]
 
     def _compose(self, system: System, layout: Layout, job: Job, way: str) -> _Outcome:
-        prompt = self.serving.between(layout, job.weights, way)
-        placed = self.steps.placed(layout, job, system, prompt)
+        placed = self.steps.placed(layout, job, system)
         if isinstance(placed, Refusal):
             return None, placed
         if slow := self._ruled_out(placed.least_s, job):
             return None, slow
-        composed = self.steps.composed(layout, job, system, prompt)
+        composed = self.steps.composed(layout, job, system)
         if isinstance(composed, Refusal):
             return None, composed
         return self._weigh(composed, way)
