@@ -85,7 +85,8 @@ def _selection(state: Session, model: str, options: dict[str, Any]) -> Selection
     if not swept:
         division = divide(described, layout, job)
         check_own(own, division)
-        refuse_idle_paths(division, options["paths"])
+        if options["paths"]:
+            refuse_idle_paths(division, options["paths"])
     asked = StepRequest.of(
         described, job, layout, swept=swept, operators=own.sources, shipped=model in shipped_names()
     )
