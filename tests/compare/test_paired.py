@@ -19,10 +19,10 @@ from trnbench.compare.comparison import effect_verdict
 from trnbench.compare.gate.rule import Direction, Outcome, Rule
 from trnbench.compare.pairing.duel import Batch, Course, Player, Wish, batch, trial
 from trnbench.compare.pairing.instructions import counter, counts
-from trnbench.compare.pairing.operand import Kind, Operand, operands, search_path
+from trnbench.compare.pairing.operand import Kind, Operand, operands
 from trnbench.compare.pairing.outcome import Played, change, comparison, gated, played
 from trnbench.compare.pairing.stage import Apart, OneProcess
-from trnbench.errors import MissingFile, NothingSelected, UnknownName, UsageError
+from trnbench.errors import UsageError
 from trnbench.facts.fact import Scope
 from trnbench.measure.turns import Clock, Turn, Turns, clock_of
 from trnbench.registry import Discovered, Origin, Registry, load_registry
@@ -61,21 +61,6 @@ def test_a_word_says_what_it_names(
     (tmp_path / "a.toml").touch()
     (tmp_path / "gemm").mkdir()
     assert [each.kind for each in operands(text, text, {"gemm": 1})] == [kind, kind]
-
-
-@pytest.mark.parametrize(
-    ("first", "second", "error", "said"),
-    [
-        ("gemm", "size=1", UsageError, "'gemm' is a kernel, 'size=1' a setting"),
-        ("m=1", "n=1", UsageError, "'m=1' and 'n=1' set two axes"),
-        ("gemm", "no.toml", MissingFile, "no.toml does not exist"),
-        ("gemm", "--output=x", UsageError, "'gemm' is a kernel, '--output=x' a setting"),
-        ("gem", "gemm", UnknownName, "unknown kernel, folder or commit 'gem'"),
-    ],
-)
-def test_sides_that_are_no_pair(first: str, second: str, error: type[Exception], said: str) -> None:
-    with pytest.raises(error, match=said):
-        operands(first, second, {"gemm": 1})
 
 
 @pytest.fixture
@@ -118,11 +103,6 @@ def test_two_commits_are_measured_in_a_process_each(project: Callable[[int], Non
     assert not found.why
     assert len(found.batches) == Apart.batches
     assert all(each.log_ratio > 1.0 for each in found.batches)  # ten times the work
-
-
-def test_a_folder_without_a_plugin_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="names no plugin"):
-        search_path(Operand(str(tmp_path), Kind.SOURCES), tmp_path)
 
 
 # ---- clocks and turns
@@ -256,13 +236,6 @@ def test_a_gate_of_pairs(logs: list[float], rules: tuple[Rule, ...], outcome: Ou
     assert gated(found, rules, strict=True).passed is (outcome is Outcome.PASSED)
 
 
-def test_a_case_that_cannot_be_measured_fails_the_gate() -> None:
-    failed = change(Played((CASE, CASE), None, (), "it is wrong"), "host", 0.01)
-    assert (failed.verdict, failed.why) == (Verdict.UNKNOWN, "it is wrong")
-    (finding,) = gated(comparison(SIDES, [failed], "host", 0.01, ()), (), strict=False).findings
-    assert (finding.outcome, finding.what) == (Outcome.FAILED, "it cannot be compared: it is wrong")
-
-
 # ---- through a backend
 
 
@@ -284,13 +257,6 @@ def test_a_wrong_output_is_told_and_is_no_time(known: Registry) -> None:
         "host::planted_wrong[work=101]@core: the output is wrong: not what it should be (first call)"
     )
     assert found.batches == ()
-
-
-def test_sides_without_a_case_in_common_are_refused(known: Registry) -> None:
-    wish = asked("")
-    stage = OneProcess(known, wish, operands("host_matmul", "stream_copy", known.kernels))
-    with pytest.raises(NothingSelected, match="no case in common"):
-        played(stage, wish, lambda _: None)
 
 
 def test_the_command_says_which_clock_decided() -> None:

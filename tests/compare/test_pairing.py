@@ -1,0 +1,331 @@
+"""Pairs without a machine that is timed: what each step asks for, hands on and says, word for word."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from pathlib import Path
+from random import Random
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import tiny_machine as tiny
+from msgspec.structs import replace
+from paired_runs import case
+from stored_run import text_of
+
+from trnbench import Detection, Grade, NothingSelected, Status
+from trnbench.compare.change import Change, Side
+from trnbench.compare.gate.rule import Rule
+from trnbench.compare.pairing import duel
+from trnbench.compare.pairing.duel import Batch, Course, Duel, Player, Seat, Unfit, Wish, batch, trial
+from trnbench.compare.pairing.instructions import Counter, counts
+from trnbench.compare.pairing.operand import Kind, Operand, search_path
+from trnbench.compare.pairing.outcome import Played, change, comparison, gated, played
+from trnbench.compare.pairing.stage import Apart, OneProcess
+from trnbench.errors import KernelError, UsageError
+from trnbench.isolation.interrupt import CaseTimeout
+from trnbench.measure.turns import Clock, Turn
+from trnbench.registry import load_registry
+from trnbench.results.measurement import Verdict
+from trnbench.results.statistics import Interval
+from trnbench.version import VERSION
+
+
+class Table:
+    """Two players on a clock that only they and their preparation move; of their turns they have half."""
+
+    def __init__(self, prepared_s: float) -> None:
+        self.prepared_s, self.now, self.asked = prepared_s, 0.0, ""
+
+    def perf_counter(self) -> float:
+        return self.now
+
+    monotonic = perf_counter
+
+    def ready(self, first_first: bool, seed: int, use: Callable[[Player, Player], None]) -> None:
+        self.now += self.prepared_s
+        first, second = (SimpleNamespace(take=partial(self._take, name)) for name in "ab")
+        use(first, second)
+
+    def _take(self, name: str, calls: int) -> Turn:
+        self.asked += name
+        wall = calls * (1e-3 if name == "a" else 2e-3)
+        self.now += wall
+        return Turn(wall / 2, wall, wall / 2, 0, repeats=5.0)
+
+
+@pytest.mark.parametrize(("prepared_s", "pairs"), [(0.0, 2), (0.012, 3), (0.016, 4), (9.0, 16)])
+def test_a_round_has_as_many_pairs_as_take_as_long_as_its_preparation(
+    monkeypatch: pytest.MonkeyPatch, prepared_s: float, pairs: int
+) -> None:
+    table = Table(prepared_s)
+    monkeypatch.setattr(duel, "time", table)
+    assert trial(table.ready) == Course(Clock.THREAD, 1, pairs)
+    assert table.asked == ("aaabbb" + "a" * 7 + "b" * 7) * 2
+
+
+@pytest.mark.parametrize(
+    ("clock", "share", "rounds"),
+    # A round lasts 0.1 s of preparation and 0.048 s of turns.
+    [(Clock.WALL, 1.0, 3), (Clock.THREAD, 0.5, 5)],
+)
+def test_a_batch_lasts_longer_where_others_have_the_processor(
+    monkeypatch: pytest.MonkeyPatch, clock: Clock, share: float, rounds: int
+) -> None:
+    table = Table(0.1)
+    monkeypatch.setattr(duel, "time", table)
+    seconds = pytest.approx(share * 2e-4), pytest.approx(share * 4e-4)
+    found = batch(table.ready, Course(clock, 4, 2), Random(7), 0.3)
+    assert found == Batch(pytest.approx(0.693147), *seconds, rounds, 2 * rounds)
+    assert set(re.findall("....", table.asked)) == {"abba", "baab"}
+
+
+class Stage:
+    """A stage on which the second batch of `b` is unfit."""
+
+    batches, where = 3, "on paper"
+
+    def __init__(self) -> None:
+        both = {"a": case("a"), "b": case("b")}
+        self.cases = {"x": case("x"), **both}, {**both, "y": case("y")}
+        self.asked: list[tuple[int, Duel, str]] = []
+
+    def carried(self, work: Callable[[], Any]) -> Any:
+        return work()
+
+    @contextmanager
+    def opened(self, number: int) -> Iterator[Any]:
+        def play(pair: Duel, work: Any) -> Any:
+            self.asked.append((number, pair, "trial" if work is trial else "batch"))
+            if work is trial:
+                return Course(Clock.WALL, 1, 2)
+            if (number, pair.second) == (1, 1):
+                raise Unfit("it broke")
+            return Batch(work.keywords["random"].random(), work.keywords["seconds"], 1.0, number, 2)
+
+        yield play
+
+
+@pytest.mark.parametrize(("sample_s", "seconds"), [(0.0, 10.0), (0.6, 0.6)])
+def test_batches_go_round_the_cases_and_leave_out_what_broke(sample_s: float, seconds: float) -> None:
+    stage, said = Stage(), list[str]()
+    found = played(stage, Wish(sample_s=sample_s, seed=3), said.append)
+    assert said == [f"2 cases, {seconds:g} s of pairs each, on paper"]
+    a, b = Duel(1, 0), Duel(2, 1)
+    assert stage.asked == [
+        *((0, a, "trial"), (0, a, "batch"), (0, b, "trial"), (0, b, "batch")),
+        *((1, a, "batch"), (1, b, "batch"), (2, a, "batch")),
+    ]
+
+    def batches(name: str, numbers: range) -> tuple[Batch, ...]:
+        draws = [Random(f"3 host::{name}@core {number}").random() for number in numbers]
+        return tuple(Batch(draw, seconds / 3, 1.0, at, 2) for at, draw in zip(numbers, draws, strict=True))
+
+    course = Course(Clock.WALL, 1, 2)
+    assert found == [
+        Played((case("a"), case("a")), course, batches("a", range(3))),
+        Played((case("b"), case("b")), course, batches("b", range(1)), "it broke"),
+    ]
+
+
+# ---- what is said of batches
+
+
+def told(logs: list[float]) -> Change:
+    batches = tuple(Batch(log, 1.0 + at, 2.0 + at, 1, 2) for at, log in enumerate(logs))
+    return change(Played((case("a"), case("b")), Course(Clock.THREAD, 1, 2), batches), "host", 0.01)
+
+
+def side(name: str, value: float | None, status: Status = Status.OK) -> Side:
+    fields = {"grade": Grade.MEASURED, "by": "host", "version": VERSION}
+    return Side(id=f"host::{name}@core", value=value, status=status, **fields)  # type: ignore[arg-type]
+
+
+def test_a_change_of_pairs() -> None:
+    assert told([0.1, 0.2, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1]) == Change(
+        case=case("b"),
+        metric="thread_time_s",
+        before=side("a", 4.5),
+        after=side("b", 5.5),
+        effect=pytest.approx(0.1051709),
+        interval=Interval(low=pytest.approx(0.1051709), high=pytest.approx(0.2214028), confidence=0.99),
+        verdict=Verdict.SLOWER,
+    )
+    broken = Played((case("a"), case("b")), None, (), "it broke")
+    failed = side("a", None, Status.FAILED), side("b", None, Status.FAILED)
+    assert change(broken, "host", 0.01) == Change(
+        case=case("b"), before=failed[0], after=failed[1], verdict=Verdict.UNKNOWN, why="it broke"
+    )
+
+
+SIDES = (Operand("a", Kind.KERNEL), Operand("b", Kind.KERNEL))
+ROSE = "thread_time_s +5.1 % (+5.1 to +5.1 %), rule usual allows 1 %"
+NEAR = "thread_time_s +5.1 % (+5.1 to +5.1 %), rule r allows 5.1 %"
+WIDE = (
+    "thread_time_s 0 % (−2.0 to +2.0 %), rule r allows 1.5 %, and the interval reaches beyond that; "
+    "--sample-time 60 narrows it"
+)
+
+
+@pytest.mark.parametrize(
+    ("logs", "rules", "finding"),
+    [
+        ([0.05] * 8, (), ("failed", "usual", "slower", ROSE)),
+        ([-0.02, 0.02] * 4, (Rule(name="r", tolerance=0.015),), ("inconclusive", "r", "metric", WIDE)),
+        ([-0.02, 0.02] * 4, (Rule(name="r", tolerance=0.021),), ("passed", "r", "", "")),
+        ([0.05] * 8, (Rule(name="r", tolerance=0.051),), ("failed", "r", "slower", NEAR)),
+        ([0.05] * 8, (Rule(name="r", tolerance=0.052),), ("passed", "r", "", "")),
+    ],
+)
+def test_a_finding_of_pairs(logs: list[float], rules: tuple[Rule, ...], finding: tuple[str, ...]) -> None:
+    compared = comparison(SIDES, [told(logs)], "host", 0.01, ())
+    (found,) = gated(compared, rules, strict=False).findings
+    assert (found.id, found.change) == ("host::a@core → host::b@core", compared.changes[0])
+    assert (str(found.outcome), found.rule, found.kind, found.what) == finding
+
+
+def test_what_changed_most_comes_first() -> None:
+    changes = [told([log] * 8) for log in (0.0, 0.03, -0.04, 0.005)]
+    found = comparison(SIDES, changes, "host", 0.01, ("a note",))
+    assert [round(each.effect, 3) for each in found.changes] == [-0.039, 0.03, 0.005, 0.0]
+    assert [(each.id, each.cases) for each in (found.before, found.after)] == [("a", 4), ("b", 4)]
+    assert (found.threshold, found.confidence, found.notes) == (0.01, 0.99, ("a note",))
+
+
+# ---- who lends, and where
+
+
+def raised(error: BaseException) -> Callable[..., Any]:
+    def act(*_: object) -> Any:
+        raise error
+
+    return act
+
+
+ELSEWHERE = (
+    "backend 'lender' measures c without trnbench.observe\n"
+    "  cause: its program is in another process, and cannot be called in turns\n"
+    "  try:   trnbench run, twice, then trnbench compare"
+)
+
+
+@pytest.mark.parametrize(
+    ("observe", "said"),
+    [
+        (raised(KernelError("it is broken", cause="it is wide")), "c: it is broken\n  cause: it is wide"),
+        (raised(ValueError("odd")), "c: ValueError: odd"),
+        (raised(Unfit("the other side broke")), "the other side broke"),
+        (lambda *_: SimpleNamespace(reason_text="it is wrong"), "c: it is wrong"),
+        (lambda *_: SimpleNamespace(reason_text=""), ELSEWHERE),
+    ],
+)
+def test_a_program_that_is_not_lent(observe: Callable[..., Any], said: str) -> None:
+    lender, one = SimpleNamespace(name="lender", observe=observe), SimpleNamespace(id="c")
+    seat = Seat(lender, one, SimpleNamespace())  # type: ignore[arg-type]
+    assert text_of(Unfit, seat.lend, 1 << 63, lambda turns: None) == said
+
+
+@pytest.mark.parametrize(
+    ("work", "said"),
+    [
+        (lambda _: os._exit(3), "the process that ran it ended itself with exit code 3"),
+        (raised(CaseTimeout()), "not done after 300.5 s"),
+        (raised(Unfit("it is wrong")), "it is wrong"),
+    ],
+)
+def test_a_batch_that_comes_to_nothing(work: Callable[..., Any], said: str) -> None:
+    wish = Wish(backend="host", kernels=("host_matmul",), axes=("size=64",), sample_s=0.5)
+    sides = Operand("dtype=fp32", Kind.SETTING), Operand("dtype=fp64", Kind.SETTING)
+    with OneProcess(load_registry(), wish, sides).opened(0) as play:
+        assert text_of(Unfit, play, Duel(0, 0), work) == said
+
+
+class Measuring(tiny.Actor):
+    """Measures on the tiny machine, all but one mode."""
+
+    def detect(self) -> Detection:
+        return Detection(available=True, instance="tiny.2")
+
+
+def test_what_a_side_can_be_measured_in() -> None:
+    known = tiny.registry("half", "unsupported", "huge", backend=Measuring())
+    mode = [Operand(f"mode={each}", Kind.SETTING) for each in ("half,unsupported", "unsupported", "huge")]
+    (seat,) = duel.seats(known, Wish(), mode[0])
+    assert (seat.case.key.point, seat.system.name) == ({"dtype": "bf16", "mode": "half"}, "tiny.2")
+    (key,) = duel.keyed([seat], Operand("act.mode=half", Kind.SETTING))
+    assert key == "tiny.2::act[dtype=bf16]@core"
+    (key,) = duel.keyed([seat], Operand("act", Kind.KERNEL))
+    assert key == "tiny.2::[dtype=bf16,mode=half]@core"
+    why = "the actor refuses", "each is skipped"
+    for side, cause in zip(mode[1:], why, strict=True):
+        assert text_of(NothingSelected, duel.seats, known, Wish(), side) == (
+            f"backend 'emulated' can measure no case of {side.typed}\n  cause: {cause}\n"
+            "  try:   trnbench run --dry-run --backend NAME  says why"
+        )
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "project"
+    (folder / "python" / "my_plugin").mkdir(parents=True)
+    (folder / "pyproject.toml").write_text(
+        '[project]\nname = "my-plugin"\n[project.entry-points.trnbench]\nmine = "my_plugin.all"\n'
+    )
+    return folder
+
+
+def test_a_process_that_cannot_plan_says_why(project: Path) -> None:
+    sides = Operand(str(project), Kind.SOURCES), Operand(str(project), Kind.SOURCES)
+    with ExitStack() as stack:
+        said = text_of(UsageError, Apart, Wish(backend="hots"), sides, stack)
+    assert said == (
+        f"{project}: unknown backend 'hots'\n  cause: did you mean host?\n  try:   trnbench list backends"
+    )
+
+
+def test_the_code_of_a_plugin_is_found_from_within_it(project: Path, tmp_path: Path) -> None:
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    side = Operand(str(project / "python" / "my_plugin"), Kind.SOURCES)
+    assert search_path(side, scratch) == (str(scratch), str(project / "python"))
+    info = scratch / "my_plugin-0.dist-info"
+    assert (info / "METADATA").read_text() == "Metadata-Version: 2.1\nName: my-plugin\nVersion: 0\n"
+    assert (info / "entry_points.txt").read_text() == "[trnbench]\nmine = my_plugin.all\n"
+
+
+COUNTS = """import json, subprocess, sys
+subprocess.run(sys.argv[1:], check=True)
+(typed, _, _), _, place, calls = json.loads(sys.argv[-1])
+count = 10**6 + calls * (2000 if "=fp64" in typed else 1000)
+print(f"I refs: 7\\nI refs: {count:,}", file=sys.stderr)
+"""
+
+
+def test_instructions_are_those_between_n_calls_and_twice_as_many(tmp_path: Path) -> None:
+    (tmp_path / "counts.py").write_text(COUNTS)
+    by = Counter("a counter", (sys.executable, str(tmp_path / "counts.py")), r"I refs: ([\d,]+)")
+    sides = Operand("dtype=fp32", Kind.SETTING), Operand("dtype=fp64", Kind.SETTING)
+    wish = Wish(backend="host", kernels=("host_matmul",), axes=("size=64",), keyword="core")
+    (found,) = counts(wish, sides, by)
+    ids = [f"host::host_matmul[dtype={each},size=64]@core" for each in ("fp32", "fp64")]
+    assert found == Change(
+        case=found.case,
+        metric="instructions",
+        unit="",
+        before=replace(side("", 1000.0), id=ids[0], by=""),
+        after=replace(side("", 2000.0), id=ids[1], by=""),
+        effect=1.0,
+        exact=True,
+        verdict=Verdict.SLOWER,
+    )
+    assert text_of(UsageError, counts, Wish(backend="hots"), sides, by) == (
+        "the process whose instructions are counted has failed\n"
+        "  cause: unknown backend 'hots': did you mean host?\n"
+        "  try:   without --instructions, to see whether the case runs"
+    )
