@@ -14,16 +14,13 @@ import pytest
 from command import typed
 
 from trnbench.backend import Program
-from trnbench.case_key import CaseKey
 from trnbench.compare.comparison import effect_verdict
-from trnbench.compare.gate.rule import Direction, Outcome, Rule
-from trnbench.compare.pairing.duel import Batch, Course, Player, Wish, batch, trial
+from trnbench.compare.pairing.duel import Course, Player, Wish, batch, trial
 from trnbench.compare.pairing.instructions import counter, counts
-from trnbench.compare.pairing.operand import Kind, Operand, operands
-from trnbench.compare.pairing.outcome import Played, change, comparison, gated, played
+from trnbench.compare.pairing.operand import Kind, operands
+from trnbench.compare.pairing.outcome import Played, played
 from trnbench.compare.pairing.stage import Apart, OneProcess
 from trnbench.errors import UsageError
-from trnbench.facts.fact import Scope
 from trnbench.measure.turns import Clock, Turn, Turns, clock_of
 from trnbench.registry import Discovered, Origin, Registry, load_registry
 from trnbench.results.measurement import Verdict
@@ -189,51 +186,6 @@ def test_the_interval_of_a_median_by_ranks(count: int, left_out: int | None) -> 
         assert (found.low, found.high) == (float("-inf"), float("inf"))
     else:
         assert (found.low, found.high) == (left_out, count - 1 - left_out)
-
-
-CASE = CaseKey(
-    kernel="k", family="f", instance="host", generation="host", scope=Scope.CORE, point={"work": 100}
-)
-
-
-def told(logs: list[float]) -> Played:
-    batches = tuple(Batch(log, 1.0, 1.0 + log, 1, 2) for log in logs)
-    return Played((CASE, CASE), Course(Clock.THREAD, 1, 2), batches)
-
-
-@pytest.mark.parametrize(
-    ("logs", "verdict"),
-    [
-        ([0.05 + number * 1e-3 for number in range(8)], Verdict.SLOWER),
-        ([-0.05 - number * 1e-3 for number in range(8)], Verdict.FASTER),
-        ([0.05, 0.06, 0.07, 0.05, 0.06, 0.07, 0.05, -0.001], Verdict.SAME),  # the interval holds nothing
-        ([0.005] * 8, Verdict.SAME),  # less than the threshold
-    ],
-)
-def test_a_verdict_takes_an_interval_and_a_size(logs: list[float], verdict: Verdict) -> None:
-    found = change(told(logs), "host", 0.01)
-    assert (found.verdict, found.metric) == (verdict, "thread_time_s")
-
-
-SIDES = (Operand("a=1", Kind.SETTING), Operand("a=2", Kind.SETTING))
-
-
-@pytest.mark.parametrize(
-    ("logs", "rules", "outcome"),
-    [
-        ([0.05] * 8, (), Outcome.FAILED),
-        ([-0.05] * 8, (), Outcome.PASSED),
-        ([0.0] * 8, (), Outcome.PASSED),
-        ([-0.02, 0.02] * 4, (), Outcome.INCONCLUSIVE),
-        ([0.05] * 8, (Rule(name="r", kernel="k", tolerance=0.1),), Outcome.PASSED),
-        ([-0.05] * 8, (Rule(name="r", direction=Direction.BETTER),), Outcome.FAILED),
-        ([0.05] * 8, (Rule(name="r", direction=Direction.NONE),), Outcome.PASSED),
-    ],
-)
-def test_a_gate_of_pairs(logs: list[float], rules: tuple[Rule, ...], outcome: Outcome) -> None:
-    found = comparison(SIDES, [change(told(logs), "host", 0.01)], "host", 0.01, ())
-    assert [each.outcome for each in gated(found, rules, strict=False).findings] == [outcome]
-    assert gated(found, rules, strict=True).passed is (outcome is Outcome.PASSED)
 
 
 # ---- through a backend

@@ -21,7 +21,7 @@ from stored_run import text_of
 
 from trnbench import Detection, Grade, NothingSelected, Status
 from trnbench.compare.change import Change, Side
-from trnbench.compare.gate.rule import Rule
+from trnbench.compare.gate.rule import Direction, Rule
 from trnbench.compare.pairing import duel
 from trnbench.compare.pairing.duel import Batch, Course, Duel, Player, Seat, Unfit, Wish, batch, trial
 from trnbench.compare.pairing.instructions import Counter, counts
@@ -137,9 +137,11 @@ def test_batches_go_round_the_cases_and_leave_out_what_broke(sample_s: float, se
 # ---- what is said of batches
 
 
-def told(logs: list[float]) -> Change:
-    batches = tuple(Batch(log, 1.0 + at, 2.0 + at, 1, 2) for at, log in enumerate(logs))
-    return change(Played((case("a"), case("b")), Course(Clock.THREAD, 1, 2), batches), "host", 0.01)
+def told(logs: list[float] | None) -> Change:
+    """What is said of batches with these logarithms; None: of none, since one broke."""
+    course = Course(Clock.THREAD, 1, 2) if logs is not None else None
+    batches = tuple(Batch(log, 1.0 + at, 2.0 + at, 1, 2) for at, log in enumerate(logs or ()))
+    return change(Played((case("a"), case("b")), course, batches, "" if logs else "it broke"), "host", 0.01)
 
 
 def side(name: str, value: float | None, status: Status = Status.OK) -> Side:
@@ -157,37 +159,56 @@ def test_a_change_of_pairs() -> None:
         interval=Interval(low=pytest.approx(0.1051709), high=pytest.approx(0.2214028), confidence=0.99),
         verdict=Verdict.SLOWER,
     )
-    broken = Played((case("a"), case("b")), None, (), "it broke")
     failed = side("a", None, Status.FAILED), side("b", None, Status.FAILED)
-    assert change(broken, "host", 0.01) == Change(
+    assert told(None) == Change(
         case=case("b"), before=failed[0], after=failed[1], verdict=Verdict.UNKNOWN, why="it broke"
     )
 
 
+@pytest.mark.parametrize(
+    ("logs", "verdict"),
+    [
+        ([0.05] * 8, Verdict.SLOWER),
+        ([-0.05] * 8, Verdict.FASTER),
+        ([0.05, 0.06, 0.07, 0.05, 0.06, 0.07, 0.05, -0.001], Verdict.SAME),  # the interval holds nothing
+        ([0.0099] * 8, Verdict.SAME),  # less than the threshold
+    ],
+)
+def test_a_verdict_takes_an_interval_and_a_size(logs: list[float], verdict: Verdict) -> None:
+    assert told(logs).verdict is verdict
+
+
 SIDES = (Operand("a", Kind.KERNEL), Operand("b", Kind.KERNEL))
-ROSE = "thread_time_s +5.1 % (+5.1 to +5.1 %), rule usual allows 1 %"
-NEAR = "thread_time_s +5.1 % (+5.1 to +5.1 %), rule r allows 5.1 %"
+ROSE = "thread_time_s +5.1 % (+5.1 to +5.1 %), rule {}"
+FELL = "thread_time_s −4.9 % (−4.9 to −4.9 %), rule r allows 1 %"
 WIDE = (
     "thread_time_s 0 % (−2.0 to +2.0 %), rule r allows 1.5 %, and the interval reaches beyond that; "
     "--sample-time 60 narrows it"
 )
+PASSED = ("passed", "", "")
 
 
 @pytest.mark.parametrize(
-    ("logs", "rules", "finding"),
+    ("logs", "rule", "finding"),
     [
-        ([0.05] * 8, (), ("failed", "usual", "slower", ROSE)),
-        ([-0.02, 0.02] * 4, (Rule(name="r", tolerance=0.015),), ("inconclusive", "r", "metric", WIDE)),
-        ([-0.02, 0.02] * 4, (Rule(name="r", tolerance=0.021),), ("passed", "r", "", "")),
-        ([0.05] * 8, (Rule(name="r", tolerance=0.051),), ("failed", "r", "slower", NEAR)),
-        ([0.05] * 8, (Rule(name="r", tolerance=0.052),), ("passed", "r", "", "")),
+        ([0.05] * 8, {}, ("failed", "slower", ROSE.format("r allows 1 %"))),
+        ([-0.05] * 8, {}, PASSED),
+        ([-0.05] * 8, {"direction": Direction.BETTER}, ("failed", "faster", FELL)),
+        ([0.05] * 8, {"direction": Direction.NONE}, PASSED),
+        ([-0.02, 0.02] * 4, {"tolerance": 0.015}, ("inconclusive", "metric", WIDE)),
+        ([-0.02, 0.02] * 4, {"tolerance": 0.021}, PASSED),
+        ([0.05] * 8, {"tolerance": 0.051}, ("failed", "slower", ROSE.format("r allows 5.1 %"))),
+        ([0.05] * 8, {"tolerance": 0.052}, PASSED),
+        (None, {}, ("failed", "failure", "it cannot be compared: it broke")),
     ],
 )
-def test_a_finding_of_pairs(logs: list[float], rules: tuple[Rule, ...], finding: tuple[str, ...]) -> None:
+def test_a_finding_of_pairs(logs: list[float] | None, rule: Any, finding: tuple[str, ...]) -> None:
     compared = comparison(SIDES, [told(logs)], "host", 0.01, ())
-    (found,) = gated(compared, rules, strict=False).findings
-    assert (found.id, found.change) == ("host::a@core → host::b@core", compared.changes[0])
-    assert (str(found.outcome), found.rule, found.kind, found.what) == finding
+    judged = gated(compared, [Rule(name="r", **rule)], strict=True)
+    (found,) = judged.findings
+    assert (found.id, found.rule, found.change) == ("host::a@core → host::b@core", "r", compared.changes[0])
+    assert (str(found.outcome), found.kind, found.what) == finding
+    assert judged.passed is (finding == PASSED)
 
 
 def test_what_changed_most_comes_first() -> None:
