@@ -85,10 +85,9 @@ def trigamma(x: float) -> float:
 def _inverse_trigamma(value: float) -> float:
     """By halving in the logarithm: it falls without a break."""
     low, high = 1e-6, 1e9
-    for _ in range(200):
-        middle = math.sqrt(low * high)
+    while low < (middle := math.sqrt(low * high)) < high:
         low, high = (middle, high) if trigamma(middle) > value else (low, middle)
-    return math.sqrt(low * high)
+    return middle
 
 
 FEWEST_PROCESSES = 2
