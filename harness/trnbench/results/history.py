@@ -212,7 +212,7 @@ def sparkline(values: Sequence[float | None], width: int = 24) -> str:
         if value is None:
             return "·"
         share = (value - middle) / (2 * half) + 0.5 if half else 0.5
-        return _BARS[min(max(round(share * (len(_BARS) - 1)), 0), len(_BARS) - 1)]
+        return _BARS[round(share * (len(_BARS) - 1))]
 
     return "".join(map(bar, shown))
 

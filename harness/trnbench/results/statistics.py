@@ -70,12 +70,10 @@ def median_interval(samples: Sequence[float], confidence: float) -> Interval:
     Raises `ValueError` like `quantile`.
     """
     ordered = _checked(samples)
-    outside, beyond, left_out = (1.0 - confidence) / 2.0, 0.0, 0
-    while left_out <= len(ordered) // 2:
-        beyond += math.comb(len(ordered), left_out) / 2.0 ** len(ordered)
-        if beyond > outside:
-            break
+    outside, beyond, left_out = (1.0 - confidence) / 2.0, 0.5 ** len(ordered), 0
+    while beyond <= outside:
         left_out += 1
+        beyond += math.comb(len(ordered), left_out) / 2.0 ** len(ordered)
     if not left_out:
         return Interval(low=-math.inf, high=math.inf, confidence=confidence)
     return Interval(low=ordered[left_out - 1], high=ordered[-left_out], confidence=confidence)
@@ -146,10 +144,7 @@ def critical(p: float, freedom: float) -> float:
     low, high = 0.0, 1.0
     while two_sided(high, freedom) > p:
         low, high = high, 2.0 * high
-    for _ in range(200):
-        middle = (low + high) / 2.0
-        if not low < middle < high:
-            break
+    while low < (middle := (low + high) / 2.0) < high:
         low, high = (middle, high) if two_sided(middle, freedom) > p else (low, middle)
     return high
 
