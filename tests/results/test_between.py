@@ -94,6 +94,21 @@ def test_a_disturbed_machine_is_not_believed_however_well_processes_agree(
     assert stability_of([*disturbed[:1], calm, calm]).verdict == "stable"
 
 
+@pytest.mark.parametrize(
+    "seen",
+    [
+        {"stolen": 0.05},
+        {"others": 0.1},
+        {"others": None, "pressure": 0.1},
+        {"queued_s": 1.0, "cpu_s": 19.0},
+        {"queued_s": 0.0, "cpu_s": 0.0},
+        {"queued_s": 1.0, "cpu_s": None},
+    ],
+)
+def test_a_machine_that_is_hardly_disturbed_is_believed(seen: dict[str, Any]) -> None:
+    assert stability_of([process(1.0, **seen)] * 3).verdict == "stable"
+
+
 def test_pressure_is_asked_only_where_nothing_says_what_others_used() -> None:
     assert stability_of([process(1.0, pressure=0.9)] * 3).verdict == "stable"
 
