@@ -13,6 +13,7 @@ from stored_run import make_run, text_of
 
 import trnbench
 from trnbench import Run
+from trnbench.digest import short_digest
 from trnbench.errors import QUOTED_LENGTH, UsageError, brief, counted, listed
 from trnbench.results import notebook
 from trnbench.results.statistics import Interval
@@ -123,6 +124,14 @@ def test_a_measured_band_lies_between_its_processes(run: Run) -> None:
     )._repr_html_()
     assert "left:25.0%;width:37.5%" in shown
     assert "Measured: on the device that each case names." in shown
+
+
+def test_nothing_of_it_changes_unseen(run: Run) -> None:
+    """Cases of each status and a band; the digest is of all that is shown, the place of an error aside."""
+    interval = Interval(low=0.8 * run.measurements[0].time_s, high=1.0, confidence=0.95)
+    banded = msgspec.structs.replace(run.measurements[0], interval=interval)
+    made = msgspec.structs.replace(run, created="2026-01-01", measurements=(*run.measurements, banded))
+    assert short_digest(re.sub(r"py:\d+", "py", made._repr_html_())) == "6b0221121da12664"
 
 
 def test_it_is_one_piece_that_suits_light_and_dark(run: Run) -> None:

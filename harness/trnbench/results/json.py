@@ -75,7 +75,7 @@ def _without_nearness(document: Document) -> Document:
 
     def renewed(measurement: Any) -> Any:
         evidence = measurement.get("evidence") if isinstance(measurement, dict) else None
-        if not isinstance(evidence, dict) or "unvalidated" not in evidence:
+        if not isinstance(evidence, dict):
             return measurement
         kept = {name: value for name, value in evidence.items() if name != "unvalidated"}
         return {**measurement, "evidence": kept}
