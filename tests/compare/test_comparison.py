@@ -55,6 +55,7 @@ def test_two_selections_of_one_run() -> None:
         (f"host::gemm[dtype=bf16,size={size}]@core", f"host::gemm[dtype=fp8,size={size}]@core")
         for size in (1, 2)
     ]
+    assert len(compared(run_of(*run.measurements[:2]), run, b="dtype=fp8").changes) == 2
     (across,) = compared(run, run, a="dtype=bf16,size=1", b="dtype=fp8,size>1").changes
     assert (across.effect, across.causes) == (pytest.approx(0.5), ())
 

@@ -170,13 +170,17 @@ def test_emulated_times_differ_exactly() -> None:
     [
         (1.0, 1.02, 0.03, Verdict.SAME),
         (1.0, 1.05, 0.05, Verdict.SLOWER),
+        (1.0, 1e-20, 0.05, Verdict.FASTER),
+        (1.0, 0.0, 0.05, Verdict.UNKNOWN),
+        (0.0, 1.0, 0.05, Verdict.UNKNOWN),
         (1.05, 1.0, 0.05, Verdict.FASTER),  # a gain counts as the loss that takes it back
     ],
 )
 def test_a_threshold_of_emulated_times(
     before: float, after: float, threshold: float, verdict: Verdict
 ) -> None:
-    sides = run_of(emulated(case(), before)), run_of(emulated(case(), after), id="b")
+    one = emulated(case(), 1.0)
+    sides = (run_of(msgspec.structs.replace(one, time_s=time), id=str(time)) for time in (before, after))
     assert only(*sides, threshold=threshold).verdict is verdict
 
 

@@ -173,7 +173,7 @@ def _change(
             "effect": ratio,
             "exact": True,
             "verdict": effect_verdict(ratio, threshold or 0.0, shown=differs),
-            "order": order_kept(steps, math.log1p(ratio)) if differs else None,
+            "order": order_kept(steps, _logarithm(ratio)) if differs else None,
         }
     fields["verdict"] = verdict_of(_standing(old), _standing(new), fields.get("verdict", Verdict.SAME))
     return msgspec.structs.replace(change, **fields)
@@ -251,7 +251,12 @@ def _metric_of(one: Measurement, two: Measurement) -> str:
 
 def distance(effect: float) -> float:
     """How far from nothing: a gain as far as the loss that takes it back, −4.76 % as 5 %."""
-    return math.expm1(abs(math.log1p(max(effect, -1.0 + 1e-15))))
+    return math.expm1(abs(_logarithm(effect)))
+
+
+def _logarithm(effect: float) -> float:
+    """Of the ratio of both values; one that is nothing beside the other has an effect of −1 to the last bit."""
+    return math.log1p(max(effect, -1.0 + 1e-15))
 
 
 def effect_verdict(effect: float, least: float, *, shown: bool = True) -> Verdict:

@@ -130,7 +130,7 @@ def _prepared(connection: sqlite3.Connection, path: Path, *, write: bool) -> boo
     # On file systems without shared memory this answers another mode, which serves as well.
     connection.execute("PRAGMA journal_mode = WAL").fetchone()
     connection.execute("PRAGMA synchronous = NORMAL")
-    return bool(version < layout.STORE_VERSION or tables == 0)
+    return bool(version < layout.STORE_VERSION)
 
 
 def _bring_up_to_date(connection: sqlite3.Connection, path: Path, say: Callable[[str], None]) -> None:

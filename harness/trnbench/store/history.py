@@ -210,7 +210,7 @@ def _chosen(
     stored: list[str] = []
     yielded: set[str] = set()
     for asked in cases:
-        ids = [row[0] for row in connection.execute(_STORED, _spellings(asked))][:1]
+        ids = [row[0] for row in connection.execute(_STORED, _spellings(asked))]
         if not ids:
             stored = stored or _all(connection)
             ids = [id_ for id_ in stored if asked == "*" or _fits(id_, asked)]
