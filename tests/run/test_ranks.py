@@ -231,6 +231,9 @@ def test_where_ranks_meet() -> None:
     slurm = find_rank({"SLURM_PROCID": "0", "SLURM_STEP_NUM_TASKS": "2"})
     told = {"SLURM_STEP_NODELIST": "trn[007-008],head", "SLURM_JOB_ID": "12", "SLURM_STEP_ID": "3", **KEY}
     assert str(place_of(slurm, told)) == f"trn007:{20000 + 12 * 31 + 3}"
+    assert place_of(slurm, {**told, "SLURM_JOB_ID": "4000"}).port == 24003
+    assert place_of(several, {"MASTER_ADDR": "trn7", "MASTER_PORT": "65535", **KEY}).port == 1
+    assert place_of(several, {"TRNBENCH_RENDEZVOUS": "[fd00::1]:29400", **KEY}).host == "fd00::1"
     assert text_of(UsageError, place_of, several, {}) == (
         "2 ranks of torchrun do not know where rank 0 is\n"
         "  cause: they are on several machines, and no variable names the first one\n"
@@ -238,6 +241,28 @@ def test_where_ranks_meet() -> None:
     )
     with pytest.raises(UsageError, match="is no place to meet"):
         place_of(several, {"TRNBENCH_RENDEZVOUS": "nowhere"})
+
+
+@pytest.mark.parametrize(
+    ("key", "cause"),
+    [
+        ("", "is not set: whoever reaches rank 0 could send results"),
+        ("x" * 31, "has 31 characters, 32 are needed: whoever reaches rank 0 could send results"),
+        ("x" * 32, ""),
+    ],
+)
+def test_on_several_machines_a_key_of_32_characters_is_needed(key: str, cause: str) -> None:
+    rank = find_rank({"RANK": "1", "WORLD_SIZE": "8", "LOCAL_WORLD_SIZE": "4"})
+    told = {"TRNBENCH_RENDEZVOUS": "trn7:29400", "TRNBENCH_RENDEZVOUS_KEY": key}
+    if not cause:
+        assert place_of(rank, told).key == key
+        return
+    assert text_of(UsageError, place_of, rank, told) == (
+        "8 ranks of torchrun on several machines hold no key\n"
+        f"  cause: TRNBENCH_RENDEZVOUS_KEY {cause}\n"
+        "  try:   export TRNBENCH_RENDEZVOUS_KEY=$(openssl rand -hex 32), the same on every machine "
+        "(mpirun -x TRNBENCH_RENDEZVOUS_KEY); or TRNBENCH_RENDEZVOUS=/a/folder/all/ranks/share"
+    )
 
 
 @pytest.mark.parametrize(
@@ -251,9 +276,17 @@ def test_the_slowest_rank_and_how_far_it_is() -> None:
     told = spread({0: 1.0, 1: 1.1, 2: 3.0, 3: 1.0})
     assert (told["slowest"], told["median_s"]) == (2, 1.05)
     assert told["slowest_over_median"] == pytest.approx(3.0 / 1.05)
+    assert spread({0: 1.0, 1: 3.0, 2: 3.0})["slowest"] == 1  # the first of equals
 
 
-def test_a_case_that_one_rank_leaves_out_is_no_result(tmp_path: Path) -> None:
+@pytest.fixture
+def fine(tmp_path: Path) -> Measurement:
+    """What one rank came to within 1 s."""
+    skipped = left_out(tmp_path)
+    return msgspec.structs.replace(skipped, status=Status.OK, reason_text="", time_s=1.0)
+
+
+def left_out(tmp_path: Path) -> Measurement:
     from trnbench.run.plan import plan
     from trnbench.run.preparation import prepared
     from trnbench.run.selection import RunSettings
@@ -263,8 +296,42 @@ def test_a_case_that_one_rank_leaves_out_is_no_result(tmp_path: Path) -> None:
     attempts = prepared(planned, registry.backends["stand-in"], RunSettings(), registry)
     case = planned.cases[0]
     system = planned.systems[case.key.instance]
-    skipped = attempts.judge.skipped(case, system, "no compiler")
-    fine: Measurement = msgspec.structs.replace(skipped, status=Status.OK, reason_text="", time_s=1.0)
+    return attempts.judge.skipped(case, system, "no compiler")
+
+
+@pytest.mark.parametrize(
+    ("times", "notes"),
+    [
+        ((1.0, 1.0, 1.05), ()),
+        ((1.0, 1.0, 1.06), ("rank 2 is a straggler: 1.06 times the median of 3 ranks",)),
+        ((1.5, 1.0, 1.5), ()),
+    ],
+)
+def test_a_straggler_is_a_twentieth_slower_than_the_median(
+    fine: Measurement, times: tuple[float, ...], notes: tuple[str, ...]
+) -> None:
+    seen = {at: msgspec.structs.replace(fine, time_s=time_s) for at, time_s in enumerate(times)}
+    found = together(seen, [(0, 2)])
+    assert found.time_s == max(times)
+    assert found.notes == (*notes, "ranks 0, 2 ran at once on one machine and shared it")
+
+
+def test_of_several_bad_ranks_the_worst_and_then_the_first_is_named(fine: Measurement) -> None:
+    bad = msgspec.structs.replace(fine, status=Status.SUSPECT, reason_text="too fast")
+    lost = msgspec.structs.replace(
+        fine, status=Status.FAILED, reason=Reason.CRASH, reason_text="gone", time_s=None
+    )
+    assert together({0: fine, 1: bad, 2: bad}).reason_text == "rank 1: too fast"
+    found = together({0: fine, 1: bad, 2: lost, 3: lost})
+    assert (found.status, found.reason_text) == (Status.FAILED, "rank 2: gone")
+    assert found.detail["ranks"] == {
+        "count": 4,
+        "status": {"0": "ok", "1": "suspect", "2": "failed crash", "3": "failed crash"},
+    }
+
+
+def test_a_case_that_one_rank_leaves_out_is_no_result(fine: Measurement, tmp_path: Path) -> None:
+    skipped = left_out(tmp_path)
     found = together({0: fine, 1: skipped})
     assert (found.status, found.reason) == (Status.FAILED, Reason.ERROR)
     assert found.reason_text == "rank 1: left out there, and not elsewhere: no compiler"
