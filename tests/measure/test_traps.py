@@ -16,7 +16,7 @@ from trnbench import Grade, Measurement, Observation, Program, Reason, Scope, St
 from trnbench.backend import Growth
 from trnbench.facts.fact import PeakPolicy
 from trnbench.measure.observe import backlog, observe
-from trnbench.measure.sampling import SampleLimit
+from trnbench.measure.sampling import SampleLimit, Way, sampled
 from trnbench.measure.session import Flush, calibrate, host_flush, measure, tick_of, warm_up
 from trnbench.results.measurement import Evidence, Metric
 from trnbench.run.judge import Judge
@@ -318,10 +318,13 @@ def test_a_sample_lasts_a_thousand_ticks() -> None:
     assert calibrate(1e-3, 1e-7) == 1
     assert calibrate(1e-6, 1e-7) == 100
     assert calibrate(0.0, 1e-7) == 1000
+    assert (calibrate(1.0, 1e-3), calibrate(0.999, 1e-3)) == (1, 2)
+    assert calibrate(1e-9, 1e-3) == 1_000_000  # at most, however coarse the clock
 
 
 def test_a_tick_is_what_reading_the_clock_takes(clock: Any) -> None:
     assert tick_of(clock) == pytest.approx(clock.TICK, rel=1e-3)
+    assert tick_of(lambda: 0.0) == 1e-9  # it never moves
 
 
 def test_a_flush_says_what_it_empties_and_when_it_cannot() -> None:
@@ -341,6 +344,30 @@ def test_why_sampling_ended_is_part_of_the_result(clock: Any) -> None:
     assert judged(seen(clock, program(clock))).stop_reason.startswith("precision reached: ")
     few = msgspec.structs.replace(QUICK, samples=5)
     assert judged(seen(clock, program(clock), timing=few)).stop_reason == "sample limit: 5 samples"
+
+
+@pytest.mark.parametrize(
+    ("call_s", "most", "samples"),
+    [
+        (1.0, 1, 1),
+        (0.021, 1, 1),
+        (0.0049, 1, 4),
+        (0.0004, 1, 50),  # 20 ms of them
+        (0.0, 1, 50),
+        (0.0004, 511, 550),  # then a tenth of what there is
+        (0.0004, 551, 605),
+        (0.0004, 2080, 2279),  # and 200 at most
+        (0.0004, 2480, 2679),
+        (0.011, 100, 100),  # of long samples one at a time
+        (0.009, 100, 103),
+    ],
+)
+def test_rules_look_often_at_few_samples_and_rarely_at_many(
+    clock: Any, call_s: float, most: int, samples: int
+) -> None:
+    rules = (SampleLimit(samples=most),)
+    taken, output = sampled(Way(name="hot", timer=clock), program(clock), rules, call_s)
+    assert (len(taken.samples), output) == (samples, "right")
 
 
 # ---- 12 above the peak

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from messages import messages
 from stored_run import message_of
 
-from trnbench.errors import TrnbenchError
+from trnbench.errors import TrnbenchError, UnknownName
 from trnbench.kernels.kernel import Axis, Kernel
 from trnbench.run.points import Points
 from trnbench.run.selection import Selection
@@ -32,6 +32,8 @@ OBLONG = kernel(
     "oblong", Axis(name="m", values=(1, 2, 3)), Axis(name="n", values=(4, 5, 6)), zipped=(("m", "n"),)
 )
 
+CUBE = kernel("cube", DTYPE, *OBLONG.axes, Axis(name="k", values=(1, 2)))
+
 PLAIN = kernel("plain")
 
 
@@ -46,9 +48,22 @@ def test_what_wrong_axes_zips_and_exclusions_say(words, message, code):
     selection = defaultdict(list)
     for option, _, value in (each.partition("=") for each in options):
         selection[option].append(value)
-    swept = {"square": SQUARE, "oblong": OBLONG}[name]
+    swept = {"square": SQUARE, "oblong": OBLONG, "cube": CUBE}[name]
     said = message_of(TrnbenchError, lambda: points_of(swept, (SQUARE, OBLONG), **selection))
     assert said == (message, code)
+
+
+def test_of_an_axis_like_no_other_the_most_shared_ones_are_named():
+    common = [Axis(name=f"axis_{at}", values=(1,)) for at in range(7)]
+    among = tuple(kernel(f"k{at}", *common[: 7 - at // 8]) for at in range(10))
+    said = message_of(UnknownName, lambda: points_of(among[0], among, axes=["qqqqqq=1"]))[0]
+    eight = "k0, k1, k2, k3, k4, k5, k6, k7"
+    owners = "; ".join(f"axis_{at} ({eight}, … 2 more)" for at in range(6))
+    assert said.splitlines()[2] == f"  try:   {owners}"
+    assert message_of(UnknownName, lambda: points_of(among[0], among, axes=["axis_99=1"]))[0].endswith(
+        "  try:   axis_6 (k0, k1, k2, k3, k4, k5, k6, k7); "
+        f"axis_5 ({eight}, … 2 more); axis_4 ({eight}, … 2 more)"
+    )
 
 
 def test_a_sweep_changes_kernels_that_have_the_axis_and_leaves_the_others():

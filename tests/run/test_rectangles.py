@@ -53,8 +53,8 @@ def test_sides_apart_are_crossed_or_move_together_and_a_square_is_a_size() -> No
 @pytest.mark.parts
 @pytest.mark.parametrize(("words", "message", "code"), messages(Path(__file__).parent / "wrong_sides.txt"))
 def test_some_of_the_sides_are_refused(words: str, message: str, code: int) -> None:
-    axes, _, zipped = words.partition(" --zip ")
-    given = {"zips": (zipped,)} if zipped else {}
+    axes, *zips = words.split(" --zip ")
+    given = {"zips": tuple(zips)}
     assert message_of(UsageError, lambda: points(KERNELS["gemm"], *axes.split(), **given)) == (message, code)
 
 

@@ -148,6 +148,18 @@ def test_words_are_checked_against_those_the_axis_takes():
     )
 
 
+@pytest.mark.parametrize(
+    ("typed", "more", "told"),
+    [
+        (f"size={'1,' * 9999}1", ",1", f"'size={'1,' * 17}1…' has 10,001 values"),
+        ("size[range]=1:10000", ":0.9999", "'size[range]=1:10000:0.9999' has 10,001 values"),
+    ],
+)
+def test_an_axis_takes_ten_thousand_values_and_not_one_more(typed: str, more: str, told: str) -> None:
+    assert parse_sweep(typed).axis == "size"
+    assert text_of(UsageError, parse_sweep, typed + more).splitlines()[0] == told
+
+
 def test_what_is_to_be_typed_has_no_line_of_its_own() -> None:
     said = text_of(UsageError, parse_sweep, "\nsize[pow2]=50:30:2")
     assert said.endswith("\n  try:   size[pow2]=30:50:2")

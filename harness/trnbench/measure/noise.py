@@ -71,7 +71,7 @@ def _load(average: float, processors: int) -> Noise:
     return _noise(
         "load",
         f"{average:.2f} on {processors} processors in the last minute",
-        quiet=average / max(processors, 1) <= 0.25,
+        quiet=average / processors <= 0.25,
         advice="wait, or end what runs: uptime, top",
     )
 

@@ -77,7 +77,7 @@ class Series(msgspec.Struct, frozen=True, kw_only=True):
 
 def _resamples(count: int) -> int:
     """Fewer for long series: the interval of a thousand samples needs no two thousand draws."""
-    return max(200, min(2000, 400_000 // max(count, 1)))
+    return max(200, min(2000, 400_000 // count))
 
 
 def stability(series: Series) -> Stability:

@@ -189,7 +189,7 @@ def calibrate(call_s: float, tick_s: float) -> int:
     """Calls per sample: one, where a call lasts a thousand ticks, else as many as last that long."""
     if call_s <= 0.0:
         return TICKS
-    return max(1, min(1_000_000, round(TICKS * tick_s / call_s + 0.5))) if call_s < TICKS * tick_s else 1
+    return min(1_000_000, round(TICKS * tick_s / call_s + 0.5)) if call_s < TICKS * tick_s else 1
 
 
 def _iterations(program: Program, hot: Series, tick_s: float) -> int:

@@ -186,7 +186,7 @@ class Conduct:
     def _tell(self, entry: Entry, *, ended: bool) -> None:
         if self._on_progress is not None:
             total = len(self._plan.cases)
-            share = 1.0 - (self._work - self._worked) / total / self._rounds.rounds if total else 1.0
+            share = 1.0 - (self._work - self._worked) / total / self._rounds.rounds
             self._on_progress(Step(done=len(self._done), total=total, entry=entry, ended=ended, share=share))
 
     def _stopped(self, why: str, undecided: int) -> None:

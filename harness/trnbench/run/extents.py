@@ -90,4 +90,4 @@ def host_memory(system: System) -> float | None:
 
 
 def _devices_per_host(system: System) -> int:
-    return max(1, system.devices // max(1, system.hosts))
+    return max(1, system.devices // system.hosts)

@@ -158,7 +158,7 @@ def _causes(around: Circumstances) -> list[_Cause]:
         causes.append(_Cause(2.0, 0.9, "LNC=2: two physical cores counted as one (factor 2)"))
     per_device = around.cores_per_device
     if around.scope.rank < Scope.DEVICE.rank and per_device > 1 and around.cores < per_device:
-        factor = per_device / max(around.cores, 1)
+        factor = per_device / around.cores
         causes.append(_Cause(factor, 0.95, f"a whole device counted as one core (factor {factor:.3g})"))
     if around.scope.rank <= Scope.DEVICE.rank and around.devices > 1:
         causes.append(
@@ -198,7 +198,7 @@ def circumstances(
         cores_per_device=system.cores_per_device,
         devices=system.devices,
         working_set_bytes=counts.get("hbm_bytes", 0.0),
-        cache_bytes=cache * max(case.extent.cores, 1),
+        cache_bytes=cache * case.extent.cores,
         other_dtype_ratios=_faster_dtypes(case, system, choice) if metric.unit == "FLOP/s" else (),
     )
 

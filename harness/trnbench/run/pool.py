@@ -294,7 +294,7 @@ class Pool:
 def carried_out(attempts: Attempts, case: Case, rounds: int) -> Measurement:
     """One case by itself: its processes one after the other."""
 
-    collected = Rounds(attempts, rounds, most=MOST * rounds if rounds > 1 else 1)
+    collected = Rounds(attempts, rounds, most=MOST * rounds)
     while left := collected.left((case,), (0,), by_case=False):
         pool = Pool(attempts, (case,) * len(left), 1, apart=True)
         for number, entry in pool.outcomes():

@@ -47,7 +47,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def part(self) -> float:
         """Of all that there is to do, 0 to 1."""
-        return self.share if self.share >= 0.0 else self.done / max(self.total, 1)
+        return self.share if self.share >= 0.0 else self.done / self.total
 
 
 def eta_s(done: float, total: float, elapsed_s: float) -> float | None:

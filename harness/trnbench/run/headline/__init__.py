@@ -148,10 +148,10 @@ def _dtype(cases: Sequence[Measurement]) -> str:
     return next((dtype for dtype in DTYPES if dtype in present), next(iter(present), ""))
 
 
-def order_of(run: Run) -> Callable[[str], int]:
+def order_of(run: Run) -> Callable[[str], float]:
     """The place of a generation among those that the run shows; the last one where the run has none of it."""
     order = {system.generation: system.order for system in run.systems.values()}
-    return lambda generation: order.get(generation, 10**6)
+    return lambda generation: order.get(generation, math.inf)
 
 
 def place_of(run: Run) -> Callable[[str], int]:
