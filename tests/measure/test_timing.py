@@ -145,26 +145,32 @@ def test_a_busy_laptop_is_told_what_to_do(tmp_path: Path) -> None:
         busy="4242 (a (strange) name) R 1 2 3",
     )
     told = {name: (each.found, each.advice) for name, each in found.items() if not each.quiet}
-    assert told.items() >= {
-        "clock governor": ("powersave", "cpupower frequency-set -g performance"),
-        "clock boost": ("on", "a result may exceed the nominal clock's peak, and fall as the machine warms up"),
-        "load": (
-            f"900.00 on {len(os.sched_getaffinity(0))} processors in the last minute",
-            "wait, or end what runs: uptime, top",
-        ),
-        "other processes": (
-            "1 running right now",
-            "end them: ps -eo pcpu,pid,comm --sort=-pcpu | head",
-        ),
-        "stolen time": (
-            "10.00% of all time since the start went to other virtual machines",
-            "a dedicated host, or a metal instance",
-        ),
-        "processor quota": (
-            "1.5 processors' worth of time, then a pause",
-            "run without a limit (--cpus) of the container",
-        ),
-    }.items()
+    assert (
+        told.items()
+        >= {
+            "clock governor": ("powersave", "cpupower frequency-set -g performance"),
+            "clock boost": (
+                "on",
+                "a result may exceed the nominal clock's peak, and fall as the machine warms up",
+            ),
+            "load": (
+                f"900.00 on {len(os.sched_getaffinity(0))} processors in the last minute",
+                "wait, or end what runs: uptime, top",
+            ),
+            "other processes": (
+                "1 running right now",
+                "end them: ps -eo pcpu,pid,comm --sort=-pcpu | head",
+            ),
+            "stolen time": (
+                "10.00% of all time since the start went to other virtual machines",
+                "a dedicated host, or a metal instance",
+            ),
+            "processor quota": (
+                "1.5 processors' worth of time, then a pause",
+                "run without a limit (--cpus) of the container",
+            ),
+        }.items()
+    )
     assert found["timer"].found.startswith("hpet, read in ")
     assert all(each.quiet == (not each.advice) for each in found.values())
 

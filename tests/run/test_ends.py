@@ -215,7 +215,9 @@ class Detecting(ending_machine.Silent):
 )
 def test_what_a_backend_detects_is_of_its_types(backend: Detecting, text: str) -> None:
     assert text_of(PluginError, detected, backend).splitlines()[0] == f"backend 'emulated' {text}"
-    with pytest.raises(Nonsense, match=r"^backend 'emulated' returns NoneType from unsupported\(\), not a text"):
+    with pytest.raises(
+        Nonsense, match=r"^backend 'emulated' returns NoneType from unsupported\(\), not a text"
+    ):
         checked_refusal(backend, None)
 
 

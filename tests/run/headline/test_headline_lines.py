@@ -6,12 +6,13 @@ import math
 import re
 
 import pytest
-from headline_parts import best_published, changed, graded, judged_by, kept, near, of, replace
+from headline_parts import best_published, changed, graded, judged_by, kept, near, of, of_systems, replace
 from synthetic_run import with_verdicts
 
 from trnbench import Grade, Measurement, PeakPolicy, Run, Scope, Status, headline
 from trnbench.facts.units import show
 from trnbench.results.measurement import Nearness
+from trnbench.run.headline import ranks_of
 from trnbench.run.headline.answer import swept
 from trnbench.run.headline.line import Cause, others
 from trnbench.run.headline.words import cards, clause, said
@@ -129,6 +130,32 @@ class TestLines:
         line = of(replace(small, measurements=(first, cores)), "all-reduce", first.case.generation)
         assert line.sweep.points == 1
         assert line.sweep.best == first.metrics[first.primary].value
+
+
+@pytest.mark.parametrize(
+    ("kernel", "rank", "sent", "ranks"),
+    [
+        ("all_reduce", "core", 1.75, (8, "core")),  # 2·(n−1)/n of the tensor
+        ("all_reduce", None, 1.0, (2, "logical-core")),
+        ("all_reduce", "core", 2.0, None),
+        ("all_gather", "core", 0.75, (4, "core")),  # (n−1)/n
+        ("all_gather", "core", 1.0, None),
+        ("all_gather", "device", 0.75, (16, "device")),
+    ],
+)
+def test_ranks_of_older_runs_follow_from_what_each_sends(
+    small: Run, kernel: str, rank: str | None, sent: float, ranks: tuple[int, str] | None
+) -> None:
+    case = next(e for e in of_systems(small, "trn2-16.48xlarge").measurements if e.case.kernel == kernel)
+    older = replace(
+        case,
+        detail={"rank": rank} if rank else {},
+        work={"payload_bytes": 1024.0, "link_bytes": 1024.0 * sent},
+    )
+    assert ranks_of(small, older) == ranks
+    assert ranks_of(small, replace(older, work={"payload_bytes": 0.0, "link_bytes": 1.0})) is None
+    assert ranks_of(small, replace(older, detail={"rank_count": 5, "rank": "device"})) == (5, "device")
+    assert ranks_of(small, replace(older, case=replace(case.case, family="link"))) is None
 
 
 class TestSteps:

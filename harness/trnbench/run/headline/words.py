@@ -266,7 +266,7 @@ class Card(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         called = f"{called[:1].upper()}{called[1:]}"
         if line.question not in ROWS:
             return f"{called}: {line.kernel} {_briefly(line)}."
-        does, most = _DOES[line.question].format(dtype=line.dtype), _most(line)
+        does, most = " ".join(_DOES[line.question].format(dtype=line.dtype).split()), _most(line)
         ending = f"; {most}" if most else ""
         return f"{_whole(line, called)} {does} {_briefly(line, 'of the promised', named=True)}{ending}."
 

@@ -1,0 +1,55 @@
+"""Every word of some headlines: lines, what is behind their shares, and cards.
+
+`TRNBENCH_TEST_RENEW=1 pytest tests/run/headline` writes words.txt again: read the difference before a commit.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from headline_parts import best_published, changed, graded, having, judged_by, kept, near, of_systems
+from synthetic_run import with_verdicts
+
+from trnbench import Grade, Run, headline
+from trnbench.results.measurement import Nearness
+
+WORDS = Path(__file__).parent / "words.txt"
+
+
+def variants(small: Run) -> Iterator[tuple[str, Run]]:
+    one = of_systems(small, "trn2-16.48xlarge")
+    yield "as it is", one
+    product = kept(one, lambda each: each.case.kernel == "gemm")
+    best = best_published(Nearness.OPERATION, value=6e13)
+    published = near(Nearness.OPERATION, best=best, note="a note")
+    yield "a product with published ones near it", changed(product, judged_by(published))
+    yield "measured", changed(product, graded(Grade.MEASURED))
+    yield "formulas", changed(product, graded(Grade.DERIVED))
+    yield "a single size", kept(product, lambda each: each.case.point["m"] == 512)
+    yield "another kernel", kept(one, lambda each: each.case.kernel == "softmax")
+    ranks = having(detail={"rank_count": 64, "rank": "logical-core"})
+    yield "ranks", changed(kept(one, lambda each: each.case.kernel == "all_reduce"), ranks)
+    smallest = kept(with_verdicts(small), lambda each: each.case.instance == "trn1.2xlarge")
+    yield "verdicts", kept(smallest, lambda each: each.case.kernel == "gemm")
+
+
+def spoken(run: Run) -> Iterator[str]:
+    told = headline(run)
+    for line, said in told.said:
+        yield f"{said.text}\n    {line.scope}: {said.detail or '-'}"
+    for card in told.cards:
+        yield card.text
+        yield from (f"    {row.name}: {row.clause or '-'}" for row in card.rows)
+    yield from (f"{system}: {alarm}" for system, alarm in told.alarms)
+    yield from filter(None, (told.means, told.footnote, told.silence))
+
+
+def test_every_word_is_as_it_was(small: Run) -> None:
+    now = "\n".join(
+        f"$ {name}\n" + "".join(f"{line}\n" for line in spoken(run)) for name, run in variants(small)
+    )
+    if os.environ.get("TRNBENCH_TEST_RENEW"):
+        WORDS.write_text(now, encoding="utf-8")
+    assert now == WORDS.read_text(encoding="utf-8")
