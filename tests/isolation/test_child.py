@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import builtins
 import os
+import random
+import resource
 import signal
 import subprocess
 import sys
@@ -13,12 +16,14 @@ from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
+import numpy
 import pytest
 from killed import alive
 
 from trnbench.isolation import child, interrupt
 from trnbench.isolation.child import Lost, Overdue, carried_out
 from trnbench.isolation.interrupt import CaseTimeout, limited
+from trnbench.isolation.surroundings import Misbehaved, held
 
 Send = Callable[[str, Any], None]
 
@@ -139,6 +144,59 @@ def test_outside_the_main_thread_there_is_no_alarm() -> None:
     thread.join()
     assert found == [False]
     assert interrupt.can_limit()
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("sys.setrecursionlimit(300)", "changes the recursion limit"),
+        ("sys.setrecursionlimit(9000)", ""),
+        ("resource.setrlimit(resource.RLIMIT_NOFILE, (64, hard))", "changes the limits of resources"),
+        ("resource.setrlimit(resource.RLIMIT_CORE, (0, 0))", ""),
+        ("sys.path.append('there')", ""),
+        ("sys.path.pop()", "changes the path of modules"),
+        ("builtins.mine = 1", "changes the builtins"),
+        ("random.random()", "changes the state of the random generators"),
+        ("numpy.random.random()", "changes the state of the random generators"),
+        ("sys.stdin = None", "changes the standard streams"),
+        ("os.close(0)", "changes the standard streams"),
+        ("os.umask(0); os.chdir('/'); random.seed(1)", "changes the working folder and the umask and the "
+         "state of the random generators"),
+    ],
+)  # fmt: skip
+def test_what_code_of_others_changes_is_named_and_put_back(words: str, told: str) -> None:
+    names = {"hard": resource.getrlimit(resource.RLIMIT_NOFILE)[1], "numpy": numpy, "random": random}
+    names |= {"builtins": builtins, "os": os, "resource": resource, "sys": sys}
+
+    def twice(_: object) -> list[str]:
+        said = []
+        for each in (words, "pass"):
+            try:
+                with held():
+                    exec(each, names)
+                said.append("")
+            except Misbehaved as error:
+                said.append(error.what)
+        return said
+
+    assert carried_out(twice) == [told and f"{told} of the whole process", ""]
+
+
+def test_a_first_signal_waits_for_work_that_may_be_cut_short_and_a_second_does_not() -> None:
+    handler = signal.getsignal(signal.SIGTERM)
+    with interrupt.Interruption() as interruption:
+        signal.raise_signal(signal.SIGTERM)
+        assert interruption.asked == 1
+        with pytest.raises(interrupt.Interrupted), interruption.allowed():
+            pytest.fail("work began")
+        with pytest.raises(interrupt.Interrupted):
+            signal.raise_signal(signal.SIGTERM)
+    assert signal.getsignal(signal.SIGTERM) is handler
+    with interrupt.Interruption() as interruption:
+        with pytest.raises(interrupt.Interrupted), interruption.allowed():
+            signal.raise_signal(signal.SIGTERM)
+        with pytest.raises(interrupt.Interrupted):
+            interruption.check()
 
 
 # A command that ends at once loses nothing, and where others' code was loaded Python ends it as usual.

@@ -130,6 +130,8 @@ def test_who_says_nothing_is_not_waited_for(ends: Any, monkeypatch: pytest.Monke
 
 def test_messages_go_both_ways_and_only_as_they_were_sent(ends: Any) -> None:
     first, other = Line(ends[0], b"k" * 32, first=True), Line(ends[1], b"k" * 32, first=False)
+    for option in ((socket.SOL_SOCKET, socket.SO_KEEPALIVE), (socket.IPPROTO_TCP, socket.TCP_NODELAY)):
+        assert ends[0].getsockopt(*option)
     first.send(case=3)
     other.send(text="é" * 70_000)
     assert other.hear(time.monotonic() + 5) == {"case": 3}
