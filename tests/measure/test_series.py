@@ -178,4 +178,7 @@ def test_the_interval_holds_the_median(samples: list[float]) -> None:
 def test_a_series_that_is_unstable_says_what_to_do() -> None:
     wide = stability(Series(name="hot", samples=around(1.0, 0.3, 100)))
     assert (wide.verdict, "trnbench doctor" in wide.advice) == ("unstable", True)
-    assert stability(Series(name="hot", samples=(1.0, 1.0))).why == "only 2 samples"
+    few = stability(Series(name="hot", samples=(1.0,) * 4))
+    assert (few.verdict, few.why) == ("unstable", "only 4 samples")
+    assert few.advice == "give it more time: --sample-time 5"
+    assert stability(Series(name="hot", samples=(1.0,) * 5)).verdict == "stable"

@@ -126,7 +126,10 @@ def test_a_check_that_takes_as_long_as_the_first_one_waits_for_nothing() -> None
     assert backlog(1.0, 1.9, 0.001) == ()  # a busy machine
     assert backlog(0.0, 0.04, 0.0) == ()
     assert backlog(0.1, 1.1, 1.0) == ()
-    assert backlog(0.1, 1.4, 1.0) != ()
+    assert backlog(0.1, 1.4, 1.0) == (
+        "the calls took 1 s in all, and reading the last output then 1.4 s (after one call 100 ms). Most "
+        "likely they returned when the work was queued, not when it was done",
+    )
 
 
 def test_growth_that_nobody_looked_at_is_suspect(clock: Any) -> None:
@@ -302,7 +305,15 @@ def test_cold_hot_and_batched_are_three_series(clock: Any) -> None:
     )
     assert set(found.series) == {"cold", "hot", "batched"}
     assert len(flushed) == len(found.series["cold"].samples) == 2
-    assert found.series["cold"].flush == "a cupboard"
+    cold = found.series["cold"]
+    assert (cold.flush, cold.stop_reason) == ("a cupboard", "sample limit: 2 cold samples")
+    hasty = measure(
+        short,
+        msgspec.structs.replace(QUICK, cold_s=0.0),
+        flush=Flush(run=lambda: None, declared="nothing"),
+        timer=clock,
+    ).series["cold"]
+    assert (len(hasty.samples), hasty.stop_reason) == (1, "time limit: 0 s of cold samples")
     assert found.series["hot"].flush == "none"
     assert found.primary == "batched"
     assert found.series["batched"].iterations > 1

@@ -19,7 +19,7 @@ from trnbench.registry import Registry
 from trnbench.run.execute import execute
 from trnbench.run.plan import plan
 from trnbench.run.selection import RunSettings
-from trnbench.run.sources import changed_files, file_digests
+from trnbench.run.sources import changed_files, file_digests, named_beside
 from trnbench.store.journal_content import Opening
 from trnbench.store.store import Store
 
@@ -82,6 +82,25 @@ def test_a_kernel_is_its_formulas_its_implementation_and_what_those_take(
     assert "tiny_machine.py" in found  # its formulas
     assert "trnbench/kernels/kernel.py" in found  # what they are where it says nothing
     assert all(len(each) == 16 for each in found.values())
+
+
+@pytest.mark.parametrize(
+    ("source", "names"),
+    [
+        ("import acme.shapes", ["shapes.py"]),
+        ("from acme import shapes, rounding as half", ["shapes.py", "rounding.py", "as.py", "half.py"]),
+        ("from acme import (\n    shapes,\n    deeper,\n)\n", ["shapes.py", "deeper.py"]),
+        ("from .shapes import SIZE\n", ["shapes.py"]),
+        ("from . import shapes  # not important", ["shapes.py"]),
+        ("    import acme.late\nimportant = 1", ["late.py"]),
+        ("x = 1; import acme.late", []),
+        ("import numpy\nfrom other.shapes import SIZE", []),
+        ("path = 'loop.c', \"data.toml\", 'no name'", ["loop.c", "data.toml"]),
+        ("import acme.a\nimport acme.b\nimport acme.a", ["a.py", "b.py"]),
+    ],
+)
+def test_what_a_source_takes_from_its_own_folder(source: str, names: list[str]) -> None:
+    assert list(named_beside(source, "acme")) == names
 
 
 def test_only_implementations_for_these_systems_count(package: Path) -> None:
