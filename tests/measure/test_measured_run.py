@@ -16,7 +16,7 @@ from command import typed
 from trnbench import Reason, Run, Status, load_registry
 from trnbench.facts.load import load_book
 from trnbench.run import pool
-from trnbench.run.worker import epitaph, out_of_memory_kills
+from trnbench.run.worker import epitaph
 
 
 def measured(*modes: str, folder: Path, **settings: Any) -> Run:
@@ -88,43 +88,6 @@ def test_a_process_ended_by_the_system_for_memory_is_told_apart() -> None:
     )
     # Memory that ran out elsewhere ended nothing here.
     assert epitaph(1, starved=True)[0] is Reason.CRASH
-
-
-@pytest.mark.parametrize(
-    ("files", "kills"),
-    [
-        ({}, 0),
-        ({"/proc/vmstat": "nr_free_pages 9\noom_kill 3\n"}, 3),
-        (
-            {
-                "/proc/self/cgroup": "0::/user/job\n",
-                "/sys/fs/cgroup/user/job/memory.events": "low 7\noom 8\noom_kill 5\noom_group_kill 9\n",
-                "/proc/vmstat": "oom_kill 4\n",
-            },
-            5,
-        ),
-        (
-            {
-                "/proc/self/cgroup": "9:cpu,memory:/job\n3:memory_too:/other\nbroken\n",
-                "/sys/fs/cgroup/memory/job/memory.oom_control": "under_oom 8\noom_kill 2\n",
-                "/sys/fs/cgroup/memory/other/memory.oom_control": "oom_kill 6\n",
-            },
-            2,
-        ),
-        ({"/proc/vmstat": "oom_kill many\n"}, 0),
-    ],
-)
-def test_processes_ended_for_memory_are_counted_where_the_system_tells(
-    files: dict[str, str], kills: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def read_text(path: Path) -> str:
-        if str(path) not in files:
-            raise FileNotFoundError(path)
-        return files[str(path)]
-
-    with monkeypatch.context() as patched:
-        patched.setattr(Path, "read_text", read_text)
-        assert out_of_memory_kills() == kills
 
 
 def test_names_of_the_host_stay_out_unless_they_are_asked_for(tmp_path: Path) -> None:

@@ -307,13 +307,9 @@ def test_cold_hot_and_batched_are_three_series(clock: Any) -> None:
     assert len(flushed) == len(found.series["cold"].samples) == 2
     cold = found.series["cold"]
     assert (cold.flush, cold.stop_reason) == ("a cupboard", "sample limit: 2 cold samples")
-    hasty = measure(
-        short,
-        msgspec.structs.replace(QUICK, cold_s=0.0),
-        flush=Flush(run=lambda: None, declared="nothing"),
-        timer=clock,
-    ).series["cold"]
-    assert (len(hasty.samples), hasty.stop_reason) == (1, "time limit: 0 s of cold samples")
+    hasty, flush = msgspec.structs.replace(QUICK, cold_s=0.0), Flush(run=lambda: None, declared="nothing")
+    cold = measure(short, hasty, flush=flush, timer=clock).series["cold"]
+    assert (len(cold.samples), cold.stop_reason) == (1, "time limit: 0 s of cold samples")
     assert found.series["hot"].flush == "none"
     assert found.primary == "batched"
     assert found.series["batched"].iterations > 1
@@ -359,26 +355,16 @@ def test_why_sampling_ended_is_part_of_the_result(clock: Any) -> None:
 
 @pytest.mark.parametrize(
     ("call_s", "most", "samples"),
-    [
-        (1.0, 1, 1),
-        (0.021, 1, 1),
-        (0.0049, 1, 4),
-        (0.0004, 1, 50),  # 20 ms of them
-        (0.0, 1, 50),
-        (0.0004, 511, 550),  # then a tenth of what there is
-        (0.0004, 551, 605),
-        (0.0004, 2080, 2279),  # and 200 at most
-        (0.0004, 2480, 2679),
-        (0.011, 100, 100),  # of long samples one at a time
-        (0.009, 100, 103),
-    ],
-)
+    [(1.0, 1, 1), (0.021, 1, 1), (0.0049, 1, 4), (0.0004, 1, 50), (0.0, 1, 50),  # 20 ms of them
+     (0.0004, 511, 550), (0.0004, 551, 605),  # then a tenth of what there is
+     (0.0004, 2080, 2279), (0.0004, 2480, 2679),  # and 200 at most
+     (0.011, 100, 100), (0.009, 100, 103)],  # of long samples one at a time
+)  # fmt: skip
 def test_rules_look_often_at_few_samples_and_rarely_at_many(
     clock: Any, call_s: float, most: int, samples: int
 ) -> None:
-    rules = (SampleLimit(samples=most),)
-    taken, output = sampled(Way(name="hot", timer=clock), program(clock), rules, call_s)
-    assert (len(taken.samples), output) == (samples, "right")
+    way, rules = Way(name="hot", timer=clock), (SampleLimit(samples=most),)
+    assert len(sampled(way, program(clock), rules, call_s)[0].samples) == samples
 
 
 # ---- 12 above the peak

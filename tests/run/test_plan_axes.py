@@ -54,16 +54,10 @@ def test_what_wrong_axes_zips_and_exclusions_say(words, message, code):
 
 
 def test_of_an_axis_like_no_other_the_most_shared_ones_are_named():
-    common = [Axis(name=f"axis_{at}", values=(1,)) for at in range(7)]
-    among = tuple(kernel(f"k{at}", *common[: 7 - at // 8]) for at in range(10))
+    among = tuple(kernel(f"k{at}", *(Axis(name=f"a{i}", values=(1,)) for i in range(7))) for at in range(10))
+    owners = "k0, k1, k2, k3, k4, k5, k6, k7, … 2 more"
     said = message_of(UnknownName, lambda: points_of(among[0], among, axes=["qqqqqq=1"]))[0]
-    eight = "k0, k1, k2, k3, k4, k5, k6, k7"
-    owners = "; ".join(f"axis_{at} ({eight}, … 2 more)" for at in range(6))
-    assert said.splitlines()[2] == f"  try:   {owners}"
-    assert message_of(UnknownName, lambda: points_of(among[0], among, axes=["axis_99=1"]))[0].endswith(
-        "  try:   axis_6 (k0, k1, k2, k3, k4, k5, k6, k7); "
-        f"axis_5 ({eight}, … 2 more); axis_4 ({eight}, … 2 more)"
-    )
+    assert said.endswith(f"  try:   {'; '.join(f'a{i} ({owners})' for i in range(6))}")
 
 
 def test_a_sweep_changes_kernels_that_have_the_axis_and_leaves_the_others():

@@ -243,25 +243,15 @@ def test_where_ranks_meet() -> None:
         place_of(several, {"TRNBENCH_RENDEZVOUS": "nowhere"})
 
 
-@pytest.mark.parametrize(
-    ("key", "cause"),
-    [
-        ("", "is not set: whoever reaches rank 0 could send results"),
-        ("x" * 31, "has 31 characters, 32 are needed: whoever reaches rank 0 could send results"),
-        ("x" * 32, ""),
-    ],
-)
-def test_on_several_machines_a_key_of_32_characters_is_needed(key: str, cause: str) -> None:
+def test_on_several_machines_a_key_of_32_characters_is_needed() -> None:
     rank = find_rank({"RANK": "1", "WORLD_SIZE": "8", "LOCAL_WORLD_SIZE": "4"})
-    told = {"TRNBENCH_RENDEZVOUS": "trn7:29400", "TRNBENCH_RENDEZVOUS_KEY": key}
-    if not cause:
-        assert place_of(rank, told).key == key
-        return
+    told = {"TRNBENCH_RENDEZVOUS": "trn7:29400", "TRNBENCH_RENDEZVOUS_KEY": "x" * 31}
+    assert place_of(rank, {**told, "TRNBENCH_RENDEZVOUS_KEY": "x" * 32}).key == "x" * 32
     assert text_of(UsageError, place_of, rank, told) == (
         "8 ranks of torchrun on several machines hold no key\n"
-        f"  cause: TRNBENCH_RENDEZVOUS_KEY {cause}\n"
-        "  try:   export TRNBENCH_RENDEZVOUS_KEY=$(openssl rand -hex 32), the same on every machine "
-        "(mpirun -x TRNBENCH_RENDEZVOUS_KEY); or TRNBENCH_RENDEZVOUS=/a/folder/all/ranks/share"
+        "  cause: TRNBENCH_RENDEZVOUS_KEY has 31 characters, 32 are needed: whoever reaches rank 0 could "
+        "send results\n  try:   export TRNBENCH_RENDEZVOUS_KEY=$(openssl rand -hex 32), the same on every "
+        "machine (mpirun -x TRNBENCH_RENDEZVOUS_KEY); or TRNBENCH_RENDEZVOUS=/a/folder/all/ranks/share"
     )
 
 
@@ -280,13 +270,7 @@ def test_the_slowest_rank_and_how_far_it_is() -> None:
 
 
 @pytest.fixture
-def fine(tmp_path: Path) -> Measurement:
-    """What one rank came to within 1 s."""
-    skipped = left_out(tmp_path)
-    return msgspec.structs.replace(skipped, status=Status.OK, reason_text="", time_s=1.0)
-
-
-def left_out(tmp_path: Path) -> Measurement:
+def skipped(tmp_path: Path) -> Measurement:
     from trnbench.run.plan import plan
     from trnbench.run.preparation import prepared
     from trnbench.run.selection import RunSettings
@@ -299,39 +283,28 @@ def left_out(tmp_path: Path) -> Measurement:
     return attempts.judge.skipped(case, system, "no compiler")
 
 
-@pytest.mark.parametrize(
-    ("times", "notes"),
-    [
-        ((1.0, 1.0, 1.05), ()),
-        ((1.0, 1.0, 1.06), ("rank 2 is a straggler: 1.06 times the median of 3 ranks",)),
-        ((1.5, 1.0, 1.5), ()),
-    ],
-)
-def test_a_straggler_is_a_twentieth_slower_than_the_median(
-    fine: Measurement, times: tuple[float, ...], notes: tuple[str, ...]
-) -> None:
-    seen = {at: msgspec.structs.replace(fine, time_s=time_s) for at, time_s in enumerate(times)}
-    found = together(seen, [(0, 2)])
-    assert found.time_s == max(times)
-    assert found.notes == (*notes, "ranks 0, 2 ran at once on one machine and shared it")
-
-
-def test_of_several_bad_ranks_the_worst_and_then_the_first_is_named(fine: Measurement) -> None:
-    bad = msgspec.structs.replace(fine, status=Status.SUSPECT, reason_text="too fast")
-    lost = msgspec.structs.replace(
-        fine, status=Status.FAILED, reason=Reason.CRASH, reason_text="gone", time_s=None
-    )
+def test_a_straggler_is_named_and_of_bad_ranks_the_first_of_the_worst(skipped: Measurement) -> None:
+    fine, replace = ended_at(skipped, 1.0), msgspec.structs.replace
+    shared = "ranks 0, 2 ran at once on one machine and shared it"
+    straggler = "rank 2 is a straggler: 1.06 times the median of 3 ranks"
+    for time_s, notes in ((1.05, (shared,)), (1.06, (straggler, shared))):
+        found = together({0: fine, 1: fine, 2: ended_at(skipped, time_s)}, [(0, 2)])
+        assert (found.time_s, found.notes) == (time_s, notes)
+    bad = replace(fine, status=Status.SUSPECT, reason_text="too fast")
+    lost = replace(fine, status=Status.FAILED, reason=Reason.CRASH, reason_text="gone", time_s=None)
     assert together({0: fine, 1: bad, 2: bad}).reason_text == "rank 1: too fast"
     found = together({0: fine, 1: bad, 2: lost, 3: lost})
     assert (found.status, found.reason_text) == (Status.FAILED, "rank 2: gone")
-    assert found.detail["ranks"] == {
-        "count": 4,
-        "status": {"0": "ok", "1": "suspect", "2": "failed crash", "3": "failed crash"},
-    }
+    told = {"0": "ok", "1": "suspect", "2": "failed crash", "3": "failed crash"}
+    assert found.detail["ranks"] == {"count": 4, "status": told}
 
 
-def test_a_case_that_one_rank_leaves_out_is_no_result(fine: Measurement, tmp_path: Path) -> None:
-    skipped = left_out(tmp_path)
+def ended_at(skipped: Measurement, time_s: float) -> Measurement:
+    return msgspec.structs.replace(skipped, status=Status.OK, reason_text="", time_s=time_s)
+
+
+def test_a_case_that_one_rank_leaves_out_is_no_result(skipped: Measurement) -> None:
+    fine = ended_at(skipped, 1.0)
     found = together({0: fine, 1: skipped})
     assert (found.status, found.reason) == (Status.FAILED, Reason.ERROR)
     assert found.reason_text == "rank 1: left out there, and not elsewhere: no compiler"

@@ -86,21 +86,14 @@ def test_a_kernel_is_its_formulas_its_implementation_and_what_those_take(
 
 @pytest.mark.parametrize(
     ("source", "names"),
-    [
-        ("import acme.shapes", ["shapes.py"]),
-        ("from acme import shapes, rounding as half", ["shapes.py", "rounding.py", "as.py", "half.py"]),
-        ("from acme import (\n    shapes,\n    deeper,\n)\n", ["shapes.py", "deeper.py"]),
-        ("from .shapes import SIZE\n", ["shapes.py"]),
-        ("from . import shapes  # not important", ["shapes.py"]),
-        ("    import acme.late\nimportant = 1", ["late.py"]),
-        ("x = 1; import acme.late", []),
-        ("import numpy\nfrom other.shapes import SIZE", []),
-        ("path = 'loop.c', \"data.toml\", 'no name'", ["loop.c", "data.toml"]),
-        ("import acme.a\nimport acme.b\nimport acme.a", ["a.py", "b.py"]),
-    ],
-)
-def test_what_a_source_takes_from_its_own_folder(source: str, names: list[str]) -> None:
-    assert list(named_beside(source, "acme")) == names
+    [("import acme.shapes", "shapes.py"), ("from .shapes import SIZE", "shapes.py"), ("import numpy", ""),
+     ("from acme import (\n    shapes,\n    deeper,\n)\n", "shapes.py deeper.py"),
+     ("from . import shapes  # not important", "shapes.py"), ("x = 1; import acme.late", ""),
+     ("    import acme.late\nimport acme.a\nimport acme.late\nimportant = 1", "late.py a.py"),
+     ("from other.shapes import SIZE\npath = 'loop.c', \"data.toml\", 'no name'", "loop.c data.toml")],
+)  # fmt: skip
+def test_what_a_source_takes_from_its_own_folder(source: str, names: str) -> None:
+    assert " ".join(named_beside(source, "acme")) == names
 
 
 def test_only_implementations_for_these_systems_count(package: Path) -> None:

@@ -148,16 +148,14 @@ def test_words_are_checked_against_those_the_axis_takes():
     )
 
 
-@pytest.mark.parametrize(
-    ("typed", "more", "told"),
-    [
-        (f"size={'1,' * 9999}1", ",1", f"'size={'1,' * 17}1…' has 10,001 values"),
-        ("size[range]=1:10000", ":0.9999", "'size[range]=1:10000:0.9999' has 10,001 values"),
-    ],
-)
-def test_an_axis_takes_ten_thousand_values_and_not_one_more(typed: str, more: str, told: str) -> None:
-    assert parse_sweep(typed).axis == "size"
-    assert text_of(UsageError, parse_sweep, typed + more).splitlines()[0] == told
+def test_an_axis_takes_ten_thousand_values_and_not_one_more() -> None:
+    typed = f"size={'1,' * 9999}1"
+    assert parse_sweep(typed).values(SIZE) == (1,)
+    assert text_of(UsageError, parse_sweep, f"{typed},1").startswith(f"'{typed[:40]}…' has 10,001 values\n")
+    assert len(sizes("size[range]=1:10000")) == 10_000
+    assert text_of(UsageError, parse_sweep, "size[range]=1:10001").startswith(
+        "'size[range]=1:10001' has 10,001"
+    )
 
 
 def test_what_is_to_be_typed_has_no_line_of_its_own() -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Iterator
 from importlib import import_module
+from inspect import getmembers
 from types import ModuleType
 
 import msgspec
@@ -15,17 +15,11 @@ BY_POSITION = 4
 
 def loose(package: ModuleType) -> list[str]:
     """Structs that can be changed, or take more than `BY_POSITION` fields without their names."""
-    for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-        import_module(module.name)
+    names = [each.name for each in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")]
     return [
         kind.__name__
-        for kind in _kinds(msgspec.Struct)
-        if f"{kind.__module__}.".startswith(f"{package.__name__}.")
-        and not (kind.__struct_config__.frozen and len(kind.__match_args__) <= BY_POSITION)
+        for name in names
+        for _, kind in getmembers(import_module(name))
+        if isinstance(kind, type(msgspec.Struct)) and kind.__module__ == name
+        if not (kind.__struct_config__.frozen and len(kind.__match_args__) <= BY_POSITION)
     ]
-
-
-def _kinds(base: type[msgspec.Struct]) -> Iterator[type[msgspec.Struct]]:
-    for kind in base.__subclasses__():
-        yield kind
-        yield from _kinds(kind)

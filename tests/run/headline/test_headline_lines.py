@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from typing import Any
 
 import pytest
 from headline_parts import best_published, changed, graded, judged_by, kept, near, of, of_systems, replace
@@ -133,29 +134,20 @@ class TestLines:
 
 
 @pytest.mark.parametrize(
-    ("kernel", "rank", "sent", "ranks"),
-    [
-        ("all_reduce", "core", 1.75, (8, "core")),  # 2·(n−1)/n of the tensor
-        ("all_reduce", None, 1.0, (2, "logical-core")),
-        ("all_reduce", "core", 2.0, None),
-        ("all_gather", "core", 0.75, (4, "core")),  # (n−1)/n
-        ("all_gather", "core", 1.0, None),
-        ("all_gather", "device", 0.75, (16, "device")),
-    ],
-)
+    ("kernel", "told", "sent", "ranks"),
+    [("all_reduce", {"rank": "core"}, 1.75, (8, "core")),  # 2·(n−1)/n of the tensor
+     ("all_reduce", {}, 1.0, (2, "logical-core")), ("all_reduce", {}, 2.0, None),
+     ("all_gather", {}, 0.75, (4, "logical-core")), ("all_gather", {}, 1.0, None),  # (n−1)/n
+     ("all_gather", {"rank": "device"}, 0.75, (16, "device")),
+     ("all_gather", {"rank_count": 5, "rank": "device"}, 0.75, (5, "device"))],
+)  # fmt: skip
 def test_ranks_of_older_runs_follow_from_what_each_sends(
-    small: Run, kernel: str, rank: str | None, sent: float, ranks: tuple[int, str] | None
+    small: Run, kernel: str, told: Any, sent: float, ranks: tuple[int, str] | None
 ) -> None:
     case = next(e for e in of_systems(small, "trn2-16.48xlarge").measurements if e.case.kernel == kernel)
-    older = replace(
-        case,
-        detail={"rank": rank} if rank else {},
-        work={"payload_bytes": 1024.0, "link_bytes": 1024.0 * sent},
-    )
-    assert ranks_of(small, older) == ranks
-    assert ranks_of(small, replace(older, work={"payload_bytes": 0.0, "link_bytes": 1.0})) is None
-    assert ranks_of(small, replace(older, detail={"rank_count": 5, "rank": "device"})) == (5, "device")
-    assert ranks_of(small, replace(older, case=replace(case.case, family="link"))) is None
+    work = {"payload_bytes": 1024.0, "link_bytes": 1024.0 * sent}
+    assert ranks_of(small, replace(case, detail=told, work=work)) == ranks
+    assert ranks_of(small, replace(case, detail={}, work={})) is None
 
 
 class TestSteps:

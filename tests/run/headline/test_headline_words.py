@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from headline_parts import best_published, changed, graded, having, judged_by, kept, near, of_systems
-from synthetic_run import with_verdicts
 
 from trnbench import Grade, Run, headline
 from trnbench.results.measurement import Nearness
@@ -20,30 +19,27 @@ WORDS = Path(__file__).parent / "words.txt"
 
 def variants(small: Run) -> Iterator[tuple[str, Run]]:
     one = of_systems(small, "trn2-16.48xlarge")
+    product, softmax, links = (
+        kept(one, lambda each, name=name: each.case.kernel == name)
+        for name in ("gemm", "softmax", "all_reduce")
+    )
+    published = near(Nearness.OPERATION, best=best_published(Nearness.OPERATION, value=6e13), note="a note")
     yield "as it is", one
-    product = kept(one, lambda each: each.case.kernel == "gemm")
-    best = best_published(Nearness.OPERATION, value=6e13)
-    published = near(Nearness.OPERATION, best=best, note="a note")
     yield "a product with published ones near it", changed(product, judged_by(published))
     yield "measured", changed(product, graded(Grade.MEASURED))
     yield "formulas", changed(product, graded(Grade.DERIVED))
     yield "a single size", kept(product, lambda each: each.case.point["m"] == 512)
-    yield "another kernel", kept(one, lambda each: each.case.kernel == "softmax")
-    ranks = having(detail={"rank_count": 64, "rank": "logical-core"})
-    yield "ranks", changed(kept(one, lambda each: each.case.kernel == "all_reduce"), ranks)
-    smallest = kept(with_verdicts(small), lambda each: each.case.instance == "trn1.2xlarge")
-    yield "verdicts", kept(smallest, lambda each: each.case.kernel == "gemm")
+    yield "another kernel", softmax
+    yield "ranks", changed(links, having(detail={"rank_count": 64, "rank": "logical-core"}))
 
 
 def spoken(run: Run) -> Iterator[str]:
     told = headline(run)
     for line, said in told.said:
-        yield f"{said.text}\n    {line.scope}: {said.detail or '-'}"
+        yield f"{said.text}\n    {line.scope}: {said.detail}"
     for card in told.cards:
-        yield card.text
-        yield from (f"    {row.name}: {row.clause or '-'}" for row in card.rows)
-    yield from (f"{system}: {alarm}" for system, alarm in told.alarms)
-    yield from filter(None, (told.means, told.footnote, told.silence))
+        yield "\n    ".join([card.text, *(f"{row.name}: {row.clause}" for row in card.rows)])
+    yield from filter(None, (told.means, told.footnote))
 
 
 def test_every_word_is_as_it_was(small: Run) -> None:
