@@ -69,6 +69,8 @@ def test_what_is_no_json(text: bytes) -> None:
 def test_more_than_the_bound_is_refused_unread() -> None:
     with pytest.raises(NotJson, match="it has more than 10 bytes"):
         parse_json(b"x" * 11, most=10)
+    with pytest.raises(NotJson, match="it has more than 16,777,216 bytes"):
+        parse_json(b"1" * ((16 << 20) + 1))
 
 
 def test_other_programs_write_nan_for_what_they_do_not_know() -> None:
@@ -94,8 +96,16 @@ def test_what_no_toml_of_ours_holds(text: str, message: str, code: int) -> None:
 
 
 def test_toml_is_utf_8() -> None:
-    with pytest.raises(BadInput, match="f is not UTF-8 text"):
-        parse_toml(b"x = '\xff'", "f")
+    assert text_of(BadInput, parse_toml, b"x = '\xff'", "f") == (
+        "f is not UTF-8 text\n  cause: byte 5 cannot be decoded\n  try:   save it as UTF-8"
+    )
+
+
+def test_whole_numbers_of_toml_have_64_bits() -> None:
+    ends = [-(2**63), 2**63 - 1]
+    assert parse_toml(f"x = {ends}".encode(), "f") == {"x": ends}
+    with pytest.raises(BadInput, match=r"^f: x\[1\] has more than 64 bits"):
+        parse_toml(f"x = [0, {2**63}]".encode(), "f")
 
 
 @pytest.mark.parametrize("kind", ["a folder", "a pipe", "a device", "a link to a pipe"])
@@ -173,6 +183,9 @@ COUNT = Number("count", "it counts", "3", 1, 9, whole=True)
         (kinds.AXIS, "4096", 4096), (kinds.AXIS, "64k", 65536), (kinds.AXIS, "1MiB", 1 << 20),
         (kinds.AXIS, "2GB", 2 << 30), (kinds.AXIS, "1.5K", 1536), (kinds.AXIS, "1e3", 1000),
         (kinds.AXIS, "0.5", Fraction(1, 2)), (kinds.AXIS, "-3", -3), (kinds.AXIS, " 7 ", 7),
+        (SIZE, f"{7:040}", 7), (kinds.TRAINED, "2k", 2000), (kinds.TRAINED, "3M", 3 * 10**6),
+        (kinds.TRAINED, "4b", 4 * 10**9), (kinds.TRAINED, "5T", 5 * 10**12), (kinds.TRAINED, "6", 6),
+        (kinds.UTILISATION, "70%", Fraction(7, 10)), (kinds.UTILISATION, "1", 1),
         (TIME, "0ns", 0), (LIMIT, "0", 0), (LIMIT, "0.5", Fraction(1, 2)), (COUNT, "9", 9), (COUNT, "3.0", 3),
     ],
 )  # fmt: skip
@@ -185,7 +198,7 @@ def test_what_is_a_number(kind: Number, text: str, value: Fraction) -> None:
     [
         (SIZE, "-1"), (SIZE, "2e15"), (SIZE, "1KK"), (SIZE, "1 2"), (SIZE, "1e100"), (SIZE, "1  K"),
         (SIZE, "1\nK"), (TIME, "5"), (TIME, "5 min"), (TIME, "11s"), (LIMIT, "0.4"), (LIMIT, "1e-30"),
-        (COUNT, "1.5"), (COUNT, "0"), (COUNT, "10"), (COUNT, "3K"),
+        (COUNT, "1.5"), (COUNT, "0"), (COUNT, "10"), (COUNT, "3K"), (SIZE, f"{7:041}"),
     ],
 )  # fmt: skip
 def test_what_is_none_of_its_kind(kind: Number, text: str) -> None:
@@ -209,9 +222,12 @@ def test_a_kind_takes_its_example_and_nothing_that_is_no_number(kind: Number) ->
 
 def test_bounds_are_those_that_users_were_promised() -> None:
     """A bound that moves refuses what a file or a script asked for until now, or takes what nobody tried."""
-    bounds = {name: (kind.least, kind.most, kind.smallest) for name, kind in KINDS.items()}
+    words = {
+        name: (kind.least, kind.most, kind.smallest, *["whole"] * kind.whole, *["floored"] * kind.floored)
+        for name, kind in KINDS.items()
+    }
     lines = Path(__file__).with_name("bounds.txt").read_text().splitlines()
-    assert lines == [" ".join((name, *map(str, ends))) for name, ends in bounds.items()]
+    assert lines == [" ".join((name, *map(str, bounds))) for name, bounds in words.items()]
 
 
 def test_the_message_says_what_is_taken() -> None:
@@ -220,6 +236,14 @@ def test_the_message_says_what_is_taken() -> None:
         "  cause: it counts, 1 to 9\n"
         "  try:   --count 3"
     )
+    assert text_of(UsageError, kinds.MESSAGE.read, "64X", "-b") == (
+        "-b '64X' is no size\n"
+        "  cause: a number with K, M or G behind it, which are powers of two\n"
+        "  try:   -b 64K"
+    )
+    assert [kind.range for kind in (kinds.LEFT_OF_LINK, kinds.UTILISATION, kinds.COST, COUNT)] == [
+        "0 or 0.001 to 1,000", "0.001 to 1", "0 to 1e+18", "1 to 9",
+    ]  # fmt: skip
     assert (
         text_of(UsageError, COUNT.checked, 0.5, "count")
         == "count 0.5 is no count\n  cause: it counts, 1 to 9\n  try:   count 3"
