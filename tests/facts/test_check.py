@@ -81,6 +81,7 @@ def test_a_dispute_claims_several_rules() -> None:
         ({"rule": "value", "subjects": ("box",)}, "the rule finds: chip hbm_bandwidth"),
         ({"rule": "value", "metric": "hbm_capacity"}, "the rule finds: chip hbm_bandwidth"),
         ({"rule": "value", "values": ("1 TB/s", "2 TB/s")}, "the rule finds: chip hbm_bandwidth"),
+        ({"rule": "value", "values": ("4.9 TB/s", "2 TB/s")}, "the rule finds: chip hbm_bandwidth"),
         ({"rule": "count"}, "the rule finds nothing at all in these facts"),
     ],
 )

@@ -128,6 +128,10 @@ def test_bounds_disagree_with_other_bounds_and_with_values_beyond_them() -> None
     assert not find("value", [limited("25", "a"), limited("20", "b", "")])
     assert find("value", [limited("25", "a"), limited("30", "b", "")])
     assert not find("value", [limited("25", "a", "over"), limited("30", "b", "")])
+    assert find("value", [limited("25", "a", "over"), limited("20", "b", "")])
+    bound, below = limited("25", "a"), limited("20", "b", "")  # no rounding of the one makes the other
+    assert not find("rounded", [bound, below])
+    assert not find("rounded", [below, bound])
 
 
 def test_count_has_no_rounding() -> None:
@@ -159,6 +163,8 @@ def test_unit_base_needs_the_same_digits() -> None:
     assert found.ratio == pytest.approx(1.073741824)
     assert found.note == "the same digits, powers of 1024 against powers of 1000"
     assert not find("unit-base", [hbm("chip", "820", "GiB/sec"), hbm("chip", "880", "GB/s", "b")])
+    assert not find("unit-base", [hbm("chip", "820", "GiB/sec"), hbm("chip", "820", "TB/s", "b")])
+    assert not find("unit-base", [hbm("chip", "820", "GB/sec"), hbm("chip", "820", "GB/s", "b")])
 
 
 def test_rounded_wants_more_than_one_percent() -> None:

@@ -76,8 +76,21 @@ def test_every_printed_spelling_is_read(printed: str, unit: str, value: float, d
     assert normalise(printed, unit) == (value, dimension)
 
 
+@pytest.mark.parametrize(
+    ("units", "value"),
+    [
+        ("EFLOPS exaflops", 1e18), ("PB petaops", 1e15), ("TW", 1e12), ("GHz B/ns", 1e9),
+        ("MB MHz B/us", 1e6), ("KB kB kHz kW", 1e3), ("PiB", 2.0**50), ("TiB", 2.0**40),
+        ("MiB", 2.0**20), ("KiB", 2.0**10),
+        ("ms", 1e-3), ("us µs μs", 1e-6), ("ns nsec", 1e-9), ("ps", 1e-12), ("bps", 1 / 8), ("percent", 0.01),
+    ],
+)  # fmt: skip
+def test_a_prefix_is_a_power(units: str, value: float) -> None:
+    assert {normalise("1", unit)[0] for unit in units.split()} == {value}
+
+
 def test_decimal_and_binary_are_kept_apart() -> None:
-    assert (parse_unit("GB").base, parse_unit("GiB").base, parse_unit("B").base) == ("decimal", "binary", "")
+    assert [parse_unit(unit).base for unit in ("GB", "GiB", "B/ns")] == ["decimal", "binary", "decimal"]
     assert normalise("820", "GiB/s")[0] / normalise("820", "GB/s")[0] == pytest.approx(1.073741824)
 
 
@@ -88,8 +101,8 @@ def test_a_suffix_names_the_scope() -> None:
 
 
 def test_operations_and_floating_point_operations_differ() -> None:
-    assert parse_unit("TOPS").integer
-    assert not parse_unit("TFLOPS").integer
+    units = ("TOPS", "petaops", "TFLOPS", "petaflops", "GB")
+    assert [parse_unit(unit).integer for unit in units] == [True, True, False, False, False]
 
 
 @pytest.mark.parametrize(("unit", "message", "_"), messages(Path(__file__).with_name("unknown_units.txt")))
@@ -186,6 +199,9 @@ def test_normalising_is_linear(number: int, unit: str) -> None:
         (0.0, "B/s", "0 B/s"),
         (0.0, "1", "0"),
         (-2e9, "B/s", "−2 GB/s"),
+        (0.25, "B/s", "0.25 B/s"),
+        (5e-14, "s", "0.05 ps"),
+        (1234.0, "B", "1.21 KiB"),
     ],
 )
 def test_show(value: float, unit: str, text: str) -> None:
@@ -241,7 +257,13 @@ def test_percent(fraction: float, text: str) -> None:
     assert percent(fraction) == text
 
 
-@pytest.mark.parametrize(("effect", "text"), [(0.0, "0 %"), (1e-9, "+<0.001 %"), (-0.00099999999, "−0.1 %")])
+@pytest.mark.parametrize(
+    ("effect", "text"),
+    [
+        (0.0, "0 %"), (1e-9, "+<0.001 %"), (-0.00099999999, "−0.1 %"), (0.05, "+5.0 %"), (0.0003, "+0.03 %"),
+        (0.0001, "+0.01 %"), (-0.00005, "−0.005 %"), (9.994, "+999.4 %"), (-10.0, "−1,000 %"),
+    ],
+)  # fmt: skip
 def test_signed_percent(effect: float, text: str) -> None:
     assert signed_percent(effect) == text
 
@@ -251,7 +273,8 @@ def test_signed_percent(effect: float, text: str) -> None:
     [
         ((1.5e-6, 3e-3), ("µs", 1e-6)), ((0.9996e-6,), ("µs", 1e-6)), ((0.999e-6,), ("ns", 1e-9)),
         ((1e-6, 0.0999), ("µs", 1e-6)), ((1e-6, 0.1), ("ms", 1e-3)), ((1e-6, 1e9), ("s", 1.0)),
-        ((), ("s", 1.0)), ((0.0, math.nan), ("s", 1.0)),
+        ((), ("s", 1.0)), ((0.0, math.nan), ("s", 1.0)), ((1e-14,), ("ps", 1e-12)),
+        ((-2e-6, -3.0), ("ms", 1e-3)),
     ],
 )  # fmt: skip
 def test_a_column_has_the_unit_of_its_least_value_that_the_largest_fits(

@@ -200,7 +200,7 @@ def by_pairs(note: str = "") -> Callable[[Test], Rule]:
                 claims = {fact.id: claim(fact) for fact in members}
                 odd: list[Claim] = []
                 for one, other in combinations(members, 2):
-                    if one.id != other.id and differs(one, other, claims[one.id], claims[other.id]):
+                    if differs(one, other, claims[one.id], claims[other.id]):
                         odd += [claims[one.id], claims[other.id]]
                 if odd:
                     name = differs.__name__.replace("_", "-")

@@ -233,21 +233,16 @@ class FactBook(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         sparse: bool | None = None,
         scope: Scope | None = None,
         qualifier: str | None = None,
-        source: str | None = None,
     ) -> Iterator[Fact]:
         """Facts that match every given criterion, in file order."""
         for fact in self._facts_of(subject, metric):
             if dtype is not None and fact.dtypes and dtype not in fact.dtypes:
-                continue
-            if dtype is not None and not fact.dtypes and metric == "peak_flops":
                 continue
             if sparse is not None and fact.sparse != sparse:
                 continue
             if scope is not None and fact.scope != scope:
                 continue
             if qualifier is not None and fact.qualifier != qualifier:
-                continue
-            if source is not None and fact.source != source:
                 continue
             yield fact
 

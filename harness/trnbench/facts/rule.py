@@ -55,7 +55,7 @@ def unit_base(one: Fact, other: Fact, _a: Claim, _b: Claim) -> bool:
 @by_pairs("one document prints fewer digits")
 def rounded(one: Fact, other: Fact, a: Claim, b: Claim) -> bool:
     """2.9 TB/s here, 3 TB/s there: both can be right, and a percentage of them differs by 3 %."""
-    if counted(one) or one.limit or other.limit or another_base(one, other) or not a.agrees(b):
+    if one.limit or other.limit or another_base(one, other) or not a.agrees(b):
         return False
     small, large = sorted((a.value or 0.0, b.value or 0.0))
     return small > 0.0 and large / small > NOTICED

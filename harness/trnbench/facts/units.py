@@ -164,7 +164,7 @@ _SPELLINGS: tuple[str, ...] = (
 class Unit(msgspec.Struct, frozen=True, kw_only=True):
     """A unit as it was spelt: `factor` takes a printed number to the base unit of `dimension`.
 
-    `base` is "decimal" (GB), "binary" (GiB) or "" where no prefix is a power of 1024. `per` is the
+    `base` is "binary" (GiB), or "decimal" where bytes or operations have no such prefix. `per` is the
     scope a suffix names ("GB/sec/device"), `integer` tells TOPS from TFLOPS.
     """
 
@@ -260,9 +260,8 @@ def _read_bytes(text: str) -> _Parts | None:
         return None
     prefix, binary, per = match[1], match[2], match[3] or ""
     factor = Fraction(2) ** _BINARY[prefix + "i"] if binary else Fraction(10) ** _DECIMAL[prefix]
-    base = "binary" if binary else "decimal" if prefix or per in ("/ns", "/us") else ""
     factor *= {"/ns": 10**9, "/us": 10**6}.get(per, 1)
-    return ("bytes_per_s" if per else "bytes"), factor, base, False
+    return ("bytes_per_s" if per else "bytes"), factor, "binary" if binary else "decimal", False
 
 
 def _read_bits(text: str) -> _Parts | None:
@@ -280,7 +279,7 @@ def _read_other(text: str) -> _Parts | None:
         prefixes = _SMALL if dimension == "seconds" else _DECIMAL
         power = 0 if match[1] == "" else prefixes.get(match[1])
         if power is not None:
-            return dimension, Fraction(10) ** power, "decimal" if match[1] else "", False
+            return dimension, Fraction(10) ** power, "", False
     return None
 
 
@@ -387,8 +386,6 @@ def round_to(value: float, digits: int) -> float:
 
 def _plain(value: float, digits: int) -> str:
     rounded = round_to(value, digits)
-    if rounded == 0:
-        return "0"
     places = max(digits - 1 - math.floor(math.log10(abs(rounded))), 0)
     text = f"{rounded:,.{places}f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
