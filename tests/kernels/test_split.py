@@ -12,7 +12,7 @@ from parts import part
 
 from trnbench.facts.fact import Scope
 from trnbench.kernels.kernel import Kernel
-from trnbench.kernels.split import grid, shares
+from trnbench.kernels.split import grid, largest, shares
 from trnbench.kernels.work import Extent
 from trnbench.registry import Registry
 from trnbench.run.sources import kernel_files
@@ -68,9 +68,26 @@ def test_shares_add_up_and_differ_by_a_unit(size: int, parts: int, unit: int) ->
     assert dealt[0][0] - dealt[-1][0] <= (2 * unit if size >= unit * parts else 1)
 
 
+@pytest.mark.parametrize(
+    ("size", "parts", "unit", "dealt"),
+    [
+        (8, 4, 1, ((2, 4),)),
+        (10, 4, 1, ((3, 2), (2, 2))),
+        (512, 4, 128, ((128, 4),)),
+        (511, 4, 128, ((128, 3), (127, 1))),  # fewer units than parts: single elements
+        (1000, 3, 128, ((384, 1), (360, 1), (256, 1))),  # the last unit is not whole
+        (1020, 4, 128, ((256, 3), (252, 1))),
+    ],
+)
+def test_whole_units_are_dealt(size: int, parts: int, unit: int, dealt: tuple[tuple[int, int], ...]) -> None:
+    assert shares(size, parts, unit) == dealt
+    assert largest(size, parts, unit) == dealt[0][0]
+
+
 def test_a_grid_has_as_many_places_as_there_are_cores() -> None:
     assert grid(8, lambda rows, columns: (abs(rows - columns), rows)) == (2, 4)
     assert grid(8, lambda _rows, columns: (1,) if columns == 1 else None) == (8, 1)
+    assert grid(9, lambda rows, columns: (0,)) == (1, 9)  # the first of those that cost as much
     assert grid(7, lambda rows, columns: None) is None
 
 

@@ -170,6 +170,9 @@ def test_link_levels_add_up_to_the_whole() -> None:
     assert inside.note == "the document's figure is for intra-instance links"
     level = choose("u-trn2x64", "neuronlink_bandwidth", Scope.DEVICE, qualifier="inter-instance")
     assert level.chosen.value == 256e9
+    of_all = choose("u-trn2x64", "neuronlink_bandwidth", Scope.ULTRASERVER).chosen
+    assert of_all.formula == "(1,024 GB/sec/device + 256 GB/sec/device) × 64 devices"
+    assert of_all.value == 64 * 1.28e12
 
 
 def test_generations_with_one_level_of_links_have_one_figure() -> None:
@@ -188,6 +191,8 @@ def test_a_logical_core_is_as_many_cores_as_its_extent() -> None:
     assert choice.chosen.value == pytest.approx(156.25e12)
     assert choice.chosen.formula == "10 PFLOPS / 16 devices / 4 logical cores"
     assert choice.engine_bound.formula == "128 rows × 128 columns × 2 × 2.4 GHz × 2 cores"
+    unsaid = Extent(scope=Scope.LOGICAL_CORE)  # two, as the runtime makes them
+    assert choose("trn2-16.48xlarge", "peak_flops", Scope.LOGICAL_CORE, dtype="bf16", extent=unsaid) == choice
 
 
 def test_the_size_of_a_cluster_scales_its_figures() -> None:

@@ -63,8 +63,7 @@ def _factors(count: int) -> Iterator[tuple[int, int]]:
     for low in range(1, math.isqrt(count) + 1):
         if count % low == 0:
             yield low, count // low
-            if low != count // low:
-                yield count // low, low
+            yield count // low, low
 
 
 def along(name: str, point: Mapping[str, Value], cores: int, unit: int, called: str) -> Split:

@@ -86,7 +86,7 @@ def _times(factor: Fraction, noun: str) -> str:
         return ""
     sign, count = ("×", factor) if factor > 1 else ("/", 1 / factor)
     number = f"{count.numerator:,}" if count.denominator == 1 else f"{float(count):,.4g}"
-    return f"{sign} {number} {noun}{'s' if count != 1 else ''}"
+    return f"{sign} {number} {noun}s"
 
 
 P = ParamSpec("P")
@@ -207,8 +207,7 @@ def _of_kind(system: System, metric: str, dtype: str, sparse: bool) -> tuple[tup
     return tuple(
         (order, fact)
         for order, fact in enumerate(system.book.select(metric=metric))
-        if fact.subject
-        and fact.subject in subjects
+        if fact.subject in subjects
         and fact.value
         and fact.sparse == sparse
         and _same_type(fact, metric, dtype)
