@@ -33,6 +33,8 @@ def test_an_exact_current_figure_is_taken(build_book: Callable[..., FactBook]) -
     assert figure == Figure(
         value=0.75e9, origin="box/neuronlink_bandwidth@new", formula="3 GB/s / 4 neighbours"
     )
+    current = Figures(book, ()).current("box", "neuronlink_bandwidth")
+    assert [fact.source for fact in current] == ["new", "later"]
 
 
 def test_the_most_specific_subject_wins(build_book: Callable[..., FactBook]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from itertools import permutations
 from math import prod
 from typing import Any
 
@@ -15,8 +16,9 @@ from hypothesis import strategies as st
 from stored_run import text_of
 
 from trnbench.errors import TopologyError
-from trnbench.topology.builder import Assembly, connect_switch
+from trnbench.topology.builder import Assembly, add_devices, connect_chain, connect_switch
 from trnbench.topology.graph import LinkClass, LinkKind, NodeKind, Topology
+from trnbench.topology.properties import Distances, distances
 from trnbench.topology.routing import Router
 
 Build = Callable[..., Topology]
@@ -109,6 +111,40 @@ def test_a_host_reaches_its_devices_and_others_by_way_of_them(built: Build) -> N
     host = topology.by_name["numa0"].id
     assert names(topology, host, 4) == [["d4"]]
     assert names(topology, 4, host) == [["numa0"]]
+
+
+def test_islands_of_unlike_devices_on_one_network(link_class: Callable[..., LinkClass]) -> None:
+    """Chains with an adapter in the middle, at an end and at both ends, and a device alone."""
+    assembly = Assembly("chains")
+    chains = [
+        *add_devices(assembly, 3, [(0,), (1,), (2,)]),
+        [assembly.add("s3.d0", NodeKind.DEVICE, (3, 0), 3)],
+    ]
+    classes = (("cable", LinkKind.NEURONLINK, 0), ("pcie", LinkKind.PCIE, 2), ("efa", LinkKind.EFA, 2))
+    assembly.declare(*(link_class(name, kind, level=level) for name, kind, level in classes))
+    for chain in chains:
+        connect_chain(assembly, chain, "cable")
+    gates = (chains[0][1], chains[1][0], chains[2][0], chains[2][2], chains[3][0])
+    adapters = [
+        connect_switch(assembly, f"efa{gate}", [gate], "pcie", kind=NodeKind.ADAPTER) for gate in gates
+    ]
+    connect_switch(assembly, "network", adapters, "efa", kind=NodeKind.NETWORK)
+    topology = assembly.finish(("graph",))
+    graph = nx.Graph()
+    for link in topology.links:
+        graph.add_edge(link.src, link.dst, weight=1 if link.cls == "cable" else 1000)
+    router = Router(topology)
+    lengths = []
+    for src, dst in permutations(range(len(topology.nodes)), 2):
+        routes = [[src, *(link.dst for link in route)] for route in router.routes(src, dst)]
+        assert sorted(routes) == sorted(nx.all_shortest_paths(graph, src, dst, weight="weight"))
+        if max(src, dst) < len(topology.devices):
+            lengths.append(len(routes[0]) - 1)
+    assert distances(topology) == Distances(
+        diameter=max(lengths),
+        average=sum(lengths) / len(lengths),
+        method="4 kinds of island, every pair inside, and the way out to the network",
+    )
 
 
 def test_thirty_thousand_devices_on_one_switch(link_class: Callable[..., LinkClass]) -> None:

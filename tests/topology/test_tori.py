@@ -5,17 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import combinations
 from math import prod
+from typing import Any
 
+import msgspec
 import networkx as nx
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trnbench.errors import TopologyError
-from trnbench.topology.bisection import bisection, torus_width
-from trnbench.topology.builder import Assembly, connect_hypercube, gray
+from trnbench.topology.bisection import Bisection, bisection, torus_width
+from trnbench.topology.builder import (
+    Assembly,
+    Server,
+    add_servers,
+    connect_hypercube,
+    connect_ring,
+    connect_switch,
+    gray,
+)
 from trnbench.topology.cycles import disjoint, hamiltonian_cycles
-from trnbench.topology.graph import LinkClass, NodeKind, Topology, shape_words
+from trnbench.topology.graph import LinkClass, LinkKind, NodeKind, Topology, shape_words
 from trnbench.topology.isomorphism import (
     device_adjacency,
     hypercube_adjacency,
@@ -126,10 +136,61 @@ def test_the_bisection_goes_through_the_slow_axis(torus: Build) -> None:
 
 
 def test_a_cut_that_may_not_be_the_narrowest_says_so(torus: Build) -> None:
+    words = {"method": "narrowest straight cut across one side", "exact": False}
     # Across the long axis 2 × 4 fast cables, across the short one 2 × 8 slow ones: neither bound is met.
-    found = bisection(torus((8, 4), rates=(4e9, 1e9)))
-    assert found.one_way == 16e9
-    assert not found.exact
+    assert bisection(torus((8, 4), rates=(4e9, 1e9))) == Bisection(cables=16, one_way=16e9, **words)
+    assert bisection(torus((9, 2))) == Bisection(cables=5, one_way=5e9, **words)
+    assert bisection(torus((5, 5), rates=(4e9, 1e9))) == Bisection(cables=12, one_way=18e9, **words)
+
+
+@pytest.mark.parametrize(
+    ("switches", "direct", "cables", "exact"),
+    [
+        (((0, 1, 2, 3),), (), 2, True),
+        (((0, 1), (2, 3)), ((0, 2), (1, 3)), 2, True),
+        (((0, 1), (2, 3)), ((0, 1), (2, 3)), 0, False),  # two machines
+        (((0, 1), (2, 3)), ((0, 2), (0, 3)), 2, False),
+        (((0, 1), (2, 3)), ((0, 2),), 1, False),
+        (((0, 1), (1, 2)), ((0, 2), (1, 3)), 3, False),
+        (((0, 1, 2), (2, 3)), ((0, 2), (1, 3)), 3, False),
+    ],
+)
+def test_no_halving_of_devices_at_switches_carries_less(
+    link_class: Callable[..., LinkClass], switches: Any, direct: Any, cables: int, exact: bool
+) -> None:
+    assembly = Assembly("box")
+    nodes = [assembly.add(f"d{i}", NodeKind.DEVICE, (i,)) for i in range(4)]
+    assembly.declare(link_class("port", LinkKind.SWITCH), link_class("cable"))
+    for number, members in enumerate(switches):
+        connect_switch(assembly, f"sw{number}", members, "port")
+    for one, other in direct:
+        assembly.join(nodes[one], nodes[other], "cable")
+    method = "straight cuts between servers and racks, switches where they cost least"
+    proof = "; no halving can carry less, by the ports of either switch" * exact
+    assert bisection(assembly.finish(("switched", 2, 2))) == Bisection(
+        cables=cables, one_way=cables * 1e9, method=method + proof, exact=exact
+    )
+
+
+def test_an_odd_number_of_servers_of_one_device(link_class: Callable[..., LinkClass]) -> None:
+    """The server in the middle has no halves."""
+    assembly = Assembly("pairs")
+    devices = [[assembly.add(f"d{i}", NodeKind.DEVICE, (i,), i)] for i in range(3)]
+    assembly.declare(link_class("pcie", LinkKind.PCIE), link_class("efa", LinkKind.EFA))
+    server = Server.plain(1)
+    add_servers(assembly, devices, server, host_cls="pcie", adapter_cls="pcie", network_cls="efa")
+    found = bisection(assembly.finish(("single", 1, "network", 3)))
+    assert (found.cables, found.one_way, found.exact) == (1, 1.5e9, False)
+
+
+def test_two_cables_between_the_same_devices_are_two(link_class: Callable[..., LinkClass]) -> None:
+    assembly = Assembly("pair")
+    assembly.declare(link_class("cable"), link_class("slow", rate=5e8))
+    nodes = [assembly.add(f"d{i}", NodeKind.DEVICE, (i,)) for i in range(4)]
+    for one, other, cls in ((0, 1, "cable"), (0, 1, "cable"), (2, 3, "slow"), (1, 2, "slow"), (3, 0, "slow")):
+        assembly.join(nodes[one], nodes[other], cls)
+    found = bisection(assembly.finish(("ring", 4)))
+    assert (found.cables, found.one_way, found.method) == (2, 1e9, "every halving tried")
 
 
 @given(st.lists(st.integers(3, 6), min_size=2, max_size=3).filter(lambda sides: prod(sides) <= 120))
@@ -149,6 +210,16 @@ def test_as_many_hamiltonian_cycles_as_axes(torus: Build, sides: list[int]) -> N
 
 def test_cycles_that_share_a_cable_are_told() -> None:
     assert disjoint([(0, 1, 2, 3), (0, 2, 1, 3)]) is False
+    assert disjoint([(0, 1, 2, 3), (0, 4, 5, 3)]) is False  # the cable that closes them
+
+
+def test_a_ring_of_two_is_one_cable(link_class: Callable[..., LinkClass]) -> None:
+    assembly = Assembly("ring")
+    nodes = [assembly.add(f"d{i}", NodeKind.DEVICE, (i,)) for i in range(5)]
+    assembly.declare(link_class("cable"))
+    connect_ring(assembly, nodes[:2], "cable")
+    connect_ring(assembly, nodes[2:], "cable")
+    assert device_adjacency(assembly.finish(("graph",))) == [{1}, {0}, {3, 4}, {2, 4}, {2, 3}]
 
 
 @pytest.mark.parametrize("sides", [(0, 4), (), (-1,)])
@@ -163,8 +234,18 @@ def test_sides_that_make_no_torus(torus: Build, sides: tuple[int, ...]) -> None:
     )
 
 
-def test_shapes_in_words(torus: Build) -> None:
-    assert shape_words(torus((4, 4, 2))) == "torus 4 × 4 × 2"
+@pytest.mark.parametrize(
+    ("shape", "words"),
+    [
+        (("torus", 4, 4, 2), "torus 4 × 4 × 2"), (("torus", 4, "network", "far"), "torus 4, network"),
+        (("torus", 4, 4, "network", 1875), "torus 4 × 4, 1,875 of them on one network"), ((), "graph"),
+        (("ring", 12), "ring of 12"), (("ring",), "ring"), (("hypercube", 4), "hypercube 4"),
+        (("switched", 36, 4), "switched, 36 servers of 4"), (("switched", 36), "switched 36"),
+        (("single", 1, "network", 3), "a single device, 3 of them on one network"),
+    ],
+)  # fmt: skip
+def test_shapes_in_words(torus: Build, shape: tuple[str | int, ...], words: str) -> None:
+    assert shape_words(msgspec.structs.replace(torus((4,)), shape=shape)) == words
 
 
 # Isomorphism: found where there is one, denied where there is none -----------------------------------

@@ -269,10 +269,8 @@ def connect_ring(assembly: Assembly, nodes: Sequence[int], cls: str) -> None:
     first, as `neuron-ls` prints neighbours.
     """
     count = len(nodes)
-    if count == 2:
-        assembly.join(nodes[0], nodes[1], cls)
-        return
-    if count < 2:
+    if count < 3:
+        connect_chain(assembly, nodes, cls)
         return
     for i, node in enumerate(nodes):
         assembly.send(node, nodes[i - 1], cls)

@@ -44,7 +44,7 @@ def claim(topology: Topology, found: Properties, words: str) -> tuple[bool | Non
         return good, f"the graph is a {' of '.join(map(str, topology.shape))}"
     if words.lower() == "ring" and sides is not None:
         count = len(topology.devices) // sides[0]
-        good = _rings_between(topology) == (count, sides[0])
+        good = _rings_between(topology, count, sides[0])
         return good, f"devices of one index in {sides[0]} instances form {counted(count, 'ring')}"
     if words.lower() == "all-to-all" and found.distances is not None:
         good = topology.shape[:1] == ("switched",)
@@ -56,17 +56,15 @@ def claim(topology: Topology, found: Properties, words: str) -> tuple[bool | Non
     return None, "no rule tests this name"
 
 
-def _rings_between(topology: Topology) -> tuple[int, int]:
-    """(number, length) of the rings made of links between servers; (0, 0) unless all are alike."""
+def _rings_between(topology: Topology, count: int, length: int) -> bool:
+    """Whether the links between servers are `count` rings of `length` devices each."""
     devices = topology.devices
     outward = [
         [n for n in neighbours if devices[n].host != device.host]
         for device, neighbours in zip(devices, neighbour_table(topology), strict=True)
     ]
-    if any(len(ends) != 2 for ends in outward):
-        return 0, 0
-    lengths = list(map(len, parts_of(outward)))
-    return (len(lengths), lengths[0]) if len(set(lengths)) == 1 else (0, 0)
+    rings = all(len(ends) == 2 for ends in outward)
+    return rings and [len(ring) for ring in parts_of(outward)] == [length] * count
 
 
 class Expected(msgspec.Struct, frozen=True, kw_only=True):
@@ -221,18 +219,12 @@ def _ports(found: Properties, expected: Expected) -> Iterator[Check]:
 
 def totals(topology: Topology, budget: Budget) -> dict[str, float]:
     """What the links of a budget add up to, in bytes/s, for each device, server or the system."""
-    classes = set(budget.classes)
-    sums: dict[str, float] = {}
-    if budget.owner == "device":
-        sums = {device.name: 0.0 for device in topology.devices}
+    devices = budget.owner == "device"
+    sums = {device.name: 0.0 for device in topology.devices if devices}
     for link in topology.links:
-        if link.cls not in classes:
-            continue
         node = topology.nodes[link.src]
-        if budget.owner == "device" and node.kind == NodeKind.DEVICE:
-            sums[node.name] += topology.bandwidth(link)
-        elif budget.owner != "device" and node.kind == NodeKind.ADAPTER:
-            owner = topology.name if budget.owner == "system" else f"server {node.host}"
+        if link.cls in budget.classes and node.kind is (NodeKind.DEVICE if devices else NodeKind.ADAPTER):
+            owner = {"device": node.name, "server": f"server {node.host}"}.get(budget.owner, topology.name)
             sums[owner] = sums.get(owner, 0.0) + topology.bandwidth(link)
     return sums
 
