@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from paired_runs import case
 from stored_run import text_of
 
-from trnbench import Detection, Grade, NothingSelected, Status
+from trnbench import Case, Detection, Grade, NothingSelected, Status, System
 from trnbench.compare.change import Change, Side
 from trnbench.compare.gate.rule import Direction, Rule
 from trnbench.compare.pairing import duel
@@ -268,22 +268,26 @@ def test_a_batch_that_comes_to_nothing(work: Callable[..., Any], said: str) -> N
 
 
 class Measuring(tiny.Actor):
-    """Measures on the tiny machine, all but one mode."""
+    """Measures one mode on the tiny machine."""
 
     def detect(self) -> Detection:
         return Detection(available=True, instance="tiny.2")
 
+    def unsupported(self, case: Case, system: System) -> str:
+        mode = case.key.point["mode"]
+        return "" if mode == "half" else f"it refuses {mode}"
+
 
 def test_what_a_side_can_be_measured_in() -> None:
-    known = tiny.registry("half", "unsupported", "huge", backend=Measuring())
-    mode = [Operand(f"mode={each}", Kind.SETTING) for each in ("half,unsupported", "unsupported", "huge")]
+    known = tiny.registry("half", "low", "above", "huge", backend=Measuring())
+    mode = [Operand(f"mode={each}", Kind.SETTING) for each in ("half,low", "low,above", "huge")]
     (seat,) = duel.seats(known, Wish(), mode[0])
     assert (seat.case.key.point, seat.system.name) == ({"dtype": "bf16", "mode": "half"}, "tiny.2")
     (key,) = duel.keyed([seat], Operand("act.mode=half", Kind.SETTING))
     assert key == "tiny.2::act[dtype=bf16]@core"
     (key,) = duel.keyed([seat], Operand("act", Kind.KERNEL))
     assert key == "tiny.2::[dtype=bf16,mode=half]@core"
-    why = "the actor refuses", "each is skipped"
+    why = "it refuses low", "each is skipped"
     for side, cause in zip(mode[1:], why, strict=True):
         assert text_of(NothingSelected, duel.seats, known, Wish(), side) == (
             f"backend 'emulated' can measure no case of {side.typed}\n  cause: {cause}\n"

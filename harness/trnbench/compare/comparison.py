@@ -255,7 +255,7 @@ def distance(effect: float) -> float:
 
 
 def _logarithm(effect: float) -> float:
-    """Of the ratio of both values; one that is nothing beside the other has an effect of −1 to the last bit."""
+    """Of the ratio of both values; the effect is −1 to the last bit where one is nothing beside the other."""
     return math.log1p(max(effect, -1.0 + 1e-15))
 
 

@@ -298,8 +298,6 @@ def levels(values: Sequence[float], penalty: float, *, least: int = 1) -> list[i
     Among all ways to cut `values` it is the one with the smallest sum of squares plus `penalty` for each cut.
     """
     count = len(values)
-    if count < 2 * least:
-        return []
     middle = math.fsum(values) / count  # sums of squares of large numbers would lose the small differences
     moved = [value - middle for value in values]
     sums = [0.0, *accumulate(moved)]
