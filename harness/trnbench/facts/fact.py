@@ -233,6 +233,7 @@ class FactBook(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         sparse: bool | None = None,
         scope: Scope | None = None,
         qualifier: str | None = None,
+        source: str | None = None,
     ) -> Iterator[Fact]:
         """Facts that match every given criterion, in file order."""
         for fact in self._facts_of(subject, metric):
@@ -243,6 +244,8 @@ class FactBook(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
             if scope is not None and fact.scope != scope:
                 continue
             if qualifier is not None and fact.qualifier != qualifier:
+                continue
+            if source is not None and fact.source != source:
                 continue
             yield fact
 
