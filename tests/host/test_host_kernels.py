@@ -190,7 +190,7 @@ def test_every_number_has_its_evidence(run: Run) -> None:
     for each in run.measurements:
         # A busy machine may leave nothing known of a number; it may not leave one without its evidence.
         assert each.status in (Status.OK, Status.INCONCLUSIVE, Status.SUSPECT), each.reason_text
-        assert len(each.processes) == 3
+        assert len(each.processes) in (3, 6, 9)  # those that disagree get as many more
         assert each.evidence.grade is Grade.MEASURED
         assert each.evidence.by == run.environment["cpu_model"]
         assert each.clock == "host"
