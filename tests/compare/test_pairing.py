@@ -1,12 +1,11 @@
-"""Pairs without a machine that is timed: what each step asks for, hands on and says, word for word."""
+"""Pairs without a machine that is timed: rounds, what is said of batches, sides, and counts of instructions."""
 
 from __future__ import annotations
 
-import os
 import re
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -23,15 +22,13 @@ from trnbench import Case, Detection, Grade, NothingSelected, Status, System
 from trnbench.compare.change import Change, Side
 from trnbench.compare.gate.rule import Direction, Rule
 from trnbench.compare.pairing import duel
-from trnbench.compare.pairing.duel import Batch, Course, Duel, Player, Seat, Unfit, Wish, batch, trial
+from trnbench.compare.pairing.duel import Batch, Course, Player, Wish, batch, trial
 from trnbench.compare.pairing.instructions import Counter, counts
-from trnbench.compare.pairing.operand import Kind, Operand, search_path
-from trnbench.compare.pairing.outcome import Played, change, comparison, gated, played
-from trnbench.compare.pairing.stage import Apart, OneProcess
-from trnbench.errors import KernelError, UsageError
-from trnbench.isolation.interrupt import CaseTimeout
+from trnbench.compare.pairing.operand import Kind, Operand
+from trnbench.compare.pairing.outcome import Played, change, comparison, gated
+from trnbench.compare.pairing.stage import Apart
+from trnbench.errors import UsageError
 from trnbench.measure.turns import Clock, Turn
-from trnbench.registry import load_registry
 from trnbench.results.measurement import Verdict
 from trnbench.results.statistics import Interval
 from trnbench.version import VERSION
@@ -84,54 +81,6 @@ def test_a_batch_lasts_longer_where_others_have_the_processor(
     found = batch(table.ready, Course(clock, 4, 2), Random(7), 0.3)
     assert found == Batch(pytest.approx(0.693147), *seconds, rounds, 2 * rounds)
     assert set(re.findall("....", table.asked)) == {"abba", "baab"}
-
-
-class Stage:
-    """A stage on which the second batch of `b` is unfit."""
-
-    batches, where = 3, "on paper"
-
-    def __init__(self) -> None:
-        both = {"a": case("a"), "b": case("b")}
-        self.cases = {"x": case("x"), **both}, {**both, "y": case("y")}
-        self.asked: list[tuple[int, Duel, str]] = []
-
-    def carried(self, work: Callable[[], Any]) -> Any:
-        return work()
-
-    @contextmanager
-    def opened(self, number: int) -> Iterator[Any]:
-        def play(pair: Duel, work: Any) -> Any:
-            self.asked.append((number, pair, "trial" if work is trial else "batch"))
-            if work is trial:
-                return Course(Clock.WALL, 1, 2)
-            if (number, pair.second) == (1, 1):
-                raise Unfit("it broke")
-            return Batch(work.keywords["random"].random(), work.keywords["seconds"], 1.0, number, 2)
-
-        yield play
-
-
-@pytest.mark.parametrize(("sample_s", "seconds"), [(0.0, 10.0), (0.6, 0.6)])
-def test_batches_go_round_the_cases_and_leave_out_what_broke(sample_s: float, seconds: float) -> None:
-    stage, said = Stage(), list[str]()
-    found = played(stage, Wish(sample_s=sample_s, seed=3), said.append)
-    assert said == [f"2 cases, {seconds:g} s of pairs each, on paper"]
-    a, b = Duel(1, 0), Duel(2, 1)
-    assert stage.asked == [
-        *((0, a, "trial"), (0, a, "batch"), (0, b, "trial"), (0, b, "batch")),
-        *((1, a, "batch"), (1, b, "batch"), (2, a, "batch")),
-    ]
-
-    def batches(name: str, numbers: range) -> tuple[Batch, ...]:
-        draws = [Random(f"3 host::{name}@core {number}").random() for number in numbers]
-        return tuple(Batch(draw, seconds / 3, 1.0, at, 2) for at, draw in zip(numbers, draws, strict=True))
-
-    course = Course(Clock.WALL, 1, 2)
-    assert found == [
-        Played((case("a"), case("a")), course, batches("a", range(3))),
-        Played((case("b"), case("b")), course, batches("b", range(1)), "it broke"),
-    ]
 
 
 # ---- what is said of batches
@@ -219,54 +168,6 @@ def test_what_changed_most_comes_first() -> None:
     assert (found.threshold, found.confidence, found.notes) == (0.01, 0.99, ("a note",))
 
 
-# ---- who lends, and where
-
-
-def raised(error: BaseException) -> Callable[..., Any]:
-    def act(*_: object) -> Any:
-        raise error
-
-    return act
-
-
-ELSEWHERE = (
-    "backend 'lender' measures c without trnbench.observe\n"
-    "  cause: its program is in another process, and cannot be called in turns\n"
-    "  try:   trnbench run, twice, then trnbench compare"
-)
-
-
-@pytest.mark.parametrize(
-    ("observe", "said"),
-    [
-        (raised(KernelError("it is broken", cause="it is wide")), "c: it is broken\n  cause: it is wide"),
-        (raised(ValueError("odd")), "c: ValueError: odd"),
-        (raised(Unfit("the other side broke")), "the other side broke"),
-        (lambda *_: SimpleNamespace(reason_text="it is wrong"), "c: it is wrong"),
-        (lambda *_: SimpleNamespace(reason_text=""), ELSEWHERE),
-    ],
-)
-def test_a_program_that_is_not_lent(observe: Callable[..., Any], said: str) -> None:
-    lender, one = SimpleNamespace(name="lender", observe=observe), SimpleNamespace(id="c")
-    seat = Seat(lender, one, SimpleNamespace())  # type: ignore[arg-type]
-    assert text_of(Unfit, seat.lend, 1 << 63, lambda turns: None) == said
-
-
-@pytest.mark.parametrize(
-    ("work", "said"),
-    [
-        (lambda _: os._exit(3), "the process that ran it ended itself with exit code 3"),
-        (raised(CaseTimeout()), "not done after 300.5 s"),
-        (raised(Unfit("it is wrong")), "it is wrong"),
-    ],
-)
-def test_a_batch_that_comes_to_nothing(work: Callable[..., Any], said: str) -> None:
-    wish = Wish(backend="host", kernels=("host_matmul",), axes=("size=64",), sample_s=0.5)
-    sides = Operand("dtype=fp32", Kind.SETTING), Operand("dtype=fp64", Kind.SETTING)
-    with OneProcess(load_registry(), wish, sides).opened(0) as play:
-        assert text_of(Unfit, play, Duel(0, 0), work) == said
-
-
 class Measuring(tiny.Actor):
     """Measures one mode on the tiny machine."""
 
@@ -312,16 +213,6 @@ def test_a_process_that_cannot_plan_says_why(project: Path) -> None:
     assert said == (
         f"{project}: unknown backend 'hots'\n  cause: did you mean host?\n  try:   trnbench list backends"
     )
-
-
-def test_the_code_of_a_plugin_is_found_from_within_it(project: Path, tmp_path: Path) -> None:
-    scratch = tmp_path / "scratch"
-    scratch.mkdir()
-    side = Operand(str(project / "python" / "my_plugin"), Kind.SOURCES)
-    assert search_path(side, scratch) == (str(scratch), str(project / "python"))
-    info = scratch / "my_plugin-0.dist-info"
-    assert (info / "METADATA").read_text() == "Metadata-Version: 2.1\nName: my-plugin\nVersion: 0\n"
-    assert (info / "entry_points.txt").read_text() == "[trnbench]\nmine = my_plugin.all\n"
 
 
 COUNTS = """import json, subprocess, sys
