@@ -1,4 +1,4 @@
-"""Pairs without a machine that is timed: rounds, what is said of batches, sides, and counts of instructions."""
+"""Pairs without a machine that is timed: rounds, what batches say, sides, and counts of instructions."""
 
 from __future__ import annotations
 
