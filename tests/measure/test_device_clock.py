@@ -11,6 +11,7 @@ from measured_machine import Quiet
 from trnbench import Observation, Program, Timing
 from trnbench.backend import Clocks, Growth, Proof, Witness
 from trnbench.measure.observe import observe
+from trnbench.measure.sampling import SampleLimit, Way, sampled
 
 # A limit by this machine's clock: it is never reached, however busy that is.
 QUICK = Timing(warm_up_s=0.0, sample_s=60.0, samples=40, growth_s=0.02)
@@ -58,9 +59,25 @@ def test_a_short_call_is_queued_until_the_devices_clock_can_tell(clock: Any) -> 
     timing = found.detail["timing"]
     assert timing["judged"] == "batched"
     assert timing["series"]["batched"]["iterations"] == 100  # 1000 ticks of 0.5 µs
+    assert timing["series"]["batched"]["median_s"] == pytest.approx(5.1e-6, rel=1e-3)  # and a launch
     assert found.clock == "device"
     assert found.time_s == pytest.approx(5e-6)
     assert found.proof.growth == Growth(work_ratio=4.0, time_s=5e-6, less_s=1.25e-6, floor_s=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("call_s", "iterations", "most", "samples"),
+    [(1.0, 1, 1, 1), (0.021, 1, 1, 1), (0.0049, 1, 1, 4), (0.0004, 10, 1, 5),  # 20 ms of them
+     (0.0004, 1, 1, 50), (0.0, 1, 1, 50), (0.0004, 1, 511, 550), (0.0004, 1, 551, 605),  # then a tenth
+     (0.0004, 1, 2080, 2279), (0.0004, 1, 2480, 2679),  # and 200 at most
+     (0.011, 1, 100, 100), (0.01, 1, 100, 100), (0.009, 1, 100, 103)],  # of long samples one at a time
+)  # fmt: skip
+def test_rules_look_often_at_few_samples_and_rarely_at_many(
+    clock: Any, call_s: float, iterations: int, most: int, samples: int
+) -> None:
+    way, rules = Way(name="way", iterations=iterations, timer=clock), (SampleLimit(samples=most),)
+    program = Queue(clock).program(1e-6)
+    assert len(sampled(way, program, rules, call_s)[0].samples) == samples
 
 
 def test_a_long_call_is_timed_alone_by_the_devices_clock(clock: Any) -> None:

@@ -16,7 +16,7 @@ from trnbench import Grade, Measurement, Observation, Program, Reason, Scope, St
 from trnbench.backend import Growth
 from trnbench.facts.fact import PeakPolicy
 from trnbench.measure.observe import backlog, observe
-from trnbench.measure.sampling import SampleLimit, Way, sampled
+from trnbench.measure.sampling import SampleLimit
 from trnbench.measure.session import Flush, calibrate, host_flush, measure, tick_of, warm_up
 from trnbench.results.measurement import Evidence, Metric
 from trnbench.run.judge import Judge
@@ -352,20 +352,6 @@ def test_why_sampling_ended_is_part_of_the_result(clock: Any) -> None:
     assert judged(seen(clock, program(clock))).stop_reason.startswith("precision reached: ")
     few = msgspec.structs.replace(QUICK, samples=5)
     assert judged(seen(clock, program(clock), timing=few)).stop_reason == "sample limit: 5 samples"
-
-
-@pytest.mark.parametrize(
-    ("call_s", "most", "samples"),
-    [(1.0, 1, 1), (0.021, 1, 1), (0.0049, 1, 4), (0.0004, 1, 50), (0.0, 1, 50),  # 20 ms of them
-     (0.0004, 511, 550), (0.0004, 551, 605),  # then a tenth of what there is
-     (0.0004, 2080, 2279), (0.0004, 2480, 2679),  # and 200 at most
-     (0.011, 100, 100), (0.009, 100, 103)],  # of long samples one at a time
-)  # fmt: skip
-def test_rules_look_often_at_few_samples_and_rarely_at_many(
-    clock: Any, call_s: float, most: int, samples: int
-) -> None:
-    way, rules = Way(name="hot", timer=clock), (SampleLimit(samples=most),)
-    assert len(sampled(way, program(clock), rules, call_s)[0].samples) == samples
 
 
 # ---- 12 above the peak

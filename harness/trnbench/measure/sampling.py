@@ -77,7 +77,7 @@ def half_width(samples: Sequence[float], confidence: float) -> float:
     count = len(samples)
     reach = NormalDist().inv_cdf(0.5 + confidence / 2.0) * math.sqrt(count) / 2.0
     low, high = math.floor(count / 2.0 - reach), math.ceil(count / 2.0 + reach)
-    if low < 0 or high > count - 1:
+    if high >= count:  # and `low` is below 1: they lie alike about the middle
         return math.inf
     ordered = sorted(samples)
     return (ordered[high] - ordered[low]) / 2.0
