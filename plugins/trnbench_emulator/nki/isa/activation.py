@@ -172,22 +172,13 @@ def activate2(
     def build(rules: Rules) -> Op:
         rules.since(_V4)
         alike(rules, dst, data=data)
-        names = (steps[0].name, steps[1].name)
-        rules.require(
-            names in _PAIRS,
-            f"op0 and op1 are {names[0]} and {names[1]}",
-            cause="pairs: " + ", ".join(f"{first} {second}" for first, second in _PAIRS),
-        )
+        _check_steps(rules, steps, (imm0, imm1), (reverse0, reverse1))
         for label, operand in (("imm0", imm0), ("imm1", imm1), ("relu_param", relu_param)):
             rules.scalar_operand(0.0 if operand is None else operand, data.form.partitions, name=label)
-        kinds = {form.dtype.name for form in map(form_of, (imm0, imm1)) if form is not None}
-        rules.require(len(kinds) < 2, f"imm0 and imm1 are {' and '.join(sorted(kinds))}, they must be alike")
         if reduce_op is not None:
             folding = function_of(reduce_op, "activate2", arity=2, kind="fold")
             rules.require(folding.name in _FOLDS, f"reduce_op is {reduce_op!r}, it has {', '.join(_FOLDS)}")
         rules.require(word(reduce_cmd) != "load_reduce", "reduce_cmd load_reduce is Vector's")
-        for label, reverse, name in zip(("0", "1"), (reverse0, reverse1), names, strict=True):
-            rules.require(not reverse or name != "bypass", f"reverse{label} has no op{label} to reverse")
         check_result(rules, reduce_res, data.form.partitions)
         return rules.op(SCALAR, (dst,), (data,), op=function.name)
 
@@ -208,6 +199,22 @@ def activate2(
             folding = function_of(reduce_op, "activate2", arity=2, kind="fold")
             accumulate(recorder, SCALAR, folding, reduce_cmd, data, values)
     read_out(SCALAR, data, reduce_res)
+
+
+def _check_steps(
+    rules: Rules, steps: tuple[Function, ...], immediates: tuple[Any, ...], reverses: tuple[bool, ...]
+) -> None:
+    """Of `activate2`: op0 and op1 are a pair, their tensors of one type, and what is reversed is there."""
+    names = tuple(entry.name for entry in steps)
+    rules.require(
+        names in _PAIRS,
+        f"op0 and op1 are {names[0]} and {names[1]}",
+        cause="pairs: " + ", ".join(f"{first} {second}" for first, second in _PAIRS),
+    )
+    kinds = {form.dtype.name for form in map(form_of, immediates) if form is not None}
+    rules.require(len(kinds) < 2, f"imm0 and imm1 are {' and '.join(sorted(kinds))}, they must be alike")
+    for number, (name, reverse) in enumerate(zip(names, reverses, strict=True)):
+        rules.require(not reverse or name != "bypass", f"reverse{number} has no op{number} to reverse")
 
 
 def reciprocal(dst: NkiTensor, data: NkiTensor, name: str | None = None) -> None:
