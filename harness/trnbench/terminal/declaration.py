@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from trnbench.terminal.option import OldSpelling, Option, Table, refuse_idle
+from trnbench.terminal.option import OldSpelling, Option, Table, check_needs
 
 Body = str
 """Where the function of a command is: "package.module:function"."""
@@ -74,7 +74,7 @@ class Command(click.Command):
                 args = renewed(args, self.old)
         rest = super().parse_args(ctx, args)
         if self.needs and not ctx.resilient_parsing:
-            refuse_idle(ctx, self.needs)
+            check_needs(ctx, self.needs)
         return rest
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

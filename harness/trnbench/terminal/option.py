@@ -25,7 +25,7 @@ def typed_flags(context: click.Context, names: Iterable[str]) -> dict[str, str]:
     return {name: own[name] for name in names if context.get_parameter_source(name) is from_line}
 
 
-def refuse_idle(context: click.Context, needs: Mapping[str, str]) -> None:
+def check_needs(context: click.Context, needs: Mapping[str, str]) -> None:
     """Raises `UsageError` for an option on the command line that says nothing without others; `needs`: the
     keys of those by its own."""
     options = {each.key: each for each in context.command.params if isinstance(each, Option)}
