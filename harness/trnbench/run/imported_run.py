@@ -237,7 +237,7 @@ class _Builder:
             generation = system.generation.name
         else:
             instance = generation = ELSEWHERE
-            self.records.setdefault(instance, _elsewhere(self.by))
+            self.records.setdefault(instance, _elsewhere())
         wrong = _wrong(each)
         return Measurement(
             case=CaseKey(
@@ -368,15 +368,14 @@ def _contradiction(kernel: Kernel, factor: float, fitting: list[int], told: int,
     )
 
 
-def _elsewhere(by: str) -> SystemRecord:
-    """Called by whose numbers they are, for nobody says of which device."""
+def _elsewhere() -> SystemRecord:
     return SystemRecord(
         instance=ELSEWHERE,
         generation=ELSEWHERE,
         title="a system that the file does not name",
         order=10_000,
         scope=Scope.INSTANCE,
-        device=by,
+        device="",
         core="",
         devices=1,
         cores_per_device=1,
