@@ -185,7 +185,7 @@ def sampled(
     device: list[float] = []
     cpu_s: list[float] = []
     preempted: list[int] = []
-    begun = time.monotonic()
+    begun = way.timer()
     output: Any = None
     while True:
         rounds = _rounds(call_s * way.iterations, len(samples))
@@ -196,7 +196,7 @@ def sampled(
         cpu_s += taken.cpu_s
         preempted += taken.preempted
         output = taken.output
-        why = first_reason(rules, device or samples, time.monotonic() - begun)
+        why = first_reason(rules, device or samples, way.timer() - begun)
         if why:
             return Series(
                 name=way.name,

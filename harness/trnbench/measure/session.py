@@ -207,11 +207,11 @@ def _cold_way(program: Program, flush: Flush | None, timer: Callable[[], float])
 def _few_cold(program: Program, timing: Timing, way: Way, flush: Flush | None) -> Series:
     declared = program.flushed if program.flush else flush.declared if flush else "none"
     taken: list[Taken] = []
-    begun = time.monotonic()
+    begun = way.timer()
     why = f"sample limit: {timing.cold_samples} cold samples"
     while len(taken) < timing.cold_samples:
         taken.append(way.take(program, 1))
-        if time.monotonic() - begun > timing.cold_s:
+        if way.timer() - begun > timing.cold_s:
             why = f"time limit: {timing.cold_s:g} s of cold samples"
             break
     return Series(
