@@ -13,6 +13,7 @@ from trnbench_emulator.fabric.algorithms.algorithm import (
     ALL_REDUCE,
     AUTO,
     BEST,
+    BROADCAST,
     PERMUTE,
     REDUCE,
     NotPossible,
@@ -79,18 +80,21 @@ def _answered(fabric: Fabric, question: Question) -> Answer:
     carried = within(answer.carried, *(each.carried if each else None for each in limits))
     if carried is not answer.carried:
         answer = Answer(question, answer.planner, carried, answer.said)
-    if question.collective == REDUCE and question.algorithm in (AUTO, BEST):
+    if question.collective in (BROADCAST, REDUCE) and question.algorithm in (AUTO, BEST):
         return _least(answer, ask(msgspec.structs.replace(question, collective=ALL_REDUCE)))
     return answer
 
 
-def _least(reduce: Answer, whole: Answer) -> Answer:
-    """A reduce as the all-reduce of the same ranks where that is quicker: the root has its sum too."""
-    if whole.time_s >= reduce.time_s:
-        return reduce
+def _least(half: Answer, whole: Answer) -> Answer:
+    """A broadcast or a reduce as the all-reduce of the same ranks, where that is quicker.
+
+    The root has its sum too, and where all others bring zeros, every rank has what the root brought.
+    """
+    if whole.time_s >= half.time_s:
+        return half
     choice = f"the all-reduce contains it: {whole.choice}"
     carried = msgspec.structs.replace(whole.carried, tried={}, worth=(), left_out={}, choice=choice)
-    return Answer(reduce.question, reduce.planner, carried, whole.said, carrier=whole.carrier)
+    return Answer(half.question, half.planner, carried, whole.said, carrier=whole.carrier)
 
 
 def _quickest(fabric: Fabric, question: Question) -> Answer:
