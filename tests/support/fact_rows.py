@@ -29,3 +29,16 @@ facts = [
 
 
 FLOPS = 'metric = "peak_flops", dtypes = ["fp16", "bf16"], printed = "3,360", unit = "TFLOPS"'
+
+SLOW_CLOCK = """schema = 1
+override = true
+[sources.mine]
+document = "My own notes"
+[[group]]
+subject = "neuroncore-v3"
+scope = "core"
+source = "mine"
+locator = "page 1"
+facts = [{ metric = "clock", qualifier = "tensor", printed = "0.7", unit = "GHz" }]
+"""
+"""A file of the user's own, whose tensor engine has half the clock of Trainium2's."""

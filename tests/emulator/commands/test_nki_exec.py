@@ -43,6 +43,12 @@ def test_a_script_runs_as_it_is(tmp_path: Path) -> None:
         assert (tmp_path / file).read_text().startswith(f"{EMULATED}: no device ran it, this is no NEFF")
 
 
+def test_a_script_follows_the_configured_facts(tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text(KERNELS)
+    done = run(tmp_path, "-i", "trn2-16.48xlarge", "script.py", TRNBENCH_FACTS="none.toml")
+    assert (done.returncode, "there is no file " in done.stderr) == (2, True), done.stderr
+
+
 def test_a_suite_of_pytest(tmp_path: Path) -> None:
     (tmp_path / "test_kernels.py").write_text(KERNELS + SUITE)
     done = run(

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from click.testing import Result
 from command import listed, typed
+from fact_rows import SLOW_CLOCK
 from trace_rules import complaints
 
 import trnbench
@@ -48,21 +49,8 @@ def test_policy_and_seed_are_those_configured(monkeypatch: pytest.MonkeyPatch, t
     assert "random values, seed 3: lhs_t, rhs\n" in check.stderr
 
 
-FACTS = """schema = 1
-override = true
-[sources.mine]
-document = "My own notes"
-[[group]]
-subject = "neuroncore-v3"
-scope = "core"
-source = "mine"
-locator = "page 1"
-facts = [{ metric = "clock", qualifier = "tensor", printed = "0.7", unit = "GHz" }]
-"""
-
-
 def test_facts_are_those_configured(run: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    (tmp_path / "mine.toml").write_text(FACTS, encoding="utf-8")
+    (tmp_path / "mine.toml").write_text(SLOW_CLOCK, encoding="utf-8")
     monkeypatch.setenv("TRNBENCH_FACTS", str(tmp_path / "mine.toml"))
     assert told()["latency_s"] > run["latency_s"]
     rows = told("--all-generations")

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from command import listed, refusal, typed
+from fact_rows import SLOW_CLOCK
 
 from trnbench_emulator.commands.session.session import Session
 
@@ -78,6 +79,40 @@ def test_what_was_answered_is_not_asked_again(kernel: str, tmp_path: Path) -> No
     assert len(log.read_bytes().splitlines()) == 7  # another program
 
 
+def test_a_log_that_cannot_be_written_is_refused_before_anything_is_asked(
+    kernel: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(Session, "answer")
+    log = str(tmp_path / "none" / "log.jsonl")
+    words = ("--arg", "x=128x2048:fp32", "--over", "tile=128", "--log", log)
+    assert log in refusal(typed("nki", "tune", kernel, "-i", TRN2, *words))
+
+
+def test_sessions_follow_the_configured_facts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A product takes longer by a slower clock, and an answer of the other clock is none."""
+    (tmp_path / "mine.toml").write_text(SLOW_CLOCK, encoding="utf-8")
+    small = f"{Path(__file__).parent / 'nki_kernels' / 'small.py'}::matmul"
+    arguments = {"lhs_t": "128x128:bf16", "rhs": "128x512:bf16"}
+    words = [word for name, text in arguments.items() for word in ("--arg", f"{name}={text}")]
+    line = json.dumps({"path": small.partition("::")[0], "function": "matmul", "arguments": arguments})
+    log = tmp_path / "log.jsonl"
+
+    def times() -> list[float]:
+        over = ("--over", "rhs=128x512:bf16", "--log", str(log))
+        tune = listed("nki", "tune", small, "-i", TRN2, *words[:2], *over)[0]["time_s"]
+        rows = listed("nki", "compare", small, small, "-i", TRN2, *words)["rows"]
+        compared = next(row["first"] for row in rows if row["what"] == "time")
+        served = json.loads(typed("nki", "serve", "-i", TRN2, "--trusted", input=f"{line}\n").stdout)
+        return [tune, compared, served["time_s"]]
+
+    usual = times()
+    monkeypatch.setenv("TRNBENCH_FACTS", str(tmp_path / "mine.toml"))
+    slow = times()
+    assert len({*usual}) == len({*slow}) == 1
+    assert slow > usual
+    assert len(log.read_bytes().splitlines()) == 2
+
+
 @pytest.mark.parametrize("answered", [0, 1])
 def test_an_interruption_says_what_is_in_the_log(
     kernel: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answered: int
@@ -95,7 +130,7 @@ def test_an_interruption_says_what_is_in_the_log(
     done = typed("nki", "tune", kernel, "-i", TRN2, *words)
     kept = f"{log} has 1 answer; the same again goes on" if answered else "nothing was written"
     assert (done.exit_code, done.stderr) == (130, f"\ninterrupted: {kept}\n")
-    assert log.exists() is bool(answered)
+    assert len(log.read_bytes().splitlines()) == answered
 
 
 def test_a_file_that_is_no_journal_is_left_alone(kernel: str, tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ TARGET = "NEURON_PLATFORM_TARGET_OVERRIDE"
 def exec_(state: Session, /, *, instance: str | None, words: tuple[str, ...]) -> int:
     """Run SCRIPT, or a module after -m, with nki there and its kernels emulated."""
     name, arguments, module = _asked(words)
-    system = _system(state.registry, instance)
+    system = _system(state.registry, instance, state.facts_of(()))
     emulated = f"emulated, model {MODEL_VERSION}"
     say(f"{emulated}: no device runs anything; {system.name}; {_digest(name, module=module)}")
     begin, timed = SIMULATION.calls, _Timed(system, state.registry)
@@ -90,19 +90,19 @@ def _asked(words: Sequence[str]) -> tuple[str, list[str], bool]:
     return rest[0], rest[1:], module
 
 
-def _system(registry: Registry, instance: str | None) -> System:
+def _system(registry: Registry, instance: str | None, facts: tuple[Path, ...]) -> System:
     """The one that is named, else the first of the generation that the environment names to NKI itself."""
     target = os.environ.get(TARGET, "")
     if instance or not target:
-        return system_of(registry, instance)
+        return system_of(registry, instance, facts)
     version = target.removeprefix("gen")
     for name in registry.readable(registry.instance_names()):
-        system = registry.system(name)
+        system = registry.system(name, facts)
         if not system.costs:
             continue
         if system.generation.name == target or str(Machine.of(system).nc_version) == version:
             return runnable(system)
-    return system_of(registry, target)
+    return system_of(registry, target, facts)
 
 
 def _digest(name: str, *, module: bool) -> str:

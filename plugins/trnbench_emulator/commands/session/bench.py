@@ -76,8 +76,8 @@ SAMPLE = Candidate(
 class Bench:
     """Answers candidates in this process, one after the other."""
 
-    def __init__(self, registry: Registry, instance: str, memory: int) -> None:
-        self.registry, self.instance, self.memory = registry, instance, memory
+    def __init__(self, registry: Registry, instance: str, memory: int, facts: tuple[Path, ...]) -> None:
+        self.registry, self.instance, self.memory, self.facts = registry, instance, memory, facts
         self._systems: dict[str, tuple[System, KernelModel, Expectations]] = {}
         self._sources: dict[tuple[str, str, str], tuple[Loaded, ModuleType | None]] = {}
         self._of(instance)
@@ -135,7 +135,7 @@ class Bench:
 
     def _of(self, instance: str) -> tuple[System, KernelModel, Expectations]:
         if instance not in self._systems:
-            system = system_of(self.registry, instance)
+            system = system_of(self.registry, instance, self.facts)
             near = expectations(self.registry, {system.name: system})
             self._systems[instance] = system, KernelModel(), near
         return self._systems[instance]

@@ -41,9 +41,12 @@ def compare(
     format: str,
 ) -> ExitCode:
     """Two kernels with the same arguments: times, traffic, engines, lines."""
-    system = system_of(state.registry, instance)
+    facts = state.facts_of(())
+    system = system_of(state.registry, instance, facts)
     candidates = [candidate_of(ref, texts, grid=grid or "", explain=True) for ref in kernels]
-    with Session(str(instance), seconds=within, memory=memory, registry=state.registry) as session:
+    with Session(
+        str(instance), seconds=within, memory=memory, registry=state.registry, facts=facts
+    ) as session:
         answers = list(session.answers(candidates))
     for ref, answer in zip(kernels, answers, strict=True):
         if (problem := answer.error) is not None:

@@ -48,7 +48,8 @@ class Session:
 
     Each is carried out in a process of its own, forked from one that has loaded everything: it sees nothing
     of another, and ends after `seconds`, or beyond `memory` bytes ("1G"). `trusted` candidates are carried
-    out in one process, that of the caller: for kernels that nobody has to be protected from.
+    out in one process, that of the caller: for kernels that nobody has to be protected from. `facts` are
+    fact files of the user's own.
 
         with Session("trn2-16.48xlarge") as session:
             answer = session.ask(source=text, function="matmul", arguments={"a": "512x512:bf16"})
@@ -64,6 +65,7 @@ class Session:
         memory: str | int = "1G",
         trusted: bool = False,
         registry: Registry | None = None,
+        facts: tuple[Path, ...] = (),
     ) -> None:
         self.seconds, self.trusted = kinds.TIME_LIMIT.checked(seconds, "seconds"), trusted
         if not self.seconds:
@@ -71,7 +73,7 @@ class Session:
         size = kinds.MEMORY.counted(memory, "memory") if isinstance(memory, str) else memory
         self.memory = int(kinds.MEMORY.checked(size, "memory"))
         self.count = 0
-        self._bench = Bench(registry or load_registry(), instance, self.memory)
+        self._bench = Bench(registry or load_registry(), instance, self.memory, facts)
         self._open = ExitStack()
         self._turn = RLock()  # the warm process has one pipe
         self._warm = Warm(self._work, self._prepare)
@@ -183,10 +185,11 @@ LONGEST_LINE = 16 << 20
 
 def serve(state: Command, /, *, instance: str | None, within: float, memory: int, trusted: bool) -> ExitCode:
     """Answer candidates from stdin, a line of JSON each, with a line of JSON each."""
-    system = system_of(state.registry, instance)
+    facts = state.facts_of(())
+    system = system_of(state.registry, instance, facts)
     state.kept = "no candidate was answered"
     with Session(
-        str(instance), seconds=within, memory=memory, trusted=trusted, registry=state.registry
+        str(instance), seconds=within, memory=memory, trusted=trusted, registry=state.registry, facts=facts
     ) as session:
         say(f"emulated, model {MODEL_VERSION}: {system.name}; a line of JSON for each candidate", level=0)
         for line in _lines():

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from trnbench import Session as Command
+from trnbench.digest import short_digest
 from trnbench.errors import BadInput, ExitCode, UsageError, counted, quoted
 from trnbench.terminal.cell import Column
 from trnbench.terminal.output import emit, say
@@ -57,7 +58,8 @@ def tune(
     format: str,
 ) -> ExitCode:
     """Every combination of the values of --over, the fastest first."""
-    system = system_of(state.registry, instance)
+    facts = state.facts_of(())
+    system = system_of(state.registry, instance, facts)
     options = {
         "grid": grid or "",
         "reference": reference or "",
@@ -65,12 +67,12 @@ def tune(
         "seed": state.seed_of(seed),
     }
     variants = list(_variants(kernel, str(instance), texts, _axes(over), options))
-    journal = Journal(log)
+    journal = Journal(log, facts)
     state.kept = journal.said
     if journal.answers:
         say(f"{counted(len(journal.answers), 'answer')} read from {log}", level=0)
     with Session(
-        str(instance), seconds=within, memory=memory, trusted=trusted, registry=state.registry
+        str(instance), seconds=within, memory=memory, trusted=trusted, registry=state.registry, facts=facts
     ) as session:
         pairs = []
         for asked in variants:
@@ -97,16 +99,21 @@ def tune(
 
 
 class Journal:
-    """Answers in a file, a line of JSON each: what is there is not asked again."""
+    """Answers in a file, a line of JSON each: what is there is not asked again with the same fact files.
 
-    def __init__(self, path: Path | None) -> None:
+    Raises `OSError` where it cannot be written, and `BadInput` for a file of something else.
+    """
+
+    def __init__(self, path: Path | None, facts: tuple[Path, ...]) -> None:
         self.path, self.lines = path, 0
+        self._model = " ".join([MODEL_VERSION, *(short_digest(file.read_bytes()) for file in facts)])
         self.answers: dict[str, Answer] = {}
         self._before = b""
-        if path is None or not path.exists():
+        if path is None:
             return
+        path.touch()  # what cannot be written is known before anything is asked
         data = path.read_bytes()
-        self._before = b"" if data.endswith(b"\n") else b"\n"  # the last line may be cut short
+        self._before = b"\n" if data and not data.endswith(b"\n") else b""  # the last line may be cut short
         for number, line in enumerate(data.splitlines(), start=1):
             try:
                 entry = msgspec.json.decode(line, type=Entry)
@@ -130,7 +137,7 @@ class Journal:
 
     def answer(self, session: Session, asked: Candidate) -> Answer:
         """From the file, or from the session and then in the file."""
-        key = f"{MODEL_VERSION} {asked.digest(asked.text())}"
+        key = f"{self._model} {asked.digest(asked.text())}"
         if key not in self.answers:
             self.answers[key] = answer = session.answer(asked)
             if self.path is not None and (answer.error is None or answer.error.lasting):
