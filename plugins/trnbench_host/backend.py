@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import msgspec
 
@@ -28,9 +28,9 @@ class HostBackend:
     def __init__(self, timing: Timing | None = None) -> None:
         self.timing = timing or Timing()
 
-    def tuned(self, sample_s: float) -> HostBackend:
+    def tuned(self, sample_s: float) -> Self:
         """The same backend that samples each case for `sample_s` at most."""
-        return HostBackend(Timing(sample_s=sample_s))
+        return type(self)(Timing(sample_s=sample_s))
 
     def detect(self) -> Detection:
         if not sys.platform.startswith("linux"):
@@ -102,7 +102,7 @@ class HostBackend:
             program = resolve(reference)(
                 case.key.point, Place(processors=processors, blas=blas), np.random.default_rng(seed)
             )
-            size = case.kernel.footprint(case.key.point, case.extent).get("host", 0.0)
+            size = case.footprint.get("host", 0.0)
             warm = size <= COLD_UP_TO * cpu.last_cache_bytes and self.timing.cold_samples
             throttle = Throttle(processors)
             return observe(

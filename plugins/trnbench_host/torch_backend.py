@@ -6,13 +6,11 @@ import sys
 from typing import Any
 
 from trnbench import (
-    Calibration,
     Case,
     Detection,
     Observation,
     Scope,
     System,
-    Timing,
     show,
     torch_missing,
     torch_version,
@@ -35,30 +33,20 @@ NEEDS: dict[str, tuple[frozenset[str], str]] = {
 """Flags of /proc/cpuinfo, one of which a processor has that multiplies the type itself."""
 
 
-class TorchBackend:
+class TorchBackend(HostBackend):
     """Kernels at core scope on one processor; above it the same on one processor of every core at once."""
 
     name = "torch"
 
-    def __init__(self, timing: Timing | None = None) -> None:
-        self.timing = timing or Timing()
-
-    def tuned(self, sample_s: float) -> TorchBackend:
-        """The same backend that samples each case for `sample_s` at most."""
-        return TorchBackend(Timing(sample_s=sample_s))
-
     def detect(self) -> Detection:
         if not sys.platform.startswith("linux"):
-            return HostBackend().detect()
+            return super().detect()
         return torch_missing() or Detection(
             available=True, instance=HOST, also=(RANKS,), kinds=("torch", "torch-distributed")
         )
 
     def environment(self) -> dict[str, Any]:
-        return {**HostBackend().environment(), "torch_version": torch_version()}
-
-    def calibrated(self, system: System) -> Calibration:
-        return HostBackend().calibrated(system)
+        return {**super().environment(), "torch_version": torch_version()}
 
     def unsupported(self, case: Case, system: System) -> str:
         from trnbench import torch_refuses
@@ -94,7 +82,7 @@ class TorchBackend:
                 {"processors": ",".join(map(str, processors)), "threads": len(processors)},
             )
             device.prepare()
-            size = sum(case.kernel.footprint(case.key.point, case.extent).values()) * cores
+            size = sum(case.footprint.values()) * cores
             warm = size <= COLD_UP_TO * cpu.last_cache_bytes and self.timing.cold_samples
             flush = host_flush(cpu.last_cache_bytes) if warm else None
             return observe_torch_case(case, [device] * len(processors), device, flush=flush, **named)
@@ -126,7 +114,7 @@ def too_much(case: Case, free_bytes: float) -> str:
             f"({MOST_FLOPS / 1e9:,.0f} GFLOP): choose smaller ones with -a"
         )
     parts = case.extent.ranks if case.kernel.spread.linked else case.extent.cores
-    needed = sum(case.kernel.footprint(case.key.point, case.extent).values()) * max(parts, 1)
+    needed = sum(case.footprint.values()) * max(parts, 1)
     if free_bytes and needed > MEMORY_SHARE * free_bytes:
         return f"needs {show(needed, 'B')} of the {show(free_bytes, 'B')} of memory that are free"
     return ""

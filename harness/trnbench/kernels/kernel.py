@@ -281,6 +281,11 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
         return self.kernel.work(self.key.point, extent)
 
     @property
+    def footprint(self) -> Mapping[str, float]:
+        """Bytes needed by memory level, as of its kernel."""
+        return self.kernel.footprint(self.key.point, self.extent)
+
+    @property
     def split(self) -> Split | None:
         """Of a sharded case, else None."""
         if self.key.division is not Division.SHARDED or self.kernel.split is None:

@@ -244,7 +244,7 @@ def _in_cache(case: Case, system: System) -> bool:
     if case.primary.peak != "host_memory_bandwidth":
         return False
     caches = [fact.value for fact in system.book.select(system.instance.core, "cache_capacity") if fact.value]
-    size = case.kernel.footprint(case.key.point, case.extent).get("host", 0.0)
+    size = case.footprint.get("host", 0.0)
     return 0.0 < size <= max(caches, default=0.0)
 
 
