@@ -12,7 +12,7 @@ import msgspec
 from trnbench import Scope, TrnbenchError
 from trnbench.generation import System, Systems
 from trnbench.topology import device_adjacency
-from trnbench_neuron.tool import json_of, run, whole
+from trnbench_neuron.tool import json_of, list_of, run, whole
 from trnbench_neuron.toolbox import LISTER, Toolbox, ToolError, Trouble
 
 LIMIT_S = 8.0
@@ -106,7 +106,7 @@ def _device(position: int, entry: Any) -> Device:
             try_="update the package aws-neuronx-tools",
         )
     lnc = whole(entry.get("logical_neuroncore_config"))
-    processes = [process for process in _listed(entry.get("neuron_processes")) if isinstance(process, dict)]
+    processes = [process for process in list_of(entry.get("neuron_processes")) if isinstance(process, dict)]
     versions = {str(process.get("neuron_runtime_version", "")) for process in processes}
     return Device(
         index=index,
@@ -120,12 +120,8 @@ def _device(position: int, entry: Any) -> Device:
     )
 
 
-def _listed(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
 def _whole_numbers(value: Any) -> tuple[int, ...]:
-    numbers = (whole(element) for element in _listed(value))
+    numbers = (whole(element) for element in list_of(value))
     return tuple(element for element in numbers if element is not None)
 
 

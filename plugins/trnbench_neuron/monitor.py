@@ -16,7 +16,8 @@ from typing import Any
 import msgspec
 
 from trnbench import NotJson, parse_json
-from trnbench_neuron.tool import at, end, kill, number, start
+from trnbench.measure.noise import text_of
+from trnbench_neuron.tool import at, end, kill, list_of, number, start
 from trnbench_neuron.toolbox import Toolbox, ToolError
 
 ROOT = Path("/sys/devices/virtual/neuron_device")
@@ -68,8 +69,8 @@ def name(root: Path) -> Name:
     """What device 0 calls itself; empty words where the driver's folder does not say."""
     folder = root / "neuron0" / "info" / "architecture"
     return Name(
-        device=_text(folder / "device_name"),
-        architecture=_text(folder / "arch_type"),
+        device=text_of(folder / "device_name"),
+        architecture=text_of(folder / "arch_type"),
     )
 
 
@@ -91,24 +92,17 @@ def _sum(paths: Iterable[Path]) -> float | None:
     values = [
         value
         for path in paths
-        if (value := number(_text(path / "total") if path.is_dir() else _text(path))) is not None
+        if (value := number(text_of(path / "total" if path.is_dir() else path))) is not None
     ]
     return sum(values) if values else None
 
 
 def _power(path: Path) -> float | None:
     """<status>,<timestamp>,<min>,<max>,<average>, in percent of the maximum."""
-    fields = _text(path).split(",")
+    fields = text_of(path).split(",")
     if len(fields) != 5 or fields[0] != "POWER_STATUS_VALID":
         return None
     return number(fields[4].strip().rstrip("%"))
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(errors="replace").strip()
-    except OSError:
-        return ""
 
 
 NAME = "neuron-monitor"
@@ -145,7 +139,7 @@ def summarise(reports: list[dict[str, Any]]) -> Watch:
         counted = _ecc(report)
         if counted is not None:
             ecc.append(counted)
-        for runtime in _list(report.get("neuron_runtime_data")):
+        for runtime in list_of(report.get("neuron_runtime_data")):
             if text := str(at(runtime, "error") or ""):
                 errors[text] = None
             groups = at(runtime, "report")
@@ -176,13 +170,9 @@ def summarise(reports: list[dict[str, Any]]) -> Watch:
 
 
 def _ecc(report: dict[str, Any]) -> float | None:
-    devices = _list(at(report, "system_data", "neuron_hw_counters", "neuron_devices"))
+    devices = list_of(at(report, "system_data", "neuron_hw_counters", "neuron_devices"))
     values = [value for device in devices for word in _ECC if (value := number(at(device, word))) is not None]
     return sum(values) if values else None
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
 
 
 def _dict(value: Any) -> dict[str, Any]:

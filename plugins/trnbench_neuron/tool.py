@@ -235,6 +235,11 @@ def whole(value: Any) -> int | None:
     return int(exact) if exact is not None and exact == int(exact) else None
 
 
+def list_of(value: Any) -> list[Any]:
+    """The value where it is a list, else an empty one."""
+    return value if isinstance(value, list) else []
+
+
 def at(document: Any, *path: str) -> Any:
     """`document[path[0]][path[1]]…`, None where a step is missing or no object."""
     for step in path:

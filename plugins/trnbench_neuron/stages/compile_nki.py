@@ -15,7 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from reply import array, keep, serve
+from reply import arrays, keep_all, serve
 
 
 def load(module: str, file: str, function: str) -> Any:
@@ -48,12 +48,10 @@ def compiled(
     if getattr(nki, "__name__", "") != "nki" or not getattr(nki, "jit", None):
         raise ImportError("what is installed as nki has no jit")
     kernel = load(module, file, function)
-    arrays = [array(each["file"], each["dtype"], each["shape"]) for each in inputs]
+    operands = arrays(inputs)
     problem, outputs = "", []
     try:
-        result = kernel[lnc](*arrays, *plain)
-        results = result if isinstance(result, (tuple, list)) else [result]
-        outputs = [keep(each, f"{folder}/compiled_output_{i}.bin") for i, each in enumerate(results)]
+        outputs = keep_all(kernel[lnc](*operands, *plain), f"{folder}/compiled_output")
     except Exception as error:
         # The NEFF is kept although the execution fails (nrtpy tutorial "debug a NEFF").
         problem = f"{type(error).__name__}: {error}"

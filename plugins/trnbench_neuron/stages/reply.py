@@ -26,8 +26,12 @@ def serve(commands: dict[str, Callable[..., dict[str, Any]]]) -> None:
             data = data[os.write(answers, data) :]
 
 
-def array(file: str, dtype: str, shape: list[int], *, raw: bool = False) -> Any:
-    """The array kept in `file`. With `raw`, types NumPy lacks come as integers of their size."""
+def arrays(inputs: list[dict[str, Any]], *, raw: bool = False) -> list[Any]:
+    """What each of `inputs` describes. With `raw`, types NumPy lacks come as integers of their size."""
+    return [_array(each["file"], each["dtype"], each["shape"], raw) for each in inputs]
+
+
+def _array(file: str, dtype: str, shape: list[int], raw: bool) -> Any:
     import numpy as np
 
     if dtype in WORDS:
@@ -40,6 +44,12 @@ def array(file: str, dtype: str, shape: list[int], *, raw: bool = False) -> Any:
     else:
         kind = np.dtype(dtype)
     return np.fromfile(file, dtype=kind).reshape(shape)
+
+
+def keep_all(result: Any, path: str) -> list[dict[str, Any]]:
+    """Write each array that a kernel returned to `path` with its number; what they are."""
+    results = result if isinstance(result, (tuple, list)) else [result]
+    return [keep(each, f"{path}_{index}.bin") for index, each in enumerate(results)]
 
 
 def keep(value: Any, file: str) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import importlib.util
 import time
 from typing import Any
 
-from reply import array, keep, serve
+from reply import arrays, keep_all, serve
 
 PERCENTILES = (0, 1, 10, 25, 50, 90, 99, 100)
 
@@ -25,13 +25,11 @@ def measured(
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     kernel = getattr(module, function)
-    arrays = [array(each["file"], each["dtype"], each["shape"]) for each in inputs]
-    result = nki.baremetal(kernel)(*arrays)
-    results = result if isinstance(result, (tuple, list)) else [result]
-    outputs = [keep(each, f"{folder}/output_{i}.bin") for i, each in enumerate(results)]
+    operands = arrays(inputs)
+    outputs = keep_all(nki.baremetal(kernel)(*operands), f"{folder}/output")
     timed = nki.benchmark(warmup=warmups, iters=iterations)(kernel)
     began = time.monotonic()
-    timed(*arrays)
+    timed(*operands)
     wall_s = time.monotonic() - began
     latency = timed.benchmark_result.nc_latency
     found = {str(p): float(latency.get_latency_percentile(p)) * 1e-6 for p in PERCENTILES}

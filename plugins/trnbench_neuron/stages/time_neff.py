@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from reply import array, keep, serve
+from reply import arrays, keep_all, serve
 
 _held: dict[str, Any] = {}
 
@@ -19,11 +19,10 @@ def load(neff: str, inputs: list[dict[str, Any]], core: int) -> dict[str, Any]:
             raise ImportError(f"this nrtpy has no NrtpyModel.{needed}")
     nrtpy.configure(visible_cores=[core])
     model = NrtpyModel.load_from_neff(neff, core_id=0)
-    tensors = {}
-    for name, each in zip(_names(model, inputs), inputs, strict=True):
-        tensors[name] = NrtpyTensor.from_numpy(
-            array(each["file"], each["dtype"], each["shape"], raw=True), name=name, core_id=0
-        )
+    tensors = {
+        name: NrtpyTensor.from_numpy(operand, name=name, core_id=0)
+        for name, operand in zip(_names(model, inputs), arrays(inputs, raw=True), strict=True)
+    }
     _held.update(model=model, inputs=tensors)
     return {}
 
@@ -48,12 +47,7 @@ def _names(model: Any, inputs: list[dict[str, Any]]) -> list[str]:
 
 def executed(folder: str) -> dict[str, Any]:
     outputs = _held["model"](inputs=_held["inputs"])
-    return {
-        "outputs": [
-            keep(tensor.numpy(), f"{folder}/output_{index}.bin")
-            for index, tensor in enumerate((outputs or {}).values())
-        ]
-    }
+    return {"outputs": keep_all([tensor.numpy() for tensor in (outputs or {}).values()], f"{folder}/output")}
 
 
 def timed(iterations: int, warmups: int, mode: str) -> dict[str, Any]:
