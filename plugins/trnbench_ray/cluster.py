@@ -227,8 +227,12 @@ def _first_line(error: BaseException) -> str:
         return cause.what
     if isinstance(cause, BaseException):
         return f"{type(cause).__name__}: {cause}".splitlines()[0]
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return lines[0] if lines else type(error).__name__
+    return lines_of(error)[0]
+
+
+def lines_of(error: BaseException) -> list[str]:
+    """What it says, without empty lines; its type where it says nothing."""
+    return [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
 
 
 class _Aside:

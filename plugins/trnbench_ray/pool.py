@@ -13,7 +13,7 @@ from trnbench.run.attempt import Attempts, Outcome, Retries
 from trnbench.run.executor import CutShort
 from trnbench.run.pool import GRACE_S, pack
 from trnbench.store.entry import Entry
-from trnbench_ray.cluster import Cluster, Machine, Server, on_machine
+from trnbench_ray.cluster import Cluster, Machine, Server, lines_of, on_machine
 
 BATCH = 16
 """Cases handed out in one call, at most: few enough that all processes end at about the same time."""
@@ -131,12 +131,12 @@ class ClusterPool:
             answer = self._ray.get(ref)
         except errors.RayError as error:
             if seat.starting:
-                self._unstarted(seat, f"{seat.place} could not begin: {_last_line(error)}")
+                self._unstarted(seat, f"{seat.place} could not begin: {lines_of(error)[-1]}")
             elif isinstance(error, errors.RayActorError):
                 text = f"{seat.place} is gone, or its process that ran the case"
                 yield from self._lost(seat, Reason.CRASH, text)
             else:
-                text = f"{seat.place} could not carry it out: {_last_line(error)}"
+                text = f"{seat.place} could not carry it out: {lines_of(error)[-1]}"
                 yield from self._blamed(seat, Reason.CRASH, text)
                 self._feed(seat)
             return
@@ -221,8 +221,3 @@ def _whole(resource: str, amount: float) -> dict[str, Any]:
     if resource == "GPU":
         return {"num_cpus": 0, "num_gpus": amount}
     return {"num_cpus": 0, "resources": {resource: amount}}
-
-
-def _last_line(error: BaseException) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return lines[-1] if lines else type(error).__name__
