@@ -90,15 +90,16 @@ class Conduct:
                 before = len(self._done)
                 self._end(self._left())  # what would have had more processes has a result all the same
                 undecided = len(self._done) - before
-        except CutShort as error:  # also while what an interruption left is kept
-            self.cut, why = error, error.what
+        except (CutShort, JournalFull) as error:  # also while what an interruption left is kept
+            self.cut = error if isinstance(error, CutShort) else self._full(error)
+            why = self.cut.what
         if why:
             self._stopped(why, undecided)
 
     def _ended_by(self) -> str:
         """Carries out what is to be done, and then what that leaves open; why it ended early, or "".
 
-        Raises `CutShort` where nothing more can be carried out or kept."""
+        Raises `CutShort` and `JournalFull` where nothing more can be carried out or kept."""
         bad = 0
         try:
             while self._next():
@@ -157,19 +158,13 @@ class Conduct:
             if self._rounds.rounds > 1:
                 self._drop_rounds(task)
         elif self._recording is not None:
-            try:
-                self._recording.add_round(task.position, task.round, entry)
-            except JournalFull as error:
-                raise self._full(self._recording, error) from error
+            self._recording.add_round(task.position, task.round, entry)
         self._tell(entry if whole is None else whole, ended=whole is not None)
         return whole
 
     def _keep(self, position: int, entry: Entry) -> None:
         if self._recording is not None:
-            try:
-                self._recording.add(position, entry)
-            except JournalFull as error:
-                raise self._full(self._recording, error) from error
+            self._recording.add(position, entry)
         self._done.add(position, entry)
 
     def _drop_rounds(self, task: Task) -> None:
@@ -276,11 +271,12 @@ class Conduct:
         self._delivered = pool.delivered
         return pool.outcomes(self._interruption.allowed)
 
-    def _full(self, recording: Recording, error: JournalFull) -> CutShort:
-        kept, planned = len(self._done), len(self._plan.cases)
+    def _full(self, error: JournalFull) -> CutShort:
+        assert self._recording is not None  # whose journal it is
+        run, kept, planned = self._recording.run_id, len(self._done), len(self._plan.cases)
         return CutShort(
-            f"run {recording.run_id} was stopped, {kept} of {planned} cases are kept: {error.what}",
+            f"run {run} was stopped, {kept} of {planned} cases are kept: {error.what}",
             cause=error.cause,
-            try_=f"make room there, then: trnbench resume {recording.run_id}",
+            try_=f"make room there, then: trnbench resume {run}",
             code=ExitCode.USAGE,
         )
