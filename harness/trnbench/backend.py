@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import msgspec
 
@@ -239,6 +239,10 @@ class Witness(msgspec.Struct, frozen=True, kw_only=True):
     detail: dict[str, Any] = {}
 
 
+Recorded: TypeAlias = dict[str, str | int | float | bool]
+"""Settings that a measurement keeps, by their names."""
+
+
 class Program(msgspec.Struct, frozen=True, kw_only=True):
     """What an implementation returns: `prepare(point, extent, rng) -> Program`.
 
@@ -283,5 +287,5 @@ class Program(msgspec.Struct, frozen=True, kw_only=True):
     witness: Callable[[], Witness] | None = None
     counted: Callable[[], dict[str, float]] | None = None
     close: Callable[[], None] | None = None
-    settings: dict[str, str | int | float | bool] = {}
+    settings: Recorded = {}
     notes: tuple[str, ...] = ()

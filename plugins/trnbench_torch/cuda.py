@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from trnbench import Program, TrnbenchError, Witness, show
+from trnbench.backend import Recorded
 from trnbench_torch.device import Launches
 
 NODES = 64
@@ -186,7 +187,7 @@ class CudaCarrier:
         *,
         torch: Any,
         cache_bytes: float = 0.0,
-        settings: dict[str, str | int | float | bool] | None = None,
+        settings: Recorded | None = None,
         witness: Callable[[], Witness] | None = None,
         timer: Callable[[], float] = time.perf_counter,
     ) -> None:

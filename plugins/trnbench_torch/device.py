@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from trnbench.backend import Program
+from trnbench.backend import Program, Recorded
 
 
 class Launch(msgspec.Struct, frozen=True, kw_only=True):
@@ -25,7 +25,7 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     smaller: Callable[[], Launch]
     idle: Callable[[], Any]
     memory: bool = False
-    settings: dict[str, str | int | float | bool] = {}
+    settings: Recorded = {}
     notes: tuple[str, ...] = ()
 
 
@@ -98,7 +98,7 @@ class CpuDevice:
 
     kind = "cpu"
 
-    def __init__(self, at_once: AtOnce, settings: dict[str, str | int | float | bool] | None = None) -> None:
+    def __init__(self, at_once: AtOnce, settings: Recorded | None = None) -> None:
         self._at_once, self._settings = at_once, settings or {}
 
     @property
