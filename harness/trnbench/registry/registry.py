@@ -37,6 +37,11 @@ if TYPE_CHECKING:
     from trnbench.kernels.kernel import Kernel, Template, Variant
 
 
+def _by_name(hook: str, kind: str) -> Any:
+    """A property of a registry: what plugins bring of this kind."""
+    return cached_property(lambda registry: registry.named(hook, kind))
+
+
 class Registry(Collecting):
     """Nothing is asked, read or built before it is used."""
 
@@ -56,7 +61,8 @@ class Registry(Collecting):
 
     # ---- what plugins bring
 
-    def _named(self, hook: str, kind: str) -> dict[str, Any]:
+    def named(self, hook: str, kind: str) -> dict[str, Any]:
+        """What was yielded of `kind` for `hook`, by name."""
         return {brought.name: brought.value for brought in self.brought(hook) if brought.kind == kind}
 
     def brought(self, hook: str) -> tuple[Brought, ...]:
@@ -75,13 +81,13 @@ class Registry(Collecting):
     @cached_property
     def generations(self) -> dict[str, Generation]:
         """By name, in the order reports show them."""
-        generations: dict[str, Generation] = self._named("trnbench_generations", "generation")
+        generations: dict[str, Generation] = self.named("trnbench_generations", "generation")
         return dict(sorted(generations.items(), key=lambda item: (item[1].order, item[0])))
 
     @cached_property
     def kernels(self) -> dict[str, Kernel]:
         """By name, with the implementations that other plugins add to them."""
-        kernels: dict[str, Kernel] = self._named("trnbench_kernels", "kernel")
+        kernels: dict[str, Kernel] = self.named("trnbench_kernels", "kernel")
         for brought in self.brought("trnbench_kernels"):
             if brought.kind == "variant" and (kernel := kernels.get(brought.value.kernel)) is not None:
                 kernels[kernel.name] = self._varied(kernel, brought)
@@ -104,9 +110,7 @@ class Registry(Collecting):
         more = {**kernel.implementations, variant.kind: variant.source}
         return msgspec.structs.replace(kernel, implementations=more)
 
-    @cached_property
-    def backends(self) -> dict[str, Backend]:
-        return self._named("trnbench_backends", "backend")
+    backends: dict[str, Backend] = _by_name("trnbench_backends", "backend")
 
     def backend(self, name: str) -> Backend | None:
         """The one of this name; those of plugins behind it are not made."""
@@ -116,56 +120,36 @@ class Registry(Collecting):
     @cached_property
     def sections(self) -> tuple[Section, ...]:
         """Report sections in the order of the page."""
-        sections = self._named("trnbench_reports", "section").values()
+        sections = self.named("trnbench_reports", "section").values()
         return tuple(sorted(sections, key=lambda section: (section.order, section.name)))
 
-    @cached_property
-    def formats(self) -> dict[str, Format]:
-        return self._named("trnbench_reports", "format")
+    formats: dict[str, Format] = _by_name("trnbench_reports", "format")
 
-    @cached_property
-    def pages(self) -> dict[str, Page]:
-        """By the command that writes one."""
-        return self._named("trnbench_reports", "page")
+    pages: dict[str, Page] = _by_name("trnbench_reports", "page")
+    """By the command that writes one."""
 
-    @cached_property
-    def importers(self) -> dict[str, Importer]:
-        return self._named("trnbench_importers", "importer")
+    importers: dict[str, Importer] = _by_name("trnbench_importers", "importer")
 
-    @cached_property
-    def models(self) -> dict[str, ModelFile]:
-        """Models that plugins bring, by name."""
-        return self._named("trnbench_workloads", "model")
+    models: dict[str, ModelFile] = _by_name("trnbench_workloads", "model")
+    """Models that plugins bring, by name."""
 
-    @cached_property
-    def step_kernels(self) -> dict[str, StepKernel]:
-        """Kernels for operators of a step that plugins bring, by name."""
-        return self._named("trnbench_workloads", "operator")
+    step_kernels: dict[str, StepKernel] = _by_name("trnbench_workloads", "operator")
+    """Kernels for operators of a step that plugins bring, by name."""
 
-    @cached_property
-    def templates(self) -> dict[str, Template]:
-        """Makers of kernels, by the field of a selection that holds what one is made of."""
-        return self._named("trnbench_kernels", "template")
+    templates: dict[str, Template] = _by_name("trnbench_kernels", "template")
+    """Makers of kernels, by the field of a selection that holds what one is made of."""
 
-    @cached_property
-    def expectations(self) -> dict[str, Expectation]:
-        """Sources of published evidence."""
-        return self._named("trnbench_expectations", "expectation")
+    expectations: dict[str, Expectation] = _by_name("trnbench_expectations", "expectation")
+    """Sources of published evidence."""
 
-    @cached_property
-    def executors(self) -> dict[str, ExecutorEntry]:
-        """Who carries cases out elsewhere, by what --executor calls them."""
-        return self._named("trnbench_executors", "executor")
+    executors: dict[str, ExecutorEntry] = _by_name("trnbench_executors", "executor")
+    """Who carries cases out elsewhere, by what --executor calls them."""
 
-    @cached_property
-    def traces(self) -> dict[str, Trace]:
-        """What draws stored cases again, by the backend that made them."""
-        return self._named("trnbench_traces", "trace")
+    traces: dict[str, Trace] = _by_name("trnbench_traces", "trace")
+    """What draws stored cases again, by the backend that made them."""
 
-    @cached_property
-    def checks(self) -> dict[str, Check]:
-        """Checks of plugins that plugins bring."""
-        return self._named("trnbench_checks", "check")
+    checks: dict[str, Check] = _by_name("trnbench_checks", "check")
+    """Checks of plugins that plugins bring."""
 
     # ---- systems
 
