@@ -104,10 +104,7 @@ def rows_of(value: object, width: int) -> list[Sequence[Any]]:
 
 def step_text(step: HistoryStep) -> str:
     """ "+3.1 %, slower"; "broken"."""
-    if step.change is None:
-        return str(step.verdict)
-    sign = "+" if step.change > 0 else "−"
-    return f"{sign}{abs(step.change) * 100:.1f}{numbers.NBSP}%, {step.verdict}"
+    return step.words.replace(" %", f"{numbers.NBSP}%")
 
 
 def offered(measurement: Measurement) -> tuple[PeakChoice, ...]:

@@ -126,7 +126,7 @@ def _series_row(found: CaseHistory) -> dict[str, Any]:
         "runs": len(found.points),
         "trend": sparkline([point.value if point.counts else None for point in found.points]),
         "shown": _shown(found.latest, found.unit),
-        "step": _named(last) if last else None,
+        "step": last.words if last else None,
         "first": last.first.run if last else None,
     }
 
@@ -139,7 +139,7 @@ def _step_row(found: CaseHistory, step: HistoryStep) -> dict[str, Any]:
         if step.first.commit or step.last.commit
         else None,
         "verdict": str(step.verdict),
-        "change": _signed(step),
+        "change": step.signed or None,
         "shown_before": _shown(step.before, found.unit),
         "shown_after": _shown(step.after, found.unit),
         "why": "; ".join(step.why) or None,
@@ -166,7 +166,7 @@ def _points(found: CaseHistory) -> list[dict[str, Any]]:
             "unit": found.unit,
             "shown": _shown(point.value, found.unit),
             "time_s": point.time_s,
-            "step": _named(steps[point.run]) if point.run in steps else None,
+            "step": steps[point.run].words if point.run in steps else None,
         }
         for point in found.points
     ]
@@ -204,18 +204,6 @@ def _document(found: CaseHistory) -> dict[str, Any]:
 
 def _commit(point: HistoryPoint) -> str:
     return point.commit[:COMMIT] + ("+" if point.dirty else "")
-
-
-def _signed(step: HistoryStep) -> str | None:
-    if step.change is None:
-        return None
-    sign = "+" if step.change > 0 else "−"
-    return f"{sign}{abs(step.change) * 100:.1f} %"
-
-
-def _named(step: HistoryStep) -> str:
-    """`−3.6 %, slower`: of a rate, that fell; `broken`."""
-    return ", ".join(filter(None, (_signed(step), str(step.verdict))))
 
 
 def _shown(value: float | None, unit: str) -> str | None:

@@ -16,7 +16,7 @@ from trnbench.facts.units import percent, signed_percent
 from trnbench.facts.units import show as show_value
 from trnbench.reference import called, resolve
 from trnbench.results.expectation import expected, nearness_of
-from trnbench.results.measurement import Measurement
+from trnbench.results.measurement import Measurement, status_words
 from trnbench.results.run import Run
 from trnbench.run.output_file import check_writable, write_whole
 from trnbench.store.store import RunSummary, Store
@@ -218,7 +218,7 @@ def run_row(each: RunSummary) -> dict[str, object]:
         "cases_text": str(each.cases) if each.cases >= each.planned else f"{each.cases} of {each.planned}",
         "planned": each.planned,
         **{str(status): count for status, count in each.counts.items()},
-        "outcome": ", ".join(f"{count:,} {status}" for status, count in each.counts.items() if count),
+        "outcome": status_words(each.counts),
         "state": each.state,
         "tags": list(each.tags),
         "instances": list(each.instances),

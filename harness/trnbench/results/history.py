@@ -61,6 +61,18 @@ class HistoryStep(msgspec.Struct, frozen=True, kw_only=True):
         return self.after / self.before - 1.0 if self.after is not None and self.before else None
 
     @property
+    def signed(self) -> str:
+        """ "+3.1 %"; "" without two levels."""
+        if self.change is None:
+            return ""
+        return f"{'+' if self.change > 0 else '−'}{abs(self.change) * 100:.1f} %"
+
+    @property
+    def words(self) -> str:
+        """ "−3.6 %, slower": of a rate, that fell; "broken"."""
+        return ", ".join(filter(None, (self.signed, str(self.verdict))))
+
+    @property
     def way(self) -> str:
         """ "worse", "better", or "other" where it is neither: other evidence, a new case."""
         better = self.verdict in (Verdict.MENDED, Verdict.FASTER)

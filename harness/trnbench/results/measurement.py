@@ -173,6 +173,11 @@ class Status(StrEnum):
     SKIPPED = "skipped"
 
 
+def status_words(counts: Mapping[Status, int] | Mapping[str, int]) -> str:
+    """`54 ok, 18 skipped`: those that there are."""
+    return ", ".join(f"{count:,} {status}" for status, count in counts.items() if count)
+
+
 class Reason(StrEnum):
     """Why a case failed. The sentence for people is in `Measurement.reason_text`."""
 

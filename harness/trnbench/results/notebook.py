@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from trnbench.errors import counted, cut, visible
 from trnbench.facts.units import percent, show
 from trnbench.results.expectation import expected, expected_time, grey, least_time, nearness_of
-from trnbench.results.measurement import ALARMING, Grade, Measurement, Status
+from trnbench.results.measurement import ALARMING, Grade, Measurement, Status, status_words
 from trnbench.results.run import Run
 
 if TYPE_CHECKING:
@@ -52,8 +52,7 @@ def html(run: Run) -> str:
     more = len(told) - len(rows)
     return _template().render(
         run=run,
-        counts=", ".join(f"{count:,} {status}" for status, count in run.counts().items() if count)
-        or "no case",
+        counts=status_words(run.counts()) or "no case",
         rows=rows,
         whole=round(100 / scale, 2),
         bands=any(row.band for row in rows),

@@ -13,7 +13,7 @@ from trnbench.errors import ExitCode, brief, counted, listed, worst
 from trnbench.facts.fact import FactBook, PeakPolicy, Scope
 from trnbench.reference import resolve
 from trnbench.results.fidelity import Fidelity
-from trnbench.results.measurement import ALARMING, Grade, Measurement, Reason, Status
+from trnbench.results.measurement import ALARMING, Grade, Measurement, Reason, Status, status_words
 from trnbench.topology.graph import Topology
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     digest: str = ""  # of all the rest (results.digest); empty while it runs, and in runs of old
 
     def __repr__(self) -> str:
-        outcome = listed((f"{count:,} {status}" for status, count in self.counts().items() if count), "", 9)
+        outcome = status_words(self.counts())
         cases = f"{counted(len(self.measurements), 'case')} {self.grade}"
         return brief(
             self, f"{self.id}: {cases} on {listed(self.systems, 'system')}; {outcome or 'none done'}"

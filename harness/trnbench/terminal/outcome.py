@@ -13,7 +13,7 @@ import msgspec
 
 from trnbench.errors import NothingSelected, TrnbenchError, counted
 from trnbench.extension import WORKLOAD_FAMILY
-from trnbench.results.measurement import GOOD, Nearness, Status
+from trnbench.results.measurement import GOOD, Nearness, Status, status_words
 from trnbench.results.run import Run
 from trnbench.terminal.cell import Column, clean
 from trnbench.terminal.context import Session
@@ -172,8 +172,7 @@ def show_outcome(ended: Ended, format: str, *, explain: bool) -> None:
 
 def _statuses(tally: Tally) -> str:
     """`72 cases: 54 ok, 18 skipped`."""
-    counts = ", ".join(f"{count:,} {status}" for status, count in tally.counts().items() if count)
-    return f"{counted(tally.total, 'case')}: {counts}"
+    return f"{counted(tally.total, 'case')}: {status_words(tally.counts())}"
 
 
 def _show_counts(ended: Ended, format: str) -> None:

@@ -20,6 +20,7 @@ from trnbench.results.measurement import (
     Measurement,
     Metric,
     Nearness,
+    status_words,
     stored_waterfall,
     waterfall_from_peak,
 )
@@ -357,7 +358,7 @@ def _silence(run: Run) -> str:
     if not run.measurements:
         return "no case was carried out"
     alarms = _alarms(run)
-    counts = ", ".join(f"{count:,} {status}" for status, count in run.counts().items() if count)
+    counts = status_words(run.counts())
     if len(alarms) == 1 and all(each.status in ALARMING for each in run.measurements):
         counts = ""  # the alarm says it
     kinds: dict[str, list[str]] = {}  # a reason has figures that differ from case to case
