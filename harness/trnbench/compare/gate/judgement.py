@@ -92,7 +92,7 @@ class _Gate:
         """A case that its rule needs no number for."""
         case = (self._after.get(id) or self._before[id]).case
         rule = rule_of(case, self._rules)
-        return finding_of(case, rule, id, Outcome.FAILED, kind=kind, what=what, change=change)
+        return finding_of(case, rule, Outcome.FAILED, kind=kind, what=what, change=change)
 
     def case(self, change: Change) -> Iterator[Finding]:
         """What the rule of a case says of it: a finding for each thing that does not hold, else one."""
@@ -104,7 +104,7 @@ class _Gate:
                 yield self.failed(before.id, "lost", f"it ran in the baseline and is {how}", change)
             return
         rule = rule_of(after.case, self._rules)
-        passed = finding_of(after.case, rule, after.id, Outcome.PASSED, change=change)
+        passed = finding_of(after.case, rule, Outcome.PASSED, change=change)
         if after.status in BAD:
             if before is not None and before.status in BAD:
                 yield passed
@@ -123,7 +123,7 @@ class _Gate:
             if after.status is Status.INCONCLUSIVE:
                 what = f"{after.status}: {_reason(after)}"
                 yield finding_of(
-                    after.case, rule, after.id, Outcome.INCONCLUSIVE, kind="metric", what=what, change=change
+                    after.case, rule, Outcome.INCONCLUSIVE, kind="metric", what=what, change=change
                 )
             return
         if rule.metric != "time_s":
@@ -135,9 +135,7 @@ class _Gate:
         other = before.evidence.grade is not after.evidence.grade
         if change.effect is None or change.verdict is Verdict.UNKNOWN or other:
             why = change.why or "there is nothing to tell how far another run would lie"
-            yield finding_of(
-                after.case, rule, after.id, Outcome.INCONCLUSIVE, kind="metric", what=why, change=change
-            )
+            yield finding_of(after.case, rule, Outcome.INCONCLUSIVE, kind="metric", what=why, change=change)
             return
         modelled = change.interval is None
         tolerance = rule.tolerance if rule.tolerance is not None else 0.0 if modelled else THRESHOLD
@@ -153,12 +151,12 @@ class _Gate:
             and distance(change.effect) > tolerance * (1.0 + 1e-9) + (1e-9 if modelled else 0.0)
         ):
             yield finding_of(
-                after.case, rule, after.id, Outcome.FAILED, kind=kind, what=sentence, change=change,
+                after.case, rule, Outcome.FAILED, kind=kind, what=sentence, change=change,
                 causes=change.causes or self._differs or (_UNKNOWN,),
             )  # fmt: skip
         elif change.interval is not None and _reaches(change, rule.direction, tolerance):
             yield finding_of(
-                after.case, rule, after.id, Outcome.INCONCLUSIVE, kind=kind, change=change,
+                after.case, rule, Outcome.INCONCLUSIVE, kind=kind, change=change,
                 what=f"{sentence}, and the interval reaches beyond that{_more(change, tolerance)}",
             )  # fmt: skip
 
@@ -178,9 +176,7 @@ class _Gate:
             if high < least:
                 outcome = Outcome.FAILED
                 causes = (f"{one.bound} limits it",) if one.bound else ()
-        yield finding_of(
-            one.case, rule, one.id, outcome, kind="peak", what=what, causes=causes, change=change
-        )
+        yield finding_of(one.case, rule, outcome, kind="peak", what=what, causes=causes, change=change)
 
 
 def _reaches(change: Change, direction: Direction, tolerance: float) -> bool:

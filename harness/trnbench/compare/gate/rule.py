@@ -194,9 +194,10 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
         return str(self.change.verdict) if self.change is not None else ""
 
 
-def finding_of(case: CaseKey, rule: Rule, id: str, outcome: Outcome, **fields: Any) -> Finding:
-    """What a rule finds of a case that is called `id`."""
-    return Finding(outcome=outcome, rule=rule.name, id=id, kernel=case.kernel, system=case.instance, **fields)
+def finding_of(case: CaseKey, rule: Rule, outcome: Outcome, **fields: Any) -> Finding:
+    """What a rule finds of a case."""
+    fields = {"id": case.id, **fields}
+    return Finding(outcome=outcome, rule=rule.name, kernel=case.kernel, system=case.instance, **fields)
 
 
 def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:

@@ -9,12 +9,13 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from random import Random
-from typing import NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import NamedTuple, Protocol, TypeAlias
 
 import msgspec
 
 from trnbench.backend import Backend, Program
 from trnbench.case_key import CaseKey
+from trnbench.compare.change import Side
 from trnbench.compare.pairing.operand import Kind, Operand
 from trnbench.errors import NothingSelected, TrnbenchError, UsageError
 from trnbench.generation import System
@@ -23,11 +24,13 @@ from trnbench.isolation.output import aside
 from trnbench.kernels.kernel import Case
 from trnbench.measure.turns import Clock, Turn, Turns, clock_of, lent
 from trnbench.registry import Registry
+from trnbench.results.measurement import Grade, Status
 from trnbench.results.statistics import median
 from trnbench.run.api import choose_backend, here
 from trnbench.run.plan import plan
 from trnbench.run.reply import checked_refusal, detected
 from trnbench.run.selection import Selection
+from trnbench.version import VERSION
 
 SAMPLE_S = 5e-4
 """Of the calls of one turn: most turns are then over before the system gives the processor to another."""
@@ -59,6 +62,11 @@ class Course(NamedTuple):
     clock: Clock
     calls: int
     pairs: int
+
+
+def side(case: CaseKey, value: float | None, backend: str = "", status: Status = Status.OK) -> Side:
+    """A case as a comparison shows it; `value` is None where it could not be measured."""
+    return Side(id=case.id, value=value, status=status, grade=Grade.MEASURED, by=backend, version=VERSION)
 
 
 class Batch(NamedTuple):
@@ -192,9 +200,6 @@ def ready_of(first: Seat, second: Seat) -> Ready:
         outer.lend(seed, both)
 
     return ready
-
-
-T = TypeVar("T")
 
 
 class Wish(msgspec.Struct, frozen=True, kw_only=True):

@@ -19,15 +19,13 @@ from typing import NamedTuple
 import msgspec
 
 from trnbench.case_key import CaseKey
-from trnbench.compare.change import Change, Side
+from trnbench.compare.change import Change
 from trnbench.compare.comparison import effect_verdict
-from trnbench.compare.pairing.duel import Wish, duels, keyed, seats
+from trnbench.compare.pairing.duel import Wish, duels, keyed, seats, side
 from trnbench.compare.pairing.operand import Kind, Operand, environment, search_path
 from trnbench.errors import TrnbenchError, UsageError, cut
 from trnbench.measure.turns import Turns
 from trnbench.registry import load_registry
-from trnbench.results.measurement import Grade, Status
-from trnbench.version import VERSION
 
 THRESHOLD = 0.002
 """Of a count where none is given: what hashes, addresses and the clock's readers add differs by less."""
@@ -119,12 +117,9 @@ def _said(command: Sequence[str], env: dict[str, str] | None = None, *, plain: b
 
 def _change(cases: tuple[CaseKey, CaseKey], first: float, second: float, threshold: float) -> Change:
     effect = second / first - 1.0
-    before, after = (
-        Side(id=case.id, value=value, status=Status.OK, grade=Grade.MEASURED, by="", version=VERSION)
-        for case, value in zip(cases, (first, second), strict=True)
-    )
     return Change(
-        case=cases[1], metric="instructions", unit="", before=before, after=after, effect=effect, exact=True,
+        case=cases[1], metric="instructions", unit="", effect=effect, exact=True,
+        before=side(cases[0], first), after=side(cases[1], second),
         verdict=effect_verdict(effect, threshold),  # slower by this metric; nothing of time is claimed
     )  # fmt: skip
 

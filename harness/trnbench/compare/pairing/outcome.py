@@ -11,11 +11,11 @@ from random import Random
 from typing import NamedTuple
 
 from trnbench.case_key import CaseKey
-from trnbench.compare.change import Change, Comparison, Named, Side, interval_text
+from trnbench.compare.change import Change, Comparison, Named, interval_text
 from trnbench.compare.comparison import distance, effect_verdict
 from trnbench.compare.effect import of_logarithms
 from trnbench.compare.gate.rule import Finding, Gated, Outcome, Rule, finding_of, in_order, rule_of
-from trnbench.compare.pairing.duel import Batch, Course, Duel, Unfit, Wish, batch, duels, trial
+from trnbench.compare.pairing.duel import Batch, Course, Duel, Unfit, Wish, batch, duels, side, trial
 from trnbench.compare.pairing.operand import Operand
 from trnbench.compare.pairing.stage import Stage
 from trnbench.facts.units import signed_percent
@@ -84,8 +84,8 @@ def change(seen: Played, backend: str, threshold: float) -> Change:
         return Change(
             case=cases[1],
             metric=seen.course.clock if seen.course else "time_s",
-            before=_side(cases[0], None, backend, Status.FAILED),
-            after=_side(cases[1], None, backend, Status.FAILED),
+            before=side(cases[0], None, backend, Status.FAILED),
+            after=side(cases[1], None, backend, Status.FAILED),
             verdict=Verdict.UNKNOWN,
             why=seen.why,
         )
@@ -97,16 +97,12 @@ def change(seen: Played, backend: str, threshold: float) -> Change:
     return Change(
         case=cases[1],
         metric=str(seen.course.clock),
-        before=_side(cases[0], median([each.before_s for each in seen.batches]), backend),
-        after=_side(cases[1], median([each.after_s for each in seen.batches]), backend),
+        before=side(cases[0], median([each.before_s for each in seen.batches]), backend),
+        after=side(cases[1], median([each.after_s for each in seen.batches]), backend),
         effect=effect,
         interval=interval,
         verdict=effect_verdict(effect, threshold, shown=shown),
     )
-
-
-def _side(case: CaseKey, value: float | None, backend: str, status: Status = Status.OK) -> Side:
-    return Side(id=case.id, value=value, status=status, grade=Grade.MEASURED, by=backend, version=VERSION)
 
 
 def comparison(
@@ -167,4 +163,4 @@ def _finding(each: Change, rule: Rule, least: float) -> Finding:
         elif reach > tolerance:
             more = "and the interval reaches beyond that; --sample-time 60 narrows it"
             outcome, kind, what = Outcome.INCONCLUSIVE, "metric", f"{sentence}, {more}"
-    return finding_of(each.case, rule, each.id, outcome, kind=kind, what=what, change=each)
+    return finding_of(each.case, rule, outcome, id=each.id, kind=kind, what=what, change=each)
