@@ -64,14 +64,9 @@ SCHEMA_ID = f"https://trnbench.invalid/schema/run-{SCHEMA_VERSION}.json"
 """Names the schema; nothing is ever fetched from it (RFC 2606 reserves `.invalid`)."""
 
 
-def _without_fidelity(document: Document) -> Document:
-    """A run of version 1 says nothing about its model's error, and keeps saying nothing."""
-    return document
-
-
 def _without_nearness(document: Document) -> Document:
     """Numbers of version 2 do not say how near published evidence stands; the flag that stood for it was
-    about links alone, and nothing is guessed from it. Its errors of the model were of rates."""
+    about links alone, and nothing is guessed from it."""
 
     def renewed(measurement: Any) -> Any:
         evidence = measurement.get("evidence") if isinstance(measurement, dict) else None
@@ -80,24 +75,21 @@ def _without_nearness(document: Document) -> Document:
         kept = {name: value for name, value in evidence.items() if name != "unvalidated"}
         return {**measurement, "evidence": kept}
 
-    found, fidelity = document.get("measurements"), document.get("fidelity")
-    if isinstance(found, list):
-        document = {**document, "measurements": [renewed(each) for each in found]}
-    if isinstance(fidelity, dict):
-        document = {**document, "fidelity": old_fidelity(fidelity)}
-    return document
+    found = document.get("measurements")
+    more = {"measurements": [renewed(each) for each in found]} if isinstance(found, list) else {}
+    return {**document, **more}
 
 
 def _without_processes(document: Document) -> Document:
     """Measurements of version 3 came from one process, and say nothing about an interval between several.
-    Their runs did not keep the texts that they were made from: `inputs` stays empty. The first of them had
-    the errors of their model as version 2 had them."""
+    Their runs did not keep the texts that they were made from: `inputs` stays empty. The first of them, and
+    those of version 2, have the errors of their model as rates."""
     fidelity = document.get("fidelity")
     return {**document, "fidelity": old_fidelity(fidelity)} if isinstance(fidelity, dict) else document
 
 
 MIGRATIONS: dict[int, Callable[[Document], Document]] = {
-    1: _without_fidelity,
+    1: lambda document: document,  # it says nothing about its model's error, and keeps saying nothing
     2: _without_nearness,
     3: _without_processes,
 }
