@@ -27,20 +27,12 @@ from trnbench.facts.rule import (
 )
 
 FINDERS: Mapping[str, Rule] = {
-    "value": value,
-    "count": count,
-    "prose": prose,
-    "unit-base": unit_base,
-    "rounded": rounded,
-    "words": words,
-    "per-device": per_device,
-    "devices-sum": devices_sum,
-    "cores-sum": cores_sum,
-    "hosts-sum": hosts_sum,
-    "link-sum": link_sum,
-    "product": product,
-    "clock": clock,
-}
+    finder.__name__.replace("_", "-"): finder
+    for finder in (
+        value, count, prose, unit_base, rounded, words, per_device, devices_sum, cores_sum, hosts_sum,
+        link_sum, product, clock,
+    )
+}  # fmt: skip
 """Rule name → the function that finds it; `disagreement.RULES` says what each is about."""
 
 

@@ -36,6 +36,21 @@ DIVISIONS = tuple(map(str, Division))
 """What `--division` takes."""
 
 
+_OPTIONS = {
+    "tags": "--tag",
+    "families": "--family",
+    "instances": "-i",
+    "generations": "--generation",
+    "dtypes": "--dtype",
+    "scopes": "--scope",
+    "divisions": "--division",
+    "axes": "-a",
+    "zips": "--zip",
+    "excludes": "--exclude",
+}
+"""Fields of a selection that one option each adds to."""
+
+
 class Selection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Empty fields choose everything that a default run has. Options of one kind add up, different
     kinds narrow each other down. Kept in the run as it is, so that the run can be repeated."""
@@ -79,21 +94,9 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
     def asked(self) -> str:
         """The options that would ask for this, one line; "" for a default run."""
-        options = (
-            ("--tag", self.tags),
-            ("--family", self.families),
-            ("-i", self.instances),
-            ("--generation", self.generations),
-            ("--dtype", self.dtypes),
-            ("--scope", self.scopes),
-            ("--division", self.divisions),
-            ("-a", self.axes),
-            ("--zip", self.zips),
-            ("--exclude", self.excludes),
-        )
         named = (self.workload.name,) if self.workload is not None else self.kernels
         parts = [*named, *([f"-k '{self.keyword}'"] if self.keyword else [])]
-        parts += [f"{option} {value}" for option, values in options for value in values]
+        parts += [f"{option} {value}" for name, option in _OPTIONS.items() for value in getattr(self, name)]
         parts += [f"--shard {self.shard}"] if self.shard else []
         return " ".join(parts)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from trnbench.errors import TrnbenchError, UnknownName
 from trnbench.reference import resolve
@@ -36,15 +36,10 @@ CORE: Mapping[str, tuple[int, Check]] = {
 
 def checks_of(registry: Registry) -> dict[str, Callable[[], Check]]:
     """All checks by name, in their order; one of a plugin is imported when it is called for."""
-    own: list[tuple[int, str, Callable[[], Check]]] = [
-        (order, name, partial(_same, check)) for name, (order, check) in CORE.items()
-    ]
-    own += [
-        (check.order, check.name, partial(resolve, check.check))
-        for check in registry.checks.values()
-        if check.name not in CORE
-    ]
-    return {name: check for _, name, check in sorted(own, key=lambda each: each[:2])}
+    brought = {check.name: (check.order, check.check) for check in registry.checks.values()}
+    checks: dict[str, tuple[int, Any]] = {**brought, **CORE}
+    order = sorted(checks, key=lambda name: (checks[name][0], name))
+    return {name: partial(resolve, checks[name][1]) for name in order}
 
 
 def check_names() -> tuple[str, ...]:
@@ -52,10 +47,6 @@ def check_names() -> tuple[str, ...]:
     from trnbench.registry import load_registry
 
     return tuple(checks_of(load_registry()))
-
-
-def _same(check: Check) -> Check:
-    return check
 
 
 def check_plugin(
