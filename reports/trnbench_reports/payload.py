@@ -108,11 +108,11 @@ def _lists(values: list[Any]) -> list[Any]:
     return ["l", _joined(map(len, values)), _column(inside) if inside else ["n", ""]]
 
 
-def _strings(values: list[str]) -> list[Any]:
-    return ["s", values]
-
-
-_MAKERS: dict[str, Callable[[list[Any]], list[Any]]] = {"o": _objects, "l": _lists, "s": _strings}
+_MAKERS: dict[str, Callable[[list[Any]], list[Any]]] = {
+    "o": _objects,
+    "l": _lists,
+    "s": lambda values: ["s", values],
+}
 
 
 def _joined(numbers: Iterable[int]) -> str:

@@ -51,9 +51,7 @@ def end_descendants(spared: Collection[int] = ()) -> bool:
         for pid in left:
             with suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGKILL)
-        for pid in left:
-            with suppress(ChildProcessError):
-                os.waitpid(pid, os.WNOHANG)
+        _collect(left)
         if time.monotonic() > until:
             return False
         time.sleep(pause)
@@ -177,7 +175,7 @@ def _keep(child: int, closed: Iterable[int], obeyed: int, heard: int) -> NoRetur
             # Left uncollected until its group is killed: its number cannot be another's till then.
             if os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None:
                 break
-            _collect(but=child)
+            _collect(children() - {child})  # orphans that ended by themselves
         kill_group(child)
         code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         end_descendants()
@@ -199,9 +197,9 @@ def _told_to_end(obeyed: int, heard: int) -> bool:
     return False
 
 
-def _collect(but: int) -> None:
-    """Orphans that ended by themselves."""
-    for pid in children() - {but}:
+def _collect(processes: Iterable[int]) -> None:
+    """Those of them that have ended."""
+    for pid in processes:
         with suppress(ChildProcessError):
             os.waitpid(pid, os.WNOHANG)
 

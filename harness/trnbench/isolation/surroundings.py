@@ -76,7 +76,8 @@ def _to_folder(path: str) -> None:
         os.chdir(path)
 
 
-def _umask() -> int:
+def umask() -> int:
+    """That of this process."""
     mask = os.umask(0o077)  # for this moment nothing that another thread writes is open to others
     os.umask(mask)
     return mask
@@ -222,7 +223,7 @@ _PARTS = {
     # First: with a lower one nothing else can be put back.
     "the recursion limit": _Part(sys.getrecursionlimit, sys.setrecursionlimit, operator.le),
     "the working folder": _Part(_folder, _to_folder),
-    "the umask": _Part(_umask, os.umask),
+    "the umask": _Part(umask, os.umask),
     "the locale": _Part(_locale, _to_locale),
     "the handlers of signals": _Part(_handlers, _to_handlers, _identical),
     "the blocked signals": _Part(_mask, _to_mask),

@@ -13,6 +13,7 @@ from shlex import quote
 from typing import BinaryIO
 
 from trnbench.errors import UsageError
+from trnbench.isolation.surroundings import umask
 
 PART = ".part"
 
@@ -90,7 +91,7 @@ def write_whole(path: Path, data: bytes, *, option: str = "-o") -> None:
             stream.write(data)
             stream.flush()
             os.fsync(stream.fileno())
-            os.chmod(temporary, target.stat().st_mode & 0o7777 if target.exists() else 0o666 & ~_umask())
+            os.chmod(temporary, target.stat().st_mode & 0o7777 if target.exists() else 0o666 & ~umask())
             os.replace(temporary, target)
     except OSError as error:
         raise UsageError(
@@ -205,9 +206,3 @@ def _replaceable(path: Path) -> bool:
         return False
     ours = start.lstrip().startswith((b"<!doctype html", b"<svg", b'{"displaytimeunit"'))
     return not start or (ours and b"trnbench" in start)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -67,7 +67,7 @@ def check_place(path: Path) -> None:
 def _make_private(path: Path) -> None:
     """A new store is its owner's alone; SQLite gives the files beside it the same permissions."""
     with suppress(OSError):  # it exists, or `_open` will say what is wrong
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
+        path.touch(0o600, exist_ok=False)
 
 
 def no_runs(path: Path) -> NoRuns:
@@ -186,7 +186,7 @@ def copy_whole(connection: sqlite3.Connection, target: Path) -> None:
     """
     import sqlite3
 
-    os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
+    target.touch(0o600, exist_ok=False)
     try:
         with explained(target), closing(sqlite3.connect(target)) as copy:
             connection.backup(copy)

@@ -143,10 +143,9 @@ class Plane:
         drawn = f'd="{self._path(points)}" stroke="{colour}"'
         self._inside.append(("", f'<path class="line" {drawn}{more}/>'))
 
-    def area(self, points: Sequence[Point], *, opacity: float = 1, colour: str = "currentColor") -> None:
-        more = f' fill-opacity="{opacity:g}"' if opacity != 1 else ""
-        path = f'<path d="{self._path(points)}Z" fill="{colour}"{more}/>'
-        self._inside.append(("", path))
+    def area(self, points: Sequence[Point], *, opacity: float) -> None:
+        drawn = f'd="{self._path(points)}Z" fill="currentColor" fill-opacity="{opacity:g}"'
+        self._inside.append(("", f"<path {drawn}/>"))
 
     def mark(
         self, x: float, y: float, *, colour: str, says: str, anchor: str = "", series: int = 0, shape: int = 0

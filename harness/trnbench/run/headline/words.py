@@ -203,9 +203,12 @@ def _rest(line: Line) -> str:
     if at_clock(line):
         return ""
     if line.rest:
-        causes = (f"{cause.name} {percent(cause.share)}" for cause in line.rest)
-        return f"The rest: {', '.join(causes)}."
+        return f"The rest: {', '.join(_causes(line))}."
     return f"Bound by {line.bound}." if line.bound else ""
+
+
+def _causes(line: Line) -> list[str]:
+    return [f"{cause.name} {percent(cause.share)}" for cause in line.rest]
 
 
 def own_products(line: Line) -> str:
@@ -392,7 +395,6 @@ def clause(line: Line) -> str:
         allowed = line.of.fraction / line.clock
         return f"at its clock, which allows {percent(allowed)} of the promise"
     if line.rest:
-        named = (f"{cause.name} {percent(cause.share)}" for cause in line.rest)
-        return f"time lost: {', '.join(list(named)[:LARGEST])}"
+        return f"time lost: {', '.join(_causes(line)[:LARGEST])}"
     short = f"{percent(1 - line.of.fraction)} below the promise" if line.of and line.of.fraction < 1 else ""
     return ", ".join(filter(None, (short, f"bound by {line.bound}" if line.bound else "")))
