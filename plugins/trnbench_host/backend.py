@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any, Self
 
-import msgspec
+from msgspec.structs import replace
 
 from trnbench import Calibration, Case, Detection, Observation, Scope, System, Timing, resolve
 from trnbench_host.book import HOST, measured, unknowns
@@ -106,7 +106,7 @@ class HostBackend:
             warm = size <= COLD_UP_TO * cpu.last_cache_bytes and self.timing.cold_samples
             throttle = Throttle(processors)
             return observe(
-                msgspec.structs.replace(program, witness=throttle.witness),
+                replace(program, witness=throttle.witness),
                 device=cpu.name,
                 named_by="the processor's own name, /proc/cpuinfo",
                 version=f"numpy {installed('numpy')}, {blas.library}",

@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from trnbench import NotJson, parse_json
 from trnbench.measure.noise import text_of
@@ -259,7 +260,7 @@ class Monitor:
             notes.append(f"{NAME} reported nothing")
         if self._reports.unreadable:
             notes.append(f"{self._reports.unreadable} lines of {NAME} were no report")
-        return msgspec.structs.replace(seen, notes=(*notes, *seen.notes))
+        return replace(seen, notes=(*notes, *seen.notes))
 
     def _read(self) -> None:
         assert self._process is not None

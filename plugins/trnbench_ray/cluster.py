@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, TextIO
 
 import msgspec
+from msgspec.structs import replace
 
 from trnbench import Backend, Case, Detection
 from trnbench.errors import TrnbenchError, UsageError, debugging
@@ -317,4 +318,4 @@ def on_machine(entry: Entry, number: int) -> Entry:
     """The outcome with the number of the machine in its detail."""
     measurement = entry.measurement
     detail = {**measurement.detail, "machine": number}
-    return Entry(msgspec.structs.replace(measurement, detail=detail))
+    return Entry(replace(measurement, detail=detail))

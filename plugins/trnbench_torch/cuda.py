@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from trnbench import Program, TrnbenchError, Witness, show
 from trnbench.backend import Recorded
@@ -246,4 +247,4 @@ class CudaCarrier:
             notes.append(
                 f"bound by issuing: the host takes {issue} to queue a call, which is what the GPU waits for"
             )
-        return msgspec.structs.replace(witness, notes=(*witness.notes, *notes)) if notes else witness
+        return replace(witness, notes=(*witness.notes, *notes)) if notes else witness

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO, Any
 
 import msgspec
+from msgspec.structs import replace
 
 from trnbench import Program, TrnbenchError, Witness, show
 from trnbench.results.statistics import median
@@ -33,7 +34,7 @@ class World:
 
     def __init__(self, task: Task) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="trnbench-ranks-")
-        self.task = msgspec.structs.replace(task, store=str(Path(self._folder.name) / "meet"))
+        self.task = replace(task, store=str(Path(self._folder.name) / "meet"))
         self._logs = [Path(self._folder.name) / f"rank{rank}.log" for rank in range(1, task.ranks)]
         self._peers = [self._start(rank) for rank in range(1, task.ranks)]
         self._own: dict[int, Any] = {}
@@ -60,7 +61,7 @@ class World:
 
         def smaller() -> Program:
             less = self._program(max(LEAST, size // 4))
-            return msgspec.structs.replace(less, close=lambda: self._take(size))
+            return replace(less, close=lambda: self._take(size))
 
         return Program(
             run=lambda: self.run(1),

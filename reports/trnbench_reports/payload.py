@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 from markupsafe import Markup
+from msgspec.structs import replace
 
 import trnbench
 from trnbench import Measurement, Run
@@ -214,7 +215,7 @@ def shelved(run: Run, shelf: Shelf) -> Payload:
                 shelf.stored[part] = _whole([value], shelf)
             else:
                 shelf.stored[part] = known[part]
-    head = _columns([msgspec.structs.replace(run, measurements=(), **{part: {} for part in _PARTS})])
+    head = _columns([replace(run, measurements=(), **{part: {} for part in _PARTS})])
     for column in head[3]:
         if (stored := shelf.stored.get(column[0])) is not None:
             node = ["r", stored.address]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import ExitStack
 from pathlib import Path
 
-import msgspec
+from msgspec.structs import replace
 
 from trnbench.errors import UsageError
 from trnbench.run.api import choose_backend
@@ -52,7 +52,7 @@ def resume(
         )
         planned = earlier.planned(shared.registry, facts)
         resumed = earlier.taken_up(planned, chosen, shared.registry, anyway=anyway)
-        settings = msgspec.structs.replace(settings, jobs=jobs, isolate=True).checked()
+        settings = replace(settings, jobs=jobs, isolate=True).checked()
         left = len(planned.cases) - len(resumed.kept)
         opening = f"{chosen.name}: run {earlier.id} goes on with {left:,} of {len(planned.cases):,} cases"
         steadiness = Steadiness(wait_quiet, require_quiet, strict)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import msgspec
+from msgspec.structs import replace
 
 from trnbench.bounded import kinds
 from trnbench.compare.change import Change, Comparison, Named, Side, side_of
@@ -41,7 +41,7 @@ def with_causes(before: Run, after: Run, pairs: Sequence[Pair], changes: Sequenc
             for cause in inputs.causes(old, new)
         }
     return [
-        msgspec.structs.replace(change, causes=_causes(inputs, (old, new), change, idle))
+        replace(change, causes=_causes(inputs, (old, new), change, idle))
         if old.case.joint == new.case.joint and (change.verdict in _MOVED or _is_shown(change))
         else change
         for (old, new), change in together
@@ -176,7 +176,7 @@ def _change(
             "order": order_kept(steps, _logarithm(ratio)) if differs else None,
         }
     fields["verdict"] = verdict_of(_standing(old), _standing(new), fields.get("verdict", Verdict.SAME))
-    return msgspec.structs.replace(change, **fields)
+    return replace(change, **fields)
 
 
 def versions(old: Measurement, new: Measurement) -> bool:
@@ -233,7 +233,7 @@ def _told(old: Measurement | None, new: Measurement | None, verdict: Verdict, wh
     if not name:
         return change
     metric = case.metrics[name]
-    return msgspec.structs.replace(change, metric=name, unit=metric.unit, better=metric.better)
+    return replace(change, metric=name, unit=metric.unit, better=metric.better)
 
 
 def _side(measurement: Measurement | None, metric: str) -> Side | None:

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import TypeVar
 
-import msgspec
+from msgspec.structs import replace
 
 from trnbench.backend import READS
 from trnbench.bounded import parse_toml
@@ -286,7 +286,7 @@ def surroundings(before: Run, after: Run) -> tuple[str, ...]:
 
 def _bare(run: Run) -> Run:
     settings = {name: value for name, value in run.settings.items() if name not in _ASKED}
-    return msgspec.structs.replace(
+    return replace(
         run, settings=settings, systems={}, books={}, topologies={}, fidelity=None, measurements=()
     )
 

@@ -8,7 +8,7 @@ from contextlib import suppress
 from functools import cache
 from typing import TypeAlias
 
-import msgspec
+from msgspec.structs import replace
 
 from trnbench.case_key import joint
 from trnbench.compare.change import Change, Refused
@@ -71,12 +71,12 @@ def _named(each: CaseHistory, step: HistoryStep, known: Mapping[tuple[str, str],
     if change is None:
         return step
     if isinstance(change, Refused):  # the same name, and another question: no level follows from the other
-        return msgspec.structs.replace(step, verdict=Verdict.UNKNOWN, worse=False, causes=(change.why,))
+        return replace(step, verdict=Verdict.UNKNOWN, worse=False, causes=(change.why,))
     # Levels see more runs than two: what these alone do not show stays what the levels say.
     if not change.verdict.changed:
-        return msgspec.structs.replace(step, causes=change.causes)
+        return replace(step, causes=change.causes)
     why = (change.why,) if change.why else ()
-    return msgspec.structs.replace(step, verdict=change.verdict, causes=change.causes or why)
+    return replace(step, verdict=change.verdict, causes=change.causes or why)
 
 
 def _changes(load: Callable[[str], Run], before: str, after: str) -> Known:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 import msgspec
+from msgspec.structs import replace
 
 from trnbench.errors import FactError
 from trnbench.facts.disagreement import Disagreement, Rule
@@ -82,7 +83,7 @@ def check(book: FactBook, assemblies: Sequence[Assembly], *, strict: bool = True
         for index in hits:
             disputes_of[index].append(dispute)
     completed = (
-        msgspec.structs.replace(
+        replace(
             disagreement,
             disputes=tuple(dispute.id for dispute in disputes),
             strangers=strangers(disagreement, disputes),

@@ -8,6 +8,7 @@ from functools import lru_cache, wraps
 from itertools import combinations
 
 import msgspec
+from msgspec.structs import replace
 
 from trnbench.facts.fact import Assembly, Direction, Fact, FactBook, Provenance, Scope, marked, show_printed
 from trnbench.facts.metric import METRICS
@@ -53,7 +54,7 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
 
     def times(self, count: float, words: str) -> Claim:
         """The claim `count` times over, its text saying so."""
-        return msgspec.structs.replace(
+        return replace(
             self,
             text=f"{words} × {self.text}" if count != 1.0 else self.text,
             value=(self.value or 0.0) * count,
@@ -109,7 +110,7 @@ def claim(fact: Fact) -> Claim:
     elif METRICS[fact.metric].dimension == "count":
         slack = Fraction(0)  # counts are exact
     slack = min(slack, widest)
-    return msgspec.structs.replace(
+    return replace(
         base,
         value=fact.value,
         low=float((number.value - slack) * factor),
@@ -185,7 +186,7 @@ def same_thing(facts: Iterable[Fact]) -> Iterator[tuple[Fact, list[Fact]]]:
     for key, members in groups.items():
         if len(members) > 1:
             dtypes = (key[3],) if key[3] else ()
-            yield msgspec.structs.replace(members[0], dtypes=dtypes), members
+            yield replace(members[0], dtypes=dtypes), members
 
 
 def by_pairs(note: str = "") -> Callable[[Test], Rule]:
@@ -219,7 +220,7 @@ def merge_dtypes(found: Sequence[Disagreement]) -> list[Disagreement]:
         key = (each.rule, each.subject, each.metric, each.sparse, each.qualifier, each.claims, each.note)
         earlier = merged.get(key)
         dtypes = each.dtypes if earlier is None else (*earlier.dtypes, *each.dtypes)
-        merged[key] = msgspec.structs.replace(each, dtypes=tuple(dict.fromkeys(dtypes)))
+        merged[key] = replace(each, dtypes=tuple(dict.fromkeys(dtypes)))
     return list(merged.values())
 
 

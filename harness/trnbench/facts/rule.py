@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import combinations
 
-import msgspec
+from msgspec.structs import replace
 
 from trnbench.facts.disagreement import (
     Claim,
@@ -143,7 +143,7 @@ def hold(
             others = [claim(unit).times(count, f"{count:,.0f} {noun}") for unit in current]
             if not others or any(total_claim.agrees(unit_claim) for unit_claim in others):
                 continue
-            about = msgspec.structs.replace(total, dtypes=(dtype,) if dtype else ())
+            about = replace(total, dtypes=(dtype,) if dtype else ())
             key = (total.metric, dtype, total.sparse, total.qualifier)
             odd.setdefault(key, (about, []))[1].extend((total_claim, *others))
     for about, claims in odd.values():
@@ -229,13 +229,11 @@ def link_sum(book: FactBook, assemblies: Sequence[Assembly]) -> list[Disagreemen
         odd: list[Claim] = []
         for total in totals:
             for summed in parts:
-                if not claim(total).agrees(msgspec.structs.replace(summed, direction=total.direction)):
+                if not claim(total).agrees(replace(summed, direction=total.direction)):
                     odd += [claim(total), summed]
         if odd:
             about = next(fact for fact in totals if fact.id == odd[0].fact)
-            disagreements.append(
-                disagreement("link-sum", msgspec.structs.replace(about, subject=assembly.subject), odd)
-            )
+            disagreements.append(disagreement("link-sum", replace(about, subject=assembly.subject), odd))
     return disagreements
 
 
@@ -245,7 +243,7 @@ def _levels(facts: Sequence[Fact]) -> Iterator[Claim]:
     for members in grouped(levels, lambda fact: (fact.subject, fact.source, fact.part)).values():
         if len(members) > 1:
             claims = [claim(fact) for fact in members]
-            yield msgspec.structs.replace(
+            yield replace(
                 claims[0],
                 text=" + ".join(claim_.text for claim_ in claims),
                 value=sum(claim_.value or 0.0 for claim_ in claims),
@@ -284,7 +282,7 @@ def clock(book: FactBook, assemblies: Sequence[Assembly]) -> list[Disagreement]:
             ]
             odd = [fact for fact in peaks if not claim(fact).agrees(bound)]
             if odd:
-                about = msgspec.structs.replace(odd[0], dtypes=("bf16",))
+                about = replace(odd[0], dtypes=("bf16",))
                 disagreements.append(disagreement("clock", about, [*(claim(fact) for fact in odd), bound]))
     return disagreements
 
@@ -322,7 +320,5 @@ def words(book: FactBook, _: Sequence[Assembly]) -> list[Disagreement]:
             if not same_words(first.printed, second.printed):
                 odd += [claim(first), claim(second)]
         if odd:
-            disagreements.append(
-                disagreement("words", msgspec.structs.replace(members[0], qualifier=""), odd)
-            )
+            disagreements.append(disagreement("words", replace(members[0], qualifier=""), odd))
     return disagreements

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import msgspec
+from msgspec.structs import replace
 
 from trnbench.case_key import CaseKey, Division, Value
 from trnbench.facts.fact import Direction, Scope
@@ -44,7 +45,7 @@ class Axis(msgspec.Struct, frozen=True, kw_only=True):
 
     def side(self, name: str) -> Axis:
         """One of its sides, as an axis without values of its own."""
-        return msgspec.structs.replace(self, name=name, values=(), wide=(), sides=())
+        return replace(self, name=name, values=(), wide=(), sides=())
 
 
 def word_axis(name: str, about: str, *values: Value, choices: tuple[Value, ...] = ()) -> Axis:
@@ -277,7 +278,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     def work(self) -> Work:
         """What all that take part have to do: a problem each, or one of all of them."""
         sharded = self.key.division is Division.SHARDED
-        extent = msgspec.structs.replace(self.extent, cores=1) if sharded else self.extent
+        extent = replace(self.extent, cores=1) if sharded else self.extent
         return self.kernel.work(self.key.point, extent)
 
     @property
@@ -301,7 +302,5 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
         split = self.split
         if split is None or not split.shards:
             return self
-        key = msgspec.structs.replace(
-            self.key, point=dict(split.shards[0].point), division=Division.REPLICATED
-        )
-        return msgspec.structs.replace(self, key=key)
+        key = replace(self.key, point=dict(split.shards[0].point), division=Division.REPLICATED)
+        return replace(self, key=key)

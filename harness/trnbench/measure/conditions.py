@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from trnbench.results.measurement import Conditions, ProcessSamples
 from trnbench.results.stability import Disturbance, likeliest
@@ -194,7 +195,7 @@ def seen(seconds: float = LOOK_S) -> Conditions:
     watch = Watch()
     time.sleep(seconds)
     # Nothing is to be told from how long a process that sleeps waited for a processor.
-    return msgspec.structs.replace(watch.conditions(), queued_s=None)
+    return replace(watch.conditions(), queued_s=None)
 
 
 def disturbed(conditions: Conditions) -> Disturbance | None:

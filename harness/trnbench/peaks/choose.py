@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import msgspec
+from msgspec.structs import replace
 
 from trnbench.facts.fact import Direction, Peak, PeakChoice, PeakPolicy, Scope
 from trnbench.facts.metric import metric as metric_kind
@@ -72,7 +73,7 @@ def _fitting(system: System, wanted: Wanted, parts: Parts) -> tuple[list[Candida
     if fitting or not wanted.qualifier or wanted.metric != "neuronlink_bandwidth":
         return fitting, []
     # Trn1 has one level of links, and its documents no word for it.
-    fitting = candidates(system, msgspec.structs.replace(wanted, qualifier=""), parts)
+    fitting = candidates(system, replace(wanted, qualifier=""), parts)
     note = f"no document gives {wanted.qualifier} links a figure of their own; theirs for all links is taken"
     return fitting, [note] if fitting else []
 
@@ -125,7 +126,7 @@ def _pick(policy: PeakPolicy, found: list[Candidate], *, covered: bool) -> Candi
 
 
 def _named(pick: Candidate | Peak, policy: PeakPolicy) -> Peak:
-    return msgspec.structs.replace(pick.peak, policy=policy) if isinstance(pick, Candidate) else pick
+    return replace(pick.peak, policy=policy) if isinstance(pick, Candidate) else pick
 
 
 def _by_table(each: Candidate) -> tuple[int, ...]:
@@ -198,11 +199,9 @@ def scaled(choice: PeakChoice, factor: Fraction, extent: Extent) -> PeakChoice:
 
     def times(peak: Peak) -> Peak:
         formula = f"{peak.formula or 'the figure'} × {factor}"
-        return msgspec.structs.replace(
-            peak, value=peak.value * float(factor), evidence="derived", formula=formula
-        )
+        return replace(peak, value=peak.value * float(factor), evidence="derived", formula=formula)
 
-    return msgspec.structs.replace(
+    return replace(
         choice,
         chosen=times(choice.chosen),
         alternatives=tuple(map(times, choice.alternatives)),

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
+from msgspec.structs import replace
 
 from trnbench.errors import PluginError
 from trnbench.isolation.supervision import suspected
@@ -170,8 +171,8 @@ class Collecting:
                 aliases = tuple(
                     alias for alias in instance.aliases if self._claim(hook, "alias", alias, origin, owners)
                 )
-                owned.append(msgspec.structs.replace(instance, aliases=aliases))
-        return msgspec.structs.replace(generation, instances=tuple(owned))
+                owned.append(replace(instance, aliases=aliases))
+        return replace(generation, instances=tuple(owned))
 
     # ---- what was found
 

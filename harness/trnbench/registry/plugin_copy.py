@@ -9,7 +9,7 @@ from functools import cached_property
 from inspect import Parameter, Signature, signature
 from typing import Any, NamedTuple
 
-import msgspec
+from msgspec.structs import replace
 
 from trnbench.errors import TrnbenchError
 from trnbench.isolation.surroundings import Misbehaved, held
@@ -50,7 +50,7 @@ def apart(value: Any, origin: Origin) -> Any:
         return value
     kept = Apart(getattr(value, field))
     kept.call = Call(origin, str(kept), 0.0 if kind in _SOON else FILE_S)
-    return msgspec.structs.replace(value, **{field: kept})
+    return replace(value, **{field: kept})
 
 
 class _Answer(NamedTuple):

@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-import msgspec
+from msgspec.structs import replace
 
 from trnbench.bounded import kinds
 from trnbench.errors import PluginError, TrnbenchError, UnknownName, UsageError, quoted
@@ -108,7 +108,7 @@ class Registry(Collecting):
             )
             return kernel
         more = {**kernel.implementations, variant.kind: variant.source}
-        return msgspec.structs.replace(kernel, implementations=more)
+        return replace(kernel, implementations=more)
 
     backends: dict[str, Backend] = _by_name("trnbench_backends", "backend")
 

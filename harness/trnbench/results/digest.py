@@ -16,6 +16,7 @@ from contextlib import suppress
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from trnbench.results.run import Run
 
@@ -33,13 +34,13 @@ _STANDS_FOR = "sha256:"
 
 def bare(run: Run) -> Run:
     """The run without what is kept apart from it, and without its digest."""
-    return msgspec.structs.replace(run, measurements=(), books={}, topologies={}, inputs={}, digest="")
+    return replace(run, measurements=(), books={}, topologies={}, inputs={}, digest="")
 
 
 def shortened(run: Run) -> Run:
     """The run with fingerprints in the place of its inputs' texts; its digest still belongs to it."""
     inputs = {name: text_digest(text) for name, text in run.inputs.items()}
-    return msgspec.structs.replace(run, inputs=inputs)
+    return replace(run, inputs=inputs)
 
 
 def text_digest(text: str) -> str:

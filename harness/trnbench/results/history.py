@@ -10,6 +10,7 @@ from statistics import median
 from typing import Any, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from trnbench.results.measurement import GOOD, Grade, Standing, Status, Verdict, verdict_of
 
@@ -146,7 +147,7 @@ def with_steps(
         if was != now and (verdict := verdict_of(was, now)).changed:
             step = marked.get(new.run) or HistoryStep(first=new, last=old, verdict=verdict)
             worse = verdict in (Verdict.BROKEN, Verdict.LOST) or (verdict is Verdict.EVIDENCE and step.worse)
-            marked[new.run] = msgspec.structs.replace(step, last=old, verdict=verdict, worse=worse)
+            marked[new.run] = replace(step, last=old, verdict=verdict, worse=worse)
     return steps_in_order(found, marked)
 
 
@@ -158,7 +159,7 @@ def steps_in_order(found: CaseHistory, marked: Mapping[str, HistoryStep]) -> Cas
     def place(step: HistoryStep) -> float:
         return order.get(step.first.run, order.get(step.last.run, len(order)) + 0.5)
 
-    return msgspec.structs.replace(found, steps=tuple(sorted(marked.values(), key=place)))
+    return replace(found, steps=tuple(sorted(marked.values(), key=place)))
 
 
 def _levels_of(found: CaseHistory, known: Differences) -> Iterator[HistoryStep]:

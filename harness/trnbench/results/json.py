@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from trnbench.errors import BadInput
 from trnbench.results.digest import bare, content_digest, digest_of, is_edited
@@ -226,7 +227,7 @@ def loads(data: bytes | str, where: str = "this document", *, missing: int = 0) 
         except msgspec.ValidationError as error:
             raise _not_a_run(where, error) from error
     if "missing" not in document:
-        run = msgspec.structs.replace(run, missing=missing)
+        run = replace(run, missing=missing)
     return _resealed(run, document)
 
 
@@ -243,7 +244,7 @@ def _resealed(run: Run, before: dict[str, Any]) -> Run:
     had been edited before."""
     if not run.digest or is_edited(before):
         return run
-    return msgspec.structs.replace(run, digest=content_digest(msgspec.to_builtins(run)))
+    return replace(run, digest=content_digest(msgspec.to_builtins(run)))
 
 
 def loads_value(data: bytes | str, type_: type[T], where: str) -> T:
@@ -309,4 +310,4 @@ def _not_a_run(where: str, error: Exception) -> BadInput:
 def sealed(run: Run, attached: Iterable[tuple[str, str, str]], cases: Iterable[str]) -> Run:
     """The run with its digest; arguments as for `digest_of`. Raises `BadInput` like `dumps`."""
     digest = digest_of(dumps_value(bare(run), f"run {run.id}"), attached, cases)
-    return msgspec.structs.replace(run, digest=digest)
+    return replace(run, digest=digest)

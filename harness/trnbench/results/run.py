@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from trnbench.case_key import Value
 from trnbench.errors import ExitCode, brief, counted, listed, worst
@@ -235,7 +236,7 @@ def noted(kept: Run, marks: Sequence[CaseMark]) -> Run:
         "inconclusive are here. So is the one nearest to its peak of each kernel, data type, scope and "
         f"system, and of the rest every n-th. Left out: {', '.join(most)}{others}."
     )
-    return msgspec.structs.replace(kept, notes=(*kept.notes, note), digest="")
+    return replace(kept, notes=(*kept.notes, note), digest="")
 
 
 def _best(marks: Sequence[CaseMark]) -> set[int]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 import msgspec
+from msgspec.structs import replace
 
 from trnbench.backend import Backend
 from trnbench.digest import package_of
@@ -157,9 +158,9 @@ class Attempts:
 
 def _scrubbed(measurement: Measurement) -> Measurement:
     """All words that came from the machine, without its names; what was asked for is left as it is."""
-    return msgspec.structs.replace(
+    return replace(
         measurement,
-        evidence=msgspec.structs.replace(
+        evidence=replace(
             measurement.evidence,
             **{key: scrub(getattr(measurement.evidence, key)) for key in ("by", "version", "note")},
         ),
@@ -214,7 +215,7 @@ class Retries:
         measurement = entry.measurement
         notes = (*measurement.notes, f"this is try {len(lost) + 1}", *lost)
         detail = {**measurement.detail, "tries": len(lost) + 1}
-        return Entry(msgspec.structs.replace(measurement, notes=notes, detail=detail))
+        return Entry(replace(measurement, notes=notes, detail=detail))
 
 
 Outcome: TypeAlias = tuple[int, Entry]
@@ -305,7 +306,7 @@ class Rounds:
                 return entry
             measurement = entry.measurement
             text = f"process {task.round + 1} of {max(self.rounds, len(seen) + 1)}: {measurement.reason_text}"
-            return Entry(msgspec.structs.replace(measurement, reason_text=text))
+            return Entry(replace(measurement, reason_text=text))
         seen = self._seen.setdefault(task.position, {})
         seen[task.round] = entry.measurement
         return None if len(seen) < self._wanted(task.position) else self.ended(case, task.position)
@@ -320,7 +321,7 @@ class Rounds:
         whole = self._attempts.judge.together(case, self._attempts.systems[case.key.instance], rounds)
         tries = max(int(each.detail.get("tries", 1)) for each in rounds)
         if tries > 1:
-            whole = msgspec.structs.replace(whole, detail={**whole.detail, "tries": tries})
+            whole = replace(whole, detail={**whole.detail, "tries": tries})
         return Entry(whole)
 
     def _wanted(self, position: int) -> int:

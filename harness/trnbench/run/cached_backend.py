@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from trnbench.backend import Backend, Detection, Observation, Reproducible
 from trnbench.bounded import MIB, read_file
@@ -229,9 +230,7 @@ def watched(system: System, reads: set[Read]) -> System:
     fields["assumptions"] = _Entries(book.assumptions, reads, ("assumption",), ("book", "assumptions"))
     watching = WatchedBook(**fields)
     vars(watching).update(reads=reads, book=book)
-    return msgspec.structs.replace(
-        system, book=watching, costs=_Entries(system.costs, reads, ("cost",), ("costs",))
-    )
+    return replace(system, book=watching, costs=_Entries(system.costs, reads, ("cost",), ("costs",)))
 
 
 def value_of(read: Read, system: System) -> Any:

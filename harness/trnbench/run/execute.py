@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-import msgspec
+from msgspec.structs import replace
 
 from trnbench.backend import Backend
 from trnbench.isolation.interrupt import Interruption
@@ -122,7 +122,7 @@ def _recording(
 
 def _ended(begun: Run, conduct: Conduct, done: Outcomes, parts: tuple[Attached, ...]) -> Run:
     """The run as it ended, with its digest and without its measurements."""
-    run = msgspec.structs.replace(
+    run = replace(
         begun,
         finished=now(),
         interrupted=conduct.interrupted,

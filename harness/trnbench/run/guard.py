@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import msgspec
+from msgspec.structs import replace
 
 from trnbench.backend import Observation
 from trnbench.facts.fact import Direction, PeakChoice, Scope
@@ -68,7 +69,7 @@ def weigh(metric: Metric, choice: PeakChoice, around: Circumstances) -> tuple[St
         return _impossible(judged, of_bound, around, said, ": it cannot be")
     if above_document and choice.chosen.evidence == "measured":
         comment = f"{percent(fraction)} of what small kernels reached on this machine: that is no bound"
-        return Status.OK, "", msgspec.structs.replace(judged, comment=comment)
+        return Status.OK, "", replace(judged, comment=comment)
     if above_document and bound is not None:
         gap = _share(choice.chosen.value, bound.value, metric.better)
         text = (
@@ -76,7 +77,7 @@ def weigh(metric: Metric, choice: PeakChoice, around: Circumstances) -> tuple[St
             f"allow: the document's figure is low ({percent(gap)} of the clocks')"
         )
         causes = ("the document rounds its figure down, or prints it for a lower clock",)
-        return Status.DOCUMENT_LOW, text, msgspec.structs.replace(judged, causes=causes, comment=text)
+        return Status.DOCUMENT_LOW, text, replace(judged, causes=causes, comment=text)
     if above_document and around.unit == "FLOP/s" and around.grade is Grade.MEASURED:
         # Rates of memory and links are printed as totals, and streams do exceed them. A peak of
         # operations is units × clock: nothing honest is above it but a clock that was boosted.
@@ -91,8 +92,8 @@ def weigh(metric: Metric, choice: PeakChoice, around: Circumstances) -> tuple[St
         comment = "no document gives a clock that bounds this figure: compared, not judged"
         if above_document:
             comment = f"{percent(fraction)} of the documented figure; {comment}"
-            judged = msgspec.structs.replace(judged, causes=rank_causes(fraction, around))
-        judged = msgspec.structs.replace(judged, comment=comment)
+            judged = replace(judged, causes=rank_causes(fraction, around))
+        judged = replace(judged, comment=comment)
     return Status.OK, "", judged
 
 
@@ -102,7 +103,7 @@ def _impossible(
     """A number that cannot be: `share` of its bound is too much."""
     causes = rank_causes(share, around)
     text = f"{said}; most likely: {causes[0]}"
-    return Status.SUSPECT, text, msgspec.structs.replace(judged, causes=causes, comment=said + why)
+    return Status.SUSPECT, text, replace(judged, causes=causes, comment=said + why)
 
 
 def _of_highest(metric: Metric, choice: PeakChoice) -> float:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec.structs import replace
 
 from trnbench.case_key import CaseKey, Division
 from trnbench.errors import BadInput, UnknownName, UsageError, counted
@@ -154,7 +155,7 @@ class _Builder:
         judged = self._ours(each, kernel, evidence) if kernel else self._stranger(each, name, evidence)
         if each.status is Status.OK or judged.status not in GOOD:
             return judged
-        return msgspec.structs.replace(judged, status=each.status, reason_text="says the file")
+        return replace(judged, status=each.status, reason_text="says the file")
 
     def _grade(self, each: ImportedCase) -> Grade:
         if each.grade and self.told.grade and each.grade != self.told.grade:
@@ -209,7 +210,7 @@ class _Builder:
             tags=kernel.tags,
             division=Division(each.division) if each.division else None,
         )
-        case = Case(key=key, kernel=kernel, extent=msgspec.structs.replace(extent, ranks=ranks))
+        case = Case(key=key, kernel=kernel, extent=replace(extent, ranks=ranks))
         counts, primary = case.work.as_counts(), case.primary.count
         if primary and not counts.get(primary, 0.0) > 0.0:
             raise BadInput(

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from trnbench.case_key import CaseKey, Division
 from trnbench.errors import NothingSelected, TrnbenchError, UsageError, brief, counted, listed, quoted
@@ -280,7 +281,7 @@ def _explained_once(cases: Sequence[Case], parents: Mapping[str, str]) -> Iterat
             smallest[marked] = min(rank, smallest.get(marked, rank))
     for case, marked in zip(cases, marks, strict=True):
         if case.skip or case.key.scope.rank > smallest[marked]:
-            yield msgspec.structs.replace(case, explain=False)
+            yield replace(case, explain=False)
         else:
             yield case
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-import msgspec
+from msgspec.structs import replace
 
 from trnbench.backend import Backend, Calibrating, Calibration
 from trnbench.facts.fact import FactBook, Provenance
@@ -73,7 +73,7 @@ def calibrated(plan: Plan, backend: Backend) -> Plan:
             )
         books[name] = calibration.book
         notes += calibration.notes
-    return msgspec.structs.replace(_with(plan, books), notes=tuple(dict.fromkeys(notes)))
+    return replace(_with(plan, books), notes=tuple(dict.fromkeys(notes)))
 
 
 def recalled(plan: Plan, run: Run) -> Plan:
@@ -97,9 +97,9 @@ def _with(plan: Plan, books: Mapping[str, FactBook]) -> Plan:
     if not measured:
         return plan
     systems = {
-        name: msgspec.structs.replace(system, book=system.book.merged(measured[system.generation.name]))
+        name: replace(system, book=system.book.merged(measured[system.generation.name]))
         if system.generation.name in measured
         else system
         for name, system in plan.systems.items()
     }
-    return msgspec.structs.replace(plan, systems=systems)
+    return replace(plan, systems=systems)

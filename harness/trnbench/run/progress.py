@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, TextIO
 
 import msgspec
+from msgspec.structs import replace
 
 from trnbench.results.json import loads_value
 from trnbench.results.measurement import BAD, Measurement
@@ -173,9 +174,9 @@ class Outcomes:
         """The run with its measurements, or with a sample of them, which its notes say."""
         if self._recording is None:
             measurements = (self._entries[position].measurement for position in sorted(self._entries))
-            return msgspec.structs.replace(ended, measurements=tuple(measurements))
+            return replace(ended, measurements=tuple(measurements))
         positions = sorted(self._marks)
         marks = [self._marks[position] for position in positions]
         documents = self._recording.documents([positions[at] for at in chosen(marks, self._sample)])
         sampled = tuple(loads_value(each, Measurement, f"a case of run {ended.id}") for each in documents)
-        return noted(msgspec.structs.replace(ended, measurements=sampled), marks)
+        return noted(replace(ended, measurements=sampled), marks)

@@ -9,6 +9,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec.structs import replace
 
 from trnbench.distribution import own_packages
 from trnbench.errors import PluginError, TrnbenchError, UnknownName, UsageError
@@ -212,7 +213,7 @@ class Drawing:
 def _pieces(runs: Sequence[Run]) -> Iterator[bytes]:
     """Of each run the whole without its cases, then each case."""
     for run in runs:
-        yield msgspec.msgpack.encode((len(run.measurements), msgspec.structs.replace(run, measurements=())))
+        yield msgspec.msgpack.encode((len(run.measurements), replace(run, measurements=())))
         yield from map(msgspec.msgpack.encode, run.measurements)
 
 
@@ -221,4 +222,4 @@ def _restored(pieces: Iterable[bytes]) -> Iterator[Run]:
     for head in remaining:
         count, run = msgspec.msgpack.decode(head, type=tuple[int, Run])
         cases = tuple(msgspec.msgpack.decode(next(remaining), type=Measurement) for _ in range(count))
-        yield msgspec.structs.replace(run, measurements=cases)
+        yield replace(run, measurements=cases)

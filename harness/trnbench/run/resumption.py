@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from trnbench.backend import READS, Backend
 from trnbench.errors import UsageError
@@ -180,9 +181,7 @@ class Earlier:
         }
         recording.go_on(now(), changed)
         notes = (*new_run.notes, *(f"resumed with a difference: {difference}" for difference in changed))
-        run = msgspec.structs.replace(
-            before, finished="", interrupted=False, missing=0, digest="", notes=notes
-        )
+        run = replace(before, finished="", interrupted=False, missing=0, digest="", notes=notes)
         return Resumption(run, reopened.parts, entries, recording, reopened.begun())
 
     def _strange(self, what: str) -> UsageError:

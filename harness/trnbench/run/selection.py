@@ -7,6 +7,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
+from msgspec.structs import replace
 
 from trnbench.bounded import kinds
 from trnbench.case_key import Division
@@ -90,7 +91,7 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         if selection.workload is None:
             return selection
         subject = resolve(_template(registry).subject)(selection.workload)
-        return msgspec.structs.replace(selection, workload=subject)
+        return replace(selection, workload=subject)
 
     def asked(self) -> str:
         """The options that would ask for this, one line; "" for a default run."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec.structs import replace
 
 from trnbench.backend import Backend
 from trnbench.bounded import MIB, read_file
@@ -94,9 +95,7 @@ def begin(
         books=_private(books) if settings.facts else books,
         topologies=topologies,
         inputs=inputs_of(plan, registry.generations, costs=grade is Grade.EMULATED),
-        plugins=tuple(
-            msgspec.structs.replace(plugin, error=scrub(plugin.error)) for plugin in registry.plugins
-        ),
+        plugins=tuple(replace(plugin, error=scrub(plugin.error)) for plugin in registry.plugins),
         fidelity=fidelity,
         notes=tuple(map(scrub, notes)),
     )

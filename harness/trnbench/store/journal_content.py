@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from trnbench.errors import BadInput, StoreError
 from trnbench.results.digest import empty_parts
@@ -91,9 +92,7 @@ class Journaled(NamedTuple):
         """The run with all its journal holds; marked as interrupted where it was not ended."""
         run = self._loaded(dict(sorted(self.cases.items())), self.parts)
         missing = self.opening.planned - len(self.cases)
-        return (
-            run if self.ended else msgspec.structs.replace(run, interrupted=True, missing=missing, digest="")
-        )
+        return run if self.ended else replace(run, interrupted=True, missing=missing, digest="")
 
     def _loaded(self, cases: dict[int, Record], parts: tuple[Attached, ...]) -> Run:
         where = f"the journal of run {self.run.id}"
@@ -107,7 +106,7 @@ class Journaled(NamedTuple):
 
 def begin(journal: Journal, head: bytes, opening: Opening, parts: Sequence[Attached]) -> None:
     """The first records of a new journal. Raises `JournalFull`."""
-    opening = msgspec.structs.replace(opening, parts=len(parts))
+    opening = replace(opening, parts=len(parts))
     journal.append("begin", msgspec.to_builtins(opening), compressed(head, SMALL))
     for part in parts:
         journal.append("part", {"kind": part.kind, "name": part.name, "sha256": part.sha256}, part.content)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-import msgspec
+from msgspec.structs import replace
 
 from trnbench.errors import StoreError
 from trnbench.results.digest import PARTS, bare, mark_of
@@ -178,7 +178,7 @@ def attached(run: Run) -> tuple[Attached, ...]:
 
 def head(run: Run) -> bytes:
     """The run without its measurements and attachments, as JSON; with its digest."""
-    return dumps_value(msgspec.structs.replace(bare(run), digest=run.digest), f"run {run.id}")
+    return dumps_value(replace(bare(run), digest=run.digest), f"run {run.id}")
 
 
 COLUMNS = (

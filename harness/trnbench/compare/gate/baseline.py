@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from trnbench.bounded import RUNS, read_file
 from trnbench.bounded.json import NotJson, parse_json
@@ -99,7 +100,7 @@ def gated(run: Run) -> Run:
     """What a gate needs of a run: of cases what they are, their values, states and times by process; what
     their numbers follow from, to name causes: texts of their own sources, digests of all else."""
     own = {name for each in run.measurements for name in reached(each.implementation, run.inputs)}
-    return msgspec.structs.replace(
+    return replace(
         run,
         measurements=tuple(map(_case, run.measurements)),
         inputs={name: text if name in own else text_digest(text) for name, text in run.inputs.items()}
@@ -127,9 +128,7 @@ def _case(measurement: Measurement) -> Measurement:
             for process in measurement.processes
         ),
         stability=measurement.stability,
-        metrics={
-            name: msgspec.structs.replace(metric, formula="") for name, metric in measurement.metrics.items()
-        },
+        metrics={name: replace(metric, formula="") for name, metric in measurement.metrics.items()},
         primary=measurement.primary,
         implementation=measurement.implementation,
         detail={key: measurement.detail[key] for key in ("rank", "context") if key in measurement.detail},

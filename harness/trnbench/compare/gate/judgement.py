@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 
-import msgspec
+from msgspec.structs import replace
 
 from trnbench.case_key import CaseKey
 from trnbench.compare.change import Change, Comparison, interval_text, side_of
@@ -250,7 +250,7 @@ def of_metric(name: str, change: Change, before: Measurement, after: Measurement
         return _without(change, name, f"{side} has no metric {name!r} of it (known: {names})")
     if old.value <= 0.0 or new.value <= 0.0:
         return _without(change, name, f"{name} is not above zero")
-    renamed = msgspec.structs.replace(
+    renamed = replace(
         change,
         metric=name,
         unit=new.unit,
@@ -263,11 +263,9 @@ def of_metric(name: str, change: Change, before: Measurement, after: Measurement
     if math.isclose(ratio, times, rel_tol=_ROUNDING):
         return renamed
     if change.exact:
-        return msgspec.structs.replace(renamed, effect=ratio - 1.0)
+        return replace(renamed, effect=ratio - 1.0)
     return _without(renamed, name, f"{name} was measured without samples of its own")
 
 
 def _without(change: Change, name: str, why: str) -> Change:
-    return msgspec.structs.replace(
-        change, metric=name, effect=None, interval=None, p=None, exact=False, why=why
-    )
+    return replace(change, metric=name, effect=None, interval=None, p=None, exact=False, why=why)

@@ -12,6 +12,7 @@ from random import Random
 from typing import NamedTuple, Protocol, TypeAlias
 
 import msgspec
+from msgspec.structs import replace
 
 from trnbench.backend import Backend, Program
 from trnbench.case_key import CaseKey
@@ -268,7 +269,7 @@ def keyed(own: Sequence[Seat], side: Operand) -> dict[str, CaseKey]:
 
 def _key(case: CaseKey, free: str, *, named: bool) -> str:
     point = {axis: value for axis, value in case.point.items() if axis != free}
-    return msgspec.structs.replace(case, kernel=case.kernel if named else "", point=point).joint
+    return replace(case, kernel=case.kernel if named else "", point=point).joint
 
 
 class Duel(NamedTuple):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import msgspec
+from msgspec.structs import replace
 
 from trnbench.case_key import Division
 from trnbench.facts.fact import Fact, FactBook, Peak, PeakPolicy, Scope
@@ -230,7 +231,7 @@ def _replacing(book: FactBook, old: Fact, source: str, dtype: str) -> Fact | Non
 
 
 def _as_printed(chosen: Peak, value: float, fact: Fact) -> Peak:
-    return msgspec.structs.replace(
+    return replace(
         chosen, value=value, source=fact.source, superseded_by=fact.superseded_by, facts=(fact.id,)
     )
 

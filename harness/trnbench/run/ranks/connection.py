@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from trnbench.bounded import read_file
 from trnbench.bounded.json import NotJson, parse_json
@@ -115,7 +116,7 @@ def publish(place: Place, port: int) -> Place:
     """Where rank 0 listens, for the others to read; the same place where the address was known before."""
     if place.file is None:
         return place
-    told = msgspec.structs.replace(place, host=own_name(place), port=port, key=secrets.token_hex(32))
+    told = replace(place, host=own_name(place), port=port, key=secrets.token_hex(32))
     words = json.dumps({"host": told.host, "port": told.port, "key": told.key})
     path = place.file.with_suffix(f".{os.getpid()}")
     try:
@@ -147,9 +148,7 @@ def find(place: Place, deadline: float) -> Place | None:
             # In a folder of everybody's, a file of another user's says nothing.
             told = parse_json(read_file(place.file, most=1 << 12, owner=os.getuid()))
             port = PORT.checked(told["port"], "port")
-            return msgspec.structs.replace(
-                place, host=str(told["host"]), port=int(port), key=str(told["key"])
-            )
+            return replace(place, host=str(told["host"]), port=int(port), key=str(told["key"]))
         time.sleep(0.05)
     return None
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Generator, Iterator, Mapping, 
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-import msgspec
+from msgspec.structs import replace
 
 from trnbench.backend import Backend
 from trnbench.errors import ExitCode, TrnbenchError
@@ -249,7 +249,7 @@ def together(seen: Mapping[int, Measurement], shared: Sequence[Sequence[int]] = 
     text = chosen.reason_text
     if chosen.status in BAD and text:
         text = f"rank {number}: {text}"
-    return msgspec.structs.replace(chosen, notes=tuple(notes), detail=detail, reason_text=text)
+    return replace(chosen, notes=tuple(notes), detail=detail, reason_text=text)
 
 
 def _told(one: Measurement) -> str:
@@ -278,8 +278,6 @@ def _chosen(seen: Mapping[int, Measurement]) -> tuple[int, Measurement]:
     if skipped and len(skipped) < len(seen):
         odd = seen[skipped[0]]
         text = f"left out there, and not elsewhere: {odd.reason_text}"
-        return skipped[0], msgspec.structs.replace(
-            odd, status=Status.FAILED, reason=Reason.ERROR, reason_text=text
-        )
+        return skipped[0], replace(odd, status=Status.FAILED, reason=Reason.ERROR, reason_text=text)
     number = max(seen, key=lambda each: (seen[each].time_s or 0.0, -each))
     return number, seen[number]
