@@ -85,7 +85,7 @@ def check(state: Session, /, *, system: tuple[str, ...], failures: bool, format:
             about.device,
             parent=about.parent if about.sizable else "",
             size=built_of.size,
-            cores=bool(options["cores"]),
+            cores=options["cores"] and built_of.takes("cores"),
         )
         # Options another system's builder knows are left out, so that one call can check them all.
         try:
