@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
+
+import click
 
 from trnbench.compare.api import check_apart, found_run
 from trnbench.compare.change import Change, Comparison, Named, Side, interval_text
@@ -19,6 +21,7 @@ from trnbench.store.store import Store
 from trnbench.store.tag import LATEST
 from trnbench.terminal.cell import Column
 from trnbench.terminal.context import Session
+from trnbench.terminal.option import typed_flags
 from trnbench.terminal.output import emit, emit_json, say
 from trnbench.terminal.target import STDOUT, check_name, put
 
@@ -62,7 +65,7 @@ def compare(
     if paired:
         from trnbench.cli import pairs  # all that measures
 
-        pairs.of_runs_alone({"--a": a, "--b": b, "--across": across, "--html": page, "--all": every})
+        pairs.of_runs_alone()
         found = pairs.measured(shared, before, after, keyword=keyword, threshold=share, asked=asked)
         _print(found, format, _OF_PAIRS, every=True)
         return
@@ -130,25 +133,14 @@ def _print(comparison: Comparison, format: str, columns: Sequence[Column], *, ev
         say(f"{equal:,} of them exactly the same: --all lists them too", level=0)
 
 
-_FLAGS_OF_PAIRS = {
-    "kernels": "--kernel",
-    "axes": "-a",
-    "backend": "--backend",
-    "sample_s": "--sample-time",
-    "seed": "--seed",
-    "instructions": "--instructions",
-}
-
-
-def of_pairs_alone(asked: Mapping[str, Any]) -> None:
-    """Raises `UsageError` for options that stored runs have nothing to do with."""
-    for name, flag in _FLAGS_OF_PAIRS.items():
-        if asked[name] or (asked[name] == 0 and name == "seed"):
-            raise UsageError(
-                f"{flag} is for pairs",
-                cause="stored runs are compared as they are",
-                try_=f"--paired {flag} …, with two kernels, settings, files of facts, commits or folders",
-            )
+def of_pairs_alone(names: Iterable[str]) -> None:
+    """Raises `UsageError` for the first of these options that is typed: stored runs have no use for it."""
+    for flag in typed_flags(click.get_current_context(), names).values():
+        raise UsageError(
+            f"{flag} is for pairs",
+            cause="stored runs are compared as they are",
+            try_=f"--paired {flag} …, with two kernels, settings, files of facts, commits or folders",
+        )
 
 
 def _check_page(page: Path, *, force: bool, narrowed: bool) -> None:
@@ -169,8 +161,8 @@ def _head(found: Comparison) -> dict[str, object]:
     return {name: getattr(found, name) for name in found.__struct_fields__ if name != "changes"}
 
 
-_LISTED = 10
-"""Causes, reasons and names of cases that a person is shown; JSON has all."""
+_LISTED, _NAMED = 10, 3
+"""Causes or reasons, and ids of cases, that a person is shown; JSON has all."""
 
 
 def change_row(each: Change) -> dict[str, object]:
@@ -251,8 +243,9 @@ def closing(found: Comparison) -> Iterator[str]:
         yield from tally(Counter(each.why for each in found.refused))
     for what, verdict in (("only before", Verdict.LOST), ("only after", Verdict.NEW)):
         if ids := [each.id for each in found.of(verdict) if each.absent]:
-            more = f" and {len(ids) - 3:,} more" if len(ids) > 3 else ""
-            yield f"{verdict}, {what}: {', '.join(ids[:3])}{more}"
+            others = ids[_NAMED:]
+            more = f" and {len(others):,} more" if others else ""
+            yield f"{verdict}, {what}: {', '.join(ids[:_NAMED])}{more}"
     yield found.counts()
 
 
@@ -265,7 +258,8 @@ def _by_kind(reasons: list[str]) -> Iterator[str]:
 
 def tally(found: Counter[str]) -> Iterable[str]:
     """Each sentence with the number of its cases, the commonest first."""
-    for said, count in found.most_common(_LISTED):
+    sentences = found.most_common()
+    for said, count in sentences[:_LISTED]:
         yield f"  {said}: {counted(count, 'case')}"
-    if len(found) > _LISTED:
-        yield f"  and {len(found) - _LISTED:,} more (--format json has all)"
+    if others := sentences[_LISTED:]:
+        yield f"  and {len(others):,} more (--format json has all)"

@@ -62,7 +62,7 @@ def check(
     if paired:
         from trnbench.cli import pairs  # all that measures
 
-        pairs.of_runs_alone({"--across": across})
+        pairs.of_runs_alone()
         side = "" if run == LATEST else run
         measured = pairs.measured(shared, against, side, keyword=keyword, threshold=None, asked=asked)
         from trnbench.compare.pairing.outcome import gated as judged_pairs

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from trnbench.compare.change import Comparison
 from trnbench.compare.pairing.duel import Wish, measuring
 from trnbench.compare.pairing.instructions import THRESHOLD as LEAST_COUNT
@@ -15,6 +17,7 @@ from trnbench.compare.pairing.operand import Kind, operand, operands
 from trnbench.compare.pairing.outcome import THRESHOLD, change, comparison, played
 from trnbench.compare.pairing.stage import Apart, OneProcess, Stage
 from trnbench.errors import UsageError
+from trnbench.terminal.option import typed_flags
 from trnbench.terminal.output import say
 
 if TYPE_CHECKING:
@@ -24,15 +27,12 @@ HERE = "."
 """The second side where none is typed: the plugin of the working folder, as it is."""
 
 
-def of_runs_alone(typed: Mapping[str, object]) -> None:
-    """Raises `UsageError` for options that pairs have nothing to do with: flag → what was typed."""
-    for flag, value in typed.items():
-        if value:
-            raise UsageError(
-                f"{flag} is for stored runs",
-                cause="--paired measures both sides itself",
-                try_="-k, --kernel, -a",
-            )
+def of_runs_alone() -> None:
+    """Raises `UsageError` for an option that is typed and that pairs have nothing to do with."""
+    for flag in typed_flags(click.get_current_context(), ("a", "b", "across", "page", "every")).values():
+        raise UsageError(
+            f"{flag} is for stored runs", cause="--paired measures both sides itself", try_="-k, --kernel, -a"
+        )
 
 
 def measured(

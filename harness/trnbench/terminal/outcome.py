@@ -136,8 +136,8 @@ def none_ran(done: Run) -> TrnbenchError | None:
     total = len(done.measurements)
     reasons = Counter(measurement.reason_text for measurement in done.measurements).most_common()
     told = [f"{count:,} × {reason}" for reason, count in reasons[:REASONS]]
-    if len(reasons) > REASONS:
-        told.append(f"{len(reasons) - REASONS:,} more reasons")
+    if others := reasons[REASONS:]:
+        told.append(f"{len(others):,} more reasons")
     case = done.measurements[0].case
     where = f"trnbench info {case.kernel}   where it runs"
     if case.family == WORKLOAD_FAMILY:

@@ -109,7 +109,7 @@ def _columns(results: Sequence[Result]) -> list[Column]:
     time_unit, second = column_unit(times, "s")
     columns += [
         Column("time", time_unit, "right", lambda result: _time(result, second), -1),
-        Column("band", "expect", "right", lambda result: _range(result.band, second), -2),
+        Column("band", "expect", "right", lambda result: _range(result.band, second), -1),
     ]
     units = {result.unit for result in results if result.rate is not None}
     if len(units) == 1:
@@ -119,18 +119,18 @@ def _columns(results: Sequence[Result]) -> list[Column]:
     else:
         rate_unit, scale = "rate", 0.0
     columns += [
-        Column("rate", rate_unit, "right", lambda result: _rate(result.rate, result.unit, scale), -3),
+        Column("rate", rate_unit, "right", lambda result: _rate(result.rate, result.unit, scale), -1),
         Column(
             "share",
             "share",
             "right",
             lambda result: "–" if result.share is None else percent(result.share),
-            -4,
+            -1,
         ),
     ]
     if any(result.best is not None for result in results):
-        columns.append(Column("best", PUBLISHED, "right", lambda result: _published(result, scale), -6))
-    return [*columns, Column("evidence", "ev", show=lambda result: result.letter or "–", keep=-5)]
+        columns.append(Column("best", PUBLISHED, "right", lambda result: _published(result, scale), -2))
+    return [*columns, Column("evidence", "ev", show=lambda result: result.letter or "–", keep=-1)]
 
 
 def _name(name: str, results: Sequence[Result]) -> Column:

@@ -27,7 +27,7 @@ def width() -> int | None:
     found = columns_of(sys.stdout)
     if found is None and suits_colours():
         told = os.environ.get("COLUMNS", "")
-        found = int(told) if told.isascii() and told.isdigit() else columns_of(sys.stderr)
+        found = int(told) if told.isdecimal() else columns_of(sys.stderr)
     return None if found is None else max(found, LEAST)
 
 

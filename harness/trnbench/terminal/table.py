@@ -152,8 +152,6 @@ def _widths(extents: Sequence[Extent], shown: Sequence[int], width: int) -> tupl
             more = min(max(left // len(short), 1), extents[at].whole - widths[at], left)
             widths[at] += more
             left -= more
-            if not left:
-                break
     return tuple(widths[at] for at in shown)
 
 
