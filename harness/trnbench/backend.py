@@ -20,7 +20,7 @@ COUNTERS_WITHIN = 0.05
 """How far what the device counted may lie from what the formula counts."""
 
 
-class Growth(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Growth(msgspec.Struct, frozen=True, kw_only=True):
     """Two amounts of the same work and their times; `floor_s` is what a call without work takes."""
 
     work_ratio: float
@@ -50,7 +50,7 @@ class Growth(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         return f"{words} (a call without work takes as long)" if self.hidden else words
 
 
-class Clocks(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Clocks(msgspec.Struct, frozen=True, kw_only=True):
     """One call by two clocks; `floor_s` is what the host takes for a call without work."""
 
     host_s: float
@@ -72,7 +72,7 @@ class Clocks(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         return ""
 
 
-class Proof(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Proof(msgspec.Struct, frozen=True, kw_only=True):
     """Empty fields are missing evidence."""
 
     device: str = ""  # how the device named itself

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import pkgutil
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +15,6 @@ from hypothesis import strategies as st
 from messages import messages
 from stored_run import make_run, message_of, text_of
 
-import trnbench
 from trnbench import Run, nearness_of
 from trnbench.errors import BadInput
 from trnbench.results import json as schema
@@ -211,45 +208,6 @@ def test_the_schema_describes_what_is_written(run: Run) -> None:
         "Budget",
     }  # other keys are passed over
     json.dumps(described, allow_nan=False)
-
-
-POSITIONAL = {
-    *(
-        "Batch",
-        "Brought",
-        "Discovered",
-        "Extent",
-        "Fit",
-        "Link",
-        "Node",
-        "Origin",
-        "Parts",
-        "Shipped",
-        "Term",
-    ),
-    *("_Cause", "_Head", "_Part", "_Processor"),
-}
-"""Records of few fields, which need not be named."""
-
-
-def test_records_of_the_core_stay_as_they_are_made_and_are_made_by_names() -> None:
-    for module in pkgutil.walk_packages(trnbench.__path__, "trnbench."):
-        if not module.name.endswith("__main__"):
-            import_module(module.name)
-    waiting, loose, positional = [msgspec.Struct], set(), set()
-    while waiting:
-        kind = waiting.pop()
-        waiting += kind.__subclasses__()
-        if not kind.__module__.startswith("trnbench."):
-            continue
-        if not kind.__struct_config__.frozen:
-            loose.add(kind.__name__)
-        try:
-            kind("one")
-            positional.add(kind.__name__)
-        except TypeError as error:
-            positional |= set() if "positional" in str(error) else {kind.__name__}
-    assert (loose, positional) == ({"_Head"}, POSITIONAL)
 
 
 def test_the_schema_version_has_a_history() -> None:

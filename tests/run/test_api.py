@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 import tiny_machine as tiny
 from command import loaded
-from structs import loose
 
 import trnbench
 from trnbench import PeakPolicy, Status
@@ -77,12 +76,6 @@ def test_the_package_run_is_still_a_package() -> None:
 
     assert trnbench.run.api.bench is trnbench.bench
     assert not callable(trnbench.run)
-
-
-def test_what_a_run_is_made_of_stays_as_it_is() -> None:
-    import trnbench.run
-
-    assert loose(trnbench.run) == []
 
 
 def test_importing_the_functions_imports_no_library() -> None:

@@ -204,7 +204,7 @@ LARGE_GAIN = math.log(1.2)
 """Pairs that differ by as much have a count of their own."""
 
 
-class OrderKept(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class OrderKept(msgspec.Struct, frozen=True, kw_only=True):
     """Of `pairs` published pairs of versions with a gain like this, the model keeps `kept` in order.
 
     `gain` says which pairs these are. No published pair is called ordered that differs by 3 % or less."""

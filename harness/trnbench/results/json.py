@@ -164,7 +164,7 @@ _ENCODER = json.JSONEncoder(
 )
 
 
-class _Head(msgspec.Struct):
+class _Head(msgspec.Struct, frozen=True):
     schema_version: Any = None
 
 

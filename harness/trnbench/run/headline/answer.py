@@ -278,7 +278,7 @@ UNSTATED_NOTE = "No document says whether a figure of links counts one direction
 _ASKED = [question.name for question in (*QUESTIONS, *BESIDE)]
 
 
-class Headline(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Headline(msgspec.Struct, frozen=True, kw_only=True):
     """`lines`: by question and generation, what has no band last; `silence`: why there is no line, else "".
     `cards`: the same lines by generation.
     `alarms`: (system, `1 suspect, 2 failed`) of each with such or inconclusive cases. `means`: what an

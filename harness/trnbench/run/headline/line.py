@@ -22,7 +22,7 @@ CALLED = {
 """Kernels of the headline's own questions, in words."""
 
 
-class Sweep(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Sweep(msgspec.Struct, frozen=True, kw_only=True):
     """The judged metric over the cases of a line, in its base unit; `best` need not be the largest.
 
     `over` and `at` name the axes that vary: all their values, and those of the best. `case` is its id.
@@ -39,7 +39,7 @@ class Sweep(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     case: str
 
 
-class Promised(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Promised(msgspec.Struct, frozen=True, kw_only=True):
     """A figure of a document at the scope of the line, and the share of it that the best case reaches.
 
     `date` of the document, its version where it has none. `printed`: the document prints the figure for this
@@ -58,7 +58,7 @@ class Promised(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     superseded_by: str = ""
 
 
-class PerCore(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class PerCore(msgspec.Struct, frozen=True, kw_only=True):
     """The best published of one core, or of a core pair; `fraction` of what is promised of that `scope`, by
     the same document."""
 
@@ -73,14 +73,14 @@ class PerCore(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         return "on one core" if self.scope is Scope.CORE else "on a core pair"
 
 
-class Cause(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Cause(msgspec.Struct, frozen=True, kw_only=True):
     """What takes time beside the work at the peak; `share` of the time of the best case."""
 
     name: str
     share: float
 
 
-class Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Step(msgspec.Struct, frozen=True, kw_only=True):
     """A step of a model as its users count it; `expected_s` the shortest before the longest, None without a
     band. `at`: where it stands on the axes that vary, with their names."""
 
@@ -90,7 +90,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     at: str = ""
 
 
-class Line(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Line(msgspec.Struct, frozen=True, kw_only=True):
     """One kernel on the systems of one generation that gave the same numbers.
 
     - `whole`: no system of the generation that was asked gave other numbers.

@@ -239,7 +239,7 @@ LARGEST = 2
 """Causes that a clause has room for."""
 
 
-class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Row(msgspec.Struct, frozen=True, kw_only=True):
     """One bar of a card, and beside it the largest loss in a clause.
 
     `line` is None where the run has no case that answers; `clause` then says so. `own` tells how the model
@@ -252,7 +252,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     own: str = ""
 
 
-class Card(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Card(msgspec.Struct, frozen=True, kw_only=True):
     """What a run says of one generation; `device` as its documents call it."""
 
     generation: str
