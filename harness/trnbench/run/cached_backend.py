@@ -257,7 +257,7 @@ def digest_of_values(reads: tuple[Read, ...], system: System) -> bytes:
     return digest_of(*parts)
 
 
-class WatchedBook(FactBook):
+class WatchedBook(FactBook, frozen=True):
     """A book that tells what it is asked for."""
 
     def select(
