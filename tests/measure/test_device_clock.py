@@ -141,6 +141,16 @@ def test_a_device_that_counts_more_than_the_host_waited_is_not_believed() -> Non
     )
     assert not Clocks(host_s=3e-5, device_s=2e-6, floor_s=2e-5).apart  # all of it is what a call takes
     assert not Clocks(host_s=1.02e-3, device_s=1e-3, floor_s=2e-5).apart
+    ends = [
+        (1.0, 1.05, 0.0),
+        (1.0, 1.06, 0.0),
+        (2.0, 1.0, 0.0),
+        (2.1, 1.0, 0.0),
+        (3.0, 0.5, 1.0),
+        (3.1, 0.5, 1.0),
+    ]
+    doubted = [bool(Clocks(host_s=h, device_s=d, floor_s=floor).apart) for h, d, floor in ends]
+    assert doubted == [False, True] * 3
 
 
 def test_what_the_machine_says_of_itself_is_kept_and_may_cast_doubt(clock: Any) -> None:

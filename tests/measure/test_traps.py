@@ -146,6 +146,22 @@ def test_a_call_as_short_as_an_empty_one_shows_no_growth_and_is_not_blamed() -> 
     assert Growth(work_ratio=4.0, time_s=60e-6, less_s=55e-6, floor_s=5e-6).flat
     # What starting a call takes is not held against it: 10 µs + 1 µs of work against 10 µs + 4 µs.
     assert not Growth(work_ratio=4.0, time_s=44e-6, less_s=21e-6, floor_s=14e-6).flat
+    whole = [
+        (5.0, 2.0, 1.0, 0.0),
+        (5.0, 1.9, 1.0, 0.0),
+        (5.0, 3.0, 2.9, 1.0),
+        (5.0, 3.1, 3.0, 1.0),
+        (4.0, 2.0, 0.0, 0.0),
+    ]
+    growths = [Growth(work_ratio=w, time_s=t, less_s=less, floor_s=floor) for w, t, less, floor in whole]
+    assert [(growth.flat, growth.hidden, str(growth)) for growth in growths] == [
+        (False, False, "5 times the work took 2 times as long"),
+        (True, False, "5 times the work took 1.9 times as long"),
+        (False, True, "5 times the work took 1.03 times as long (a call without work takes as long)"),
+        (True, False, "5 times the work took 1.03 times as long"),
+        (False, False, "4 times the work took inf times as long"),
+    ]
+    assert growths[-1].time_ratio == float("inf")
 
 
 @pytest.mark.parametrize("field", ["completion", "output", "device"])
