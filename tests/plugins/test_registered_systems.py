@@ -14,7 +14,7 @@ from plugin_parts import KERNEL, generation, instance, kernel, plugin, texts
 from stored_run import text_of
 
 import trnbench
-from trnbench.errors import PluginError, UnknownName, UsageError
+from trnbench.errors import PluginError, TopologyError, UnknownName, UsageError
 from trnbench.registry import Registry, discover, load_registry
 from trnbench.registry.registry import merge
 
@@ -113,6 +113,45 @@ def test_a_builder_that_builds_no_graph_is_named(tmp_path: Path, builder: str, d
         f"the graph of one is not built: {__name__}:{builder} {does}\n"
         "  cause: a mistake in the topology builder of acme 0\n"
         "  try:   trnbench plugin check acme, or leave it out: --no-plugin acme"
+    )
+
+
+def takes_racks(_: trnbench.System, *, racks: int = 1) -> None:
+    pass
+
+
+def takes_all(_: trnbench.System, **options: int) -> None:
+    pass
+
+
+def test_what_no_fact_counts_there_is_one_of(tmp_path: Path) -> None:
+    (tmp_path / "facts.toml").write_text("schema = 1\n")
+    (tmp_path / "costs.toml").write_text('[cannot]\n"dtype:fp8" = "no FP8"\n')
+    one = instance("one", topology=f"{__name__}:takes_racks")
+    many = instance("many", topology=f"{__name__}:takes_all", sizable=True, parent="one", default_size=4)
+    files = {"facts": (tmp_path / "facts.toml",), "costs": tmp_path / "costs.toml"}
+    new = generation("new", instances=(one, many), **files)
+    registry = Registry.of(acme=plugin(trnbench_generations=lambda: [new]))
+    names = ("one", "many", "many:1", "many:2048", "many:2049")
+    system, default, small, largest, larger = map(registry.system, names)
+    assert [repr(each) for each in (system, default, small, larger)] == [
+        "<System one of new: 1 device, 1 core, 1 host>",
+        "<System many of new: 4 devices, 4 cores, 4 hosts>",
+        "<System many:1 of new: 1 device, 1 core, 1 host>",
+        "<System many:2049 of new: 2,049 devices, 2,049 cores, 2,049 hosts>",
+    ]
+    assert (system.logical_cores, system.logical_cores_per_device) == (1, 1)
+    assert [system.takes("racks"), system.takes("rack"), default.takes("rack")] == [True, False, True]
+    asked = ("hosts:4", "hosts:5", "devices:4", "devices:5", "cores:4", "cores:5", "dtype:fp8", "dtype:bf16")
+    lacks = "needs 5 {}, many has 4".format
+    assert [default.lacks(each) for each in asked] == [
+        *("", lacks("hosts"), "", lacks("devices"), "", lacks("cores"), "no FP8", "")
+    ]
+    assert "returns NoneType" in text_of(PluginError, largest.topology)
+    assert text_of(TopologyError, larger.topology) == (
+        "the graph of many:2049 is not built\n"
+        "  cause: graphs are drawn, checked and listed up to size 2,048\n"
+        "  try:   many:2048"
     )
 
 
