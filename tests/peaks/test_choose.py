@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from fact_rows import fact
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from trnbench.errors import FactError
 from trnbench.facts.fact import Direction, PeakChoice, PeakPolicy, Scope
@@ -179,6 +181,33 @@ def test_generations_with_one_level_of_links_have_one_figure() -> None:
     choice = choose("trn1.32xlarge", "neuronlink_bandwidth", Scope.DEVICE, qualifier="intra-instance")
     assert choice.chosen.value == 384 * 2.0**30
     assert choice.note.startswith("no document gives intra-instance links a figure of their own")
+
+
+@pytest.mark.parametrize(
+    ("printed", "wanted", "formula", "value"),
+    [
+        (Direction.BOTH_WAYS, Direction.ONE_WAY, "(100 + 50) / 2 directions / 2 cores", 37.5),
+        (Direction.ONE_WAY, Direction.BOTH_WAYS, "(100 + 50) × 2 directions / 2 cores", 150.0),
+        (Direction.ONE_WAY, Direction.ONE_WAY, "(100 + 50) / 2 cores", 75.0),
+        (Direction.UNSTATED, Direction.ONE_WAY, "(100 + 50) / 2 cores", 75.0),
+    ],
+)
+def test_a_figure_of_other_directions_is_turned(
+    printed: Direction, wanted: Direction, formula: str, value: float
+) -> None:
+    trn1 = system("trn1.32xlarge")
+    link = {"source": "trn1-arch", "scope": Scope.DEVICE, "direction": printed}
+    levels = [
+        fact("trainium1", "neuronlink_bandwidth", figure, qualifier=f"{level}-instance", **link)
+        for level, figure in (("intra", 100.0), ("inter", 50.0))
+    ]
+    others = [each for each in trn1.book.facts if each.metric != "neuronlink_bandwidth"]
+    book = replace(trn1.book, facts=(*others, *levels))
+    choice = choose_peak(
+        replace(trn1, book=book), metric="neuronlink_bandwidth", scope=Scope.CORE, direction=wanted
+    )
+    shown = (choice.chosen.formula, choice.chosen.value, choice.chosen.direction)
+    assert shown == (formula, value, printed if printed is Direction.UNSTATED else wanted)
 
 
 def test_one_device_has_nothing_to_link_to() -> None:

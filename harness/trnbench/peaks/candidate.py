@@ -29,13 +29,13 @@ class Parts(msgspec.Struct, frozen=True):
     def of(cls, system: System, extent: Extent | None = None) -> Parts:
         """A logical core is as many cores as `extent` says (two where it does not)."""
         cores = system.cores_per_device
-        asked = extent.cores if extent is not None and extent.scope is Scope.LOGICAL_CORE else 0
+        logical = max(extent.cores, 2) if extent is not None and extent.scope is Scope.LOGICAL_CORE else 2
         return cls(
             own=system.instance.scope,
             cores=cores,
             devices=system.devices,
-            hosts=max(system.hosts, 1),
-            logical=min(asked if asked > 1 else 2, cores),
+            hosts=system.hosts,
+            logical=min(logical, cores),
         )
 
     def has(self, scope: Scope) -> bool:

@@ -35,11 +35,11 @@ def rate_factor(system: System, dtype: str, sparse: bool) -> Factor | None:
     label = f"sparse {dtype}" if sparse else dtype
     for fact in system.book.select(core, "rate_factor", dtype=dtype, sparse=sparse):
         if fact.value and fact.qualifier in TENSOR_MODES and dtype in fact.dtypes and not fact.superseded_by:
-            return _worded(Fraction(fact.value).limit_denominator(64), label, (fact.id,))
+            return _worded(Fraction(fact.value).limit_denominator(), label, (fact.id,))
     listed = system.costs.get("rate_factor", {})
     key = f"sparse-{dtype}" if sparse else dtype
     if key in listed:
-        return _worded(Fraction(listed[key]).limit_denominator(64), label, ())
+        return _worded(Fraction(listed[key]).limit_denominator(), label, ())
     if dtype == REFERENCE and not sparse:
         return Fraction(1), "", ()
     return _printed_ratio(system, dtype, sparse, label) or _printed_together(system, dtype, sparse, label)
