@@ -198,8 +198,10 @@ def scaled(choice: PeakChoice, factor: Fraction, extent: Extent) -> PeakChoice:
     why = f"{factor} of it: busbw counts {extent.ranks:,} ranks on the links of {extent.devices:,} devices"
 
     def times(peak: Peak) -> Peak:
-        formula = f"{peak.formula or 'the figure'} × {factor}"
-        return replace(peak, value=peak.value * float(factor), evidence="derived", formula=formula)
+        formula = peak.formula or "the figure"
+        formula = f"({formula})" if " + " in formula and not formula.startswith("(") else formula
+        value = peak.value * float(factor)
+        return replace(peak, value=value, evidence="derived", formula=f"{formula} × {factor}")
 
     return replace(
         choice,
