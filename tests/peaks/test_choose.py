@@ -140,6 +140,14 @@ def test_where_the_policy_has_no_figure_the_note_says_what_was_taken() -> None:
     )
     choice = choose("trn1.32xlarge", "efa_bandwidth", Scope.INSTANCE, policy=DEVICE)
     assert choice.note == "the device page prints no such figure; the newest document's figure is taken"
+    trn2 = system("trn2-16.48xlarge")
+    older = replace(trn2.book, facts=tuple(replace(each, superseded_by="nki") for each in trn2.book.facts))
+    superseded = choose_peak(
+        replace(trn2, book=older), metric="hbm_bandwidth", scope=Scope.INSTANCE, policy=LATEST
+    )
+    assert superseded.note == (
+        "every document's figure is superseded; the seed's figure is taken; superseded by nki"
+    )
 
 
 def test_the_seeds_device_page_stands_in_for_its_instance_table() -> None:

@@ -126,6 +126,18 @@ def test_the_cost_file_can_give_the_factor() -> None:
     assert (fp32.formula, sparse.formula) == (f"{V2} / 4 (fp32)", f"{V2} × 4 (sparse bf16)")
 
 
+@pytest.mark.parametrize(("sparse", "formula"), [(False, V2), (True, f"{V2} × 4 (sparse fp16)")])
+def test_types_that_share_a_figure_share_a_rate(sparse: bool, formula: str) -> None:
+    system = without(REGISTRY.system(TRN1), "rate_factor", "peak_flops")
+    about = {"source": "trn1-arch", "dtypes": ("fp16", "bf16"), "scope": Scope.DEVICE, "sparse": sparse}
+    both = fact("trainium1", "peak_flops", 190e12, **about)
+    book = msgspec.structs.replace(system.book, facts=(*system.book.facts, both))
+    shared = msgspec.structs.replace(system, book=book, costs={"rate_factor": {"sparse-bf16": 4}})
+    rate = engine_rate(shared, "fp16", sparse)
+    assert (rate.formula, rate.facts[3:]) == (formula, (both.id,))
+    assert engine_rate(shared, "fp32", sparse) is None
+
+
 @pytest.mark.parts
 def test_a_rate_factor_about_another_engine_is_not_taken() -> None:
     system = without(REGISTRY.system(TRN1), "rate_factor")

@@ -154,10 +154,11 @@ def _remarks(chosen: Peak, found: list[Candidate], wanted: Wanted, policy: PeakP
         notes.append("the seed's instance table has no such figure; its device page has")
     if own is not None and own.distance and chosen.evidence == "derived":
         notes.append(f"derived from the figure of the {own.fact.scope}")
-        if wanted.scope.rank < own.fact.scope.rank and wanted.metric in _SHARED:
+        if wanted.scope.rank > own.fact.scope.rank:
+            if wanted.metric == "neuronlink_bandwidth":
+                notes.append("the sum over devices counts a link at both of its ends")
+        elif wanted.metric in _SHARED:
             notes.append("an even share; a part that runs alone may draw more")
-        if wanted.scope.rank > own.fact.scope.rank and wanted.metric == "neuronlink_bandwidth":
-            notes.append("the sum over devices counts a link at both of its ends")
     if own is not None and not own.sum and own.fact.qualifier not in ("tensor", wanted.qualifier):
         level = own.fact.qualifier or "all"
         notes.append(f"the document's figure is for {level} links")
