@@ -57,6 +57,13 @@ def test_wrong_value_is_refused_with_cause_and_remedy(yields: str, message: str,
     assert registry.problems[0].hook == hook
 
 
+def test_a_kernel_of_as_many_points_as_one_may_have() -> None:
+    sizes = {"a": 400, "b": 250, "c": 250}  # the last two move together
+    axes = tuple(trnbench.Axis(name=name, values=tuple(range(size))) for name, size in sizes.items())
+    largest = kernel("k", axes=axes, zipped=(("b", "c"),), tests=())
+    assert Registry.of(good=plugin(trnbench_kernels=lambda: [largest])).kernels == {"k": largest}
+
+
 def test_returning_a_value_instead_of_yielding_it_is_explained() -> None:
     registry = Registry.of(bad=plugin(trnbench_kernels=lambda: kernel("k")))
     assert texts(registry) == [
