@@ -267,8 +267,13 @@ def test_a_copy_without_texts_still_says_which() -> None:
 
 
 def test_a_long_text_is_not_laid_side_by_side() -> None:
-    many = "x = 1\n" * 30_000
-    assert lines_changed("f.py", many, many + "y = 2\n") == "f.py was edited"
+    lines = [f"x{number} = 1" for number in range(20_000)]
+    before, after = "\n".join(lines), "\n".join([*lines[:-2], "x = 2", f"{lines[-1]}  # the last"])
+    assert lines_changed("f.py", before, after) == "f.py:19999 is 'x = 2', was 'x19998 = 1'"
+    assert lines_changed("f.py", before, f"{after}\n") == "f.py:19999 is 'x = 2', was 'x19998 = 1'"
+    for longer in ((before, f"{after}\ny = 1"), (f"{before}\ny = 1", after)):
+        assert lines_changed("f.py", *longer) == "f.py was edited"
+    assert lines_changed("f", "a\nb\nc", "a\nd\n\nf") == "f:2 is 'd', was 'b', and 2 more lines"
     assert (
         lines_changed("f.py", "", "a" * 500)
         == f"f.py:1 is '{'a' * 46}…{'a' * 12}' (500 characters), was no line"
@@ -276,9 +281,15 @@ def test_a_long_text_is_not_laid_side_by_side() -> None:
 
 
 def test_tables_of_other_kinds() -> None:
-    assert list(rows_changed({"a": [1, 2], "b": {"c": 1}}, {"a": [1], "b": 7})) == [
+    before = {"a": [1, 2], "b": {"c": 1}, "d": [1, 2], "e": [{"f": 1}], "g": [{"h": 1}, 2], "i": 0}
+    after = {"a": [1], "b": 7, "d": [1, 3], "e": 9, "g": [{"h": 2}, 3], "i": {"j": 1}}
+    assert list(rows_changed(before, after)) == [
         "a is [1], was [1, 2]",
         "b is 7, was {'c': 1}",
+        "d is [1, 3], was [1, 2]",
+        "e is 9, was [{'f': 1}]",
+        "g is [{'h': 2}, 3], was [{'h': 1}, 2]",
+        "i is {'j': 1}, was 0",
     ]
 
 

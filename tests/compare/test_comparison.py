@@ -10,8 +10,11 @@ from paired_runs import case, emulated, measured, run_of
 from stored_run import message_of, text_of
 
 from trnbench import (
+    Evidence,
+    Grade,
     NothingSelected,
     Run,
+    Status,
     UsageError,
 )
 from trnbench.compare.comparison import compared
@@ -32,13 +35,26 @@ def test_runs_without_a_case_in_common_are_refused() -> None:
 
 
 def test_the_largest_effect_comes_first_and_what_has_no_verdict_last() -> None:
-    before = run_of(*(emulated(case(name), 1.0) for name in ("a", "b", "c")), measured(case("d"), ()))
+    broken, skipped = ({"status": status, "time_s": None} for status in (Status.FAILED, Status.SKIPPED))
+    before = run_of(
+        *(emulated(case(name), 1.0) for name in ("gone", "a", "b", "c", "e", "lost", "broken", "model")),
+        emulated(case("mended"), 1.0, **broken),
+        emulated(case("new"), 1.0, metrics={}, **skipped),
+        measured(case("d"), ()),
+    )
+    later = Evidence(grade=Grade.EMULATED, by="a model", version="2")
     after = run_of(
-        *(emulated(case(name), time) for name, time in (("a", 1.0), ("b", 1.1), ("c", 0.5))),
+        *(emulated(case(name), time) for name, time in (("a", 1.0), ("b", 1.1), ("c", 0.5), ("e", 2.1))),
+        emulated(case("lost"), 1.0, **skipped),
+        emulated(case("broken"), 1.0, **broken),
+        *(emulated(case(name), 9.0) for name in ("mended", "new", "came")),
+        emulated(case("model"), 9.0, evidence=later),
         measured(case("d"), (), time_s=9.0),
         id="b",
     )
-    assert [each.case.kernel for each in compared(before, after).changes] == ["c", "b", "a", "d"]
+    found = [each.case.kernel for each in compared(before, after).changes]
+    first, last = ["broken", "lost", "model", "mended"], ["a", "d", "gone", "came"]
+    assert found == [*first, "e", "c", "b", "new", *last]
 
 
 def test_a_keyword_chooses_cases() -> None:

@@ -16,7 +16,6 @@ from paired_runs import case, emulated, measured, run_of
 
 import trnbench
 from trnbench import Evidence, Grade, Measurement, Run, Status, Verdict
-from trnbench.compare import notebook
 from trnbench.digest import short_digest
 from trnbench.store.store import Store
 from trnbench_reports.sections import comparison
@@ -152,14 +151,15 @@ def test_the_page(seeded: dict[str, Seeded], runs: tuple[Run, Run]) -> None:
     assert since.count('class="figure"') == comparison.LARGEST
 
 
-def test_a_notebook(
-    seeded: dict[str, Seeded], runs: tuple[Run, Run], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_notebook(seeded: dict[str, Seeded], runs: tuple[Run, Run]) -> None:
     text = trnbench.compare_runs(*runs)._repr_html_()
     assert short_digest(text) == "80b3895462b05370"  # all that is shown
-    monkeypatch.setattr(notebook, "ROWS", 2)
-    short = trnbench.compare_runs(*runs)._repr_html_()
-    assert short.endswith(f"<p>{len(seeded) - 2} more: changes has them all</p></div>")
+    many = trnbench.compare_runs(
+        *(run_of(*(emulated(case(f"k{at}"), time) for at in range(51))) for time in (1, 2))
+    )
+    for changes, more in ((51, "<p>1 more: changes has them all</p></div>"), (50, "</table></div>")):
+        shown = msgspec.structs.replace(many, changes=many.changes[:changes])._repr_html_()
+        assert (shown.count("<tr><td"), shown.endswith(more)) == (50, True)
     rows = re.findall(r"<tr><td[^>]*>([^<]+)</td><td[^>]*>([^<]+)</td>", text)
     named = {id: change.rpartition(", ")[2] for id, change in rows}
     assert named == {id: str(each.verdict) for id, each in seeded.items()}

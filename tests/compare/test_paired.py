@@ -244,6 +244,7 @@ def test_a_count_that_rose_is_no_time() -> None:
         Verdict.SLOWER,
         Verdict.FASTER,
     ]
+    assert [effect_verdict(each, 0.0) for each in (0.0, 1e-9)] == [Verdict.SAME, Verdict.SLOWER]
 
 
 @pytest.mark.campaign("hours")

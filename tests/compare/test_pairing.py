@@ -39,6 +39,7 @@ class Table:
 
     def __init__(self, prepared_s: float) -> None:
         self.prepared_s, self.now, self.asked = prepared_s, 0.0, ""
+        self.rounds: list[tuple[bool, int]] = []
 
     def perf_counter(self) -> float:
         return self.now
@@ -47,6 +48,7 @@ class Table:
 
     def ready(self, first_first: bool, seed: int, use: Callable[[Player, Player], None]) -> None:
         self.now += self.prepared_s
+        self.rounds.append((first_first, seed))
         first, second = (SimpleNamespace(take=partial(self._take, name)) for name in "ab")
         use(first, second)
 
@@ -65,6 +67,7 @@ def test_a_round_has_as_many_pairs_as_take_as_long_as_its_preparation(
     monkeypatch.setattr(duel, "time", table)
     assert trial(table.ready) == Course(Clock.THREAD, 1, pairs)
     assert table.asked == ("aaabbb" + "a" * 7 + "b" * 7) * 2
+    assert table.rounds == [(True, 0)] * 2
 
 
 @pytest.mark.parametrize(
@@ -81,6 +84,7 @@ def test_a_batch_lasts_longer_where_others_have_the_processor(
     found = batch(table.ready, Course(clock, 4, 2), Random(7), 0.3)
     assert found == Batch(pytest.approx(0.693147), *seconds, rounds, 2 * rounds)
     assert set(re.findall("....", table.asked)) == {"abba", "baab"}
+    assert {first_first for first_first, _ in table.rounds} == {True, False}
 
 
 # ---- what is said of batches

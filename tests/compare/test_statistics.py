@@ -7,8 +7,10 @@ import math
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from paired_runs import case, measured
 
-from trnbench.compare.effect import Variance, adjusted, digamma, moderated, trigamma
+from trnbench.compare.effect import Effect, Variance, adjusted, digamma, effects, moderated, trigamma
+from trnbench.results.statistics import Interval, critical, two_sided
 
 
 def test_digamma_and_trigamma() -> None:
@@ -33,8 +35,27 @@ def test_holm_keeps_the_order_and_takes_nothing_back(p: list[float]) -> None:
 
 
 def test_few_cases_keep_their_own_spread() -> None:
-    own = [Variance(1.0, 4), Variance(9.0, 4)]
+    own = [Variance(1.0, 4), Variance(9.0, 4), Variance(0.0, 4), Variance(4.0, 4), Variance(2.0, 4)]
     assert moderated(own) == own
+
+
+def test_two_processes_against_four_by_students_formula() -> None:
+    logs = [0.1, 0.3], [0.2, 0.5, 0.6, 0.7]
+    pooled = (0.02 + 0.14) / 4  # sums of squares about 0.2 and 0.5, over the degrees of freedom
+    error = math.sqrt(pooled * (1 / 2 + 1 / 4))
+    reach = error * critical(0.05, 4)
+    (found,) = effects([tuple(measured(case(), list(map(math.exp, side))) for side in logs)], 0.95)  # type: ignore[list-item]
+    ends = (pytest.approx(math.expm1(0.3 + way * reach)) for way in (-1, 1))
+    interval = Interval(low=next(ends), high=next(ends), confidence=0.95)
+    p = pytest.approx(two_sided(0.3 / error, 4))
+    assert found == Effect(pytest.approx(math.expm1(0.3)), interval, p)
+
+
+@pytest.mark.parametrize(("time", "p"), [(1.0, 1.0), (2.0, 0.0)])
+def test_processes_without_any_spread_leave_no_doubt(time: float, p: float) -> None:
+    pair = measured(case(), (1.0, 1.0)), measured(case(), (time, time))
+    end = pytest.approx(time - 1.0)
+    assert effects([pair], 0.95) == [Effect(end, Interval(low=end, high=end, confidence=0.95), p)]
 
 
 def test_cases_that_differ_by_chance_alone_share_one_spread() -> None:

@@ -112,6 +112,7 @@ GOOD = measured(case(), STEADY)
     [
         (measured(case(), (1.0,)), measured(case(), SLOWER), Verdict.UNKNOWN, f"the first {ONE}"),
         (GOOD, measured(case(), ()), Verdict.UNKNOWN, f"the second {NO_SAMPLES}"),
+        (GOOD, measured(case(), (1.0, 0.0)), Verdict.UNKNOWN, "the second run has a process without a time"),
         (GOOD, SHAKY, Verdict.UNKNOWN, "not stable in the second run: the machine was busy"),
         (GOOD, failed(), Verdict.BROKEN, "failed in the second run: signal 11"),
         (SHAKY, failed(), Verdict.BROKEN, "not stable in the first run: the machine was busy"),
@@ -278,6 +279,12 @@ def banded(key: CaseKey, time_s: float, low: float = -0.2, high: float = 0.2) ->
     nearest = Nearest(kind=Nearness.KERNEL, band=Band(low=low, high=high, votes=9, points=9))
     evidence = Evidence(grade=Grade.EMULATED, by="a model", version="1", nearest=nearest)
     return emulated(key, time_s, evidence=evidence)
+
+
+def test_bands_that_touch_overlap() -> None:
+    run = run_of(*(banded(case(kernel), 1.0, 0.0, 0.0) for kernel in "xy"))
+    change = only(run, run, a="kernel=x", b="kernel=y")
+    assert (change.verdict, change.why) == (Verdict.UNKNOWN, "their bands overlap: 1 s to 1 s and 1 s to 1 s")
 
 
 @pytest.mark.parametrize(

@@ -262,7 +262,7 @@ def _logarithm(effect: float) -> float:
 def effect_verdict(effect: float, least: float, *, shown: bool = True) -> Verdict:
     """What an effect is called: nothing where it is less than `least`, or not shown to be there."""
     # The last digit of 5 % is not what decides.
-    if not shown or distance(effect) < least * (1.0 - EXACT):
+    if not shown or not effect or distance(effect) < least * (1.0 - EXACT):
         return Verdict.SAME
     return Verdict.SLOWER if effect > 0.0 else Verdict.FASTER
 
@@ -292,19 +292,19 @@ def _ratio(change: Change) -> float | None:
     return old / new - 1.0 if change.better == "higher" else new / old - 1.0
 
 
-_FIRST = (Verdict.BROKEN, Verdict.LOST, Verdict.EVIDENCE, Verdict.MENDED)
-_LAST = (Verdict.SAME, Verdict.UNKNOWN)
+_ORDER = (
+    *((Verdict.BROKEN,), (Verdict.LOST,), (Verdict.EVIDENCE,), (Verdict.MENDED,)),
+    *((Verdict.SLOWER, Verdict.FASTER, Verdict.NEW), (Verdict.SAME,), (Verdict.UNKNOWN,)),
+)
+_PLACES = {verdict: place for place, alike in enumerate(_ORDER) for verdict in alike}
 
 
-def _order(change: Change) -> tuple[int, float, str]:
+def _order(change: Change) -> tuple[bool, int, float, str]:
     """What has no number to be told by first, then by effect; what only one run has last."""
-    size = distance(change.effect) if change.effect is not None else 0.0
     if change.absent:
-        return 9, 0.0, ""  # in the order of their run
-    if change.verdict in _LAST:
-        return 7 + _LAST.index(change.verdict), -size, change.id
-    place = _FIRST.index(change.verdict) if change.verdict in _FIRST else len(_FIRST)
-    return place, -size, change.id
+        return True, 0, 0.0, ""  # in the order of their run
+    size = distance(change.effect) if change.effect is not None else 0.0
+    return False, _PLACES[change.verdict], -size, change.id
 
 
 def _named(run: Run) -> Named:

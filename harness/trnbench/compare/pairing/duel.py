@@ -249,13 +249,12 @@ def seats(registry: Registry, wish: Wish, side: Operand) -> list[Seat]:
     facts = (*wish.facts, side.typed) if side.kind is Kind.FACTS else wish.facts
     planned = plan(registry, here(selection, backend), extra_facts=tuple(map(Path, facts)))
     placed = [Seat(backend, case, planned.systems[case.key.instance]) for case in planned.runnable]
-    fit = [
-        seat for seat in placed if not checked_refusal(backend, backend.unsupported(seat.case, seat.system))
-    ]
+    whys = [checked_refusal(backend, backend.unsupported(seat.case, seat.system)) for seat in placed]
+    fit = [seat for seat, why in zip(placed, whys, strict=True) if not why]
     if not fit:
         raise NothingSelected(
             f"backend {backend.name!r} can measure no case of {side.typed}",
-            cause=backend.unsupported(placed[0].case, placed[0].system) if placed else "each is skipped",
+            cause=next(iter(whys), "each is skipped"),
             try_="trnbench run --dry-run --backend NAME  says why",
         )
     return fit
