@@ -8,8 +8,10 @@ import msgspec
 import pytest
 from measured_machine import Quiet
 
-from trnbench.results.measurement import ProcessSamples
+from trnbench.results.measurement import ProcessSamples, Stability
 from trnbench.results.stability import interval_of, stability_of, time_of
+
+UNEXPLAINED = "not known: nothing that was recorded explains it"
 
 
 def process(time_s: float, samples: tuple[float, ...] = (), **conditions: Any) -> ProcessSamples:
@@ -61,9 +63,10 @@ def test_how_well_processes_agree_decides(spread: float, verdict: str) -> None:
 
 def test_what_no_record_explains_is_not_explained() -> None:
     found = stability_of([process(1.0), process(2.0), process(3.0)])
-    assert found.verdict == "unstable"
-    assert found.why == (
-        "3 processes agree to ±124.2% only; likeliest cause: not known: nothing that was recorded explains it"
+    assert found == Stability(
+        verdict="unstable",
+        why=f"3 processes agree to ±124.2% only; likeliest cause: {UNEXPLAINED}",
+        advice="repeat it; --processes 6 --sample-time 2 narrows the interval",
     )
     bare = [ProcessSamples(samples=(each,) * 9, time_s=each) for each in (1.0, 2.0, 3.0)]
     assert stability_of(bare).why.endswith("not known: nothing was recorded")
@@ -136,11 +139,37 @@ def test_samples_that_climb_have_no_cause_that_nobody_saw() -> None:
     assert "took 170.4% longer; likeliest cause: not known" in found.why
 
 
+@pytest.mark.parametrize(
+    ("samples", "cause"),
+    [
+        ((1.5, 1.0, 1.0), UNEXPLAINED),
+        (
+            (1.5, 1.5, 1.0, 1.0),
+            "it was still warming up: the later half of the samples is 33% faster",
+        ),
+    ],
+)
+def test_four_samples_tell_of_a_warm_up(samples: tuple[float, ...], cause: str) -> None:
+    apart = [process(time, samples) for time in (1.0, 2.0, 3.0)]
+    assert stability_of(apart).why == f"3 processes agree to ±124.2% only; likeliest cause: {cause}"
+
+
+@pytest.mark.parametrize(("loose", "verdict"), [(1, "noisy"), (2, "unstable")])
+def test_most_processes_have_to_be_steady_by_themselves(loose: int, verdict: str) -> None:
+    """Of four whose medians lie apart by a little; five samples tell how far they spread."""
+    wide, times = (0.8, 0.8, 1.0, 1.2, 1.2), (0.95, 1.0, 1.0, 1.05)
+    processes = [process(time, wide if at <= loose else (time,) * 5) for at, time in enumerate(times)]
+    assert stability_of(processes).verdict == verdict
+
+
 def test_one_process_has_to_be_steady_by_itself() -> None:
     assert stability_of([process(1.0)]).verdict == "stable"
-    few = stability_of([process(1.0, (1.0, 1.0))])
-    assert few.verdict == "unstable"
-    assert few.why.startswith("one process and only 2 samples; ")
+    assert stability_of([process(1.0, (1.0,) * 5)]).verdict == "stable"
+    assert stability_of([process(1.0, (1.0,) * 4)]) == Stability(
+        verdict="unstable",
+        why=f"one process and only 4 samples; likeliest cause: {UNEXPLAINED}",
+        advice="repeat it; --processes 4 --sample-time 2 narrows the interval",
+    )
     wide = stability_of([process(1.0, (0.8, 1.2) * 10)])
     assert wide.why.startswith("half of the samples lie more than 20.0% from the median; ")
 

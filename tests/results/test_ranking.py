@@ -43,6 +43,23 @@ def test_the_sentence_of_systems(times: dict[str, float | None], said: str) -> N
     [
         ([result("a", 1.0), result("a", 2.0, size=2)], (), ""),
         ([result("a", 1.0), result("b", 9.0, None)], (), f"{UNTOLD}, b has no band."),
+        # Bands that touch overlap.
+        ([result("a", 1.0, 0.5), result("b", 3.0, 0.5)], (), f"{UNTOLD}, the bands of a and b overlap."),
+        (
+            [result("a", 1.0, 0.5), result("b", 3.0, 0.5), result("c", 9.0, 0.5)],
+            (),
+            f"{UNTOLD}, the bands of a and b overlap.",
+        ),
+        (
+            [
+                result(name, time, size=n)
+                for n, a in ((1, 9.0), (2, 1.0), (3, 1.0))
+                for name, time in (("a", a), ("b", 3.0))
+            ],
+            (),
+            "fastest of 3 questions: a in 2, 3 times as fast as the next; "
+            "b in 1, 3 times as fast as the next.",
+        ),
         ([result("a", 1.0, None), result("b", 9.0, None)], (), f"{UNTOLD}, a and 1 more have no band."),
         (
             [result("a", 2.0, tp=4), result("a", 1.0, tp=8)],

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 from synthetic_run import make_run, with_verdicts
 
 from trnbench import Run, Status
+from trnbench.results.run import CaseMark, chosen, noted
 from trnbench.store.store import Store
 
 
@@ -46,6 +48,26 @@ def test_what_went_wrong_and_the_best_of_each_sweep_are_kept(run: Run, store: St
     for found in sweeps.values():
         best = max(fraction for fraction, _ in found)
         assert any(fraction == best and id in kept for fraction, id in found)
+
+
+def test_of_the_rest_every_nth_is_kept_and_the_kernels_that_lost_most_are_named(run: Run) -> None:
+    kernels = [each.case.kernel for each in run.measurements[:1]] + [f"k{number}" for number in range(6)]
+    marks = [
+        CaseMark(kernel, "", "core", "a", "ok", None if at == 2 else 0.1 * (at % 3))
+        for number, kernel in enumerate(kernels)
+        for at in range(2 + number)
+    ]
+    marks[5] = marks[5]._replace(status="suspect")
+    assert (chosen(marks, 35), chosen(marks, 34)) == (list(range(35)), list(range(34)))
+    places = chosen(marks, 14)
+    # The best of each kernel, what is suspect, and six of the other 27.
+    assert places == sorted((1, 3, 6, 10, 19, 25, 32, 5, 0, 8, 14, 18, 24, 29))
+    note = noted(msgspec.structs.replace(run, measurements=run.measurements[:1]), marks).notes[-1]
+    assert note == (
+        "A sample: 1 of 35 cases. All that failed, are suspect or inconclusive are here. So is the one "
+        "nearest to its peak of each kernel, data type, scope and system, and of the rest every n-th. "
+        "Left out: k5 8, k4 7, k3 6, k2 5, k1 4 and 2 more."
+    )
 
 
 def test_the_note_says_what_was_left_out(run: Run, store: Store) -> None:

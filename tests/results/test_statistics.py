@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 import statistics as reference
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from trnbench.results.expectation import factor_text, signed_text, size_text
-from trnbench.results.history import sparkline
+from trnbench.results.history import HistoryPoint, differing, machine_of, sparkline
+from trnbench.results.measurement import Status
 from trnbench.results.statistics import bootstrap, critical, mad, median, quantile, relative_spread, two_sided
 
 finite = st.floats(-1e12, 1e12)
@@ -155,3 +157,35 @@ def test_a_factor(factor: float, text: str) -> None:
 def test_bars_stand_between_the_lowest_and_the_highest() -> None:
     assert sparkline([1.0, 2.0, None, 3.0, 4.0, 5.0]) == "▁▃·▅▆█"
     assert sparkline([100.0, 100.2]) == "▄▅"  # a fifth of a per cent does not fill the height
+    assert (sparkline([None, None]), sparkline([0.0, 0.0])) == ("··", "▅▅")
+    assert sparkline([9.0, 3.0, *[1.0] * 22, 2.0]) == f"█{'▁' * 22}▅"  # the last 24
+
+
+def test_six_differences_of_two_runs_are_named() -> None:
+    named = {f"package_{name}": "1" for name in "abcde"}
+    left_out = {"git_commit": "a", "load_average": 1.0}
+    old = HistoryPoint(
+        run="a", created="", status=Status.OK, value=1.0, time_s=1.0, tool_version="1",
+        environment={"cpu_model": "x", "same": 1, **named, **left_out},
+    )  # fmt: skip
+    later = {"same": 1, **dict.fromkeys((*named, *left_out), "2")}
+    new = msgspec.structs.replace(old, tool_version="2", environment=later)
+    six = ("trnbench 1 → 2", *(f"{name} 1 → 2" for name in named))
+    assert differing(old, new, machine=False) == six
+    assert differing(old, new, machine=True) == ("trnbench 1 → 2", "cpu_model x → none", *six[1:5], "1 more")
+
+
+@pytest.mark.parametrize(
+    ("environment", "words"),
+    [
+        ({}, "unknown processor"),
+        ({"cpu_model": "x", "cpu_count": 8, "memory_bytes": 2**36}, "x, 8 CPUs, 64 GiB"),
+        (
+            {"neuron_instance": "trn1.2xlarge", "gpu_name": "g", "gpu_count": 2, "cpu_model": "x"},
+            "trn1.2xlarge, 2 × g, x",
+        ),
+        ({"gpu_name": "g", "cpu_model": "x"}, "1 × g, x"),
+    ],
+)
+def test_a_machine_in_words(environment: dict[str, object], words: str) -> None:
+    assert machine_of(environment) == words
