@@ -152,13 +152,12 @@ def _causes(around: Circumstances) -> list[_Cause]:
         causes += [
             _Cause(factor, 0.7, f"computed in {dtype}, not in the type named (factor {factor:.3g})")
             for dtype, factor in around.other_dtype_ratios
-            if factor > 1.0
         ]
     if around.scope is Scope.CORE:
         # The factor of two also fits a device with two cores; LNC is the sharper word for it.
         causes.append(_Cause(2.0, 0.9, "LNC=2: two physical cores counted as one (factor 2)"))
     per_device = around.cores_per_device
-    if around.scope.rank < Scope.DEVICE.rank and per_device > 1 and around.cores < per_device:
+    if around.scope.rank < Scope.DEVICE.rank and around.cores < per_device:
         factor = per_device / around.cores
         causes.append(_Cause(factor, 0.95, f"a whole device counted as one core (factor {factor:.3g})"))
     if around.scope.rank <= Scope.DEVICE.rank and around.devices > 1:
