@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
@@ -150,6 +151,17 @@ def test_shapes_without_a_layout_of_their_own_are_drawn_too(built: Build, torus:
         assert len(list(ET.fromstring(svg(topology)).iter(f"{SVG}path"))) == 32
 
 
+def test_a_circle_of_many_holds_the_first_256(torus: Build) -> None:
+    chain = msgspec.structs.replace(torus((257,)), shape=("graph",))
+    root = ET.fromstring(svg(chain))
+    titles = [box.findtext(f"{SVG}title") for box in root.iter(f"{SVG}rect")]
+    assert [title for title in titles if title] == [f"d{number}" for number in range(256)]
+    words = [element.text for element in root.iter(f"{SVG}text")]
+    assert words[-2:] == ["axis0 1 GB/s · per cable and direction", "not drawn: 1 device"]
+    radius = 256 * 56 / (2 * math.pi)
+    assert root.get("viewBox") == f"0 0 {2 * radius + 100:.2f} {2 * radius + 144:.2f}"
+
+
 def test_half_a_curve_ends_in_its_middle() -> None:
     first, second = Curve(Place(0, 0), Place(2, 4), Place(4, 0)).halves()
     assert first.end == second.start == Place(2, 2)
@@ -219,6 +231,17 @@ def test_text_names_every_device_and_table(built: Build, name: str) -> None:
     assert all(table.title in written for table in tables(topology))
     assert all(f"\n{device.name} " in written for device in topology.devices)
     assert not any(line != line.rstrip() for line in written.splitlines())
+
+
+def test_long_cycles_are_cut_and_small_cubes_are_not_listed(torus: Build) -> None:
+    def rows(sides: tuple[int, ...], name: str, *, every: bool = False) -> list[str]:
+        listed = {table.name: table for table in tables(torus(sides), every=every)}
+        return [row[1] for row in listed[name].rows] if name in listed else []
+
+    cut, whole = rows((9, 9), "cycles"), rows((9, 9), "cycles", every=True)
+    assert [line.split() for line in cut] == [[*line.split()[:64], "…"] for line in whole]
+    assert [len(line.split()) for line in whole] == [81, 81]
+    assert [len(rows(sides, "hypercube")) for sides in ((4,), (2, 2, 2))] == [0, 8]
 
 
 def test_long_tables_are_cut_and_say_so(built: Build) -> None:
