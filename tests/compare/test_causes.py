@@ -228,6 +228,7 @@ def test_of_two_causes_each_case_names_its_own() -> None:
     causes = {each.case.kernel: each.causes for each in compared(before, after).changes}
     assert causes["gemm"] == ("pkg/gemm.py:3 is 'TILE = 256', was 'TILE = 512'",)
     assert causes["stream"] == ("fact host/hbm_bandwidth@page is 880 GB/s, was 820 GB/s",)
+    assert causes["still"] == ()
     both = run("c", (1.2, 1.0, 0.9), {**texts, sources["gemm"]: OTHER, sources["stream"]: OTHER}, 820)
     causes = {each.case.kernel: each.causes for each in compared(before, both).changes}
     assert causes["gemm"] == ("pkg/gemm.py:3 is 'TILE = 256', was 'TILE = 512'",)

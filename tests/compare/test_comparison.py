@@ -102,12 +102,15 @@ def test_terms_that_cannot_be_read(terms: str, said: str, code: int) -> None:
     assert message_of(UsageError, lambda: compared(run, run, a=terms)) == (said, code)
 
 
-def on_a_machine(id: str, version: str, pressure: float, clock_hz: float) -> Run:
+def on_a_machine(
+    id: str, version: str, pressure: float, clock_hz: float, medians: tuple[float, ...] = STEADY
+) -> Run:
     """A measured run whose processes met this pressure and this clock."""
     conditions = Conditions(wall_s=1.0, pressure=pressure, clock_hz=(clock_hz, clock_hz))
-    processes = tuple(ProcessSamples(samples=(each,), time_s=each, conditions=conditions) for each in STEADY)
+    processes = tuple(ProcessSamples(samples=(each,), time_s=each, conditions=conditions) for each in medians)
     environment = {"package_numpy": version, "load_average": pressure, "cpu_model": "x"}
-    return run_of(measured(case(), STEADY, processes=processes), id=id, environment=environment)
+    one = measured(case(), medians, processes=processes, implementation="nki: k:f")
+    return run_of(one, id=id, environment=environment, inputs={"k.py": f"TILE = {pressure}\n"})
 
 
 def test_what_differs_of_the_machine_is_told() -> None:
@@ -117,6 +120,19 @@ def test_what_differs_of_the_machine_is_told() -> None:
         "clock of the processor was 3 GHz, is 2 GHz",
         "share of time waiting for a processor was 1.0 %, is 40.0 %",
     )
+
+
+@pytest.mark.parametrize(("slower", "moved"), [(1.02, True), (1.1, True), (1.001, False)])
+def test_a_measured_difference_has_its_source_and_its_machine_as_causes(slower: float, moved: bool) -> None:
+    """One that is shown has them below the threshold as well."""
+    medians = tuple(each * slower for each in STEADY)
+    runs = on_a_machine("a", "2.0", 0.01, 3e9), on_a_machine("b", "2.0", 0.4, 2e9, medians)
+    told = (
+        "k.py:1 is 'TILE = 0.4', was 'TILE = 0.01'",
+        "clock of the processor was 3 GHz, is 2 GHz",
+        "share of time waiting for a processor was 1.0 %, is 40.0 %",
+    )
+    assert compared(*runs).changes[0].causes == (told if moved else ())
 
 
 def test_a_machine_as_busy_as_before_is_no_difference() -> None:

@@ -31,15 +31,13 @@ def with_causes(before: Run, after: Run, pairs: Sequence[Pair], changes: Sequenc
     other cases either, unless nothing else is left.
     """
     inputs = Inputs(before, after)
-    idle: set[tuple[str, str]] = set()
     together = list(zip(pairs, changes, strict=True))
-    if any(_modelled(change) and change.verdict in _MOVED for change in changes):
-        idle = {
-            (old.case.family, cause)
-            for (old, new), change in together
-            if _modelled(change) and change.verdict is Verdict.SAME and not change.effect
-            for cause in inputs.causes(old, new)
-        }
+    idle = {
+        (old.case.family, cause)
+        for (old, new), change in together
+        if _modelled(change) and change.verdict is Verdict.SAME and not change.effect
+        for cause in inputs.causes(old, new)
+    }
     return [
         replace(change, causes=_causes(inputs, (old, new), change, idle))
         if old.case.joint == new.case.joint and (change.verdict in _MOVED or _is_shown(change))
