@@ -211,7 +211,8 @@ def refusal(before: Run, after: Run) -> str:
 
 def test_another_context_is_refused() -> None:
     one, two = (emulated(case(), 1.0, detail={"context": name}) for name in ("nccom", "graph"))
-    assert refusal(run_of(one), run_of(two, id="b")) == (
+    other = [emulated(case("other"), 1.0, detail={"rank": name}) for name in ("device", "core")]
+    assert refusal(run_of(one, other[0]), run_of(two, other[1], id="b")) == (
         "runs a and b cannot be compared: other context: nccom and graph\n"
         "  cause: a difference between numbers of two kinds is no change\n"
         "  try:   --across  holds them together all the same, and says so"
@@ -281,10 +282,14 @@ def banded(key: CaseKey, time_s: float, low: float = -0.2, high: float = 0.2) ->
     return emulated(key, time_s, evidence=evidence)
 
 
-def test_bands_that_touch_overlap() -> None:
-    run = run_of(*(banded(case(kernel), 1.0, 0.0, 0.0) for kernel in "xy"))
+@pytest.mark.parametrize(
+    ("time", "half", "ends"),
+    [(1.0, 0.0, "1 s to 1 s and 1 s to 1 s"), (1.2, 0.2, "982 ms to 1.47 s and 819 ms to 1.22 s")],
+)
+def test_bands_that_touch_overlap(time: float, half: float, ends: str) -> None:
+    run = run_of(banded(case("x"), time, -half, half), banded(case("y"), 1.0, -half, half))
     change = only(run, run, a="kernel=x", b="kernel=y")
-    assert (change.verdict, change.why) == (Verdict.UNKNOWN, "their bands overlap: 1 s to 1 s and 1 s to 1 s")
+    assert (change.verdict, change.why) == (Verdict.UNKNOWN, f"their bands overlap: {ends}")
 
 
 @pytest.mark.parametrize(

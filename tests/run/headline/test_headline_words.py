@@ -8,13 +8,31 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-from headline_parts import best_published, changed, graded, having, judged_by, kept, near, of_systems
+import msgspec
+from headline_parts import (
+    best_published,
+    changed,
+    graded,
+    having,
+    judged_by,
+    kept,
+    near,
+    of_systems,
+    own_product,
+)
 
 from trnbench import Grade, Run, headline
+from trnbench.results.fidelity import Fidelity
 from trnbench.results.measurement import Nearness
 
 WORDS = Path(__file__).parent / "words.txt"
+
+
+def reaching(fraction: float, bound: float | None) -> Any:
+    fields = {"fraction": fraction, "of_engine_bound": bound}
+    return lambda each: having(judgement=msgspec.structs.replace(each.judgement, **fields))(each)
 
 
 def variants(small: Run) -> Iterator[tuple[str, Run]]:
@@ -26,6 +44,21 @@ def variants(small: Run) -> Iterator[tuple[str, Run]]:
     published = near(Nearness.OPERATION, best=best_published(Nearness.OPERATION, value=6e13), note="a note")
     yield "as it is", one
     yield "a product with published ones near it", changed(product, judged_by(published))
+    for value, more in (
+        (2e14, {}),
+        (4e14, {"kind": Nearness.KERNEL}),
+        (6e13, {"at": "M 64", "reaches": False}),
+    ):
+        best = best_published(**{"kind": Nearness.SAME, "value": value, **more})
+        yield f"published {value:g}", changed(product, judged_by(near(Nearness.SAME, best=best)))
+    yield "elsewhere", changed(product, judged_by(near(Nearness.ELSEWHERE)))
+    for count in (0, 1, 4, 5):
+        own = tuple(own_product(at, e=0.1 * at - 0.2, generation="trn2") for at in range(count))
+        told = Fidelity(by="a model", products=own, outdated={"trn2": "It was renewed."})
+        yield f"{count} products of our own", msgspec.structs.replace(product, fidelity=told)
+    for fraction, bound in ((1.01, None), (1.01, 0.97), (1.01, 0.98), (0.99, 0.99), (1.0, 0.5)):
+        judged = changed(product, reaching(fraction, bound), lambda each: each.judgement is not None)
+        yield f"{fraction} of the promise, {bound} of the clock", judged
     yield "measured", changed(product, graded(Grade.MEASURED))
     yield "formulas", changed(product, graded(Grade.DERIVED))
     yield "a single size", kept(product, lambda each: each.case.point["m"] == 512)
