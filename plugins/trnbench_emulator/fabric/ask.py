@@ -76,8 +76,8 @@ def _of_ranks(question: Question, fabric: Fabric) -> Question:
 def _answered(fabric: Fabric, question: Question) -> Answer:
     """Within the limits of the question by every algorithm that was taken for them."""
     answer = _quickest(fabric, question)
-    limits = [None if each.options == question.options else ask(each) for each in question.limits()]
-    carried = within(answer.carried, *(each.carried if each else None for each in limits))
+    limits = (limit and ask(limit).carried for limit in question.limits())
+    carried = within(answer.carried, *limits)
     if carried is not answer.carried:
         answer = Answer(question, answer.planner, carried, answer.said)
     if question.collective in (BROADCAST, REDUCE) and question.algorithm in (AUTO, BEST):

@@ -33,6 +33,29 @@ def timing(direct: bool, latency: int, before: int) -> tuple[int, int]:
     return (0, before + latency) if direct else (latency, before)
 
 
+Sent = tuple[int, int, float, Indices, Floats, int, int]
+"""Sender, receiver, and what a `Flow` has up to `before`."""
+
+
+def follow(flows: list[Flow], touched: dict[int, list[int]], step: Sequence[Sent], times: int) -> None:
+    """Append a step to `flows`, `times` over. Each of it waits for those that `touched` its ends last."""
+    for _ in range(times):
+        now: dict[int, list[int]] = {}
+        for src, dst, size, resources, weights, latency, before in step:
+            after = tuple(sorted({*touched.get(src, ()), *touched.get(dst, ())}))
+            for end in (src, dst):
+                now.setdefault(end, []).append(len(flows))
+            flows.append(Flow(size, resources, weights, latency, before, after))
+        touched.update(now)
+
+
+def late_begin(flows: list[Flow], touched: dict[int, list[int]], rank: int, ticks: int) -> None:
+    """Nothing is sent, but whoever touches the rank waits for it."""
+    if ticks:
+        touched[rank] = [len(flows)]
+        flows.append(Flow(0.0, np.zeros(0, np.intp), np.zeros(0), latency=ticks))
+
+
 class Order(msgspec.Struct, frozen=True):
     """What follows from flows whatever they share: by flow how many it waits for, who waits for it; `empty`
     where it has no bytes or no resources; `starts`: (ticks, flow) of those that wait for none.
@@ -93,15 +116,14 @@ class Together:
         """Bytes over each of `count` resources."""
         if not self.flows:
             return np.zeros(count)
-        sizes, resources, weights, lengths = self._used
-        taken = weights * np.repeat(sizes * scale, lengths)
+        resources, weights, lengths = self._used
+        taken = weights * np.repeat(self.sizes * scale, lengths)
         return np.bincount(resources, taken, minlength=count).astype(np.float64)
 
     @cached_property
-    def _used(self) -> tuple[Floats, Indices, Floats, Indices]:
-        """Bytes of each; resources and weights of all, and how many each has."""
+    def _used(self) -> tuple[Indices, Floats, Indices]:
+        """Resources and weights of all, and how many each has."""
         return (
-            np.array([flow.size for flow in self.flows]),
             np.concatenate([flow.resources for flow in self.flows]),
             np.concatenate([flow.weights for flow in self.flows]),
             np.array([len(flow.resources) for flow in self.flows], dtype=np.intp),

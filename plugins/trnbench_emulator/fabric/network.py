@@ -23,8 +23,7 @@ from trnbench_emulator.fabric.schedule import Move
 from trnbench_emulator.fabric.symmetry import Symmetry, find_symmetry
 
 RATES, PLANS, STEPS, LOADS = "rates", "plans", "steps", "loads"
-ORBITS, ORBIT_RATES = "orbit shares", "orbit rates"
-ALONE, ORDER = "moves alone", "order"
+ORBITS, ALONE, ORDER = "orbit shares", "moves alone", "order"
 """Of `Network.of_capacity`: the rates of mixes of links, what was found out about plans and steps that are
 carried out again and again, how long the busiest link is busy, shares of an orbit, how long moves take alone,
 how capacities compare."""

@@ -5,79 +5,43 @@ from __future__ import annotations
 import numpy as np
 
 from trnbench.errors import TopologyError
+from trnbench_emulator.fabric.carrier import Carrier
 from trnbench_emulator.fabric.colour_refinement import classes_of
-from trnbench_emulator.fabric.equivalence import Classes, Patterns, memo_of, step_memo
-from trnbench_emulator.fabric.flow import Flow, Together, timing
-from trnbench_emulator.fabric.fluid import Outcome, simulate
+from trnbench_emulator.fabric.equivalence import Classes, Patterns
+from trnbench_emulator.fabric.flow import Flow, Together
+from trnbench_emulator.fabric.fluid import Outcome
 from trnbench_emulator.fabric.maxmin import Floats
-from trnbench_emulator.fabric.network import ORBIT_RATES, ORBITS, Network
-from trnbench_emulator.fabric.rates import Rates
-from trnbench_emulator.fabric.routes import Route
-from trnbench_emulator.fabric.schedule import Chains, Move, Schedule, Step
-from trnbench_emulator.fabric.shares import Shares
+from trnbench_emulator.fabric.network import ORBITS, Network
+from trnbench_emulator.fabric.schedule import Chains, Move, Schedule
+from trnbench_emulator.fabric.shares import Share, Shares
 
 
-class Orbits:
+class Orbits(Carrier):
     """One flow per move: it stands for all its images."""
 
+    kind = "orbits"
+
     def __init__(self, network: Network, schedule: Schedule) -> None:
-        self.network, self.schedule, self.scale = network, schedule, schedule.scale
-        self.memo = memo_of(network, schedule, "orbits")
-        self.capacity = capacity_of(network)
-        self._memory = len(self.capacity) - 1
-        self._free = bool(np.isinf(self.capacity[self._memory]))
-        self.rates: Rates = network.of_capacity.setdefault(
-            ORBIT_RATES, Rates(self.capacity, np.arange(len(self.capacity)) == self._memory)
-        )
+        capacity = capacity_of(network)
+        self._memory = len(capacity) - 1
+        super().__init__(network, schedule, capacity, self._memory)
         self._routes = routes_of(network)
-        self._with_memory: dict[tuple[tuple[int, ...], float], Route]
-        self._with_memory = network.of_capacity.setdefault(ORBITS, {})
+        self._shares: dict[tuple[tuple[int, ...], float], Shares]
+        self._shares = network.of_capacity.setdefault(ORBITS, {})
 
-    def step(self, step: Step, before: int) -> Outcome:
-        """One repetition of a step, all ranks beginning at once."""
-        memo = step_memo(self.network, self.schedule, self.memo, step, "orbits")
-        if before not in memo.flows:
-            memo.flows[before] = Together([self._flow(move, before, ()) for move in step.moves])
-        return simulate(memo.flows[before], self.rates, self.scale)
-
-    def busy_s(self, chains: Chains) -> float:
-        """Seconds that the busiest resource is busy for one byte of the plan."""
-        load = np.zeros(len(self.capacity))
-        for step in (step for chain in chains for step in chain):
-            for move in step.moves:
-                route = self._route(move)
-                load[route.resources] += route.weights * (move.size * step.times)
-        return float((load / self.capacity).max(initial=0.0))
-
-    def _flow(self, move: Move, before: int, after: tuple[int, ...]) -> Flow:
-        """Of a plan of one byte."""
-        assert move.offset is not None
-        route = self._route(move)
-        when = timing(move.direct, route.latency, before)
-        return Flow(move.size, route.resources, route.weights, *when, after)
-
-    def latest(self, step: Step) -> int:
-        """Ticks of the longest way in a step."""
-        return max((self._route(move).latency for move in step.moves), default=0)
-
-    def _route(self, move: Move) -> Route:
+    def shares(self, move: Move) -> Shares:
         assert move.offset is not None
         if not any(move.offset):
             raise ValueError("a move from a rank to itself")
-        route = self._routes[move.offset]
-        if self._free:
-            return route
         # Every rank sends once and receives once per translation; those of a device share its memory.
         accesses = (move.reads + move.writes) * self.network.ranks_per_device
-        with_memory = self._with_memory.get((move.offset, accesses))
-        if with_memory is None:
-            with_memory = self._with_memory[move.offset, accesses] = Route(
-                np.append(route.resources, self._memory),
-                np.append(route.weights, accesses),
-                route.latency,
-                route.hops,
-            )
-        return with_memory
+        key = move.offset, accesses
+        if key not in self._shares:
+            resources, weights, latency = self._routes[move.offset]
+            if np.isfinite(self.capacity[self._memory]):
+                resources, weights = np.append(resources, self._memory), np.append(weights, accesses)
+            self._shares[key] = Shares([(0, 0)], [(resources, weights, latency)], [0])
+        return self._shares[key]
 
     def in_step(self, outcome: Outcome, parallel: bool) -> bool:
         """One chain of translations is in step by symmetry; several only if they end together."""
@@ -91,26 +55,16 @@ class Orbits:
         """Orbits that cannot be told apart: chains that are mirror images, or take dimensions that are alike
         in each other's place. Whoever sends in a step of a chain does so with all others.
         """
-        moves = [
-            (number, at, move, Shares([(0, 0)], [(route.resources, route.weights, route.latency)], [0]))
-            for number, chain in enumerate(chains)
-            for at, step in enumerate(chain)
-            for move in step.moves
-            for route in [self._route(move)]
-        ]
         times = [tuple(step.times for step in chain) for chain in chains]
-        return classes_of(Patterns.of(moves), times, self.capacity, 1)
+        return classes_of(Patterns.of(self.moves(chains)), times, self.capacity, 1)
 
     def carried(self, chains: Chains) -> Floats:
         """Bytes over every resource, added up in the order in which all orbits would be simulated."""
         together = self.memo.all
         if together is None:
             moves = (move for chain in chains for step in chain for move in step.moves * step.times)
-            together = self.memo.all = Together([self._flow(move, 0, ()) for move in moves])
+            together = self.memo.all = Together([flow for move in moves for flow in self.flows(move, 0)])
         return together.carried(len(self.capacity), self.scale)
-
-    def effort(self, chains: Chains) -> int:
-        return sum(len(step.moves) ** 2 * step.times for chain in chains for step in chain)
 
     def expanded(self, chains: Chains, before: int) -> tuple[list[Flow], list[range]]:
         """The flows of all chains, and which belong to each."""
@@ -122,7 +76,8 @@ class Orbits:
             for step in chain:
                 for _ in range(step.times):
                     first = len(flows)
-                    flows += [self._flow(move, before, earlier) for move in step.moves]
+                    for move in step.moves:
+                        flows += self.flows(move, before, earlier)
                     earlier = tuple(range(first, len(flows)))
             spans.append(range(begin, len(flows)))
         return flows, spans
@@ -146,14 +101,14 @@ def capacity_of(network: Network) -> Floats:
     return found
 
 
-def routes_of(network: Network) -> dict[tuple[int, ...], Route]:
+def routes_of(network: Network) -> dict[tuple[int, ...], Share]:
     """For every translation, what all its flows together take of one member of each link orbit.
 
     By dynamic programming from rank 0 outwards: the shares of a node are the mean of its next
     hops' shares, weighted by bandwidth, plus the hop itself. Exact, one pass over the links.
     Raises TopologyError where the ranks are not all connected.
     """
-    known: dict[tuple[int, ...], Route] | None = network.memo.get("orbit routes")
+    known: dict[tuple[int, ...], Share] | None = network.memo.get("orbit routes")
     if known is not None:
         return known
     symmetry = network.symmetry
@@ -161,7 +116,6 @@ def routes_of(network: Network) -> dict[tuple[int, ...], Route]:
     distance = network.ways.distances(network.ranks[0])
     crossings = np.zeros((len(network.nodes), len(symmetry.orbit_size)))
     late = [0] * len(network.nodes)
-    hops = [0] * len(network.nodes)
     bandwidth, orbit = network.bandwidth.tolist(), symmetry.link_orbit.tolist()
     for node in sorted((n for n in range(len(network.nodes)) if distance[n] > 0), key=distance.__getitem__):
         nexts, total = network.ways.nexts(node, distance)
@@ -172,7 +126,6 @@ def routes_of(network: Network) -> dict[tuple[int, ...], Route]:
             row += part * crossings[there]
             row[orbit[i]] += part
             late[node] = max(late[node], late[there] + network.latency[i])
-            hops[node] = max(hops[node], hops[there] + 1)
     if any(distance[node] < 0 for node in network.ranks):
         raise TopologyError(
             f"{network.topology.name}: the ranks are not all connected",
@@ -184,7 +137,7 @@ def routes_of(network: Network) -> dict[tuple[int, ...], Route]:
     weights = shares[row_of, used]
     ends = np.searchsorted(row_of, np.arange(len(network.ranks) + 1)).tolist()
     routes = {
-        symmetry.offset(rank, 0): Route(used[begin:end], weights[begin:end], late[node], hops[node])
+        symmetry.offset(rank, 0): (used[begin:end], weights[begin:end], late[node])
         for rank, (node, begin, end) in enumerate(zip(network.ranks, ends, ends[1:], strict=False))
     }
     network.memo["orbit routes"] = routes

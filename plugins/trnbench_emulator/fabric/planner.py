@@ -144,10 +144,7 @@ class Planner:
     @cached_property
     def _limits(self) -> list[Planner | None]:
         """Of `Question.limits`; None where it is the same question."""
-        return [
-            None if each.options == self.question.options else self._of(each)
-            for each in self.question.limits()
-        ]
+        return [limit and self._of(limit) for limit in self.question.limits()]
 
     @cached_property
     def punctual(self) -> Planner:
@@ -253,17 +250,19 @@ class Planner:
 
     def _of_groups(self, name: str) -> Schedule:
         """As `_planned`, of all groups side by side."""
-        key = f"{name} {self.collective} {self.groups}"
-        plans: dict[str, Schedule] = self.network.memo.setdefault("plans by name", {})
-        if key not in plans:
+
+        def plan() -> Schedule:
             planned = [self._on(part, name) for part in self._planned_on]
             spreads = map(spread, planned, self._planned_on, self.groups)
-            plans[key] = side_by_side(list(spreads), self.ranks)
-        return msgspec.structs.replace(plans[key], scale=self.size, key=key)
+            return side_by_side(list(spreads), self.ranks)
 
-    def _planned(self, network: Network, name: str, plan: Callable[[], Schedule]) -> Schedule:
+        return self._planned(self.network, name, plan, self.groups)
+
+    def _planned(
+        self, network: Network, name: str, plan: Callable[[], Schedule], groups: object = ""
+    ) -> Schedule:
         """A plan of one byte, made once for a network, for this size and with its start paid for."""
-        key = f"{name} {self.collective} {self.ranks}"
+        key = f"{name} {self.collective} {groups or self.ranks}"
         plans: dict[str, Schedule] = network.memo.setdefault("plans by name", {})
         if key not in plans:
             plans[key] = self.constants.charged(plan(), self.collective)

@@ -158,16 +158,15 @@ class Question(Options, frozen=True, kw_only=True):
         parts = (*(self.groups or (self.ranks,)), *beside)  # () stands for all
         return all(len(part) > 1 and len({rank // per_device for rank in part}) == 1 for part in parts)
 
-    def limits(self) -> tuple[Question, Question]:
+    def limits(self) -> list[Question | None]:
         """The same without what slows it (links, ranks), and without links above their rate: it is no quicker
-        than the first, and no slower than the second.
+        than the first, and no slower than the second. None where that changes nothing.
         """
         above = tuple(each for each in self.degraded if each[2] > 1)
         below = tuple(each for each in self.degraded if each[2] < 1)
-        return (
-            msgspec.structs.replace(self, degraded=above, straggler=(), late=()),
-            msgspec.structs.replace(self, degraded=below),
-        )
+        least = msgspec.structs.replace(self, degraded=above, straggler=(), late=())
+        most = msgspec.structs.replace(self, degraded=below)
+        return [None if limit.options == self.options else limit for limit in (least, most)]
 
     def of(self, other: Beside) -> Question:
         """The question that `other` is, by itself."""

@@ -66,21 +66,14 @@ class ShareTable:
         key = (move.offset, move.pairs, move.reads, move.writes, move.copies)
         found = self._moves.get(key)
         if found is None:
-            pairs = self.network.pairs_of(move)
-            known = self._of_pairs(pairs, move)
+            pairs, kind = self.network.pairs_of(move), key[2:]
+            missing = dict.fromkeys(pair for pair in pairs if (*pair, *kind) not in self._each)
+            if missing:
+                for pair, share in zip(missing, self._built(list(missing), move), strict=True):
+                    self._each[*pair, *kind] = len(self._each), share
+            known = [self._each[*pair, *kind] for pair in pairs]
             found = self._moves[key] = Shares(pairs, [s for _, s in known], [number for number, _ in known])
         return found
-
-    def of_pair(self, src: int, dst: int, move: Move) -> Share:
-        return self._of_pairs([(src, dst)], move)[0][1]
-
-    def _of_pairs(self, pairs: Pairs, move: Move) -> list[tuple[int, Share]]:
-        kind = (move.reads, move.writes, move.copies)
-        missing = dict.fromkeys(pair for pair in pairs if (*pair, *kind) not in self._each)
-        if missing:
-            for pair, share in zip(missing, self._built(list(missing), move), strict=True):
-                self._each[*pair, *kind] = len(self._each), share
-        return [self._each[*pair, *kind] for pair in pairs]
 
     def _built(self, pairs: Pairs, move: Move) -> list[Share]:
         """The links of each pair's route, then the memories at its ends, as parts of one array for all."""

@@ -103,10 +103,7 @@ def solve(network: Network, schedule: Schedule, *, most: int = 0) -> Solution:
     quicker; `way` then says so, and `least_ticks` tells how much less it can be. Raises TopologyError (no
     route) and ValueError (a move names a rank that is not there).
     """
-    by_orbit = _translations(network, schedule)
-    carrier: Orbits | ExplicitFlows = (
-        Orbits(network, schedule) if by_orbit else ExplicitFlows(network, schedule)
-    )
+    carrier = _carrier(network, schedule)
     before = ticks(schedule.per_message_s)
     outcome, latency, shortcut = _run(carrier, schedule, before, most)
     start = ticks(schedule.startup_s)
@@ -116,7 +113,7 @@ def solve(network: Network, schedule: Schedule, *, most: int = 0) -> Solution:
         carried=carrier.per_link(outcome.carried),
         accessed=carrier.per_device(outcome.carried),
         latency_s=(latency + start) / TICKS_PER_SECOND,
-        way=("orbits" if by_orbit else "flows") + shortcut,
+        way=carrier.kind + shortcut,
         ends=tuple(outcome.arrival),
         memory=outcome.watched,
     )
@@ -136,15 +133,16 @@ def solve_beside(network: Network, schedule: Schedule, others: Chains, *, most: 
     )
 
 
-def _translations(network: Network, schedule: Schedule) -> bool:
-    """Whether one flow stands for all its images in every move."""
+def _carrier(network: Network, schedule: Schedule) -> Orbits | ExplicitFlows:
+    """By orbits where one flow stands for all its images in every move."""
     moves = (move for chain in schedule.chains for step in chain for move in step.moves)
-    return (
+    by_orbit = (
         network.symmetry is not None
         and network.size > 1
         and (network.ranks_per_device > 0 or not network.has_memory)
         and all(move.offset is not None and move.copies == 1 for move in moves)
     )
+    return (Orbits if by_orbit else ExplicitFlows)(network, schedule)
 
 
 def busy_ticks(network: Network, schedule: Schedule) -> int:
@@ -154,9 +152,7 @@ def busy_ticks(network: Network, schedule: Schedule) -> int:
     kept: dict[str, float] = network.of_capacity.setdefault(LOADS, {})
     seconds = kept.get(schedule.key) if schedule.key else None
     if seconds is None:
-        by_orbit = _translations(network, schedule)
-        carrier = Orbits(network, schedule) if by_orbit else ExplicitFlows(network, schedule)
-        seconds = carrier.busy_s(schedule.chains)
+        seconds = _carrier(network, schedule).busy_s(schedule.chains)
         if schedule.key:
             kept[schedule.key] = seconds
     busy = ticks(seconds * schedule.scale * (1 - 1e-9)) - schedule.steps - 1

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trnbench_emulator.fabric.equivalence import Classes
-from trnbench_emulator.fabric.flow import Flow, Together, timing
+from trnbench_emulator.fabric.flow import Flow, Together, follow, late_begin, timing
 from trnbench_emulator.fabric.fluid import Outcome, simulate
 from trnbench_emulator.fabric.maxmin import Floats, Indices
 from trnbench_emulator.fabric.rates import Rates
@@ -156,10 +156,7 @@ def member_flows(
     touched: dict[int, list[int]] = {}
     if any(late):
         for node in np.unique(classes.rank, return_index=True)[1]:
-            begins = int(late[node % ranks])
-            if begins:  # nothing is sent, but whoever touches the rank waits for it
-                touched[int(classes.rank[node])] = [len(flows)]
-                flows.append(Flow(0.0, np.zeros(0, np.intp), np.zeros(0), latency=begins))
+            late_begin(flows, touched, int(classes.rank[node]), int(late[node % ranks]))
     took = [len(chosen)] * len(flows)
     by_step: dict[tuple[int, int], list[int]] = {}
     for number, place in enumerate(zip(shape_of, step_of, strict=True)):
@@ -169,21 +166,14 @@ def member_flows(
     receivers = classes.rank[from_rank + patterns.dst[chosen]].tolist()
     for shape, repetitions in enumerate(times):
         for step, repeated in enumerate(repetitions):
-            part = [
-                (number, senders[number], receivers[number], sizes[number], *mixes[number], *when)
-                for number in by_step.get((shape, step), ())
+            members = by_step.get((shape, step), [])
+            sent = [
+                (senders[number], receivers[number], sizes[number], *mixes[number], *when)
+                for number in members
                 for when in [timing(direct[number], latency[number], before)]
             ]
-            for _ in range(repeated):
-                now: dict[int, list[int]] = {}
-                for number, a, b, size, resources, weights, arriving, leaving in part:
-                    after = sorted({*touched.get(a, ()), *touched.get(b, ())})
-                    index = len(flows)
-                    flows.append(Flow(size, resources, weights, arriving, leaving, tuple(after)))
-                    took.append(number)
-                    now.setdefault(a, []).append(index)
-                    now.setdefault(b, []).append(index)
-                touched.update(now)
+            follow(flows, touched, sent, repeated)
+            took += members * repeated
     return Together(flows), np.array(took, dtype=np.intp)
 
 

@@ -85,7 +85,7 @@ def _rates(network: Network, symmetry: Symmetry, axes: Sequence[int]) -> dict[in
     """Bytes/s that every rank can send its neighbour along a dimension while all others do the same."""
     routes, capacity = routes_of(network), capacity_of(network)
     moved = {axis: routes[_unit(len(symmetry.digits), axis, 1)] for axis in axes}
-    return {axis: float((capacity[route.resources] / route.weights).min()) for axis, route in moved.items()}
+    return {axis: float((capacity[used] / weights).min()) for axis, (used, weights, _) in moved.items()}
 
 
 def _share(order: Sequence[int], rates: Mapping[int, float]) -> float:
