@@ -14,6 +14,7 @@ import pytest
 from drawn_kernels import kernels, source
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from kernel_program import path_of
 
 from trnbench_emulator.core.builder import Builder
 from trnbench_emulator.core.costs import CostTable
@@ -163,7 +164,7 @@ def _triggers_take_their_turn(made: Schedule) -> None:
 def _adds_up(made: Schedule) -> None:
     assert made.total == max(made.end, default=0)
     assert made.total >= max(made.busy.values(), default=0)
-    assert sum(made.path().values()) == made.total
+    assert sum(path_of(made).values()) == made.total
 
 
 @given(rounds=st.integers(8, 40), width=st.sampled_from([512, 2048, 8192]), where=SYSTEMS)

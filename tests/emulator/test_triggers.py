@@ -11,7 +11,7 @@ import pytest
 from drawn_kernels import kernels, source
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from kernel_program import program_of
+from kernel_program import path_of, program_of
 
 from trnbench.registry import Registry
 from trnbench_emulator.core.costs import CostTable
@@ -95,7 +95,7 @@ def test_the_scalar_engine_makes_descriptors_behind_the_work_before(run: Callabl
     assert short.start[2] == short.issued[1] == HARDWARE  # what comes after waits in the queue
     assert short.busy["scalar triggers"] == HARDWARE
     assert short.busy["scalar"] < HARDWARE
-    assert short.path()["dma_copy on dma"] > 0
+    assert path_of(short)["dma_copy on dma"] > 0
 
 
 def test_gpsimd_makes_descriptors_itself(run: Callable[..., Schedule]) -> None:
@@ -125,7 +125,7 @@ def test_one_queue_sees_another_a_semaphore_later(run: Callable[..., Schedule]) 
     assert made.start[second] == made.end[first]  # an engine sees its own results at once
     assert made.start[third] == made.end[second] + SEMAPHORE_TICKS
     assert made.start[store] == made.end[third] + SEMAPHORE_TICKS
-    path = made.path()
+    path = path_of(made)
     assert path["semaphores"] == 3 * SEMAPHORE_TICKS
     without = run("chain", without=Without(semaphores=True))
     assert without.total == made.total - 3 * SEMAPHORE_TICKS

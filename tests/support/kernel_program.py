@@ -8,7 +8,9 @@ from typing import Any
 import msgspec
 
 from trnbench_emulator.core.builder import Builder
+from trnbench_emulator.core.launch import LaunchSchedule
 from trnbench_emulator.core.program import Program
+from trnbench_emulator.core.scheduler import Schedule
 from trnbench_emulator.nki import Machine, load_kernel, record
 
 
@@ -19,3 +21,8 @@ def program_of(ref: str, args: Sequence[Any], system: Any, **limits: int) -> Pro
     builder = Builder(machine)
     record(kernel, args, machine=machine, sink=builder)
     return builder.program
+
+
+def path_of(schedule: Schedule) -> dict[str, int]:
+    """The critical path of a program that runs alone, in ticks by cause."""
+    return LaunchSchedule(schedules=(schedule,), waits=({},), whole=()).path()

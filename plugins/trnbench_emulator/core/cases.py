@@ -245,8 +245,7 @@ def _counters(recording: Recording) -> dict[str, float]:
         counters[name] = counters.get(name, 0.0) + count
         counters["tensor_flops"] += float(op.flops * count)
         if op.engine == DMA:
-            moved = op.traffic.get("hbm_read", 0) + op.traffic.get("hbm_write", 0)
-            counters["hbm_bytes"] += float(moved * count)
+            counters["hbm_bytes"] += float(op.hbm_bytes * count)
     counters["recorded_calls"] = float(recording.calls)
     return counters
 
@@ -258,11 +257,16 @@ def held_by(case: Case) -> str:
 
 
 def arguments_of(inputs: Inputs) -> tuple[Any, ...]:
-    """(shape, dtype) stands for a tensor; what is no pair is handed on as it is."""
-    return tuple(
-        TensorSpec(tuple(argument[0]), argument[1]) if isinstance(argument, tuple) else argument
-        for argument in inputs
-    )
+    """(shape, dtype) stands for a tensor, also inside a tuple of several; other values are as they are."""
+    return tuple(map(_argument, inputs))
+
+
+def _argument(given: Any) -> Any:
+    if not isinstance(given, tuple):
+        return given
+    if len(given) == 2 and isinstance(given[1], str):
+        return TensorSpec(tuple(given[0]), given[1])
+    return arguments_of(given)
 
 
 def _unrecorded(source: Source, error: KernelError) -> KernelError:

@@ -147,7 +147,7 @@ class LaunchSchedule(msgspec.Struct, kw_only=True):
             position, until = path.before(instruction, ready, wait.cause)
         spent = Counter[str]()
         for trail in paths:
-            spent.update(trail.told(0) if trail is not None else {})
+            spent.update(trail.told() if trail is not None else {})
         spent["earlier instructions"] += until
         return {name: ticks for name, ticks in spent.items() if ticks}
 

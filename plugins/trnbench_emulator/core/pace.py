@@ -156,13 +156,12 @@ class Pace:
         costs = table.transfers
         generated = ticks_up(costs.generation_s(op.variables))
         engines = costs.spread(op.variables)
-        moved = op.traffic.get("hbm_read", 0) + op.traffic.get("hbm_write", 0)
         return Step(
             queue,
             ticks_up(costs.engine_s(op.variables, engines)),
             self.dma_start + generated,
             engines=engines,
-            hbm=ticks_up(moved * self.sharing / table.hbm_rate),
+            hbm=ticks_up(op.hbm_bytes * self.sharing / table.hbm_rate),
             path=ticks_up(costs.path_s(op.variables)),
             floor=ticks_up(costs.floor_s(op.variables)),
             hold=generated or self.trigger,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 import numpy as np
@@ -23,6 +23,7 @@ from trnbench_emulator.nki.memory import Life
 
 if TYPE_CHECKING:
     from trnbench_emulator.core.builder import Builder
+    from trnbench_emulator.core.recording import Execution
 
 
 Ints = npt.NDArray[np.int64]
@@ -51,19 +52,6 @@ class Piece(msgspec.Struct, frozen=True):
 
     ends: tuple[int, ...]
     times: int
-
-
-class Execution(Protocol):
-    """Executes one program, part after part. `carry_out` records a part and returns its instructions.
-    `again` records the same part once more; it was announced as `repeated`. `restart` drops the
-    recording.
-    """
-
-    def carry_out(self, arguments: Any, *, repeated: bool = False) -> int: ...
-
-    def again(self) -> int: ...
-
-    def restart(self) -> None: ...
 
 
 def record_pieces(arguments: Any, parts: Parts, execution: Execution) -> tuple[Piece, ...]:

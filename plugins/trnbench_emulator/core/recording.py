@@ -156,7 +156,7 @@ def record_launch(
     pieces: tuple[Piece, ...] = ()
     with provide("trnbench"):  # a kernel may import while it runs
         for number in range(launch.programs):
-            execution = _Execution(kernel, machine, launch, named, number)
+            execution = Execution(kernel, machine, launch, named, number)
             if len(parts) > 1 or any(times > 1 for _, times in parts):
                 pieces = record_pieces(arguments, parts, execution)
             else:
@@ -167,7 +167,7 @@ def record_launch(
     return Recording(tuple(programs), pieces)
 
 
-class _Execution:
+class Execution:
     """One program of a launch, executed as often as it takes, each time behind what is recorded."""
 
     def __init__(
@@ -178,6 +178,7 @@ class _Execution:
         self.restart()
 
     def restart(self) -> None:
+        """Drops what is recorded."""
         self.builder = Builder(self.machine)
         self.program = self.builder.program
         self.last: Arguments = ()

@@ -62,25 +62,17 @@ class Path:
             previous[mine[1:]] = mine[:-1]
         self._previous: list[int] = previous.tolist()
 
-    def whole(self) -> dict[str, int]:
-        """From the last end to the first start; adds up to the schedule's `total`."""
-        at = self.last()
-        _, until = self.walk(at, self.schedule.end[at])
-        return self.told(until)
-
     def last(self) -> int:
         """The last instruction to end."""
         return len(self.program) - 1 - int(np.frombuffer(self.schedule.end, np.int64)[::-1].argmax())
 
-    def told(self, until: int) -> dict[str, int]:
-        """All that was spent, where the path was left at tick `until`."""
+    def told(self) -> Counter[str]:
+        """All that was spent."""
         for op, ticks in zip(self.program.ops, self._of_op, strict=True):
             self.spent[f"{op.opcode} on {op.engine}"] += ticks
-        if until:
-            self.spent["earlier instructions"] += until
-        return {name: ticks for name, ticks in self.spent.items() if ticks}
+        return self.spent
 
-    def walk(self, number: int, until: int, stops: Container[int] = ()) -> tuple[int, int]:
+    def walk(self, number: int, until: int, stops: Container[int]) -> tuple[int, int]:
         """Back from tick `until`, when instruction `number` ended, to the launch or the start of one of
         `stops`. Returns that instruction, -1 at the launch, and the tick.
         """
@@ -167,10 +159,6 @@ class Schedule(msgspec.Struct, kw_only=True):
     def busy(self) -> dict[str, int]:
         """What was busy how long."""
         return self.done.busy
-
-    def path(self) -> dict[str, int]:
-        """The critical path by cause, in ticks; adds up to `total`."""
-        return Path(self).whole() if len(self.program) else {}
 
     def strip(self, parts: int = STRIP_SPANS) -> dict[str, str]:
         """How busy each engine's queue was in `parts` equal spans: one digit each, 9 is all of it."""

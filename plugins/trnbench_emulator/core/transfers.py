@@ -7,8 +7,11 @@ engine, with descriptors prepared beforehand; where its address is known at run 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from trnbench_emulator.core.costs import CostTable
 
 NANO = 1e-9
 
@@ -54,34 +57,33 @@ class TransferCosts:
     known at run time alone is read first.
     """
 
-    def __init__(
-        self,
-        entry: Callable[[str], float],
-        table: Mapping[str, Any],
-        constant: Callable[[str], float],
-        clock: Callable[[str], float],
-    ) -> None:
+    def __init__(self, costs: CostTable) -> None:
+        entry, constant = costs.dma_entry, costs.constant
+
+        def given(key: str, default: float = 0.0) -> float:
+            return float(costs.dma.get(key, default))
+
         self.engines = int(entry("engines_per_core"))
         self.path_rate = self.engines * entry("bytes_per_ns_per_engine") / NANO
-        bytes_per_ns = table.get("bytes_per_ns_per_engine_theoretical", entry("bytes_per_ns_per_engine"))
-        self.engine_rate = float(bytes_per_ns) / NANO
-        self.reach = int(table.get("partitions_per_engine", 1))
+        bytes_per_ns = given("bytes_per_ns_per_engine_theoretical", entry("bytes_per_ns_per_engine"))
+        self.engine_rate = bytes_per_ns / NANO
+        self.reach = int(given("partitions_per_engine", 1))
         self.descriptor_s = constant("dma.descriptor_ns") * NANO
         self.transfer_s = constant("dma.transfer_ns") * NANO
         self.latency_s = constant("dma.transfer_latency_ns") * NANO
         self.start_s = entry("semaphore_to_start_ns") * NANO
         self._generation = {
-            HARDWARE: float(table.get("hwdge_ns", 0.0)) * NANO,
-            SOFTWARE: float(table.get("swdge_ns", 0.0)) * NANO,
+            HARDWARE: given("hwdge_ns") * NANO,
+            SOFTWARE: given("swdge_ns") * NANO,
         }
-        self._address_s = float(table.get("address_cycles", 0.0)) / clock("gpsimd")
-        self._gathered_s = float(table.get("swdge_descriptor_ns", 0.0)) * NANO
-        self._inside = float(table.get("gpsimd_bytes_per_ns_per_direction", 0.0)) / NANO
+        self._address_s = given("address_cycles") / costs.clock("gpsimd")
+        self._gathered_s = given("swdge_descriptor_ns") * NANO
+        self._inside = given("gpsimd_bytes_per_ns_per_direction") / NANO
         self._transposed = {
-            "hbm": float(table.get("transpose_fraction_hbm", 1.0)),
-            "sbuf": float(table.get("transpose_fraction_sbuf", 1.0)),
+            "hbm": given("transpose_fraction_hbm", 1.0),
+            "sbuf": given("transpose_fraction_sbuf", 1.0),
         }
-        self._computed = float(table.get("compute_fraction", 1.0))
+        self._computed = given("compute_fraction", 1.0)
 
     def spread(self, variables: Mapping[str, Any]) -> int:
         """How many engines a transfer uses: one for every `partitions_per_engine` partitions.

@@ -25,6 +25,11 @@ class Op(msgspec.Struct, eq=False):
     flops: int = 0
     elements: int = 0
 
+    @property
+    def hbm_bytes(self) -> int:
+        """From and to device memory."""
+        return self.traffic.get("hbm_read", 0) + self.traffic.get("hbm_write", 0)
+
     def key(self) -> tuple[Any, ...]:
         """Equal for ops of two recordings that cost the same."""
         return (self.engine, self.opcode, self.dtype, tuple(sorted(self.variables.items())))

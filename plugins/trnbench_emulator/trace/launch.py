@@ -160,9 +160,8 @@ def _memory(schedule: Schedule, process: int, kept: int, launch: int) -> Counter
     moved = [0.0] * SPANS
     for number in range(kept):
         op = program.ops[program.op[number]]
-        amount = op.traffic.get("hbm_read", 0) + op.traffic.get("hbm_write", 0)
-        if amount:
-            spread(moved, schedule.start[number], schedule.end[number], length, float(amount))
+        if op.hbm_bytes:
+            spread(moved, schedule.start[number], schedule.end[number], length, float(op.hbm_bytes))
     span = length / SPANS
     samples = [
         (launch + round(i * span), moved_bytes / span * TICKS_PER_SECOND)
