@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from trnbench.bounded import kinds
 from trnbench.bounded.kinds import Number
 from trnbench.errors import BadInput, quoted
+
+T = TypeVar("T")
 
 REQUIRED = object()
 
@@ -41,17 +43,11 @@ class Config:
 
     def flag(self, key: str, default: Any = REQUIRED) -> bool:
         """True or false. Raises `BadInput`."""
-        value = self._get(key, default, "false")
-        if not isinstance(value, bool):
-            raise self._error(key, f"must be true or false, is {_shown(value)}", self.entry(key, "false"))
-        return value
+        return self._typed(key, default, bool, "true or false", "false")
 
     def word(self, key: str, default: Any = REQUIRED) -> str:
         """Text. Raises `BadInput`."""
-        value = self._get(key, default, '"llama"')
-        if not isinstance(value, str):
-            raise self._error(key, f"must be text, is {_shown(value)}", self.entry(key, '"llama"'))
-        return value
+        return self._typed(key, default, str, "text", '"llama"')
 
     def words(self, key: str, length: int, known: Sequence[str]) -> list[str]:
         """One of `known` for each of `length` layers. Raises `BadInput`."""
@@ -88,9 +84,7 @@ class Config:
 
     def inside(self, key: str) -> Config:
         """The table under `key`. Raises `BadInput`."""
-        value = self._get(key, REQUIRED, "{…}")
-        if not isinstance(value, dict):
-            raise self._error(key, f"must be an object, is {_shown(value)}", self.entry(key, "{…}"))
+        value: dict[str, Any] = self._typed(key, REQUIRED, dict, "an object", "{…}")
         return Config(value, self.where, architecture=self.architecture, inside=f"{self._inside}{key}.")
 
     def entry(self, key: str, value: str) -> str:
@@ -104,6 +98,13 @@ class Config:
         value = self._get(key, REQUIRED, "[]")
         if not isinstance(value, list):
             raise self._error(key, f"must be a list, is {_shown(value)}", self.entry(key, "[…]"))
+        return value
+
+    def _typed(self, key: str, default: Any, kind: type[T], what: str, example: str) -> T:
+        """The value, which must be `what`."""
+        value = self._get(key, default, example)
+        if not isinstance(value, kind):
+            raise self._error(key, f"must be {what}, is {_shown(value)}", self.entry(key, example))
         return value
 
     def _get(self, key: str, default: Any, example: str) -> Any:

@@ -11,11 +11,10 @@ import msgspec
 from trnbench.case_key import Value
 from trnbench.generation import System
 from trnbench_emulator import seconds
-from trnbench_emulator.core.cases import CALL_LIMIT
+from trnbench_emulator.core.cases import CALL_LIMIT, arguments_of
 from trnbench_emulator.core.pace import NOTHING_REMOVED, Without
 from trnbench_emulator.core.recording import Launch
 from trnbench_emulator.core.timing import KernelModel, Timing
-from trnbench_emulator.nki import TensorSpec
 from trnbench_emulator.nki.load import load_kernel
 from trnbench_emulator.nki.source import inputs_of
 from trnbench_steps.operators import Mixing
@@ -88,8 +87,8 @@ class KernelTimes:
         cut = getattr(module, f"{call.source.rpartition(':')[2]}_pieces", None)
         pieces = cut(call.inputs) if cut is not None else ()
         launch = Launch(cores=cores, limit=CALL_LIMIT, without=without, explain=False)
-        parts = tuple((_arguments(part), times) for part, times in pieces)
-        return self.kernels.time(kernel, _arguments(call.inputs), system, launch, parts=parts)
+        parts = tuple((arguments_of(part), times) for part, times in pieces)
+        return self.kernels.time(kernel, arguments_of(call.inputs), system, launch, parts=parts)
 
     def _kernel(self, source: str) -> tuple[Any, Any]:
         if source not in self._loaded:
@@ -112,19 +111,6 @@ def _stays(call: Call) -> Without:
     if call.weights:
         return Without(queues=frozenset({"store ring"}))
     return Without(queues=_TRANSFERS, hbm=True)
-
-
-def _arguments(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
-    return tuple(map(_argument, inputs))
-
-
-def _argument(given: Any) -> Any:
-    """((size, …), dtype) as a tensor; of several of them each."""
-    if not isinstance(given, tuple):
-        return given
-    if len(given) == 2 and isinstance(given[1], str):
-        return TensorSpec(tuple(given[0]), given[1])
-    return tuple(map(_argument, given))
 
 
 NamedCall: TypeAlias = tuple[str, Call]
