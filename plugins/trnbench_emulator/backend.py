@@ -20,7 +20,8 @@ from trnbench.results.measurement import Evidence, Grade, Part
 from trnbench_emulator import TICKS_PER_SECOND, seconds, ticks_up
 
 if TYPE_CHECKING:
-    from trnbench_emulator.core.cases import CaseModel, Estimate
+    from trnbench_emulator.core.cases import CaseModel
+    from trnbench_emulator.estimate import Estimate
 
 MODEL = "trnbench schedule + flows"
 MODEL_VERSION = "10"
@@ -213,7 +214,7 @@ def _model(case: Case) -> CaseAnswers | None:
     return answers
 
 
-def _observation(seen: Any, reach: str) -> Observation:
+def _observation(seen: Estimate, reach: str) -> Observation:
     time_s = seconds(ticks_up(seen.time_s))
     return Observation(
         evidence=Evidence(
@@ -231,8 +232,8 @@ def _observation(seen: Any, reach: str) -> Observation:
         implementation=seen.implementation,
         counters=dict(seen.counters),
         notes=seen.notes,
-        detail=getattr(seen, "detail", {}),
-        doubts=getattr(seen, "doubts", ()),
+        detail=seen.detail,
+        doubts=seen.doubts,
     )
 
 

@@ -21,10 +21,10 @@ from trnbench_emulator.core.costs import CostTable
 from trnbench_emulator.core.memo import Memo
 from trnbench_emulator.core.program import QUEUES
 from trnbench_emulator.core.recording import Launch, Recording
-from trnbench_emulator.core.roofline import Estimate as Estimate
 from trnbench_emulator.core.roofline import doubts_of, roofline
 from trnbench_emulator.core.scheduler import STRIP_ROW, STRIP_ROWS, STRIP_SPANS, Schedule
 from trnbench_emulator.core.timing import KernelModel, Timing
+from trnbench_emulator.estimate import Estimate
 from trnbench_emulator.nki import TensorSpec
 from trnbench_emulator.nki.jit import Kernel
 from trnbench_emulator.nki.op import DMA

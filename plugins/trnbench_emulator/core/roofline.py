@@ -8,9 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any
-
-import msgspec
 
 from trnbench.facts.fact import Peak, Scope
 from trnbench.facts.units import percent
@@ -22,6 +19,7 @@ from trnbench.results.measurement import Part
 from trnbench_emulator import nki_sources
 from trnbench_emulator.core.costs import CostTable
 from trnbench_emulator.core.timing import Timing
+from trnbench_emulator.estimate import Estimate
 from trnbench_emulator.nki.op import TENSOR
 
 TOLERANCE = 1e-3
@@ -58,20 +56,6 @@ def doubts_of(timing: Timing, system: System) -> tuple[str, ...]:
 
 
 FORMULA = "roofline: max(engines + lead, DMA, device memory) + fill + launch"
-
-
-class Estimate(msgspec.Struct, frozen=True, kw_only=True):
-    """Of a case. `parts` are what each cause would take alone; `bound` names the longest that overlaps."""
-
-    time_s: float
-    parts: tuple[Part, ...]
-    bound: str
-    implementation: str
-    counters: dict[str, float]
-    notes: tuple[str, ...] = ()
-    detail: dict[str, Any] = {}
-    doubts: tuple[str, ...] = ()
-    formula: str = ""  # where it was derived, not emulated: what was summed
 
 
 def roofline(case: Case, table: CostTable) -> Estimate:

@@ -150,6 +150,16 @@ class Answer:
         return float((self.carried.solution.accessed / memories).max())
 
     @property
+    def parts(self) -> dict[str, float]:
+        """Seconds of what may bound it, the residue of graphs left out."""
+        return {
+            "latency": self.latency_s,
+            "link": self.link_s,
+            "hbm": self.memory_s,
+            "overhead": self.overhead_s,
+        }
+
+    @property
     def memory_bytes(self) -> float:
         """Accesses of one device, the busiest."""
         return float(self.carried.solution.accessed.max(initial=0.0))

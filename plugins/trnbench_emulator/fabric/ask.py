@@ -76,7 +76,7 @@ def _of_ranks(question: Question, fabric: Fabric) -> Question:
 def _answered(fabric: Fabric, question: Question) -> Answer:
     """Within the limits of the question by every algorithm that was taken for them."""
     answer = _quickest(fabric, question)
-    limits = (limit and ask(limit).carried for limit in question.limits())
+    limits = (ask(limit).carried if limit else None for limit in question.limits())
     carried = within(answer.carried, *limits)
     if carried is not answer.carried:
         answer = Answer(question, answer.planner, carried, answer.said)

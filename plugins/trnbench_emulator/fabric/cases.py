@@ -20,6 +20,7 @@ from trnbench.reference import resolve
 from trnbench.results.measurement import Part
 from trnbench.topology import Figure, NodeKind, Topology
 from trnbench_emulator.compiler import AssumptionUse
+from trnbench_emulator.estimate import Estimate
 from trnbench_emulator.fabric.algorithms.algorithm import (
     ALL_GATHER,
     ALL_REDUCE,
@@ -123,24 +124,12 @@ KNOWN = (*NAMES, *PAIRS)
 """Values of `implementations["collective"]` that have a model."""
 
 
-class FabricEstimate(msgspec.Struct, frozen=True, kw_only=True):
-    """The time of a case on links, its parts in seconds, and where they are drawn from."""
-
-    time_s: float
-    parts: tuple[Part, ...]
-    bound: str
-    implementation: str
-    notes: tuple[str, ...]
-    counters: dict[str, float]
-    detail: dict[str, Any] = {}
-
-
-def estimate(case: Case, system: System) -> FabricEstimate:
+def estimate(case: Case, system: System) -> Estimate:
     """A collective or a message by the name in `implementations`, else a copy between host and device."""
     return _collective(case, system) if "collective" in case.kernel.implementations else _copy(case, system)
 
 
-def _collective(case: Case, system: System) -> FabricEstimate:
+def _collective(case: Case, system: System) -> Estimate:
     """Of all devices, or of groups of them."""
     name = str(case.kernel.implementations["collective"])
     work = case.work
@@ -169,15 +158,10 @@ def _collective(case: Case, system: System) -> FabricEstimate:
     larger = sum(float(str(value)) > size for value in sweep[0].values) if sweep else 0
     # Bytes are bytes: cases of one size and several data types ask one question.
     answer = ask(fabric.question(name, size, groups=groups))
-    times = {
-        "latency": answer.latency_s,
-        "link": answer.link_s,
-        "hbm": answer.memory_s,
-        "overhead": answer.overhead_s,
-    }
+    times = answer.parts
     bound = _longest(times)
     where = answer.hottest[0].cls if answer.hottest and bound == "link" else bound
-    return FabricEstimate(
+    return Estimate(
         time_s=answer.time_s,
         parts=_parts(times),
         bound=bound,
@@ -193,26 +177,21 @@ def _collective(case: Case, system: System) -> FabricEstimate:
     )
 
 
-def _pair(case: Case, system: System, size: float, *, read: bool) -> FabricEstimate:
+def _pair(case: Case, system: System, size: float, *, read: bool) -> Estimate:
     """One message between two devices, by the flow model: what a collective pays, it pays."""
     # Two instances tell all there is to know of a pair.
     fabric = _few_instances(system)
     reach = str(case.key.point.get("reach", NEIGHBOUR))
     here, there = 0, rank_at(fabric.topology, reach, system.name)
     answer = ask(fabric.question(READ if read else SEND, size, ranks=(here, there)))
-    times = {
-        "latency": answer.latency_s,
-        "link": max(answer.time_s - answer.latency_s - answer.overhead_s, 0.0),
-        "hbm": answer.memory_s,
-        "overhead": answer.overhead_s,
-    }
+    times = {**answer.parts, "link": max(answer.time_s - answer.latency_s - answer.overhead_s, 0.0)}
     bound = _longest(times)
     classes = list(dict.fromkeys(link.cls for link in answer.links))
     limit = classes[0] if bound == "link" else bound
     how = "read over one route" if read else "one route"
     network = fabric.network
     names = [network.nodes[network.ranks[rank]].name for rank in (here, there)]
-    return FabricEstimate(
+    return Estimate(
         time_s=answer.time_s,
         parts=_parts(times),
         bound=bound,
@@ -225,7 +204,7 @@ def _pair(case: Case, system: System, size: float, *, read: bool) -> FabricEstim
     )
 
 
-def _copy(case: Case, system: System) -> FabricEstimate:
+def _copy(case: Case, system: System) -> Estimate:
     """Every device over its own link to its host, at once."""
     topology = _few_instances(system).topology
     links = [
@@ -247,7 +226,7 @@ def _copy(case: Case, system: System) -> FabricEstimate:
         "link": amount / link.bandwidth.value,
         "hbm": amount / hbm_rate if hbm_rate else 0.0,
     }
-    return FabricEstimate(
+    return Estimate(
         time_s=times["latency"] + max(times["link"], times["hbm"]),
         parts=_parts(times),
         bound=_longest(times),

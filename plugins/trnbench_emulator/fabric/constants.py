@@ -5,7 +5,7 @@ A generation without the table is taken as ideal: full rates, no start, no overh
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -80,22 +80,6 @@ def rules_of(rows: Sequence[Mapping[str, Any]]) -> tuple[Rule, ...]:
             )
         rules.append(rule)
     return tuple(rules)
-
-
-def observed(
-    rules: Iterable[Rule], *, generation: str, context: str, collective: str, ranks: int, instances: int
-) -> Rule | None:
-    """The rule that was observed on exactly this, None where none was."""
-    return next(
-        (
-            rule
-            for rule in rules
-            if (rule.generation, rule.context, rule.instances) == (generation, context, instances)
-            and collective in rule.collectives
-            and ranks in rule.ranks
-        ),
-        None,
-    )
 
 
 NCCOM, GRAPH = "nccom", "graph"

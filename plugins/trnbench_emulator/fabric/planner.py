@@ -11,7 +11,7 @@ from trnbench.errors import UnknownName, UsageError
 from trnbench_emulator.fabric.algorithms import ALGORITHMS, OVER_INSTANCES
 from trnbench_emulator.fabric.algorithms.algorithm import ALL_GATHER, AUTO, BEST, COLLECTIVES, NotPossible
 from trnbench_emulator.fabric.bound import Bound, bound_of, pattern_bound, uneven_bound
-from trnbench_emulator.fabric.constants import Rule, observed
+from trnbench_emulator.fabric.constants import Rule
 from trnbench_emulator.fabric.groups import check_groups, check_several, pattern
 from trnbench_emulator.fabric.network import Network
 from trnbench_emulator.fabric.question import EVEN_OF, PATTERNS, Question
@@ -117,17 +117,10 @@ class Planner:
 
     @property
     def rule(self) -> Rule | None:
-        """What the runtime was observed to take for such a question; ranks are cores there."""
-        if self.fabric.options.level == "device" or self.uneven:
-            return None
-        return observed(
-            self.constants.rules,
-            generation=self.fabric.system.generation.name,
-            context=self.fabric.options.context,
-            collective=self.collective,
-            ranks=self.ranks,
-            instances=self.instances,
-        )
+        """What the runtime was observed to take for exactly such a question; None where nothing was."""
+        rules = () if self.uneven else rules_on(self.fabric, self.instances)
+        asked = (rule for rule in rules if self.collective in rule.collectives and self.ranks in rule.ranks)
+        return next(asked, None)
 
     def carried(self, name: str, beside: Chains = ()) -> Carried:
         """By the algorithm of this name, while others run beside; alone within the limits of the question.
@@ -144,7 +137,7 @@ class Planner:
     @cached_property
     def _limits(self) -> list[Planner | None]:
         """Of `Question.limits`; None where it is the same question."""
-        return [limit and self._of(limit) for limit in self.question.limits()]
+        return [self._of(limit) if limit else None for limit in self.question.limits()]
 
     @cached_property
     def punctual(self) -> Planner:
@@ -284,6 +277,17 @@ class Planner:
                 cause=f"these do: {', '.join(self.able)}",
                 try_=f"--algorithm {self.able[0]}",
             )
+
+
+def rules_on(fabric: Fabric, instances: int) -> list[Rule]:
+    """What was observed of its generation on so many instances, in its context; ranks are cores there."""
+    options = fabric.options
+    asked = (fabric.system.generation.name, options.context, instances)
+    return [
+        rule
+        for rule in fabric.constants.rules
+        if options.level != "device" and (rule.generation, rule.context, rule.instances) == asked
+    ]
 
 
 def algorithms_of(fabric: Fabric) -> tuple[str, ...]:

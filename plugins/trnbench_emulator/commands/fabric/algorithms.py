@@ -10,7 +10,7 @@ from trnbench.terminal.output import emit, say
 from trnbench_emulator.commands.fabric.cells import say_about
 from trnbench_emulator.commands.fabric.options import fabric_of
 from trnbench_emulator.fabric.algorithms.algorithm import COLLECTIVES, NotPossible
-from trnbench_emulator.fabric.planner import Planner, algorithms_of
+from trnbench_emulator.fabric.planner import Planner, algorithms_of, rules_on
 
 if TYPE_CHECKING:
     from trnbench_emulator.fabric.constants import Rule
@@ -77,14 +77,5 @@ def _between(low: float, high: float) -> str:
 
 
 def rules(fabric: Fabric) -> list[Rule]:
-    """What was observed of this generation on as many instances, in this context; ranks are cores there."""
-    options, system = fabric.options, fabric.system
-    if options.level == "device":
-        return []
-    instances = system.size if fabric.clustered else system.hosts
-    return [
-        rule
-        for rule in fabric.constants.rules
-        if (rule.generation, rule.context, rule.instances)
-        == (system.generation.name, options.context, instances)
-    ]
+    """What was observed of this generation on as many instances, in this context."""
+    return rules_on(fabric, fabric.system.size if fabric.clustered else fabric.system.hosts)

@@ -239,13 +239,7 @@ def peak_of(fabric: Fabric, collective: str, ranks: Sequence[int] | None = None)
 def size_row(answer: Answer, dtype: str, peak: PeakChoice | None) -> dict[str, Any]:
     """One size; times in seconds, bandwidths in GB/s of 10⁹ bytes."""
     redop, root = operation(answer.collective)
-    parts = {
-        "latency": answer.latency_s,
-        "link": answer.link_s,
-        "hbm": answer.memory_s,
-        "overhead": answer.overhead_s,
-        "residue": answer.residue_s,
-    }
+    parts = {**answer.parts, "residue": answer.residue_s}
     least, most = answer.range_s or (None, None)
     return {
         "size": int(answer.size),
