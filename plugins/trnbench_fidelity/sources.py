@@ -169,7 +169,7 @@ def checkouts(folder: Path) -> tuple[Checkout, ...]:
     return tuple(found)
 
 
-def of_fidelity(fidelity: Fidelity, fetched: Iterable[Checkout], day: str, assumptions: str = "") -> Sources:
+def of_fidelity(fidelity: Fidelity, fetched: Iterable[Checkout], day: str, assumptions: str) -> Sources:
     """What is kept of a comparison of `validate(…, sources=True)`."""
     points = tuple(point for point in fidelity.points if point.use is not Use.SAME_OPERATION)
     return Sources(

@@ -41,7 +41,7 @@ class Stretches:
     Collectives and host overlap with nothing.
     """
 
-    def __init__(self, part: str = "") -> None:
+    def __init__(self, part: str) -> None:
         self._part = part
         self.events: list[Event] = []
         self._seconds: dict[str, float] = {}

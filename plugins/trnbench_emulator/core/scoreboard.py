@@ -9,7 +9,7 @@ ROWS_BITS = 7  # boxes are found by groups of 128 rows
 ROWS = 1 << ROWS_BITS
 
 
-def use_of(tile: Tile, box: Box, ref: int = 0) -> Use:
+def use_of(tile: Tile, box: Box, ref: int) -> Use:
     """`box` of `tile`, with the areas it lies in. `ref`: its banks."""
     tile.divide()
     first, last = box[0] >> ROWS_BITS, (box[1] - 1) >> ROWS_BITS

@@ -176,7 +176,7 @@ def _documented(network: Network, latency: int) -> float:
     return 0.0 if assumed else latency / TICKS_PER_SECOND
 
 
-def ports_of(network: Network, reached: bool = False) -> Ports:
+def ports_of(network: Network, reached: bool) -> Ports:
     """The widest of each kind; kept with the network. Raises TopologyError where ranks are not connected."""
     found: Ports | None = network.memo.get(("ports", reached))
     if found is None:

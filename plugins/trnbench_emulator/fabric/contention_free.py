@@ -36,7 +36,7 @@ def contention_free(
     capacity: Floats,
     ranks: int,
     before: int,
-    late: Sequence[int] = (),
+    late: Sequence[int],
     *,
     compete: bool = False,
 ) -> Outcome | None:

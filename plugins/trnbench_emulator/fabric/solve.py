@@ -119,7 +119,7 @@ def solve(network: Network, schedule: Schedule, *, most: int = 0) -> Solution:
     )
 
 
-def solve_beside(network: Network, schedule: Schedule, others: Chains, *, most: int = 0) -> Solution:
+def solve_beside(network: Network, schedule: Schedule, others: Chains, *, most: int) -> Solution:
     """The time until `schedule` is done while the chains of `others` run as well; `carried` and `accessed`
     are those of all together. Raises what `solve` raises.
     """

@@ -94,7 +94,7 @@ def _simulated(
     rates: Rates,
     before: int,
     late: Sequence[int],
-    scale: float = 1.0,
+    scale: float,
 ) -> tuple[Outcome, Ticks, Indices]:
     """The outcome, and of every flow the tick of its arrival and its class."""
     key = ("member flows", tuple(times), before)

@@ -28,12 +28,10 @@ MOST = 1_000_000
 """Instructions that are kept: more than any viewer opens, and a bound for this machine's memory."""
 
 
-def timeline_of(
-    scheduled: LaunchSchedule, core: str, *, cores: int = 1, launch: int = 0, most: int = MOST
-) -> Timeline:
+def timeline_of(scheduled: LaunchSchedule, core: str, *, cores: int = 1, launch: int = 0) -> Timeline:
     """`core`: what a core is called, its number follows. `cores` are at work; further launches on them do
-    the same. `launch`: ticks from the host's call to the first instructions. `most`: instructions of all
-    programs together that are kept, the first of each.
+    the same. `launch`: ticks from the host's call to the first instructions. Of each program the first
+    instructions are kept, of all together as many as MOST.
     """
     count = len(scheduled.schedules)
     slices: list[Slice] = []
@@ -44,7 +42,7 @@ def timeline_of(
         programs_shown = f"one launch of {cores // count:,}" if count > 1 else f"core 0 of {cores:,}"
         missing.append(f"{programs_shown} is shown, the others do the same")
     firsts: list[int] = []  # of each program, its first slice
-    limits = [min(len(schedule.program), most // count) for schedule in scheduled.schedules]
+    limits = [min(len(schedule.program), MOST // count) for schedule in scheduled.schedules]
     for number, schedule in enumerate(scheduled.schedules):
         firsts.append(len(slices))
         instructions, waits, memory = drawn(schedule, number, limits[number], launch, firsts[number])

@@ -212,7 +212,7 @@ def _whole(sizes: list[int], dtype: str, collective: str) -> list[float]:
     return list(dict.fromkeys(size // item * item for size in sizes))
 
 
-def peak_of(fabric: Fabric, collective: str, ranks: Sequence[int] | None = None) -> PeakChoice | None:
+def peak_of(fabric: Fabric, collective: str, ranks: Sequence[int] | None) -> PeakChoice | None:
     """The documented figure of a device's links as busbw of these ranks (all of them if none are named); None
     where a network lies between, where nothing need leave a device, or where groups lie on parts of devices.
     """
