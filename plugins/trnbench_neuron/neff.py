@@ -96,11 +96,16 @@ def _sample(workers: Sequence[Conversation], rules: Sequence[Rule]) -> tuple[lis
         samples += [
             max(durations) for durations in zip(*(answer["durations_s"] for answer in rounds), strict=False)
         ]
-        wall_s += max(float(answer["ended"]) - float(answer["began"]) for answer in rounds)
+        wall_s += max(map(_spent, rounds))
         executions += (BATCH + warm) * len(workers)
         why = first_reason(rules, samples, wall_s)
         if why:
             return samples, why, wall_s, executions
+
+
+def _spent(answer: dict[str, Any]) -> float:
+    """Seconds of a round by the host's clock."""
+    return float(answer["ended"]) - float(answer["began"])
 
 
 def _check_rounds(rounds: Sequence[dict[str, Any]]) -> None:
@@ -108,7 +113,7 @@ def _check_rounds(rounds: Sequence[dict[str, Any]]) -> None:
         durations = answer["durations_s"]
         if not durations or not all(duration > 0.0 for duration in durations):
             raise NoEvidence("nrtpy gave no device time: no execution was seen on the NeuronCore")
-        spent = float(answer["ended"]) - float(answer["began"])
+        spent = _spent(answer)
         if spent < SLACK * sum(durations):
             raise NoEvidence(
                 f"the device claims {sum(durations):.3g} s of execution within {spent:.3g} s by the host's "
@@ -116,7 +121,7 @@ def _check_rounds(rounds: Sequence[dict[str, Any]]) -> None:
             )
     if len(rounds) > 1:
         together = min(float(each["ended"]) for each in rounds) - max(float(each["began"]) for each in rounds)
-        longest = max(float(each["ended"]) - float(each["began"]) for each in rounds)
+        longest = max(map(_spent, rounds))
         if together < TOGETHER * longest:
             raise NoEvidence(
                 f"the cores worked together for {max(together, 0.0) / longest:.0%} of the time only: "
