@@ -19,7 +19,7 @@ GROUP, COMMAND_GROUP = "trnbench", "trnbench.commands"
 
 TEXT = "commands.txt"
 """Beside the module that declares commands: of each a line with its place in the workflow, name and help."""
-LAST = 1000
+LAST = sys.maxsize
 """The place of commands without such a line."""
 OTHERS = "Commands of plugins"
 """The heading of those that are not trnbench's own."""
@@ -141,7 +141,7 @@ def _texts(target: str) -> dict[str, tuple[int, str]]:
 def _read_texts(folder: str) -> dict[str, tuple[int, str]]:
     for root in sys.path:
         try:
-            with open(os.path.join(root, folder, TEXT), "rb", buffering=0) as file:
+            with open(os.path.join(root, folder, TEXT), "rb") as file:
                 lines = file.read().decode("utf-8", "replace").splitlines()
         except OSError:
             continue
@@ -169,7 +169,7 @@ def command_problems(commands: dict[str, Found]) -> list[PluginError]:
 def section_of_others(found: Mapping[str, Found], width: int) -> str:
     """The part of `trnbench --help` with commands of others, as click would write it; "" where there are
     none."""
-    from textwrap import TextWrapper
+    from textwrap import wrap
 
     rows = [(name, each.help) for name, each in found.items() if each.external]
     if not rows:
@@ -177,7 +177,7 @@ def section_of_others(found: Mapping[str, Found], width: int) -> str:
     column = min(max(len(name) for name, _ in rows), 30) + 2
     lines = ["", f"{OTHERS}:"]
     for name, about in rows:
-        wrapped = TextWrapper(max(width - column - 2, 10), replace_whitespace=False).wrap(about)
+        wrapped = wrap(about, width - column - 2)
         first = f"  {name:{column}}" if len(name) <= column - 2 else f"  {name}\n{'':{column + 2}}"
         lines += [first + wrapped[0], *(" " * (column + 2) + line for line in wrapped[1:])]
     return "\n".join(lines) + "\n"

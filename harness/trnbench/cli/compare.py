@@ -19,22 +19,24 @@ from trnbench.run.output_file import check_writable
 from trnbench.run.render import find_format
 from trnbench.store.store import Store
 from trnbench.store.tag import LATEST
-from trnbench.terminal.cell import Column
+from trnbench.terminal.cell import VITAL, WANTED, Column
 from trnbench.terminal.context import Session
 from trnbench.terminal.option import typed_flags
-from trnbench.terminal.output import emit, emit_json, say
+from trnbench.terminal.output import emit, emit_json, mention
 from trnbench.terminal.target import STDOUT, check_name, put
 
 COLUMNS = (
     Column("id", "case"),
-    Column("before_shown", "before", "right", keep=1),
-    Column("after_shown", "after", "right", keep=1),
-    Column("change", align="right", keep=2),
+    Column("before_shown", "before", "right", keep=WANTED),
+    Column("after_shown", "after", "right", keep=WANTED),
+    Column("change", align="right", keep=VITAL),
     Column("interval", align="right"),
     Column("order", "in order", "right"),
-    Column("verdict", keep=2),
+    Column("verdict", keep=VITAL),
 )
-_OF_PAIRS = tuple(Column("metric", "decided by", keep=1) if each.key == "order" else each for each in COLUMNS)
+_OF_PAIRS = tuple(
+    Column("metric", "decided by", keep=WANTED) if each.key == "order" else each for each in COLUMNS
+)
 _CSV = (
     "system", "case", "metric", "unit", "before", "after", "effect", "low", "high", "p", "exact", "verdict",
     "kept", "pairs", "why", "causes", "before_id", "after_id", "before_status", "after_status",
@@ -109,7 +111,6 @@ def _of_system(shared: Session, error: UnknownName, *names: str) -> UnknownName:
 
 def _print(comparison: Comparison, format: str, columns: Sequence[Column], *, every: bool) -> None:
     rows = [change_row(each) for each in comparison.changes]
-    every = every or format in ("json", "csv")
     if format == "json":
         emit_json({**_head(comparison), "changes": rows})
         return
@@ -117,7 +118,7 @@ def _print(comparison: Comparison, format: str, columns: Sequence[Column], *, ev
         emit(rows, _CSV, format)
         return
     for line in opening(comparison):
-        say(line, level=0)
+        mention(line)
     shown = [
         row
         for row, each in zip(rows, comparison.changes, strict=True)
@@ -127,10 +128,10 @@ def _print(comparison: Comparison, format: str, columns: Sequence[Column], *, ev
         ordered = any(row["order"] for row in shown)
         emit(shown, columns if ordered else [each for each in columns if each.key != "order"], format)
     for line in (*comparison.notes, *closing(comparison)):
-        say(line, level=0)
+        mention(line)
     equal = sum(each.equal for each in comparison.changes)
     if equal and not every:
-        say(f"{equal:,} of them exactly the same: --all lists them too", level=0)
+        mention(f"{equal:,} of them exactly the same: --all lists them too")
 
 
 def of_pairs_alone(names: Iterable[str]) -> None:

@@ -11,7 +11,7 @@ from click.shell_completion import BashComplete, add_completion_class, get_compl
 from trnbench.cli.help_page import COMPLETE
 from trnbench.errors import UsageError
 from trnbench.terminal.context import Session
-from trnbench.terminal.output import say, write
+from trnbench.terminal.output import mention, write
 
 _WHERE = {
     "bash": "trnbench completion bash > ~/.local/share/bash-completion/completions/trnbench",
@@ -36,7 +36,7 @@ def completion(_: Session, /, *, shell: str) -> None:
     # Not `.source()`: for bash that runs the installed bash to see its version.
     script = kind(program, {}, "trnbench", COMPLETE)
     write(script.source_template % script.source_vars())
-    say(f"put it where the shell looks:  {_WHERE[shell]}", level=0)
+    mention(f"put it where the shell looks:  {_WHERE[shell]}")
 
 
 SCRIPT = r"""

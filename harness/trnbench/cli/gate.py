@@ -23,17 +23,17 @@ from trnbench.results.measurement import BAD
 from trnbench.run.output_file import check_writable, write_whole
 from trnbench.store.store import Store
 from trnbench.store.tag import LATEST
-from trnbench.terminal.cell import Column
+from trnbench.terminal.cell import VITAL, WANTED, Column
 from trnbench.terminal.context import Session
-from trnbench.terminal.output import emit, emit_json, say
+from trnbench.terminal.output import emit, emit_json, mention, say
 from trnbench.terminal.vocabulary import BASELINE
 
 _COLUMNS = (
     Column("case"),
-    Column("outcome", keep=2),
-    Column("change", keep=1),
+    Column("outcome", keep=VITAL),
+    Column("change", keep=WANTED),
     Column("rule"),
-    Column("what", keep=1),
+    Column("what", keep=WANTED),
 )
 _MD = (*_COLUMNS, Column("cause", "likeliest cause"))
 _CSV = ("outcome", "change", "kind", "rule", "case", "effect", "low", "high", "what", "causes")
@@ -112,7 +112,7 @@ def _print(gated: Gated, format: str) -> None:
         emit(rows, _CSV, format)
         return
     for line in opening(gated.comparison):
-        say(line, level=0)
+        mention(line)
     shown = [row for row in rows if row["outcome"] != str(Outcome.PASSED)]
     if shown:
         emit(shown, _MD if format == "md" else _COLUMNS, format)

@@ -99,7 +99,7 @@ def _installed(others_too: bool) -> tuple[str, bool]:
 
 def _entry_points(folder: str) -> bytes:
     try:
-        with open(os.path.join(folder, "entry_points.txt"), "rb", buffering=0) as file:
+        with open(os.path.join(folder, "entry_points.txt"), "rb") as file:
             return file.read()
     except OSError:
         return b""

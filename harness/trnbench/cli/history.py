@@ -16,29 +16,29 @@ from trnbench.run.output_file import check_writable, write_whole
 from trnbench.run.render import find_page, render_page
 from trnbench.store.history import histories
 from trnbench.store.store import Store
-from trnbench.terminal.cell import Column
+from trnbench.terminal.cell import VITAL, WANTED, Column
 from trnbench.terminal.context import Session
 from trnbench.terminal.output import emit, emit_json, say
 
 COMMIT = 10  # characters that people compare
 SERIES = (
     "case",
-    Column("evidence", keep=2),
+    Column("evidence", keep=VITAL),
     Column("runs", align="right"),
-    Column("trend", keep=1),
-    Column("shown", "latest", "right", keep=2),
-    Column("step", "last step", "right", keep=2),
-    Column("first", "first run after it", keep=1),
+    Column("trend", keep=WANTED),
+    Column("shown", "latest", "right", keep=VITAL),
+    Column("step", "last step", "right", keep=VITAL),
+    Column("first", "first run after it", keep=WANTED),
 )
 STEPS = (
     "case",
-    Column("first", "first run", keep=1),
+    Column("first", "first run", keep=WANTED),
     "commit",
-    Column("verdict", keep=3),
-    Column("change", align="right", keep=2),
+    Column("verdict", keep=VITAL),
+    Column("change", align="right", keep=VITAL),
     Column("shown_before", "before", "right"),
     Column("shown_after", "after", "right"),
-    Column("why", keep=1),
+    Column("why", keep=WANTED),
 )
 POINTS = (
     *("case", "evidence", "backend", "machine", "run", "created", "commit", "dirty", "tool_version"),
@@ -49,8 +49,8 @@ ONE = (
     "created",
     Column("commit", show=lambda told: str(told)[:COMMIT]),
     "status",
-    Column("shown", "result", "right", keep=1),
-    Column("step", align="right", keep=1),
+    Column("shown", "result", "right", keep=WANTED),
+    Column("step", align="right", keep=WANTED),
 )
 
 

@@ -12,7 +12,7 @@ from trnbench.generation import System
 from trnbench.run.metrics import CasePeaks
 from trnbench.run.plan import Plan, plan
 from trnbench.run.selection import Selection
-from trnbench.terminal.cell import Column, Columns
+from trnbench.terminal.cell import WANTED, Column, Columns
 from trnbench.terminal.context import Session
 from trnbench.terminal.output import Row, Section, emit_sections
 
@@ -141,8 +141,8 @@ def _peak(case: Case, choice: PeakChoice, system: System) -> Row:
 _FACTS: Columns = (
     "subject",
     "figure",
-    Column("printed", keep=1),
-    Column("source", keep=1),
+    Column("printed", keep=WANTED),
+    Column("source", keep=WANTED),
     "locator",
     Column("superseded_by", "superseded by"),
 )

@@ -10,7 +10,7 @@ import click
 from trnbench.errors import UsageError
 from trnbench.reference import Ref, resolve
 from trnbench.run.selection import Selection, choose_instances
-from trnbench.terminal.cell import Column, Columns
+from trnbench.terminal.cell import SPARE, WANTED, Column, Columns
 from trnbench.terminal.context import Session
 from trnbench.terminal.option import typed_flags
 from trnbench.terminal.output import Row, emit, paragraph, say
@@ -72,8 +72,8 @@ _LISTS: Mapping[str, _List] = {
     "kernels": _List(
         f"{_RUN}:kernels",
         (
-            *("kernel", "family", Column("axes", show=_joined, keep=1)),
-            *(Column("tags", show=_joined, keep=-1), Column("about", keep=1)),
+            *("kernel", "family", Column("axes", show=_joined, keep=WANTED)),
+            *(Column("tags", show=_joined, keep=SPARE), Column("about", keep=WANTED)),
         ),
     ),
     "instances": _List(
@@ -86,7 +86,7 @@ _LISTS: Mapping[str, _List] = {
             "cores",
             "hosts",
             Column("by_default", "by default"),
-            Column("aliases", show=_joined, keep=-1),
+            Column("aliases", show=_joined, keep=SPARE),
             "title",
         ),
     ),
@@ -95,7 +95,13 @@ _LISTS: Mapping[str, _List] = {
     "families": _List(f"{_RUN}:families", ("family", *_GROUPED)),
     "backends": _List(
         f"{_RUN}:backends",
-        ("backend", "available", Column("instance", keep=-1), Column("why", keep=1), Column("try", keep=1)),
+        (
+            "backend",
+            "available",
+            Column("instance", keep=SPARE),
+            Column("why", keep=WANTED),
+            Column("try", keep=WANTED),
+        ),
     ),
     "formats": _List(_formats, ("format", "suffix", "title")),
     "importers": _List(_importers, ("importer", "title")),

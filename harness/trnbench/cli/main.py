@@ -62,9 +62,9 @@ class Program(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if (now := OLD.get(" ".join(args[:2]))) is not None:
-            from trnbench.terminal.output import say
+            from trnbench.terminal.output import mention
 
-            say(f"note: trnbench {' '.join(args[:2])} is now trnbench {now}", level=0)
+            mention(f"note: trnbench {' '.join(args[:2])} is now trnbench {now}")
             args = [*now.split(), *args[2:]]
         name = args[0]
         if name not in self.found and not name.startswith("-") and not ctx.resilient_parsing:

@@ -18,7 +18,7 @@ from trnbench.compare.pairing.outcome import THRESHOLD, change, comparison, play
 from trnbench.compare.pairing.stage import Apart, OneProcess, Stage
 from trnbench.errors import UsageError
 from trnbench.terminal.option import typed_flags
-from trnbench.terminal.output import say
+from trnbench.terminal.output import mention
 
 if TYPE_CHECKING:
     from trnbench.terminal.context import Session
@@ -78,7 +78,7 @@ def measured(
         else:
             stage = OneProcess(shared.registry, wish, sides)
         least = THRESHOLD if threshold is None else threshold
-        results = played(stage, wish, lambda text: say(text, level=0))
+        results = played(stage, wish, mention)
     changes = [change(seen, backend, least) for seen in results]
     note = (
         f"{sum(batch.pairs for seen in results for batch in seen.batches):,} pairs A,B,B,A or B,A,A,B "

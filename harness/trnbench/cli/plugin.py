@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from trnbench.cli.commands import command_problems, find_commands
 from trnbench.errors import ExitCode
-from trnbench.terminal.cell import Column
+from trnbench.terminal.cell import SPARE, WANTED, Column
 from trnbench.terminal.context import Session
-from trnbench.terminal.output import emit, paragraph, say, write
+from trnbench.terminal.output import emit, mention, paragraph, say, write
 from trnbench.testing import check_plugin
 from trnbench.testing.project import write_project
 
@@ -69,21 +69,20 @@ def new(_: Session, /, *, name: str, folder: Path | None) -> None:
     written = write_project(name, folder or Path(name))
     write(f"{written.folder}\n")
     for path in written.files:
-        say(f"  {path.relative_to(written.folder)}", level=0)
-    say(
+        mention(f"  {path.relative_to(written.folder)}")
+    mention(
         f"next:  pip install -e {written.folder} && pytest {written.folder} && trnbench plugin check {name}",
-        level=0,
     )
 
 
 _COLUMNS = (
     Column("plugin"),
-    Column("distribution", keep=-1),
+    Column("distribution", keep=SPARE),
     Column("version"),
     Column("hooks", show=lambda hooks: ", ".join(hook.removeprefix("trnbench_") for hook in hooks) or "–"),
     Column("brings"),
     Column("import_ms", "import ms", show=lambda value: f"{value:.1f}"),
-    Column("state", keep=1),
+    Column("state", keep=WANTED),
 )
 
 

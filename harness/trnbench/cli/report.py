@@ -16,7 +16,7 @@ from trnbench.run.render import find_format, find_part, formats
 from trnbench.store.store import Store
 from trnbench.store.tag import LATEST
 from trnbench.terminal.context import Session
-from trnbench.terminal.output import emit_json, say
+from trnbench.terminal.output import emit_json, mention
 from trnbench.terminal.target import STDOUT, check_name, page_name_of, put
 
 
@@ -56,7 +56,7 @@ def report(
     for each in stored if sample else ():
         for note in each.notes:
             if note.startswith(SAMPLE):
-                say(f"run {each.id}: {note}", level=0)
+                mention(f"run {each.id}: {note}")
     if output is None:
         output = page_name_of(stored, shared.registry)
         check_writable(output, force=force)

@@ -20,9 +20,9 @@ from trnbench.results.measurement import Measurement, status_words
 from trnbench.results.run import Run
 from trnbench.run.output_file import check_writable, write_whole
 from trnbench.store.store import RunSummary, Store
-from trnbench.terminal.cell import Column, Columns
+from trnbench.terminal.cell import VITAL, WANTED, Column, Columns
 from trnbench.terminal.context import Session
-from trnbench.terminal.output import emit, emit_json, say
+from trnbench.terminal.output import emit, emit_json, mention, say
 from trnbench.terminal.vocabulary import STATUSES, TIMELINE
 
 _APART = 1e-9  # of a time that is the same
@@ -42,7 +42,7 @@ def trace(
         say(f"warning: the run had {found.time_s:.6g} s, the model now gives {file.time_s:.6g} s")
     write_whole(output, file.data)
     click.echo(str(output))
-    say(f"{file.slices:,} slices, {len(file.data):,} bytes; open it at ui.perfetto.dev", level=0)
+    mention(f"{file.slices:,} slices, {len(file.data):,} bytes; open it at ui.perfetto.dev")
     if file.note:
         say(f"note: {file.note}")
 
@@ -54,9 +54,9 @@ def list_(shared: Session, /, *, tags: tuple[str, ...], format: str) -> None:
         rows = [run_row(each) for each in found]
         people = (
             "run",
-            Column("evidence", keep=1),
+            Column("evidence", keep=WANTED),
             Column("cases_text", "cases", "right"),
-            Column("outcome", keep=1),
+            Column("outcome", keep=WANTED),
             "state",
             "tags",
         )
@@ -88,16 +88,16 @@ def show(
         say(opening(stored, len(cases)))
     columns: Columns = (
         Column("id", "case"),
-        Column("status", keep=2),
-        Column("time", align="right", keep=2),
-        Column("shown", "result", "right", keep=2),
+        Column("status", keep=VITAL),
+        Column("time", align="right", keep=VITAL),
+        Column("shown", "result", "right", keep=VITAL),
         # Between the processes of measured cases; others have none.
-        *([Column("within", "±", "right", keep=2)] if any(each.interval for each in cases) else []),
-        Column("of_peak", "of peak", "right", keep=2),
-        Column("evidence", keep=2),
+        *([Column("within", "±", "right", keep=VITAL)] if any(each.interval for each in cases) else []),
+        Column("of_peak", "of peak", "right", keep=VITAL),
+        Column("evidence", keep=VITAL),
         "near",
         Column("expect", align="right"),
-        Column("reason", keep=1),
+        Column("reason", keep=WANTED),
     )
     exact = (
         *("instance", "case", "status", "metric", "value", "unit", "fraction", "evidence", "near"),
@@ -191,9 +191,9 @@ def assumptions(shared: Session, /, *, run: str, case: str, format: str) -> None
         }
         for each in ends
     ]
-    say(f"usual: {show_value(usual, 's')}", level=0)
+    mention(f"usual: {show_value(usual, 's')}")
     if not rows:
-        say(f"{measurement.id} names no assumption with a range", level=0)
+        mention(f"{measurement.id} names no assumption with a range")
     people = (
         "assumption",
         Column("taken_text", "taken", "right"),

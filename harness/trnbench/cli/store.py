@@ -22,7 +22,7 @@ from trnbench.store.repair import repair as repaired
 from trnbench.store.store import Store
 from trnbench.store.tag import checked_tags
 from trnbench.terminal.context import Session
-from trnbench.terminal.output import emit, say
+from trnbench.terminal.output import emit, mention, say
 from trnbench.terminal.target import STDOUT
 
 
@@ -74,7 +74,7 @@ def merge(shared: Session, /, *, others: tuple[Path, ...]) -> None:
             "under way and left out": done.under_way,
         }
         counts = ", ".join(f"{len(ids)} {what}" for what, ids in told.items() if ids)
-        say(f"{opened.path}: {counts or 'no run was there to merge'}", level=0)
+        mention(f"{opened.path}: {counts or 'no run was there to merge'}")
 
 
 def import_(
@@ -121,7 +121,7 @@ def import_(
                 if note.startswith(UNREAD):
                     say(f"warning: run {run.id}: {note}")
         cases = counted(sum(len(run.measurements) for run in read_in), "case")
-        say(f"{counted(len(read_in), 'run')} with {cases} put into {store.path}", level=0)
+        mention(f"{counted(len(read_in), 'run')} with {cases} put into {store.path}")
 
 
 def cache(shared: Session, /, *, clear: bool, format: str) -> None:

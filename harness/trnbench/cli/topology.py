@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from trnbench.errors import ExitCode, TrnbenchError, UsageError
 from trnbench.run.output_file import check_writable, write_whole
-from trnbench.terminal.cell import Column, clean
+from trnbench.terminal.cell import VITAL, WANTED, Column, clean
 from trnbench.terminal.context import Session
 from trnbench.terminal.output import emit, emit_json, paragraph, write
 from trnbench.terminal.screen import width
@@ -107,7 +107,12 @@ def check(state: Session, /, *, system: tuple[str, ...], failures: bool, format:
         ]
     emit(
         rows,
-        ("instance", Column("check", keep=2), Column("verdict", keep=2), Column("detail", keep=1)),
+        (
+            "instance",
+            Column("check", keep=VITAL),
+            Column("verdict", keep=VITAL),
+            Column("detail", keep=WANTED),
+        ),
         format,
     )
     return ExitCode.GATE if bad else ExitCode.OK

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
+from trnbench.facts.units import signed_percent
 from trnbench.results.measurement import GOOD, Grade, Standing, Status, Verdict, verdict_of
 
 OF_THE_MACHINE = ("system", "machine", "cpu_model", "cpu_count", "memory_bytes", "byte_order", "host_name")
@@ -64,9 +65,7 @@ class HistoryStep(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def signed(self) -> str:
         """ "+3.1 %"; "" without two levels."""
-        if self.change is None:
-            return ""
-        return f"{'+' if self.change > 0 else '−'}{abs(self.change) * 100:.1f} %"
+        return "" if self.change is None else signed_percent(self.change)
 
     @property
     def words(self) -> str:

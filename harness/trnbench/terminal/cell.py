@@ -14,6 +14,10 @@ if TYPE_CHECKING:
 _HOSTILE = "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff]"
 
 
+SPARE, WANTED, VITAL = -1, 1, 2
+"""Of `Column.keep`, which is 0 for most: what leaves a narrow terminal first, later, and last."""
+
+
 class Column(NamedTuple):
     """`key` of the row, `title` for people, `show` to format a value in tables and Markdown.
 

@@ -165,9 +165,9 @@ class Grown(click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if args and (now := self.branch.old.get(args[0])) is not None:
-            from trnbench.terminal.output import say  # what is typed as it is spelled today needs it not
+            from trnbench.terminal.output import mention  # what is typed as it is spelled today needs it not
 
-            say(f"note: {ctx.command_path} {args[0]} is now {ctx.command_path} {now}", level=0)
+            mention(f"note: {ctx.command_path} {args[0]} is now {ctx.command_path} {now}")
             args = [*now.split(), *args[1:]]
         default = self.branch.default
         if default and (not args or args[0] not in (*self.branch.leaves, *ctx.help_option_names)):

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from trnbench.errors import UsageError
 from trnbench.terminal.option import VALUE, OldSpelling
-from trnbench.terminal.output import say
+from trnbench.terminal.output import mention
 
 
 def renewed(args: Sequence[str], old: Mapping[str, OldSpelling]) -> list[str]:
@@ -30,7 +30,7 @@ def renewed(args: Sequence[str], old: Mapping[str, OldSpelling]) -> list[str]:
                 raise UsageError(f"{flag} needs a value", try_=spelling.new.replace(VALUE, "VALUE"))
             value = following
         words += spelling.words(value)
-        say(f"note: {flag} is now {spelling.new.replace(VALUE, value or 'VALUE')}", level=0)
+        mention(f"note: {flag} is now {spelling.new.replace(VALUE, value or 'VALUE')}")
     return words
 
 

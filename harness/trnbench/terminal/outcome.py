@@ -15,9 +15,9 @@ from trnbench.errors import NothingSelected, TrnbenchError, counted
 from trnbench.extension import WORKLOAD_FAMILY
 from trnbench.results.measurement import GOOD, Nearness, Status, status_words
 from trnbench.results.run import Run
-from trnbench.terminal.cell import Column, clean
+from trnbench.terminal.cell import WANTED, Column, clean
 from trnbench.terminal.context import Session
-from trnbench.terminal.output import emit, emit_json, say, write
+from trnbench.terminal.output import emit, emit_json, mention, say, write
 from trnbench.terminal.result_table import MOST, results_of, row_of, short_answer, show_results
 from trnbench.terminal.screen import suits_colours, width
 from trnbench.terminal.table import escaped
@@ -107,7 +107,7 @@ def tell(
     else:
         show_outcome(ended, format, explain=explain)
         _show_pairs(done)
-        say(f"run {done.id} in {ended.store}" + (f", report {target}" if target else ""), level=0)
+        mention(f"run {done.id} in {ended.store}" + (f", report {target}" if target else ""))
     if done.interrupted:
         cases, kept = len(planned.cases), ended.tally.total
         say(f"\ninterrupted: {kept} of {cases} cases are kept as run {done.id}")
@@ -122,10 +122,9 @@ def _show_pairs(done: Run) -> None:
     unsteady = [measurement for measurement in done.measurements if measurement.status is Status.INCONCLUSIVE]
     if unsteady and "git_commit" in done.environment:
         kernel = unsteady[0].case.kernel
-        say(
+        mention(
             f"inconclusive: {len(unsteady):,}; two versions can be told apart on this machine all the same: "
             f"trnbench compare --paired HEAD . --kernel {kernel} --backend {done.backend}",
-            level=0,
         )
 
 
@@ -137,7 +136,7 @@ def none_ran(done: Run) -> TrnbenchError | None:
     reasons = Counter(measurement.reason_text for measurement in done.measurements).most_common()
     told = [f"{count:,} × {reason}" for reason, count in reasons[:REASONS]]
     if others := reasons[REASONS:]:
-        told.append(f"{len(others):,} more reasons")
+        told.append(counted(len(others), "more reason"))
     case = done.measurements[0].case
     where = f"trnbench info {case.kernel}   where it runs"
     if case.family == WORKLOAD_FAMILY:
@@ -163,7 +162,7 @@ def show_outcome(ended: Ended, format: str, *, explain: bool) -> None:
     if rows:
         show_results(rows, format)
     if not few and rows:
-        say(f"{_statuses(ended.tally)}; --dtype and --scope choose others", level=0)
+        mention(f"{_statuses(ended.tally)}; --dtype and --scope choose others")
     elif not rows:
         _show_counts(ended, format)
     if explain or not rows:
@@ -179,8 +178,8 @@ def _show_counts(ended: Ended, format: str) -> None:
     """By system and status, and by the class of the nearest evidence."""
     tally = ended.tally
     total: dict[str, object] = {"instance": "all", "cases": tally.total, **tally.counts()}
-    people = [Column(str(status), keep=1 if total[str(status)] else 0) for status in Status]
-    emit([*tally.rows(ended.run), total], ("instance", Column("cases", keep=1), *people), format)
+    people = [Column(str(status), keep=WANTED if total[str(status)] else 0) for status in Status]
+    emit([*tally.rows(ended.run), total], ("instance", Column("cases", keep=WANTED), *people), format)
     if near := tally.nearness:
         emit(
             [{"nearest evidence": name, "cases": count} for name, count in near.items()],

@@ -34,6 +34,11 @@ def say(message: str, *, nl: bool = True, level: int | None = None) -> None:
         abandon(sys.stderr)
 
 
+def mention(message: str) -> None:
+    """A message for people that -q silences."""
+    say(message, level=0)
+
+
 def emit(
     rows: Sequence[Mapping[str, object]],
     columns: Columns,
@@ -77,7 +82,7 @@ def say_left_out(headings: Sequence[str]) -> None:
         from trnbench.terminal.screen import width
 
         text = f"columns not shown: {', '.join(headings)}; --format wide shows them"
-        say(table.wrapped(text, width()), level=0)
+        mention(table.wrapped(text, width()))
 
 
 def paragraph(text: str, hang: int = 4) -> None:

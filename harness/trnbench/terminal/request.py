@@ -12,14 +12,14 @@ from trnbench.run.api import choose_backend, here
 from trnbench.run.plan import Plan, plan
 from trnbench.run.selection import RunSettings, Selection
 from trnbench.store.tag import checked_tags
-from trnbench.terminal.cell import Column
+from trnbench.terminal.cell import WANTED, Column
 from trnbench.terminal.context import Session
 from trnbench.terminal.settings import SETTINGS
 
 if TYPE_CHECKING:
     from trnbench.run.executor import Executor
 
-CASE_COLUMNS = (Column("id", "case"), Column("planned", keep=1), "reason")
+CASE_COLUMNS = (Column("id", "case"), Column("planned", keep=WANTED), "reason")
 """What people are shown of a row; JSON holds all of it."""
 
 EXACT = ("instance", "case", "planned", "reason")

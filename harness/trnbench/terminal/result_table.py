@@ -11,8 +11,8 @@ from trnbench.results.measurement import Measurement
 from trnbench.results.ranking import HOW, SYSTEM, Result, varying, verdict
 from trnbench.results.run import Run
 from trnbench.run.headline import DTYPES, axis_text, ranks_of
-from trnbench.terminal.cell import Column
-from trnbench.terminal.output import emit, emit_json, paragraph, say, write
+from trnbench.terminal.cell import SPARE, Column
+from trnbench.terminal.output import emit, emit_json, mention, paragraph, write
 from trnbench.terminal.table import escaped
 
 MOST = 24
@@ -64,13 +64,13 @@ def show_results(results: Sequence[Result], format: str, choices: Collection[str
     write(f"\n{escaped(sentence)}\n") if format == "md" else paragraph(sentence, 2)
     elsewhere = any(result.best is not None and result.best.at for result in results)
     if elsewhere and PUBLISHED not in left_out:
-        say("(in parentheses: published at another size or number of ranks)", level=0)
+        mention("(in parentheses: published at another size or number of ranks)")
     if any(result.time_s is not None for result in results):
         reasons = dict.fromkeys(
             result.reason for result in results if result.time_s is None and result.reason
         )
         if reasons:
-            say(f"no time: {'; '.join(reasons)}", level=0)
+            mention(f"no time: {'; '.join(reasons)}")
 
 
 def _sentence(results: Sequence[Result], choices: Collection[str]) -> str:
@@ -102,14 +102,14 @@ def _columns(results: Sequence[Result]) -> list[Column]:
     names = [name for name in varying(results) if name != "rank"] or [SYSTEM]
     columns = [_name(name, results) for name in names]
     if any(result.status != "ok" and result.time_s is not None for result in results):
-        columns.append(Column("status", show=lambda result: result.status, keep=-1))
+        columns.append(Column("status", show=lambda result: result.status, keep=SPARE))
     times = [result.time_s for result in results if result.time_s is not None]
     if not times:
-        return [*columns, Column("time", "outcome", show=lambda result: result.status, keep=-1)]
+        return [*columns, Column("time", "outcome", show=lambda result: result.status, keep=SPARE)]
     time_unit, second = column_unit(times, "s")
     columns += [
-        Column("time", time_unit, "right", lambda result: _time(result, second), -1),
-        Column("band", "expect", "right", lambda result: _range(result.band, second), -1),
+        Column("time", time_unit, "right", lambda result: _time(result, second), SPARE),
+        Column("band", "expect", "right", lambda result: _range(result.band, second), SPARE),
     ]
     units = {result.unit for result in results if result.rate is not None}
     if len(units) == 1:
@@ -119,22 +119,22 @@ def _columns(results: Sequence[Result]) -> list[Column]:
     else:
         rate_unit, scale = "rate", 0.0
     columns += [
-        Column("rate", rate_unit, "right", lambda result: _rate(result.rate, result.unit, scale), -1),
+        Column("rate", rate_unit, "right", lambda result: _rate(result.rate, result.unit, scale), SPARE),
         Column(
             "share",
             "share",
             "right",
             lambda result: "–" if result.share is None else percent(result.share),
-            -1,
+            SPARE,
         ),
     ]
     if any(result.best is not None for result in results):
         columns.append(Column("best", PUBLISHED, "right", lambda result: _published(result, scale), -2))
-    return [*columns, Column("evidence", "ev", show=lambda result: result.letter or "–", keep=-1)]
+    return [*columns, Column("evidence", "ev", show=lambda result: result.letter or "–", keep=SPARE)]
 
 
 def _name(name: str, results: Sequence[Result]) -> Column:
-    number = all(isinstance(result.names.get(name, 0), int | float) for result in results)
+    number = all(isinstance(result.names[name], int | float) for result in results if name in result.names)
     return Column(name, align="right" if number else "left", show=lambda result: result.label(name) or "–")
 
 

@@ -21,7 +21,7 @@ from trnbench.run.render import find_format, formats, render_bytes
 from trnbench.run.selection import Selection
 from trnbench.store.store import RunSummary, Store
 from trnbench.terminal.context import Session
-from trnbench.terminal.output import abandon, say
+from trnbench.terminal.output import abandon, mention, say
 from trnbench.terminal.vocabulary import REPORT
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def own_target(backend: str, selection: Selection, *, force: bool) -> Path:
     """The file of the report in the working folder where none is named. Raises `UsageError`."""
     target = report_target(page_name(backend, selection), force=force)
     if target != Path(REPORT):
-        say(f"the report of this selection goes to {target}", level=0)
+        mention(f"the report of this selection goes to {target}")
     return target
 
 
@@ -171,7 +171,7 @@ def _write(target: Path, runs: Sequence[Run], page: bytes) -> None:
     told = replacing(target, runs)
     write_whole(target, page)
     if told:
-        say(told, level=0)
+        mention(told)
 
 
 def _to_stdout(data: bytes) -> None:

@@ -18,7 +18,7 @@ from trnbench.cli.spec.figures import (
 from trnbench.errors import NothingSelected
 from trnbench.facts.fact import Fact, Peak, PeakPolicy, Scope, show_printed
 from trnbench.facts.metric import unlike
-from trnbench.terminal.cell import Column, Columns
+from trnbench.terminal.cell import VITAL, WANTED, Column, Columns
 from trnbench.terminal.context import Session
 from trnbench.terminal.output import Row, emit, say
 
@@ -39,11 +39,11 @@ def diff(
         )
     columns: Columns = (
         "metric",
-        Column("a", sides[0].name, keep=2),
-        Column("a_from", "evidence, source", keep=1),
-        Column("b", sides[1].name, keep=2),
-        Column("b_from", "evidence, source", keep=1),
-        Column("ratio", "B / A", "right", keep=2, show=lambda ratio: f"{ratio:.4g}"),
+        Column("a", sides[0].name, keep=VITAL),
+        Column("a_from", "evidence, source", keep=WANTED),
+        Column("b", sides[1].name, keep=VITAL),
+        Column("b_from", "evidence, source", keep=WANTED),
+        Column("ratio", "B / A", "right", keep=VITAL, show=lambda ratio: f"{ratio:.4g}"),
     )
     emit(rows, columns, format)
     if scopes[0] is not scopes[1]:

@@ -19,27 +19,27 @@ from trnbench.facts.fact import Peak, PeakPolicy, Scope
 from trnbench.facts.metric import METRICS
 from trnbench.generation import System
 from trnbench.peaks import choose_peak
-from trnbench.terminal.cell import Column, Columns
+from trnbench.terminal.cell import SPARE, VITAL, WANTED, Column, Columns
 from trnbench.terminal.context import Session
 from trnbench.terminal.output import Row, emit, emit_json, say, write
 
 _FACTS: Columns = (
     "metric",
-    Column("printed", keep=1),
+    Column("printed", keep=WANTED),
     "normalised",
     "scope",
     "direction",
-    Column("evidence", keep=2),
-    Column("source", keep=2),
+    Column("evidence", keep=VITAL),
+    Column("source", keep=VITAL),
     "locator",
     Column("superseded_by", "superseded by"),
 )
 _PEAKS: Columns = (
     "metric",
     "scope",
-    Column("peak", keep=2),
-    Column("evidence", keep=2),
-    Column("source", keep=2),
+    Column("peak", keep=VITAL),
+    Column("evidence", keep=VITAL),
+    Column("source", keep=VITAL),
     "formula",
     Column("engine_bound", "by the clocks"),
     "alternatives",
@@ -48,10 +48,10 @@ _PEAKS: Columns = (
 _ASSUMPTIONS: Columns = (
     "id",
     "metric",
-    Column("assumed", keep=1),
+    Column("assumed", keep=WANTED),
     "low",
     "high",
-    Column("reason", keep=1),
+    Column("reason", keep=WANTED),
 )
 _SOURCES: Columns = ("source", "document", "version", "date", "seed", "path")
 _CSV = (
@@ -134,14 +134,14 @@ def _sources(subject: Subject, rows: Iterable[Row]) -> Iterable[Row]:
 
 _COLUMNS: Columns = (
     "instance",
-    Column("generation", keep=-1),
-    Column("scope", keep=-1),
-    Column("devices", align="right", keep=1),
+    Column("generation", keep=SPARE),
+    Column("scope", keep=SPARE),
+    Column("devices", align="right", keep=WANTED),
     Column("cores", align="right"),
-    Column("bf16", "BF16", keep=2),
+    Column("bf16", "BF16", keep=VITAL),
     Column("fp8", "FP8 or MXFP8"),
     Column("hbm_capacity", "HBM"),
-    Column("hbm_bandwidth", "HBM bandwidth", keep=2),
+    Column("hbm_bandwidth", "HBM bandwidth", keep=VITAL),
     Column("neuronlink", "NeuronLink per device"),
     Column("efa", "EFA"),
     Column("aliases", show=lambda names: " ".join(names)),
