@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -121,9 +123,95 @@ def test_versions_against_requirements(version: str, wanted: str, fits: bool) ->
     assert doctor._satisfies(version, wanted) is fits
 
 
-def test_executors_are_told_with_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    from importlib import metadata
+LONG = "a-plugin-with-a-name-of-more-than-forty-letters (acme 1)"
+ROWS = [
+    doctor._row("library", "click", "broken", "7.0; needs >=8.2,<9", "pip install 'click>=8.2,<9'"),
+    doctor._row("library", "msgspec", "ok", "0.19"),
+    doctor._row("plugin", LONG, "not available", "left out on purpose"),
+    doctor._row("plugin", "b", "unverified", "in words that take more than one line here", "ask its author"),
+]
 
+
+@pytest.mark.parametrize(
+    ("room", "plugins"),
+    [
+        (
+            80,
+            f"""\
+  not available {LONG}
+                left out on purpose
+  unverified    b                                         in words that take
+                                                          more than one line
+                                                          here
+                try: ask its author""",
+        ),
+        (
+            77,
+            f"""\
+  not available {LONG}
+                left out on purpose
+  unverified    b
+                in words that take more than one line here
+                try: ask its author""",
+        ),
+        (
+            57,
+            f"""\
+  not available
+{LONG}
+                left out on purpose
+  unverified    b
+                in words that take more than one line
+                here
+                try: ask its author""",
+        ),
+    ],
+)
+def test_what_is_found_stands_where_it_has_room(room: int, plugins: str) -> None:
+    libraries = """\
+library
+  broken        click    7.0; needs >=8.2,<9
+                try: pip install 'click>=8.2,<9'
+  ok            msgspec  0.19
+plugin
+"""
+    assert "\n".join(doctor._lines(ROWS, room)) == libraries + plugins
+
+
+def test_what_is_wrong_has_a_row_with_what_to_type(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    wanted = ["click>=8", "msgspec>=99", "absent-one>=1,<2 ; python_version > '3'", "ray>=1 ; extra == 'ray'"]
+    monkeypatch.setattr(metadata, "requires", lambda _: wanted)
+    monkeypatch.setenv("TRNBENCH_STROE", "x")
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    code, rows = ask()
+    found = {
+        name: (row["state"], row["found"], row["try"])
+        for (part, name), row in rows.items()
+        if part in ("library", "settings", "store")
+    }
+    msgspec, click = metadata.version("msgspec"), metadata.version("click")
+    assert (code, found) == (
+        1,
+        {
+            "click": ("ok", click, ""),
+            "msgspec": ("broken", f"{msgspec}; needs >=99", "pip install 'msgspec>=99'"),
+            "absent-one": ("broken", "not installed; needs >=1,<2", "pip install 'absent-one>=1,<2'"),
+            "settings": ("ok", "defaults", ""),
+            "TRNBENCH_STROE": (
+                "unverified",
+                "nothing reads this variable; did you mean TRNBENCH_STORE?",
+                "unset TRNBENCH_STROE",
+            ),
+            str(tmp_path / "results.db"): (
+                "broken",
+                f"{tmp_path} cannot be written",
+                "--store PATH, or TRNBENCH_STORE",
+            ),
+        },
+    )
+
+
+def test_executors_are_told_with_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     real = metadata.version
 
     def version(name: str, ray: str = "") -> str:

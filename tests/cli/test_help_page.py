@@ -7,6 +7,7 @@ import subprocess
 import sys
 import zipfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import click
 import pytest
@@ -48,6 +49,36 @@ def test_every_page_is_what_click_says(columns: int, monkeypatch: pytest.MonkeyP
         for flag in ("-h", "--help"):
             assert page([*words, flag]) == printed(width, *words, flag), words
         assert page([*words, "--help-all"]) == (printed(width, *words, "--help-all") or None), words
+
+
+@pytest.mark.parametrize(
+    ("typed", "terminal", "columns"),
+    [
+        ("", 90, 88),
+        ("", 0, 78),
+        ("x", 90, 88),
+        ("0", 90, 88),
+        ("-3", 90, 88),
+        ("1", 90, 50),
+        ("52", 90, 50),
+        ("53", 90, 51),
+        ("100", 90, 98),
+        ("101", 90, 98),
+        ("", None, 78),
+    ],
+)
+def test_a_page_is_as_wide_as_the_terminal_within_bounds(
+    typed: str, terminal: int | None, columns: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def size(_: int) -> os.terminal_size:
+        if terminal is None:
+            raise OSError
+        return os.terminal_size((terminal, 24))
+
+    monkeypatch.setenv("COLUMNS", typed)
+    monkeypatch.setattr(os, "get_terminal_size", size)
+    monkeypatch.setattr(sys, "__stdout__", SimpleNamespace(fileno=lambda: 1))
+    assert help_page.width() == columns
 
 
 def test_what_is_not_known_is_left_to_click(monkeypatch: pytest.MonkeyPatch, pages: Path) -> None:

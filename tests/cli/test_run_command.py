@@ -15,10 +15,12 @@ import pytest
 import tiny_machine as tiny
 from click.testing import Result
 from command import refusal, typed
+from msgspec.structs import replace
 
 from trnbench import Detection
 from trnbench.facts.fact import Scope
 from trnbench.store.store import RunSummary, Store
+from trnbench.terminal.outcome import none_ran
 
 
 def invoke(*arguments: str, modes: tuple[str, ...] = ("half", "low"), **changes: Any) -> Result:
@@ -174,6 +176,16 @@ def test_a_run_that_skipped_everything_says_why() -> None:
     shown = invoke("runs", "show", "latest", "--status", "skipped")
     assert shown.exit_code == 0
     assert invoke("report", "latest").exit_code == 0
+
+
+@pytest.mark.parametrize(("reasons", "more"), [(5, ""), (6, "; 1 more reason"), (12, "; 7 more reasons")])
+def test_five_reasons_are_told(reasons: int, more: str) -> None:
+    run = tiny.carried_out("unsupported")
+    (skipped,) = run.measurements
+    cases = tuple(replace(skipped, reason_text=f"reason {number}") for number in range(reasons))
+    error = none_ran(replace(run, measurements=cases))
+    assert error is not None
+    assert error.cause == "; ".join(f"1 × reason {number}" for number in range(5)) + more
 
 
 @pytest.mark.parts

@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 import pytest
 from click.testing import Result
 from command import refusal, typed
+from stored_run import make_run
 
 import trnbench
 from trnbench.results.digest import content_digest
@@ -98,6 +99,19 @@ def test_accept_then_gate(real: trnbench.Run) -> None:
         (real.id, "first figures", "the team"),
         ("slower", "slower, and known", ""),
     ]
+
+
+def test_who_accepts_what_failed_is_warned() -> None:
+    with Store(None) as store:
+        store.save(make_run())
+    done = invoke("accept", "--why", "known", "-o", "base.json")
+    assert (done.exit_code, done.stdout, done.stderr) == (
+        0,
+        "base.json\n",
+        "warning: 2 of its cases failed or are suspect: the gate will not call them new\n",
+    )
+    quiet = typed("-q", "gate", "accept", "--why", "known", "-o", "base.json")
+    assert (quiet.exit_code, quiet.stderr) == (0, "")
 
 
 @pytest.mark.usefixtures("stored")
