@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from command import listed, typed
 
+from trnbench import Detection
+from trnbench.cli.benchmarks import here
 from trnbench.registry import load_registry
 
 pytestmark = pytest.mark.parts
@@ -28,6 +31,38 @@ def info(*words: str) -> Any:
 
 def told(name: str, about: str = "kernel") -> dict[str, str]:
     return {row["what"]: row["is"] for row in info(name)[about]}
+
+
+class Answering:
+    """A backend that detects this, or breaks."""
+
+    def __init__(self, seen: Detection | None) -> None:
+        self.name, self.seen = "b", seen
+
+    def detect(self) -> Detection:
+        if self.seen is None:
+            raise RuntimeError("no driver")
+        return self.seen
+
+
+ANY, AWAY = Detection(available=True), Detection(available=False, why="no device")
+
+
+@pytest.mark.parametrize(
+    ("seen", "answer"),
+    [
+        ({}, "Here: no backend answers."),
+        ({"a": AWAY, "b": None}, "Here: no backend answers. Not here: a, b (trnbench doctor)."),
+        (
+            {"a": Detection(available=True, instance="trn2.3xlarge"), "b": AWAY, "c": ANY},
+            "Here: c answers for every system; a measures trn2.3xlarge. Not here: b (trnbench doctor).",
+        ),
+        ({"a": ANY}, "Here: a answers for every system."),
+    ],
+)
+def test_who_answers_here(seen: dict[str, Detection | None], answer: str) -> None:
+    registry: Any = SimpleNamespace(backends={name: Answering(each) for name, each in seen.items()})
+    assert here(registry) == answer
 
 
 def test_kernels_are_listed_unless_something_else_is_asked_for():

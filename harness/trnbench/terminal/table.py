@@ -112,8 +112,7 @@ def fit(extents: Sequence[Extent], width: int) -> Fit:
     if lost and (wanted or len(rest) + 1 < FEW):
         below = _shown(extents, range(1, len(extents)), width - INDENT)
         if len(below) > len(rest):
-            first = min(extents[0].whole, max(extents[0].least, width))
-            return Fit((0, *below), (first, *_widths(extents, below, width - INDENT)), apart=True)
+            return Fit((0, *below), (width, *_widths(extents, below, width - INDENT)), apart=True)
     return Fit(tuple(beside), _widths(extents, beside, width))
 
 
