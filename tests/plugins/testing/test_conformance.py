@@ -62,6 +62,10 @@ def test_places_of_a_repeated_problem_are_named_and_counted() -> None:
         "  7 times, also in kernels: k1, kernels: k2, kernels: k3, kernels: k4 and 2 more"
     )
     assert str(warning) == str(other)
+    (few,) = Report(("a",), findings[:5], {}).repeated
+    assert str(few).splitlines()[-1] == (
+        "  5 times, also in kernels: k1, kernels: k2, kernels: k3, kernels: k4"
+    )
 
 
 def test_what_cannot_be_checked_is_said(tmp_path: Path) -> None:
@@ -91,6 +95,9 @@ def test_report_says_what_was_looked_at() -> None:
     assert str(finding) == "facts: x\n  is wrong\n  try:   mend it"
     assert (
         Report(("a (a 1)",), (finding,), {"facts": 3}).summary() == "a (a 1): 1 problem (looked at: facts 3)"
+    )
+    assert Report(("a", "b"), (finding, finding._replace(problem="is odd")), {"facts": 3}).summary() == (
+        "a, b: 2 problems (looked at: facts 3)"
     )
     note = finding._replace(warning=True)
     assert str(note) == "facts: x\n  warning: is wrong\n  try:   mend it"
