@@ -45,6 +45,20 @@ def test_each_broken_promise_is_found(
         assert line in finding
 
 
+@pytest.mark.parametrize(("scope", "lacking"), [("instance", []), ("ultraserver", ["host_count"])])
+def test_one_host_need_not_be_counted_and_a_version_needs_no_date(
+    project: Path, scope: str, lacking: list[str]
+) -> None:
+    change(project, "facts.toml", '    { metric = "host_count", printed = "1" },\n', "")
+    change(project, "facts.toml", 'date = "2026-01-01"\n', "")
+    change(project, "facts.toml", 'scope = "instance"', f'scope = "{scope}"')
+    change(project, "__init__.py", "Scope.INSTANCE", f"Scope.{scope.upper()}")
+    problems = [f"{each.problem} {each.about}" for each in found(project, "facts")]
+    assert [re.sub(r"(\S+) \1$", "it", problem) for problem in problems] == [
+        f"no fact gives {metric} of it" for metric in lacking
+    ]
+
+
 def test_an_import_error_says_what_is_missing(project: Path) -> None:
     change(project, "__init__.py", "HERE = ", "import nothing_of_that_name\nHERE = ")
     (finding,) = found(project, "loading")  # the command stands in the same package
