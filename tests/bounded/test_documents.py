@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from messages import messages
 from stored_run import message_of, text_of
 
-from trnbench.bounded import MIB, RUNS, deepest, kinds, parse_toml, read_file
+from trnbench.bounded import MIB, RUNS, deepest, kinds, parse_toml, read_file, read_toml
 from trnbench.bounded.json import DEEPEST, NotJson, deep_json, parse_json
 from trnbench.bounded.kinds import LONGEST, OF_A_SECOND, POWERS_OF_TWO, Number
 from trnbench.errors import BadInput, MissingFile, UsageError
@@ -103,7 +103,7 @@ def test_toml_is_utf_8() -> None:
 
 def test_whole_numbers_of_toml_have_64_bits() -> None:
     ends = [-(2**63), 2**63 - 1]
-    assert parse_toml(f"x = {ends}".encode(), "f") == {"x": ends}
+    assert parse_toml(f"x = {[*ends, 0.5]}".encode(), "f") == {"x": [*ends, 0.5]}
     with pytest.raises(BadInput, match=r"^f: x\[1\] has more than 64 bits"):
         parse_toml(f"x = [0, {2**63}]".encode(), "f")
 
@@ -134,6 +134,8 @@ def test_a_file_is_read_up_to_its_bound(tmp_path: Path) -> None:
     assert text_of(BadInput, lambda: read_file(path, most=1 << 20)).startswith(
         f"{path} holds more than 1 MiB\n"
     )
+    os.truncate(path, (16 << 20) + 1)
+    assert text_of(BadInput, read_toml, path).startswith(f"{path} holds more than 16 MiB\n")
 
 
 @pytest.mark.parametrize("name", ["no", "no/such", "x" * 5000, "a\0b"])
