@@ -82,7 +82,7 @@ def test_a_column_that_its_document_contradicts(kept: Store, run: Run, column: s
     case = run.measurements[1].id
     assert (problem.run, problem.repair) == (run.id, True)
     assert problem.what.startswith(f"column {column} of {case} is {value}, its document says ")
-    assert repaired(kept) == [f"run {run.id}: 1 columns were written again from its documents"]
+    assert repaired(kept) == [f"run {run.id}: wrote 1 column again from its documents"]
     assert found(kept) == ()
 
 
@@ -91,7 +91,7 @@ def test_a_column_of_a_run_that_its_document_contradicts(kept: Store, run: Run) 
     assert found(kept) == (
         Problem(run.id, "column runs.backend is 'another', its document says 'emulated'", True),
     )
-    assert repaired(kept) == [f"run {run.id}: 1 columns were written again from its documents"]
+    assert repaired(kept) == [f"run {run.id}: wrote 1 column again from its documents"]
     assert found(kept) == ()
 
 

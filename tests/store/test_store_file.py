@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -198,6 +199,52 @@ def test_a_full_disk_has_an_advice_that_needs_no_room(tmp_path: Path, failure: s
         cache.touch()
 
 
+HERE = "--store ./results.db  keeps results in the working folder"
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "what", "try_"),
+    [
+        (
+            "database is busy",
+            StoreBusy,
+            "the store {} is locked",
+            "wait for it to end, or name another file with",
+        ),
+        (
+            "file is not a database",
+            StoreError,
+            "{} is not a store of trnbench: it is no",
+            "name another file with",
+        ),
+        ("attempt to write a readonly database", StoreError, "the store {} cannot be written to", HERE),
+        ("unable to open database file", StoreError, "cannot open the store {}", HERE),
+        (
+            "no such table: runs",
+            StoreError,
+            "the store {} failed: no such table: runs",
+            "trnbench store check",
+        ),
+        *(
+            (damage, StoreError, f"the store {{}} is damaged: {damage}", "trnbench store repair")
+            for damage in ("malformed", "corrupt", "unsupported file format", "could not decode")
+        ),
+    ],
+)
+def test_errors_of_sqlite_in_words(tmp_path: Path, error: str, kind: Any, what: str, try_: str) -> None:
+    path = tmp_path / "r.db"
+    with pytest.raises(StoreError) as caught, explained(path):
+        raise sqlite3.DatabaseError(error)
+    assert type(caught.value) is kind
+    assert (
+        caught.value.what.removesuffix(" SQLite database"),
+        caught.value.try_.removesuffix(" --store"),
+    ) == (
+        what.format(path),
+        try_,
+    )
+
+
 def test_an_empty_file_becomes_a_store(tmp_path: Path, run: Run) -> None:
     path = tmp_path / "r.db"
     path.touch()
@@ -267,7 +314,7 @@ def test_an_environment_that_was_changed_is_found_and_written_again(store: Store
             connection.execute(change)
         (problem,) = check(store)
         assert problem == (run.id, "its row of environments says something else than its document", True)
-        assert repair(store) == [f"run {run.id}: 1 columns were written again from its documents"]
+        assert repair(store) == [f"run {run.id}: wrote 1 column again from its documents"]
         assert check(store) == ()
 
 

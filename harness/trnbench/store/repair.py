@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from trnbench.errors import StoreError, TrnbenchError, UsageError
+from trnbench.errors import StoreError, TrnbenchError, UsageError, counted
 from trnbench.results.digest import PARTS, empty_parts, is_edited
 from trnbench.results.json import loads, loads_value
 from trnbench.results.run import Run
@@ -270,7 +270,7 @@ def _runs_renewed(store: Store) -> list[str]:
                 done.append(_renewed_from_journal(connection, number, run_id, store, error))
                 continue
             if count := _renewed(connection, number, run):
-                done.append(f"run {run_id}: {count} columns were written again from its documents")
+                done.append(f"run {run_id}: wrote {counted(count, 'column')} again from its documents")
     return done
 
 
