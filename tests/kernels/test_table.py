@@ -75,3 +75,18 @@ def test_a_row_that_makes_no_kernel_is_named(tmp_path: Path, old: str, new: str,
     with pytest.raises(FactError) as caught:
         kernels(tmp_path, ROW.replace(old, new))
     assert caught.value.what == f"kernel 'acme_copy' of kernels.toml cannot be made: {message}"
+
+
+def test_a_published_shape_is_a_point_where_every_axis_has_a_whole_number(tmp_path: Path) -> None:
+    row = 'published = { operation = "copy {dtype}", sizes = { n = "size" }, POINT }\n'
+    one, none = 'point = { size = "n" }, fixed = { dtype = "bf16" }, single = ["batch"]', "program = 'p'"
+    known, unknown = (
+        kernels(tmp_path, ROW + row.replace("POINT", back))[0].published for back in (one, none)
+    )
+    point = {"dtype": "bf16", "size": 128}
+    shapes = ({"n": 128}, {"n": 128, "batch": 1}, {"n": 128, "batch": 2}, {"n": 1.5}, {"m": 128})
+    assert [known.point(shape) for shape in shapes] == [point, point, None, None, None]
+    assert unknown.point({"n": 128}) is None
+    words = [(each.group, each.operation(point), each.program(point)) for each in (known, unknown)]
+    assert words == [("core", "copy bf16", ""), ("core", "copy bf16", "p")]
+    assert known.sizes(point) == {"n": 128.0}

@@ -131,7 +131,7 @@ def _axis(name: str, text: str) -> Axis:
         key: tuple(int(word) if word.isdigit() else word for word in words[key].split())
         for key in _LISTS & words.keys()
     }
-    if isinstance(words["values"][0], str):
+    if any(isinstance(value, str) for value in words["values"]):
         words = {"kind": "str", "choices": words["values"]} | words
     return Axis(name=name, **words)
 
