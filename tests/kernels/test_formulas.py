@@ -18,7 +18,15 @@ from trnbench.errors import UnknownName
 from trnbench.facts.fact import Scope
 from trnbench.facts.metric import METRICS
 from trnbench.kernels.kernel import Kernel
-from trnbench.kernels.work import FACTORS, Extent, Spread, busbw_factor, item_bytes, result_dtype
+from trnbench.kernels.work import (
+    FACTORS,
+    Extent,
+    Spread,
+    busbw_factor,
+    item_bytes,
+    peak_factor,
+    result_dtype,
+)
 
 SIDES = st.integers(1, 1 << 20)
 CORES = st.integers(1, 1 << 17)
@@ -84,6 +92,20 @@ def test_busbw_factors_are_those_of_nccl_tests(count):
         assert busbw_factor(name, count) == 1
 
 
+@pytest.mark.parametrize(
+    ("collective", "count", "devices", "factor"),
+    [
+        ("all_reduce", 32, 16, Fraction(31, 30)),
+        ("all_to_all", 32, 16, Fraction(31, 60)),  # a device sends for both of its ranks
+        ("all_gather", 4, 2, Fraction(3, 2)),
+        ("permute", 32, 16, Fraction(1)),
+        ("all_reduce", 2, 1, None),
+    ],
+)
+def test_busbw_of_several_countagainst_the_links_of_a_device(collective, count, devices, factor):
+    assert peak_factor(collective, count, devices) == factor
+
+
 @given(size=st.integers(1, 1 << 40), count=st.integers(2, 30_000), name=st.sampled_from(sorted(FACTORS)))
 def test_an_all_reduce_is_never_cheaper_than_its_halves(size, count, name):
     def sent(which: str) -> float:
@@ -139,7 +161,7 @@ def test_top_k_needs_as_many_ranks():
     )
 
 
-def test_ranks_of_collectives_are_logical_cores_but_where_a_document_speaks_of_devices():
+def test_countof_collectives_are_logical_cores_but_where_a_document_speaks_of_devices():
     together = {name: kernel for name, kernel in KERNELS.items() if kernel.spread is Spread.TOGETHER}
     devices = {name for name, kernel in together.items() if kernel.rank == "device"}
     assert {"all_reduce", "broadcast", "permute", "moe_dispatch"} <= together.keys() - devices
