@@ -304,7 +304,7 @@ def _tamed(values: Sequence[float], far: float) -> list[float]:
 _PRUNE_EVERY = 8  # steps: dropping candidates later changes no result, and costs less
 
 
-def levels(values: Sequence[float], penalty: float, *, least: int = 1) -> list[int]:
+def levels(values: Sequence[float], penalty: float, *, least: int) -> list[int]:
     """Where each level but the first begins, in order; none is shorter than `least` values.
 
     Among all ways to cut `values` it is the one with the smallest sum of squares plus `penalty` for each cut.

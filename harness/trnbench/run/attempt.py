@@ -47,10 +47,10 @@ class Attempts:
         judge: Judge,
         *,
         grade: Grade,
-        timeout_s: float = 0.0,
-        seed: int = 0,
-        keep_identity: bool = False,
-        expected: Expectations | None = None,
+        timeout_s: float,
+        seed: int,
+        keep_identity: bool,
+        expected: Expectations | None,
     ) -> None:
         self.backend, self.systems, self.judge = backend, systems, judge
         self.timeout_s, self.seed, self.keep_identity = timeout_s, seed, keep_identity
@@ -278,7 +278,7 @@ class Rounds:
         rounds: int,
         begun: Mapping[int, Mapping[int, Measurement]] = {},
         *,
-        most: int = 0,
+        most: int,
     ) -> None:
         self._attempts, self.rounds, self._most = attempts, rounds, max(rounds, most)
         self._seen: dict[int, dict[int, Measurement]] = {at: dict(each) for at, each in begun.items()}

@@ -189,7 +189,7 @@ def _limits(typed: str, values: str, how: str) -> tuple[Fraction, Fraction, Frac
 
 
 def check_axes(
-    sweeps: Iterable[Sweep], names: Iterable[str], kernels: Sequence[Kernel], installed: Sequence[Kernel] = ()
+    sweeps: Iterable[Sweep], names: Iterable[str], kernels: Sequence[Kernel], installed: Sequence[Kernel]
 ) -> None:
     """Raise `UnknownName` or `UsageError` for an axis that no kernel of the selection has.
 

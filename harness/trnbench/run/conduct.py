@@ -58,11 +58,11 @@ class Conduct:
         recording: Recording | None,
         on_progress: Callable[[Step], None] | None,
         interruption: Interruption,
-        executor: Executor | None = None,
+        executor: Executor | None,
         *,
-        apart: bool = False,
+        apart: bool,
         done: Outcomes,
-        begun: Mapping[int, Mapping[int, Measurement]] = {},
+        begun: Mapping[int, Mapping[int, Measurement]],
     ) -> None:
         self._plan, self._attempts, self._settings = plan, attempts, settings
         self._recording, self._on_progress, self._interruption = recording, on_progress, interruption

@@ -39,7 +39,7 @@ def extent_of(kernel: Kernel, system: System, scope: Scope, point: Point) -> Ext
 _NAMES = {"hbm": "device memory", "sbuf": "SBUF", "host": "host memory"}
 
 
-def shortage(kernel: Kernel, point: Point, extent: Extent, system: System, split: Split | None = None) -> str:
+def shortage(kernel: Kernel, point: Point, extent: Extent, system: System, split: Split | None) -> str:
     """Empty when the case fits, else what it needs of what there is; `split` of a problem that cores share.
 
     Compared is one share with one share: a core's with a core's part of its device's memory, a

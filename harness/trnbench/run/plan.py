@@ -160,9 +160,7 @@ class _Planner:
     under a larger scope's name would be the same one again.
     """
 
-    def __init__(
-        self, points: Points, keyword: Test | None, selection: Selection, *, once: bool = False
-    ) -> None:
+    def __init__(self, points: Points, keyword: Test | None, selection: Selection, *, once: bool) -> None:
         self.points, self.keyword, self.selection, self.once = points, keyword, selection, once
         self._taken: set[tuple[object, ...]] = set()
         self.cases: list[Case] = []

@@ -142,7 +142,7 @@ class Outcomes:
     0 stands for all of any number."""
 
     def __init__(
-        self, planned: int, recording: Recording | None, sample: int, kept: Mapping[int, Entry] = {}
+        self, planned: int, recording: Recording | None, sample: int, kept: Mapping[int, Entry]
     ) -> None:
         self._recording = recording if planned > MANY and sample else None
         self._sample = sample
