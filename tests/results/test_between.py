@@ -149,9 +149,12 @@ def test_four_samples_tell_of_a_warm_up() -> None:
 @pytest.mark.parametrize(("loose", "verdict"), [(1, "noisy"), (2, "unstable")])
 def test_most_processes_have_to_be_steady_by_themselves(loose: int, verdict: str) -> None:
     """Of four whose medians lie apart by a little; five samples tell how far they spread."""
-    wide, times = (0.8, 0.8, 1.0, 1.2, 1.2), (0.95, 1.0, 1.0, 1.05)
-    processes = [process(time, wide if at <= loose else (time,) * 5) for at, time in enumerate(times)]
-    assert stability_of(processes).verdict == verdict
+    times = (0.95, 1.0, 1.0, 1.05)
+    shaky = [0.2 + at / 20 if at <= loose else 0.0 for at in range(4)]
+    samples = [(1.0 - each, 1.0 - each, 1.0, 1.0 + each, 1.0 + each) for each in shaky]
+    found = stability_of([process(time, each) for time, each in zip(times, samples, strict=True)])
+    assert found.verdict == verdict
+    assert found.why.startswith("the later half of the samples took 40.0% longer") is (loose == 2)
 
 
 def test_one_process_has_to_be_steady_by_itself() -> None:
