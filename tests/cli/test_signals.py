@@ -107,7 +107,10 @@ def begun(folder: Path, first: str) -> subprocess.Popen[str]:
     return command
 
 
-@pytest.mark.parametrize("first", ["pass", "signal.signal(signal.SIGTERM, signal.SIG_DFL)"])
+IN_ITS_SESSION = "import os; assert os.getsid(0) == os.getsid(os.getppid())"
+
+
+@pytest.mark.parametrize("first", ["pass", "signal.signal(signal.SIGTERM, signal.SIG_DFL)", IN_ITS_SESSION])
 def test_a_signal_to_the_whole_group_is_an_interruption(tmp_path: Path, first: str) -> None:
     """As timeout(1) sends it: the process that watches the command is in that group too."""
     with begun(tmp_path, first) as command:
