@@ -34,7 +34,7 @@ MOST_JOBS = 4
 
 def usual_jobs(cases: int) -> int:
     """As many processes as there are processors for them, where `cases` are enough to do."""
-    return max(1, min(processors(), MOST_JOBS, cases // WORTH + 1)) if cases >= WORTH else 1
+    return min(processors(), MOST_JOBS, cases // WORTH + 1)
 
 
 def processors() -> int:
