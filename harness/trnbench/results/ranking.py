@@ -79,7 +79,7 @@ class _Contest:
         self.names = [name for name in varying(answers) if name == SYSTEM or name in choices]
         self.first = answers[0]
         self.alike = [answer for answer in answers[1:] if self._same(answer)]
-        self.others = [answer for answer in answers[1:] if not self._same(answer)]
+        self.others = [answer for answer in answers if not self._same(answer)]
         self.factor = _time(self.others[0]) / _time(self.first) if self.others else 1.0
 
     def _same(self, other: Result) -> bool:
