@@ -38,6 +38,9 @@ def test_the_sentence_of_systems(times: dict[str, float | None], said: str) -> N
     assert verdict([result(system, time_s) for system, time_s in times.items()], ()) == said
 
 
+TOUCHING = (("a", 1.0), ("b", 3.0), ("c", 9.0))
+
+
 @pytest.mark.parametrize(
     ("results", "choices", "said"),
     [
@@ -45,20 +48,16 @@ def test_the_sentence_of_systems(times: dict[str, float | None], said: str) -> N
         ([result("a", 1.0), result("b", 9.0, None)], (), f"{UNTOLD}, b has no band."),
         # Bands that touch overlap.
         ([result("a", 1.0, 0.5), result("b", 3.0, 0.5)], (), f"{UNTOLD}, the bands of a and b overlap."),
-        (
-            [result("a", 1.0, 0.5), result("b", 3.0, 0.5), result("c", 9.0, 0.5)],
-            (),
-            f"{UNTOLD}, the bands of a and b overlap.",
-        ),
+        ([result(*each, 0.5) for each in TOUCHING], (), f"{UNTOLD}, the bands of a and b overlap."),
         (
             [
-                result(name, time, size=n)
-                for n, a in ((1, 9.0), (2, 1.0), (3, 1.0))
-                for name, time in (("a", a), ("b", 3.0))
+                each
+                for n in (1, 2, 2.5)
+                for each in (result("a", 9.0 / n**4, size=n), result("b", 1.0, size=n))
             ],
             (),
-            "fastest of 3 questions: a in 2, 3 times as fast as the next; "
-            "b in 1, 3 times as fast as the next.",
+            "fastest of 3 questions: a in 2, 1.78 to 4.34 times as fast as the next; "
+            "b in 1, 9 times as fast as the next.",
         ),
         ([result("a", 1.0, None), result("b", 9.0, None)], (), f"{UNTOLD}, a and 1 more have no band."),
         (

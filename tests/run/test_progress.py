@@ -21,17 +21,9 @@ def measured(*modes: str) -> list[Measurement]:
 
 @pytest.mark.parametrize(
     ("seconds", "text"),
-    [
-        (0.2, "0 s"),
-        (42.4, "42 s"),
-        (59.4, "59 s"),
-        (59.6, "1 min 00 s"),
-        (185, "3 min 05 s"),
-        (3599.4, "59 min 59 s"),
-        (3599.6, "1 h 00 min"),
-        (7800, "2 h 10 min"),
-    ],
-)
+    [(0.2, "0 s"), (42.4, "42 s"), (59.4, "59 s"), (59.6, "1 min 00 s"), (185, "3 min 05 s"),
+     (3599.4, "59 min 59 s"), (3599.6, "1 h 00 min"), (7800, "2 h 10 min")],
+)  # fmt: skip
 def test_seconds_for_people(seconds: float, text: str) -> None:
     assert show_s(seconds) == text
 

@@ -137,10 +137,8 @@ def test_the_bisection_goes_through_the_slow_axis(torus: Build) -> None:
 
 def test_up_to_sixteen_devices_every_halving_is_tried(torus: Build) -> None:
     methods = [bisection(torus((side,))).method for side in (16, 17)]
-    assert [method.partition(":")[0] for method in methods] == [
-        "every halving tried",
-        "closed form of the torus",
-    ]
+    assert methods[0] == "every halving tried"
+    assert methods[1].startswith("closed form of the torus")
 
 
 def test_a_cut_that_may_not_be_the_narrowest_says_so(torus: Build) -> None:

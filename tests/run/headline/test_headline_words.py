@@ -11,17 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from headline_parts import (
-    best_published,
-    changed,
-    graded,
-    having,
-    judged_by,
-    kept,
-    near,
-    of_systems,
-    own_product,
-)
+from headline_parts import best_published, changed, graded, having, judged_by, kept, near, of_systems
+from headline_parts import own_product as own
 
 from trnbench import Grade, Run, headline
 from trnbench.results.fidelity import Fidelity
@@ -44,17 +35,14 @@ def variants(small: Run) -> Iterator[tuple[str, Run]]:
     published = near(Nearness.OPERATION, best=best_published(Nearness.OPERATION, value=6e13), note="a note")
     yield "as it is", one
     yield "a product with published ones near it", changed(product, judged_by(published))
-    for value, more in (
-        (2e14, {}),
-        (4e14, {"kind": Nearness.KERNEL}),
-        (6e13, {"at": "M 64", "reaches": False}),
-    ):
+    small_one = {"at": "M 64", "reaches": False}
+    for value, more in ((2e14, {}), (4e14, {"kind": Nearness.KERNEL}), (6e13, small_one)):
         best = best_published(**{"kind": Nearness.SAME, "value": value, **more})
         yield f"published {value:g}", changed(product, judged_by(near(Nearness.SAME, best=best)))
     yield "elsewhere", changed(product, judged_by(near(Nearness.ELSEWHERE)))
     for count in (0, 1, 4, 5):
-        own = tuple(own_product(at, e=0.1 * at - 0.2, generation="trn2") for at in range(count))
-        told = Fidelity(by="a model", products=own, outdated={"trn2": "It was renewed."})
+        products = tuple(own(at, e=0.1 * at - 0.2, generation="trn2") for at in range(count))
+        told = Fidelity(by="a model", products=products, outdated={"trn2": "It was renewed."})
         yield f"{count} products of our own", msgspec.structs.replace(product, fidelity=told)
     for fraction, bound in ((1.01, None), (1.01, 0.97), (1.01, 0.98), (0.99, 0.99), (1.0, 0.5)):
         judged = changed(product, reaching(fraction, bound), lambda each: each.judgement is not None)
