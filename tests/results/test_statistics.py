@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trnbench.results.expectation import factor_text, signed_text, size_text
-from trnbench.results.history import HistoryPoint, differing, machine_of, sparkline
+from trnbench.results.history import HistoryPoint, differing, sparkline
 from trnbench.results.measurement import Status
 from trnbench.results.statistics import bootstrap, critical, mad, median, quantile, relative_spread, two_sided
 
@@ -173,15 +173,3 @@ def test_six_differences_of_two_runs_are_named() -> None:
     six = ("trnbench 1 → 2", *(f"{name} 1 → 2" for name in named))
     assert differing(old, new, machine=False) == six
     assert differing(old, new, machine=True) == ("trnbench 1 → 2", "cpu_model x → none", *six[1:5], "1 more")
-
-
-@pytest.mark.parametrize(
-    ("environment", "words"),
-    [
-        ({"cpu_count": 8, "memory_bytes": 2**36}, "unknown processor, 8 CPUs, 64 GiB"),
-        ({"neuron_instance": "trn1", "gpu_name": "g", "gpu_count": 2, "cpu_model": "x"}, "trn1, 2 × g, x"),
-        ({"gpu_name": "g", "cpu_model": "x"}, "1 × g, x"),
-    ],
-)
-def test_a_machine_in_words(environment: dict[str, object], words: str) -> None:
-    assert machine_of(environment) == words

@@ -135,12 +135,6 @@ def test_the_bisection_goes_through_the_slow_axis(torus: Build) -> None:
     assert (found.cables, found.one_way, found.exact) == (32, 32 * 128e9, True)
 
 
-def test_up_to_sixteen_devices_every_halving_is_tried(torus: Build) -> None:
-    methods = [bisection(torus((side,))).method for side in (16, 17)]
-    assert methods[0] == "every halving tried"
-    assert methods[1].startswith("closed form of the torus")
-
-
 def test_a_cut_that_may_not_be_the_narrowest_says_so(torus: Build) -> None:
     words = {"method": "narrowest straight cut across one side", "exact": False}
     # Across the long axis 2 × 4 fast cables, across the short one 2 × 8 slow ones: neither bound is met.

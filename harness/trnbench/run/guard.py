@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 import msgspec
@@ -205,19 +206,14 @@ def circumstances(
 
 def _faster_dtypes(case: Case, system: System, choice: PeakChoice) -> tuple[tuple[str, float], ...]:
     """Types with a higher documented peak than the one the case names, and how much higher."""
-    primary = case.primary
-    if primary.peak != "peak_flops" or not case.key.dtype:
-        return ()
-    subject = system.subject(choice.chosen.scope)
+    subject, qualifier = system.subject(choice.chosen.scope), case.primary.qualifier
     here = {
         dtype: fact.value
-        for fact in system.book.select(subject, "peak_flops", sparse=False, qualifier=primary.qualifier)
-        if fact.value is not None and not fact.superseded_by
+        for fact in system.book.select(subject, "peak_flops", sparse=False, qualifier=qualifier)
+        if fact.value and not fact.superseded_by
         for dtype in fact.dtypes
     }
-    own = here.get(case.key.dtype)
-    if not own:
-        return ()
+    own = here.get(case.key.dtype, math.inf)
     return tuple(sorted((dtype, value / own) for dtype, value in here.items() if value > own))
 
 
